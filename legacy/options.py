@@ -1,0 +1,36 @@
+"""The choices that tower programs made differently, as one frozen record."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from workloads.errors import require
+
+INPUTS = ("feed", "split", "queue", "dataset", "resident")
+VARIABLES = ("cpu", "tower")
+AVERAGES = ("stack", "add_n")
+
+
+@dataclasses.dataclass(frozen=True)
+class LegacyOptions:
+    """How the tower graph is built.
+
+    Attributes:
+      input: "feed" (a placeholder set per tower), "split" (one, cut by `tf.split`), "queue" (a prefetch queue
+        filled by a queue runner), "dataset" (a `tf.data` iterator), "resident" (variables on the towers).
+      variables: on the "cpu", or on the first "tower"'s device.
+      average: combine gradients by "stack" and `reduce_mean`, or by "add_n".
+      pin_towers_to_cpu: system 1's fault: `tf.device('/cpu:0')` inside the tower loop.
+      exact: Grappler off, so that the kernels are the graph's own.
+    """
+
+    input: str = "feed"
+    variables: str = "cpu"
+    average: str = "stack"
+    pin_towers_to_cpu: bool = False
+    exact: bool = False
+
+    def __post_init__(self):
+        require(self.input in INPUTS, "--legacy_input", self.input, "allowed: " + ", ".join(INPUTS))
+        require(self.variables in VARIABLES, "--legacy_variables", self.variables, "allowed: " + ", ".join(VARIABLES))
+        require(self.average in AVERAGES, "--legacy_average", self.average, "allowed: " + ", ".join(AVERAGES))

@@ -1,0 +1,140 @@
+"""`LegacyProgram`: the tower graph in a session, as a `Program`."""
+
+from __future__ import annotations
+
+import numpy as np
+import tensorflow as tf
+
+from legacy import inputs, towers
+from workloads import scope
+from workloads.program import Program, State, StepRecord, batch_digest, initial_state
+
+v1 = tf.compat.v1
+
+
+class LegacyProgram(Program):
+    """Runs `job` on towers.
+
+    Args:
+      job: the `Job`.
+      source: `sources.Source` of its batches.
+      options: `LegacyOptions`.
+      devices: device of each tower, e.g. ["CPU:0", "CPU:1"].
+    """
+
+    side = "legacy"
+
+    def __init__(self, job, source, options, devices):
+        self._job = job
+        self._options = options
+        self._devices = ["/device:" + device for device in devices]
+        self._specs = scope.trace(job.workload, job.per_replica_batch, job.dtype)
+        self.graph = tf.Graph()
+        with self.graph.as_default():
+            self._input = inputs.KINDS[options.input](job, source, self._devices)
+            self._towers = towers.build(job, options, self._input.batches, self._devices)
+            self._loaders = {}
+            initialize = v1.global_variables_initializer()
+        self._session = v1.Session(graph=self.graph, config=session_config(devices, options.exact))
+        self._session.run(initialize)
+        self._step = 0
+        self._started = False
+        self.load(initial_state(job.workload, self._specs, scope.initial_values(self._specs, job.seed)))
+
+    def variables(self):
+        return self._specs
+
+    def describe(self):
+        return {
+            "program": "tf.compat.v1 towers in a session",
+            "devices": ", ".join(device.replace("/device:", "") for device in self._devices),
+            "input": self._options.input,
+            "variables on": self._options.variables,
+            "reduction": "{} in the towers' order".format(self._options.average),
+            "update rules": "tf.compat.v1.train",
+            "autodiff": "tf.gradients",
+            "towers pinned to CPU": str(self._options.pin_towers_to_cpu),
+            "Grappler": "off" if self._options.exact else "on",
+        }
+
+    def load(self, state):
+        with self.graph.as_default():
+            for variable, value in self._places(state):
+                self._assign(variable, value)
+            self._assign(self._towers.global_step, state.step)
+        if self._step != state.step:
+            self._step = state.step
+            self._started = False
+
+    def state(self):
+        towers_ = self._towers
+        weights = {name: v for name, v in towers_.variables.items() if v.trainable}
+        statistics = {name: v for name, v in towers_.variables.items() if not v.trainable}
+        step, weights, slots, statistics, averages = self._session.run(
+            [towers_.global_step, weights, towers_.slots, statistics, towers_.averages])
+        return State(int(step), weights, slots, statistics, averages)
+
+    def step(self):
+        self._start()
+        ends = self._towers
+        observed = {
+            "losses": ends.losses, "gradients": ends.gradients, "combined": ends.combined,
+            "rate": ends.learning_rate, "batches": self._input.batches,
+        }
+        _, seen = self._session.run([ends.train_op, observed], self._input.feed(self._step))
+        record = StepRecord(
+            step=self._step,
+            digests=[batch_digest(batch) for batch in seen["batches"]],
+            losses=[np.asarray(loss) for loss in seen["losses"]],
+            gradients=seen["gradients"],
+            combined=seen["combined"],
+            learning_rate=np.asarray(seen["rate"]),
+            state=self.state(),
+        )
+        self._step += 1
+        return record
+
+    def run(self, steps):
+        self._start()
+        run, train_op, feed = self._session.run, self._towers.train_op, self._input.feed
+        for step in range(self._step, self._step + steps - 1):
+            run(train_op, feed(step))
+        self._step += steps
+        return run([self._towers.losses, train_op], feed(self._step - 1))[0]
+
+    def close(self):
+        self._input.stop()
+        self._session.close()
+
+    def _start(self):
+        """Input begins at the first step taken, not before: a `load` may still choose another one."""
+        if not self._started:
+            self._started = True
+            self._input.start(self._session, self._step)
+
+    def _places(self, state):
+        ends = self._towers
+        for name, value in state.weights.items():
+            yield ends.variables[name], value
+        for name, value in state.statistics.items():
+            yield ends.variables[name], value
+        for name, value in state.slots.items():
+            yield ends.slots[name], value
+        for name, value in state.averages.items():
+            yield ends.averages[name], value
+
+    def _assign(self, variable, value):
+        if variable.name not in self._loaders:
+            holder = v1.placeholder(variable.dtype.base_dtype, variable.shape)
+            self._loaders[variable.name] = (v1.assign(variable, holder).op, holder)
+        assign, holder = self._loaders[variable.name]
+        self._session.run(assign, {holder: value})
+
+
+def session_config(devices, exact):
+    """`ConfigProto` with as many CPU devices as the towers need; Grappler off if `exact`."""
+    cpus = sum(device.startswith("CPU") for device in devices)
+    config = v1.ConfigProto(device_count={"CPU": max(1, cpus)}, allow_soft_placement=True)
+    config.gpu_options.allow_growth = True
+    config.graph_options.rewrite_options.disable_meta_optimizer = exact
+    return config

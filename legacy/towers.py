@@ -1,0 +1,112 @@
+"""The tower graph: the loop over devices that everybody wrote, from a `Job` and `LegacyOptions`."""
+
+from __future__ import annotations
+
+from typing import Any, Dict, List, NamedTuple
+
+import tensorflow as tf
+
+from legacy import optimizers
+from legacy.frame import TowerFrame
+from workloads import combining
+from workloads.scope import tower_loss
+
+v1 = tf.compat.v1
+
+
+class TowerGraph(NamedTuple):
+    """Ends of the graph that a session runs. Lists are over towers."""
+
+    train_op: Any
+    losses: List[Any]
+    gradients: List[Dict[str, Any]]
+    combined: Dict[str, Any]
+    learning_rate: Any
+    global_step: Any
+    variables: Dict[str, Any]
+    slots: Dict[str, Any]
+    averages: Dict[str, Any]
+
+
+def build(job, options, batches, devices):
+    """Builds the towers and the update in the current graph.
+
+    Args:
+      batches: list over towers of {input name: tensor}.
+      devices: list over towers of device names.
+
+    Returns:
+      `TowerGraph`.
+    """
+    workload = job.workload
+    shared = "/cpu:0" if options.variables == "cpu" else devices[0]
+    with tf.device(shared):
+        global_step = v1.get_variable(
+            "global_step", [], tf.int64, v1.zeros_initializer(), trainable=False, use_resource=True)
+        step = tf.identity(global_step)
+        rate = workload.learning_rate(step, job.global_batch)
+        optimizer = optimizers.make(workload.optimizer, rate)
+    frames, losses, gradients, variables = [], [], [], {}
+    for tower, device in enumerate(devices):
+        with tf.device("/cpu:0" if options.pin_towers_to_cpu else device), v1.name_scope("tower_{}".format(tower)):
+            frame = TowerFrame(job, step, tower, variables, "/cpu:0" if options.variables == "cpu" else None)
+            loss = tower_loss(workload, frame, batches[tower])
+            frames.append(frame)
+            losses.append(loss)
+            gradients.append(tower_gradients(optimizer, loss, frame, variables))
+    names = list(gradients[0])
+    with tf.device(shared):
+        combined = dict(zip(names, combine_towers(workload, options, [[g[n] for n in names] for g in gradients])))
+        apply = optimizer.apply_gradients([(combined[name], variables[name]) for name in names], global_step)
+        statistics = [
+            v1.assign(variables[name], value)
+            for name, value in combine_statistics(workload, options, [frame.updates for frame in frames]).items()
+        ]
+        weights = {name: variables[name] for name in names}
+        train_op, averages = average_weights(workload, tf.group(apply, *statistics), global_step, weights)
+    return TowerGraph(
+        train_op, losses, gradients, combined, rate, global_step, variables,
+        optimizers.slot_variables(optimizer, workload.optimizer, weights), averages)
+
+
+def tower_gradients(optimizer, loss, frame, variables):
+    """{weight name: dense gradient of this tower's loss}."""
+    weights = {name: variable for name, variable in variables.items() if variable.trainable}
+    pairs = optimizer.compute_gradients(loss, list(weights.values()))
+    reads = [frame.read(name) for name in weights]
+    return dict(zip(weights, combining.dense([gradient for gradient, _ in pairs], reads)))
+
+
+def combine_towers(workload, options, gradients):
+    """What the optimizer gets: clipped per tower, combined, clipped again, as the workload says.
+
+    Args:
+      gradients: list over towers of lists over weights.
+    """
+    clipped = [combining.clip(tower, workload.clip, "tower") for tower in gradients]
+    combined = [combining.combine(list(values), workload.combine, options.average) for values in zip(*clipped)]
+    return combining.clip(combined, workload.clip, "combined")
+
+
+def combine_statistics(workload, options, updates):
+    """{statistic: its next value}, from each tower's proposals."""
+    if workload.statistics == "first_tower":
+        return updates[0]
+    return {
+        name: combining.combine([tower[name] for tower in updates], "mean", options.average) for name in updates[0]
+    }
+
+
+def average_weights(workload, apply, global_step, weights):
+    """The train op with the moving average *after* the update, and {weight name: its shadow variable}.
+
+    Many old programs group the two without an order, and then average the old weight in some steps; a
+    comparison needs one order, and this is the one their authors meant.
+    """
+    rule = workload.moving_average
+    if rule is None:
+        return apply, {}
+    average = v1.train.ExponentialMovingAverage(rule.decay, global_step if rule.warm_up else None)
+    with tf.control_dependencies([apply]):
+        train_op = average.apply(list(weights.values()))
+    return train_op, {name: average.average(variable) for name, variable in weights.items()}

@@ -1,0 +1,65 @@
+"""Which all-reduce a strategy uses: making the one asked for, and telling the one that really runs."""
+
+from __future__ import annotations
+
+import tensorflow as tf
+
+from workloads import combining
+from workloads.errors import require
+
+
+class TowerOrder(tf.distribute.CrossDeviceOps):
+    """Adds replicas in their order with the same ops as tower code, on the first replica's device.
+
+    Floating-point addition is not associative: a ring adds each part of a tensor in another order and differs
+    in the last bit from four replicas on. This one gives the towers' bits.
+
+    Args:
+      form: "stack" or "add_n"; see `combining.combine`.
+    """
+
+    def __init__(self, form="stack"):
+        super().__init__()
+        self._form = form
+
+    def reduce_implementation(self, reduce_op, per_replica_value, destinations, options):
+        values = getattr(per_replica_value, "values", (per_replica_value,))
+        how = "mean" if reduce_op == tf.distribute.ReduceOp.MEAN else "sum"
+        with tf.device(values[0].device):
+            reduced = combining.combine(list(values), how, self._form)
+        return self.broadcast_implementation(reduced, destinations)
+
+    def batch_reduce_implementation(self, reduce_op, value_destination_pairs, options):
+        return [
+            self.reduce_implementation(reduce_op, value, destinations, options)
+            for value, destinations in value_destination_pairs
+        ]
+
+
+def make(name, form):
+    """The `tf.distribute.CrossDeviceOps` called `name`, or None for the strategy's own choice.
+
+    Raises:
+      InputError: "nccl" without at least two physical GPUs.
+    """
+    if name == "nccl":
+        gpus = len(tf.config.list_physical_devices("GPU"))
+        require(gpus >= 2, "--all_reduce", name, "needs at least two physical GPUs, found {}".format(gpus))
+        return tf.distribute.NcclAllReduce()
+    if name == "hierarchical_copy":
+        return tf.distribute.HierarchicalCopyAllReduce()
+    if name == "one_device":
+        return tf.distribute.ReductionToOneDevice()
+    return TowerOrder(form) if name == "tower_order" else None
+
+
+def describe(strategy):
+    """What will really reduce, read from the strategy and not from a flag."""
+    ops = strategy.extended._get_cross_device_ops(tf.constant(0.0))
+    name = type(ops).__name__
+    options = getattr(ops, "_options", None)
+    if options is not None:
+        name += " " + options.implementation.value
+    if strategy.num_replicas_in_sync == 1:
+        return "none: one replica (would be {})".format(name)
+    return name

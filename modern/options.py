@@ -1,0 +1,42 @@
+"""The choices a `tf.distribute` port has, as one frozen record."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from workloads.errors import require
+
+ALL_REDUCE = ("auto", "nccl", "hierarchical_copy", "one_device", "tower_order")
+UPDATE_RULES = ("tf1", "keras")
+AUTODIFF = ("graph", "tape")
+
+
+@dataclasses.dataclass(frozen=True)
+class ModernOptions:
+    """How the replica step is built and run.
+
+    Attributes:
+      all_reduce: "auto" (the strategy's own choice), "nccl", "hierarchical_copy", "one_device", or
+        "tower_order" (adds the replicas in order, as towers did).
+      update_rules: "tf1" (the kernels that `tf.compat.v1.train` optimizers run) or "keras" (Keras 3).
+      autodiff: "graph" (`tf.gradients` inside the replica function) or "tape" (`tf.GradientTape`).
+      steps_per_call: steps inside one call of the `tf.function`.
+      xla: compile each replica's forward and backward pass.
+      average: "stack" or "add_n": the form of the sum in tower order; exact parity needs legacy's.
+      exact: Grappler off, so that the kernels are the function's own.
+    """
+
+    all_reduce: str = "tower_order"
+    update_rules: str = "tf1"
+    autodiff: str = "graph"
+    steps_per_call: int = 1
+    xla: bool = False
+    average: str = "stack"
+    exact: bool = False
+
+    def __post_init__(self):
+        require(self.all_reduce in ALL_REDUCE, "--all_reduce", self.all_reduce, "allowed: " + ", ".join(ALL_REDUCE))
+        require(self.update_rules in UPDATE_RULES, "--update_rules", self.update_rules,
+                "allowed: " + ", ".join(UPDATE_RULES))
+        require(self.autodiff in AUTODIFF, "--autodiff", self.autodiff, "allowed: " + ", ".join(AUTODIFF))
+        require(self.steps_per_call >= 1, "--steps_per_call", self.steps_per_call, "must be at least 1")

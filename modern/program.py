@@ -1,0 +1,150 @@
+"""`ModernProgram`: the workload under a `tf.distribute` strategy, as a `Program`."""
+
+from __future__ import annotations
+
+import numpy as np
+import tensorflow as tf
+
+from modern import all_reduce, update_rules
+from modern.inputs import ReplicaInput
+from modern.replica_step import ReplicaStep
+from modern.strategy import mirrored
+from modern.variables import MirroredState
+from workloads import scope
+from workloads.program import Program, StepRecord, batch_digest, initial_state
+
+
+class ModernProgram(Program):
+    """Runs `job` under `MirroredStrategy`.
+
+    Args:
+      job: the `Job`.
+      source: `sources.Source` of its batches.
+      options: `ModernOptions`.
+      devices: device of each replica, e.g. ["CPU:0", "CPU:1"].
+    """
+
+    side = "modern"
+
+    def __init__(self, job, source, options, devices):
+        tf.config.optimizer.set_experimental_options({"disable_meta_optimizer": options.exact})
+        self._job = job
+        self._options = options
+        self._devices = devices
+        self._specs = scope.trace(job.workload, job.per_replica_batch, job.dtype)
+        self.strategy = mirrored(devices, options)
+        state = initial_state(job.workload, self._specs, scope.initial_values(self._specs, job.seed))
+        self._variables = MirroredState(self.strategy, state)
+        self._rules = self._make_rules(state)
+        self._replica_step = ReplicaStep(job, options, self._variables, self._rules)
+        self._input = ReplicaInput(job, source, self.strategy)
+        self._batches = None
+        self._step = 0
+        self._observed = tf.function(self._run_observed, autograph=False)
+        self._many = tf.function(self._run_many, autograph=False)
+
+    def variables(self):
+        return self._specs
+
+    def describe(self):
+        options = self._options
+        return {
+            "program": "tf.distribute.MirroredStrategy",
+            "devices": ", ".join(self._devices),
+            "input": "resident" if self._input.resident else "dataset",
+            "variables on": "every replica",
+            "reduction": all_reduce.describe(self.strategy),
+            "update rules": self._rules.describe(),
+            "autodiff": "tf.gradients" if options.autodiff == "graph" else "tf.GradientTape",
+            "steps per call": str(options.steps_per_call),
+            "XLA": "on" if options.xla else "off",
+            "Grappler": "off" if options.exact else "on",
+        }
+
+    def load(self, state):
+        self._variables.load(state)
+        self._rules.load(state, self._rate(state.step - 1))
+        if state.step != self._step:
+            self._step, self._batches = state.step, None
+
+    def state(self):
+        return self._read()[0]
+
+    def step(self):
+        self._start()
+        seen, batch = self._observed(self._batches)
+        local = self.strategy.experimental_local_results
+        state, drift = self._read()
+        replicas = range(self._job.replicas)
+        batch = {name: local(value) for name, value in batch.items()}
+        record = StepRecord(
+            step=self._step,
+            digests=[batch_digest({n: v[r].numpy() for n, v in batch.items()}) for r in replicas],
+            losses=[np.asarray(loss) for loss in local(seen.loss)],
+            gradients=[{n: local(v)[r].numpy() for n, v in seen.gradients.items()} for r in replicas],
+            combined={name: local(value)[0].numpy() for name, value in seen.combined.items()},
+            learning_rate=local(seen.learning_rate)[0].numpy(),
+            state=state,
+            drift=drift,
+        )
+        self._step += 1
+        return record
+
+    def run(self, steps):
+        self._start()
+        full, rest = divmod(steps, self._options.steps_per_call)
+        for _ in range(full):
+            losses = self._many(self._batches, self._calls(self._options.steps_per_call))
+        for _ in range(rest):
+            losses = self._many(self._batches, self._calls(1))
+        self._step += steps
+        return [np.asarray(loss) for loss in self.strategy.experimental_local_results(losses)]
+
+    def traces(self):
+        """How often the timed function was traced: more than once per input signature is a retrace."""
+        return self._many.experimental_get_tracing_count()
+
+    def _calls(self, steps):
+        return tf.constant(steps, tf.int64)
+
+    def _run_observed(self, batches):
+        batch = self._input.take(batches)
+        return self.strategy.run(self._replica_step, (batch,)), batch
+
+    def _run_many(self, batches, steps):
+        def one(_):
+            return self.strategy.run(lambda batch: self._replica_step(batch).loss, (self._input.take(batches),))
+
+        last = steps - 1
+        tf.while_loop(lambda i: i < last, lambda i: (_after(one(i), i + 1),), [tf.constant(0, tf.int64)])
+        return one(last)
+
+    def _start(self):
+        if self._batches is None:
+            self._batches = self._input.start(self._step)
+
+    def _read(self):
+        state, drift = self._variables.read()
+        state.slots = self._rules.slots(state, self._rate(state.step - 1))
+        return state, drift
+
+    def _make_rules(self, state):
+        if self._options.update_rules == "tf1":
+            return update_rules.Tf1Rules(self._job.workload.optimizer)
+        from modern.keras_rules import KerasRules  # only when asked for: Keras takes a second to import
+
+        rules = KerasRules(self._job.workload, self._variables, self._job.replicas)
+        rules.load(state, self._rate(-1))
+        return rules
+
+    def _rate(self, step):
+        """The learning rate that step used, as a float: Keras keeps it inside a slot."""
+        if self._options.update_rules == "tf1":
+            return None
+        with tf.Graph().as_default(), tf.compat.v1.Session() as session:
+            rate = self._job.workload.learning_rate(tf.constant(max(step, 0), tf.int64), self._job.global_batch)
+            return float(session.run(rate))
+
+
+def _after(unused, value):
+    return value

@@ -1,0 +1,130 @@
+"""One training step as one replica runs it, under `strategy.run`."""
+
+from __future__ import annotations
+
+from typing import Any, Dict, NamedTuple
+
+import tensorflow as tf
+
+from modern import averages, packing
+from workloads import combining
+from workloads.scope import Frame, tower_loss
+
+
+class Seen(NamedTuple):
+    """What one replica's step shows; see `workloads.program.StepRecord`."""
+
+    loss: Any
+    gradients: Dict[str, Any]
+    combined: Dict[str, Any]
+    learning_rate: Any
+
+
+class ReplicaFrame(Frame):
+    """Answers a model with the values of one replica's variables, each read once a step."""
+
+    def __init__(self, job, step, replica, values):
+        super().__init__(job.dtype, job.seed, step, replica)
+        self._values = values
+
+    def variable(self, name, shape, initializer, trainable):
+        return self._values[name]
+
+
+class ReplicaStep:
+    """The step of a `Job` as a function of one replica's batch.
+
+    Args:
+      job, options: what to do.
+      variables: `MirroredState`.
+      rules: `update_rules.Tf1Rules` or `keras_rules.KerasRules`.
+    """
+
+    def __init__(self, job, options, variables, rules):
+        self._job = job
+        self._options = options
+        self._variables = variables
+        self._rules = rules
+
+    def __call__(self, batch):
+        """Runs the step on {input name: tensor [per-replica batch, *shape]}; returns `Seen`."""
+        context = tf.distribute.get_replica_context()
+        replica = int(tf.get_static_value(context.replica_id_in_sync_group))
+        workload, local = self._job.workload, self._variables.local(replica)
+        step = local.step.read_value()
+        rate = workload.learning_rate(step, self._job.global_batch)
+        loss, gradients, updates = self._forward_backward(local, step, replica, batch)
+        combined = self._combine(context, gradients)
+        self._rules.apply(local, combined, rate)
+        self._update_statistics(context, local, updates)
+        tf.raw_ops.AssignAddVariableOp(resource=local.step.handle, value=tf.ones([], tf.int64))
+        if workload.moving_average is not None:
+            averages.update(workload.moving_average, local)
+        return Seen(loss, gradients, combined, rate)
+
+    def _forward_backward(self, local, step, replica, batch):
+        """(loss, {weight: gradient}, {statistic: proposed value}) of this replica."""
+        weights = {name: variable.read_value() for name, variable in local.weights.items()}
+        statistics = {name: variable.read_value() for name, variable in local.statistics.items()}
+
+        def compute(batch, weights, statistics, step):
+            frame = ReplicaFrame(self._job, step, replica, {**weights, **statistics})
+            differentiate = _tape if self._options.autodiff == "tape" else _graph
+            loss, gradients = differentiate(lambda: tower_loss(self._job.workload, frame, batch), weights)
+            return loss, gradients, dict(frame.updates)
+
+        if self._options.xla:
+            compute = tf.function(compute, jit_compile=True, autograph=False)
+        return compute(batch, weights, statistics, step)
+
+    def _combine(self, context, gradients):
+        """{weight: what the optimizer gets}: clipped here, combined over replicas, clipped again, as the workload says."""
+        workload = self._job.workload
+        clipped = combining.clip(list(gradients.values()), workload.clip, "tower")
+        how = tf.distribute.ReduceOp.MEAN if workload.combine == "mean" else tf.distribute.ReduceOp.SUM
+        combined = _all_reduce(context, how, clipped)
+        return dict(zip(gradients, combining.clip(combined, workload.clip, "combined")))
+
+    def _update_statistics(self, context, local, updates):
+        if not updates:
+            return
+        values = list(updates.values())
+        if self._job.workload.statistics == "mean_of_towers":
+            values = _all_reduce(context, tf.distribute.ReduceOp.MEAN, values)
+        else:
+            values = _from_first(context, values)
+        for name, value in zip(updates, values):
+            tf.raw_ops.AssignVariableOp(resource=local.statistics[name].handle, value=value)
+
+
+def _graph(loss_of, weights):
+    """`tf.gradients`: adds the contributions of a weight that is used many times in tower code's order."""
+    loss = loss_of()
+    values = list(weights.values())
+    gradients = tf.compat.v1.gradients(loss, values)
+    return loss, dict(zip(weights, combining.dense(gradients, values)))
+
+
+def _tape(loss_of, weights):
+    values = list(weights.values())
+    with tf.GradientTape(watch_accessed_variables=False) as tape:
+        tape.watch(values)
+        loss = loss_of()
+    return loss, dict(zip(weights, combining.dense(tape.gradient(loss, values), values)))
+
+
+def _all_reduce(context, how, tensors):
+    if context.num_replicas_in_sync == 1:
+        return tensors
+    return packing.unpack(context.all_reduce(how, packing.pack(tensors)), tensors)
+
+
+def _from_first(context, tensors):
+    """Every replica gets the first replica's values."""
+    if context.num_replicas_in_sync == 1:
+        return tensors
+
+    def first(strategy, *packed):
+        return [strategy.experimental_local_results(value)[0] for value in packed]
+
+    return packing.unpack(context.merge_call(first, args=tuple(packing.pack(tensors))), tensors)

@@ -1,0 +1,72 @@
+"""The strategy's variables: everything a step changes, mirrored on every replica."""
+
+from __future__ import annotations
+
+import numpy as np
+import tensorflow as tf
+
+from workloads.program import State
+
+KINDS = ("weights", "slots", "statistics", "averages")
+
+
+class MirroredState:
+    """Mirrored variables that hold a `State`.
+
+    Args:
+      strategy: the `tf.distribute.Strategy`.
+      state: `State` whose values they start with.
+    """
+
+    def __init__(self, strategy, state):
+        self._strategy = strategy
+        with strategy.scope():
+            self.step = tf.Variable(state.step, dtype=tf.int64, name="global_step")
+            for kind in KINDS:
+                values = getattr(state, kind)
+                setattr(self, kind, {name: tf.Variable(value, name=_name(kind, name)) for name, value in values.items()})
+
+    def local(self, replica):
+        """A `LocalState`: the copies that belong to `replica`."""
+        return LocalState(replica, self._copy(self.step, replica), *[
+            {name: self._copy(variable, replica) for name, variable in getattr(self, kind).items()} for kind in KINDS
+        ])
+
+    def load(self, state):
+        """Gives every copy the values of `state`."""
+        self.step.assign(state.step)
+        for kind in KINDS:
+            variables = getattr(self, kind)
+            for name, value in getattr(state, kind).items():
+                variables[name].assign(value)
+
+    def read(self):
+        """(`State` of the first replica, names of variables whose copies disagree)."""
+        drift = []
+        kinds = [{name: self._first(name, v, drift) for name, v in getattr(self, kind).items()} for kind in KINDS]
+        return State(int(self._first("global_step", self.step, drift)), *kinds), drift
+
+    def _first(self, name, variable, drift):
+        copies = [copy.numpy() for copy in self._strategy.experimental_local_results(variable)]
+        if any(copy.tobytes() != copies[0].tobytes() for copy in copies[1:]):
+            drift.append(name)
+        return np.asarray(copies[0])
+
+    def _copy(self, variable, replica):
+        return self._strategy.experimental_local_results(variable)[replica]
+
+
+class LocalState:
+    """One replica's own variables, by kind and name."""
+
+    def __init__(self, replica, step, weights, slots, statistics, averages):
+        self.replica = replica
+        self.step = step
+        self.weights = weights
+        self.slots = slots
+        self.statistics = statistics
+        self.averages = averages
+
+
+def _name(kind, name):
+    return "{}/{}".format(kind, name) if kind != "weights" else name

@@ -1,0 +1,46 @@
+"""CIFAR-10's binary version: records of one label byte and 3072 pixel bytes, channel after channel."""
+
+from __future__ import annotations
+
+import os
+
+import numpy as np
+
+from workloads.errors import InputError
+
+FILES = ("data_batch_1.bin", "data_batch_2.bin", "data_batch_3.bin", "data_batch_4.bin", "data_batch_5.bin")
+RECORD = 1 + 3 * 32 * 32
+
+
+def present(folder):
+    """Whether `folder` looks like it was meant to hold this data set."""
+    return any(os.path.exists(os.path.join(folder, name)) for name in FILES)
+
+
+def read(folder):
+    """The training images and labels.
+
+    Returns:
+      images uint8 [count, 32, 32, 3], labels int32 [count].
+
+    Raises:
+      InputError: a file is missing, empty, or not a whole number of records, or a label is above 9.
+    """
+    parts = [read_file(os.path.join(folder, name)) for name in FILES]
+    return np.concatenate([images for images, _ in parts]), np.concatenate([labels for _, labels in parts])
+
+
+def read_file(path):
+    """One file of records; see `read`."""
+    try:
+        content = np.fromfile(path, np.uint8)
+    except OSError as error:
+        raise InputError("--data_dir: cannot read {}: {}".format(path, error.strerror))
+    if content.size == 0 or content.size % RECORD:
+        raise InputError("--data_dir: {} has {} bytes, not a whole number of {}-byte records: truncated?".format(
+            path, content.size, RECORD))
+    records = content.reshape(-1, RECORD)
+    labels = records[:, 0].astype(np.int32)
+    if labels.max() > 9:
+        raise InputError("--data_dir: {} holds label {}, CIFAR-10's are 0 to 9".format(path, labels.max()))
+    return records[:, 1:].reshape(-1, 3, 32, 32).transpose(0, 2, 3, 1), labels

@@ -1,0 +1,72 @@
+"""System 3's input distortions on a numpy batch: crop, flip, brightness, contrast, standardise.
+
+Pure functions of (images, generator): the generator is keyed by seed and step, so both sides see the same
+pixels, and so does a run that starts in the middle.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+def prepare(images, workload, rng):
+    """Float32 images ready for the model.
+
+    Args:
+      images: uint8 [count, height, width, channels].
+      workload: an `ImageWorkload`; its `image_size` is cut out (or padded to), at random if it says `distort`.
+      rng: generator for this step.
+
+    Returns:
+      float32 [count, image_size, image_size, channels], each image with mean 0 and deviation 1.
+    """
+    images = _pad(images, workload.image_size).astype(np.float32)
+    if not workload.distort:
+        return standardise(centre_crop(images, workload.image_size))
+    images = flip(random_crop(images, workload.image_size, rng), rng)
+    return standardise(contrast(brightness(images, 63.0, rng), 0.2, 1.8, rng))
+
+
+def _pad(images, size):
+    rows, columns = (max(0, size - length) for length in images.shape[1:3])
+    if not rows and not columns:
+        return images
+    return np.pad(images, [(0, 0), (rows // 2, rows - rows // 2), (columns // 2, columns - columns // 2), (0, 0)], "constant")
+
+
+def centre_crop(images, size):
+    """The middle `size` x `size` pixels of every image."""
+    top, left = ((length - size) // 2 for length in images.shape[1:3])
+    return images[:, top : top + size, left : left + size]
+
+
+def random_crop(images, size, rng):
+    """A `size` x `size` window of every image, each at its own place."""
+    count, height, width = images.shape[:3]
+    tops, lefts = rng.randint(0, height - size + 1, count), rng.randint(0, width - size + 1, count)
+    return np.stack([image[t : t + size, l : l + size] for image, t, l in zip(images, tops, lefts)])
+
+
+def flip(images, rng):
+    """Half of the images, mirrored left to right."""
+    chosen = rng.random_sample(len(images)) < 0.5
+    return np.where(chosen[:, None, None, None], images[:, :, ::-1], images)
+
+
+def brightness(images, limit, rng):
+    """Adds to every image one number from [-limit, limit)."""
+    return images + rng.uniform(-limit, limit, (len(images), 1, 1, 1)).astype(np.float32)
+
+
+def contrast(images, low, high, rng):
+    """Stretches every image about its channel means by one factor from [low, high)."""
+    means = images.mean(axis=(1, 2), keepdims=True)
+    return (images - means) * rng.uniform(low, high, (len(images), 1, 1, 1)).astype(np.float32) + means
+
+
+def standardise(images):
+    """Zero mean and unit deviation per image, the deviation at least 1 / sqrt(pixels), as `per_image_standardization`."""
+    means = images.mean(axis=(1, 2, 3), keepdims=True)
+    floor = 1.0 / np.sqrt(np.prod(images.shape[1:]))
+    deviations = np.maximum(images.std(axis=(1, 2, 3), keepdims=True), floor)
+    return ((images - means) / deviations).astype(np.float32)

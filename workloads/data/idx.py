@@ -1,0 +1,69 @@
+"""MNIST's IDX format, plain or gzipped: a magic number, the dimensions, then the bytes. Fashion-MNIST comes in it."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import struct
+import zlib
+
+import numpy as np
+
+from workloads.errors import InputError
+
+IMAGES = "train-images-idx3-ubyte"
+LABELS = "train-labels-idx1-ubyte"
+UNSIGNED_BYTE = 8
+
+
+def present(folder):
+    """Whether `folder` looks like it was meant to hold this data set."""
+    names = [name + end for name in (IMAGES, LABELS) for end in ("", ".gz")]
+    return any(os.path.exists(os.path.join(folder, name)) for name in names)
+
+
+def read(folder):
+    """The training images and labels.
+
+    Returns:
+      images uint8 [count, rows, columns, 1], labels int32 [count].
+
+    Raises:
+      InputError: a file is missing, damaged, or of another shape, or the two do not belong together.
+    """
+    images_path, labels_path = _find(folder, IMAGES), _find(folder, LABELS)
+    images, labels = read_file(images_path, 3), read_file(labels_path, 1)
+    if len(images) != len(labels):
+        raise InputError("--data_dir: {} holds {} images but {} holds {} labels".format(
+            images_path, len(images), labels_path, len(labels)))
+    return images[..., np.newaxis], labels.astype(np.int32)
+
+
+def read_file(path, rank):
+    """One IDX file of unsigned bytes with `rank` dimensions, as an array."""
+    content = _bytes(path)
+    header = 4 + 4 * rank
+    if len(content) < header or content[:4] != bytes([0, 0, UNSIGNED_BYTE, rank]):
+        raise InputError("--data_dir: {} is not an IDX file of unsigned bytes with {} dimensions".format(path, rank))
+    shape = struct.unpack(">{}I".format(rank), content[4:header])
+    expected = header + int(np.prod(shape, dtype=np.int64))
+    if len(content) != expected or not shape[0]:
+        raise InputError("--data_dir: {} has {} bytes, its header {} promises {}: truncated?".format(
+            path, len(content), shape, expected))
+    return np.frombuffer(content, np.uint8, offset=header).reshape(shape)
+
+
+def _find(folder, name):
+    for candidate in (name, name + ".gz"):
+        path = os.path.join(folder, candidate)
+        if os.path.exists(path):
+            return path
+    raise InputError("--data_dir: {} is missing (plain or .gz)".format(os.path.join(folder, name)))
+
+
+def _bytes(path):
+    try:
+        with (gzip.open if path.endswith(".gz") else open)(path, "rb") as file:
+            return file.read()
+    except (OSError, EOFError, zlib.error) as error:
+        raise InputError("--data_dir: cannot read {}: {}".format(path, error))

@@ -1,0 +1,54 @@
+"""The one exception for input that cannot be used, and how a main module turns it into exit status 2."""
+
+from __future__ import annotations
+
+import sys
+
+
+class InputError(ValueError):
+    """Bad input. The message is one line: the argument, the value it had, and what is allowed."""
+
+
+def require(condition, argument, value, allowed):
+    """Raises `InputError` naming `argument`, its `value` and what is `allowed`, unless `condition` holds."""
+    if not condition:
+        raise InputError("{}: got {!r}, {}".format(argument, value, allowed))
+
+
+def run_main(main):
+    """Runs `main(argv)` under absl: bad flags and `InputError` end in one line on stderr and exit status 2."""
+    from absl import app, flags
+
+    def parse(argv):
+        try:
+            return flags.FLAGS(argv)
+        except flags.Error as error:
+            _refuse(" ".join(str(error).split()) + " (see --help)")
+
+    def guarded(argv):
+        try:
+            return main(argv)
+        except InputError as error:
+            _refuse(" ".join(str(error).split()))
+        except KeyboardInterrupt:
+            print("interrupted", file=sys.stderr)
+            sys.exit(130)
+
+    app.run(guarded, flags_parser=_with_help(parse))
+
+
+def _with_help(parse):
+    """Keeps absl's own `--help`: it is a flag that prints and exits while flags are parsed."""
+
+    def parser(argv):
+        from absl import app
+
+        app.define_help_flags()
+        return parse(argv)
+
+    return parser
+
+
+def _refuse(line):
+    print("error: " + line, file=sys.stderr)
+    sys.exit(2)

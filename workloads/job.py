@@ -1,0 +1,64 @@
+"""`Job`: a workload with the size it is run at. It is all that a program needs to be told."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+
+from workloads import workload as workload_lib
+from workloads.errors import require
+
+DTYPES = ("float32", "float64")
+
+
+@dataclasses.dataclass(frozen=True)
+class Job:
+    """One training run, said once for both sides.
+
+    Attributes:
+      workload: the `Workload`.
+      replicas: towers, or replicas; at least one.
+      global_batch: examples of all replicas in one step; a multiple of `replicas`. None takes the workload's,
+        rounded up to what the replicas divide.
+      dtype: "float32" or "float64", of weights and activations.
+      seed: of initial values, synthetic data, shuffling and noise.
+      data: where the batches come from, in words (see `sources`).
+
+    Raises:
+      InputError: a field is not usable.
+    """
+
+    workload: workload_lib.Workload
+    replicas: int = 2
+    global_batch: int = None
+    dtype: str = "float32"
+    seed: int = 0
+    data: str = "synthetic"
+
+    def __post_init__(self):
+        workload_lib.check(self.workload)
+        require(self.replicas >= 1, "--replicas", self.replicas, "must be at least 1")
+        require(self.dtype in DTYPES, "--dtype", self.dtype, "allowed: " + ", ".join(DTYPES))
+        if self.global_batch is None:
+            steps = -(-self.workload.global_batch // self.replicas)
+            object.__setattr__(self, "global_batch", steps * self.replicas)
+        require(self.global_batch >= 1, "--global_batch", self.global_batch, "must be at least 1")
+        require(self.global_batch % self.replicas == 0, "--global_batch", self.global_batch,
+                "must be a multiple of --replicas={}".format(self.replicas))
+
+    @property
+    def per_replica_batch(self):
+        """Examples that one replica sees in one step."""
+        return self.global_batch // self.replicas
+
+    def describe(self):
+        """{field: text} of everything that decides the numbers."""
+        fields = {"workload." + name: text for name, text in self.workload.describe().items()}
+        for name in ("replicas", "global_batch", "dtype", "seed", "data"):
+            fields[name] = str(getattr(self, name))
+        return fields
+
+    def digest(self):
+        """Twelve hex digits that name this job: equal digests, equal jobs."""
+        return hashlib.sha256(json.dumps(self.describe(), sort_keys=True).encode("utf-8")).hexdigest()[:12]

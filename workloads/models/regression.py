@@ -1,0 +1,60 @@
+"""System 2: a fully connected regression, the smallest complete example of data parallelism."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, Optional, Tuple
+
+import numpy as np
+import tensorflow as tf
+
+from workloads import initializers, layers, optimizers, schedules
+from workloads.workload import InputSpec, Workload
+
+
+@dataclasses.dataclass(frozen=True)
+class Regression(Workload):
+    """`relu(x @ w + b)` through `hidden`, a linear output, and the squared difference from 2x + 1.
+
+    The output [batch, 1] broadcasts against the target [batch, features], as in the write-up.
+
+    Attributes:
+      weight_stddev: of the truncated normal that draws the hidden weights; 1.0 is the write-up's (its loss
+        starts near 1e23), None scales it to 1 / sqrt(fan_in), which trains.
+      last_weight: constant of the last weight; the write-up's is one.
+    """
+
+    name: str = "regression"
+    global_batch: int = 2000
+    optimizer: optimizers.Optimizer = optimizers.Adam()
+    learning_rate: Any = schedules.Fixed(1e-3)
+    features: int = 600
+    hidden: Tuple[int, ...] = (512, 128, 128)
+    weight_stddev: Optional[float] = None
+    last_weight: float = 1.0
+
+    def inputs(self):
+        return {"x": InputSpec((self.features,)), "target": InputSpec((self.features,))}
+
+    def examples(self, rng, count):
+        x = np.asarray(rng.random_sample((count, self.features)), np.float32)
+        return {"x": x, "target": 2 * x + 1}
+
+    def loss(self, scope, batch):
+        x = batch["x"]
+        for index, units in enumerate(self.hidden):
+            stddev = float(int(x.shape[-1])) ** -0.5 if self.weight_stddev is None else self.weight_stddev
+            weights = initializers.TruncatedNormal(stddev)
+            x = layers.dense(scope.child("affine{}".format(index)), x, units, weights, bias_shape=())
+            x = tf.nn.relu(x)
+        weights = initializers.Constant(self.last_weight)
+        output = layers.dense(scope.child("affine_last"), x, 1, weights, bias_shape=())
+        return tf.reduce_mean(tf.square(output - batch["target"]))
+
+
+SEED = Regression()
+SEED_SPLIT = dataclasses.replace(
+    SEED, optimizer=optimizers.GradientDescent(), learning_rate=schedules.Fixed(1e-2)
+)
+SEED_UNSCALED = dataclasses.replace(SEED, weight_stddev=1.0)
+SMALL = dataclasses.replace(SEED, global_batch=64, features=60, hidden=(48, 32, 32))

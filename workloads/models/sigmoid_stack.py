@@ -1,0 +1,40 @@
+"""System 1: six sigmoid layers over [batch, dim, dim], no labels; "why is my tower version five times slower?"."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import tensorflow as tf
+
+from workloads import optimizers, schedules
+from workloads.workload import Clip, InputSpec, Workload
+
+
+@dataclasses.dataclass(frozen=True)
+class SigmoidStack(Workload):
+    """`depth` times `sigmoid(x @ W + b)` on rows of length `dim`; the loss is the mean of the last output."""
+
+    name: str = "sigmoid_stack"
+    global_batch: int = 64
+    optimizer: optimizers.Optimizer = optimizers.Adam(beta1=0.5, beta2=0.9)
+    learning_rate: Any = schedules.Fixed(1e-4)
+    clip: Any = Clip(5.0, where="tower", how="global_norm")
+    dim: int = 1000
+    depth: int = 6
+
+    def inputs(self):
+        return {"x": InputSpec((self.dim, self.dim))}
+
+    def loss(self, scope, batch):
+        x = batch["x"]
+        for layer in range(self.depth):
+            weight = scope.get("Layer.{}.weight".format(layer), (self.dim, self.dim))
+            bias = scope.get("Layer.{}.bias".format(layer), (self.dim,))
+            rows = tf.reshape(x, [-1, self.dim])
+            x = tf.reshape(tf.sigmoid(tf.matmul(rows, weight) + bias), [-1, self.dim, self.dim])
+        return tf.reduce_mean(x)
+
+
+SEED = SigmoidStack()
+SMALL = dataclasses.replace(SEED, global_batch=16, dim=16)

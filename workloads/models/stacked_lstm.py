@@ -1,0 +1,45 @@
+"""System 5: a stack of LSTM layers, here data parallel; the write-up gives the stack and no figures."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import tensorflow as tf
+
+from workloads import layers, optimizers, schedules
+from workloads.workload import Clip, InputSpec, Workload
+
+
+@dataclasses.dataclass(frozen=True)
+class StackedLstm(Workload):
+    """`depth` LSTM layers of `units` over `time` steps, dropout between them; classifies the sequence."""
+
+    name: str = "stacked_lstm"
+    global_batch: int = 64
+    optimizer: optimizers.Optimizer = optimizers.RMSProp(decay=0.9, momentum=0.9)
+    learning_rate: Any = schedules.Fixed(1e-3)
+    clip: Any = Clip(1.0, where="combined", how="global_norm")
+    depth: int = 6
+    units: int = 128
+    time: int = 20
+    features: int = 32
+    classes: int = 10
+    dropout_rate: float = 0.1
+
+    def inputs(self):
+        return {"x": InputSpec((self.time, self.features)), "labels": InputSpec((), "int", self.classes)}
+
+    def loss(self, scope, batch):
+        steps = tf.unstack(batch["x"], axis=1)
+        for layer in range(self.depth):
+            here = scope.child("lstm{}".format(layer))
+            outputs = layers.lstm(here, steps, self.units)
+            together = layers.dropout(here, tf.stack(outputs, axis=1), self.dropout_rate)
+            steps = tf.unstack(together, axis=1)
+        logits = layers.dense(scope.child("logits"), steps[-1], self.classes)
+        return layers.cross_entropy(logits, batch["labels"])
+
+
+SEED = StackedLstm()
+SMALL = dataclasses.replace(SEED, global_batch=16, depth=3, units=16, time=6, features=8)

@@ -1,0 +1,124 @@
+"""`Program`, whatever can run a job step by step, and `StepRecord`, what one observed step shows."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+from typing import Dict, List
+
+import numpy as np
+
+Arrays = Dict[str, np.ndarray]
+
+
+@dataclasses.dataclass
+class State:
+    """Everything that a step changes. Names are the model's; slots are "variable/slot", or an accumulator's name."""
+
+    step: int
+    weights: Arrays
+    slots: Arrays
+    statistics: Arrays
+    averages: Arrays
+
+    def cast(self, dtype):
+        """The same values with the weights' and slots' floats as `dtype`; accumulators stay float32."""
+        def convert(arrays):
+            return {name: np.asarray(value, dtype) for name, value in arrays.items()}
+
+        slots = {name: np.asarray(value, dtype) if "/" in name else value for name, value in self.slots.items()}
+        return State(self.step, convert(self.weights), slots, convert(self.statistics), convert(self.averages))
+
+
+@dataclasses.dataclass
+class StepRecord:
+    """One step, seen from outside. Lists are over replicas, in order.
+
+    Attributes:
+      step: number of the step, from 0.
+      digests: of each replica's batch, as the replica itself saw it.
+      losses: each replica's scalar loss, penalties included.
+      gradients: each replica's {weight: gradient}, before any clipping.
+      combined: {weight: gradient} that the optimizer got.
+      learning_rate: float32 scalar that the optimizer got.
+      state: `State` after the step.
+      drift: names of mirrored variables whose copies disagree between replicas; empty where there is one copy.
+    """
+
+    step: int
+    digests: List[str]
+    losses: List[np.ndarray]
+    gradients: List[Arrays]
+    combined: Arrays
+    learning_rate: np.ndarray
+    state: State
+    drift: List[str] = dataclasses.field(default_factory=list)
+
+
+class Program:
+    """A job, ready to run. Steps are taken in order; each reads its batch from the program's own source."""
+
+    #: "legacy", "modern", ...: the column that reports put it in.
+    side = "program"
+
+    def variables(self):
+        """Tuple of `VariableSpec`: name, shape, dtype and whether trainable."""
+        raise NotImplementedError
+
+    def describe(self):
+        """{setting: text} of what this side adds to the job: devices, input path, reduction, update rules."""
+        raise NotImplementedError
+
+    def load(self, state):
+        """Makes `state` the current one; the next step uses its `step` for schedule and noise."""
+        raise NotImplementedError
+
+    def state(self):
+        """The current `State`, copied to the host."""
+        raise NotImplementedError
+
+    def step(self):
+        """Runs the next step and returns its `StepRecord`."""
+        raise NotImplementedError
+
+    def run(self, steps):
+        """Runs `steps` steps, observing nothing, and returns the last step's losses, one per replica."""
+        raise NotImplementedError
+
+    def close(self):
+        """Frees threads and sessions. A closed program is not used again."""
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *unused):
+        self.close()
+
+
+def batch_digest(batch):
+    """Sixteen hex digits of a replica's batch {name: array}: names, dtypes, shapes and bytes."""
+    sha = hashlib.sha256()
+    for name in sorted(batch):
+        array = np.ascontiguousarray(batch[name])
+        sha.update("{} {} {} ".format(name, array.dtype.str, array.shape).encode("utf-8"))
+        sha.update(array.tobytes())
+    return sha.hexdigest()[:16]
+
+
+def initial_state(workload, specs, values):
+    """The `State` before the first step.
+
+    Args:
+      specs: the model's `VariableSpec`s.
+      values: {variable name: array}, see `scope.initial_values`.
+    """
+    weights = {s.name: np.asarray(values[s.name], s.dtype) for s in specs if s.trainable}
+    statistics = {s.name: np.asarray(values[s.name], s.dtype) for s in specs if not s.trainable}
+    slots = {
+        "{}/{}".format(name, slot): np.full_like(weight, start)
+        for name, weight in weights.items()
+        for slot, start in workload.optimizer.slots().items()
+    }
+    slots.update((n, np.asarray(v, np.float32)) for n, v in workload.optimizer.accumulators().items())
+    averages = {name: weight.copy() for name, weight in weights.items()} if workload.moving_average else {}
+    return State(0, weights, slots, statistics, averages)

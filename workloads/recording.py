@@ -1,0 +1,198 @@
+"""Recordings: the `StepRecord`s of a run in one `.npz`, written in one environment and compared in another.
+
+The file is an ordinary numpy archive. Its members are `<step>/<stage>/...` arrays and, last, `manifest`: JSON
+with the job, the environment, the variables and the SHA-256 of every member, so that damage anywhere is found.
+
+    00000/digests                        text [replicas]
+    00000/losses                         [replicas]
+    00000/gradients/<replica>/<weight>   also combined, weights, slots, statistics, averages
+    00000/learning_rate
+"""
+
+from __future__ import annotations
+
+import bisect
+import hashlib
+import io
+import json
+import os
+import zipfile
+import zlib
+
+import numpy as np
+
+from workloads.errors import InputError
+from workloads.program import Program, State, StepRecord
+from workloads.scope import VariableSpec
+
+FORMAT = 1
+MANIFEST = "manifest"
+STATES = ("weights", "slots", "statistics", "averages")
+
+
+class Writer:
+    """Streams records to `path`; the file appears under that name only once `close` has completed it.
+
+    Args:
+      path: where the recording goes.
+      about: {"job": {...}, "settings": {...}, "environment": {...}}, texts that the reader compares or prints.
+      variables: the program's `VariableSpec`s.
+    """
+
+    def __init__(self, path, about, variables):
+        self._path = path
+        self._part = "{}.part{}".format(path, os.getpid())
+        self._manifest = {
+            "format": FORMAT,
+            "variables": [[s.name, list(s.shape), str(s.dtype), bool(s.trainable)] for s in variables],
+            "steps": 0,
+            "sha256": {},
+        }
+        self._manifest.update(about)
+        try:
+            self._zip = zipfile.ZipFile(self._part, "w", zipfile.ZIP_STORED, allowZip64=True)
+        except OSError as error:
+            raise InputError("--out: cannot write {}: {}".format(path, error.strerror))
+
+    def initial(self, state):
+        """Writes the state before the first step."""
+        self._state("initial", state)
+
+    def write(self, record):
+        """Writes one step."""
+        step = "{:05d}".format(record.step)
+        self._put(step + "/digests", np.array(record.digests))
+        self._put(step + "/losses", np.stack(record.losses))
+        for replica, gradients in enumerate(record.gradients):
+            for name, value in gradients.items():
+                self._put("{}/gradients/{}/{}".format(step, replica, name), value)
+        for name, value in record.combined.items():
+            self._put("{}/combined/{}".format(step, name), value)
+        self._put(step + "/learning_rate", record.learning_rate)
+        self._state(step, record.state)
+        self._manifest["steps"] += 1
+
+    def _state(self, step, state):
+        for stage in STATES:
+            for name, value in getattr(state, stage).items():
+                self._put("{}/{}/{}".format(step, stage, name), value)
+
+    def _put(self, name, array):
+        content = io.BytesIO()
+        np.lib.format.write_array(content, np.asanyarray(array), allow_pickle=False)
+        content = content.getvalue()
+        self._manifest["sha256"][name] = hashlib.sha256(content).hexdigest()
+        self._zip.writestr(name + ".npy", content)
+
+    def close(self):
+        """Completes the recording and gives it its name."""
+        text = json.dumps(self._manifest, sort_keys=True)
+        content = io.BytesIO()
+        np.lib.format.write_array(content, np.array(text), allow_pickle=False)
+        self._zip.writestr(MANIFEST + ".npy", content.getvalue())
+        self._zip.writestr(MANIFEST + ".sha256", hashlib.sha256(content.getvalue()).hexdigest())
+        self._zip.close()
+        os.replace(self._part, self._path)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, *unused):
+        if kind is None:
+            self.close()
+        else:  # nothing half written stays behind
+            self._zip.close()
+            os.remove(self._part)
+
+
+class Recording(Program):
+    """A recording as a `Program`: its steps are read back, one at a time.
+
+    Raises:
+      InputError: the file is missing, not a recording, damaged or truncated (in the constructor, or at the step
+        whose bytes are damaged).
+    """
+
+    side = "recording"
+
+    def __init__(self, path):
+        self._path = path
+        try:
+            self._zip = zipfile.ZipFile(path)
+        except OSError as error:
+            raise InputError("--recording: cannot read {}: {}".format(path, error.strerror))
+        except (zipfile.BadZipFile, ValueError, NotImplementedError) as error:
+            raise InputError("--recording: {} is not a complete recording: {}".format(path, error))
+        self.manifest = json.loads(str(self._checked(MANIFEST, self._raw(MANIFEST + ".sha256").decode("ascii", "replace"))))
+        if self.manifest.get("format") != FORMAT:
+            raise self._damaged("format {!r}, this reader knows {}".format(self.manifest.get("format"), FORMAT))
+        self._members = sorted(self.manifest["sha256"])
+        self._step = 0
+
+    @property
+    def steps(self):
+        """How many steps it holds."""
+        return self.manifest["steps"]
+
+    def variables(self):
+        return tuple(VariableSpec(n, tuple(shape), dtype, trainable, None)
+                     for n, shape, dtype, trainable in self.manifest["variables"])
+
+    def describe(self):
+        return dict(self.manifest.get("settings", {}))
+
+    def state(self):
+        """The state before the next step."""
+        return self._state("initial" if self._step == 0 else "{:05d}".format(self._step - 1), self._step)
+
+    def step(self):
+        if self._step >= self.steps:
+            raise InputError("--steps: {} holds {} steps".format(self._path, self.steps))
+        prefix = "{:05d}".format(self._step)
+        losses = self._get(prefix + "/losses")
+        record = StepRecord(
+            step=self._step,
+            digests=[str(digest) for digest in self._get(prefix + "/digests")],
+            losses=list(losses),
+            gradients=[self._group("{}/gradients/{}/".format(prefix, r)) for r in range(len(losses))],
+            combined=self._group(prefix + "/combined/"),
+            learning_rate=self._get(prefix + "/learning_rate"),
+            state=self._state(prefix, self._step + 1),
+        )
+        self._step += 1
+        return record
+
+    def close(self):
+        self._zip.close()
+
+    def _state(self, prefix, step):
+        return State(step, *[self._group("{}/{}/".format(prefix, stage)) for stage in STATES])
+
+    def _group(self, prefix):
+        group = {}
+        for name in self._members[bisect.bisect_left(self._members, prefix):]:
+            if not name.startswith(prefix):
+                break
+            group[name[len(prefix):]] = self._get(name)
+        return group
+
+    def _get(self, name):
+        if name not in self.manifest["sha256"]:
+            raise self._damaged("{} is missing".format(name))
+        return self._checked(name, self.manifest["sha256"][name])
+
+    def _checked(self, name, sha256):
+        content = self._raw(name + ".npy")
+        if hashlib.sha256(content).hexdigest() != sha256:
+            raise self._damaged("checksum of {} does not match".format(name))
+        return np.lib.format.read_array(io.BytesIO(content), allow_pickle=False)
+
+    def _raw(self, member):
+        try:
+            return self._zip.read(member)
+        except (KeyError, zipfile.BadZipFile, zlib.error, OSError, EOFError, ValueError, NotImplementedError,
+                RuntimeError) as error:
+            raise self._damaged("{}: {}".format(member, error))
+
+    def _damaged(self, what):
+        return InputError("--recording: {} is damaged or not a recording: {}".format(self._path, what))

@@ -1,0 +1,52 @@
+"""Workloads by name: the five systems, or anybody's own as `package.module:attribute`."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+
+from workloads.errors import InputError, require
+
+NAMES = ("sigmoid_stack", "regression", "cifar_cnn", "resnet18", "stacked_lstm")
+SIZES = ("small", "seed")
+
+
+def get(name, size="small"):
+    """The workload called `name`.
+
+    Args:
+      name: one of `NAMES`, or "package.module:attribute" for a `Workload` (or a function that makes one) found
+        on the import path or below the current folder.
+      size: "small" (seconds on two cores) or "seed" (the write-up's numbers); the five systems only.
+
+    Raises:
+      InputError: there is no such workload.
+    """
+    require(size in SIZES, "--size", size, "allowed: " + ", ".join(SIZES))
+    if ":" in name:
+        return _load(name)
+    require(name in NAMES, "--workload", name,
+            "allowed: {}, or package.module:attribute".format(", ".join(NAMES)))
+    return getattr(importlib.import_module("workloads.models." + name), size.upper())
+
+
+def _load(name):
+    from workloads.workload import check
+
+    module_name, _, attribute = name.partition(":")
+    if os.getcwd() not in sys.path:
+        sys.path.append(os.getcwd())
+    try:
+        module = importlib.import_module(module_name)
+    except Exception as error:  # whatever the user's module raises while it is imported
+        raise InputError("--workload: {!r}: importing {!r} failed: {}: {}".format(
+            name, module_name, type(error).__name__, error))
+    try:
+        workload = getattr(module, attribute)
+    except AttributeError:
+        raise InputError("--workload: {!r}: module {!r} has no attribute {!r}".format(name, module_name, attribute))
+    if callable(workload):
+        workload = workload()
+    check(workload)
+    return workload

@@ -1,0 +1,64 @@
+"""Learning-rate schedules as data. Calling one with the step tensor gives the float32 rate, in either era.
+
+The formulas are TensorFlow's own (`tf.compat.v1.train.*`), which exist in both; `global_batch` is there for
+schedules that count epochs, where the classic fault is to forget the number of towers.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Tuple
+
+import tensorflow as tf
+
+
+@dataclasses.dataclass(frozen=True)
+class Fixed:
+    """The same `rate` at every step."""
+
+    rate: float = 0.01
+
+    def __call__(self, step, global_batch):
+        return tf.constant(self.rate, tf.float32)
+
+
+@dataclasses.dataclass(frozen=True)
+class ExponentialDecay:
+    """`rate * decay_rate ** (step / decay_steps)`, the exponent floored if `staircase`."""
+
+    rate: float
+    decay_steps: int
+    decay_rate: float
+    staircase: bool = False
+
+    def __call__(self, step, global_batch):
+        return tf.compat.v1.train.exponential_decay(
+            self.rate, step, self.decay_steps, self.decay_rate, self.staircase
+        )
+
+
+@dataclasses.dataclass(frozen=True)
+class EpochDecay:
+    """`ExponentialDecay` every `epochs` epochs; a step counts the examples of *all* towers (system 3)."""
+
+    rate: float
+    epochs: float
+    examples_per_epoch: int
+    decay_rate: float
+    staircase: bool = True
+
+    def __call__(self, step, global_batch):
+        decay_steps = max(1, int(self.examples_per_epoch / global_batch * self.epochs))
+        return ExponentialDecay(self.rate, decay_steps, self.decay_rate, self.staircase)(step, global_batch)
+
+
+@dataclasses.dataclass(frozen=True)
+class PiecewiseConstant:
+    """`rates[i]` up to and including step `boundaries[i]`; one rate more than boundaries."""
+
+    boundaries: Tuple[int, ...]
+    rates: Tuple[float, ...]
+
+    def __call__(self, step, global_batch):
+        boundaries = [tf.constant(boundary, step.dtype) for boundary in self.boundaries]
+        return tf.compat.v1.train.piecewise_constant(step, boundaries, list(self.rates))

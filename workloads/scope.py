@@ -1,0 +1,150 @@
+"""`Scope`: how a model asks for its variables by name, and what it may tell besides its loss.
+
+A model sees one `Scope` class. Where variables come from is the business of the `Frame` behind it: legacy's
+answers with `get_variable`, modern's with the replica's copy of a mirrored variable, the tracing one with
+placeholders, so that a model's variables are known without running anything.
+"""
+
+from __future__ import annotations
+
+import collections
+
+import numpy as np
+import tensorflow as tf
+
+from workloads import initializers, keys
+from workloads.errors import InputError
+
+# Replicas a step's noise can tell apart; step * REPLICA_LIMIT + replica is the counter of a noise stream.
+REPLICA_LIMIT = 65536
+
+VariableSpec = collections.namedtuple("VariableSpec", "name shape dtype trainable initializer")
+
+
+def variable_bytes(spec):
+    """Bytes of one copy of the variable."""
+    return int(np.prod(spec.shape)) * np.dtype(spec.dtype).itemsize
+
+
+class Frame:
+    """What one tower's or replica's pass through a model collects. Subclasses answer `variable`.
+
+    Attributes:
+      dtype: name of the run's float dtype.
+      seed, step, replica: what noise is keyed by; `step` an int64 tensor, `replica` an int.
+      penalties: scalar tensors that the tower adds to the model's loss, in order.
+      updates: {statistic name: new value tensor}.
+    """
+
+    def __init__(self, dtype, seed, step, replica):
+        self.dtype = dtype
+        self.seed = seed
+        self.step = step
+        self.replica = replica
+        self.penalties = []
+        self.updates = collections.OrderedDict()
+
+    def variable(self, name, shape, initializer, trainable):
+        """The variable's value as a tensor of `shape`; the same tensor each time within one frame."""
+        raise NotImplementedError
+
+    def noise_seed(self, name):
+        """int64 [2]: key of the stream, and a counter of (step, replica)."""
+        counter = self.step * REPLICA_LIMIT + self.replica
+        return tf.stack([tf.constant(keys.name_key(self.seed, name), tf.int64), counter])
+
+
+class Scope:
+    """A place in the model's name space, in front of a `Frame`."""
+
+    def __init__(self, frame, prefix=""):
+        self._frame = frame
+        self._prefix = prefix
+
+    @property
+    def dtype(self):
+        """Name of the float dtype that variables and float inputs have."""
+        return self._frame.dtype
+
+    def child(self, name):
+        """The scope `name/` inside this one."""
+        return Scope(self._frame, self._prefix + name + "/")
+
+    def get(self, name, shape, initializer=None, trainable=True):
+        """The variable's value, shape `shape`. Not `trainable` means a statistic, changed by `update` only."""
+        initializer = initializers.GlorotUniform() if initializer is None else initializer
+        return self._frame.variable(self._prefix + name, tuple(shape), initializer, trainable)
+
+    def update(self, name, value):
+        """Proposes the statistic's next value; `Workload.statistics` says whose proposal is taken."""
+        if self._prefix + name in self._frame.updates:
+            raise InputError("scope.update: {!r} was updated twice in one pass".format(self._prefix + name))
+        self._frame.updates[self._prefix + name] = value
+
+    def decay(self, rate, weight):
+        """Adds `rate * tf.nn.l2_loss(weight)`, half the squared norm times `rate`, to this tower's loss."""
+        if rate:
+            self._frame.penalties.append(tf.multiply(tf.nn.l2_loss(weight), tf.cast(rate, weight.dtype)))
+
+    def uniform(self, name, shape):
+        """Noise in [0, 1), its own for every (seed, step, replica, name); drawn in float32, then cast."""
+        seed = self._frame.noise_seed(self._prefix + name)
+        # The raw op (Philox) draws the same numbers in TensorFlow 1.15 and today, on CPU and GPU.
+        noise = tf.raw_ops.StatelessRandomUniform(shape=list(shape), seed=seed, dtype=tf.float32)
+        return tf.cast(noise, self.dtype)
+
+
+def tower_loss(workload, frame, batch):
+    """One tower's loss: the model's plus its penalties. Scalar tensor of the run's dtype."""
+    loss = workload.loss(Scope(frame), batch)
+    return tf.add_n([loss] + frame.penalties) if frame.penalties else loss
+
+
+class _TracingFrame(Frame):
+    """Answers with placeholders and writes down what was asked for."""
+
+    def __init__(self, dtype):
+        super().__init__(dtype, seed=0, step=tf.constant(0, tf.int64), replica=0)
+        self.specs = collections.OrderedDict()
+        self._values = {}
+
+    def variable(self, name, shape, initializer, trainable):
+        if name not in self.specs:
+            self.specs[name] = VariableSpec(name, shape, self.dtype, trainable, initializer)
+            self._values[name] = tf.compat.v1.placeholder(self.dtype, shape)
+        elif self.specs[name].shape != shape:
+            raise InputError(
+                "scope.get: {!r} was asked for as {} and as {}".format(name, self.specs[name].shape, shape)
+            )
+        return self._values[name]
+
+
+def trace(workload, per_replica_batch=1, dtype="float32"):
+    """The model's variables, in the order it first asks for them, without running it.
+
+    Returns:
+      tuple of `VariableSpec`.
+
+    Raises:
+      InputError: the loss is not a scalar, or `update` names something that is not a statistic.
+    """
+    with tf.Graph().as_default():
+        frame = _TracingFrame(dtype)
+        batch = {
+            name: tf.compat.v1.placeholder(spec.dtype(dtype), (per_replica_batch,) + tuple(spec.shape))
+            for name, spec in workload.inputs().items()
+        }
+        loss = tower_loss(workload, frame, batch)
+    if loss.shape.rank != 0:
+        raise InputError("{}.loss: got shape {}, must be a scalar".format(workload.name, loss.shape))
+    for name in frame.updates:
+        if name not in frame.specs or frame.specs[name].trainable:
+            raise InputError("scope.update: {!r} is not a statistic (scope.get(..., trainable=False))".format(name))
+    if not any(spec.trainable for spec in frame.specs.values()):
+        raise InputError("{}.loss: asked for no trainable variable, so there is nothing to train".format(workload.name))
+    return tuple(frame.specs.values())
+
+
+def initial_values(specs, seed):
+    """{variable name: float32 array}, each keyed by its own name, so that adding one changes no other."""
+    return {spec.name: spec.initializer(spec.shape, keys.generator("init", seed, spec.name)) for spec in specs}

@@ -1,0 +1,86 @@
+"""Where batches come from. A source is asked for step k's global batch and answers the same, always."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from workloads import keys
+
+
+class Source:
+    """Base: `batch(step)` is a pure function of the step. `fixed` sources give the same batch at every step."""
+
+    fixed = False
+
+    def __init__(self, job):
+        self._job = job
+
+    def batch(self, step):
+        """{input name: array [global batch, *shape]} in the run's dtype."""
+        inputs = self._job.workload.inputs()
+        examples = self._examples(step)
+        # Through float32 whatever the run's dtype, so that a float64 run sees the very same numbers.
+        return {
+            name: np.asarray(np.asarray(examples[name], spec.dtype("float32")), spec.dtype(self._job.dtype))
+            for name, spec in inputs.items()
+        }
+
+    def shards(self, step):
+        """The global batch cut into one contiguous slice per replica: list of {input name: array}."""
+        return shard(self.batch(step), self._job.replicas)
+
+    def _examples(self, step):
+        raise NotImplementedError
+
+
+def shard(batch, replicas):
+    """`batch` cut into `replicas` contiguous parts of one size."""
+    size = len(next(iter(batch.values()))) // replicas
+    return [{name: value[i * size : (i + 1) * size] for name, value in batch.items()} for i in range(replicas)]
+
+
+class Synthetic(Source):
+    """The workload's own made-up examples, new at every step."""
+
+    def _examples(self, step):
+        rng = keys.generator("batch", self._job.seed, self._job.workload.name, step)
+        return self._job.workload.examples(rng, self._job.global_batch)
+
+
+class Resident(Synthetic):
+    """The first synthetic batch, at every step: input that costs nothing, for measuring the step alone."""
+
+    fixed = True
+
+    def batch(self, step):
+        return super().batch(0)
+
+
+class Images(Source):
+    """Real images, shuffled anew in each epoch, prepared by `data.distort`."""
+
+    def __init__(self, job, images, labels):
+        """`images` uint8 [count, height, width, channels], `labels` int [count]."""
+        super().__init__(job)
+        self._images = images
+        self._labels = labels
+        self._epoch = (-1, None)
+
+    def _order(self, epoch):
+        if self._epoch[0] != epoch:
+            rng = keys.generator("shuffle", self._job.seed, epoch)
+            self._epoch = (epoch, rng.permutation(len(self._labels)))
+        return self._epoch[1]
+
+    def _indices(self, step):
+        size, count = self._job.global_batch, len(self._labels)
+        positions = np.arange(step * size, (step + 1) * size)
+        return np.array([self._order(epoch)[offset] for epoch, offset in zip(positions // count, positions % count)])
+
+    def _examples(self, step):
+        from workloads.data import distort
+
+        chosen = self._indices(step)
+        rng = keys.generator("distort", self._job.seed, step)
+        images = distort.prepare(self._images[chosen], self._job.workload, rng)
+        return {"images": images, "labels": self._labels[chosen]}
