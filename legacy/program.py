@@ -7,7 +7,7 @@ import tensorflow as tf
 
 from legacy import inputs, towers
 from workloads import scope
-from workloads.program import Program, State, StepRecord, batch_digest, initial_state
+from workloads.program import STATES, Program, State, StepRecord, batch_digest, initial_state
 
 v1 = tf.compat.v1
 
@@ -33,7 +33,7 @@ class LegacyProgram(Program):
         with self.graph.as_default():
             self._input = inputs.KINDS[options.input](job, source, self._devices)
             self._towers = towers.build(job, options, self._input.batches, self._devices)
-            self._loaders = {}
+            self._loaded, self._load = build_loader(self._towers)
             initialize = v1.global_variables_initializer()
         self._session = v1.Session(graph=self.graph, config=session_config(devices, options.exact))
         self._session.run(initialize)
@@ -58,10 +58,10 @@ class LegacyProgram(Program):
         }
 
     def load(self, state):
-        with self.graph.as_default():
-            for variable, value in self._places(state):
-                self._assign(variable, value)
-            self._assign(self._towers.global_step, state.step)
+        feed = {self._loaded["step"]: state.step}
+        for kind in STATES:
+            feed.update((self._loaded[kind, name], value) for name, value in getattr(state, kind).items())
+        self._session.run(self._load, feed)
         if self._step != state.step:
             self._step = state.step
             self._started = False
@@ -112,23 +112,22 @@ class LegacyProgram(Program):
             self._started = True
             self._input.start(self._session, self._step)
 
-    def _places(self, state):
-        ends = self._towers
-        for name, value in state.weights.items():
-            yield ends.variables[name], value
-        for name, value in state.statistics.items():
-            yield ends.variables[name], value
-        for name, value in state.slots.items():
-            yield ends.slots[name], value
-        for name, value in state.averages.items():
-            yield ends.averages[name], value
 
-    def _assign(self, variable, value):
-        if variable.name not in self._loaders:
-            holder = v1.placeholder(variable.dtype.base_dtype, variable.shape)
-            self._loaders[variable.name] = (v1.assign(variable, holder).op, holder)
-        assign, holder = self._loaders[variable.name]
-        self._session.run(assign, {holder: value})
+def build_loader(ends):
+    """Placeholders for a whole `State`, and the op that assigns them.
+
+    Returns:
+      ({"step" or (kind, variable name): placeholder}, op).
+    """
+    places = {("weights" if v.trainable else "statistics", name): v for name, v in ends.variables.items()}
+    places.update((("slots", name), variable) for name, variable in ends.slots.items())
+    places.update((("averages", name), variable) for name, variable in ends.averages.items())
+    places["step"] = ends.global_step
+    holders, assigns = {}, []
+    for key, variable in places.items():
+        holders[key] = v1.placeholder(variable.dtype.base_dtype, variable.shape)
+        assigns.append(v1.assign(variable, holders[key]).op)
+    return holders, tf.group(*assigns)
 
 
 def session_config(devices, exact):

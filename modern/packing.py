@@ -5,30 +5,29 @@ from __future__ import annotations
 import tensorflow as tf
 
 
-def pack(tensors):
-    """The tensors as few: one flat tensor of all that have several elements, then the single elements.
+def pack(tensors, replicas):
+    """The tensors as few: one flat tensor, then those that have to stay alone.
 
-    A single element stays as it is because `reduce_mean` adds a lone column in another order than one column
-    among many; packing it would cost the identical bits that everything else keeps.
+    A single element stays alone from three replicas on: `reduce_mean` adds a lone column in another order than
+    one column among many, and packing it would cost the identical bits that everything else keeps. Two
+    replicas make one addition, which has no order.
 
     Returns:
       list of tensors, to be reduced one by one and given to `unpack`.
     """
-    many = [tf.reshape(tensor, [-1]) for tensor in tensors if _elements(tensor) != 1]
-    single = [tensor for tensor in tensors if _elements(tensor) == 1]
-    return ([tf.concat(many, 0)] if many else []) + single
+    flat = [tf.reshape(tensor, [-1]) for tensor in tensors if not _alone(tensor, replicas)]
+    alone = [tensor for tensor in tensors if _alone(tensor, replicas)]
+    return ([tf.concat(flat, 0)] if flat else []) + alone
 
 
-def unpack(packed, like):
+def unpack(packed, like, replicas):
     """Undoes `pack`: tensors with the shapes of `like`, in its order."""
-    many = [tensor for tensor in like if _elements(tensor) != 1]
+    sizes = [tensor.shape.num_elements() for tensor in like if not _alone(tensor, replicas)]
     packed = list(packed)
-    parts = iter(tf.split(packed.pop(0), [_elements(tensor) for tensor in many]) if many else [])
-    single = iter(packed)
-    return [
-        next(single) if _elements(tensor) == 1 else tf.reshape(next(parts), tensor.shape) for tensor in like
-    ]
+    parts = iter(tf.split(packed.pop(0), sizes) if sizes else [])
+    alone = iter(packed)
+    return [next(alone) if _alone(tensor, replicas) else tf.reshape(next(parts), tensor.shape) for tensor in like]
 
 
-def _elements(tensor):
-    return tensor.shape.num_elements()
+def _alone(tensor, replicas):
+    return replicas > 2 and tensor.shape.num_elements() == 1

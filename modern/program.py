@@ -38,10 +38,10 @@ class ModernProgram(Program):
         self._rules = self._make_rules(state)
         self._replica_step = ReplicaStep(job, options, self._variables, self._rules)
         self._input = ReplicaInput(job, source, self.strategy)
-        self._batches = None
         self._step = 0
-        self._observed = tf.function(self._run_observed, autograph=False)
-        self._many = tf.function(self._run_many, autograph=False)
+        self._batches = None
+        self._observed = None
+        self._many = None
 
     def variables(self):
         return self._specs
@@ -72,7 +72,7 @@ class ModernProgram(Program):
 
     def step(self):
         self._start()
-        seen, batch = self._observed(self._batches)
+        seen, batch = self._observed()
         local = self.strategy.experimental_local_results
         state, drift = self._read()
         replicas = range(self._job.replicas)
@@ -93,35 +93,40 @@ class ModernProgram(Program):
     def run(self, steps):
         self._start()
         full, rest = divmod(steps, self._options.steps_per_call)
-        for _ in range(full):
-            losses = self._many(self._batches, self._calls(self._options.steps_per_call))
-        for _ in range(rest):
-            losses = self._many(self._batches, self._calls(1))
+        for count, call in ((full, self._options.steps_per_call), (rest, 1)):
+            inside = tf.constant(call, tf.int64)
+            for _ in range(count):
+                losses = self._many(inside)
         self._step += steps
         return [np.asarray(loss) for loss in self.strategy.experimental_local_results(losses)]
 
-    def traces(self):
-        """How often the timed function was traced: more than once per input signature is a retrace."""
-        return self._many.experimental_get_tracing_count()
+    def _start(self):
+        """Opens the input at the current step and makes the functions that read it.
 
-    def _calls(self, steps):
-        return tf.constant(steps, tf.int64)
+        They are traced here, once, and called as concrete functions: those skip the look-up by argument types,
+        which for distributed values takes longer than a small model's step, and cannot retrace unnoticed.
+        """
+        if self._batches is not None:
+            return
+        self._batches = self._input.start(self._step)
+        self._observed = tf.function(self._run_observed, autograph=False)
+        self._many = tf.function(self._run_many, autograph=False).get_concrete_function(tf.TensorSpec([], tf.int64))
 
-    def _run_observed(self, batches):
-        batch = self._input.take(batches)
+    def _run_observed(self):
+        batch = self._input.take(self._batches)
         return self.strategy.run(self._replica_step, (batch,)), batch
 
-    def _run_many(self, batches, steps):
-        def one(_):
-            return self.strategy.run(lambda batch: self._replica_step(batch).loss, (self._input.take(batches),))
+    def _run_many(self, steps):
+        def one():
+            seen = self.strategy.run(self._replica_step, (self._input.take(self._batches),))
+            return seen.loss
 
-        last = steps - 1
-        tf.while_loop(lambda i: i < last, lambda i: (_after(one(i), i + 1),), [tf.constant(0, tf.int64)])
-        return one(last)
+        def body(i):
+            one()
+            return (i + 1,)
 
-    def _start(self):
-        if self._batches is None:
-            self._batches = self._input.start(self._step)
+        tf.while_loop(lambda i: i < steps - 1, body, [tf.constant(0, tf.int64)])
+        return one()
 
     def _read(self):
         state, drift = self._variables.read()
@@ -145,6 +150,3 @@ class ModernProgram(Program):
             rate = self._job.workload.learning_rate(tf.constant(max(step, 0), tf.int64), self._job.global_batch)
             return float(session.run(rate))
 
-
-def _after(unused, value):
-    return value

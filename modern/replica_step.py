@@ -114,17 +114,21 @@ def _tape(loss_of, weights):
 
 
 def _all_reduce(context, how, tensors):
-    if context.num_replicas_in_sync == 1:
-        return tensors
-    return packing.unpack(context.all_reduce(how, packing.pack(tensors)), tensors)
+    return _packed(context, tensors, lambda packed: context.all_reduce(how, packed))
 
 
 def _from_first(context, tensors):
     """Every replica gets the first replica's values."""
-    if context.num_replicas_in_sync == 1:
-        return tensors
 
     def first(strategy, *packed):
         return [strategy.experimental_local_results(value)[0] for value in packed]
 
-    return packing.unpack(context.merge_call(first, args=tuple(packing.pack(tensors))), tensors)
+    return _packed(context, tensors, lambda packed: context.merge_call(first, args=tuple(packed)))
+
+
+def _packed(context, tensors, exchange):
+    """`tensors` after `exchange` between the replicas, packed for the way; one replica has nobody to talk to."""
+    replicas = context.num_replicas_in_sync
+    if replicas == 1:
+        return tensors
+    return packing.unpack(exchange(packing.pack(tensors, replicas)), tensors, replicas)

@@ -42,48 +42,53 @@ class Tf1Rules:
 
 
 def _apply(rule, local, gradients, rate):
-    update = _RULES[type(rule)]
+    dtype = next(iter(gradients.values())).dtype
+    update = _RULES[type(rule)](rule, local, dtype, tf.cast(rate, dtype))
     for name, gradient in gradients.items():
-        slots = {slot: local.slots["{}/{}".format(name, slot)].handle for slot in rule.slots()}
-        update(rule, local, local.weights[name].handle, slots, gradient, tf.cast(rate, gradient.dtype))
+        slots = [local.slots["{}/{}".format(name, slot)].handle for slot in rule.slots()]
+        update(local.weights[name].handle, gradient, *slots)
     if isinstance(rule, optimizers.Adam):
         for power, beta in (("beta1_power", rule.beta1), ("beta2_power", rule.beta2)):
             value = local.slots[power].read_value() * tf.constant(beta, tf.float32)
             raw.AssignVariableOp(resource=local.slots[power].handle, value=value)
 
 
-def _constant(value, like):
+# Each rule below makes its constants once and returns update(weight, gradient, *slots), in the order of
+# `rule.slots()`. Inside a loop over steps a constant costs as much as a small op, so none is made per weight.
+
+
+def _constant(value, dtype):
     """1.x holds its constants in float32 and casts them: in a float64 run 0.9 is float32's 0.9."""
-    return tf.cast(tf.constant(value, tf.float32), like.dtype)
+    return tf.cast(tf.constant(value, tf.float32), dtype)
 
 
-def _gradient_descent(rule, local, weight, slots, gradient, rate):
-    raw.ResourceApplyGradientDescent(var=weight, alpha=rate, delta=gradient)
+def _gradient_descent(rule, local, dtype, rate):
+    return lambda weight, gradient: raw.ResourceApplyGradientDescent(var=weight, alpha=rate, delta=gradient)
 
 
-def _momentum(rule, local, weight, slots, gradient, rate):
-    raw.ResourceApplyMomentum(
-        var=weight, accum=slots["momentum"], lr=rate, grad=gradient,
-        momentum=_constant(rule.momentum, gradient), use_nesterov=rule.nesterov)
+def _momentum(rule, local, dtype, rate):
+    momentum = _constant(rule.momentum, dtype)
+    return lambda weight, gradient, accumulator: raw.ResourceApplyMomentum(
+        var=weight, accum=accumulator, lr=rate, grad=gradient, momentum=momentum, use_nesterov=rule.nesterov)
 
 
-def _adam(rule, local, weight, slots, gradient, rate):
-    raw.ResourceApplyAdam(
-        var=weight, m=slots["m"], v=slots["v"],
-        beta1_power=tf.cast(local.slots["beta1_power"].read_value(), gradient.dtype),
-        beta2_power=tf.cast(local.slots["beta2_power"].read_value(), gradient.dtype),
-        lr=rate, beta1=_constant(rule.beta1, gradient), beta2=_constant(rule.beta2, gradient),
-        epsilon=_constant(rule.epsilon, gradient), grad=gradient)
+def _adam(rule, local, dtype, rate):
+    powers = [tf.cast(local.slots[power].read_value(), dtype) for power in ("beta1_power", "beta2_power")]
+    beta1, beta2, epsilon = (_constant(value, dtype) for value in (rule.beta1, rule.beta2, rule.epsilon))
+    return lambda weight, gradient, m, v: raw.ResourceApplyAdam(
+        var=weight, m=m, v=v, beta1_power=powers[0], beta2_power=powers[1], lr=rate, beta1=beta1, beta2=beta2,
+        epsilon=epsilon, grad=gradient)
 
 
-def _rmsprop(rule, local, weight, slots, gradient, rate):
-    raw.ResourceApplyRMSProp(
-        var=weight, ms=slots["rms"], mom=slots["momentum"], lr=rate, rho=_constant(rule.decay, gradient),
-        momentum=_constant(rule.momentum, gradient), epsilon=_constant(rule.epsilon, gradient), grad=gradient)
+def _rmsprop(rule, local, dtype, rate):
+    decay, momentum, epsilon = (_constant(value, dtype) for value in (rule.decay, rule.momentum, rule.epsilon))
+    return lambda weight, gradient, square, moment: raw.ResourceApplyRMSProp(
+        var=weight, ms=square, mom=moment, lr=rate, rho=decay, momentum=momentum, epsilon=epsilon, grad=gradient)
 
 
-def _adagrad(rule, local, weight, slots, gradient, rate):
-    raw.ResourceApplyAdagrad(var=weight, accum=slots["accumulator"], lr=rate, grad=gradient)
+def _adagrad(rule, local, dtype, rate):
+    return lambda weight, gradient, accumulator: raw.ResourceApplyAdagrad(
+        var=weight, accum=accumulator, lr=rate, grad=gradient)
 
 
 _RULES = {

@@ -5,9 +5,7 @@ from __future__ import annotations
 import numpy as np
 import tensorflow as tf
 
-from workloads.program import State
-
-KINDS = ("weights", "slots", "statistics", "averages")
+from workloads.program import STATES, State
 
 
 class MirroredState:
@@ -22,20 +20,20 @@ class MirroredState:
         self._strategy = strategy
         with strategy.scope():
             self.step = tf.Variable(state.step, dtype=tf.int64, name="global_step")
-            for kind in KINDS:
+            for kind in STATES:
                 values = getattr(state, kind)
                 setattr(self, kind, {name: tf.Variable(value, name=_name(kind, name)) for name, value in values.items()})
 
     def local(self, replica):
         """A `LocalState`: the copies that belong to `replica`."""
         return LocalState(replica, self._copy(self.step, replica), *[
-            {name: self._copy(variable, replica) for name, variable in getattr(self, kind).items()} for kind in KINDS
+            {name: self._copy(variable, replica) for name, variable in getattr(self, kind).items()} for kind in STATES
         ])
 
     def load(self, state):
         """Gives every copy the values of `state`."""
         self.step.assign(state.step)
-        for kind in KINDS:
+        for kind in STATES:
             variables = getattr(self, kind)
             for name, value in getattr(state, kind).items():
                 variables[name].assign(value)
@@ -43,7 +41,7 @@ class MirroredState:
     def read(self):
         """(`State` of the first replica, names of variables whose copies disagree)."""
         drift = []
-        kinds = [{name: self._first(name, v, drift) for name, v in getattr(self, kind).items()} for kind in KINDS]
+        kinds = [{name: self._first(name, v, drift) for name, v in getattr(self, kind).items()} for kind in STATES]
         return State(int(self._first("global_step", self.step, drift)), *kinds), drift
 
     def _first(self, name, variable, drift):

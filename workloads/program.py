@@ -10,6 +10,9 @@ import numpy as np
 
 Arrays = Dict[str, np.ndarray]
 
+#: The parts of a `State` that are {name: array}.
+STATES = ("weights", "slots", "statistics", "averages")
+
 
 @dataclasses.dataclass
 class State:

@@ -22,12 +22,11 @@ import zlib
 import numpy as np
 
 from workloads.errors import InputError
-from workloads.program import Program, State, StepRecord
+from workloads.program import STATES, Program, State, StepRecord
 from workloads.scope import VariableSpec
 
 FORMAT = 1
 MANIFEST = "manifest"
-STATES = ("weights", "slots", "statistics", "averages")
 
 
 class Writer:

@@ -1,0 +1,55 @@
+"""Builds the programs that are compared, in this process, from plain options and without flags."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from legacy.program import LegacyProgram
+from modern import strategy
+from modern.program import ModernProgram
+from parity.floor import Floor
+from workloads import devices as devices_lib
+
+
+@dataclasses.dataclass(frozen=True)
+class Setup:
+    """One job on both sides.
+
+    Attributes:
+      job: the `Job`.
+      make_source: function from a job to its `Source`; a job of another dtype gets the same numbers.
+      legacy, modern: `LegacyOptions` and `ModernOptions`.
+      device, logical_cpus: see `workloads.devices.choose`.
+    """
+
+    job: object
+    make_source: object
+    legacy: object
+    modern: object
+    device: str = "auto"
+    logical_cpus: int = 8
+
+    def devices(self):
+        """The device of each replica; divides the CPU if replicas are to run on it.
+
+        Raises:
+          InputError: more replicas than devices.
+        """
+        chosen = devices_lib.choose(self.device, self.job.replicas, self.logical_cpus)
+        if chosen[0].startswith("CPU"):
+            strategy.divide_cpu(self.logical_cpus)
+        return chosen
+
+    def legacy_program(self, dtype=None):
+        """The towers, in the job's dtype or another."""
+        job = self.job if dtype is None else dataclasses.replace(self.job, dtype=dtype)
+        return LegacyProgram(job, self.make_source(job), self.legacy, self.devices())
+
+    def modern_program(self):
+        """The port."""
+        return ModernProgram(self.job, self.make_source(self.job), self.modern, self.devices())
+
+    def floor(self, with_again=True):
+        """A `Floor` of fresh legacy programs: one more of this job, and one in the other precision."""
+        other = "float64" if self.job.dtype == "float32" else "float32"
+        return Floor(self.legacy_program() if with_again else None, self.legacy_program(other), self.job.dtype)

@@ -1,0 +1,136 @@
+"""Results as tables for people and as JSON for programs."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+
+from rich.console import Console
+from rich.table import Table
+
+from parity import tolerance
+from workloads.errors import InputError
+
+
+def write_json(path, content):
+    """Writes `content` to `path` in one piece: to a temporary file first, then renamed.
+
+    Raises:
+      InputError: the path cannot be written.
+    """
+    part = "{}.part{}".format(path, os.getpid())
+    try:
+        with open(part, "w", encoding="utf-8") as file:
+            json.dump(plain(content), file, indent=1, allow_nan=False)
+            file.write("\n")
+        os.replace(part, path)
+    except OSError as error:
+        raise InputError("--json: cannot write {}: {}".format(path, error.strerror))
+
+
+def require_writable(path, flag):
+    """Raises `InputError` before any work is done if `path` could not be written at the end."""
+    folder = os.path.dirname(os.path.abspath(path))
+    if not os.path.isdir(folder) or os.path.isdir(path) or not os.access(folder, os.W_OK):
+        raise InputError("{}: got {!r}, must be a file in a folder that exists and can be written".format(flag, path))
+
+
+def plain(value):
+    """`value` with tuples as lists, numpy numbers as Python's, and NaN and infinities as texts: JSON has none."""
+    if isinstance(value, dict):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
+    if hasattr(value, "item"):
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    return value
+
+
+def number(value):
+    """A measure in few characters: 0, 1.2e-07, 3."""
+    if value is None:
+        return "-"
+    if isinstance(value, int) or value == 0:
+        return str(int(value))
+    return "{:.2g}".format(value)
+
+
+def settings_table(rows, left, right):
+    """The settings in which the two sides differ."""
+    table = Table(title="settings that differ", title_justify="left")
+    for heading in ("setting", left, right):
+        table.add_column(heading, overflow="fold")
+    for row in rows:
+        table.add_row(*map(str, row))
+    return table
+
+
+def stages_table(verification):
+    """One row per stage, in causal order."""
+    table = Table(title="stages, in causal order", title_justify="left")
+    table.add_column("stage")
+    for heading in ("tensors", "elements differ", "max abs", "max rel", "max ulp", "allowed rel"):
+        table.add_column(heading, justify="right")
+    table.add_column("worst element", overflow="fold")
+    table.add_column("")
+    for name, stage in verification.stages.items():
+        table.add_row(
+            name, str(stage.tensors), "{} of {}".format(stage.differing_elements, stage.elements),
+            number(stage.max_abs), number(stage.max_rel), number(stage.max_ulp),
+            number(stage.worst_allowed) if stage.worst else "-",
+            place(stage.worst, stage.worst_step) if stage.worst else "-",
+            "[green]ok[/]" if stage.failed is None else "[red]FAIL[/]")
+    return table
+
+
+def floor_table(floor):
+    """How far each side is from the truth; see `floor`."""
+    table = Table(title="measured floor: largest relative distances", title_justify="left")
+    table.add_column("stage")
+    for heading in ("legacy to itself", "legacy to truth", "modern to truth", "modern / legacy"):
+        table.add_column(heading, justify="right")
+    for stage, seen in floor.items():
+        table.add_row(stage, *[number(seen[key]) for key in (
+            "legacy_to_itself", "legacy_to_truth", "modern_to_truth", "modern_over_legacy")])
+    return table
+
+
+def place(difference, step):
+    """Where a `Difference` is, and both values there."""
+    index = "[{}]".format(",".join(map(str, difference.index))) if difference.index else ""
+    return "{}{} at step {}: {} | {}".format(difference.name, index, step, difference.left, difference.right)
+
+
+def verdict_line(verification):
+    """The result in one sentence."""
+    v = verification
+    if v.mismatched:
+        return "NO PARITY: variables do not match: " + "; ".join(v.mismatched)
+    rule = "identical bits" if v.tolerance_name == "exact" else "within the auto tolerance"
+    if v.passed:
+        return "PARITY: {} steps, every stage {}".format(v.steps, rule)
+    if v.first is None:
+        return "NO PARITY: the copies of a mirrored variable disagree: " + v.drift[0]
+    return "NO PARITY: first at step {}, stage {}: {}; allowed {} relative, found {} ({})".format(
+        v.first["step"], v.first["stage"], place(v.first["difference"], v.first["step"]),
+        number(v.first["allowed"]), number(v.first["difference"].max_rel),
+        tolerance.reason(v.first["stage"]) if v.tolerance_name == "auto" else "exact")
+
+
+def notes(verification):
+    """Sentences about what the table does not show."""
+    lines = []
+    for name, stage in verification.stages.items():
+        if stage.nonfinite:
+            lines.append("{}: {} NaN or infinite elements, in the same places on both sides".format(name, stage.nonfinite))
+    if verification.drift:
+        lines.append("copies of mirrored variables disagree: " + ", ".join(verification.drift[:5]))
+    return lines
+
+
+def console():
+    """Where tables go."""
+    return Console(width=None if Console().is_terminal else 160)

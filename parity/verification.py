@@ -1,0 +1,192 @@
+"""Whether two programs take the same steps, and where they first part."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, Dict, List, Optional
+
+import numpy as np
+
+from parity import stages, tolerance
+from parity.compare import Difference, compare
+from workloads.errors import InputError
+
+
+@dataclasses.dataclass
+class StageSummary:
+    """One stage over all steps: the worst of each measure, and the tensor nearest to (or beyond) its allowance.
+
+    Attributes:
+      tensors, elements: compared in all; `differing_elements` have other bits.
+      worst: `Difference` with the largest share of its allowance, of step `worst_step`, allowed `worst_allowed`.
+      first_difference: step at which bits first differ, or None.
+      failed: step at which a tensor first went beyond its allowance, or None.
+      nonfinite: NaNs and infinities that both sides have in the same places.
+    """
+
+    tensors: int = 0
+    elements: int = 0
+    differing_elements: int = 0
+    max_abs: float = 0.0
+    max_rel: float = 0.0
+    max_ulp: int = 0
+    nonfinite: int = 0
+    worst: Optional[Difference] = None
+    worst_step: int = 0
+    worst_allowed: float = 0.0
+    worst_share: float = -1.0
+    first_difference: Optional[int] = None
+    failed: Optional[int] = None
+
+    def add(self, step, difference, allowed):
+        """Takes in one tensor; returns whether it is within `allowed`."""
+        self.tensors += 1
+        self.elements += difference.size
+        self.nonfinite += difference.nonfinite
+        if difference.identical:
+            return True
+        self.differing_elements += difference.differing
+        self.max_abs = max(self.max_abs, difference.max_abs)
+        self.max_rel = max(self.max_rel, difference.max_rel)
+        self.max_ulp = max(self.max_ulp, difference.max_ulp)
+        if self.first_difference is None:
+            self.first_difference = step
+        within = difference.max_rel <= allowed and not difference.nonfinite_mismatch and allowed > 0.0
+        share = difference.max_rel / allowed if within else np.inf
+        if share > self.worst_share:
+            self.worst, self.worst_step, self.worst_allowed, self.worst_share = difference, step, allowed, share
+        if not within and self.failed is None:
+            self.failed = step
+        return within
+
+    def to_json(self):
+        """For the report."""
+        fields = {f.name: getattr(self, f.name) for f in dataclasses.fields(self) if f.name not in ("worst", "worst_share")}
+        fields["worst"] = None if self.worst is None else dataclasses.asdict(self.worst)
+        return fields
+
+
+@dataclasses.dataclass
+class Verification:
+    """What a comparison found.
+
+    Attributes:
+      passed: parity, under `tolerance_name`.
+      stages: {stage: `StageSummary`} in causal order.
+      first: {"step", "stage", "difference", "allowed"} of the first tensor beyond its allowance, or None.
+      mismatched: lines about variables that do not match; if any, no number was compared.
+      drift: mirrored variables whose copies disagreed, with the step.
+      floor: {stage: {...}}, see `floor.StageFloor`; empty if it was not measured.
+    """
+
+    tolerance_name: str
+    mode: str
+    steps: int = 0
+    passed: bool = True
+    stages: Dict[str, StageSummary] = dataclasses.field(default_factory=dict)
+    first: Optional[Dict[str, Any]] = None
+    mismatched: List[str] = dataclasses.field(default_factory=list)
+    drift: List[str] = dataclasses.field(default_factory=list)
+    floor: Dict[str, Any] = dataclasses.field(default_factory=dict)
+
+    def to_json(self):
+        """For the report."""
+        first = self.first and {**self.first, "difference": dataclasses.asdict(self.first["difference"])}
+        return {
+            "verdict": "parity" if self.passed else "no parity", "tolerance": self.tolerance_name, "mode": self.mode,
+            "steps": self.steps, "first_failure": first, "mismatched_variables": self.mismatched,
+            "replica_drift": self.drift, "stages": {name: stage.to_json() for name, stage in self.stages.items()},
+            "floor": self.floor,
+        }
+
+
+def verify(left, right, job, steps, mode="free", tolerance_name="auto", floor=None, progress=None):
+    """Steps two programs side by side and compares all they show.
+
+    Args:
+      left, right: `Program`s of `job`; usually legacy (or a recording of it) and modern.
+      mode: "free" lets both run their own trajectory; "locked" starts each of the right one's steps from the
+        left one's state, so that a difference in a step was made in that step.
+      tolerance_name: "exact" or "auto"; see `tolerance`.
+      floor: `floor.Floor`, or None.
+      progress: called with (steps done, `Verification` so far) after each step.
+
+    Returns:
+      `Verification`. A step beyond tolerance does not end the run: later stages show how it spreads.
+    """
+    result = Verification(tolerance_name, mode, mismatched=mismatches(left.variables(), right.variables()))
+    if result.mismatched:
+        result.passed = False
+        return result
+    comparer = _Comparer(result, tolerance.RULES[tolerance_name], job, floor)
+    state = left.state()
+    comparer.initial(state, right.state())
+    for step in range(steps):
+        if mode == "locked":
+            right.load(state)
+            if floor is not None:
+                floor.load(state)
+        record = left.step()
+        comparer.step(step, record, right.step())
+        state = record.state
+        result.steps = step + 1
+        if progress is not None:
+            progress(step + 1, result)
+    if floor is not None:
+        result.floor = {stage: seen.to_json() for stage, seen in floor.stages.items()}
+    return result
+
+
+class _Comparer:
+    """Compares records tensor by tensor into a `Verification`."""
+
+    def __init__(self, result, rule, job, floor):
+        self._result = result
+        self._rule = rule
+        self._job = job
+        self._floor = floor
+
+    def initial(self, left, right):
+        self._compare(0, stages.initial_tensors(left), stages.initial_tensors(right), {})
+
+    def step(self, step, left, right):
+        distances = self._floor.step(left, right, stages.tensors) if self._floor is not None else {}
+        self._compare(step, stages.tensors(left), stages.tensors(right), distances)
+        for name in right.drift:
+            self._result.drift.append("{} at step {}".format(name, step))
+            self._result.passed = False
+
+    def _compare(self, step, left, right, distances):
+        for (stage, name, a), (other, same, b) in zip(left, right):
+            if (stage, name) != (other, same):
+                raise InputError("records do not line up: {} {!r} against {} {!r}".format(stage, name, other, same))
+            difference = compare(name, a, b)
+            allowed = self._allowed(stage, name, a.dtype, step, distances)
+            within = self._result.stages.setdefault(stage, StageSummary()).add(step, difference, allowed)
+            if not within:
+                self._result.passed = False
+                if self._result.first is None:
+                    self._result.first = {"step": step, "stage": stage, "difference": difference, "allowed": allowed}
+
+    def _allowed(self, stage, name, dtype, step, distances):
+        if dtype.kind != "f":
+            return 0.0
+        allowed = self._rule(stage, dtype, self._job.replicas, step)
+        if allowed and distances:
+            floor = max(distances.get((stage, name), 0.0), self._floor.stages[stage].typical())
+            allowed = max(allowed, tolerance.FLOOR_FACTOR * floor)
+        return allowed
+
+
+def mismatches(left, right):
+    """Lines about variables that the two sides do not share by name, shape, dtype and trainability."""
+    first, second = ({spec.name: spec for spec in specs} for specs in (left, right))
+    lines = ["{}: only on the left".format(name) for name in first if name not in second]
+    lines += ["{}: only on the right".format(name) for name in second if name not in first]
+    for name in first:
+        if name in second:
+            for what in ("shape", "dtype", "trainable"):
+                a, b = getattr(first[name], what), getattr(second[name], what)
+                if str(a) != str(b):
+                    lines.append("{}: {} {} against {}".format(name, what, a, b))
+    return lines
