@@ -1,25 +1,25 @@
-"""The measured floor: how far legacy itself is from the truth, and from a second run of itself.
+"""The measured floor: how far one legacy step is from the truth, and from the same step taken again.
 
-Truth is the same job in float64, from the same initial values and batches. A port may be as far from legacy as
-rounding has carried legacy from the truth; where training amplifies rounding, no formula knows that distance,
-but this run does.
+Truth is the same step in the other precision, from the same state and batch. A port's step may be as far from
+legacy's as rounding carries legacy's from the truth: no formula knows that distance, but this run does.
 """
 
 from __future__ import annotations
 
+import bisect
 import collections
 
 import numpy as np
 
 from parity.compare import compare, relative
-from parity.stages import BATCH
+from parity.stages import BATCH, tensors
 
 
 class Floor:
-    """Runs beside a comparison, one step at a time.
+    """Takes each step of a comparison once more, from the left side's state.
 
     Args:
-      again: a second `Program` like the left one, or None.
+      again: a second `Program` like the left one.
       truth: the left program in the other precision. For a float32 run that is float64. For a float64 run it is
         float32: the distance is then scaled by the two epsilons' ratio, since rounding errors scale with it.
       dtype: of the run.
@@ -28,69 +28,74 @@ class Floor:
     def __init__(self, again, truth, dtype):
         self._again = again
         self._truth = truth
-        self._dtype = np.dtype(dtype)
-        other = np.dtype("float64" if self._dtype == np.float32 else "float32")
-        self._scale = float(np.finfo(self._dtype).eps / max(np.finfo(other).eps, np.finfo(self._dtype).eps))
-        self._true_dtype = other
-        self._tensors = collections.defaultdict(float)
-        self.stages = {}
+        dtype = np.dtype(dtype)
+        self._truth_dtype = np.dtype("float64" if dtype == np.float32 else "float32")
+        self._scale = min(1.0, float(np.finfo(dtype).eps) / float(np.finfo(self._truth_dtype).eps))
+        self._stages = collections.defaultdict(StageFloor)
 
     def load(self, state):
-        """Starts both runs from `state` (locked mode)."""
-        if self._again is not None:
-            self._again.load(state)
-        self._truth.load(state.cast(self._true_dtype))
+        """Makes `state` the one that the next step starts from."""
+        self._again.load(state)
+        self._truth.load(state.cast(self._truth_dtype))
 
-    def step(self, left, right, tensors):
-        """Takes the step that `left` and `right` are the records of.
+    def step(self, left, right):
+        """Takes the step that `left` and `right` are the records of, both from the state that was loaded."""
+        records = (left, right, self._again.step(), self._truth.step())
+        for (stage, name, a), (_, _, b), (_, _, c), (_, _, truth) in zip(*map(tensors, records)):
+            if stage != BATCH:
+                self._stages[stage].add(
+                    name, self._distance(a, truth), self._distance(b, truth), compare(name, a, c).max_rel)
 
-        Args:
-          tensors: function from a record to its (stage, name, array)s.
+    def allowance(self, stage, name):
+        """Legacy's relative distance from the truth in the median step: of this tensor, or of nine in ten of its stage.
 
-        Returns:
-          {(stage, name): relative distance of legacy from the truth, the largest so far}.
+        The median, because a step in which a rectifier goes the other way (see `tolerance.is_kink`) is no measure
+        of the others.
         """
-        truth = self._truth.step()
-        again = tensors(self._again.step()) if self._again is not None else tensors(left)
-        for (stage, name, a), (_, _, b), (_, _, c), (_, _, t) in zip(tensors(left), tensors(right), again, tensors(truth)):
-            if stage == BATCH:
-                continue
-            key = (stage, name)
-            distance = self._distance(a, t)
-            self._tensors[key] = max(self._tensors[key], distance)
-            seen = self.stages.setdefault(stage, StageFloor())
-            seen.left = max(seen.left, distance)
-            seen.right = max(seen.right, self._distance(b, t))
-            seen.again = max(seen.again, compare(name, a, c).max_rel)
-            seen.tensors[name] = self._tensors[key]
-        return self._tensors
+        return self._stages[stage].allowance(name) if stage in self._stages else 0.0
+
+    def to_json(self):
+        """{stage: {measure: largest relative distance}}."""
+        return {stage: seen.to_json() for stage, seen in self._stages.items()}
+
+    def close(self):
+        """Ends both programs."""
+        self._again.close()
+        self._truth.close()
 
     def _distance(self, array, truth):
-        wide = array.astype(np.float64) if array.dtype.kind == "f" else array
-        gap = compare("", truth.astype(np.float64), wide)
-        return gap.max_rel * self._scale if np.isfinite(gap.max_rel) else 0.0
+        wide = [np.asarray(value, np.float64) for value in (truth, array)]
+        distance = compare("", *wide).max_rel * self._scale
+        return distance if np.isfinite(distance) else 0.0
 
 
 class StageFloor:
-    """Largest relative distances of one stage over tensors and steps.
-
-    Attributes:
-      left, right: legacy and modern from the truth.
-      again: legacy from a second run of itself.
-      tensors: {name: legacy's largest distance so far}.
-    """
+    """Relative distances of one stage: of each tensor in every step, and the largest of all."""
 
     def __init__(self):
-        self.left = 0.0
-        self.right = 0.0
-        self.again = 0.0
-        self.tensors = {}
+        self._distances = collections.defaultdict(list)
+        self._typical = None
+        self._left = self._right = self._again = 0.0
 
-    def typical(self):
-        """The median tensor's distance: what a tensor gets that by luck agreed with the truth."""
-        return float(np.median(list(self.tensors.values()))) if self.tensors else 0.0
+    def add(self, name, left, right, again):
+        """Takes in one tensor of one step: left and right from the truth, left from left again."""
+        bisect.insort(self._distances[name], left)
+        self._typical = None
+        self._left = max(self._left, left)
+        self._right = max(self._right, right)
+        self._again = max(self._again, again)
+
+    def allowance(self, name):
+        """See `Floor.allowance`. A tensor that agreed with the truth by luck gets what its stage got."""
+        if self._typical is None:
+            self._typical = float(np.percentile([_median(steps) for steps in self._distances.values()], 90))
+        return max(_median(self._distances[name]), self._typical)
 
     def to_json(self):
         """For the report."""
-        return {"legacy_to_truth": self.left, "modern_to_truth": self.right, "legacy_to_itself": self.again,
-                "modern_over_legacy": relative(self.right, self.left)}
+        return {"legacy_to_itself": self._again, "legacy_to_truth": self._left, "modern_to_truth": self._right,
+                "modern_over_legacy": relative(self._right, self._left)}
+
+
+def _median(ordered):
+    return ordered[len(ordered) // 2] if ordered else 0.0

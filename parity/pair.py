@@ -49,7 +49,7 @@ class Setup:
         """The port."""
         return ModernProgram(self.job, self.make_source(self.job), self.modern, self.devices())
 
-    def floor(self, with_again=True):
+    def floor(self):
         """A `Floor` of fresh legacy programs: one more of this job, and one in the other precision."""
         other = "float64" if self.job.dtype == "float32" else "float32"
-        return Floor(self.legacy_program() if with_again else None, self.legacy_program(other), self.job.dtype)
+        return Floor(self.legacy_program(), self.legacy_program(other), self.job.dtype)

@@ -68,27 +68,34 @@ def settings_table(rows, left, right):
     return table
 
 
-def stages_table(verification):
+def judged(verification):
+    """Title of the table of stages that the verdict rests on."""
+    if verification.mode == "locked" or verification.trajectory:
+        return "stages in causal order, each step from legacy's state"
+    return "stages in causal order, along two trajectories"
+
+
+def stages_table(stages, title):
     """One row per stage, in causal order."""
-    table = Table(title="stages, in causal order", title_justify="left")
+    table = Table(title=title, title_justify="left")
     table.add_column("stage")
     for heading in ("tensors", "elements differ", "max abs", "max rel", "max ulp", "allowed rel"):
         table.add_column(heading, justify="right")
     table.add_column("worst element", overflow="fold")
     table.add_column("")
-    for name, stage in verification.stages.items():
+    for name, stage in stages.items():
         table.add_row(
             name, str(stage.tensors), "{} of {}".format(stage.differing_elements, stage.elements),
             number(stage.max_abs), number(stage.max_rel), number(stage.max_ulp),
             number(stage.worst_allowed) if stage.worst else "-",
             place(stage.worst, stage.worst_step) if stage.worst else "-",
-            "[green]ok[/]" if stage.failed is None else "[red]FAIL[/]")
+            "[green]ok[/]" if stage.failed is None else "[red]beyond[/]")
     return table
 
 
 def floor_table(floor):
     """How far each side is from the truth; see `floor`."""
-    table = Table(title="measured floor: largest relative distances", title_justify="left")
+    table = Table(title="measured floor: largest relative distances of one step", title_justify="left")
     table.add_column("stage")
     for heading in ("legacy to itself", "legacy to truth", "modern to truth", "modern / legacy"):
         table.add_column(heading, justify="right")
@@ -126,6 +133,12 @@ def notes(verification):
     for name, stage in verification.stages.items():
         if stage.nonfinite:
             lines.append("{}: {} NaN or infinite elements, in the same places on both sides".format(name, stage.nonfinite))
+    if verification.parted is not None:
+        lines.append("the free trajectories part by more than a step's rounding at step {}: training amplifies it; "
+                     "each step by itself is judged above".format(verification.parted))
+    if verification.kinks:
+        lines.append("steps {}: the loss agrees and the gradients moved by one activation's share: a rectifier within "
+                     "rounding of its kink".format(", ".join(map(str, verification.kinks))))
     if verification.drift:
         lines.append("copies of mirrored variables disagree: " + ", ".join(verification.drift[:5]))
     return lines

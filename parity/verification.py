@@ -1,4 +1,10 @@
-"""Whether two programs take the same steps, and where they first part."""
+"""Whether two programs take the same steps, and where they first differ.
+
+Identical bits are compared along two free trajectories. Where rounding may differ, trajectories part sooner or
+later whatever the port does, since training amplifies rounding; so "auto" judges each step by itself: a second
+copy of the port, the witness, takes every step from legacy's own state. If those agree the port is the same
+program, and a trajectory that parts is reported, not blamed.
+"""
 
 from __future__ import annotations
 
@@ -72,11 +78,14 @@ class Verification:
 
     Attributes:
       passed: parity, under `tolerance_name`.
-      stages: {stage: `StageSummary`} in causal order.
+      stages: {stage: `StageSummary`} in causal order, of the comparison that is judged.
+      trajectory: the same along the free trajectories, where the witness is judged instead; else empty.
+      parted: step at which the trajectories parted by more than rounding alone explains, or None.
+      kinks: steps whose gradients differ as one activation on the other side of a kink explains; see `tolerance`.
       first: {"step", "stage", "difference", "allowed"} of the first tensor beyond its allowance, or None.
       mismatched: lines about variables that do not match; if any, no number was compared.
       drift: mirrored variables whose copies disagreed, with the step.
-      floor: {stage: {...}}, see `floor.StageFloor`; empty if it was not measured.
+      floor: {stage: {...}}, see `floor`; empty if it was not measured.
     """
 
     tolerance_name: str
@@ -84,6 +93,9 @@ class Verification:
     steps: int = 0
     passed: bool = True
     stages: Dict[str, StageSummary] = dataclasses.field(default_factory=dict)
+    trajectory: Dict[str, StageSummary] = dataclasses.field(default_factory=dict)
+    parted: Optional[int] = None
+    kinks: List[int] = dataclasses.field(default_factory=list)
     first: Optional[Dict[str, Any]] = None
     mismatched: List[str] = dataclasses.field(default_factory=list)
     drift: List[str] = dataclasses.field(default_factory=list)
@@ -96,11 +108,12 @@ class Verification:
             "verdict": "parity" if self.passed else "no parity", "tolerance": self.tolerance_name, "mode": self.mode,
             "steps": self.steps, "first_failure": first, "mismatched_variables": self.mismatched,
             "replica_drift": self.drift, "stages": {name: stage.to_json() for name, stage in self.stages.items()},
-            "floor": self.floor,
+            "trajectory": {name: stage.to_json() for name, stage in self.trajectory.items()},
+            "trajectories_part_at": self.parted, "kinks": self.kinks, "floor": self.floor,
         }
 
 
-def verify(left, right, job, steps, mode="free", tolerance_name="auto", floor=None, progress=None):
+def verify(left, right, job, steps, mode="free", tolerance_name="exact", witness=None, floor=None, progress=None):
     """Steps two programs side by side and compares all they show.
 
     Args:
@@ -108,6 +121,7 @@ def verify(left, right, job, steps, mode="free", tolerance_name="auto", floor=No
       mode: "free" lets both run their own trajectory; "locked" starts each of the right one's steps from the
         left one's state, so that a difference in a step was made in that step.
       tolerance_name: "exact" or "auto"; see `tolerance`.
+      witness: in free mode, a second program like the right one that is judged step by step; or None.
       floor: `floor.Floor`, or None.
       progress: called with (steps done, `Verification` so far) after each step.
 
@@ -118,63 +132,87 @@ def verify(left, right, job, steps, mode="free", tolerance_name="auto", floor=No
     if result.mismatched:
         result.passed = False
         return result
-    comparer = _Comparer(result, tolerance.RULES[tolerance_name], job, floor)
+    judge = _Judge(result, job, floor)
     state = left.state()
-    comparer.initial(state, right.state())
+    judge.initial(state, right.state())
+    followers = [follower for follower in (right if mode == "locked" else None, witness, floor) if follower is not None]
     for step in range(steps):
-        if mode == "locked":
-            right.load(state)
-            if floor is not None:
-                floor.load(state)
-        record = left.step()
-        comparer.step(step, record, right.step())
+        for follower in followers:
+            follower.load(state)
+        record, mine = left.step(), right.step()
+        judge.step(record, mine, None if witness is None else witness.step())
         state = record.state
         result.steps = step + 1
         if progress is not None:
             progress(step + 1, result)
-    if floor is not None:
-        result.floor = {stage: seen.to_json() for stage, seen in floor.stages.items()}
+    judge.finish()
     return result
 
 
-class _Comparer:
+class _Judge:
     """Compares records tensor by tensor into a `Verification`."""
 
-    def __init__(self, result, rule, job, floor):
+    def __init__(self, result, job, floor):
         self._result = result
-        self._rule = rule
+        self._rule = tolerance.RULES[result.tolerance_name]
         self._job = job
         self._floor = floor
 
     def initial(self, left, right):
-        self._compare(0, stages.initial_tensors(left), stages.initial_tensors(right), {})
+        failures = self._compare(self._result.stages, 0, 0, stages.initial_tensors(left), stages.initial_tensors(right))
+        self._blame(failures)
 
-    def step(self, step, left, right):
-        distances = self._floor.step(left, right, stages.tensors) if self._floor is not None else {}
-        self._compare(step, stages.tensors(left), stages.tensors(right), distances)
+    def step(self, left, right, witness):
+        """Takes in one step: legacy's record, the port's, and the witness's if there is one."""
+        result, step = self._result, left.step
+        judged = right if witness is None else witness
+        if self._floor is not None:
+            self._floor.step(left, judged)
+        one_step = witness is not None or result.mode == "locked"
+        failures = self._compare(
+            result.stages, step, 0 if one_step else step, stages.tensors(left), stages.tensors(judged))
+        if failures and result.tolerance_name == "auto" and tolerance.is_kink(failures[0]["stage"], left, judged):
+            result.kinks.append(step)
+            if len(result.kinks) <= tolerance.kinks_allowed(result.steps + 1):
+                failures = []
+        self._blame(failures)
+        if witness is not None:
+            apart = self._compare(result.trajectory, step, step, stages.tensors(left), stages.tensors(right))
+            if apart and result.parted is None:
+                result.parted = step
         for name in right.drift:
-            self._result.drift.append("{} at step {}".format(name, step))
-            self._result.passed = False
+            result.drift.append("{} at step {}".format(name, step))
+            result.passed = False
 
-    def _compare(self, step, left, right, distances):
+    def finish(self):
+        """Completes the result."""
+        if self._floor is not None:
+            self._result.floor = self._floor.to_json()
+
+    def _blame(self, failures):
+        if failures:
+            self._result.passed = False
+            self._result.first = self._result.first or failures[0]
+
+    def _compare(self, summaries, step, age, left, right):
+        """Adds one record's tensors to `summaries`; returns those beyond their allowance, in causal order."""
+        failures = []
         for (stage, name, a), (other, same, b) in zip(left, right):
             if (stage, name) != (other, same):
                 raise InputError("records do not line up: {} {!r} against {} {!r}".format(stage, name, other, same))
             difference = compare(name, a, b)
-            allowed = self._allowed(stage, name, a.dtype, step, distances)
-            within = self._result.stages.setdefault(stage, StageSummary()).add(step, difference, allowed)
-            if not within:
-                self._result.passed = False
-                if self._result.first is None:
-                    self._result.first = {"step": step, "stage": stage, "difference": difference, "allowed": allowed}
+            allowed = self._allowed(stage, name, a.dtype, age)
+            if not summaries.setdefault(stage, StageSummary()).add(step, difference, allowed):
+                failures.append({"step": step, "stage": stage, "difference": difference, "allowed": allowed})
+        return failures
 
-    def _allowed(self, stage, name, dtype, step, distances):
+    def _allowed(self, stage, name, dtype, age):
+        """Relative difference allowed `age` steps after both sides had the same state."""
         if dtype.kind != "f":
             return 0.0
-        allowed = self._rule(stage, dtype, self._job.replicas, step)
-        if allowed and distances:
-            floor = max(distances.get((stage, name), 0.0), self._floor.stages[stage].typical())
-            allowed = max(allowed, tolerance.FLOOR_FACTOR * floor)
+        allowed = self._rule(stage, dtype, self._job.replicas, age)
+        if allowed and self._floor is not None:
+            allowed = max(allowed, tolerance.FLOOR_FACTOR * self._floor.allowance(stage, name))
         return allowed
 
 

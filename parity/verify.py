@@ -7,6 +7,7 @@ combined gradients, learning rate, weights, slots, statistics, averages. Exit st
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 import tempfile
@@ -56,7 +57,7 @@ def setup_from_flags(exact, workload_name=None):
     return Setup(job, make_source, legacy, modern, FLAGS.device, FLAGS.logical_cpus)
 
 
-def run(setup, left, with_floor):
+def run(setup, left, steps, mode, tolerance_name, with_floor):
     """Compares `left` (a `Program`, or None for towers built here) with the port.
 
     Returns:
@@ -65,16 +66,18 @@ def run(setup, left, with_floor):
     from parity.progress import Progress
     from parity.verification import verify
 
-    modern = setup.modern_program()
-    left = setup.legacy_program() if left is None else left
-    floor = setup.floor() if with_floor else None
+    auto = tolerance_name == "auto"
     progress = Progress("verify " + setup.job.workload.name)
-    with left, modern:
+    with contextlib.ExitStack() as stack:
+        left = stack.enter_context(setup.legacy_program() if left is None else left)
+        right = stack.enter_context(setup.modern_program())
+        witness = stack.enter_context(setup.modern_program()) if auto and mode == "free" else None
+        floor = stack.enter_context(contextlib.closing(setup.floor())) if auto and with_floor else None
         result = verify(
-            left, modern, setup.job, FLAGS.steps, FLAGS.mode, FLAGS.tolerance, floor,
-            lambda done, so_far: progress.update(done, FLAGS.steps, "" if so_far.passed else "NO PARITY"))
+            left, right, setup.job, steps, mode, tolerance_name, witness, floor,
+            lambda done, so_far: progress.update(done, steps, "" if so_far.passed else "NO PARITY"))
         progress.done()
-        return result, {"left": left.describe(), "right": modern.describe()}
+        return result, {"left": left.describe(), "right": right.describe()}
 
 
 def left_from_flags(setup, folder):
@@ -105,7 +108,9 @@ def show(setup, result, about, console):
         job.workload.name, job.replicas, job.global_batch, job.per_replica_batch, job.dtype, result.mode), style="bold")
     console.print(report.settings_table(settings.differences(about["left"], about["right"]), "legacy", "modern"))
     if result.stages:
-        console.print(report.stages_table(result))
+        console.print(report.stages_table(result.stages, report.judged(result)))
+    if result.trajectory:
+        console.print(report.stages_table(result.trajectory, "the free trajectories, reported and not judged"))
     if result.floor:
         console.print(report.floor_table(result.floor))
     for line in report.notes(result):
@@ -136,7 +141,7 @@ def main(argv):
     setup.devices()
     with tempfile.TemporaryDirectory() as folder:
         left = left_from_flags(setup, folder)
-        result, about = run(setup, left, FLAGS.tolerance == "auto" and FLAGS.floor)
+        result, about = run(setup, left, FLAGS.steps, FLAGS.mode, FLAGS.tolerance, FLAGS.floor)
     show(setup, result, about, report.console())
     if FLAGS.json:
         report.write_json(FLAGS.json, to_json(setup, result, about, left))

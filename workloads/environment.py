@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import platform
 import sys
 
 
 def prepare(exact):
-    """Settles the process-wide switches. Call before anything imports TensorFlow.
+    """Settles the process-wide switches, then imports TensorFlow. Call before anything else imports it.
 
     Args:
       exact: for runs that must give identical bits: oneDNN's graph rewrite off, which fuses ops differently in
@@ -20,6 +21,26 @@ def prepare(exact):
     os.environ.setdefault("GRPC_VERBOSITY", "ERROR")
     if exact:
         os.environ["TF_ENABLE_ONEDNN_OPTS"] = "0"
+    with _muted_stderr():  # where TensorFlow tells of CUDA drivers and CPU features, whatever the log level
+        import tensorflow as tf
+
+        tf.config.experimental.list_physical_devices("GPU")
+        tf.compat.v1.logging.set_verbosity(tf.compat.v1.logging.ERROR)
+
+
+@contextlib.contextmanager
+def _muted_stderr():
+    """Sends the process's stderr, C++'s too, to nowhere; a Python exception still says what it has to say."""
+    sys.stderr.flush()
+    kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nowhere, 2)
+        yield
+    finally:
+        sys.stderr.flush()
+        os.dup2(kept, 2)
+        os.close(kept)
+        os.close(nowhere)
 
 
 def describe():

@@ -17,7 +17,9 @@ def require(condition, argument, value, allowed):
 
 def run_main(main):
     """Runs `main(argv)` under absl: bad flags and `InputError` end in one line on stderr and exit status 2."""
-    from absl import app, flags
+    from absl import app, flags, logging
+
+    logging.set_verbosity(logging.ERROR)  # libraries' INFO lines are not for the terminal
 
     def parse(argv):
         try:
