@@ -1,4 +1,4 @@
-"""Flags that say how the tower graph is built; imported by main modules only."""
+"""Legacy: how the tower graph is built."""
 
 from __future__ import annotations
 

@@ -18,8 +18,6 @@ from workloads.errors import require, run_main
 
 flags.DEFINE_integer("steps", 20, "Steps to record.")
 flags.DEFINE_string("out", None, "The recording to write (.npz).")
-flags.adopt_module_key_flags(job_flags)
-flags.adopt_module_key_flags(legacy_flags)
 
 FLAGS = flags.FLAGS
 

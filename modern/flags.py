@@ -1,4 +1,4 @@
-"""Flags that say how the port runs; imported by main modules only."""
+"""Modern: how the port runs."""
 
 from __future__ import annotations
 

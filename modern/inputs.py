@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import itertools
 
+import numpy as np
 import tensorflow as tf
+
+#: Batches that are handed from Python to TensorFlow in one call.
+CHUNK_BYTES = 4 * 2**20
 
 
 class ReplicaInput:
@@ -49,19 +53,27 @@ class ReplicaInput:
     def _pipeline(self):
         """Replica batches one after the other; the strategy deals them to the replicas in turn."""
         size, dtype = self._job.per_replica_batch, self._job.dtype
+        steps = self._steps_per_chunk()
         signature = {
-            name: tf.TensorSpec((size,) + tuple(spec.shape), spec.dtype(dtype))
+            name: tf.TensorSpec((steps * self._job.replicas, size) + tuple(spec.shape), spec.dtype(dtype))
             for name, spec in self._job.workload.inputs().items()
         }
 
-        def shards():
-            for step in itertools.count(self._first):
-                yield from self._source.shards(step)
+        def chunks():
+            """Several steps' replica batches at once: each call from TensorFlow into Python costs a small step's time."""
+            for first in itertools.count(self._first, steps):
+                shards = [shard for step in range(first, first + steps) for shard in self._source.shards(step)]
+                yield {name: np.stack([shard[name] for shard in shards]) for name in signature}
 
         def dataset(context):
-            made = tf.data.Dataset.from_generator(shards, output_signature=signature)
+            made = tf.data.Dataset.from_generator(chunks, output_signature=signature).prefetch(1).unbatch()
             # Said to be endless, the iterator needs no look ahead for a partial last batch.
             made = made.apply(tf.data.experimental.assert_cardinality(tf.data.experimental.INFINITE_CARDINALITY))
             return made.prefetch(2 * self._job.replicas)
 
         return self._strategy.distribute_datasets_from_function(dataset)
+
+    def _steps_per_chunk(self):
+        """As many steps as `CHUNK_BYTES` hold, from 1 to 16."""
+        batch = sum(value.nbytes for value in self._source.batch(0).values())
+        return max(1, min(16, CHUNK_BYTES // batch))

@@ -100,6 +100,10 @@ class ModernProgram(Program):
         self._step += steps
         return [np.asarray(loss) for loss in self.strategy.experimental_local_results(losses)]
 
+    def traces(self):
+        """How often the step was traced in Python so far."""
+        return self._replica_step.traces
+
     def _start(self):
         """Opens the input at the current step and makes the functions that read it.
 

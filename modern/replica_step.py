@@ -45,9 +45,12 @@ class ReplicaStep:
         self._options = options
         self._variables = variables
         self._rules = rules
+        #: How often a replica's step was traced: Python runs this function only then.
+        self.traces = 0
 
     def __call__(self, batch):
         """Runs the step on {input name: tensor [per-replica batch, *shape]}; returns `Seen`."""
+        self.traces += 1
         context = tf.distribute.get_replica_context()
         replica = int(tf.get_static_value(context.replica_id_in_sync_group))
         workload, local = self._job.workload, self._variables.local(replica)

@@ -51,12 +51,12 @@ def _environment():
     return keep
 
 
-def same_flags(flag_values, modules):
-    """The command-line form of every flag that `modules` define, so that the other interpreter runs the same job."""
+def same_flags(flag_values, modules, without=()):
+    """The command-line form of every flag that `modules` define, but for those named, so that a child runs the same job."""
     flags = []
     for module in modules:
         for flag in flag_values.get_flags_for_module(module):
-            if flag.value is not None:
+            if flag.value is not None and flag.name not in without:
                 flags.append("--{}={}".format(flag.name, _text(flag.value)))
     return flags
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 
 from legacy.program import LegacyProgram
@@ -53,3 +54,7 @@ class Setup:
         """A `Floor` of fresh legacy programs: one more of this job, and one in the other precision."""
         other = "float64" if self.job.dtype == "float32" else "float32"
         return Floor(self.legacy_program(), self.legacy_program(other), self.job.dtype)
+
+    def closing_floor(self):
+        """`floor` as a context manager."""
+        return contextlib.closing(self.floor())

@@ -147,3 +147,35 @@ def notes(verification):
 def console():
     """Where tables go."""
     return Console(width=None if Console().is_terminal else 160)
+
+
+def main_table(results):
+    """One row per workload of `python -m parity`: equal or not, and how fast.
+
+    Args:
+      results: {"verify": [...], "benchmark": [...]} as the two main modules' JSON.
+    """
+    table = Table(title="the old way (towers in a session) and the new way (tf.distribute)", title_justify="left")
+    for heading in ("workload", "replicas x batch", "parity"):
+        table.add_column(heading, overflow="fold")
+    for heading in ("legacy examples/s", "modern examples/s", "modern/legacy, 95 %"):
+        table.add_column(heading, justify="right")
+    table.add_column("speed")
+    speeds = {entry["workload"]: entry for entry in results["benchmark"]}
+    for entry in results["verify"]:
+        speed, job = speeds[entry["workload"]], entry["job"]
+        rates = speed.get("examples_per_second", {})
+        table.add_row(
+            entry["workload"],
+            "{} x {}".format(job["replicas"], int(job["global_batch"]) // int(job["replicas"])),
+            _parity_text(entry),
+            *["{:,.0f}".format(rates[side]) if rates else "-" for side in ("legacy", "modern")],
+            "{median:.2f} [{low:.2f}, {high:.2f}]".format(**speed["ratio"]) if rates else "-", speed["verdict"])
+    return table
+
+
+def _parity_text(entry):
+    if entry["verdict"] != "parity":
+        return "[red]NO[/]"
+    rule = "identical bits" if entry["tolerance"] == "exact" else "within rounding"
+    return "[green]{} steps, {}[/]".format(entry["steps"], rule)

@@ -15,7 +15,7 @@ import tempfile
 from absl import flags
 
 from legacy import flags as legacy_flags
-from modern import flags as modern_flags
+from parity import flags as parity_flags
 from workloads import environment
 from workloads import flags as job_flags
 from workloads.errors import require, run_main
@@ -24,40 +24,32 @@ MODES = ("free", "locked")
 
 flags.DEFINE_integer("steps", 20, "Steps to compare.")
 flags.DEFINE_string("mode", "free", "free: two trajectories; locked: each step of the port starts from legacy's state.")
-flags.DEFINE_string("tolerance", "exact", "exact: identical bits; auto: rounding, by a measured floor.")
+flags.DEFINE_string("tolerance", None, "exact: identical bits; auto: rounding, by a measured floor. Default: exact; auto "
+                    "with --recording or --legacy_python.")
 flags.DEFINE_string("recording", None, "Compare with this recording instead of running the towers here.")
 flags.DEFINE_string("legacy_python", None, "Run the towers in this interpreter, with its own TensorFlow.")
 flags.DEFINE_boolean("floor", True, "With --tolerance=auto, measure legacy's own distance from float64.")
-flags.DEFINE_string("json", None, "Write the whole result here.")
-for _module in (job_flags, legacy_flags, modern_flags):
-    flags.adopt_module_key_flags(_module)
 
 FLAGS = flags.FLAGS
 
 
 def check_flags():
     """Raises `InputError` for what can be refused before TensorFlow is started."""
-    from parity import report, tolerance
+    from parity import tolerance
 
     require(FLAGS.steps >= 1, "--steps", FLAGS.steps, "must be at least 1")
     require(FLAGS.mode in MODES, "--mode", FLAGS.mode, "allowed: " + ", ".join(MODES))
-    require(FLAGS.tolerance in tolerance.NAMES, "--tolerance", FLAGS.tolerance, "allowed: " + ", ".join(tolerance.NAMES))
+    require(tolerance_name() in tolerance.NAMES, "--tolerance", FLAGS.tolerance, "allowed: " + ", ".join(tolerance.NAMES))
     require(not (FLAGS.recording and FLAGS.legacy_python), "--recording", FLAGS.recording, "not with --legacy_python")
-    if FLAGS.json:
-        report.require_writable(FLAGS.json, "--json")
+    parity_flags.check_json()
 
 
-def setup_from_flags(exact, workload_name=None):
-    """The `pair.Setup` that the flags say."""
-    from parity.pair import Setup
-
-    job, make_source = job_flags.job_from_flags(workload_name)
-    legacy = legacy_flags.options_from_flags(exact, FLAGS.resident)
-    modern = modern_flags.options_from_flags(exact, legacy.average)
-    return Setup(job, make_source, legacy, modern, FLAGS.device, FLAGS.logical_cpus)
+def tolerance_name():
+    """`--tolerance`, or what suits: another environment's kernels do not give this one's bits."""
+    return FLAGS.tolerance or ("auto" if FLAGS.recording or FLAGS.legacy_python else "exact")
 
 
-def run(setup, left, steps, mode, tolerance_name, with_floor):
+def run(setup, left, steps, mode, rule, with_floor):
     """Compares `left` (a `Program`, or None for towers built here) with the port.
 
     Returns:
@@ -66,15 +58,15 @@ def run(setup, left, steps, mode, tolerance_name, with_floor):
     from parity.progress import Progress
     from parity.verification import verify
 
-    auto = tolerance_name == "auto"
+    auto = rule == "auto"
     progress = Progress("verify " + setup.job.workload.name)
     with contextlib.ExitStack() as stack:
         left = stack.enter_context(setup.legacy_program() if left is None else left)
         right = stack.enter_context(setup.modern_program())
         witness = stack.enter_context(setup.modern_program()) if auto and mode == "free" else None
-        floor = stack.enter_context(contextlib.closing(setup.floor())) if auto and with_floor else None
+        floor = stack.enter_context(setup.closing_floor()) if auto and with_floor else None
         result = verify(
-            left, right, setup.job, steps, mode, tolerance_name, witness, floor,
+            left, right, setup.job, steps, mode, rule, witness, floor,
             lambda done, so_far: progress.update(done, steps, "" if so_far.passed else "NO PARITY"))
         progress.done()
         return result, {"left": left.describe(), "right": right.describe()}
@@ -137,11 +129,10 @@ def main(argv):
     environment.prepare(exact=True)
     from parity import report
 
-    setup = setup_from_flags(exact=True)
-    setup.devices()
+    setup = parity_flags.setup_from_flags(exact=True)
     with tempfile.TemporaryDirectory() as folder:
         left = left_from_flags(setup, folder)
-        result, about = run(setup, left, FLAGS.steps, FLAGS.mode, FLAGS.tolerance, FLAGS.floor)
+        result, about = run(setup, left, FLAGS.steps, FLAGS.mode, tolerance_name(), FLAGS.floor)
     show(setup, result, about, report.console())
     if FLAGS.json:
         report.write_json(FLAGS.json, to_json(setup, result, about, left))

@@ -60,3 +60,18 @@ def describe():
     if hasattr(tf.config.experimental, "tensor_float_32_execution_enabled"):
         about["TF32"] = "on" if tf.config.experimental.tensor_float_32_execution_enabled() else "off"
     return about
+
+
+def peak_bytes():
+    """The most memory this process had resident so far.
+
+    Read from the kernel's per-program high-water mark where there is one: `getrusage` counts what the process
+    was before it became this program, too.
+    """
+    try:
+        with open("/proc/self/status") as status:
+            return next(int(line.split()[1]) * 1024 for line in status if line.startswith("VmHWM"))
+    except (OSError, StopIteration):
+        import resource
+
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024

@@ -19,9 +19,14 @@ def run_main(main):
     """Runs `main(argv)` under absl: bad flags and `InputError` end in one line on stderr and exit status 2."""
     from absl import app, flags, logging
 
+    from workloads import help as help_lib
+
     logging.set_verbosity(logging.ERROR)  # libraries' INFO lines are not for the terminal
 
     def parse(argv):
+        if help_lib.wanted(argv):
+            print(help_lib.text(sys.modules["__main__"].__doc__ or "", flags.FLAGS), end="")
+            sys.exit(0)
         try:
             return flags.FLAGS(argv)
         except flags.Error as error:
@@ -36,19 +41,7 @@ def run_main(main):
             print("interrupted", file=sys.stderr)
             sys.exit(130)
 
-    app.run(guarded, flags_parser=_with_help(parse))
-
-
-def _with_help(parse):
-    """Keeps absl's own `--help`: it is a flag that prints and exits while flags are parsed."""
-
-    def parser(argv):
-        from absl import app
-
-        app.define_help_flags()
-        return parse(argv)
-
-    return parser
+    app.run(guarded, flags_parser=parse)
 
 
 def _refuse(line):

@@ -1,4 +1,4 @@
-"""Flags that say the job; imported by main modules only."""
+"""The job, which both sides share."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ flags.DEFINE_integer("logical_cpus", 8, "How many logical devices the CPU may be
 FLAGS = flags.FLAGS
 
 
-def job_from_flags(workload_name=None):
+def job_from_flags(workload_name=None, resident=None):
     """The job that the flags say, and where its batches come from.
 
     Args:
-      workload_name: instead of `--workload`.
+      workload_name, resident: instead of `--workload` and `--resident`.
 
     Returns:
       (`Job`, make_source): `make_source(job)` gives a `Source` of batches for that job, or one that differs
@@ -40,8 +40,9 @@ def job_from_flags(workload_name=None):
     from workloads.job import Job
 
     workload = registry.get(workload_name or FLAGS.workload, FLAGS.size)
-    require(not (FLAGS.data_dir and FLAGS.resident), "--resident", True, "not with --data_dir")
-    data, make_source = ("resident", sources.Resident) if FLAGS.resident else ("synthetic", sources.Synthetic)
+    resident = FLAGS.resident if resident is None else resident
+    require(not (FLAGS.data_dir and resident), "--resident", True, "not with --data_dir")
+    data, make_source = ("resident", sources.Resident) if resident else ("synthetic", sources.Synthetic)
     if FLAGS.data_dir is not None:
         workload, images, labels, data = folder.open_folder(FLAGS.data_dir, workload)
         make_source = lambda job: sources.Images(job, images, labels)  # noqa: E731

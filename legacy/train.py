@@ -1,0 +1,23 @@
+"""`python -m legacy.train --workload=cifar_cnn --replicas=2 --steps=200`: train on towers in a session, alone."""
+
+from __future__ import annotations
+
+from legacy import flags as legacy_flags
+from workloads import train_main
+
+
+def make_program(job, source, devices):
+    """The towers that the flags say."""
+    from legacy.program import LegacyProgram
+
+    options = legacy_flags.options_from_flags(exact=False, resident=source.fixed)
+    return LegacyProgram(job, source, options, devices)
+
+
+def console():
+    """Entry point."""
+    train_main.run(make_program)
+
+
+if __name__ == "__main__":
+    console()

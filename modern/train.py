@@ -1,0 +1,25 @@
+"""`python -m modern.train --workload=cifar_cnn --replicas=2 --steps=200`: train under a tf.distribute strategy, alone."""
+
+from __future__ import annotations
+
+from modern import flags as modern_flags
+from workloads import train_main
+
+
+def make_program(job, source, devices):
+    """The port that the flags say."""
+    from modern import strategy
+    from modern.program import ModernProgram
+
+    if devices[0].startswith("CPU"):
+        strategy.divide_cpu(len(devices))
+    return ModernProgram(job, source, modern_flags.options_from_flags(exact=False), devices)
+
+
+def console():
+    """Entry point."""
+    train_main.run(make_program)
+
+
+if __name__ == "__main__":
+    console()

@@ -1,0 +1,38 @@
+"""Output, and the `Setup` that the flags say; for the main modules of this folder."""
+
+from __future__ import annotations
+
+from absl import flags
+
+from legacy import flags as legacy_flags
+from modern import flags as modern_flags
+from workloads import flags as job_flags
+
+flags.DEFINE_string("json", None, "Write the whole result here.")
+
+FLAGS = flags.FLAGS
+
+
+def check_json():
+    """Raises `InputError` if `--json` names a file that could not be written at the end."""
+    from parity import report
+
+    if FLAGS.json:
+        report.require_writable(FLAGS.json, "--json")
+
+
+def setup_from_flags(exact, workload_name=None, resident=None):
+    """The `pair.Setup` that the flags say, for `workload_name` instead of `--workload` if given.
+
+    Raises:
+      InputError: a flag's value is not usable, or there are fewer devices than replicas.
+    """
+    from parity.pair import Setup
+
+    resident = FLAGS.resident if resident is None else resident
+    job, make_source = job_flags.job_from_flags(workload_name, resident)
+    legacy = legacy_flags.options_from_flags(exact, resident)
+    modern = modern_flags.options_from_flags(exact, legacy.average)
+    setup = Setup(job, make_source, legacy, modern, FLAGS.device, FLAGS.logical_cpus)
+    setup.devices()
+    return setup
