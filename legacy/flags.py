@@ -7,7 +7,9 @@ from absl import flags
 from legacy.options import AVERAGES, INPUTS, VARIABLES, LegacyOptions
 
 flags.DEFINE_string("legacy_input", "feed", "How towers get their batches: " + ", ".join(INPUTS) + ".")
-flags.DEFINE_string("legacy_variables", "cpu", "Where variables are: " + ", ".join(VARIABLES) + " (the first tower's device).")
+flags.DEFINE_string(
+    "legacy_variables", "cpu", "Where variables are: " + ", ".join(VARIABLES) + " (the first tower's device)."
+)
 flags.DEFINE_string("legacy_average", "stack", "How gradients are combined: " + ", ".join(AVERAGES) + ".")
 flags.DEFINE_boolean("pin_towers_to_cpu", False, "System 1's fault: tf.device('/cpu:0') inside the tower loop.")
 
@@ -18,5 +20,9 @@ def options_from_flags(exact, resident=False):
     """The `LegacyOptions` that the flags say; `resident` sources are held on the towers unless a flag differs."""
     chosen = "resident" if resident and not FLAGS["legacy_input"].present else FLAGS.legacy_input
     return LegacyOptions(
-        input=chosen, variables=FLAGS.legacy_variables, average=FLAGS.legacy_average,
-        pin_towers_to_cpu=FLAGS.pin_towers_to_cpu, exact=exact)
+        input=chosen,
+        variables=FLAGS.legacy_variables,
+        average=FLAGS.legacy_average,
+        pin_towers_to_cpu=FLAGS.pin_towers_to_cpu,
+        exact=exact,
+    )

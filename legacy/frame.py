@@ -42,7 +42,8 @@ class TowerFrame(Frame):
     def _get_variable(self, name, shape, trainable):
         # Values are loaded afterwards, so the graph's own initializer is only a placeholder for them.
         make = lambda: v1.get_variable(  # noqa: E731
-            name, shape, self.dtype, v1.zeros_initializer(), trainable=trainable, use_resource=True)
+            name, shape, self.dtype, v1.zeros_initializer(), trainable=trainable, use_resource=True
+        )
         if self._device is None:
             return make()
         with tf.device(self._device):

@@ -40,12 +40,17 @@ class TowerInput:
         return (batch,) + tuple(spec.shape)
 
     def _placeholders(self, batch):
-        return {name: v1.placeholder(spec.dtype(self.job.dtype), self._shape(spec, batch), name) for name, spec in self.specs}
+        return {
+            name: v1.placeholder(spec.dtype(self.job.dtype), self._shape(spec, batch), name)
+            for name, spec in self.specs
+        }
 
     def _types_and_shapes(self):
         """Of one tower's batch: (dtypes, shapes), in the order of `specs`."""
         size = self.job.per_replica_batch
-        return [tf.as_dtype(s.dtype(self.job.dtype)) for _, s in self.specs], [self._shape(s, size) for _, s in self.specs]
+        return [tf.as_dtype(s.dtype(self.job.dtype)) for _, s in self.specs], [
+            self._shape(s, size) for _, s in self.specs
+        ]
 
     def _named(self, values):
         return {name: value for (name, _), value in zip(self.specs, values)}
@@ -127,7 +132,8 @@ class Dataset(TowerInput):
             dataset = tf.data.Dataset.from_tensor_slices(stacked).cache().repeat()
         else:
             dataset = tf.data.Dataset.from_generator(
-                lambda: _tower_batches(self.source, self.specs, self._first), tuple(types), tuple(shapes))
+                lambda: _tower_batches(self.source, self.specs, self._first), tuple(types), tuple(shapes)
+            )
         dataset = dataset.prefetch(2 * self.job.replicas)
         self._iterator = v1.data.make_initializable_iterator(dataset)
         return self._in_turn(lambda: list(self._iterator.get_next()))
@@ -147,7 +153,8 @@ class Resident(TowerInput):
             with tf.device(device):
                 holders = [v1.placeholder(shard[name].dtype, shard[name].shape) for name, _ in self.specs]
                 variables = [
-                    v1.Variable(holder, trainable=False, collections=[], use_resource=True) for holder in holders]
+                    v1.Variable(holder, trainable=False, collections=[], use_resource=True) for holder in holders
+                ]
             for variable, holder, (name, _) in zip(variables, holders, self.specs):
                 self._fill.append((variable.initializer, {holder: shard[name]}))
             with tf.device(device):

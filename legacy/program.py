@@ -71,15 +71,19 @@ class LegacyProgram(Program):
         weights = {name: v for name, v in towers_.variables.items() if v.trainable}
         statistics = {name: v for name, v in towers_.variables.items() if not v.trainable}
         step, weights, slots, statistics, averages = self._session.run(
-            [towers_.global_step, weights, towers_.slots, statistics, towers_.averages])
+            [towers_.global_step, weights, towers_.slots, statistics, towers_.averages]
+        )
         return State(int(step), weights, slots, statistics, averages)
 
     def step(self):
         self._start()
         ends = self._towers
         observed = {
-            "losses": ends.losses, "gradients": ends.gradients, "combined": ends.combined,
-            "rate": ends.learning_rate, "batches": self._input.batches,
+            "losses": ends.losses,
+            "gradients": ends.gradients,
+            "combined": ends.combined,
+            "rate": ends.learning_rate,
+            "batches": self._input.batches,
         }
         _, seen = self._session.run([ends.train_op, observed], self._input.feed(self._step))
         record = StepRecord(

@@ -46,13 +46,22 @@ def main(argv):
     options = legacy_flags.options_from_flags(exact=True, resident=FLAGS.resident)
     start = time.time()
     with LegacyProgram(job, make_source(job), options, job_flags.devices_from_flags()) as program:
+
         def progress(step, loss):
             if sys.stderr.isatty():
                 sys.stderr.write("\rrecording step {}/{}  loss {:.6g} ".format(step + 1, FLAGS.steps, loss))
 
         record(program, job, FLAGS.steps, FLAGS.out, progress)
-    print("{}{}: {} steps of {} on {} towers, {:.1f} s".format(
-        "\n" if sys.stderr.isatty() else "", FLAGS.out, FLAGS.steps, job.workload.name, job.replicas, time.time() - start))
+    print(
+        "{}{}: {} steps of {} on {} towers, {:.1f} s".format(
+            "\n" if sys.stderr.isatty() else "",
+            FLAGS.out,
+            FLAGS.steps,
+            job.workload.name,
+            job.replicas,
+            time.time() - start,
+        )
+    )
 
 
 def console():

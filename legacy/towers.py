@@ -42,7 +42,8 @@ def build(job, options, batches, devices):
     shared = "/cpu:0" if options.variables == "cpu" else devices[0]
     with tf.device(shared):
         global_step = v1.get_variable(
-            "global_step", [], tf.int64, v1.zeros_initializer(), trainable=False, use_resource=True)
+            "global_step", [], tf.int64, v1.zeros_initializer(), trainable=False, use_resource=True
+        )
         step = tf.identity(global_step)
         rate = workload.learning_rate(step, job.global_batch)
         optimizer = optimizers.make(workload.optimizer, rate)
@@ -65,8 +66,16 @@ def build(job, options, batches, devices):
         weights = {name: variables[name] for name in names}
         train_op, averages = average_weights(workload, tf.group(apply, *statistics), global_step, weights)
     return TowerGraph(
-        train_op, losses, gradients, combined, rate, global_step, variables,
-        optimizers.slot_variables(optimizer, workload.optimizer, weights), averages)
+        train_op,
+        losses,
+        gradients,
+        combined,
+        rate,
+        global_step,
+        variables,
+        optimizers.slot_variables(optimizer, workload.optimizer, weights),
+        averages,
+    )
 
 
 def tower_gradients(optimizer, loss, frame, variables):
@@ -92,9 +101,7 @@ def combine_statistics(workload, options, updates):
     """{statistic: its next value}, from each tower's proposals."""
     if workload.statistics == "first_tower":
         return updates[0]
-    return {
-        name: combining.combine([tower[name] for tower in updates], "mean", options.average) for name in updates[0]
-    }
+    return {name: combining.combine([tower[name] for tower in updates], "mean", options.average) for name in updates[0]}
 
 
 def average_weights(workload, apply, global_step, weights):

@@ -1,4 +1,4 @@
-"""`python -m legacy.train --workload=cifar_cnn --replicas=2 --steps=200`: train on towers in a session, alone."""
+"""`python -m legacy.train --workload=cifar_cnn --replicas=2 --steps=200`: train on towers in a session."""
 
 from __future__ import annotations
 

@@ -7,10 +7,16 @@ from absl import flags
 from modern.options import ALL_REDUCE, AUTODIFF, UPDATE_RULES, ModernOptions
 
 flags.DEFINE_string("all_reduce", "tower_order", "How replicas combine: " + ", ".join(ALL_REDUCE) + ".")
-flags.DEFINE_string("update_rules", "tf1", "tf1: the kernels of 1.x's optimizers; keras: Keras 3 optimizers. " +
-                    "Allowed: " + ", ".join(UPDATE_RULES) + ".")
-flags.DEFINE_string("autodiff", "graph", "graph: tf.gradients in the replica function; tape: tf.GradientTape. " +
-                    "Allowed: " + ", ".join(AUTODIFF) + ".")
+flags.DEFINE_string(
+    "update_rules",
+    "tf1",
+    "tf1: the kernels of 1.x's optimizers; keras: Keras 3 optimizers. " + "Allowed: " + ", ".join(UPDATE_RULES) + ".",
+)
+flags.DEFINE_string(
+    "autodiff",
+    "graph",
+    "graph: tf.gradients in the replica function; tape: tf.GradientTape. " + "Allowed: " + ", ".join(AUTODIFF) + ".",
+)
 flags.DEFINE_integer("steps_per_call", 50, "Steps inside one call of the tf.function.")
 flags.DEFINE_boolean("xla", False, "Compile each replica's forward and backward pass with XLA.")
 
@@ -20,5 +26,11 @@ FLAGS = flags.FLAGS
 def options_from_flags(exact, average="stack"):
     """The `ModernOptions` that the flags say; `average` is the form in which legacy adds."""
     return ModernOptions(
-        all_reduce=FLAGS.all_reduce, update_rules=FLAGS.update_rules, autodiff=FLAGS.autodiff,
-        steps_per_call=FLAGS.steps_per_call, xla=FLAGS.xla, average=average, exact=exact)
+        all_reduce=FLAGS.all_reduce,
+        update_rules=FLAGS.update_rules,
+        autodiff=FLAGS.autodiff,
+        steps_per_call=FLAGS.steps_per_call,
+        xla=FLAGS.xla,
+        average=average,
+        exact=exact,
+    )

@@ -46,7 +46,8 @@ class ReplicaInput:
         shards = self._source.shards(0)
         return {
             name: self._strategy.experimental_distribute_values_from_function(
-                lambda context, name=name: tf.constant(shards[context.replica_id_in_sync_group][name]))
+                lambda context, name=name: tf.constant(shards[context.replica_id_in_sync_group][name])
+            )
             for name in shards[0]
         }
 
@@ -60,7 +61,7 @@ class ReplicaInput:
         }
 
         def chunks():
-            """Several steps' replica batches at once: each call from TensorFlow into Python costs a small step's time."""
+            """Several steps' replica batches at once: a call from TensorFlow into Python costs a small step's time."""
             for first in itertools.count(self._first, steps):
                 shards = [shard for step in range(first, first + steps) for shard in self._source.shards(step)]
                 yield {name: np.stack([shard[name] for shard in shards]) for name in signature}

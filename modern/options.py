@@ -36,7 +36,11 @@ class ModernOptions:
 
     def __post_init__(self):
         require(self.all_reduce in ALL_REDUCE, "--all_reduce", self.all_reduce, "allowed: " + ", ".join(ALL_REDUCE))
-        require(self.update_rules in UPDATE_RULES, "--update_rules", self.update_rules,
-                "allowed: " + ", ".join(UPDATE_RULES))
+        require(
+            self.update_rules in UPDATE_RULES,
+            "--update_rules",
+            self.update_rules,
+            "allowed: " + ", ".join(UPDATE_RULES),
+        )
         require(self.autodiff in AUTODIFF, "--autodiff", self.autodiff, "allowed: " + ", ".join(AUTODIFF))
         require(self.steps_per_call >= 1, "--steps_per_call", self.steps_per_call, "must be at least 1")

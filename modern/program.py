@@ -153,4 +153,3 @@ class ModernProgram(Program):
         with tf.Graph().as_default(), tf.compat.v1.Session() as session:
             rate = self._job.workload.learning_rate(tf.constant(max(step, 0), tf.int64), self._job.global_batch)
             return float(session.run(rate))
-

@@ -81,7 +81,7 @@ class ReplicaStep:
         return compute(batch, weights, statistics, step)
 
     def _combine(self, context, gradients):
-        """{weight: what the optimizer gets}: clipped here, combined over replicas, clipped again, as the workload says."""
+        """{weight: what the optimizer gets}: clipped here, combined, clipped again, as the workload says."""
         workload = self._job.workload
         clipped = combining.clip(list(gradients.values()), workload.clip, "tower")
         how = tf.distribute.ReduceOp.MEAN if workload.combine == "mean" else tf.distribute.ReduceOp.SUM

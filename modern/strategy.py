@@ -25,4 +25,5 @@ def divide_cpu(count):
 def mirrored(devices, options):
     """`MirroredStrategy` on `devices` (e.g. ["CPU:0", "CPU:1"]) with the all-reduce of `options`."""
     return tf.distribute.MirroredStrategy(
-        ["/device:" + device for device in devices], all_reduce.make(options.all_reduce, options.average))
+        ["/device:" + device for device in devices], all_reduce.make(options.all_reduce, options.average)
+    )

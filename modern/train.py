@@ -1,4 +1,4 @@
-"""`python -m modern.train --workload=cifar_cnn --replicas=2 --steps=200`: train under a tf.distribute strategy, alone."""
+"""`python -m modern.train --workload=cifar_cnn --replicas=2 --steps=200`: train under a tf.distribute strategy."""
 
 from __future__ import annotations
 

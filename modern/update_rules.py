@@ -69,26 +69,38 @@ def _gradient_descent(rule, local, dtype, rate):
 def _momentum(rule, local, dtype, rate):
     momentum = _constant(rule.momentum, dtype)
     return lambda weight, gradient, accumulator: raw.ResourceApplyMomentum(
-        var=weight, accum=accumulator, lr=rate, grad=gradient, momentum=momentum, use_nesterov=rule.nesterov)
+        var=weight, accum=accumulator, lr=rate, grad=gradient, momentum=momentum, use_nesterov=rule.nesterov
+    )
 
 
 def _adam(rule, local, dtype, rate):
     powers = [tf.cast(local.slots[power].read_value(), dtype) for power in ("beta1_power", "beta2_power")]
     beta1, beta2, epsilon = (_constant(value, dtype) for value in (rule.beta1, rule.beta2, rule.epsilon))
     return lambda weight, gradient, m, v: raw.ResourceApplyAdam(
-        var=weight, m=m, v=v, beta1_power=powers[0], beta2_power=powers[1], lr=rate, beta1=beta1, beta2=beta2,
-        epsilon=epsilon, grad=gradient)
+        var=weight,
+        m=m,
+        v=v,
+        beta1_power=powers[0],
+        beta2_power=powers[1],
+        lr=rate,
+        beta1=beta1,
+        beta2=beta2,
+        epsilon=epsilon,
+        grad=gradient,
+    )
 
 
 def _rmsprop(rule, local, dtype, rate):
     decay, momentum, epsilon = (_constant(value, dtype) for value in (rule.decay, rule.momentum, rule.epsilon))
     return lambda weight, gradient, square, moment: raw.ResourceApplyRMSProp(
-        var=weight, ms=square, mom=moment, lr=rate, rho=decay, momentum=momentum, epsilon=epsilon, grad=gradient)
+        var=weight, ms=square, mom=moment, lr=rate, rho=decay, momentum=momentum, epsilon=epsilon, grad=gradient
+    )
 
 
 def _adagrad(rule, local, dtype, rate):
     return lambda weight, gradient, accumulator: raw.ResourceApplyAdagrad(
-        var=weight, accum=accumulator, lr=rate, grad=gradient)
+        var=weight, accum=accumulator, lr=rate, grad=gradient
+    )
 
 
 _RULES = {

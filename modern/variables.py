@@ -22,13 +22,20 @@ class MirroredState:
             self.step = tf.Variable(state.step, dtype=tf.int64, name="global_step")
             for kind in STATES:
                 values = getattr(state, kind)
-                setattr(self, kind, {name: tf.Variable(value, name=_name(kind, name)) for name, value in values.items()})
+                setattr(
+                    self, kind, {name: tf.Variable(value, name=_name(kind, name)) for name, value in values.items()}
+                )
 
     def local(self, replica):
         """A `LocalState`: the copies that belong to `replica`."""
-        return LocalState(replica, self._copy(self.step, replica), *[
-            {name: self._copy(variable, replica) for name, variable in getattr(self, kind).items()} for kind in STATES
-        ])
+        return LocalState(
+            replica,
+            self._copy(self.step, replica),
+            *[
+                {name: self._copy(variable, replica) for name, variable in getattr(self, kind).items()}
+                for kind in STATES
+            ],
+        )
 
     def load(self, state):
         """Gives every copy the values of `state`."""

@@ -21,8 +21,12 @@ from workloads.errors import InputError, require, run_main
 
 PHASES = ("all", "verify", "benchmark")
 
-flags.DEFINE_string("phase", "all", "all: both, each in a process of its own, since exact runs need settings that "
-                    "benchmarks must not have; verify; benchmark.")
+flags.DEFINE_string(
+    "phase",
+    "all",
+    "all: both, each in a process of its own, since exact runs need settings that "
+    "benchmarks must not have; verify; benchmark.",
+)
 flags.DEFINE_list("workloads", list(registry.NAMES), "Which workloads.")
 
 FLAGS = flags.FLAGS
@@ -97,8 +101,12 @@ def main(argv):
     require(len(argv) == 1, "argument", argv[1:], "flags only; see --help")
     require(FLAGS.phase in PHASES, "--phase", FLAGS.phase, "allowed: " + ", ".join(PHASES))
     for name in FLAGS.workloads:
-        require(name in registry.NAMES or ":" in name, "--workloads", name,
-                "allowed: {}, or package.module:attribute".format(", ".join(registry.NAMES)))
+        require(
+            name in registry.NAMES or ":" in name,
+            "--workloads",
+            name,
+            "allowed: {}, or package.module:attribute".format(", ".join(registry.NAMES)),
+        )
     verify.check_flags()
     from parity import report
 
@@ -113,8 +121,11 @@ def main(argv):
         equal = all(entry["verdict"] == "parity" for entry in results["verify"])
         results["seconds"] = time.time() - start
         report.write_json(path, results)
-        print("{}, {:.0f} s, everything in {}".format(
-            "PARITY on every workload" if equal else "NO PARITY somewhere", results["seconds"], path))
+        print(
+            "{}, {:.0f} s, everything in {}".format(
+                "PARITY on every workload" if equal else "NO PARITY somewhere", results["seconds"], path
+            )
+        )
         sys.exit(0 if equal and all("ratio" in entry for entry in results["benchmark"]) else 1)
 
 

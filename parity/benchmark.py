@@ -1,4 +1,4 @@
-"""`python -m parity.benchmark --workload=regression --replicas=2 --steps_per_call=10`: is the port faster than the towers?
+"""`python -m parity.benchmark --workload=regression --steps_per_call=10`: is the port faster than the towers?
 
 Both programs in one process, timed in interleaved blocks A B B A, each ended by reading the last loss. Parity of
 the very programs that are timed is checked first; without it no speed is shown. Exit status 0: measured; 1: no
@@ -23,8 +23,12 @@ flags.DEFINE_integer("blocks", 12, "Blocks a side, at least ten.", lower_bound=1
 flags.DEFINE_integer("most_blocks", 48, "Blocks a side at most, while the verdict is undecided.", lower_bound=10)
 flags.DEFINE_float("block_seconds", 0.25, "Length of a block, about.", lower_bound=0.01)
 flags.DEFINE_integer("parity_steps", 5, "Steps compared before the clock starts.", lower_bound=1)
-flags.DEFINE_boolean("stream", False, "New batches every step, by tf.data and by legacy's fastest way (or "
-                     "--legacy_input); default: the first batch, resident on the devices.")
+flags.DEFINE_boolean(
+    "stream",
+    False,
+    "New batches every step, by tf.data and by legacy's fastest way (or "
+    "--legacy_input); default: the first batch, resident on the devices.",
+)
 flags.DEFINE_boolean("memory", True, "Measure each side's peak memory, in a process of its own.")
 
 FLAGS = flags.FLAGS
@@ -77,13 +81,17 @@ def lines(result, peak_bytes):
     rates = result.examples_per_second(job.global_batch)
     for side, key in (("legacy", "left"), ("modern", "right")):
         rate, spread = rates[key]
-        yield "{:7} replicas={} batch={} ({} a replica) warmup={:.1f} s blocks={}x{}  {:.1f} examples/s  median, MAD {:.1f} %{}".format(
-            side, job.replicas, job.global_batch, job.per_replica_batch, result.startup[key], len(result.blocks.left),
-            result.blocks.steps, rate, 100 * spread,
-            "  peak {:.0f} MiB".format(peak_bytes[side] / 2**20) if peak_bytes.get(side) else "")
-    yield "modern/legacy {:.3f}  95 % [{:.3f}, {:.3f}]  {} (margin 5 %, higher is better); input: {}, {}; reduction: {}".format(
-        result.ratio.median, result.ratio.low, result.ratio.high, result.verdict, result.settings["left"]["input"],
-        result.settings["right"]["input"], result.settings["right"]["reduction"])
+        peak = f"  peak {peak_bytes[side] / 2**20:.0f} MiB" if peak_bytes.get(side) else ""
+        yield (
+            f"{side:7} replicas={job.replicas} batch={job.global_batch} ({job.per_replica_batch} a replica) "
+            f"warmup={result.startup[key]:.1f} s blocks={len(result.blocks.left)}x{result.blocks.steps}  "
+            f"{rate:.1f} examples/s  median, MAD {100 * spread:.1f} %{peak}"
+        )
+    seen, (left, right) = result.ratio, (result.settings["left"], result.settings["right"])
+    yield (
+        f"modern/legacy {seen.median:.3f}  95 % [{seen.low:.3f}, {seen.high:.3f}]  {result.verdict} "
+        f"(margin 5 %, higher is better); input: {left['input']}, {right['input']}; reduction: {right['reduction']}"
+    )
 
 
 def to_json(result, peak_bytes):
@@ -91,10 +99,14 @@ def to_json(result, peak_bytes):
     import dataclasses
 
     content = {
-        "workload": result.setup.job.workload.name, "job": result.setup.job.describe(), "job_digest": result.setup.job.digest(),
-        "verdict": result.verdict, "parity": result.verification.to_json(),
+        "workload": result.setup.job.workload.name,
+        "job": result.setup.job.describe(),
+        "job_digest": result.setup.job.digest(),
+        "verdict": result.verdict,
+        "parity": result.verification.to_json(),
         "settings": {"legacy": result.settings["left"], "modern": result.settings["right"]},
-        "environment": environment.describe(), "legacy_input_trials_seconds": result.input_trials,
+        "environment": environment.describe(),
+        "legacy_input_trials_seconds": result.input_trials,
         "flags": {name: flag.value for name, flag in FLAGS.__flags.items() if flag.present},
     }
     if result.ratio is not None:
@@ -105,7 +117,9 @@ def to_json(result, peak_bytes):
             steps_per_block=result.blocks.steps,
             block_seconds={"legacy": result.blocks.left, "modern": result.blocks.right},
             warmup_seconds={"legacy": result.startup["left"], "modern": result.startup["right"]},
-            peak_bytes=peak_bytes, traces_in_timed_blocks=0)
+            peak_bytes=peak_bytes,
+            traces_in_timed_blocks=0,
+        )
     return content
 
 

@@ -74,24 +74,33 @@ def _summarize(name, left, right, finite, same, mismatch, differing, gap):
     largest = np.max(np.where(finite, np.abs(left), 0), initial=0.0)
     max_abs = float(np.max(gap, initial=0.0))
     return Difference(
-        name=name, size=left.size, differing=int(differing.sum()), max_abs=max_abs,
+        name=name,
+        size=left.size,
+        differing=int(differing.sum()),
+        max_abs=max_abs,
         max_rel=relative(max_abs, float(largest)),
         max_ulp=int(np.max(np.where(finite, ulps(left, right), 0), initial=0)),
         index=tuple(int(i) for i in where),
         left=left[where].item() if differing.any() else None,
         right=right[where].item() if differing.any() else None,
-        nonfinite=int((~finite & same).sum()), nonfinite_mismatch=int(mismatch.sum()))
+        nonfinite=int((~finite & same).sum()),
+        nonfinite_mismatch=int(mismatch.sum()),
+    )
 
 
 def _compare_discrete(name, left, right):
     differing = np.asarray(left != right)
     where = np.unravel_index(int(np.argmax(differing)), left.shape) if differing.any() else ()
     return Difference(
-        name=name, size=left.size, differing=int(differing.sum()),
-        max_abs=float("inf") if differing.any() else 0.0, max_rel=float("inf") if differing.any() else 0.0,
+        name=name,
+        size=left.size,
+        differing=int(differing.sum()),
+        max_abs=float("inf") if differing.any() else 0.0,
+        max_rel=float("inf") if differing.any() else 0.0,
         index=tuple(int(i) for i in where),
         left=left[where].item() if differing.any() else None,
-        right=right[where].item() if differing.any() else None)
+        right=right[where].item() if differing.any() else None,
+    )
 
 
 def relative(gap, scale):

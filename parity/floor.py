@@ -44,7 +44,8 @@ class Floor:
         for (stage, name, a), (_, _, b), (_, _, c), (_, _, truth) in zip(*map(tensors, records)):
             if stage != BATCH:
                 self._stages[stage].add(
-                    name, self._distance(a, truth), self._distance(b, truth), compare(name, a, c).max_rel)
+                    name, self._distance(a, truth), self._distance(b, truth), compare(name, a, c).max_rel
+                )
 
     def allowance(self, stage, name):
         """Legacy's relative distance from the truth in the median step: of this tensor, or of nine in ten of its stage.
@@ -93,8 +94,12 @@ class StageFloor:
 
     def to_json(self):
         """For the report."""
-        return {"legacy_to_itself": self._again, "legacy_to_truth": self._left, "modern_to_truth": self._right,
-                "modern_over_legacy": relative(self._right, self._left)}
+        return {
+            "legacy_to_itself": self._again,
+            "legacy_to_truth": self._left,
+            "modern_to_truth": self._right,
+            "modern_over_legacy": relative(self._right, self._left),
+        }
 
 
 def _median(ordered):

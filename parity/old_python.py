@@ -21,12 +21,17 @@ def version(interpreter):
     if shutil.which(interpreter) is None:
         raise InputError("--legacy_python: got {!r}, no such interpreter".format(interpreter))
     try:
-        probe = subprocess.run([interpreter, "-c", PROBE], capture_output=True, text=True, timeout=120, env=_environment())
+        probe = subprocess.run(
+            [interpreter, "-c", PROBE], capture_output=True, text=True, timeout=120, env=_environment()
+        )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise InputError("--legacy_python: {!r} could not be run: {}".format(interpreter, error))
     if probe.returncode:
-        raise InputError("--legacy_python: {!r} cannot import tensorflow and absl: {}".format(
-            interpreter, (probe.stderr.strip().splitlines() or ["no message"])[-1]))
+        raise InputError(
+            "--legacy_python: {!r} cannot import tensorflow and absl: {}".format(
+                interpreter, (probe.stderr.strip().splitlines() or ["no message"])[-1]
+            )
+        )
     return probe.stdout.strip().splitlines()[-1]
 
 
@@ -46,13 +51,15 @@ def record(interpreter, flags, out):
 def _environment():
     """This environment, with the project on the path and nothing of this interpreter's own."""
     keep = {key: value for key, value in os.environ.items() if key not in ("PYTHONHOME", "VIRTUAL_ENV")}
-    keep["PYTHONPATH"] = os.pathsep.join([ROOT, os.getcwd()] + [p for p in keep.get("PYTHONPATH", "").split(os.pathsep) if p])
+    keep["PYTHONPATH"] = os.pathsep.join(
+        [ROOT, os.getcwd()] + [p for p in keep.get("PYTHONPATH", "").split(os.pathsep) if p]
+    )
     keep["TF_CPP_MIN_LOG_LEVEL"] = "2"
     return keep
 
 
 def same_flags(flag_values, modules, without=()):
-    """The command-line form of every flag that `modules` define, but for those named, so that a child runs the same job."""
+    """Every flag that `modules` define, but for those named, as a child's command line has it."""
     flags = []
     for module in modules:
         for flag in flag_values.get_flags_for_module(module):
@@ -63,5 +70,3 @@ def same_flags(flag_values, modules, without=()):
 
 def _text(value):
     return str(value).lower() if isinstance(value, bool) else str(value)
-
-

@@ -85,11 +85,16 @@ def stages_table(stages, title):
     table.add_column("")
     for name, stage in stages.items():
         table.add_row(
-            name, str(stage.tensors), "{} of {}".format(stage.differing_elements, stage.elements),
-            number(stage.max_abs), number(stage.max_rel), number(stage.max_ulp),
+            name,
+            str(stage.tensors),
+            "{} of {}".format(stage.differing_elements, stage.elements),
+            number(stage.max_abs),
+            number(stage.max_rel),
+            number(stage.max_ulp),
             number(stage.worst_allowed) if stage.worst else "-",
             place(stage.worst, stage.worst_step) if stage.worst else "-",
-            "[green]ok[/]" if stage.failed is None else "[red]beyond[/]")
+            "[green]ok[/]" if stage.failed is None else "[red]beyond[/]",
+        )
     return table
 
 
@@ -100,8 +105,13 @@ def floor_table(floor):
     for heading in ("legacy to itself", "legacy to truth", "modern to truth", "modern / legacy"):
         table.add_column(heading, justify="right")
     for stage, seen in floor.items():
-        table.add_row(stage, *[number(seen[key]) for key in (
-            "legacy_to_itself", "legacy_to_truth", "modern_to_truth", "modern_over_legacy")])
+        table.add_row(
+            stage,
+            *[
+                number(seen[key])
+                for key in ("legacy_to_itself", "legacy_to_truth", "modern_to_truth", "modern_over_legacy")
+            ],
+        )
     return table
 
 
@@ -122,9 +132,13 @@ def verdict_line(verification):
     if v.first is None:
         return "NO PARITY: the copies of a mirrored variable disagree: " + v.drift[0]
     return "NO PARITY: first at step {}, stage {}: {}; allowed {} relative, found {} ({})".format(
-        v.first["step"], v.first["stage"], place(v.first["difference"], v.first["step"]),
-        number(v.first["allowed"]), number(v.first["difference"].max_rel),
-        tolerance.reason(v.first["stage"]) if v.tolerance_name == "auto" else "exact")
+        v.first["step"],
+        v.first["stage"],
+        place(v.first["difference"], v.first["step"]),
+        number(v.first["allowed"]),
+        number(v.first["difference"].max_rel),
+        tolerance.reason(v.first["stage"]) if v.tolerance_name == "auto" else "exact",
+    )
 
 
 def notes(verification):
@@ -132,13 +146,19 @@ def notes(verification):
     lines = []
     for name, stage in verification.stages.items():
         if stage.nonfinite:
-            lines.append("{}: {} NaN or infinite elements, in the same places on both sides".format(name, stage.nonfinite))
+            lines.append(
+                "{}: {} NaN or infinite elements, in the same places on both sides".format(name, stage.nonfinite)
+            )
     if verification.parted is not None:
-        lines.append("the free trajectories part by more than a step's rounding at step {}: training amplifies it; "
-                     "each step by itself is judged above".format(verification.parted))
+        lines.append(
+            "the free trajectories part by more than a step's rounding at step {}: training amplifies it; "
+            "each step by itself is judged above".format(verification.parted)
+        )
     if verification.kinks:
-        lines.append("steps {}: the loss agrees and the gradients moved by one activation's share: a rectifier within "
-                     "rounding of its kink".format(", ".join(map(str, verification.kinks))))
+        lines.append(
+            "steps {}: the loss agrees and the gradients moved by one activation's share: a rectifier within "
+            "rounding of its kink".format(", ".join(map(str, verification.kinks)))
+        )
     if verification.drift:
         lines.append("copies of mirrored variables disagree: " + ", ".join(verification.drift[:5]))
     return lines
@@ -170,7 +190,9 @@ def main_table(results):
             "{} x {}".format(job["replicas"], int(job["global_batch"]) // int(job["replicas"])),
             _parity_text(entry),
             *["{:,.0f}".format(rates[side]) if rates else "-" for side in ("legacy", "modern")],
-            "{median:.2f} [{low:.2f}, {high:.2f}]".format(**speed["ratio"]) if rates else "-", speed["verdict"])
+            "{median:.2f} [{low:.2f}, {high:.2f}]".format(**speed["ratio"]) if rates else "-",
+            speed["verdict"],
+        )
     return table
 
 

@@ -51,8 +51,13 @@ class SpeedResult:
 
     def examples_per_second(self, global_batch):
         """{side: (median, median absolute deviation relative to it)}."""
-        rates = {side: global_batch * self.blocks.steps / np.asarray(getattr(self.blocks, side)) for side in ("left", "right")}
-        return {side: (float(np.median(rate)), timing.mad(rate) / float(np.median(rate))) for side, rate in rates.items()}
+        rates = {
+            side: global_batch * self.blocks.steps / np.asarray(getattr(self.blocks, side))
+            for side in ("left", "right")
+        }
+        return {
+            side: (float(np.median(rate)), timing.mad(rate) / float(np.median(rate))) for side, rate in rates.items()
+        }
 
 
 def run(setup, plan, progress):
@@ -75,8 +80,13 @@ def run(setup, plan, progress):
         steps = timing.block_steps((left, right), setup.modern.steps_per_call, plan.seconds)
         traces = right.traces()
         result.blocks = timing.interleave(
-            left, right, steps, plan.blocks, lambda blocks: _undecided(blocks, plan),
-            lambda done: progress("timing, blocks a side", done, plan.blocks))
+            left,
+            right,
+            steps,
+            plan.blocks,
+            lambda blocks: _undecided(blocks, plan),
+            lambda done: progress("timing, blocks a side", done, plan.blocks),
+        )
         if right.traces() != traces:
             raise RuntimeError("a tf.function was traced inside a timed block; the times mean nothing")
     result.ratio = timing.ratio(result.blocks)
@@ -91,8 +101,17 @@ def _undecided(blocks, plan):
 def _check(setup, plan, progress):
     """`Verification` of the programs as they will be timed, kernels and all."""
     with setup.legacy_program() as left, setup.modern_program() as right, setup.closing_floor() as floor:
-        return verify(left, right, setup.job, plan.parity_steps, "locked", "auto", None, floor,
-                      lambda done, _: progress("parity", done, plan.parity_steps))
+        return verify(
+            left,
+            right,
+            setup.job,
+            plan.parity_steps,
+            "locked",
+            "auto",
+            None,
+            floor,
+            lambda done, _: progress("parity", done, plan.parity_steps),
+        )
 
 
 def _warm_up(program, steps):

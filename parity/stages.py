@@ -34,7 +34,10 @@ def initial_tensors(state):
 
 def _state(state):
     for stage, arrays in (
-        (WEIGHTS, state.weights), (SLOTS, state.slots), (STATISTICS, state.statistics), (AVERAGES, state.averages)
+        (WEIGHTS, state.weights),
+        (SLOTS, state.slots),
+        (STATISTICS, state.statistics),
+        (AVERAGES, state.averages),
     ):
         for name in sorted(arrays):
             yield stage, name, np.asarray(arrays[name])

@@ -89,7 +89,7 @@ def mad(values):
 
 
 def verdict(seen, margin=MARGIN):
-    """"faster", "within 5 %", "slower", or "undecided" where the interval straddles the margin."""
+    """ "faster", "within 5 %", "slower", or "undecided" where the interval straddles the margin."""
     if seen.low > 1 + margin:
         return "faster"
     if seen.high < 1 - margin:

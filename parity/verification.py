@@ -67,7 +67,9 @@ class StageSummary:
 
     def to_json(self):
         """For the report."""
-        fields = {f.name: getattr(self, f.name) for f in dataclasses.fields(self) if f.name not in ("worst", "worst_share")}
+        fields = {
+            f.name: getattr(self, f.name) for f in dataclasses.fields(self) if f.name not in ("worst", "worst_share")
+        }
         fields["worst"] = None if self.worst is None else dataclasses.asdict(self.worst)
         return fields
 
@@ -105,11 +107,18 @@ class Verification:
         """For the report."""
         first = self.first and {**self.first, "difference": dataclasses.asdict(self.first["difference"])}
         return {
-            "verdict": "parity" if self.passed else "no parity", "tolerance": self.tolerance_name, "mode": self.mode,
-            "steps": self.steps, "first_failure": first, "mismatched_variables": self.mismatched,
-            "replica_drift": self.drift, "stages": {name: stage.to_json() for name, stage in self.stages.items()},
+            "verdict": "parity" if self.passed else "no parity",
+            "tolerance": self.tolerance_name,
+            "mode": self.mode,
+            "steps": self.steps,
+            "first_failure": first,
+            "mismatched_variables": self.mismatched,
+            "replica_drift": self.drift,
+            "stages": {name: stage.to_json() for name, stage in self.stages.items()},
             "trajectory": {name: stage.to_json() for name, stage in self.trajectory.items()},
-            "trajectories_part_at": self.parted, "kinks": self.kinks, "floor": self.floor,
+            "trajectories_part_at": self.parted,
+            "kinks": self.kinks,
+            "floor": self.floor,
         }
 
 
@@ -170,7 +179,8 @@ class _Judge:
             self._floor.step(left, judged)
         one_step = witness is not None or result.mode == "locked"
         failures = self._compare(
-            result.stages, step, 0 if one_step else step, stages.tensors(left), stages.tensors(judged))
+            result.stages, step, 0 if one_step else step, stages.tensors(left), stages.tensors(judged)
+        )
         if failures and result.tolerance_name == "auto" and tolerance.is_kink(failures[0]["stage"], left, judged):
             result.kinks.append(step)
             if len(result.kinks) <= tolerance.kinks_allowed(result.steps + 1):

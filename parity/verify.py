@@ -1,4 +1,4 @@
-"""`python -m parity.verify --workload=resnet18 --replicas=4 --steps=100 --tolerance=exact`: is the port the same program?
+"""`python -m parity.verify --workload=resnet18 --replicas=4 --steps=100`: is the port the same program?
 
 Runs the towers and their tf.distribute port side by side and compares every step: batches, losses, gradients,
 combined gradients, learning rate, weights, slots, statistics, averages. Exit status 0: parity; 1: no parity;
@@ -24,8 +24,12 @@ MODES = ("free", "locked")
 
 flags.DEFINE_integer("steps", 20, "Steps to compare.")
 flags.DEFINE_string("mode", "free", "free: two trajectories; locked: each step of the port starts from legacy's state.")
-flags.DEFINE_string("tolerance", None, "exact: identical bits; auto: rounding, by a measured floor. Default: exact; auto "
-                    "with --recording or --legacy_python.")
+flags.DEFINE_string(
+    "tolerance",
+    None,
+    "exact: identical bits; auto: rounding, by a measured floor. Default: exact; auto "
+    "with --recording or --legacy_python.",
+)
 flags.DEFINE_string("recording", None, "Compare with this recording instead of running the towers here.")
 flags.DEFINE_string("legacy_python", None, "Run the towers in this interpreter, with its own TensorFlow.")
 flags.DEFINE_boolean("floor", True, "With --tolerance=auto, measure legacy's own distance from float64.")
@@ -39,7 +43,9 @@ def check_flags():
 
     require(FLAGS.steps >= 1, "--steps", FLAGS.steps, "must be at least 1")
     require(FLAGS.mode in MODES, "--mode", FLAGS.mode, "allowed: " + ", ".join(MODES))
-    require(tolerance_name() in tolerance.NAMES, "--tolerance", FLAGS.tolerance, "allowed: " + ", ".join(tolerance.NAMES))
+    require(
+        tolerance_name() in tolerance.NAMES, "--tolerance", FLAGS.tolerance, "allowed: " + ", ".join(tolerance.NAMES)
+    )
     require(not (FLAGS.recording and FLAGS.legacy_python), "--recording", FLAGS.recording, "not with --legacy_python")
     parity_flags.check_json()
 
@@ -66,8 +72,16 @@ def run(setup, left, steps, mode, rule, with_floor):
         witness = stack.enter_context(setup.modern_program()) if auto and mode == "free" else None
         floor = stack.enter_context(setup.closing_floor()) if auto and with_floor else None
         result = verify(
-            left, right, setup.job, steps, mode, rule, witness, floor,
-            lambda done, so_far: progress.update(done, steps, "" if so_far.passed else "NO PARITY"))
+            left,
+            right,
+            setup.job,
+            steps,
+            mode,
+            rule,
+            witness,
+            floor,
+            lambda done, so_far: progress.update(done, steps, "" if so_far.passed else "NO PARITY"),
+        )
         progress.done()
         return result, {"left": left.describe(), "right": right.describe()}
 
@@ -96,8 +110,12 @@ def show(setup, result, about, console):
     from parity import report, settings
 
     job = setup.job
-    console.print("{}: {} replicas, global batch {} ({} per replica), {}, {} mode".format(
-        job.workload.name, job.replicas, job.global_batch, job.per_replica_batch, job.dtype, result.mode), style="bold")
+    console.print(
+        "{}: {} replicas, global batch {} ({} per replica), {}, {} mode".format(
+            job.workload.name, job.replicas, job.global_batch, job.per_replica_batch, job.dtype, result.mode
+        ),
+        style="bold",
+    )
     console.print(report.settings_table(settings.differences(about["left"], about["right"]), "legacy", "modern"))
     if result.stages:
         console.print(report.stages_table(result.stages, report.judged(result)))
@@ -115,9 +133,14 @@ def to_json(setup, result, about, left):
     from parity import settings
 
     return {
-        "workload": setup.job.workload.name, "job": setup.job.describe(), **result.to_json(),
-        "settings": {"legacy": about["left"], "modern": about["right"],
-                     "differences": settings.differences(about["left"], about["right"])},
+        "workload": setup.job.workload.name,
+        "job": setup.job.describe(),
+        **result.to_json(),
+        "settings": {
+            "legacy": about["left"],
+            "modern": about["right"],
+            "differences": settings.differences(about["left"], about["right"]),
+        },
         "environment": environment.describe(),
         "legacy_environment": getattr(left, "manifest", {}).get("environment", environment.describe()),
     }

@@ -23,9 +23,18 @@ def choose(kind, replicas, logical_cpus):
     require(kind in KINDS, "--device", kind, "allowed: " + ", ".join(KINDS))
     gpus = len(tf.config.experimental.list_physical_devices("GPU"))
     if kind == "gpu" or (kind == "auto" and gpus):
-        require(replicas <= gpus, "--replicas", replicas, "more than the {} GPUs here; --device=cpu divides the CPU".format(gpus))
+        require(
+            replicas <= gpus,
+            "--replicas",
+            replicas,
+            "more than the {} GPUs here; --device=cpu divides the CPU".format(gpus),
+        )
         return ["GPU:{}".format(index) for index in range(replicas)]
     require(logical_cpus >= 1, "--logical_cpus", logical_cpus, "must be at least 1")
-    require(replicas <= logical_cpus, "--replicas", replicas,
-            "more than the {} logical CPU devices; raise --logical_cpus".format(logical_cpus))
+    require(
+        replicas <= logical_cpus,
+        "--replicas",
+        replicas,
+        "more than the {} logical CPU devices; raise --logical_cpus".format(logical_cpus),
+    )
     return ["CPU:{}".format(index) for index in range(replicas)]

@@ -6,8 +6,9 @@ from absl import flags
 
 from workloads import registry
 
-flags.DEFINE_string("workload", "regression", "One of {}; or package.module:attribute for your own.".format(
-    ", ".join(registry.NAMES)))
+flags.DEFINE_string(
+    "workload", "regression", "One of {}; or package.module:attribute for your own.".format(", ".join(registry.NAMES))
+)
 flags.DEFINE_string("size", "small", "small: seconds on two cores; seed: the write-up's own numbers.")
 flags.DEFINE_integer("replicas", 2, "Towers, or replicas: devices that each take a share of the batch.")
 flags.DEFINE_integer("global_batch", None, "Examples of all replicas in one step; default: the workload's.")

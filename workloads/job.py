@@ -44,8 +44,12 @@ class Job:
             steps = -(-self.workload.global_batch // self.replicas)
             object.__setattr__(self, "global_batch", steps * self.replicas)
         require(self.global_batch >= 1, "--global_batch", self.global_batch, "must be at least 1")
-        require(self.global_batch % self.replicas == 0, "--global_batch", self.global_batch,
-                "must be a multiple of --replicas={}".format(self.replicas))
+        require(
+            self.global_batch % self.replicas == 0,
+            "--global_batch",
+            self.global_batch,
+            "must be a multiple of --replicas={}".format(self.replicas),
+        )
 
     @property
     def per_replica_batch(self):

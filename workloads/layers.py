@@ -81,7 +81,7 @@ def batch_norm(scope, x, momentum=0.9, epsilon=1e-5):
 
 
 def dropout(scope, x, rate):
-    """Zeroes elements with probability `rate` and scales the rest by 1 / (1 - rate); stateless, the same mask on both sides."""
+    """Zeroes elements with probability `rate`, scales the rest by 1 / (1 - rate); the same mask on both sides."""
     if not rate:
         return x
     keep = tf.cast(scope.uniform("dropout", x.shape) >= rate, x.dtype)

@@ -26,6 +26,7 @@ class State:
 
     def cast(self, dtype):
         """The same values with the weights' and slots' floats as `dtype`; accumulators stay float32."""
+
         def convert(arrays):
             return {name: np.asarray(value, dtype) for name, value in arrays.items()}
 

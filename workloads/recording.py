@@ -122,7 +122,9 @@ class Recording(Program):
             raise InputError("--recording: cannot read {}: {}".format(path, error.strerror))
         except (zipfile.BadZipFile, ValueError, NotImplementedError) as error:
             raise InputError("--recording: {} is not a complete recording: {}".format(path, error))
-        self.manifest = json.loads(str(self._checked(MANIFEST, self._raw(MANIFEST + ".sha256").decode("ascii", "replace"))))
+        self.manifest = json.loads(
+            str(self._checked(MANIFEST, self._raw(MANIFEST + ".sha256").decode("ascii", "replace")))
+        )
         if self.manifest.get("format") != FORMAT:
             raise self._damaged("format {!r}, this reader knows {}".format(self.manifest.get("format"), FORMAT))
         self._members = sorted(self.manifest["sha256"])
@@ -134,8 +136,10 @@ class Recording(Program):
         return self.manifest["steps"]
 
     def variables(self):
-        return tuple(VariableSpec(n, tuple(shape), dtype, trainable, None)
-                     for n, shape, dtype, trainable in self.manifest["variables"])
+        return tuple(
+            VariableSpec(n, tuple(shape), dtype, trainable, None)
+            for n, shape, dtype, trainable in self.manifest["variables"]
+        )
 
     def describe(self):
         return dict(self.manifest.get("settings", {}))
@@ -169,10 +173,10 @@ class Recording(Program):
 
     def _group(self, prefix):
         group = {}
-        for name in self._members[bisect.bisect_left(self._members, prefix):]:
+        for name in self._members[bisect.bisect_left(self._members, prefix) :]:
             if not name.startswith(prefix):
                 break
-            group[name[len(prefix):]] = self._get(name)
+            group[name[len(prefix) :]] = self._get(name)
         return group
 
     def _get(self, name):
@@ -189,8 +193,16 @@ class Recording(Program):
     def _raw(self, member):
         try:
             return self._zip.read(member)
-        except (KeyError, zipfile.BadZipFile, zlib.error, OSError, EOFError, ValueError, NotImplementedError,
-                RuntimeError) as error:
+        except (
+            KeyError,
+            zipfile.BadZipFile,
+            zlib.error,
+            OSError,
+            EOFError,
+            ValueError,
+            NotImplementedError,
+            RuntimeError,
+        ) as error:
             raise self._damaged("{}: {}".format(member, error))
 
     def _damaged(self, what):

@@ -26,8 +26,7 @@ def get(name, size="small"):
     require(size in SIZES, "--size", size, "allowed: " + ", ".join(SIZES))
     if ":" in name:
         return _load(name)
-    require(name in NAMES, "--workload", name,
-            "allowed: {}, or package.module:attribute".format(", ".join(NAMES)))
+    require(name in NAMES, "--workload", name, "allowed: {}, or package.module:attribute".format(", ".join(NAMES)))
     return getattr(importlib.import_module("workloads.models." + name), size.upper())
 
 
@@ -40,8 +39,9 @@ def _load(name):
     try:
         module = importlib.import_module(module_name)
     except Exception as error:  # whatever the user's module raises while it is imported
-        raise InputError("--workload: {!r}: importing {!r} failed: {}: {}".format(
-            name, module_name, type(error).__name__, error))
+        raise InputError(
+            "--workload: {!r}: importing {!r} failed: {}: {}".format(name, module_name, type(error).__name__, error)
+        )
     try:
         workload = getattr(module, attribute)
     except AttributeError:

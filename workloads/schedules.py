@@ -32,9 +32,7 @@ class ExponentialDecay:
     staircase: bool = False
 
     def __call__(self, step, global_batch):
-        return tf.compat.v1.train.exponential_decay(
-            self.rate, step, self.decay_steps, self.decay_rate, self.staircase
-        )
+        return tf.compat.v1.train.exponential_decay(self.rate, step, self.decay_steps, self.decay_rate, self.staircase)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The loop of `legacy.train` and `modern.train`: steps in portions, examples/s and loss shown as they go, peak memory at the end."""
+"""The loop of `legacy.train` and `modern.train`: examples/s and loss as they go, peak memory at the end."""
 
 from __future__ import annotations
 
@@ -34,10 +34,20 @@ def train(program, job, steps, log_every, as_json=False, out=sys.stdout):
         done += portion
         loss = sum(map(float, losses)) / len(losses)
         line = {"step": done, "loss": loss, "examples_per_second": job.global_batch * portion / seconds}
-        text = json.dumps(line) if as_json else (
-            "{} | step {:6d} of {} | loss {:12.6g} | {:10.1f} examples/s{}".format(
-                program.side, done, steps, loss, line["examples_per_second"],
-                " (with start-up)" if done == portion else ""))
+        text = (
+            json.dumps(line)
+            if as_json
+            else (
+                "{} | step {:6d} of {} | loss {:12.6g} | {:10.1f} examples/s{}".format(
+                    program.side,
+                    done,
+                    steps,
+                    loss,
+                    line["examples_per_second"],
+                    " (with start-up)" if done == portion else "",
+                )
+            )
+        )
         out.write(text + "\n")
         out.flush()
     peak = environment.peak_bytes()

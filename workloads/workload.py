@@ -111,17 +111,37 @@ class Workload:
 def check(workload):
     """Raises `InputError` for a workload whose named fields are not usable."""
     require(isinstance(workload, Workload), "--workload", workload, "expected a workloads.workload.Workload")
-    require(callable(workload.learning_rate), workload.name + ".learning_rate", workload.learning_rate,
-            "expected a schedule, such as schedules.Fixed(0.1)")
-    require(isinstance(workload.optimizer, optimizers.Optimizer), workload.name + ".optimizer", workload.optimizer,
-            "expected one of workloads.optimizers")
+    require(
+        callable(workload.learning_rate),
+        workload.name + ".learning_rate",
+        workload.learning_rate,
+        "expected a schedule, such as schedules.Fixed(0.1)",
+    )
+    require(
+        isinstance(workload.optimizer, optimizers.Optimizer),
+        workload.name + ".optimizer",
+        workload.optimizer,
+        "expected one of workloads.optimizers",
+    )
     require(workload.combine in COMBINE, workload.name + ".combine", workload.combine, "allowed: " + ", ".join(COMBINE))
-    require(workload.statistics in STATISTICS, workload.name + ".statistics", workload.statistics,
-            "allowed: " + ", ".join(STATISTICS))
+    require(
+        workload.statistics in STATISTICS,
+        workload.name + ".statistics",
+        workload.statistics,
+        "allowed: " + ", ".join(STATISTICS),
+    )
     if workload.clip is not None:
-        require(workload.clip.where in CLIP_WHERE, workload.name + ".clip.where", workload.clip.where,
-                "allowed: " + ", ".join(CLIP_WHERE))
-        require(workload.clip.how in CLIP_HOW, workload.name + ".clip.how", workload.clip.how,
-                "allowed: " + ", ".join(CLIP_HOW))
+        require(
+            workload.clip.where in CLIP_WHERE,
+            workload.name + ".clip.where",
+            workload.clip.where,
+            "allowed: " + ", ".join(CLIP_WHERE),
+        )
+        require(
+            workload.clip.how in CLIP_HOW,
+            workload.name + ".clip.how",
+            workload.clip.how,
+            "allowed: " + ", ".join(CLIP_HOW),
+        )
         require(workload.clip.limit > 0, workload.name + ".clip.limit", workload.clip.limit, "must be positive")
     require(len(workload.inputs()) > 0, workload.name + ".inputs()", {}, "a workload has at least one input")

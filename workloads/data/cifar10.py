@@ -37,8 +37,11 @@ def read_file(path):
     except OSError as error:
         raise InputError("--data_dir: cannot read {}: {}".format(path, error.strerror))
     if content.size == 0 or content.size % RECORD:
-        raise InputError("--data_dir: {} has {} bytes, not a whole number of {}-byte records: truncated?".format(
-            path, content.size, RECORD))
+        raise InputError(
+            "--data_dir: {} has {} bytes, not a whole number of {}-byte records: truncated?".format(
+                path, content.size, RECORD
+            )
+        )
     records = content.reshape(-1, RECORD)
     labels = records[:, 0].astype(np.int32)
     if labels.max() > 9:

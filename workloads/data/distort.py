@@ -31,7 +31,9 @@ def _pad(images, size):
     rows, columns = (max(0, size - length) for length in images.shape[1:3])
     if not rows and not columns:
         return images
-    return np.pad(images, [(0, 0), (rows // 2, rows - rows // 2), (columns // 2, columns - columns // 2), (0, 0)], "constant")
+    return np.pad(
+        images, [(0, 0), (rows // 2, rows - rows // 2), (columns // 2, columns - columns // 2), (0, 0)], "constant"
+    )
 
 
 def centre_crop(images, size):
@@ -44,7 +46,7 @@ def random_crop(images, size, rng):
     """A `size` x `size` window of every image, each at its own place."""
     count, height, width = images.shape[:3]
     tops, lefts = rng.randint(0, height - size + 1, count), rng.randint(0, width - size + 1, count)
-    return np.stack([image[t : t + size, l : l + size] for image, t, l in zip(images, tops, lefts)])
+    return np.stack([image[top : top + size, left : left + size] for image, top, left in zip(images, tops, lefts)])
 
 
 def flip(images, rng):
@@ -65,7 +67,7 @@ def contrast(images, low, high, rng):
 
 
 def standardise(images):
-    """Zero mean and unit deviation per image, the deviation at least 1 / sqrt(pixels), as `per_image_standardization`."""
+    """Mean 0 and deviation 1 per image, the deviation at least 1 / sqrt(pixels): `per_image_standardization`."""
     means = images.mean(axis=(1, 2, 3), keepdims=True)
     floor = 1.0 / np.sqrt(np.prod(images.shape[1:]))
     deviations = np.maximum(images.std(axis=(1, 2, 3), keepdims=True), floor)

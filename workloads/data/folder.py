@@ -21,14 +21,24 @@ def open_folder(path, workload):
     Raises:
       InputError: the workload takes no images, or the folder holds no usable data set.
     """
-    require(isinstance(workload, ImageWorkload), "--data_dir", path,
-            "workload {!r} does not take images; leave it out".format(workload.name))
+    require(
+        isinstance(workload, ImageWorkload),
+        "--data_dir",
+        path,
+        "workload {!r} does not take images; leave it out".format(workload.name),
+    )
     require(os.path.isdir(path), "--data_dir", path, "no such folder")
     readers = [reader for reader in (cifar10, idx) if reader.present(path)]
-    require(readers, "--data_dir", path, "holds neither CIFAR-10's {} nor an IDX {}".format(cifar10.FILES[0], idx.IMAGES))
+    require(
+        readers, "--data_dir", path, "holds neither CIFAR-10's {} nor an IDX {}".format(cifar10.FILES[0], idx.IMAGES)
+    )
     images, labels = readers[0].read(path)
-    require(labels.max() < workload.classes, "--data_dir", path,
-            "has label {}, the workload has {} classes".format(labels.max(), workload.classes))
+    require(
+        labels.max() < workload.classes,
+        "--data_dir",
+        path,
+        "has label {}, the workload has {} classes".format(labels.max(), workload.classes),
+    )
     name = readers[0].__name__.rsplit(".", 1)[-1]
     sha = hashlib.sha256(images.tobytes() + labels.tobytes()).hexdigest()[:12]
     workload = dataclasses.replace(workload, channels=images.shape[-1])

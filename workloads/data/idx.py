@@ -34,8 +34,11 @@ def read(folder):
     images_path, labels_path = _find(folder, IMAGES), _find(folder, LABELS)
     images, labels = read_file(images_path, 3), read_file(labels_path, 1)
     if len(images) != len(labels):
-        raise InputError("--data_dir: {} holds {} images but {} holds {} labels".format(
-            images_path, len(images), labels_path, len(labels)))
+        raise InputError(
+            "--data_dir: {} holds {} images but {} holds {} labels".format(
+                images_path, len(images), labels_path, len(labels)
+            )
+        )
     return images[..., np.newaxis], labels.astype(np.int32)
 
 
@@ -48,8 +51,11 @@ def read_file(path, rank):
     shape = struct.unpack(">{}I".format(rank), content[4:header])
     expected = header + int(np.prod(shape, dtype=np.int64))
     if len(content) != expected or not shape[0]:
-        raise InputError("--data_dir: {} has {} bytes, its header {} promises {}: truncated?".format(
-            path, len(content), shape, expected))
+        raise InputError(
+            "--data_dir: {} has {} bytes, its header {} promises {}: truncated?".format(
+                path, len(content), shape, expected
+            )
+        )
     return np.frombuffer(content, np.uint8, offset=header).reshape(shape)
 
 

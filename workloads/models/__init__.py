@@ -1,1 +1,1 @@
-"""The five systems, one file each: a `Workload` subclass, with the instances `SEED` (the write-up's numbers) and `SMALL`."""
+"""The five systems, a file each: a `Workload` subclass, and its instances `SEED` (the write-up's) and `SMALL`."""

@@ -53,8 +53,6 @@ class Regression(Workload):
 
 
 SEED = Regression()
-SEED_SPLIT = dataclasses.replace(
-    SEED, optimizer=optimizers.GradientDescent(), learning_rate=schedules.Fixed(1e-2)
-)
+SEED_SPLIT = dataclasses.replace(SEED, optimizer=optimizers.GradientDescent(), learning_rate=schedules.Fixed(1e-2))
 SEED_UNSCALED = dataclasses.replace(SEED, weight_stddev=1.0)
 SMALL = dataclasses.replace(SEED, global_batch=64, features=60, hidden=(48, 32, 32))

@@ -47,4 +47,6 @@ def _conv_norm(scope, x, filters, size, stride):
 
 
 SEED = ResNet18()
-SMALL = dataclasses.replace(SEED, global_batch=32, image_size=16, filters=(4, 8, 8, 16), learning_rate=schedules.Fixed(0.01))
+SMALL = dataclasses.replace(
+    SEED, global_batch=32, image_size=16, filters=(4, 8, 8, 16), learning_rate=schedules.Fixed(0.01)
+)
