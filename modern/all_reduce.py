@@ -36,17 +36,24 @@ class TowerOrder(tf.distribute.CrossDeviceOps):
         ]
 
 
-def make(name, form):
+def make(name, form, replicas):
     """The `tf.distribute.CrossDeviceOps` called `name`, or None for the strategy's own choice.
 
     Raises:
-      InputError: "nccl" without at least two physical GPUs.
+      InputError: "nccl" without at least two physical GPUs; "hierarchical_copy" for an odd number of replicas,
+        where TensorFlow's (measured on 2.21) halves them, rounds down, and leaves the last one's gradients out.
     """
     if name == "nccl":
         gpus = len(tf.config.list_physical_devices("GPU"))
         require(gpus >= 2, "--all_reduce", name, "needs at least two physical GPUs, found {}".format(gpus))
         return tf.distribute.NcclAllReduce()
     if name == "hierarchical_copy":
+        require(
+            replicas == 1 or replicas % 2 == 0,
+            "--all_reduce",
+            name,
+            "TensorFlow's leaves out one of an odd number of replicas ({}); use auto or one_device".format(replicas),
+        )
         return tf.distribute.HierarchicalCopyAllReduce()
     if name == "one_device":
         return tf.distribute.ReductionToOneDevice()

@@ -70,7 +70,7 @@ class ReplicaInput:
             made = tf.data.Dataset.from_generator(chunks, output_signature=signature).prefetch(1).unbatch()
             # Said to be endless, the iterator needs no look ahead for a partial last batch.
             made = made.apply(tf.data.experimental.assert_cardinality(tf.data.experimental.INFINITE_CARDINALITY))
-            return made.prefetch(2 * self._job.replicas)
+            return made.prefetch(2 * self._job.replicas).with_options(_fixed_options())
 
         return self._strategy.distribute_datasets_from_function(dataset)
 
@@ -78,3 +78,11 @@ class ReplicaInput:
         """As many steps as `CHUNK_BYTES` hold, from 1 to 16."""
         batch = sum(value.nbytes for value in self._source.batch(0).values())
         return max(1, min(16, CHUNK_BYTES // batch))
+
+
+def _fixed_options():
+    """Buffers are sized by hand; the autotuner's thread would only keep a finished program alive for a minute."""
+    options = tf.data.Options()
+    options.autotune.enabled = False
+    options.deterministic = True
+    return options

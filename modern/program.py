@@ -100,6 +100,10 @@ class ModernProgram(Program):
         self._step += steps
         return [np.asarray(loss) for loss in self.strategy.experimental_local_results(losses)]
 
+    def close(self):
+        """Lets go of the input and of the functions that read it."""
+        self._batches = self._observed = self._many = None
+
     def traces(self):
         """How often the step was traced in Python so far."""
         return self._replica_step.traces

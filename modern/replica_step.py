@@ -8,7 +8,7 @@ import tensorflow as tf
 
 from modern import averages, packing
 from workloads import combining
-from workloads.scope import Frame, tower_loss
+from workloads.scope import Frame, tower_loss, trace_noise
 
 
 class Seen(NamedTuple):
@@ -21,14 +21,23 @@ class Seen(NamedTuple):
 
 
 class ReplicaFrame(Frame):
-    """Answers a model with the values of one replica's variables, each read once a step."""
+    """Answers a model with the values of one replica's variables, each read once a step.
 
-    def __init__(self, job, step, replica, values):
+    Args:
+      values: {variable name: tensor}.
+      noises: {noise name: tensor} drawn already, or empty to draw them on the way.
+    """
+
+    def __init__(self, job, step, replica, values, noises):
         super().__init__(job.dtype, job.seed, step, replica)
         self._values = values
+        self._noises = noises
 
     def variable(self, name, shape, initializer, trainable):
         return self._values[name]
+
+    def noise(self, name, shape):
+        return self._noises[name] if name in self._noises else super().noise(name, shape)
 
 
 class ReplicaStep:
@@ -70,15 +79,19 @@ class ReplicaStep:
         weights = {name: variable.read_value() for name, variable in local.weights.items()}
         statistics = {name: variable.read_value() for name, variable in local.statistics.items()}
 
-        def compute(batch, weights, statistics, step):
-            frame = ReplicaFrame(self._job, step, replica, {**weights, **statistics})
+        def compute(batch, weights, statistics, step, noises):
+            frame = ReplicaFrame(self._job, step, replica, {**weights, **statistics}, noises)
             differentiate = _tape if self._options.autodiff == "tape" else _graph
             loss, gradients = differentiate(lambda: tower_loss(self._job.workload, frame, batch), weights)
             return loss, gradients, dict(frame.updates)
 
-        if self._options.xla:
-            compute = tf.function(compute, jit_compile=True, autograph=False)
-        return compute(batch, weights, statistics, step)
+        if not self._options.xla:
+            return compute(batch, weights, statistics, step, {})
+        # XLA draws by another algorithm; what is drawn outside is the same as ever.
+        shapes = trace_noise(self._job.workload, self._job.per_replica_batch, self._job.dtype)
+        frame = ReplicaFrame(self._job, step, replica, {}, {})
+        noises = {name: frame.noise(name, shape) for name, shape in shapes.items()}
+        return tf.function(compute, jit_compile=True, autograph=False)(batch, weights, statistics, step, noises)
 
     def _combine(self, context, gradients):
         """{weight: what the optimizer gets}: clipped here, combined, clipped again, as the workload says."""

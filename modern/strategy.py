@@ -7,6 +7,8 @@ import tensorflow as tf
 from modern import all_reduce
 from workloads.errors import require
 
+KEYS_PER_STRATEGY = 1000
+
 
 def divide_cpu(count):
     """Makes `count` logical CPU devices, once per process, before TensorFlow uses the CPU.
@@ -24,6 +26,9 @@ def divide_cpu(count):
 
 def mirrored(devices, options):
     """`MirroredStrategy` on `devices` (e.g. ["CPU:0", "CPU:1"]) with the all-reduce of `options`."""
+    # Every strategy numbers its collectives from the same start, so two in one process would meet in each other's.
+    # TensorFlow's own tests (distribute/strategy_combinations.py) move the start in this way; no public one exists.
+    tf.distribute.MirroredStrategy._collective_key_base += KEYS_PER_STRATEGY
     return tf.distribute.MirroredStrategy(
-        ["/device:" + device for device in devices], all_reduce.make(options.all_reduce, options.average)
+        ["/device:" + device for device in devices], all_reduce.make(options.all_reduce, options.average, len(devices))
     )

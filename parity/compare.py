@@ -16,8 +16,8 @@ class Difference:
       size: its elements.
       differing: elements whose bits differ (NaNs of any payload count as equal).
       max_abs: largest |right - left| over finite elements.
-      max_rel: `max_abs` over the largest |left|; infinite where left is all zeros and right is not. Elementwise
-        relative errors mean nothing where terms cancel.
+      max_rel: `max_abs` over the largest |left|, or over a larger scale that `compare` was given; infinite where
+        that is zero. Elementwise relative errors mean nothing where terms cancel.
       max_ulp: largest number of representable values between two elements.
       index: of the worst element: a non-finite mismatch, else the largest |right - left|.
       left, right: the values there.
@@ -43,8 +43,11 @@ class Difference:
         return not self.differing
 
 
-def compare(name, left, right):
+def compare(name, left, right, scale=0.0):
     """The `Difference` of two arrays; texts and integers are compared for equality.
+
+    Args:
+      scale: what `max_rel` is relative to, if larger than every |left|.
 
     Raises:
       ValueError: shapes or dtypes differ (variables are matched before any number is compared).
@@ -65,10 +68,10 @@ def compare(name, left, right):
     differing = np.where(finite, bits(left) != bits(right), ~same)
     with np.errstate(over="ignore", invalid="ignore"):
         gap = np.where(finite, np.abs(np.where(finite, right, 0) - np.where(finite, left, 0)), 0)
-    return _summarize(name, left, right, finite, same, mismatch, differing, gap)
+    return _summarize(name, left, right, finite, same, mismatch, differing, gap, scale)
 
 
-def _summarize(name, left, right, finite, same, mismatch, differing, gap):
+def _summarize(name, left, right, finite, same, mismatch, differing, gap, scale):
     worst = np.where(mismatch, np.inf, gap)
     where = np.unravel_index(int(np.argmax(worst)), left.shape) if differing.any() and left.size else ()
     largest = np.max(np.where(finite, np.abs(left), 0), initial=0.0)
@@ -78,7 +81,7 @@ def _summarize(name, left, right, finite, same, mismatch, differing, gap):
         size=left.size,
         differing=int(differing.sum()),
         max_abs=max_abs,
-        max_rel=relative(max_abs, float(largest)),
+        max_rel=relative(max_abs, max(float(largest), scale)),
         max_ulp=int(np.max(np.where(finite, ulps(left, right), 0), initial=0)),
         index=tuple(int(i) for i in where),
         left=left[where].item() if differing.any() else None,

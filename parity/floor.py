@@ -38,14 +38,18 @@ class Floor:
         self._again.load(state)
         self._truth.load(state.cast(self._truth_dtype))
 
-    def step(self, left, right):
-        """Takes the step that `left` and `right` are the records of, both from the state that was loaded."""
+    def step(self, left, right, scales):
+        """Takes the step that `left` and `right` are the records of, both from the state that was loaded.
+
+        Args:
+          scales: `scales.Scales` that has taken in `left`.
+        """
         records = (left, right, self._again.step(), self._truth.step())
         for (stage, name, a), (_, _, b), (_, _, c), (_, _, truth) in zip(*map(tensors, records)):
             if stage != BATCH:
-                self._stages[stage].add(
-                    name, self._distance(a, truth), self._distance(b, truth), compare(name, a, c).max_rel
-                )
+                scale = scales.of(stage, name)
+                again = compare(name, a, c, scale).max_rel
+                self._stages[stage].add(name, self._distance(a, truth, scale), self._distance(b, truth, scale), again)
 
     def allowance(self, stage, name):
         """Legacy's relative distance from the truth in the median step: of this tensor, or of nine in ten of its stage.
@@ -64,9 +68,9 @@ class Floor:
         self._again.close()
         self._truth.close()
 
-    def _distance(self, array, truth):
+    def _distance(self, array, truth, scale):
         wide = [np.asarray(value, np.float64) for value in (truth, array)]
-        distance = compare("", *wide).max_rel * self._scale
+        distance = compare("", *wide, scale).max_rel * self._scale
         return distance if np.isfinite(distance) else 0.0
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from workloads.errors import InputError
 
+MOST_LISTED = 4
+
 
 def differences(left, right):
     """[(setting, left text, right text)] of the settings whose texts differ; "-" where one side has none."""
@@ -13,13 +15,17 @@ def differences(left, right):
 
 
 def require_same_job(recording, job):
-    """Raises `InputError`, naming every difference, unless a recording's job is this one.
+    """Raises `InputError`, naming the differences, unless a recording's job is this one.
 
     Args:
       recording: {field: text} from the recording.
       job: the `Job` that it is to be compared with.
     """
     rows = differences(recording, job.describe())
+    rows.sort(key=lambda row: row[0] != "workload.name")
     if rows:
-        listed = "; ".join("{} is {} in the recording and {} here".format(*row) for row in rows)
-        raise InputError("--recording: made by another job: " + listed)
+        listed = "; ".join("{} is {} in the recording and {} here".format(*row) for row in rows[:MOST_LISTED])
+        more = len(rows) - MOST_LISTED
+        raise InputError(
+            "--recording: made by another job: " + listed + ("; and {} more".format(more) if more > 0 else "")
+        )

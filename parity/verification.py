@@ -15,6 +15,7 @@ import numpy as np
 
 from parity import stages, tolerance
 from parity.compare import Difference, compare
+from parity.scales import Scales
 from workloads.errors import InputError
 
 
@@ -166,6 +167,7 @@ class _Judge:
         self._rule = tolerance.RULES[result.tolerance_name]
         self._job = job
         self._floor = floor
+        self._scales = Scales()
 
     def initial(self, left, right):
         failures = self._compare(self._result.stages, 0, 0, stages.initial_tensors(left), stages.initial_tensors(right))
@@ -175,8 +177,10 @@ class _Judge:
         """Takes in one step: legacy's record, the port's, and the witness's if there is one."""
         result, step = self._result, left.step
         judged = right if witness is None else witness
+        if result.tolerance_name != "exact":
+            self._scales.step(left)
         if self._floor is not None:
-            self._floor.step(left, judged)
+            self._floor.step(left, judged, self._scales)
         one_step = witness is not None or result.mode == "locked"
         failures = self._compare(
             result.stages, step, 0 if one_step else step, stages.tensors(left), stages.tensors(judged)
@@ -210,7 +214,7 @@ class _Judge:
         for (stage, name, a), (other, same, b) in zip(left, right):
             if (stage, name) != (other, same):
                 raise InputError("records do not line up: {} {!r} against {} {!r}".format(stage, name, other, same))
-            difference = compare(name, a, b)
+            difference = compare(name, a, b, self._scales.of(stage, name))
             allowed = self._allowed(stage, name, a.dtype, age)
             if not summaries.setdefault(stage, StageSummary()).add(step, difference, allowed):
                 failures.append({"step": step, "stage": stage, "difference": difference, "allowed": allowed})

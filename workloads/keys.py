@@ -21,6 +21,6 @@ def generator(*parts):
     return np.random.RandomState(np.frombuffer(digest(*parts), dtype="<u4"))
 
 
-def name_key(seed, name):
-    """A non-negative int64 that identifies the noise stream `name` of a run with this `seed`."""
-    return int.from_bytes(digest("noise", seed, name)[:8], "little") >> 1
+def noise_key(seed, replica, name):
+    """A non-negative int32 that identifies one replica's noise stream `name` in a run with this `seed`."""
+    return int.from_bytes(digest("noise", seed, replica, name)[:4], "little") >> 1

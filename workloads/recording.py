@@ -1,7 +1,8 @@
 """Recordings: the `StepRecord`s of a run in one `.npz`, written in one environment and compared in another.
 
 The file is an ordinary numpy archive. Its members are `<step>/<stage>/...` arrays and, last, `manifest`: JSON
-with the job, the environment, the variables and the SHA-256 of every member, so that damage anywhere is found.
+with the job, the environment and the variables. The archive's comment, the last bytes of the file, is the
+SHA-256 of all bytes before it, so that damage anywhere is found.
 
     00000/digests                        text [replicas]
     00000/losses                         [replicas]
@@ -17,7 +18,6 @@ import io
 import json
 import os
 import zipfile
-import zlib
 
 import numpy as np
 
@@ -27,6 +27,7 @@ from workloads.scope import VariableSpec
 
 FORMAT = 1
 MANIFEST = "manifest"
+DIGEST = 64  # hex digits of a SHA-256
 
 
 class Writer:
@@ -45,7 +46,6 @@ class Writer:
             "format": FORMAT,
             "variables": [[s.name, list(s.shape), str(s.dtype), bool(s.trainable)] for s in variables],
             "steps": 0,
-            "sha256": {},
         }
         self._manifest.update(about)
         try:
@@ -79,18 +79,17 @@ class Writer:
     def _put(self, name, array):
         content = io.BytesIO()
         np.lib.format.write_array(content, np.asanyarray(array), allow_pickle=False)
-        content = content.getvalue()
-        self._manifest["sha256"][name] = hashlib.sha256(content).hexdigest()
-        self._zip.writestr(name + ".npy", content)
+        self._zip.writestr(name + ".npy", content.getvalue())
 
     def close(self):
         """Completes the recording and gives it its name."""
-        text = json.dumps(self._manifest, sort_keys=True)
-        content = io.BytesIO()
-        np.lib.format.write_array(content, np.array(text), allow_pickle=False)
-        self._zip.writestr(MANIFEST + ".npy", content.getvalue())
-        self._zip.writestr(MANIFEST + ".sha256", hashlib.sha256(content.getvalue()).hexdigest())
+        self._put(MANIFEST, np.array(json.dumps(self._manifest, sort_keys=True)))
+        self._zip.comment = b"0" * DIGEST
         self._zip.close()
+        digest = _digest(self._part).encode("ascii")
+        with open(self._part, "r+b") as file:
+            file.seek(-DIGEST, os.SEEK_END)
+            file.write(digest)
         os.replace(self._part, self._path)
 
     def __enter__(self):
@@ -117,17 +116,21 @@ class Recording(Program):
     def __init__(self, path):
         self._path = path
         try:
+            with open(path, "rb") as file:
+                file.seek(0, os.SEEK_END)
+                file.seek(max(0, file.tell() - DIGEST))
+                digest = file.read()
+            if _digest(path).encode("ascii") != digest:
+                raise self._damaged("its checksum does not match")
             self._zip = zipfile.ZipFile(path)
         except OSError as error:
             raise InputError("--recording: cannot read {}: {}".format(path, error.strerror))
-        except (zipfile.BadZipFile, ValueError, NotImplementedError) as error:
-            raise InputError("--recording: {} is not a complete recording: {}".format(path, error))
-        self.manifest = json.loads(
-            str(self._checked(MANIFEST, self._raw(MANIFEST + ".sha256").decode("ascii", "replace")))
-        )
-        if self.manifest.get("format") != FORMAT:
-            raise self._damaged("format {!r}, this reader knows {}".format(self.manifest.get("format"), FORMAT))
-        self._members = sorted(self.manifest["sha256"])
+        except zipfile.BadZipFile as error:
+            raise self._damaged(error)
+        self._members = sorted(self._zip.namelist())
+        self.manifest = json.loads(str(self._get(MANIFEST)))
+        if self.manifest["format"] != FORMAT:
+            raise self._damaged("format {!r}, this reader knows {}".format(self.manifest["format"], FORMAT))
         self._step = 0
 
     @property
@@ -173,37 +176,30 @@ class Recording(Program):
 
     def _group(self, prefix):
         group = {}
-        for name in self._members[bisect.bisect_left(self._members, prefix) :]:
-            if not name.startswith(prefix):
+        for member in self._members[bisect.bisect_left(self._members, prefix) :]:
+            if not member.startswith(prefix):
                 break
-            group[name[len(prefix) :]] = self._get(name)
+            group[member[len(prefix) : -len(".npy")]] = self._get(member[: -len(".npy")])
         return group
 
     def _get(self, name):
-        if name not in self.manifest["sha256"]:
+        try:
+            content = self._zip.read(name + ".npy")
+        except KeyError:
             raise self._damaged("{} is missing".format(name))
-        return self._checked(name, self.manifest["sha256"][name])
-
-    def _checked(self, name, sha256):
-        content = self._raw(name + ".npy")
-        if hashlib.sha256(content).hexdigest() != sha256:
-            raise self._damaged("checksum of {} does not match".format(name))
         return np.lib.format.read_array(io.BytesIO(content), allow_pickle=False)
 
-    def _raw(self, member):
-        try:
-            return self._zip.read(member)
-        except (
-            KeyError,
-            zipfile.BadZipFile,
-            zlib.error,
-            OSError,
-            EOFError,
-            ValueError,
-            NotImplementedError,
-            RuntimeError,
-        ) as error:
-            raise self._damaged("{}: {}".format(member, error))
-
     def _damaged(self, what):
-        return InputError("--recording: {} is damaged or not a recording: {}".format(self._path, what))
+        return InputError("--recording: {} is damaged, or not a recording: {}".format(self._path, what))
+
+
+def _digest(path):
+    """SHA-256, in hex, of all of a file but its last `DIGEST` bytes."""
+    sha = hashlib.sha256()
+    with open(path, "rb") as file:
+        left = os.fstat(file.fileno()).st_size - DIGEST
+        while left > 0:
+            block = file.read(min(left, 1 << 20))
+            sha.update(block)
+            left -= len(block)
+    return sha.hexdigest()

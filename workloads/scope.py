@@ -15,9 +15,6 @@ import tensorflow as tf
 from workloads import initializers, keys
 from workloads.errors import InputError
 
-# Replicas a step's noise can tell apart; step * REPLICA_LIMIT + replica is the counter of a noise stream.
-REPLICA_LIMIT = 65536
-
 VariableSpec = collections.namedtuple("VariableSpec", "name shape dtype trainable initializer")
 
 
@@ -48,10 +45,12 @@ class Frame:
         """The variable's value as a tensor of `shape`; the same tensor each time within one frame."""
         raise NotImplementedError
 
-    def noise_seed(self, name):
-        """int64 [2]: key of the stream, and a counter of (step, replica)."""
-        counter = self.step * REPLICA_LIMIT + self.replica
-        return tf.stack([tf.constant(keys.name_key(self.seed, name), tf.int64), counter])
+    def noise(self, name, shape):
+        """Uniform float32 noise in [0, 1), keyed by (seed, replica, name) and counted by the step."""
+        key = tf.constant(keys.noise_key(self.seed, self.replica, name), tf.int32)
+        seed = tf.stack([key, tf.cast(self.step, tf.int32)])
+        # The raw op (Philox) draws the same numbers in TensorFlow 1.15 and today, on CPU and GPU.
+        return tf.raw_ops.StatelessRandomUniform(shape=list(shape), seed=seed, dtype=tf.float32)
 
 
 class Scope:
@@ -88,10 +87,7 @@ class Scope:
 
     def uniform(self, name, shape):
         """Noise in [0, 1), its own for every (seed, step, replica, name); drawn in float32, then cast."""
-        seed = self._frame.noise_seed(self._prefix + name)
-        # The raw op (Philox) draws the same numbers in TensorFlow 1.15 and today, on CPU and GPU.
-        noise = tf.raw_ops.StatelessRandomUniform(shape=list(shape), seed=seed, dtype=tf.float32)
-        return tf.cast(noise, self.dtype)
+        return tf.cast(self._frame.noise(self._prefix + name, tuple(shape)), self.dtype)
 
 
 def tower_loss(workload, frame, batch):
@@ -106,6 +102,7 @@ class _TracingFrame(Frame):
     def __init__(self, dtype):
         super().__init__(dtype, seed=0, step=tf.constant(0, tf.int64), replica=0)
         self.specs = collections.OrderedDict()
+        self.noises = collections.OrderedDict()
         self._values = {}
 
     def variable(self, name, shape, initializer, trainable):
@@ -118,6 +115,10 @@ class _TracingFrame(Frame):
             )
         return self._values[name]
 
+    def noise(self, name, shape):
+        self.noises[name] = shape
+        return super().noise(name, shape)
+
 
 def trace(workload, per_replica_batch=1, dtype="float32"):
     """The model's variables, in the order it first asks for them, without running it.
@@ -128,13 +129,7 @@ def trace(workload, per_replica_batch=1, dtype="float32"):
     Raises:
       InputError: the loss is not a scalar, or `update` names something that is not a statistic.
     """
-    with tf.Graph().as_default():
-        frame = _TracingFrame(dtype)
-        batch = {
-            name: tf.compat.v1.placeholder(spec.dtype(dtype), (per_replica_batch,) + tuple(spec.shape))
-            for name, spec in workload.inputs().items()
-        }
-        loss = tower_loss(workload, frame, batch)
+    loss, frame = _trace(workload, per_replica_batch, dtype)
     if loss.shape.rank != 0:
         raise InputError("{}.loss: got shape {}, must be a scalar".format(workload.name, loss.shape))
     for name in frame.updates:
@@ -143,6 +138,21 @@ def trace(workload, per_replica_batch=1, dtype="float32"):
     if not any(spec.trainable for spec in frame.specs.values()):
         raise InputError("{}.loss: asked for no trainable variable, so there is nothing to train".format(workload.name))
     return tuple(frame.specs.values())
+
+
+def trace_noise(workload, per_replica_batch, dtype):
+    """{name: shape} of the noise that one pass of the model draws."""
+    return dict(_trace(workload, per_replica_batch, dtype)[1].noises)
+
+
+def _trace(workload, per_replica_batch, dtype):
+    with tf.Graph().as_default():
+        frame = _TracingFrame(dtype)
+        batch = {
+            name: tf.compat.v1.placeholder(spec.dtype(dtype), (per_replica_batch,) + tuple(spec.shape))
+            for name, spec in workload.inputs().items()
+        }
+        return tower_loss(workload, frame, batch), frame
 
 
 def initial_values(specs, seed):

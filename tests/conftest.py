@@ -1,0 +1,47 @@
+"""One TensorFlow for all in-process tests: exact settings, eight logical CPU devices.
+
+What is process-wide and must differ (flags, exit statuses, another interpreter) is tested by `tests/commands.py`
+in processes of its own.
+"""
+
+import os
+import sys
+
+import pytest
+
+from workloads import environment
+
+environment.prepare(exact=True)
+
+from modern import strategy  # noqa: E402  TensorFlow must be prepared first
+
+LOGICAL_CPUS = 8
+strategy.divide_cpu(LOGICAL_CPUS)
+
+
+def pytest_collection_modifyitems(items):
+    """Skips GPU tests, with the reason, where there are fewer GPUs than `@pytest.mark.gpu(count)` asks for."""
+    import tensorflow as tf
+
+    have = len(tf.config.list_physical_devices("GPU"))
+    for item in items:
+        mark = item.get_closest_marker("gpu")
+        if mark is not None and have < mark.args[0]:
+            item.add_marker(pytest.mark.skip(reason=f"needs {mark.args[0]} physical GPUs, found {have}"))
+
+
+_status = []
+
+
+def pytest_sessionfinish(exitstatus):
+    """Keeps the status for `pytest_unconfigure`."""
+    _status.append(int(exitstatus))
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_unconfigure():
+    """Ends the process at once: TensorFlow waits a second or so at exit for each of the hundreds of iterators made."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    if _status:
+        os._exit(_status[0])

@@ -1,0 +1,108 @@
+import dataclasses
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tests.cases import Dyadic, records, setup
+from workloads.workload import Clip
+
+# Dyadic: x = 0..7 over two towers, so tower means are 1.5 and 5.5; loss = mean * a * b, a = 1, b = 2.
+
+
+def step(workload=None, **legacy):
+    """The first record of two towers on `Dyadic`."""
+    return records(setup(workload or Dyadic(), 2, legacy=legacy).legacy_program(), 1)[0]
+
+
+@pytest.mark.parametrize("average", ["stack", "add_n"])
+@pytest.mark.parametrize("variables", ["cpu", "tower"])
+def test_by_hand(average, variables):
+    record = step(average=average, variables=variables)
+    assert [float(loss) for loss in record.losses] == [3.0, 11.0]
+    assert [float(g["a"]) for g in record.gradients] == [3.0, 11.0]
+    assert [float(g["b"]) for g in record.gradients] == [1.5, 5.5]
+    assert (float(record.combined["a"]), float(record.combined["b"])) == (7.0, 3.5)
+    assert (float(record.state.weights["a"]), float(record.state.weights["b"])) == (1 - 7 / 16, 2 - 3.5 / 16)
+    assert record.state.step == 1
+
+
+def test_sum_adds():
+    assert float(step(Dyadic(combine="sum")).combined["a"]) == 14.0
+
+
+@pytest.mark.parametrize(
+    "where, expected",
+    [
+        ("tower", (2.0 + 2.0) / 2),  # both towers' 3 and 11 are cut to 2
+        ("combined", 2.0),
+    ],
+)
+def test_clip_by_value(where, expected):
+    assert float(step(Dyadic(clip=Clip(2.0, where, "value"))).combined["a"]) == expected
+
+
+def test_clip_before_and_after_averaging_differ():
+    clipped = [float(step(Dyadic(clip=Clip(4.0, where, "value"))).combined["a"]) for where in ("tower", "combined")]
+    assert clipped == [(3.0 + 4.0) / 2, 4.0]
+
+
+@dataclasses.dataclass(frozen=True)
+class Counting(Dyadic):
+    """Its statistic moves to the tower's mean of x."""
+
+    def loss(self, scope, batch):
+        from workloads import initializers
+
+        mean = tf.reduce_mean(batch["x"])
+        scope.get("seen", (), initializers.Constant(0.0), trainable=False)
+        scope.update("seen", mean)
+        return mean * scope.get("a", (), initializers.Constant(1.0))
+
+
+@pytest.mark.parametrize("statistics, expected", [("first_tower", 1.5), ("mean_of_towers", 3.5)])
+def test_whose_statistics(statistics, expected):
+    assert float(step(Counting(statistics=statistics)).state.statistics["seen"]) == expected
+
+
+def devices_of_towers(program):
+    """{tower: devices of its matrix or mean ops}, read from the graph."""
+    found = {}
+    for op in program.graph.get_operations():
+        if op.type == "Mean" and op.name.startswith("tower_"):
+            found.setdefault(op.name.split("/")[0], set()).add(op.device)
+    return found
+
+
+def test_each_tower_computes_on_its_device_and_the_fault_pins_all_to_the_cpu():
+    with setup(Dyadic(), 2).legacy_program() as program:
+        assert devices_of_towers(program) == {"tower_0": {"/device:CPU:0"}, "tower_1": {"/device:CPU:1"}}
+    with setup(Dyadic(), 2, legacy={"pin_towers_to_cpu": True}).legacy_program() as program:
+        assert devices_of_towers(program) == {"tower_0": {"/device:CPU:0"}, "tower_1": {"/device:CPU:0"}}
+
+
+def test_the_fault_costs_time_and_not_numbers():
+    assert float(step(pin_towers_to_cpu=True).combined["a"]) == 7.0
+
+
+def test_a_loaded_state_is_the_one_stepped_from():
+    with setup(Dyadic(), 2).legacy_program() as program:
+        start = program.state()
+        first = program.step()
+        program.step()
+        program.load(start)
+        again = program.step()
+    assert again.step == first.step == 0
+    np.testing.assert_array_equal(again.state.weights["a"], first.state.weights["a"])
+
+
+def test_unobserved_steps_are_the_observed_ones():
+    with setup(Dyadic(), 2).legacy_program() as program:
+        for _ in range(5):
+            seen = program.step()
+    with setup(Dyadic(), 2).legacy_program() as program:
+        losses = program.run(5)
+        state = program.state()
+    assert [float(loss) for loss in losses] == [float(loss) for loss in seen.losses]
+    assert state.weights["a"] == seen.state.weights["a"]
+    assert state.step == 5

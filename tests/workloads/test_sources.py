@@ -1,0 +1,47 @@
+import numpy as np
+
+from tests.cases import Dyadic, Everything
+from workloads import sources
+from workloads.job import Job
+from workloads.models.cifar_cnn import SMALL
+from workloads.program import batch_digest
+
+
+def test_a_batch_is_a_function_of_seed_and_step():
+    job = Job(Everything())
+    first, again = sources.Synthetic(job), sources.Synthetic(job)
+    again.batch(0)
+    assert batch_digest(first.batch(3)) == batch_digest(again.batch(3))
+    assert batch_digest(first.batch(3)) != batch_digest(first.batch(4))
+    assert batch_digest(first.batch(3)) != batch_digest(sources.Synthetic(Job(Everything(), seed=1)).batch(3))
+
+
+def test_float64_sees_the_numbers_of_float32():
+    narrow = sources.Synthetic(Job(Everything())).batch(0)["x"]
+    wide = sources.Synthetic(Job(Everything(), dtype="float64")).batch(0)["x"]
+    assert wide.dtype == np.float64
+    np.testing.assert_array_equal(wide, narrow.astype(np.float64))
+
+
+def test_shards_are_contiguous():
+    shards = sources.Synthetic(Job(Dyadic(), replicas=4)).shards(0)
+    assert [list(shard["x"]) for shard in shards] == [[0, 1], [2, 3], [4, 5], [6, 7]]
+
+
+def test_resident_is_the_first_batch_for_ever():
+    source = sources.Resident(Job(Everything()))
+    assert batch_digest(source.batch(0)) == batch_digest(source.batch(7))
+
+
+def test_every_image_once_an_epoch_in_a_new_order():
+    images = np.zeros((10, 32, 32, 3), np.uint8)
+    source = sources.Images(Job(SMALL, 2, 4), images, np.arange(10) % 10)
+    epochs = np.concatenate([source.batch(step)["labels"] for step in range(5)]).reshape(2, 10)
+    assert [sorted(epoch) for epoch in epochs] == [list(range(10))] * 2
+    assert list(epochs[0]) != list(epochs[1])
+
+
+def test_digests_see_names_dtypes_shapes_and_bytes():
+    x = np.arange(4, dtype=np.float32)
+    batches = [{"x": x}, {"y": x}, {"x": x.astype(np.float64)}, {"x": x.reshape(2, 2)}, {"x": x + 1}]
+    assert len({batch_digest(batch) for batch in batches}) == len(batches)
