@@ -17,7 +17,16 @@ lint: .venv/installed
 	$(BIN)/python -m pip install --quiet --editable ".[dev]"
 	touch $@
 
-clean:
-	rm -rf .venv build dist *.egg-info report.json
+# TensorFlow 1.15 for `--legacy_python=.venv-tf1/bin/python`; needs a Python 3.7.
+LEGACY_BASE ?= $(shell command -v python3.7 || ls -d $$HOME/.pyenv/versions/3.7.*/bin/python 2>/dev/null | tail -n 1)
+legacy-python: .venv-tf1/installed
 
-.PHONY: parity test lint clean
+.venv-tf1/installed:
+	$(LEGACY_BASE) -m venv .venv-tf1
+	.venv-tf1/bin/python -m pip install --quiet tensorflow==1.15.5 protobuf==3.20.3 absl-py
+	touch $@
+
+clean:
+	rm -rf .venv .venv-tf1 build dist *.egg-info report.json
+
+.PHONY: parity test lint legacy-python clean

@@ -1,0 +1,203 @@
+"""The commands as people run them: processes of their own, exit statuses, one line for what cannot be used."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from workloads.data import cifar10
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+OWN = """
+import dataclasses
+from typing import Any
+
+import tensorflow as tf
+
+from workloads import layers, optimizers, schedules
+from workloads.workload import InputSpec, Workload
+
+
+@dataclasses.dataclass(frozen=True)
+class Digits(Workload):
+    name: str = "digits"
+    global_batch: int = 8
+    optimizer: optimizers.Optimizer = optimizers.Adagrad()
+    learning_rate: Any = schedules.Fixed(0.1)
+
+    def inputs(self):
+        return {"pixels": InputSpec((6,)), "labels": InputSpec((), "int", 3)}
+
+    def loss(self, scope, batch):
+        hidden = tf.nn.relu(layers.dense(scope.child("hidden"), batch["pixels"], 5))
+        return layers.cross_entropy(layers.dense(scope.child("output"), hidden, 3), batch["labels"])
+
+
+DIGITS = Digits()
+"""
+
+
+def run(*arguments, cwd=ROOT):
+    """The finished process of `python -m <arguments>`, started as from an installed package."""
+    path = os.pathsep.join([ROOT, os.environ.get("PYTHONPATH", "")])
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("TF_")}
+    command = [sys.executable, "-m", *arguments]
+    return subprocess.run(command, cwd=cwd, env={**environment, "PYTHONPATH": path}, capture_output=True, text=True)
+
+
+def refused(process):
+    """The one line of a refusal."""
+    assert process.returncode == 2, process.stderr + process.stdout
+    assert len(process.stderr.strip().splitlines()) == 1, process.stderr
+    return process.stderr
+
+
+@pytest.fixture(scope="module")
+def recording(tmp_path_factory):
+    """A recording of two steps of `regression`."""
+    path = tmp_path_factory.mktemp("recorded") / "run.npz"
+    process = run("legacy.record", "--workload=regression", "--steps=2", f"--out={path}")
+    assert process.returncode == 0, process.stderr
+    return path
+
+
+@pytest.mark.parametrize(
+    "flags, message",
+    [
+        (["--workload=resnet19"], "--workload: got 'resnet19', allowed: sigmoid_stack"),
+        (["--workload=os:nothing"], "module 'os' has no attribute 'nothing'"),
+        (["--global_batch=7"], "--global_batch: got 7, must be a multiple of --replicas=2"),
+        (["--replicas=0"], "--replicas: got 0, must be at least 1"),
+        (["--steps=-1"], "--steps: got -1, must be at least 1"),
+        (["--steps=many"], "flag --steps=many"),
+        (["--replicas=9"], "more than the 8 logical CPU devices"),
+        (["--device=cpu", "--all_reduce=nccl"], "needs at least two physical GPUs"),
+        (["--mode=loose"], "--mode: got 'loose'"),
+        (["--tolerance=some"], "--tolerance: got 'some'"),
+        (["--workload=cifar_cnn", "--data_dir=/no/such/folder"], "--data_dir: got '/no/such/folder', no such folder"),
+        (["--recording=/no/such/file"], "--recording: cannot read /no/such/file"),
+        (["--legacy_python=/no/such/python"], "--legacy_python: got '/no/such/python', no such interpreter"),
+        (["--json=/no/such/folder/out.json"], "--json: got"),
+        (["--no_such_flag"], "Unknown command line flag 'no_such_flag'"),
+        (["stray"], "argument: got ['stray']"),
+    ],
+)
+def test_bad_input_is_one_line_and_exit_status_2(flags, message):
+    # Sizes of CPU: a machine with GPUs is asked the same.
+    assert message in refused(run("parity.verify", "--device=cpu", *flags))
+
+
+def test_an_interpreter_without_tensorflow_is_named(tmp_path):
+    fake = tmp_path / "python"
+    fake.write_text("#!/bin/sh\necho 'ModuleNotFoundError: No module named tensorflow' >&2\nexit 1\n")
+    fake.chmod(0o755)
+    assert "cannot import tensorflow" in refused(run("parity.verify", f"--legacy_python={fake}"))
+
+
+def test_a_truncated_data_file_is_named(tmp_path):
+    for name in cifar10.FILES:
+        (tmp_path / name).write_bytes(b"\0" * (cifar10.RECORD - 1))
+    line = refused(run("modern.train", "--device=cpu", "--workload=cifar_cnn", f"--data_dir={tmp_path}"))
+    assert cifar10.FILES[0] in line and "truncated" in line
+
+
+def test_a_damaged_recording_is_refused(recording, tmp_path):
+    content = bytearray(recording.read_bytes())
+    content[len(content) // 2] ^= 1
+    (tmp_path / "damaged.npz").write_bytes(content)
+    assert "damaged" in refused(run("parity.verify", "--steps=2", f"--recording={tmp_path / 'damaged.npz'}"))
+
+
+@pytest.mark.parametrize(
+    "flags, message",
+    [
+        (["--workload=stacked_lstm"], "workload.name is 'regression' in the recording and 'stacked_lstm' here"),
+        (["--seed=1"], "seed is 0 in the recording and 1 here"),
+        (["--steps=3"], "--steps: got 3, the recording holds 2"),
+    ],
+)
+def test_a_recording_of_something_else_is_refused(recording, flags, message):
+    command = ["parity.verify", "--device=cpu", "--workload=regression", "--steps=2", f"--recording={recording}"]
+    assert message in refused(run(*command, *flags))
+
+
+def test_a_recording_is_as_good_as_the_towers(recording, tmp_path):
+    out = tmp_path / "out.json"
+    process = run(
+        "parity.verify", "--device=cpu", "--workload=regression", "--steps=2", "--tolerance=exact",
+        f"--recording={recording}", f"--json={out}",
+    )  # fmt: skip
+    assert process.returncode == 0, process.stderr + process.stdout
+    assert json.loads(out.read_text())["verdict"] == "parity"
+
+
+def test_no_parity_is_exit_status_1_and_named(tmp_path):
+    out = tmp_path / "out.json"
+    process = run(
+        "parity.verify", "--device=cpu", "--replicas=4", "--steps=2", "--all_reduce=auto", "--tolerance=exact",
+        f"--json={out}",
+    )  # fmt: skip
+    assert process.returncode == 1, process.stderr
+    assert "NO PARITY: first at step 0, stage combined gradients" in process.stdout
+    assert json.loads(out.read_text())["first_failure"]["stage"] == "combined gradients"
+
+
+def test_a_workload_of_ones_own_from_outside_the_project(tmp_path):
+    (tmp_path / "mine.py").write_text(OWN)
+    flags = ["--workload=mine:DIGITS", "--device=cpu", "--steps=3"]
+    process = run("parity.verify", *flags, cwd=tmp_path)
+    assert process.returncode == 0, process.stderr + process.stdout
+    assert "PARITY: 3 steps, every stage identical bits" in process.stdout
+    for side in ("legacy", "modern"):
+        process = run(f"{side}.train", *flags, "--json_lines", cwd=tmp_path)
+        assert process.returncode == 0, process.stderr
+        assert json.loads(process.stdout.splitlines()[0])["step"] == 3
+
+
+def test_a_benchmark_says_parity_ratio_and_every_block(tmp_path):
+    out = tmp_path / "out.json"
+    process = run(
+        "parity.benchmark", "--device=cpu", "--workload=regression", "--steps_per_call=5", "--block_seconds=0.01",
+        "--most_blocks=12", f"--json={out}",
+    )  # fmt: skip
+    assert process.returncode == 0, process.stderr + process.stdout
+    result = json.loads(out.read_text())
+    assert result["parity"]["verdict"] == "parity"
+    assert set(result["ratio"]) >= {"median", "low", "high"}
+    assert len(result["block_seconds"]["legacy"]) == len(result["block_seconds"]["modern"]) >= 10
+    assert result["peak_bytes"]["legacy"] > 0 and result["peak_bytes"]["modern"] > 0
+
+
+@pytest.mark.parametrize(
+    "module", ["parity", "parity.verify", "parity.benchmark", "legacy.train", "legacy.record", "modern.train"]
+)
+def test_help_explains_every_flag(module):
+    process = run(module, "--help")
+    assert process.returncode == 0
+    assert f"python -m {module}" in process.stdout
+    assert "--workload" in process.stdout and "The job, which both sides share." in process.stdout
+
+
+def old_python():
+    """An interpreter with TensorFlow 1.x: $LEGACY_PYTHON, or what `make legacy-python` made; None without either."""
+    for candidate in (os.environ.get("LEGACY_PYTHON"), os.path.join(ROOT, ".venv-tf1", "bin", "python")):
+        if candidate and shutil.which(candidate):
+            return candidate
+    return None
+
+
+@pytest.mark.skipif(old_python() is None, reason="no TensorFlow 1.15: set LEGACY_PYTHON, or run `make legacy-python`")
+@pytest.mark.parametrize("name", ["sigmoid_stack", "regression", "cifar_cnn", "resnet18", "stacked_lstm"])
+def test_the_true_old_tensorflow_against_the_port(name, tmp_path):
+    out = tmp_path / "out.json"
+    process = run(
+        "parity.verify", "--device=cpu", f"--workload={name}", f"--legacy_python={old_python()}", f"--json={out}"
+    )
+    assert process.returncode == 0, process.stderr + process.stdout
+    result = json.loads(out.read_text())
+    assert result["legacy_environment"]["tensorflow"].startswith("1.")
+    assert result["steps"] == 20

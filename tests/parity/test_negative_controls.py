@@ -1,0 +1,69 @@
+"""The proof can fail: each fault is found, at the stage that owns it, under both tolerances and in both modes."""
+
+import pytest
+
+from parity import stages
+from parity.verification import verify
+from tests import faults
+from tests.cases import Everything, setup
+from workloads import optimizers, schedules
+from workloads.workload import Clip, MovingAverage
+
+FIXED = schedules.Fixed(0.125)
+
+#: fault, the workload it is planted in, and the step and stage that must be blamed
+FAULTS = [
+    (faults.sum_for_mean, Everything(), 0, stages.COMBINED),
+    (faults.clip_after_instead_of_before, Everything(clip=Clip(0.05, "tower")), 0, stages.COMBINED),
+    (faults.wrong_towers_statistics, Everything(), 0, stages.STATISTICS),
+    (faults.last_replicas_statistics, Everything(), 0, stages.STATISTICS),
+    (faults.shards_swapped, Everything(), 0, stages.BATCH),
+    (faults.learning_rate_times_replicas, Everything(learning_rate=FIXED), 0, stages.RATE),
+    (faults.keras_epsilon, Everything(optimizer=optimizers.Adam(epsilon=1e-3)), 0, stages.WEIGHTS),
+    (faults.rmsprop_from_zeros, Everything(optimizer=optimizers.RMSProp()), 0, stages.INITIAL),
+    (faults.weight_decay_times_replicas, Everything(), 0, stages.LOSS),
+    (faults.same_noise_on_every_replica, Everything(), 0, stages.LOSS),
+    (faults.one_step_of_the_average_skipped, Everything(moving_average=MovingAverage(0.9)), 2, stages.AVERAGES),
+]
+
+
+def blamed(result):
+    """(step, stage) of a failed verification's first failure."""
+    assert not result.passed
+    return result.first["step"], result.first["stage"]
+
+
+@pytest.mark.parametrize("fault, workload, step, stage", FAULTS, ids=[fault[0].__name__ for fault in FAULTS])
+@pytest.mark.parametrize("mode", ["free", "locked"])
+def test_exact(fault, workload, step, stage, mode):
+    made = setup(workload, 2)
+    with made.legacy_program() as left, fault(made) as right:
+        assert blamed(verify(left, right, made.job, 4, mode, "exact")) == (step, stage)
+
+
+@pytest.mark.parametrize("fault, workload, step, stage", FAULTS, ids=[fault[0].__name__ for fault in FAULTS])
+def test_auto(fault, workload, step, stage):
+    made = setup(workload, 2)
+    with made.legacy_program() as left, fault(made) as right, fault(made) as witness, made.closing_floor() as floor:
+        assert blamed(verify(left, right, made.job, 4, "free", "auto", witness, floor)) == (step, stage)
+
+
+def test_without_a_fault_nothing_is_blamed():
+    for workload in {repr(fault[1]): fault[1] for fault in FAULTS}.values():
+        made = setup(workload, 2)
+        with made.legacy_program() as left, made.modern_program() as right:
+            assert verify(left, right, made.job, 4, "free", "exact").passed
+
+
+def test_a_loss_scaled_by_one_ten_thousandth_is_found_in_float32():
+    made = setup(Everything(clip=None), 2)
+
+    class Scaled(type(made.job.workload)):
+        def loss(self, scope, batch):
+            return super().loss(scope, batch) * (1 + 1e-4)
+
+    import dataclasses
+
+    scaled = dataclasses.replace(made, job=dataclasses.replace(made.job, workload=Scaled()))
+    with made.legacy_program() as left, scaled.modern_program() as right, made.closing_floor() as floor:
+        assert blamed(verify(left, right, made.job, 3, "locked", "auto", None, floor)) == (0, stages.LOSS)
