@@ -92,6 +92,9 @@ class ModernProgram(Program):
 
     def run(self, steps):
         self._start()
+        if self._many is None:
+            # A concrete function skips the look-up by argument types, and cannot retrace unnoticed.
+            self._many = tf.function(self._run_many, autograph=False).get_concrete_function(tf.TensorSpec([], tf.int64))
         full, rest = divmod(steps, self._options.steps_per_call)
         for count, call in ((full, self._options.steps_per_call), (rest, 1)):
             inside = tf.constant(call, tf.int64)
@@ -109,16 +112,15 @@ class ModernProgram(Program):
         return self._replica_step.traces
 
     def _start(self):
-        """Opens the input at the current step and makes the functions that read it.
+        """Opens the input at the current step; what is traced from here on reads it.
 
-        They are traced here, once, and called as concrete functions: those skip the look-up by argument types,
-        which for distributed values takes longer than a small model's step, and cannot retrace unnoticed.
+        The input is captured and not an argument: looking distributed values up by type at every call takes
+        longer than a small model's step.
         """
-        if self._batches is not None:
-            return
-        self._batches = self._input.start(self._step)
-        self._observed = tf.function(self._run_observed, autograph=False)
-        self._many = tf.function(self._run_many, autograph=False).get_concrete_function(tf.TensorSpec([], tf.int64))
+        if self._batches is None:
+            self._batches = self._input.start(self._step)
+            self._observed = tf.function(self._run_observed, autograph=False)
+            self._many = None
 
     def _run_observed(self):
         batch = self._input.take(self._batches)

@@ -7,7 +7,7 @@ import pytest
 from parity import stages, tolerance
 from parity.verification import mismatches, verify
 from tests.cases import Everything, setup
-from workloads import registry
+from workloads import registry, sources
 from workloads.models import cifar_cnn
 from workloads.program import Program
 from workloads.scope import VariableSpec
@@ -141,3 +141,11 @@ def test_a_kink_is_small_and_begins_with_the_gradients():
     assert not tolerance.is_kink(stages.LOSS, record, record)
     assert not tolerance.is_kink(stages.GRADIENTS, record, gradients(record, np.nan))
     assert [tolerance.kinks_allowed(steps) for steps in (1, 9, 10, 100)] == [1, 1, 2, 20]
+
+
+def test_real_pictures_reach_both_sides_the_same():
+    rng = np.random.RandomState(0)
+    images = rng.randint(0, 256, (300, 32, 32, 3)).astype(np.uint8)
+    labels = rng.randint(0, 10, 300).astype(np.int32)
+    made = setup("cifar_cnn", 2, 64, source=lambda job: sources.Images(job, images, labels))
+    assert exact(made, steps=6).passed  # six steps of 64 pass the end of the epoch
