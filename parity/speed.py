@@ -9,7 +9,7 @@ from typing import Any, Dict
 import numpy as np
 
 from legacy.program import LegacyProgram
-from parity import timing
+from parity import timing, tolerance
 from parity.verification import verify
 
 #: Ways to feed the towers that are tried when the best is asked for, where batches are not resident.
@@ -111,6 +111,7 @@ def _check(setup, plan, progress):
             None,
             floor,
             lambda done, _: progress("parity", done, plan.parity_steps),
+            tolerance.keras_units(setup.job.workload.optimizer, setup.modern.update_rules),
         )
 
 

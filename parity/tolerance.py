@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from parity import stages
+from workloads import optimizers
 
 NAMES = ("exact", "auto")
 
@@ -31,6 +32,18 @@ BASE = {
 def exact(stage, dtype, replicas, step):
     """Identical bits: nothing may differ, whatever the stage, dtype, replicas and step."""
     return 0.0
+
+
+def keras_units(optimizer, update_rules):
+    """{stage: ulps} that Keras's formulas need beyond `BASE`; empty for the 1.x kernels.
+
+    Keras 3 raises beta2 to the step's power anew in every step, where 1.x multiplies on. One ulp of
+    `beta2 ** step` is 1 / (1 - beta2) ulps of the bias correction `1 - beta2 ** step`, and so of the update.
+    """
+    if update_rules != "keras" or not isinstance(optimizer, optimizers.Adam):
+        return {}
+    units = 1.0 / (1.0 - optimizer.beta2)
+    return {stages.WEIGHTS: units, stages.AVERAGES: units}
 
 
 def auto(stage, dtype, replicas, step):

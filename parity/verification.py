@@ -123,7 +123,9 @@ class Verification:
         }
 
 
-def verify(left, right, job, steps, mode="free", tolerance_name="exact", witness=None, floor=None, progress=None):
+def verify(
+    left, right, job, steps, mode="free", tolerance_name="exact", witness=None, floor=None, progress=None, units=None
+):
     """Steps two programs side by side and compares all they show.
 
     Args:
@@ -134,6 +136,7 @@ def verify(left, right, job, steps, mode="free", tolerance_name="exact", witness
       witness: in free mode, a second program like the right one that is judged step by step; or None.
       floor: `floor.Floor`, or None.
       progress: called with (steps done, `Verification` so far) after each step.
+      units: {stage: ulps} allowed under "auto" beyond the base, for a reason the caller has.
 
     Returns:
       `Verification`. A step beyond tolerance does not end the run: later stages show how it spreads.
@@ -142,7 +145,7 @@ def verify(left, right, job, steps, mode="free", tolerance_name="exact", witness
     if result.mismatched:
         result.passed = False
         return result
-    judge = _Judge(result, job, floor)
+    judge = _Judge(result, job, floor, units or {})
     state = left.state()
     judge.initial(state, right.state())
     followers = [follower for follower in (right if mode == "locked" else None, witness, floor) if follower is not None]
@@ -162,11 +165,12 @@ def verify(left, right, job, steps, mode="free", tolerance_name="exact", witness
 class _Judge:
     """Compares records tensor by tensor into a `Verification`."""
 
-    def __init__(self, result, job, floor):
+    def __init__(self, result, job, floor, units):
         self._result = result
         self._rule = tolerance.RULES[result.tolerance_name]
         self._job = job
         self._floor = floor
+        self._units = units
         self._scales = Scales()
 
     def initial(self, left, right):
@@ -225,6 +229,8 @@ class _Judge:
         if dtype.kind != "f":
             return 0.0
         allowed = self._rule(stage, dtype, self._job.replicas, age)
+        if allowed:
+            allowed = max(allowed, self._units.get(stage, 0.0) * np.finfo(dtype).eps)
         if allowed and self._floor is not None:
             allowed = max(allowed, tolerance.FLOOR_FACTOR * self._floor.allowance(stage, name))
         return allowed

@@ -61,6 +61,7 @@ def run(setup, left, steps, mode, rule, with_floor):
     Returns:
       (`Verification`, {"left", "right"} settings).
     """
+    from parity import tolerance
     from parity.progress import Progress
     from parity.verification import verify
 
@@ -81,6 +82,7 @@ def run(setup, left, steps, mode, rule, with_floor):
             witness,
             floor,
             lambda done, so_far: progress.update(done, steps, "" if so_far.passed else "NO PARITY"),
+            tolerance.keras_units(setup.job.workload.optimizer, setup.modern.update_rules),
         )
         progress.done()
         return result, {"left": left.describe(), "right": right.describe()}
