@@ -101,7 +101,7 @@ class ModernProgram(Program):
             for _ in range(count):
                 losses = self._many(inside)
         self._step += steps
-        return [np.asarray(loss) for loss in self.strategy.experimental_local_results(losses)]
+        return [np.asarray(loss) for loss in losses]
 
     def close(self):
         """Lets go of the input and of the functions that read it."""
@@ -127,16 +127,14 @@ class ModernProgram(Program):
         return self.strategy.run(self._replica_step, (batch,)), batch
 
     def _run_many(self, steps):
-        def one():
+        """The losses of the last of `steps` steps, one per replica, carried through the loop."""
+
+        def body(i, *unused):
             seen = self.strategy.run(self._replica_step, (self._input.take(self._batches),))
-            return seen.loss
+            return (i + 1, *self.strategy.experimental_local_results(seen.loss))
 
-        def body(i):
-            one()
-            return (i + 1,)
-
-        tf.while_loop(lambda i: i < steps - 1, body, [tf.constant(0, tf.int64)])
-        return one()
+        start = [tf.constant(0, tf.int64)] + [tf.zeros([], self._job.dtype)] * self._job.replicas
+        return tf.while_loop(lambda i, *unused: i < steps, body, start)[1:]
 
     def _read(self):
         state, drift = self._variables.read()
