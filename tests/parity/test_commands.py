@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -12,33 +13,11 @@ from workloads.data import cifar10
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
-OWN = """
-import dataclasses
-from typing import Any
 
-import tensorflow as tf
-
-from workloads import layers, optimizers, schedules
-from workloads.workload import InputSpec, Workload
-
-
-@dataclasses.dataclass(frozen=True)
-class Digits(Workload):
-    name: str = "digits"
-    global_batch: int = 8
-    optimizer: optimizers.Optimizer = optimizers.Adagrad()
-    learning_rate: Any = schedules.Fixed(0.1)
-
-    def inputs(self):
-        return {"pixels": InputSpec((6,)), "labels": InputSpec((), "int", 3)}
-
-    def loss(self, scope, batch):
-        hidden = tf.nn.relu(layers.dense(scope.child("hidden"), batch["pixels"], 5))
-        return layers.cross_entropy(layers.dense(scope.child("output"), hidden, 3), batch["labels"])
-
-
-DIGITS = Digits()
-"""
+def readme_workload():
+    """The Python block of the README: the workload it shows."""
+    with open(os.path.join(ROOT, "README.md"), encoding="utf-8") as file:
+        return re.search(r"```python\n(.*?)```", file.read(), re.DOTALL).group(1)
 
 
 def run(*arguments, cwd=ROOT):
@@ -146,8 +125,8 @@ def test_no_parity_is_exit_status_1_and_named(tmp_path):
     assert json.loads(out.read_text())["first_failure"]["stage"] == "combined gradients"
 
 
-def test_a_workload_of_ones_own_from_outside_the_project(tmp_path):
-    (tmp_path / "mine.py").write_text(OWN)
+def test_the_readmes_workload_from_outside_the_project(tmp_path):
+    (tmp_path / "mine.py").write_text(readme_workload())
     flags = ["--workload=mine:DIGITS", "--device=cpu", "--steps=3"]
     process = run("parity.verify", *flags, cwd=tmp_path)
     assert process.returncode == 0, process.stderr + process.stdout
