@@ -20,7 +20,7 @@ class Regression(Workload):
 
     Attributes:
       weight_stddev: of the truncated normal that draws the hidden weights; 1.0 is the write-up's (its loss
-        starts near 1e23), None scales it to 1 / sqrt(fan_in), which trains.
+        starts at 2.7e9, measured), None scales it to 1 / sqrt(fan_in), which trains.
       last_weight: constant of the last weight; the write-up's is one.
     """
 
