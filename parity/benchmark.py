@@ -84,7 +84,7 @@ def lines(result, peak_bytes):
         peak = f"  peak {peak_bytes[side] / 2**20:.0f} MiB" if peak_bytes.get(side) else ""
         yield (
             f"{side:7} replicas={job.replicas} batch={job.global_batch} ({job.per_replica_batch} a replica) "
-            f"warmup={result.startup[key]:.1f} s blocks={len(result.blocks.left)}x{result.blocks.steps}  "
+            f"warmup={FLAGS.warmup} steps, {result.startup[key]:.1f} s blocks={len(result.blocks.left)}x{result.blocks.steps}  "
             f"{rate:.1f} examples/s  median, MAD {100 * spread:.1f} %{peak}"
         )
     seen, (left, right) = result.ratio, (result.settings["left"], result.settings["right"])
@@ -116,6 +116,7 @@ def to_json(result, peak_bytes):
             examples_per_second={"legacy": rates["left"][0], "modern": rates["right"][0]},
             steps_per_block=result.blocks.steps,
             block_seconds={"legacy": result.blocks.left, "modern": result.blocks.right},
+            warmup_steps=FLAGS.warmup,
             warmup_seconds={"legacy": result.startup["left"], "modern": result.startup["right"]},
             peak_bytes=peak_bytes,
             traces_in_timed_blocks=0,
