@@ -85,7 +85,8 @@ def lines(result, peak_bytes):
         yield (
             f"{side:7} replicas={job.replicas} batch={job.global_batch} ({job.per_replica_batch} a replica) "
             f"warmup={FLAGS.warmup} steps, {result.startup[key]:.1f} s "
-            f"blocks={len(result.blocks.left)}x{result.blocks.steps}  {rate:.1f} examples/s  median, MAD {100 * spread:.1f} %{peak}"
+            f"blocks={len(result.blocks.left)}x{result.blocks.steps}  {rate:.1f} examples/s  "
+            f"median, MAD {100 * spread:.1f} %{peak}"
         )
     seen, (left, right) = result.ratio, (result.settings["left"], result.settings["right"])
     yield (
