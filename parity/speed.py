@@ -29,8 +29,8 @@ class Plan:
     """
 
     warmup: int = 20
-    blocks: int = 12
-    most_blocks: int = 48
+    blocks: int = 20
+    most_blocks: int = 96
     seconds: float = 0.25
     parity_steps: int = 5
     tune_input: bool = False
