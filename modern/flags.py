@@ -17,7 +17,7 @@ flags.DEFINE_string(
     "graph",
     "graph: tf.gradients in the replica function; tape: tf.GradientTape. " + "Allowed: " + ", ".join(AUTODIFF) + ".",
 )
-flags.DEFINE_integer("steps_per_call", 50, "Steps inside one call of the tf.function.")
+flags.DEFINE_integer("steps_per_call", 100, "Steps inside one call of the tf.function.")
 flags.DEFINE_boolean("xla", False, "Compile each replica's forward and backward pass with XLA.")
 
 FLAGS = flags.FLAGS

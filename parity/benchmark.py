@@ -20,7 +20,7 @@ from workloads.errors import require, run_main
 
 flags.DEFINE_integer("warmup", 20, "Steps of each side before the clock starts.", lower_bound=1)
 flags.DEFINE_integer("blocks", 20, "Blocks a side, at least ten; an even number.", lower_bound=10)
-flags.DEFINE_integer("most_blocks", 96, "Blocks a side at most, while the verdict is undecided.", lower_bound=10)
+flags.DEFINE_integer("most_blocks", 64, "Blocks a side at most, while the verdict is undecided.", lower_bound=10)
 flags.DEFINE_float("block_seconds", 0.25, "Length of a block, about.", lower_bound=0.01)
 flags.DEFINE_integer("parity_steps", 5, "Steps compared before the clock starts.", lower_bound=1)
 flags.DEFINE_boolean(

@@ -30,7 +30,7 @@ class Plan:
 
     warmup: int = 20
     blocks: int = 20
-    most_blocks: int = 96
+    most_blocks: int = 64
     seconds: float = 0.25
     parity_steps: int = 5
     tune_input: bool = False
