@@ -8,7 +8,6 @@ from typing import Any, Dict
 
 import numpy as np
 
-from legacy.program import LegacyProgram
 from parity import timing, tolerance
 from parity.verification import verify
 
@@ -126,9 +125,13 @@ def best_input(setup, progress, steps=40):
     trials = {}
     for index, way in enumerate(CANDIDATES):
         progress("legacy's input: " + way, index, len(CANDIDATES))
-        options = dataclasses.replace(setup.legacy, input=way)
-        with LegacyProgram(setup.job, setup.make_source(setup.job), options, setup.devices()) as program:
+        with with_input(setup, way).legacy_program() as program:
             program.run(10)
             trials[way] = min(_warm_up(program, steps) for _ in range(3)) / steps
     best = min(trials, key=trials.get)
-    return dataclasses.replace(setup, legacy=dataclasses.replace(setup.legacy, input=best)), trials
+    return with_input(setup, best), trials
+
+
+def with_input(setup, way):
+    """`setup` with the towers fed another way."""
+    return dataclasses.replace(setup, legacy=dataclasses.replace(setup.legacy, input=way))
