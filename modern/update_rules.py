@@ -31,7 +31,14 @@ class Tf1Rules:
           gradients: {weight name: combined gradient}.
           rate: float32 scalar.
         """
-        _apply(self._rule, local, gradients, rate)
+        rule, dtype = self._rule, next(iter(gradients.values())).dtype
+        update = _RULES[type(rule)](rule, local, dtype, tf.cast(rate, dtype))
+        for name, gradient in gradients.items():
+            slots = [local.slots["{}/{}".format(name, slot)].handle for slot in rule.slots()]
+            update(local.weights[name].handle, gradient, *slots)
+        for power, beta in rule.accumulators().items():  # each starts at beta and is multiplied by it
+            value = local.slots[power].read_value() * tf.constant(beta, tf.float32)
+            raw.AssignVariableOp(resource=local.slots[power].handle, value=value)
 
     def load(self, state, rate):
         """Takes over the slots of a loaded `State`; here they are the mirrored slots already."""
@@ -39,18 +46,6 @@ class Tf1Rules:
     def slots(self, state, rate):
         """The slots in 1.x's terms; here they are already."""
         return state.slots
-
-
-def _apply(rule, local, gradients, rate):
-    dtype = next(iter(gradients.values())).dtype
-    update = _RULES[type(rule)](rule, local, dtype, tf.cast(rate, dtype))
-    for name, gradient in gradients.items():
-        slots = [local.slots["{}/{}".format(name, slot)].handle for slot in rule.slots()]
-        update(local.weights[name].handle, gradient, *slots)
-    if isinstance(rule, optimizers.Adam):
-        for power, beta in (("beta1_power", rule.beta1), ("beta2_power", rule.beta2)):
-            value = local.slots[power].read_value() * tf.constant(beta, tf.float32)
-            raw.AssignVariableOp(resource=local.slots[power].handle, value=value)
 
 
 # Each rule below makes its constants once and returns update(weight, gradient, *slots), in the order of

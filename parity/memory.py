@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 
-from parity.old_python import ROOT
+from parity.old_python import import_path
 
 
 def peak(side, flags, steps):
@@ -21,6 +21,6 @@ def peak(side, flags, steps):
       bytes, or None if the process failed.
     """
     command = [sys.executable, "-m", side + ".train", "--steps={}".format(steps), "--json_lines"] + flags
-    path = os.pathsep.join([ROOT, os.getcwd(), os.environ.get("PYTHONPATH", "")])
-    run = subprocess.run(command, capture_output=True, text=True, env=dict(os.environ, PYTHONPATH=path))
+    environment = dict(os.environ, PYTHONPATH=import_path())
+    run = subprocess.run(command, capture_output=True, text=True, env=environment)
     return json.loads(run.stdout.splitlines()[-1])["peak_bytes"] if run.returncode == 0 else None

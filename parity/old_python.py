@@ -48,12 +48,15 @@ def record(interpreter, flags, out):
         raise InputError("--legacy_python: the recording failed: " + lines[-1])
 
 
+def import_path():
+    """PYTHONPATH of a child: the project and this folder, so that it finds the same workloads."""
+    return os.pathsep.join([ROOT, os.getcwd()] + [p for p in os.environ.get("PYTHONPATH", "").split(os.pathsep) if p])
+
+
 def _environment():
     """This environment, with the project on the path and nothing of this interpreter's own."""
     keep = {key: value for key, value in os.environ.items() if key not in ("PYTHONHOME", "VIRTUAL_ENV")}
-    keep["PYTHONPATH"] = os.pathsep.join(
-        [ROOT, os.getcwd()] + [p for p in keep.get("PYTHONPATH", "").split(os.pathsep) if p]
-    )
+    keep["PYTHONPATH"] = import_path()
     keep["TF_CPP_MIN_LOG_LEVEL"] = "2"
     return keep
 
