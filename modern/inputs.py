@@ -53,11 +53,11 @@ class ReplicaInput:
 
     def _pipeline(self):
         """Replica batches one after the other; the strategy deals them to the replicas in turn."""
-        size, dtype = self._job.per_replica_batch, self._job.dtype
-        steps = self._steps_per_chunk()
+        first = self._source.shards(0)[0]
+        steps = self._steps_per_chunk(first)
         signature = {
-            name: tf.TensorSpec((steps * self._job.replicas, size) + tuple(spec.shape), spec.dtype(dtype))
-            for name, spec in self._job.workload.inputs().items()
+            name: tf.TensorSpec((steps * self._job.replicas,) + value.shape, value.dtype)
+            for name, value in first.items()
         }
 
         def chunks():
@@ -74,9 +74,9 @@ class ReplicaInput:
 
         return self._strategy.distribute_datasets_from_function(dataset)
 
-    def _steps_per_chunk(self):
+    def _steps_per_chunk(self, shard):
         """As many steps as `CHUNK_BYTES` hold, from 1 to 16."""
-        batch = sum(value.nbytes for value in self._source.batch(0).values())
+        batch = sum(value.nbytes for value in shard.values()) * self._job.replicas
         return max(1, min(16, CHUNK_BYTES // batch))
 
 

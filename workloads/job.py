@@ -41,8 +41,7 @@ class Job:
         require(self.replicas >= 1, "--replicas", self.replicas, "must be at least 1")
         require(self.dtype in DTYPES, "--dtype", self.dtype, "allowed: " + ", ".join(DTYPES))
         if self.global_batch is None:
-            steps = -(-self.workload.global_batch // self.replicas)
-            object.__setattr__(self, "global_batch", steps * self.replicas)
+            object.__setattr__(self, "global_batch", self.workload.default_global_batch(self.replicas))
         require(self.global_batch >= 1, "--global_batch", self.global_batch, "must be at least 1")
         require(
             self.global_batch % self.replicas == 0,
@@ -50,6 +49,7 @@ class Job:
             self.global_batch,
             "must be a multiple of --replicas={}".format(self.replicas),
         )
+        self.workload.check_size(self.replicas, self.per_replica_batch)
 
     @property
     def per_replica_batch(self):

@@ -16,17 +16,22 @@ def get(name, size="small"):
     """The workload called `name`.
 
     Args:
-      name: one of `NAMES`, or "package.module:attribute" for a `Workload` (or a function that makes one) found
-        on the import path or below the current folder.
+      name: one of `NAMES`; "package.module:attribute" for a `Workload` (or a function that makes one) found
+        on the import path or below the current folder; or a folder that holds a lift.
       size: "small" (seconds on two cores) or "seed" (the write-up's numbers); the five systems only.
 
     Raises:
       InputError: there is no such workload.
     """
     require(size in SIZES, "--size", size, "allowed: " + ", ".join(SIZES))
+    from workloads.lifted import workload as lifted
+
+    if lifted.is_lifted(name):
+        return lifted.load(name)
     if ":" in name:
         return _load(name)
-    require(name in NAMES, "--workload", name, "allowed: {}, or package.module:attribute".format(", ".join(NAMES)))
+    allowed = "allowed: {}; package.module:attribute; or a folder that legacy.lift wrote".format(", ".join(NAMES))
+    require(name in NAMES, "--workload", name, allowed)
     return getattr(importlib.import_module("workloads.models." + name), size.upper())
 
 

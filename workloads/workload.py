@@ -107,10 +107,25 @@ class Workload:
         """{field: text}, for comparing configurations and for reports."""
         return {field.name: repr(getattr(self, field.name)) for field in dataclasses.fields(self)}
 
+    def default_global_batch(self, replicas):
+        """`global_batch`, rounded up to what `replicas` divide."""
+        return -(-self.global_batch // replicas) * replicas
+
+    def check_size(self, replicas, per_replica_batch):
+        """Raises `InputError` for sizes that the model cannot take; this one takes any."""
+
+    def check(self):
+        """Raises `InputError` if the named fields are not usable."""
+        _check_fields(self)
+
 
 def check(workload):
     """Raises `InputError` for a workload whose named fields are not usable."""
     require(isinstance(workload, Workload), "--workload", workload, "expected a workloads.workload.Workload")
+    workload.check()
+
+
+def _check_fields(workload):
     require(
         callable(workload.learning_rate),
         workload.name + ".learning_rate",

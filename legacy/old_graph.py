@@ -1,0 +1,260 @@
+"""`OldGraphProgram`: a saved graph as it is, towers and all, in a session.
+
+Only its ends are replaced: data enter by placeholders where queues and iterators were, and random numbers are drawn by
+stateless twins of the old ops, so that the port can draw the same. Where the graph leaves an order of reads and updates
+open, control edges pin the order that the plan chose.
+"""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import tensorflow as tf
+
+from legacy.program import session_config
+from workloads import keys
+from workloads.lifted.graph import Graph, split, tensor_name
+from workloads.lifted.noise import key_of
+from workloads.lifted.pieces import use_twin
+from workloads.program import Program, State, StepRecord, batch_digest
+
+v1 = tf.compat.v1
+
+
+class OldGraphProgram(Program):
+    """Runs a lifted job's old graph.
+
+    Args:
+      job: a `Job` of a `LiftedWorkload`, with as many replicas as the graph has towers.
+      source: `Source` of its batches.
+      options: `LegacyOptions`; only `exact` matters here.
+      devices: device of each tower.
+    """
+
+    side = "legacy"
+
+    def __init__(self, job, source, options, devices):
+        self._job, self._source, self._options, self._devices = job, source, options, devices
+        self._workload = job.workload
+        self._plan = job.workload.plan
+        self._step = 0
+        self._inputs = _placeholders(self._plan)
+        graph_def = _runnable(self._workload, self._inputs, devices, getattr(source, "noise", "keyed"))
+        self.graph = tf.Graph()
+        with self.graph.as_default():
+            self._resident = self._keep(source.shards(0)) if source.fixed else None
+            tf.import_graph_def(graph_def, input_map=self._resident or {}, name="")
+            self._reads, self._holders, self._assign = self._state_ops()
+        self._session = v1.Session(graph=self.graph, config=session_config(devices, options.exact))
+        self._session.run(self._starters)
+        names = {operation.name for operation in self.graph.get_operations()}
+        self._keys = [
+            (_key_name(node) + ":0", key_of(job.seed, tower, name))
+            for node, tower, name in noise_nodes(self._plan)
+            if _key_name(node) in names
+        ]
+        self._fetches = [self._observed(phase) for phase in self._plan.phases]
+        self.load(self._workload.initial_state())
+
+    def variables(self):
+        return self._workload.variables()
+
+    def describe(self):
+        races = sum(len(phase.races) for phase in self._plan.phases)
+        return {
+            "program": "the saved graph in a session",
+            "devices": ", ".join(self._devices),
+            "input": "resident" if self._resident else "feed",
+            "variables on": "as the graph says",
+            "reduction": "as written",
+            "update rules": ", ".join(sorted({e.op for p in self._plan.phases for e in p.effects if "Apply" in e.op})),
+            "autodiff": "the graph's own gradients",
+            "races": "{} pinned to one order that the graph allows".format(races) if races else "none",
+            "Grappler": "off" if self._options.exact else "on",
+        }
+
+    def load(self, state):
+        feed = {}
+        for arrays in (state.weights, state.slots, state.statistics, state.averages):
+            feed.update((self._holders[name], value) for name, value in arrays.items())
+        self._session.run(self._assign, feed)
+        self._step = state.step
+
+    def state(self):
+        values = self._session.run(self._reads)
+        like = self._workload.initial_state()
+        return State(
+            self._step,
+            *[{name: np.asarray(values[name]) for name in arrays} for arrays in (
+                like.weights, like.slots, like.statistics, like.averages)],
+        )
+
+    def step(self):
+        phase = self._step % len(self._plan.phases)
+        shards = self._source.shards(self._step)
+        _, seen = self._session.run([self._train_op(phase), self._fetches[phase]], self._feed(shards))
+        step = self._step
+        self._step += 1
+        return StepRecord(
+            step=step,
+            digests=[batch_digest(batch) for batch in shards],
+            losses=[np.asarray(loss) for loss in seen["losses"]],
+            gradients=seen["gradients"],
+            combined=seen["combined"],
+            learning_rate=np.asarray(seen["rates"]),
+            state=self.state(),
+        )
+
+    def run(self, steps):
+        phases = len(self._plan.phases)
+        for _ in range(steps):
+            phase = self._step % phases
+            shards = None if self._resident else self._source.shards(self._step)
+            losses, _ = self._session.run([self._fetches[phase]["losses"], self._train_op(phase)], self._feed(shards))
+            self._step += 1
+        return [np.mean(loss) for loss in losses]
+
+    def close(self):
+        self._session.close()
+
+    def _train_op(self, phase):
+        return self.graph.get_operation_by_name(self._plan.phases[phase].train_op)
+
+    def _tensor(self, name):
+        """A tensor of the graph, or what took its place."""
+        placeholder = self._inputs[name] + ":0" if name in self._inputs else name
+        if self._resident and placeholder in self._resident:
+            return self._resident[placeholder]
+        return self.graph.get_tensor_by_name(placeholder)
+
+    def _observed(self, phase):
+        tensor = self._tensor
+        effects = [effect for effect in phase.effects if effect.gradient]
+        return {
+            "losses": [tensor(name) for name in phase.losses],
+            "gradients": [{w: tensor(name) for w, name in tower.items()} for tower in phase.gradients],
+            "combined": {effect.writes[0]: tensor(effect.gradient) for effect in effects},
+            "rates": [tensor(name) for name in rates(phase)],
+        }
+
+    def _feed(self, shards):
+        """{placeholder: value}: the batch, and the keys of the noise."""
+        feed = {}
+        if not self._resident:
+            for name, entry in self._workload.inputs().items():
+                for tower, tensor in enumerate(entry.tensors):
+                    feed[self._inputs[tensor] + ":0"] = shards[tower][name]
+        for holder, key in self._keys:
+            feed[holder] = np.array([key, self._step], np.int32)
+        return feed
+
+    def _keep(self, shards):
+        """{placeholder: tensor} of variables that hold the first batch, on the towers' devices."""
+        kept, self._starters = {}, []
+        for name, entry in self._workload.inputs().items():
+            for tower, tensor in enumerate(entry.tensors):
+                with tf.device("/device:" + self._devices[tower]):
+                    variable = v1.Variable(shards[tower][name], trainable=False, use_resource=True, name="resident")
+                self._starters.append(variable.initializer)
+                kept[self._inputs[tensor] + ":0"] = variable.read_value()
+        return kept
+
+    def _state_ops(self):
+        """({variable: read}, {variable: placeholder}, op that assigns the placeholders)."""
+        if not self._resident:
+            self._starters = []
+        reads, holders, assigns = {}, {}, []
+        for variable in self._plan.variables:
+            tensor = self.graph.get_tensor_by_name(variable.name + ":0")
+            holders[variable.name] = v1.placeholder(variable.dtype, variable.shape)
+            if variable.resource:
+                reads[variable.name] = tf.raw_ops.ReadVariableOp(resource=tensor, dtype=variable.dtype)
+                assigns.append(tf.raw_ops.AssignVariableOp(resource=tensor, value=holders[variable.name]))
+            else:
+                reads[variable.name] = tensor
+                assigns.append(tf.raw_ops.Assign(ref=tensor, value=holders[variable.name]).op)
+        return reads, holders, tf.group(*assigns)
+
+
+def rates(phase):
+    """Tensors of a phase's learning rates, each once, in the order of its updates."""
+    found = []
+    for effect in phase.effects:
+        if effect.rate and effect.rate not in found:
+            found.append(effect.rate)
+    return found
+
+
+def noise_nodes(plan):
+    """[(random node, tower or None, the noise's name)] of all keyed noise."""
+    found = [(n, tower, e.name) for e in plan.noise if e.how == "keyed" for tower, n in enumerate(e.nodes)]
+    return found + [(e.nodes[0], None, e.name) for e in plan.common_noise if e.how == "keyed"]
+
+
+def _key_name(node):
+    return re.sub(r"[^A-Za-z0-9_]", "_", node) + "_lift_key"
+
+
+def _placeholders(plan):
+    """{tensor: name of the placeholder that takes its place}."""
+    tensors = sorted({tensor for entry in plan.inputs + plan.common for tensor in entry.tensors})
+    return {tensor: "lift_input_{}".format(i) for i, tensor in enumerate(tensors)}
+
+
+def _runnable(workload, inputs, devices, noise):
+    """The GraphDef to import: sources replaced, orders pinned, devices mapped to those that are here."""
+    plan, graph = workload.plan, workload.graph
+    result = v1.GraphDef(versions=graph.graph_def.versions, library=graph.graph_def.library)
+    for tensor, name in inputs.items():
+        node = result.node.add(name=name, op="Placeholder")
+        node.attr["dtype"].type = tf.as_dtype(plan.tensors[tensor][0]).as_datatype_enum
+        node.attr["shape"].shape.CopyFrom(tf.TensorShape(plan.tensors[tensor][1]).as_proto())
+    renamed = {split(tensor): name for tensor, name in inputs.items()}
+    pins = {}
+    for before, after in (pin for phase in plan.phases for pin in phase.pins):
+        pins.setdefault(after, set()).add(before)
+    keyed = {node for node, _, _ in noise_nodes(plan)} if noise == "keyed" else set()
+    seeded = {n for e in plan.noise + plan.common_noise if e.how == "seeded" for n in e.nodes} if noise == "keyed" else set()
+    for name, node in graph.nodes.items():
+        copy = result.node.add()
+        copy.CopyFrom(node)
+        copy.device = _here(node.device, devices)
+        for attribute in ("_class", "_output_shapes"):
+            if attribute in copy.attr:
+                del copy.attr[attribute]
+        del copy.input[:]
+        copy.input.extend(renamed.get(t) or (t[0] if t[1] == 0 else tensor_name(*t)) for t in graph.inputs(name))
+        if name in keyed:
+            use_twin(copy, _key_name(name))
+            key = result.node.add(name=_key_name(name), op="Placeholder")
+            key.attr["dtype"].type = tf.int32.as_datatype_enum
+            key.attr["shape"].shape.dim.add(size=2)
+        elif name in seeded:
+            copy.attr["seed"].i = 1 + (keys.noise_key(1, 0, name) >> 1)
+            copy.attr["seed2"].i = 1 + (keys.noise_key(2, 0, name) >> 1)
+        copy.input.extend("^" + control for control in graph.controls(name))
+        copy.input.extend("^" + before for before in sorted(pins.get(name, ())) if before not in graph.controls(name))
+    return _pruned(result, workload.plan)
+
+
+def _pruned(graph_def, plan):
+    """Without what no train op and nothing observed needs: what was upstream of the inputs."""
+    graph = Graph(graph_def)
+    ends = {phase.train_op for phase in plan.phases} | {v.name for v in plan.variables}
+    for phase in plan.phases:
+        ends |= {split(t)[0] for t in phase.losses} | {split(t)[0] for g in phase.gradients for t in g.values()}
+    kept = graph.ancestors(ends)
+    result = v1.GraphDef(versions=graph_def.versions, library=graph_def.library)
+    result.node.extend(node for node in graph_def.node if node.name in kept or node.name.startswith("lift_input_"))
+    return result
+
+
+def _here(device, devices):
+    """An old device string for the devices of this run: /gpu:1 is the second tower's."""
+    match = re.search(r"(?i)/(?:device:)?(gpu|cpu):(\d+)", device)
+    if not match:
+        return ""
+    if match.group(1).lower() == "cpu" and match.group(2) == "0":
+        return "/device:CPU:0"
+    return "/device:" + devices[int(match.group(2)) % len(devices)]

@@ -1,0 +1,239 @@
+"""Records what an old program does, inside its own old environment. Copy this one file next to your script:
+
+    import recorder
+    recorder.start("run", steps=20)      # anywhere before training
+
+It needs nothing but TensorFlow 0.12 or later, numpy, and Python 2.7 or later. From then on every `Session.run` that
+updates weights is a step. Before the first one the folder gets `graph.meta` (the whole graph) and `model.ckpt` (every
+variable); each of the first `steps` steps adds to `steps.zip` the inputs and random numbers that were drawn, every
+scalar, each tower's gradients and all that is made of them, and the variables afterwards. The program itself goes on
+as before, and no op is added to its graph. Back in the present:
+
+    python -m legacy.lift run/graph.meta --checkpoint=run/model.ckpt --out=lifted
+    python -m parity.verify --workload=lifted --recording=run
+
+What a tensor means is not decided here but there: this file only writes down all that might be asked for.
+"""
+
+import collections
+import io
+import json
+import os
+import sys
+import zipfile
+
+import numpy as np
+import tensorflow
+
+tf = getattr(getattr(tensorflow, "compat", None), "v1", tensorflow)
+if not hasattr(tf, "Session"):  # compat.v1 of the releases that had little in it
+    tf = tensorflow
+
+FORMAT = 1
+SOURCES = ("QueueDequeue", "IteratorGetNext", "ReaderRead", "PyFunc", "Unstage", "FIFOQueue")
+RANDOM = ("Random", "TruncatedNormal", "ParameterizedTruncatedNormal", "Multinomial", "CandidateSampler")
+MOST_BYTES = 16 << 20
+
+
+def start(folder, steps=20):
+    """Records the next `steps` training steps of this process into `folder`, which is made if need be."""
+    if not os.path.isdir(folder):
+        os.makedirs(folder)
+    if os.path.exists(os.path.join(folder, "steps.zip")):
+        raise IOError("{}: holds a recording already; name another folder, or remove it".format(folder))
+    base = tf.Session.__mro__[1]  # BaseSession: monitored, supervised and interactive sessions all come by here
+    plain_run = base.run
+    recording = _Recording(folder, steps, plain_run)
+
+    def run(session, fetches, feed_dict=None, options=None, run_metadata=None):
+        if recording.wants(session, fetches):
+            return recording.step(session, fetches, feed_dict, options, run_metadata)
+        return plain_run(session, fetches, feed_dict, options, run_metadata)
+
+    base.run = run
+
+
+class _Recording(object):
+    def __init__(self, folder, steps, plain_run):
+        self._folder, self._left, self._run = folder, steps, plain_run
+        self._about = {"format": FORMAT, "steps": []}
+        self._plans = {}
+        self._graph = None
+        self._busy = False
+
+    def wants(self, session, fetches):
+        """Whether this run is a training step to record."""
+        if self._left <= 0 or self._busy or (self._graph is not None and session.graph is not self._graph):
+            return False
+        return self._plan(session.graph, fetches).updates
+
+    def step(self, session, fetches, feed_dict, options, run_metadata):
+        """Runs and writes one training step; answers what the program asked for."""
+        self._busy = True
+        try:
+            if self._graph is None:
+                self._begin(session)
+            plan = self._plan(session.graph, fetches)
+            fed = _by_name(session.graph, feed_dict)
+            extra = [tensor for tensor in plan.tensors if tensor.name not in fed]
+            answer, seen = self._run(session, [fetches, extra], feed_dict, options, run_metadata)
+            arrays = dict(("tensors/" + name, value) for name, value in fed.items())
+            arrays.update(("tensors/" + tensor.name, value) for tensor, value in zip(extra, seen))
+            arrays.update(("after/" + name, value) for name, value in self._variables(session).items())
+            self._write(arrays, plan.targets)
+            self._left -= 1
+            return answer
+        finally:
+            self._busy = False
+
+    def _plan(self, graph, fetches):
+        targets = tuple(sorted(_operations(graph, fetches)))
+        if targets not in self._plans:
+            self._plans[targets] = _Plan(graph, targets)
+        return self._plans[targets]
+
+    def _begin(self, session):
+        """Before the first step: the graph, and all variables."""
+        self._graph = session.graph
+        with self._graph.as_default():
+            tf.train.export_meta_graph(os.path.join(self._folder, "graph.meta"))
+        values = self._variables(session)
+        with tf.Graph().as_default():  # a graph of its own, so that the program's stays as it is
+            holders = [(tf.placeholder(v.dtype, v.shape), v) for _, v in sorted(values.items())]
+            made = [tf.Variable(h, name=n) for n, (h, _) in zip(sorted(values), holders)]
+            saver = tf.train.Saver(dict(zip(sorted(values), made)))
+            with tf.Session() as other:
+                self._run(other, [v.initializer for v in made], dict(holders))
+                saver.save(other, os.path.join(self._folder, "model.ckpt"), write_meta_graph=False)
+
+    def _variables(self, session):
+        """{variable name: value} of all global and local variables that hold numbers and are initialized."""
+        reads = collections.OrderedDict()
+        for key in ("variables", "local_variables"):
+            for variable in self._graph.get_collection(key):
+                name = variable.op.name
+                resource = variable.op.type == "VarHandleOp"
+                tensor = self._graph.get_tensor_by_name(name + ("/Read/ReadVariableOp:0" if resource else ":0"))
+                if tensor.dtype.base_dtype != tf.string:
+                    reads[name] = tensor
+        try:
+            return dict(zip(reads, self._run(session, list(reads.values()))))
+        except tf.errors.FailedPreconditionError:  # one that the program never initializes
+            values = {}
+            for name, tensor in reads.items():
+                try:
+                    values[name] = self._run(session, tensor)
+                except tf.errors.FailedPreconditionError:
+                    pass
+            return values
+
+    def _write(self, arrays, targets):
+        content = io.BytesIO()
+        np.savez(content, **dict((name, np.asarray(value)) for name, value in arrays.items()))
+        with zipfile.ZipFile(os.path.join(self._folder, "steps.zip"), "a", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr("{:05d}.npz".format(len(self._about["steps"])), content.getvalue())
+        self._about["steps"].append(list(targets))
+        self._about["tensorflow"] = tf.__version__
+        self._about["python"] = sys.version.split()[0]
+        with open(os.path.join(self._folder, "recording.json"), "w") as file:
+            json.dump(self._about, file, indent=1)
+
+
+class _Plan(object):
+    """What to fetch along with a set of target operations.
+
+    Attributes:
+      targets: names of the operations that the program ran.
+      updates: whether they change weights.
+      tensors: what to fetch besides.
+    """
+
+    def __init__(self, graph, targets):
+        self.targets = targets
+        cone = _ancestors([graph.get_operation_by_name(name) for name in targets])
+        applies = [op for op in cone if "Apply" in op.type]
+        self.updates = bool(applies)
+        self.tensors = []
+        if self.updates:
+            conditional = _conditional(cone)
+            chosen = [tensor for op in cone for tensor in _worth_keeping(op)] + _gradients(applies)
+            chosen = [tensor for tensor in chosen if tensor.op not in conditional and graph.is_fetchable(tensor.op)]
+            self.tensors = list(collections.OrderedDict((tensor.name, tensor) for tensor in chosen).values())
+
+
+def _worth_keeping(op):
+    if op.type.startswith(SOURCES) or any(word in op.type for word in RANDOM):
+        return [tensor for tensor in op.outputs if _is_plain(tensor)]
+    return [tensor for tensor in op.outputs if tensor.get_shape().ndims == 0 and _is_plain(tensor) and op.inputs]
+
+
+def _is_plain(tensor):
+    known = ("float16", "float32", "float64", "int32", "int64", "uint8", "int8", "bool")
+    small = (tensor.get_shape().num_elements() or 0) * tensor.dtype.size <= MOST_BYTES
+    return tensor.dtype.name in known and small  # names ending in _ref are the variables themselves
+
+
+def _gradients(applies):
+    """From each update back to the towers' gradient functions ("..._grad/"): everything on the way."""
+    found, todo = collections.OrderedDict(), []
+    for op in applies:
+        todo += [tensor for tensor in op.inputs if _is_plain(tensor)]
+    while todo:
+        tensor = todo.pop()
+        if tensor.name in found:
+            continue
+        found[tensor.name] = tensor
+        if "_grad/" not in tensor.op.name and not tensor.op.type.startswith(SOURCES):
+            todo += [t for t in tensor.op.inputs if _is_plain(t)]
+    return [t for t in found.values() if t.op.type not in ("Const", "Placeholder")]
+
+
+def _ancestors(ops):
+    seen, todo = set(ops), list(ops)
+    while todo:
+        op = todo.pop()
+        for before in [tensor.op for tensor in op.inputs] + list(op.control_inputs):
+            if before not in seen:
+                seen.add(before)
+                todo.append(before)
+    return sorted(seen, key=lambda op: op.name)
+
+
+def _conditional(cone):
+    """Operations inside `while` and `cond`, whose tensors a session cannot fetch."""
+    inside = set()
+    members = set(cone)
+    for kinds, ends in ((("Enter", "RefEnter"), ("Exit", "RefExit")), (("Switch", "RefSwitch"), ("Merge", "RefMerge"))):
+        todo = [op for op in cone if op.type in kinds]
+        seen = set(todo)
+        while todo:
+            op = todo.pop()
+            inside.add(op)
+            for after in [user for tensor in op.outputs for user in tensor.consumers()]:
+                if after in members and after not in seen and after.type not in ends + ("Exit", "RefExit"):
+                    seen.add(after)
+                    todo.append(after)
+    return inside
+
+
+def _operations(graph, fetches):
+    """Names of the operations behind anything that `Session.run` takes."""
+    if fetches is None:
+        return set()
+    if isinstance(fetches, dict):
+        return set().union(*[_operations(graph, value) for value in fetches.values()])
+    if isinstance(fetches, (list, tuple)):
+        return set().union(*[_operations(graph, value) for value in fetches])
+    if hasattr(fetches, "values") and hasattr(fetches, "indices"):
+        return _operations(graph, [fetches.values, fetches.indices])
+    element = graph.as_graph_element(fetches, allow_tensor=True, allow_operation=True)
+    return {getattr(element, "op", element).name}
+
+
+def _by_name(graph, feed_dict):
+    """{tensor name: array} of what the program feeds."""
+    fed = {}
+    for key, value in (feed_dict or {}).items():
+        tensor = graph.as_graph_element(key, allow_tensor=True, allow_operation=False)
+        fed[tensor.name] = np.asarray(value, tensor.dtype.base_dtype.as_numpy_dtype)
+    return fed

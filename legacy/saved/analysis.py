@@ -1,0 +1,270 @@
+"""From a saved graph to the plan of its lift."""
+
+from __future__ import annotations
+
+import collections
+
+from legacy.saved import combining, cone, folding, inputs, losses, matching, ordering, parts, roles, towers, vocabulary
+from legacy.saved.state import State
+from workloads.lifted.graph import tensor_name
+from workloads.lifted.pieces import Cutter
+from workloads.lifted.plan import Noise, Phase, Plan
+
+Analysis = collections.namedtuple("Analysis", "plan cut")
+
+
+def analyse(saved, name, train_op=(), feed=None):
+    """Takes a saved graph apart.
+
+    Args:
+      saved: `graph_file.SavedGraph`.
+      name: what to call the program.
+      train_op: names of the train ops, or empty to find the one.
+      feed: {placeholder: text} of settings that stay as they are.
+
+    Returns:
+      `Analysis`: the `plan.Plan` and the `cone.Cut`.
+
+    Raises:
+      InputError: there is nothing to train, or something that a lift cannot do; says what.
+    """
+    whole, settings = folding.settle(cone.Graph(saved.graph_def), feed or {})
+    targets = cone.choose(whole, train_op)
+    minimized = losses.differentiated(whole, whole.ancestors(targets))
+    cut = cone.cut(whole, sorted(set(targets) | set(minimized)))
+    cone.require_known(cut)
+    return _Analyst(cut, name, targets, settings).run()
+
+
+class _Analyst:
+    """One analysis; what every step of it needs."""
+
+    def __init__(self, cut, name, targets, settings):
+        self.cut, self.name, self.targets, self.settings = cut, name, targets, settings
+        self.graph = cut.graph
+        self.imported = cone.Imported(cut.graph)
+        self.state = State(self.graph, self.imported)
+        self.random = {name for name in self.graph.nodes if vocabulary.is_random(self.graph.type(name))}
+        self.towers = towers.find(self.graph, self.imported, self.state, self._gradients())
+        self.data = self.graph.descendants(
+            {n for n in self.graph.nodes if self.graph.type(n) == "Placeholder"} | self.random, controls=False
+        )
+        self.tensors = {}
+        self.differences = []
+
+    def run(self):
+        phases = [self._divide(target) for target in self.targets]
+        rows, common, noise, common_noise = self._match(phases)
+        batch = inputs.batch_size(self.imported, rows)
+        taken = set()
+        described = inputs.describe(self.graph, self.imported, self.cut.origins, rows, batch, taken)
+        described_common = inputs.describe(
+            self.graph, self.imported, self.cut.origins, [[tensor] for tensor in common], batch, taken
+        )
+        aliases = {tensor_name(*tensor): variable for tensor, variable in self.state.aliases.items()}
+        variables = self._variables([effect for phase in phases for effect in phase.effects])
+        finished = [self._finish(phase, aliases, variables) for phase in phases]
+        for entry in described + described_common:
+            for tensor in entry.tensors:
+                self._sign(tensor)
+        for node in self.random:
+            for output in range(self.imported.outputs(node)):
+                self._sign(tensor_name(node, output))
+        plan = Plan(
+            name=self.name,
+            towers=self.towers.count,
+            found_by=self.towers.found_by,
+            batch=batch,
+            inputs=described,
+            common=described_common,
+            noise=noise,
+            common_noise=common_noise,
+            variables=variables,
+            aliases=aliases,
+            tensors=self.tensors,
+            phases=finished,
+            differences=self.differences,
+            unsafe=dict(self.cut.unsafe),
+            settings=self.settings,
+        )
+        return Analysis(plan, self.cut)
+
+    def _gradients(self):
+        """What update rules get: the tensors in which towers meet."""
+        found = []
+        for name in self.graph.nodes:
+            if name in self.state.writes and combining.is_weight_gradient(self.graph.type(name)):
+                found += [tensor for tensor in self.graph.inputs(name) if tensor not in self.state.aliases]
+        return found
+
+    def _divide(self, target):
+        """A phase with its parts, before anything is matched or named."""
+        members = self.graph.ancestors([target])
+        order = ordering.settle(self.graph, self.state, members, self.data)
+        found = losses.find(self.graph, self.imported, self.towers, members)
+        divided = parts.divide(self.graph, self.imported, self.state, self.towers, members, order, found)
+        effects = roles.effects(self.graph, self.imported, self.state, order)
+        return _PhaseParts(target, members, order, found, divided, effects)
+
+    def _match(self, phases):
+        """(rows of tower inputs, common inputs, tower `Noise`, common `Noise`)."""
+        count = self.towers.count
+        cuts = [[] for _ in range(count)]
+        common, used_random = [], set()
+        for phase in phases:
+            for tower in range(count):
+                cuts[tower] += [tensor for tensor in phase.divided.cuts[tower] if tensor not in cuts[tower]]
+            common += [tensor for tensor in phase.divided.common_cuts if tensor not in common]
+            used_random |= self.random & self._needed(phase)
+        matches = [self._match_tower(phases, tower, cuts) for tower in range(1, count)]
+        rows = [[first] + [m.cuts.get(first) for m in matches] for first in cuts[0]]
+        rows = self._complete(rows, cuts)
+        mine = sorted(node for node in used_random if self.towers.of(node) is not None)
+        noise = []
+        for node in [node for node in mine if self.towers.of(node) == 0]:
+            nodes = [node] + [m.random.get(node) for m in matches]
+            if None not in nodes:
+                noise.append(self._noise(nodes))
+        covered = {node for entry in noise for node in entry.nodes}
+        noise += [self._noise([node]) for node in mine if node not in covered]
+        common_noise = [self._noise([node]) for node in sorted(used_random) if self.towers.of(node) is None]
+        return rows, common, noise, common_noise
+
+    def _needed(self, phase):
+        """Nodes that a phase's numbers come from, nothing upstream of the cuts."""
+        stop = {name for tower in phase.divided.cuts for name, _ in tower} | {n for n, _ in phase.divided.common_cuts}
+        ends = set(phase.order.effects) | {name for name, _ in phase.losses}
+        return self.graph.ancestors(ends, stop, controls=False) - (stop - set(phase.divided.tower_nodes))
+
+    def _match_tower(self, phases, tower, cuts):
+        pairs = []
+        for phase in phases:
+            for row in phase.divided.crossings.values():
+                if 0 in row and tower in row:
+                    pairs.append((row[0], row[tower]))
+            if phase.losses:
+                pairs.append((phase.losses[0], phase.losses[tower]))
+        found = matching.match(self.graph, pairs, set(cuts[0]) | set(cuts[tower]), self.random)
+        self.differences += ["tower 0 and tower {}: {}".format(tower, text) for text in found.differences]
+        return found
+
+    def _complete(self, rows, cuts):
+        """Rows with gaps filled by what is left over in the other towers, in order; towers may have more inputs."""
+        for tower in range(1, self.towers.count):
+            left = [tensor for tensor in cuts[tower] if tensor not in [row[tower] for row in rows]]
+            for row in rows:
+                if row[tower] is None:
+                    fits = [t for t in left if self._signature(t) == self._signature(row[0])]
+                    row[tower] = fits[0] if fits else row[0]
+                    left = [tensor for tensor in left if tensor != row[tower]]
+            rows += [[tensor] * self.towers.count for tensor in left]
+        return rows
+
+    def _signature(self, tensor):
+        return self.imported.dtype(*tensor), self.imported.shape(*tensor)
+
+    def _noise(self, nodes):
+        kind = self.graph.type(nodes[0])
+        loops = self.graph.frames()
+        how = "keyed" if kind in vocabulary.KEYED and not any(node in loops for node in nodes) else "seeded"
+        return Noise(name=nodes[0], op=kind, how=how, nodes=nodes)
+
+    def _variables(self, effects):
+        used = {variable for effect in effects for variable in effect.writes}
+        used |= {variable for node, read in self.state.reads.items() for variable in read}
+        return roles.variables(self.graph, self.state, effects, self.towers.of, used)
+
+    def _finish(self, phase, aliases, variables):
+        divided = phase.divided
+        shapes = {v.name: (v.dtype, v.shape) for v in variables}
+        cutter = Cutter(self.graph, aliases, shapes, lambda tensor: self._sign(tensor), {})
+        combine, gradients = self._combine(phase, cutter)
+        crossings = []
+        for row in divided.crossings.values():
+            crossings.append([tensor_name(*row[t]) if t in row else None for t in range(self.towers.count)])
+            for tensor in row.values():
+                self._sign(tensor_name(*tensor))
+        for tensor in phase.losses:
+            self._sign(tensor_name(*tensor))
+        for entry in combine:
+            self._sign(entry.tensor)
+        versions = [[n, v, count] for (n, v), count in sorted(phase.order.versions.items()) if count]
+        return Phase(
+            train_op=phase.target,
+            losses=[tensor_name(*tensor) for tensor in phase.losses],
+            loss_scale=1.0,
+            gradients=gradients,
+            crossings=crossings,
+            effects=phase.effects,
+            versions=versions,
+            pins=[list(pair) for pair in phase.order.pins],
+            races=phase.order.races,
+            combine=combine,
+            members=len(phase.members),
+        )
+
+    def _combine(self, phase, cutter):
+        """([`Combine`], [{weight: tensor} for each tower])."""
+        found, gradients = [], [{} for _ in range(self.towers.count)]
+        for effect in phase.effects:
+            if not combining.is_weight_gradient(effect.op) or effect.gradient is None:
+                continue
+            for label, value in _gradient_inputs(effect):
+                target = roles._pair(value)
+                parts_ = combining.parts_of(
+                    self.graph, effect, target, phase.divided.tower_nodes, self._like(target), self.towers.count
+                )
+                if not any(parts_):
+                    continue
+                found.append(
+                    combining.recognise(
+                        self.graph,
+                        cutter,
+                        self.imported,
+                        label,
+                        target,
+                        parts_,
+                        phase.divided.tower_nodes,
+                        self.state.variables[effect.writes[0]].shape,
+                    )
+                )
+                for tower, tensors in enumerate(parts_):
+                    for i, tensor in enumerate(tensors):
+                        key = label if len(tensors) == 1 else "{} (part {})".format(label, i + 1)
+                        gradients[tower][key] = tensor_name(*tensor)
+        return found, gradients
+
+    def _like(self, target):
+        """Whether a tensor could be a part of `target`: same dtype and rank, same rows unless those are joined."""
+        dtype, shape = self._signature(target)
+
+        def test(name, output):
+            other = self.imported.shape(name, output)
+            if self.imported.dtype(name, output) != dtype or shape is None or other is None:
+                return self.imported.dtype(name, output) == dtype
+            return len(other) == len(shape) and all(
+                a == b or None in (a, b) or i == 0 for i, (a, b) in enumerate(zip(shape, other))
+            )
+
+        return test
+
+    def _sign(self, tensor):
+        """(dtype's name, shape) of a tensor, noted for the plan."""
+        name, output = roles._pair(tensor)
+        shape = self.imported.shape(name, output)
+        self.tensors[tensor] = [self.imported.dtype(name, output), None if shape is None else list(shape)]
+        return self.tensors[tensor]
+
+
+_PhaseParts = collections.namedtuple("_PhaseParts", "target members order losses divided effects")
+
+
+def _gradient_inputs(effect):
+    """[(label, tensor)]: the gradient, and the rows of a sparse one."""
+    weight = effect.writes[0]
+    pairs = [(weight, effect.gradient)]
+    if vocabulary.is_sparse(effect.op):
+        place = effect.values.index(effect.gradient)
+        indices = effect.values[place + 1] if vocabulary.is_apply(effect.op) else effect.values[0]
+        pairs.append((weight + " (indices)", indices))
+    return pairs

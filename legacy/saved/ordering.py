@@ -1,0 +1,87 @@
+"""In which order a step reads and changes its variables, where the old graph says so and where it leaves it open.
+
+The result is single static assignment: every use of a variable is given the number of changes that came before it
+in the step. Where the graph orders a use and a change neither way it has a race; one order that the graph allows is
+chosen, and the control edges that pin it are named, so that the old graph can be made to keep to it too.
+"""
+
+from __future__ import annotations
+
+import collections
+
+from legacy.saved import vocabulary
+from workloads.errors import InputError
+
+
+class Order(collections.namedtuple("Order", "effects versions pins races")):
+    """
+    Attributes:
+      effects: nodes that change variables, in the order in which they do.
+      versions: {(node, variable): how many effects changed the variable before this node used it}.
+      pins: [(before, after)] control edges that the chosen order needs and the graph does not have.
+      races: [text], one for each race between changes, or between a change and a use, of a variable.
+    """
+
+
+def settle(graph, state, members, depends_on_data):
+    """The `Order` of a step that runs the nodes `members`.
+
+    Args:
+      depends_on_data: set of nodes whose value depends on the step's data.
+
+    Raises:
+      InputError: the chosen order runs in circles.
+    """
+    ordered = graph.order(members)
+    effects = [name for name in ordered if name in state.writes]
+    position = {name: i for i, name in enumerate(effects)}
+    own = {name: 1 << i for name, i in position.items()}
+    earlier, later = graph.flow(ordered, own), graph.flow(ordered, own, backwards=True)
+    versions, pins, races = {}, [], []
+    for variable in state.variables:
+        chain = [name for name in effects if variable in state.writes[name]]
+        for first, second in zip(chain, chain[1:]):
+            if not earlier[second] >> position[first] & 1:
+                pins.append((first, second))
+                races.append("{}: changed by {} and {} in any order".format(variable, first, second))
+        for user in [name for name in members if variable in state.reads.get(name, ())]:
+            count = 0
+            for change in chain:
+                if change == user:
+                    break
+                if earlier[user] >> position[change] & 1:
+                    count += 1
+                elif later[user] >> position[change] & 1:
+                    break
+                elif _comes_after(graph, effects, chain, change, user, later[user], depends_on_data):
+                    count += 1
+                    pins.append((change, user))
+                    races.append("{}: {} may use it before or after {}; taken after".format(variable, user, change))
+                else:
+                    pins.append((user, change))
+                    if graph.type(user) not in vocabulary.HANDLE_PASSES:
+                        races.append("{}: {} may use it before or after {}; taken before".format(variable, user, change))
+                    break
+            versions[user, variable] = count
+    inside = graph.frames()
+    pins = [pair for pair in pins if not inside & set(pair)]  # no edge may leave a loop but by its exit
+    try:
+        final = graph.order(members, pins)
+    except ValueError as error:
+        raise InputError("graph file: no order of reads and updates around {!r} satisfies the graph".format(str(error)))
+    return Order([name for name in final if name in state.writes], versions, pins, races)
+
+
+def _comes_after(graph, effects, chain, change, user, reached, depends_on_data):
+    """Whether a use that the graph does not order against a change is taken to come after it.
+
+    A use that leads to a later change of the same variable does (two towers updating one statistic take turns), and
+    so does an average of weights that is not ordered against their update: it mostly sees the new weight, and its
+    authors meant it to. Everything else belongs to the step's computation, which starts from the step's first values.
+    """
+    reached = {name for i, name in enumerate(effects) if reached >> i & 1}
+    if any(later in reached or later == user for later in chain[chain.index(change) + 1 :]):
+        return True
+    if user in depends_on_data or not vocabulary.is_apply(graph.type(change)):
+        return False
+    return not any(vocabulary.is_apply(graph.type(name)) for name in reached)

@@ -1,0 +1,118 @@
+"""What each variable is for, from the ops that change it."""
+
+from __future__ import annotations
+
+from legacy.saved import vocabulary
+from workloads.lifted.graph import tensor_name
+from workloads.lifted.plan import Effect, Variable
+
+RATES = ("lr", "alpha")
+GRADIENTS = ("grad", "delta", "updates")
+
+
+def effects(graph, imported, state, order):
+    """[`Effect`] of an `ordering.Order`."""
+    return [_effect(graph, imported, state, name) for name in order.effects]
+
+
+def _effect(graph, imported, state, name):
+    writes = state.writes[name]
+    arguments = [argument.name for argument in imported.definition(name).input_arg]
+    inputs = graph.inputs(name)
+    named = {argument: tensor_name(*tensor) for argument, tensor in zip(arguments, inputs)}
+    kind = graph.type(name)
+    applies = vocabulary.is_apply(kind)
+    return Effect(
+        node=name,
+        op=kind,
+        writes=writes,
+        values=[tensor_name(*tensor) for tensor in inputs[len(writes) :]],
+        gradient=next((named[a] for a in GRADIENTS if a in named), None) if applies or vocabulary.is_sparse(kind) else None,
+        rate=next((named[a] for a in RATES if a in named), None) if applies else None,
+    )
+
+
+def variables(graph, state, phase_effects, tower_of, used):
+    """[`Variable`] of all that a step reads or changes.
+
+    Args:
+      phase_effects: `Effect`s of all phases.
+      tower_of: function from a node to its tower or None.
+      used: set of variables' names.
+    """
+    weights, slots = {}, {}
+    for effect in phase_effects:
+        if vocabulary.is_apply(effect.op) or vocabulary.is_sparse(effect.op):
+            weights[effect.writes[0]] = ""
+            slots.update((slot, effect.writes[0]) for slot in effect.writes[1:])
+            if vocabulary.is_apply(effect.op):
+                for value in effect.values:  # powers of beta: a variable that rules read and somebody else multiplies
+                    owner = state.aliases.get(_pair(value))
+                    if owner:
+                        slots.setdefault(owner, effect.writes[0] if len(used) == 1 else "")
+    averages = _averages(graph, state, phase_effects, weights)
+    found = []
+    for name in state.variables:
+        if name not in used:
+            continue
+        variable = state.variables[name]
+        role, of, tower = "statistic", "", _owner(graph, state, name, tower_of)
+        if name in weights:
+            role = "weight"
+        elif name in slots:
+            role, of = "slot", slots[name]
+        elif name in averages:
+            role, of = "average", averages[name]
+        elif tower is not None:
+            role = "state"
+        found.append(
+            Variable(name, variable.shape, variable.dtype, role, of, tower if role == "state" else None, variable.resource)
+        )
+    return found
+
+
+def _averages(graph, state, phase_effects, weights):
+    """{variable: weight} of variables that are moved towards a weight, and by nothing else."""
+    found = {}
+    for effect in phase_effects:
+        if vocabulary.is_apply(effect.op) or len(effect.writes) != 1 or effect.writes[0] in weights:
+            continue
+        if "Assign" not in effect.op:
+            continue
+        owners = {state.aliases[p] for p in _leaves(graph, state, [_pair(value) for value in effect.values])}
+        sources = [owner for owner in owners if owner in weights]
+        if len(sources) == 1 and effect.writes[0] in owners:
+            if state.variables[sources[0]].shape == state.variables[effect.writes[0]].shape:
+                found[effect.writes[0]] = sources[0]
+    return found
+
+
+def _leaves(graph, state, tensors, most=200):
+    """Aliases that some tensors are made from; nothing if they are made from much."""
+    seen, todo, found = set(), list(tensors), []
+    while todo:
+        tensor = todo.pop()
+        if tensor in state.aliases:
+            found.append(tensor)
+        elif tensor not in seen:
+            seen.add(tensor)
+            if len(seen) > most:
+                return []
+            todo += graph.inputs(tensor[0])
+    return found
+
+
+def _owner(graph, state, name, tower_of):
+    """The one tower whose nodes read a variable that only plain assignments change; None if there is no such one."""
+    changes = [effect for effect, writes in state.writes.items() if name in writes]
+    if not changes or any(vocabulary.is_apply(graph.type(effect)) for effect in changes):
+        return None
+    readers = {tower_of(node) for node, read in state.reads.items() if name in read and node in graph.nodes}
+    makers = {tower_of(producer) for effect in changes for producer, _ in graph.inputs(effect)} - {None}
+    towers = {tower for tower in readers if tower is not None} | makers
+    return towers.pop() if len(towers) == 1 and None not in readers else None
+
+
+def _pair(tensor):
+    name, _, output = tensor.rpartition(":")
+    return name, int(output)

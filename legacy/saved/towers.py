@@ -1,0 +1,201 @@
+"""Finds the towers: by devices, by name scopes, or by the suffixes that names get when a model is built again.
+
+Each way of labelling nodes is tried, and judged by the data flow alone: in true towers nearly every node that depends
+on data depends on the data of *one* label. Layers called conv1, conv2 make labels too, but each depends on the last.
+"""
+
+from __future__ import annotations
+
+import collections
+import re
+
+import tensorflow as tf
+
+from legacy.saved import vocabulary
+
+#: Ops that hand a tower its part of a batch.
+SLICES = ("Split", "SplitV", "Slice", "StridedSlice", "Unpack", "Gather", "GatherV2")
+#: A labelling is believed if its smallest tower has at least this share of the largest one's nodes.
+SMALLEST_TOWER = 0.3
+DATA = 1  # the lowest bit of a node's mask: depends on data or random numbers; then one bit a tower
+
+
+class Towers(collections.namedtuple("Towers", "count found_by masks labels slices")):
+    """
+    Attributes:
+      count: number of towers.
+      found_by: how, in words.
+      masks: {node: bit set}: `DATA` if it depends on data, and bit 1 + k if it depends on tower k.
+      labels: {node: k} as the labelling has it.
+      slices: nodes that cut a tower's part out of a common batch.
+    """
+
+    def of(self, name):
+        """The one tower that a node belongs to, or None."""
+        mask = self.masks.get(name, 0) >> 1
+        return mask.bit_length() - 1 if mask and mask & (mask - 1) == 0 else None
+
+    def common(self, name):
+        """Whether a node depends on data, but on no tower: it is upstream of all towers."""
+        return self.masks.get(name, 0) == DATA
+
+    def shared(self, name):
+        """Whether a node depends on several towers."""
+        mask = self.masks.get(name, 0) >> 1
+        return mask & (mask - 1) != 0
+
+
+def find(graph, imported, state, gradients):
+    """The `Towers` of a cut graph.
+
+    Args:
+      gradients: [(node, output)] that optimizers get; true towers meet in them.
+    """
+    members = graph.order(set(graph.nodes))
+    best, best_score = None, 0
+    for found_by, labels in _labellings(graph):
+        candidate = _resolve(graph, imported, state, members, found_by, labels, gradients)
+        score = _score(candidate, gradients)
+        if score > best_score:
+            best, best_score = candidate, score
+    if best is None:
+        labels = {name: 0 for name in graph.nodes}
+        best = _resolve(graph, imported, state, members, "there is one", labels, gradients)
+    return best
+
+
+def is_scalar_setting(graph, imported, name):
+    """Whether a placeholder is a setting (a rate, a switch) and not data: it has no dimensions."""
+    if graph.type(name) != "Placeholder":
+        return False
+    shape = imported.shape(name)
+    if shape is not None:
+        return shape == ()
+    elementwise = ("Mul", "Add", "AddV2", "Sub", "RealDiv", "Div", "Maximum", "Minimum", "RandomUniform", "Switch")
+    users = [graph.type(user) for user, _, _ in graph.users(name)]
+    return imported.dtype(name) in ("bool", "float32") and all(k in elementwise for k in users) and len(users) > 0
+
+
+def _labellings(graph):
+    """[(how, {node: number})], numbers from 0 without gaps, in the order in which ties are decided."""
+    for kind in ("gpu", "cpu"):
+        found = {name: _device(node.device, kind) for name, node in graph.nodes.items()}
+        yield from _numbered("device /{}:k".format(kind), found)
+    components = collections.defaultdict(dict)
+    for name in graph.nodes:
+        for component in name.split("/")[:-1]:
+            for base, number in _families(component):
+                components[base].setdefault(name, number)
+    for base in sorted(components):
+        yield from _numbered("name scope {}k".format(base), components[base])
+    yield from _numbered("suffixes of names", {name: _suffix(name.split("/")[0]) for name in graph.nodes})
+
+
+def _families(component):
+    """The families that a scope may belong to: "tower_1" to "tower_"; "model" and "model_1" to "model(_k)"."""
+    match = re.match(r"^(.*?)(\d+)$", component)
+    if match:
+        yield match.group(1), int(match.group(2))
+        if match.group(1).endswith("_"):
+            yield match.group(1)[:-1] + "(_k) ", int(match.group(2))
+    yield component + "(_k) ", 0
+
+
+def _suffix(component):
+    match = re.match(r"^.*_(\d+)$", component)
+    return int(match.group(1)) if match else 0
+
+
+def _device(device, kind):
+    match = re.search(r"(?i)/(?:device:)?{}:(\d+)".format(kind), device)
+    return int(match.group(1)) if match else None
+
+
+def _numbered(how, labels):
+    labels = {name: number for name, number in labels.items() if number is not None}
+    counts = collections.Counter(labels.values())
+    if 2 <= len(counts) <= 64 and min(counts.values()) >= SMALLEST_TOWER / 2 * max(counts.values()):
+        dense = {number: i for i, number in enumerate(sorted(counts))}
+        yield how, {name: dense[number] for name, number in labels.items()}
+
+
+def _resolve(graph, imported, state, members, found_by, labels, gradients):
+    """`Towers` of one labelling; slices of a common batch are taken out of the towers that cut them."""
+    count = len(set(labels.values()))
+    settings = {name for name in graph.nodes if is_scalar_setting(graph, imported, name)}
+    slices = set()
+    while True:
+        masks = _masks(graph, members, labels, settings, slices)
+        found = _own_slices(graph, imported, masks, labels, slices) if count > 1 else set()
+        if not found:
+            break
+        slices |= found
+    if not any(masks.get(name, 0) & DATA for name, _ in gradients):  # the data are constants, or kept in variables
+        masks = _masks(graph, members, labels, settings, slices, all_are_data=True)
+    return Towers(count, found_by, masks, labels, slices)
+
+
+def _masks(graph, members, labels, settings, slices, all_are_data=False):
+    """{node: bit set}, see `Towers`. A label counts only where data have arrived."""
+    sources = {
+        name: DATA
+        for name in members
+        if (graph.type(name) == "Placeholder" and name not in settings)
+        or vocabulary.is_random(graph.type(name))
+        or (all_are_data and name in labels and graph.inputs(name))
+    }
+    data = graph.flow(members, sources, controls=False)
+    data = {name: mask | sources.get(name, 0) for name, mask in data.items()}
+    own = {
+        name: 2 << labels[name]
+        for name, mask in data.items()
+        if mask and name in labels and graph.type(name) != "Placeholder" and name not in slices
+    }
+    arriving = graph.flow(members, own, controls=False)
+    return {name: data[name] | mask | own.get(name, 0) for name, mask in arriving.items()}
+
+
+def _own_slices(graph, imported, masks, labels, already):
+    """Slices, inside towers, of tensors that all towers share, where no two towers take the same part."""
+    found = set()
+    for name, mask in masks.items():
+        if mask != DATA:
+            continue
+        parts = collections.defaultdict(dict)
+        for user, position, output in graph.users(name):
+            if user in labels and user not in already and graph.type(user) not in ("Shape", "Size", "Rank"):
+                parts[output, labels[user]][user] = _part(graph, imported, user, position)
+        for output in {key[0] for key in parts}:
+            users = {tower: part for (o, tower), part in parts.items() if o == output}
+            taken = [part for one in users.values() for part in set(one.values())]
+            if len(users) >= 2 and None not in taken and len(taken) == len(set(taken)):
+                found |= {user for one in users.values() for user in one}
+    return found
+
+
+def _part(graph, imported, user, position):
+    """What a slicing node takes, as something comparable; None if it does not slice."""
+    kind = graph.type(user)
+    if kind not in SLICES:
+        return None
+    if kind in ("Split", "SplitV", "Unpack"):
+        return (kind,) + tuple(sorted({output for _, _, output in graph.users(user)}))
+    others = [_constant(imported, p, o) for i, (p, o) in enumerate(graph.inputs(user)) if i != position]
+    return (kind,) + tuple(repr(value) if value is not None else user for value in others)
+
+
+def _constant(imported, name, output):
+    value = tf.get_static_value(imported.tf_graph.get_tensor_by_name("{}:{}".format(name, output)))
+    return None if value is None else value.tolist()
+
+
+def _score(towers, gradients):
+    """Nodes of one tower less nodes of several; 0 if the towers are unequal or do not meet in the gradients."""
+    sizes = collections.Counter(towers.of(name) for name in towers.masks)
+    sizes.pop(None, None)
+    if len(sizes) < towers.count or min(sizes.values()) < SMALLEST_TOWER * max(sizes.values()):
+        return 0
+    every = (1 << towers.count) - 1
+    if not any(towers.masks.get(name, 0) >> 1 == every for name, _ in gradients):
+        return 0
+    return sum(sizes.values()) - sum(towers.shared(name) for name in towers.masks)

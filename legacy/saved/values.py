@@ -1,0 +1,125 @@
+"""The variables' values that a lift starts from: a checkpoint's, or what the graph's own initializers give."""
+
+from __future__ import annotations
+
+import numpy as np
+import tensorflow as tf
+
+from legacy.program import session_config
+from legacy.saved import cone, vocabulary
+from workloads.errors import InputError
+from workloads.lifted import checkpoint
+from workloads.lifted.graph import Graph
+
+v1 = tf.compat.v1
+INITIALIZERS = ("Assign", "AssignVariableOp")
+MOST_LISTED = 8
+
+
+def from_checkpoint(path, plan, whole):
+    """{variable: array} for a plan; what the checkpoint does not keep (local variables) is initialized.
+
+    Raises:
+      InputError: variables are missing or have other shapes or types; told apart one by one.
+    """
+    stored = checkpoint.read(path)
+    values, problems, missing = {}, [], []
+    for variable in plan.variables:
+        name = variable.name if variable.name in stored else variable.name.rsplit("/part_", 1)[0]
+        if name not in stored:
+            missing.append(variable)
+            continue
+        value = np.asarray(stored[name])
+        if variable.shape is not None and list(value.shape) != list(variable.shape):
+            problems.append("{}: {} in the graph, {} in it".format(name, variable.shape, list(value.shape)))
+        elif value.dtype.name != variable.dtype:
+            problems.append("{}: {} in the graph, {} in it".format(name, variable.dtype, value.dtype.name))
+        else:
+            values[variable.name] = value
+    kept = {v.name for v in missing if v.role in ("weight", "slot", "average")}
+    problems += ["{}: not in it".format(name) for name in sorted(kept)]
+    if problems:
+        unused = sorted(set(stored) - {v.name for v in plan.variables})
+        more = len(problems) - MOST_LISTED
+        raise InputError(
+            "--checkpoint: {!r} is not of this graph: {}{}{}".format(
+                path,
+                "; ".join(problems[:MOST_LISTED]),
+                "; and {} more".format(more) if more > 0 else "",
+                "; it has besides: " + ", ".join(unused[:MOST_LISTED]) if unused else "",
+            )
+        )
+    if missing:
+        values.update(initial([v.name for v in missing], whole))
+    return values
+
+
+def initial(names, whole):
+    """{variable: array} from the graph's own initializers.
+
+    Raises:
+      InputError: a variable has none, or one that reads files or calls Python.
+    """
+    makers = {name: _initializer(whole, name) for name in names}
+    targets = [maker for maker in makers.values() if maker]
+    stop = set(targets)
+    needed = whole.ancestors(targets) - stop
+    for node in needed:
+        kind = whole.type(node)
+        if vocabulary.is_source(kind) or vocabulary.is_unsafe(kind) or not cone.known(kind):
+            raise InputError(
+                "--checkpoint: the initial values depend on {} ({}), which is not run; give a checkpoint".format(node, kind)
+            )
+    cut = cone.cut(whole, targets)
+    with tf.Graph().as_default() as graph, v1.Session(config=session_config(["CPU:0"], True)) as session:
+        tf.import_graph_def(_without_devices(cut.graph), name="")
+        _run_until_all(session, [graph.get_operation_by_name(target) for target in targets])
+        return {name: _read(session, graph, whole, name, maker) for name, maker in makers.items()}
+
+
+def _initializer(whole, name):
+    """The node that gives a variable its first value, or None."""
+    for user, position, _ in whole.users(name):
+        if position == 0 and whole.type(user) in INITIALIZERS and user.startswith(name):
+            return user
+    users = [user for user, position, _ in whole.users(name) if position == 0 and whole.type(user) in INITIALIZERS]
+    return users[0] if users else None
+
+
+def _run_until_all(session, operations):
+    """Runs initializers until all have run: some need others' variables first."""
+    while operations:
+        left = []
+        for operation in operations:
+            try:
+                session.run(operation)
+            except tf.errors.FailedPreconditionError as error:
+                left.append((operation, error))
+        if len(left) == len(operations):
+            raise InputError("--checkpoint: {} cannot be initialized; give a checkpoint".format(left[0][0].name))
+        operations = [operation for operation, _ in left]
+
+
+def _read(session, graph, whole, name, maker):
+    if maker is None:
+        raise InputError("--checkpoint: variable {!r} has no initializer in the graph; give a checkpoint".format(name))
+    tensor = graph.get_tensor_by_name(name + ":0")
+    if whole.type(name) == "VarHandleOp":
+        with graph.as_default():
+            tensor = tf.raw_ops.ReadVariableOp(resource=tensor, dtype=whole.nodes[name].attr["dtype"].type)
+    return session.run(tensor)
+
+
+def _without_devices(graph):
+    plain = v1.GraphDef()
+    plain.CopyFrom(graph.graph_def)
+    for node in plain.node:
+        node.device = ""
+        if "_class" in node.attr:
+            del node.attr["_class"]
+    return plain
+
+
+def whole_graph(saved):
+    """The `Graph` of all that was saved."""
+    return Graph(saved.graph_def)

@@ -1,0 +1,136 @@
+"""`LiftedProgram`: an old program's own graph under a `tf.distribute` strategy, as a `Program`."""
+
+from __future__ import annotations
+
+import numpy as np
+import tensorflow as tf
+
+from modern import all_reduce
+from modern.inputs import ReplicaInput
+from modern.lifted_step import LiftedStep
+from modern.strategy import mirrored
+from modern.variables import MirroredState
+from workloads.program import Program, StepRecord, batch_digest
+
+
+class LiftedProgram(Program):
+    """Runs a lifted `job` under `MirroredStrategy`.
+
+    Args:
+      job: a `Job` of a `LiftedWorkload`.
+      source: `Source` of its batches.
+      options: `ModernOptions`.
+      devices: device of each replica.
+    """
+
+    side = "modern"
+
+    def __init__(self, job, source, options, devices):
+        tf.config.optimizer.set_experimental_options({"disable_meta_optimizer": options.exact})
+        self._job, self._options, self._devices = job, options, devices
+        self._plan = job.workload.plan
+        self.strategy = mirrored(devices, options)
+        self._variables = MirroredState(self.strategy, job.workload.initial_state())
+        self._steps = [LiftedStep(job, phase, self._variables) for phase in range(len(self._plan.phases))]
+        self._input = ReplicaInput(job, source, self.strategy)
+        self._step = 0
+        self._batches = self._observed = self._many = None
+
+    def variables(self):
+        return self._job.workload.variables()
+
+    def describe(self):
+        options = self._options
+        return {
+            "program": "tf.distribute.MirroredStrategy",
+            "devices": ", ".join(self._devices),
+            "input": "resident" if self._input.resident else "dataset",
+            "variables on": "every replica",
+            "reduction": all_reduce.describe(self.strategy),
+            "update rules": ", ".join(sorted({e.op for p in self._plan.phases for e in p.effects if "Apply" in e.op})),
+            "autodiff": "the graph's own gradients",
+            "steps per call": str(options.steps_per_call),
+            "Grappler": "off" if options.exact else "on",
+        }
+
+    def load(self, state):
+        self._variables.load(state)
+        if state.step != self._step:
+            self._step, self._batches = state.step, None
+
+    def state(self):
+        return self._variables.read()[0]
+
+    def step(self):
+        self._start()
+        seen, batch = self._observed[self._step % len(self._steps)]()
+        local = self.strategy.experimental_local_results
+        state, drift = self._variables.read()
+        replicas = range(self._job.replicas)
+        batch = {name: local(value) for name, value in batch.items()}
+        record = StepRecord(
+            step=self._step,
+            digests=[batch_digest({n: v[r].numpy() for n, v in batch.items()}) for r in replicas],
+            losses=[np.asarray(loss) for loss in local(seen.losses[0])] if seen.losses else [],
+            gradients=[{n: local(seen.gradients[n])[r].numpy() for n in self._phase().gradients[r]} for r in replicas],
+            combined={name: local(value)[0].numpy() for name, value in seen.combined.items()},
+            learning_rate=np.array([local(rate)[0].numpy() for rate in seen.rates]),
+            state=state,
+            drift=drift,
+        )
+        self._step += 1
+        return record
+
+    def run(self, steps):
+        self._start()
+        if len(self._steps) > 1:  # train ops in turn: one call a step
+            for _ in range(steps):
+                losses = self._observed[self._step % len(self._steps)]()[0].losses
+                self._step += 1
+            losses = self.strategy.experimental_local_results(losses[0]) if losses else []
+            return [np.mean(loss) for loss in losses]
+        if self._many is None:
+            self._many = tf.function(self._run_many, autograph=False).get_concrete_function(tf.TensorSpec([], tf.int64))
+        full, rest = divmod(steps, self._options.steps_per_call)
+        for count, call in ((full, self._options.steps_per_call), (rest, 1)):
+            inside = tf.constant(call, tf.int64)
+            for _ in range(count):
+                losses = self._many(inside)
+        self._step += steps
+        return [np.asarray(loss) for loss in losses]
+
+    def close(self):
+        """Lets go of the input and of the functions that read it."""
+        self._batches = self._observed = self._many = None
+
+    def traces(self):
+        """How often a step was traced in Python so far."""
+        return sum(step.traces for step in self._steps)
+
+    def _phase(self):
+        return self._plan.phases[self._step % len(self._steps)]
+
+    def _start(self):
+        if self._batches is None:
+            self._batches = self._input.start(self._step)
+            self._observed = [
+                tf.function(lambda step=step: self._run_observed(step), autograph=False) for step in self._steps
+            ]
+            self._many = None
+
+    def _run_observed(self, step):
+        batch = self._input.take(self._batches)
+        return self.strategy.run(step, (batch,)), batch
+
+    def _run_many(self, steps):
+        """The mean losses of the last of `steps` steps, one per replica, carried through the loop."""
+        dtype = self._plan.tensors[self._plan.phases[0].losses[0]][0] if self._plan.phases[0].losses else "float32"
+
+        def body(i, *before):
+            seen = self.strategy.run(self._steps[0], (self._input.take(self._batches),))
+            if not seen.losses:
+                return (i + 1, *before)
+            return (i + 1, *[tf.reduce_mean(loss) for loss in self.strategy.experimental_local_results(seen.losses[0])])
+
+        start = [tf.constant(0, tf.int64)] + [tf.zeros([], dtype)] * self._job.replicas
+        return tf.while_loop(lambda i, *unused: i < steps, body, start)[1:]

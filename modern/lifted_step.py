@@ -1,0 +1,251 @@
+"""One step of a lifted program as one replica runs it, under `strategy.run`.
+
+A replica runs its tower's own loss and gradients, cut out of the old graph. Then the replicas exchange what left the
+towers, and each runs the rest on its own copy of the variables: combining, clipping, schedule, update rules, averages.
+"""
+
+from __future__ import annotations
+
+import collections
+import inspect
+from typing import Any, Dict, List, NamedTuple
+
+import tensorflow as tf
+
+from workloads.errors import InputError
+from workloads.lifted.noise import key_of
+
+#: Changes of reference variables whose resource twin has another name; the others are called "Resource..." for "...".
+TWINS = {
+    "Assign": "AssignVariableOp",
+    "AssignAdd": "AssignAddVariableOp",
+    "AssignSub": "AssignSubVariableOp",
+}
+
+
+class Seen(NamedTuple):
+    """What one replica's step shows; see `workloads.program.StepRecord`."""
+
+    losses: List[Any]
+    gradients: Dict[str, Any]
+    combined: Dict[str, Any]
+    rates: List[Any]
+
+
+class LiftedStep:
+    """One phase of a lifted job as a function of one replica's batch.
+
+    Args:
+      job: the `Job`.
+      phase: number of the phase.
+      variables: `MirroredState`.
+    """
+
+    def __init__(self, job, phase, variables):
+        self._job = job
+        self._plan = job.workload.plan
+        self._phase = self._plan.phases[phase]
+        self._variables = variables
+        self._versions = {(node, variable): count for node, variable, count in self._phase.versions}
+        self._cutter = job.workload.cutter({})
+        self._towers = {}
+        self._stages = None
+        #: How often a replica's step was traced.
+        self.traces = 0
+
+    def __call__(self, batch):
+        self.traces += 1
+        context = tf.distribute.get_replica_context()
+        replica = int(tf.get_static_value(context.replica_id_in_sync_group))
+        local = self._variables.local(replica)
+        variables = {**local.weights, **local.slots, **local.statistics, **local.averages}
+        values = _Values(self._job, replica, local.step.read_value(), batch, variables)
+        loss, gradients, crossings = self._run_tower(replica, values)
+        values.crossings = self._exchange(context, crossings)
+        seen = Seen(loss, gradients, {}, [])
+        self._update(values, seen)
+        tf.raw_ops.AssignAddVariableOp(resource=local.step.handle, value=tf.ones([], tf.int64))
+        return seen
+
+    def _run_tower(self, replica, values):
+        """([loss], {weight: gradient}, {tensor of the graph: value} of what leaves the tower)."""
+        phase, tower = self._phase, replica
+        crossings = [row[tower] for row in phase.crossings if row[tower] is not None]
+        losses = [phase.losses[tower]] if phase.losses else []
+        gradients = phase.gradients[tower]
+        if tower not in self._towers:
+            cuts = {e.tensors[tower]: e.name for e in self._plan.inputs}
+            cuts.update({e.tensors[0]: e.name for e in self._plan.common})
+            fetches = losses + list(gradients.values()) + crossings
+            noise = {e.nodes[tower]: (e.name, replica) for e in self._plan.noise if len(e.nodes) > tower}
+            self._towers[tower] = _Function(self._cutter.piece(fetches, list(cuts)), cuts, noise)
+        results = self._towers[tower](values)
+        first, second = len(losses), len(losses) + len(gradients)
+        seen = {label: tf.zeros([]) for one in phase.gradients for label in one}  # replicas must show equal structures
+        seen.update(zip(gradients, results[first:second]))
+        return results[:first], seen, dict(zip(crossings, results[second:]))
+
+    def _exchange(self, context, crossings):
+        """What left every tower, on every replica."""
+        if context.num_replicas_in_sync == 1:
+            return crossings
+
+        def gather(strategy, *mine):
+            local = [strategy.experimental_local_results(value) for value in mine]
+            return {name: value for replica, names in enumerate(self._names()) for name, value in _pick(names, local, replica)}
+
+        slots = self._slots(crossings)
+        return context.merge_call(gather, args=tuple(slots))
+
+    def _names(self):
+        """For each tower, the name of its tensor in each row of crossings."""
+        return [[row[tower] for row in self._phase.crossings] for tower in range(self._plan.towers)]
+
+    def _slots(self, crossings):
+        """One tensor for each row of crossings; nothing (a zero) where this tower has none."""
+        return [next((crossings[name] for name in row if name in crossings), tf.zeros([])) for row in self._phase.crossings]
+
+    def _update(self, values, seen):
+        """Runs the effects in order; what each is made of is computed as soon as the versions it reads are there."""
+        if self._stages is None:
+            self._stages = [self._stage(effects) for effects in self._groups()]
+        values.needed = {feed.key for function, _ in self._stages for feed in function.feeds if feed.kind == "read"}
+        noted = set()
+        for function, effects in self._stages:
+            results = iter(function(values))
+            for effect in effects:
+                arguments = [next(results) for _ in effect.values]
+                by_name = dict(zip(effect.values, arguments))
+                if effect.gradient:
+                    seen.combined[effect.writes[0]] = by_name[effect.gradient]
+                if effect.rate and effect.rate not in noted:
+                    noted.add(effect.rate)
+                    seen.rates.append(by_name[effect.rate])
+                values.before_change(effect.writes)
+                emit(effect, self._job.workload.graph.nodes[effect.node], values.variables, arguments)
+
+    def _groups(self):
+        groups, done = [[]], collections.Counter()
+        counts = collections.Counter()
+        for effect in self._phase.effects:
+            needs = self._piece([effect]).feeds
+            if any(f.kind == "read" and f.key[1] > done[f.key[0]] for f in needs):
+                done.update(counts)
+                counts.clear()
+                groups.append([])
+            groups[-1].append(effect)
+            counts.update(effect.writes)
+        return [group for group in groups if group]
+
+    def _stage(self, effects):
+        cuts = {entry.tensors[0]: entry.name for entry in self._plan.common}
+        noise = {e.nodes[0]: (e.name, None) for e in self._plan.common_noise}
+        return _Function(self._piece(effects), cuts, noise), effects
+
+    def _piece(self, effects):
+        fetches = [(value, effect.node) for effect in effects for value in effect.values]
+        crossings = [name for row in self._phase.crossings for name in row if name is not None]
+        return self._cutter.piece(fetches, crossings + [e.tensors[0] for e in self._plan.common], self._versions)
+
+
+def _pick(names, local, replica):
+    return [(name, local[i][replica]) for i, name in enumerate(names) if name is not None]
+
+
+class _Values:
+    """What the pieces of one replica's step are fed with."""
+
+    def __init__(self, job, replica, step, batch, variables):
+        self._job, self._replica, self._step = job, replica, step
+        self.batch = batch
+        self.variables = variables
+        self.crossings = {}
+        self.needed = set()
+        self._counts = collections.Counter()
+        self._read = {}
+
+    def read(self, variable, version):
+        """A variable's value after `version` changes in this step."""
+        if (variable, version) not in self._read:
+            if version != self._counts[variable]:
+                raise InputError("lift: {!r} is used after {} changes, and has {}".format(
+                    variable, version, self._counts[variable]))
+            self._read[variable, version] = self.variables[variable].read_value()
+        return self._read[variable, version]
+
+    def before_change(self, variables):
+        """Reads what somebody will still need of variables that are about to change."""
+        for variable in variables:
+            key = (variable, self._counts[variable])
+            if key in self.needed:
+                self.read(*key)
+        self._counts.update(variables)
+
+    def key(self, name, replica):
+        """int32 [2]: the key of the noise called `name` in this step."""
+        key = tf.constant(key_of(self._job.seed, replica, name), tf.int32)
+        return tf.stack([key, tf.cast(self._step, tf.int32)])
+
+
+class _Function:
+    """A piece as something to call.
+
+    Args:
+      piece: `pieces.Piece`.
+      inputs: {tensor: input's name}.
+      noise: {random node: (noise's name, replica)}.
+    """
+
+    def __init__(self, piece, inputs, noise):
+        self._piece, self._inputs, self._noise = piece, inputs, noise
+        self._wrapped = None
+
+    @property
+    def feeds(self):
+        """What it is fed with: `pieces.Feed`s."""
+        return self._piece.feeds
+
+    def __call__(self, values):
+        arguments = [self._argument(feed, values) for feed in self._piece.feeds]
+        if self._wrapped is None:
+            # Made once, and not by tf.function: its automatic control dependencies would tie a loop's frames together.
+            with tf.init_scope():
+                signature = [tf.TensorSpec(argument.shape, argument.dtype) for argument in arguments]
+                self._wrapped = tf.compat.v1.wrap_function(self._import, signature)
+        return self._wrapped(*arguments)
+
+    def _import(self, *arguments):
+        fed = {feed.placeholder + ":0": a for feed, a in zip(self._piece.feeds, arguments)}
+        return tf.import_graph_def(self._piece.graph_def, input_map=fed, return_elements=self._piece.fetches, name="")
+
+    def _argument(self, feed, values):
+        if feed.kind == "read":
+            return values.read(*feed.key)
+        if feed.kind == "noise":
+            return values.key(*self._noise[feed.key])
+        if feed.key in self._inputs:
+            return values.batch[self._inputs[feed.key]]
+        if feed.kind == "drawn":
+            return values.batch[feed.key]
+        return values.crossings[feed.key]
+
+
+def emit(effect, node, variables, arguments):
+    """Adds the op that changes a replica's variables as `effect` changed the old ones."""
+    name = effect.op
+    if not name.startswith("Resource") and name not in TWINS.values():
+        name = TWINS.get(name, "Resource" + name)
+    op = getattr(tf.raw_ops, name, None)
+    if op is None:
+        raise InputError("lift: {} ({}) changes variables in a way that has no resource twin".format(effect.node, effect.op))
+    names = list(inspect.signature(op).parameters)
+    given = [variables[variable].handle for variable in effect.writes] + list(arguments)
+    keywords = dict(zip(names, given))
+    for attribute in names[len(given) :]:
+        if attribute in node.attr and attribute not in ("use_locking", "name"):
+            keywords[attribute] = _plain(node.attr[attribute])
+    op(**keywords)
+
+
+def _plain(attribute):
+    return getattr(attribute, attribute.WhichOneof("value"))

@@ -1,0 +1,1 @@
+"""A lifted workload: an old program's own graph, cut into the pieces that a replica runs, and where each one goes."""

@@ -1,0 +1,157 @@
+"""Batches for a lifted program: made up within the bounds that its graph shows, from arrays, or from a pipeline."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+
+import numpy as np
+
+from workloads import keys
+from workloads.errors import InputError, require
+from workloads.sources import Source
+
+#: Size of a dimension that the graph leaves open and that is not the batch.
+OPEN = 6
+
+
+class LiftedSynthetic(Source):
+    """Made-up examples: floats uniform in [0, 1), integers uniform below what labels and embeddings allow."""
+
+    def batch(self, step):
+        """Batches of a lift are made a replica at a time; see `shards`."""
+        raise NotImplementedError("LiftedSynthetic.batch")
+
+    def shards(self, step):
+        workload, replicas = self._job.workload, self._job.replicas
+        shards = [{} for _ in range(replicas)]
+        for name, entry in sorted(workload.inputs().items()):
+            alone = entry.kind in ("same", "setting")
+            for replica in range(replicas):
+                rng = keys.generator("lifted", self._job.seed, workload.name, step, name, 0 if alone else replica)
+                shards[replica][name] = self._draw(entry, rng)
+        return shards
+
+    def _draw(self, entry, rng):
+        shape = self._shape(entry)
+        if entry.dtype == "bool":
+            return np.asarray(rng.randint(0, 2, shape), bool) if shape else np.array(True)
+        if entry.dtype.startswith(("int", "uint")):
+            return np.asarray(rng.randint(0, entry.limit or 2, shape)).astype(entry.dtype)
+        require(
+            entry.dtype.startswith(("float", "double", "half", "bfloat")),
+            "--data",
+            None,
+            "input {!r} is of {}, which cannot be made up; give data".format(entry.name, entry.dtype),
+        )
+        return np.asarray(rng.random_sample(shape)).astype(entry.dtype)
+
+    def _shape(self, entry):
+        if entry.kind == "setting" or entry.shape is None:
+            return ()
+        first = self._job.per_replica_batch * (self._job.replicas if entry.kind == "same" else 1)
+        return tuple((first if i == 0 else OPEN) if size is None else size for i, size in enumerate(entry.shape))
+
+
+class LiftedResident(LiftedSynthetic):
+    """The first made-up batch, at every step."""
+
+    fixed = True
+
+    def shards(self, step):
+        return super().shards(0)
+
+
+class LiftedData(LiftedSynthetic):
+    """The user's own global batches, cut into one contiguous part a replica.
+
+    Args:
+      job: the `Job`.
+      next_batch: function from a step to {input name: array [global batch, ...]}.
+      settings: {input name: value} of scalars that the data do not have.
+    """
+
+    def __init__(self, job, next_batch, settings):
+        super().__init__(job)
+        self._next = next_batch
+        self._settings = settings
+        self._drawn = (-1, None)
+
+    def shards(self, step):
+        if self._drawn[0] != step:
+            self._drawn = (step, self._cut(self._next(step)))
+        return self._drawn[1]
+
+    def _cut(self, batch):
+        replicas, size = self._job.replicas, self._job.per_replica_batch
+        shards = [{} for _ in range(replicas)]
+        for name, entry in self._job.workload.inputs().items():
+            value = batch.get(name, self._settings.get(name))
+            have = ", ".join(sorted(batch)) or "nothing"
+            require(value is not None, "--data", have, "it must have {!r}: {} {}".format(name, entry.dtype, entry.shape))
+            value = np.asarray(value).astype(entry.dtype)
+            for replica in range(replicas):
+                part = value
+                if entry.kind in ("batch", "whole"):
+                    rows = size if entry.kind == "batch" else len(value) // replicas
+                    part = value[replica * rows : (replica + 1) * rows]
+                    require(len(part) == rows, "--data", value.shape, "{!r} has too few rows for --global_batch={}".format(
+                        name, self._job.global_batch))
+                shards[replica][name] = part
+        return shards
+
+
+def from_text(text, settings):
+    """Function from a job to its `Source`, for `--data`: an .npz file, or module:function for a `tf.data.Dataset`.
+
+    A file's arrays are taken in order, again and again. The function is called with the global batch and gives a
+    dataset of {input name: tensor [global batch, ...]}, which is started again where it ends.
+
+    Raises:
+      InputError: there is no such file or function.
+    """
+    if ":" in text and not os.path.exists(text):
+        make_dataset = _function(text)
+        return lambda job: LiftedData(job, _from_dataset(make_dataset(job.global_batch)), settings)
+    try:
+        with np.load(text) as file:
+            arrays = {name: file[name] for name in file.files}
+    except (OSError, ValueError) as error:
+        raise InputError("--data: cannot read {!r} as .npz: {}".format(text, error))
+    require(arrays and len({len(a) for a in arrays.values()}) == 1, "--data", text, "arrays must have equal lengths")
+    return lambda job: LiftedData(job, _from_arrays(arrays, job.global_batch), settings)
+
+
+def _from_arrays(arrays, size):
+    count = len(next(iter(arrays.values())))
+    require(count >= size, "--data", "{} examples".format(count), "fewer than --global_batch={}".format(size))
+
+    def batch(step):
+        rows = np.arange(step * size, (step + 1) * size) % count
+        return {name: array[rows] for name, array in arrays.items()}
+
+    return batch
+
+
+def _from_dataset(dataset):
+    import tensorflow as tf
+
+    def endless():
+        while True:
+            with tf.init_scope():
+                for batch in dataset.as_numpy_iterator():
+                    yield batch
+
+    iterator = endless()
+    return lambda step: next(iterator)
+
+
+def _function(text):
+    module_name, _, attribute = text.partition(":")
+    if os.getcwd() not in sys.path:
+        sys.path.append(os.getcwd())
+    try:
+        return getattr(importlib.import_module(module_name), attribute)
+    except Exception as error:  # whatever the user's module raises while it is imported
+        raise InputError("--data: {!r}: {}: {}".format(text, type(error).__name__, error))

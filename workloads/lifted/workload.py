@@ -1,0 +1,154 @@
+"""`LiftedWorkload`: a lifted program where a workload goes. A folder holds it: plan, graph, and variables' values."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import os
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from workloads import schedules
+from workloads.errors import InputError, require
+from workloads.lifted import checkpoint
+from workloads.lifted.graph import Graph
+from workloads.lifted.pieces import Cutter
+from workloads.lifted.plan import FORMAT, Plan
+from workloads.program import State
+from workloads.scope import VariableSpec
+from workloads.workload import Workload
+
+v1 = tf.compat.v1
+
+PLAN, GRAPH, VALUES = "workload.json", "graph.pb", "variables"
+#: Examples of one replica where the graph takes any number and nobody says.
+DEFAULT_BATCH = 8
+#: The state that each role of a variable belongs to.
+KINDS = {"weight": "weights", "slot": "slots", "average": "averages", "statistic": "statistics", "state": "statistics"}
+
+
+@dataclasses.dataclass(frozen=True)
+class LiftedWorkload(Workload):
+    """An old program as a workload. It brings its own loss, gradients, combining, update rules and schedule as graph.
+
+    Attributes:
+      digest: of graph and plan; two lifts of one program have the same.
+    """
+
+    digest: str = ""
+    learning_rate: Any = schedules.Fixed(0.0)
+    folder: str = dataclasses.field(default="", compare=False, repr=False)
+    plan: Any = dataclasses.field(default=None, compare=False, repr=False)
+    graph: Any = dataclasses.field(default=None, compare=False, repr=False)
+
+    def inputs(self):
+        """{name: `plan.Input`} of all that a replica's batch holds."""
+        return {entry.name: entry for entry in self.plan.inputs + self.plan.common}
+
+    def check(self):
+        """A lift was checked when it was made."""
+
+    def check_size(self, replicas, per_replica_batch):
+        """Raises `InputError` unless the graph takes `per_replica_batch` examples a replica."""
+        require(
+            self.plan.batch in (None, per_replica_batch),
+            "--global_batch",
+            replicas * per_replica_batch,
+            "this graph takes {} a replica, so {}".format(self.plan.batch, replicas * (self.plan.batch or 0)),
+        )
+
+    def default_global_batch(self, replicas):
+        """What the graph takes, or `DEFAULT_BATCH` a replica."""
+        return replicas * (self.plan.batch or DEFAULT_BATCH)
+
+    def describe(self):
+        return {"name": self.name, "graph": self.digest, "towers": str(self.plan.towers)}
+
+    def variables(self):
+        """Tuple of `VariableSpec` of all that a step reads or changes."""
+        return tuple(
+            VariableSpec(v.name, tuple(v.shape), v.dtype, v.role == "weight", None) for v in self.plan.variables
+        )
+
+    def initial_state(self):
+        """The `State` that the lifted checkpoint holds."""
+        values = checkpoint.read(os.path.join(self.folder, VALUES))
+        state = State(0, {}, {}, {}, {})
+        for variable in self.plan.variables:
+            getattr(state, KINDS[variable.role])[variable.name] = np.asarray(values[variable.name], variable.dtype)
+        return state
+
+    def cutter(self, random):
+        """A `pieces.Cutter` for the graph; `random` as there, on top of what the plan says."""
+        how = {node: entry.how for entry in self.plan.noise + self.plan.common_noise for node in entry.nodes}
+        how.update(random)
+        variables = {v.name: (v.dtype, v.shape) for v in self.plan.variables}
+        return Cutter(self.graph, self.plan.aliases, variables, self.plan.tensors.__getitem__, how)
+
+
+def is_lifted(name):
+    """Whether a workload's name is a folder that holds a lift."""
+    return os.path.isfile(os.path.join(name, PLAN))
+
+
+def load(folder):
+    """The `LiftedWorkload` in a folder.
+
+    Raises:
+      InputError: the folder's files are missing or damaged.
+    """
+    try:
+        with open(os.path.join(folder, PLAN), encoding="utf-8") as file:
+            content = json.load(file)
+        with open(os.path.join(folder, GRAPH), "rb") as file:
+            graph_bytes = file.read()
+        require(content.get("format") == FORMAT, "--workload", folder, "expected a lift of format {}".format(FORMAT))
+        require(
+            content.pop("graph_digest") == hashlib.sha256(graph_bytes).hexdigest(),
+            "--workload",
+            folder,
+            "{} is not the graph that {} was made for; lift again".format(GRAPH, PLAN),
+        )
+        plan = Plan.from_json(content)
+        graph = Graph(v1.GraphDef.FromString(graph_bytes))
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError("--workload: {!r} is damaged, or not a lift: {}".format(folder, error))
+    digest = hashlib.sha256(graph_bytes + json.dumps(content, sort_keys=True).encode("utf-8")).hexdigest()[:12]
+    return LiftedWorkload(
+        name=plan.name,
+        global_batch=plan.towers * (plan.batch or DEFAULT_BATCH),
+        digest=digest,
+        folder=folder,
+        plan=plan,
+        graph=graph,
+    )
+
+
+def save(folder, plan, graph_def, values):
+    """Writes a lift: first beside `folder`, then in its place.
+
+    Args:
+      values: {variable: array}.
+    """
+    import shutil
+
+    part = folder.rstrip("/\\") + ".part"
+    shutil.rmtree(part, ignore_errors=True)
+    os.makedirs(part)
+    graph_bytes = graph_def.SerializeToString()
+    content = dict(plan.to_json(), graph_digest=hashlib.sha256(graph_bytes).hexdigest())
+    with open(os.path.join(part, GRAPH), "wb") as file:
+        file.write(graph_bytes)
+    with open(os.path.join(part, PLAN), "w", encoding="utf-8") as file:
+        json.dump(content, file, indent=1)
+        file.write("\n")
+    checkpoint.write(os.path.join(part, VALUES), values)
+    if os.path.isdir(folder):
+        require(is_lifted(folder) or not os.listdir(folder), "--out", folder, "exists and is not a lift; name another")
+        shutil.rmtree(folder)
+    os.replace(part, folder)
