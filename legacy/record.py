@@ -40,12 +40,12 @@ def main(argv):
     require(FLAGS.out, "--out", FLAGS.out, "name the file to write")
     require(FLAGS.steps >= 1, "--steps", FLAGS.steps, "must be at least 1")
     environment.prepare(exact=True)
-    from legacy.program import LegacyProgram
+    from legacy import programs
 
     job, make_source = job_flags.job_from_flags()
     options = legacy_flags.options_from_flags(exact=True, resident=FLAGS.resident)
     start = time.time()
-    with LegacyProgram(job, make_source(job), options, job_flags.devices_from_flags()) as program:
+    with programs.program(job, make_source(job), options, job_flags.devices_from_flags(job)) as program:
 
         def progress(step, loss):
             if sys.stderr.isatty():

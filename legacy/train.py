@@ -8,10 +8,10 @@ from workloads import train_main
 
 def make_program(job, source, devices):
     """The towers that the flags say."""
-    from legacy.program import LegacyProgram
+    from legacy import programs
 
     options = legacy_flags.options_from_flags(exact=False, resident=source.fixed)
-    return LegacyProgram(job, source, options, devices)
+    return programs.program(job, source, options, devices)
 
 
 def console():

@@ -8,12 +8,11 @@ from workloads import train_main
 
 def make_program(job, source, devices):
     """The port that the flags say."""
-    from modern import strategy
-    from modern.program import ModernProgram
+    from modern import programs, strategy
 
     if devices[0].startswith("CPU"):
         strategy.divide_cpu(len(devices))
-    return ModernProgram(job, source, modern_flags.options_from_flags(exact=False), devices)
+    return programs.program(job, source, modern_flags.options_from_flags(exact=False), devices)
 
 
 def console():

@@ -72,4 +72,6 @@ def same_flags(flag_values, modules, without=()):
 
 
 def _text(value):
+    if isinstance(value, list):
+        return ",".join(value)
     return str(value).lower() if isinstance(value, bool) else str(value)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 
-from legacy.program import LegacyProgram
+from legacy import programs as legacy_programs
+from modern import programs as modern_programs
 from modern import strategy
-from modern.program import ModernProgram
 from parity.floor import Floor
 from workloads import devices as devices_lib
+from workloads.lifted.workload import LiftedWorkload
 
 
 @dataclasses.dataclass(frozen=True)
@@ -44,17 +45,23 @@ class Setup:
     def legacy_program(self, dtype=None):
         """The towers, in the job's dtype or another."""
         job = self.job if dtype is None else dataclasses.replace(self.job, dtype=dtype)
-        return LegacyProgram(job, self.make_source(job), self.legacy, self.devices())
+        return legacy_programs.program(job, self.make_source(job), self.legacy, self.devices())
 
     def modern_program(self):
         """The port."""
-        return ModernProgram(self.job, self.make_source(self.job), self.modern, self.devices())
+        return modern_programs.program(self.job, self.make_source(self.job), self.modern, self.devices())
 
     def floor(self):
-        """A `Floor` of fresh legacy programs: one more of this job, and one in the other precision."""
+        """A `Floor` of fresh legacy programs: one more of this job, and one in the other precision.
+
+        None for a lifted workload: a saved graph has its precision built in.
+        """
+        if isinstance(self.job.workload, LiftedWorkload):
+            return None
         other = "float64" if self.job.dtype == "float32" else "float32"
         return Floor(self.legacy_program(), self.legacy_program(other), self.job.dtype)
 
     def closing_floor(self):
         """`floor` as a context manager."""
-        return contextlib.closing(self.floor())
+        floor = self.floor()
+        return contextlib.nullcontext() if floor is None else contextlib.closing(floor)

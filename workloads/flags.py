@@ -7,14 +7,24 @@ from absl import flags
 from workloads import registry
 
 flags.DEFINE_string(
-    "workload", "regression", "One of {}; or package.module:attribute for your own.".format(", ".join(registry.NAMES))
+    "workload",
+    "regression",
+    "One of {}; package.module:attribute for your own; or a folder that legacy.lift wrote.".format(
+        ", ".join(registry.NAMES)
+    ),
 )
 flags.DEFINE_string("size", "small", "small: seconds on two cores; seed: the write-up's own numbers.")
-flags.DEFINE_integer("replicas", 2, "Towers, or replicas: devices that each take a share of the batch.")
+flags.DEFINE_integer(
+    "replicas", None, "Towers, or replicas: devices that each take a share of the batch. Default: 2, or a lift's towers."
+)
 flags.DEFINE_integer("global_batch", None, "Examples of all replicas in one step; default: the workload's.")
 flags.DEFINE_string("dtype", "float32", "float32 or float64.")
 flags.DEFINE_integer("seed", 0, "Of initial values, synthetic data, shuffling and noise.")
 flags.DEFINE_string("data_dir", None, "Folder with CIFAR-10 binary or IDX (MNIST) files; default: synthetic data.")
+flags.DEFINE_string(
+    "data", None, "For a lift: an .npz file, or module:function that gives a tf.data.Dataset for a global batch."
+)
+flags.DEFINE_list("settings", [], "For a lift with --data: values of its scalar inputs, as name=value, by commas.")
 flags.DEFINE_boolean("resident", False, "The first synthetic batch at every step: input that costs nothing.")
 flags.DEFINE_string("device", "auto", "auto: GPUs if there are any, else logical CPU devices; cpu; gpu.")
 flags.DEFINE_integer("logical_cpus", 8, "How many logical devices the CPU may be divided into.")
@@ -39,20 +49,47 @@ def job_from_flags(workload_name=None, resident=None):
     from workloads.data import folder
     from workloads.errors import require
     from workloads.job import Job
+    from workloads.lifted.workload import LiftedWorkload
 
     workload = registry.get(workload_name or FLAGS.workload, FLAGS.size)
     resident = FLAGS.resident if resident is None else resident
     require(not (FLAGS.data_dir and resident), "--resident", True, "not with --data_dir")
+    if isinstance(workload, LiftedWorkload):
+        return _lifted_job(workload, resident)
+    require(FLAGS.data is None, "--data", FLAGS.data, "only for a lifted workload; others take --data_dir")
     data, make_source = ("resident", sources.Resident) if resident else ("synthetic", sources.Synthetic)
     if FLAGS.data_dir is not None:
         workload, images, labels, data = folder.open_folder(FLAGS.data_dir, workload)
         make_source = lambda job: sources.Images(job, images, labels)  # noqa: E731
-    job = Job(workload, FLAGS.replicas, FLAGS.global_batch, FLAGS.dtype, FLAGS.seed, data)
+    replicas = 2 if FLAGS.replicas is None else FLAGS.replicas
+    job = Job(workload, replicas, FLAGS.global_batch, FLAGS.dtype, FLAGS.seed, data)
     return job, make_source
 
 
-def devices_from_flags():
-    """The device of each replica; see `devices.choose`."""
+def _lifted_job(workload, resident):
+    """`job_from_flags` for a lifted workload."""
+    from workloads.errors import require
+    from workloads.job import Job
+    from workloads.lifted import sources
+
+    require(FLAGS.data_dir is None, "--data_dir", FLAGS.data_dir, "not for a lifted workload; give --data")
+    for pair in FLAGS.settings:
+        require("=" in pair, "--settings", pair, "expected name=value")
+    settings = dict(pair.split("=", 1) for pair in FLAGS.settings)
+    for name in settings:
+        require(name in workload.inputs(), "--settings", name, "allowed: " + ", ".join(workload.inputs()))
+    data, make_source = "synthetic", lambda job: sources.LiftedSynthetic(job, settings)
+    if resident:
+        data, make_source = "resident", lambda job: sources.LiftedResident(job, settings)
+    if FLAGS.data is not None:
+        require(not resident, "--resident", True, "not with --data")
+        data, make_source = FLAGS.data, sources.from_text(FLAGS.data, settings)
+    replicas = workload.plan.towers if FLAGS.replicas is None else FLAGS.replicas
+    return Job(workload, replicas, FLAGS.global_batch, FLAGS.dtype, FLAGS.seed, data), make_source
+
+
+def devices_from_flags(job):
+    """The device of each replica of a `Job`; see `devices.choose`."""
     from workloads import devices
 
-    return devices.choose(FLAGS.device, FLAGS.replicas, FLAGS.logical_cpus)
+    return devices.choose(FLAGS.device, job.replicas, FLAGS.logical_cpus)

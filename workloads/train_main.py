@@ -24,7 +24,7 @@ def run(make_program):
 
         training.check_steps(FLAGS.steps, FLAGS.log_every)
         job, make_source = job_flags.job_from_flags()
-        with make_program(job, make_source(job), job_flags.devices_from_flags()) as program:
+        with make_program(job, make_source(job), job_flags.devices_from_flags(job)) as program:
             training.train(program, job, FLAGS.steps, FLAGS.log_every, FLAGS.json_lines)
 
     errors.run_main(main)

@@ -100,8 +100,9 @@ class _Analyst:
     def _divide(self, target):
         """A phase with its parts, before anything is matched or named."""
         members = self.graph.ancestors([target])
-        order = ordering.settle(self.graph, self.state, members, self.data)
         found = losses.find(self.graph, self.imported, self.towers, members)
+        members |= self.graph.ancestors({name for name, _ in found})  # observed too, so before any update
+        order = ordering.settle(self.graph, self.state, members, self.data)
         divided = parts.divide(self.graph, self.imported, self.state, self.towers, members, order, found)
         effects = roles.effects(self.graph, self.imported, self.state, order)
         return _PhaseParts(target, members, order, found, divided, effects)

@@ -147,31 +147,32 @@ def _scales(graph, imported, name, tower_nodes):
 
 def _cuts(graph, state, towers, tower_nodes, effects, losses):
     """Where data enter: (list over towers, common)."""
-    cuts = [[] for _ in range(towers.count)]
-    for name in graph.nodes:  # the order in which the program was written
-        if name in tower_nodes:
-            for producer, output in graph.inputs(name):
-                if _brings_data(graph, towers, tower_nodes, producer, state):
-                    target = cuts[tower_nodes[name]]
-                    if (producer, output) not in target:
-                        target.append((producer, output))
-    common, ends = [], [effect for effect in effects] + [name for name, _ in losses if name not in tower_nodes]
-    seen, todo = set(ends), list(ends)
+    cuts = []
+    for tower in range(towers.count):
+        own = [name for name in graph.nodes if tower_nodes.get(name) == tower]  # in the order they were written
+        cuts.append(_entering(graph, state, towers, own, tower_nodes))
+    ends = effects + [name for name, _ in losses if name not in tower_nodes]
+    return cuts, sorted(_entering(graph, state, towers, ends, tower_nodes))
+
+
+def _entering(graph, state, towers, ends, tower_nodes):
+    """Tensors that bring data or settings to some nodes, directly or by way of nodes that belong to no tower."""
+    found, seen, todo = [], set(ends), list(reversed(ends))
     while todo:
-        name = todo.pop()
-        for producer, output in graph.inputs(name):
-            if (producer, output) in state.aliases or producer in tower_nodes:
+        for tensor in graph.inputs(todo.pop()):
+            producer = tensor[0]
+            if tensor in state.aliases or producer in tower_nodes:
                 continue
-            if _brings_data(graph, towers, tower_nodes, producer, state):
-                if (producer, output) not in common:
-                    common.append((producer, output))
+            if _brings_data(graph, towers, producer):
+                if tensor not in found:
+                    found.append(tensor)
             elif producer not in seen:
                 seen.add(producer)
                 todo.append(producer)
-    return cuts, sorted(common)
+    return found
 
 
-def _brings_data(graph, towers, tower_nodes, producer, state):
+def _brings_data(graph, towers, producer):
     if graph.type(producer) == "Placeholder":
         return True
     return towers.common(producer) and not vocabulary.is_random(graph.type(producer))

@@ -17,7 +17,16 @@ OPEN = 6
 
 
 class LiftedSynthetic(Source):
-    """Made-up examples: floats uniform in [0, 1), integers uniform below what labels and embeddings allow."""
+    """Made-up examples: floats uniform in [0, 1), integers uniform below what labels and embeddings allow.
+
+    Args:
+      job: the `Job`.
+      settings: {input name: value} of scalars that are not to be made up.
+    """
+
+    def __init__(self, job, settings=None):
+        super().__init__(job)
+        self._settings = settings or {}
 
     def batch(self, step):
         """Batches of a lift are made a replica at a time; see `shards`."""
@@ -34,6 +43,8 @@ class LiftedSynthetic(Source):
         return shards
 
     def _draw(self, entry, rng):
+        if entry.name in self._settings:
+            return np.array(self._settings[entry.name]).astype(entry.dtype)
         shape = self._shape(entry)
         if entry.dtype == "bool":
             return np.asarray(rng.randint(0, 2, shape), bool) if shape else np.array(True)
@@ -73,9 +84,8 @@ class LiftedData(LiftedSynthetic):
     """
 
     def __init__(self, job, next_batch, settings):
-        super().__init__(job)
+        super().__init__(job, settings)
         self._next = next_batch
-        self._settings = settings
         self._drawn = (-1, None)
 
     def shards(self, step):

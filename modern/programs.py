@@ -1,0 +1,23 @@
+"""The new side of a job, whatever kind of workload it is."""
+
+from __future__ import annotations
+
+from workloads.errors import require
+from workloads.lifted.workload import LiftedWorkload
+
+
+def program(job, source, options, devices):
+    """The `Program` that runs `job` under a `tf.distribute` strategy.
+
+    Raises:
+      InputError: the options are not for this kind of workload.
+    """
+    if isinstance(job.workload, LiftedWorkload):
+        from modern.lifted_program import LiftedProgram
+
+        require(options.update_rules == "tf1", "--update_rules", options.update_rules, "a lift keeps its own; only tf1")
+        require(not options.xla, "--xla", options.xla, "not for a lifted workload")
+        return LiftedProgram(job, source, options, devices)
+    from modern.program import ModernProgram
+
+    return ModernProgram(job, source, options, devices)
