@@ -31,10 +31,12 @@ class LiftedProgram(Program):
         self._plan = job.workload.plan
         self.strategy = mirrored(devices, options)
         self._variables = MirroredState(self.strategy, job.workload.initial_state())
-        self._steps = [LiftedStep(job, phase, self._variables) for phase in range(len(self._plan.phases))]
+        self._steps = [LiftedStep(job, phase, self._variables, options) for phase in range(len(self._plan.phases))]
         self._input = ReplicaInput(job, source, self.strategy)
         self._step = 0
         self._batches = self._observed = self._many = None
+        # Each tower's own, such as a recurrent state: replicas that run one tower's graph keep theirs apart.
+        self._states = {v.name for v in self._plan.variables if v.role == "state"}
 
     def variables(self):
         return self._job.workload.variables()
@@ -46,12 +48,16 @@ class LiftedProgram(Program):
             "devices": ", ".join(self._devices),
             "input": "resident" if self._input.resident else "dataset",
             "variables on": "every replica",
-            "reduction": all_reduce.describe(self.strategy),
+            "reduction": self._reduction(),
             "update rules": ", ".join(sorted({e.op for p in self._plan.phases for e in p.effects if "Apply" in e.op})),
             "autodiff": "the graph's own gradients",
             "steps per call": str(options.steps_per_call),
             "Grappler": "off" if options.exact else "on",
         }
+
+    def _reduction(self):
+        about = self._steps[0].reduction()
+        return about if about.startswith("as written") else "{}, by {}".format(about, all_reduce.describe(self.strategy))
 
     def load(self, state):
         self._variables.load(state)
@@ -72,14 +78,19 @@ class LiftedProgram(Program):
             step=self._step,
             digests=[batch_digest({n: v[r].numpy() for n, v in batch.items()}) for r in replicas],
             losses=[np.asarray(loss) for loss in local(seen.losses[0])] if seen.losses else [],
-            gradients=[{n: local(seen.gradients[n])[r].numpy() for n in self._phase().gradients[r]} for r in replicas],
+            gradients=[self._gradients(local, seen, r) for r in replicas],
             combined={name: local(value)[0].numpy() for name, value in seen.combined.items()},
             learning_rate=np.array([local(rate)[0].numpy() for rate in seen.rates]),
             state=state,
-            drift=drift,
+            drift=[name for name in drift if name not in self._states],
         )
         self._step += 1
         return record
+
+    def _gradients(self, local, seen, replica):
+        step = self._step % len(self._steps)
+        labels = self._plan.phases[step].gradients[self._steps[step].tower(replica)]
+        return {label: local(seen.gradients[label])[replica].numpy() for label in labels}
 
     def run(self, steps):
         self._start()
@@ -106,9 +117,6 @@ class LiftedProgram(Program):
     def traces(self):
         """How often a step was traced in Python so far."""
         return sum(step.traces for step in self._steps)
-
-    def _phase(self):
-        return self._plan.phases[self._step % len(self._steps)]
 
     def _start(self):
         if self._batches is None:

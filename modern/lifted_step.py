@@ -12,6 +12,7 @@ from typing import Any, Dict, List, NamedTuple
 
 import tensorflow as tf
 
+from modern import lifted_exchange
 from workloads.errors import InputError
 from workloads.lifted.noise import key_of
 
@@ -39,9 +40,10 @@ class LiftedStep:
       job: the `Job`.
       phase: number of the phase.
       variables: `MirroredState`.
+      options: `ModernOptions`.
     """
 
-    def __init__(self, job, phase, variables):
+    def __init__(self, job, phase, variables, options):
         self._job = job
         self._plan = job.workload.plan
         self._phase = self._plan.phases[phase]
@@ -49,69 +51,62 @@ class LiftedStep:
         self._versions = {(node, variable): count for node, variable, count in self._phase.versions}
         self._cutter = job.workload.cutter({})
         self._towers = {}
-        self._stages = None
+        self._stages = {}
+        self._exchange = lifted_exchange.make(job, self._phase, options.all_reduce)
+        self._crossing = set(self._exchange.cuts)
         #: How often a replica's step was traced.
         self.traces = 0
 
+    def tower(self, replica):
+        """Which tower's graph a replica runs."""
+        return self._exchange.tower(replica)
+
+    def reduction(self):
+        """How replicas combine, in words."""
+        return self._exchange.about
+
     def __call__(self, batch):
+        """Runs the step on {input name: tensor}; returns `Seen`."""
         self.traces += 1
         context = tf.distribute.get_replica_context()
         replica = int(tf.get_static_value(context.replica_id_in_sync_group))
+        tower = self._exchange.tower(replica)
         local = self._variables.local(replica)
         variables = {**local.weights, **local.slots, **local.statistics, **local.averages}
         values = _Values(self._job, replica, local.step.read_value(), batch, variables)
-        loss, gradients, crossings = self._run_tower(replica, values)
-        values.crossings = self._exchange(context, crossings)
-        seen = Seen(loss, gradients, {}, [])
-        self._update(values, seen)
+        losses, gradients, crossings = self._run_tower(tower, values)
+        stages = self._stages_of(tower)
+        needed = [f.key for function, _ in stages for f in function.feeds if f.kind == "cut"]
+        values.crossings = self._exchange(context, tower, crossings, [name for name in needed if name in self._crossing])
+        seen = Seen(losses, gradients, {}, [])
+        self._update(stages, values, seen)
         tf.raw_ops.AssignAddVariableOp(resource=local.step.handle, value=tf.ones([], tf.int64))
         return seen
 
-    def _run_tower(self, replica, values):
+    def _run_tower(self, tower, values):
         """([loss], {weight: gradient}, {tensor of the graph: value} of what leaves the tower)."""
-        phase, tower = self._phase, replica
-        crossings = [row[tower] for row in phase.crossings if row[tower] is not None]
+        phase = self._phase
         losses = [phase.losses[tower]] if phase.losses else []
         gradients = phase.gradients[tower]
+        parts = [name for combine in phase.combine for name in combine.parts[tower]]
+        crossings = list(dict.fromkeys([row[tower] for row in phase.crossings if row[tower] is not None] + parts))
         if tower not in self._towers:
             cuts = {e.tensors[tower]: e.name for e in self._plan.inputs}
             cuts.update({e.tensors[0]: e.name for e in self._plan.common})
             fetches = losses + list(gradients.values()) + crossings
-            noise = {e.nodes[tower]: (e.name, replica) for e in self._plan.noise if len(e.nodes) > tower}
-            self._towers[tower] = _Function(self._cutter.piece(fetches, list(cuts)), cuts, noise)
+            noise = {e.nodes[tower]: e.name for e in self._plan.noise if len(e.nodes) > tower}
+            self._towers[tower] = _Function(self._cutter.piece(fetches, list(cuts)), cuts, noise, common=False)
         results = self._towers[tower](values)
         first, second = len(losses), len(losses) + len(gradients)
         seen = {label: tf.zeros([]) for one in phase.gradients for label in one}  # replicas must show equal structures
         seen.update(zip(gradients, results[first:second]))
         return results[:first], seen, dict(zip(crossings, results[second:]))
 
-    def _exchange(self, context, crossings):
-        """What left every tower, on every replica."""
-        if context.num_replicas_in_sync == 1:
-            return crossings
-
-        def gather(strategy, *mine):
-            local = [strategy.experimental_local_results(value) for value in mine]
-            return {name: value for replica, names in enumerate(self._names()) for name, value in _pick(names, local, replica)}
-
-        slots = self._slots(crossings)
-        return context.merge_call(gather, args=tuple(slots))
-
-    def _names(self):
-        """For each tower, the name of its tensor in each row of crossings."""
-        return [[row[tower] for row in self._phase.crossings] for tower in range(self._plan.towers)]
-
-    def _slots(self, crossings):
-        """One tensor for each row of crossings; nothing (a zero) where this tower has none."""
-        return [next((crossings[name] for name in row if name in crossings), tf.zeros([])) for row in self._phase.crossings]
-
-    def _update(self, values, seen):
+    def _update(self, stages, values, seen):
         """Runs the effects in order; what each is made of is computed as soon as the versions it reads are there."""
-        if self._stages is None:
-            self._stages = [self._stage(effects) for effects in self._groups()]
-        values.needed = {feed.key for function, _ in self._stages for feed in function.feeds if feed.kind == "read"}
+        values.needed = {feed.key for function, _ in stages for feed in function.feeds if feed.kind == "read"}
         noted = set()
-        for function, effects in self._stages:
+        for function, effects in stages:
             results = iter(function(values))
             for effect in effects:
                 arguments = [next(results) for _ in effect.values]
@@ -124,10 +119,18 @@ class LiftedStep:
                 values.before_change(effect.writes)
                 emit(effect, self._job.workload.graph.nodes[effect.node], values.variables, arguments)
 
-    def _groups(self):
+    def _stages_of(self, tower):
+        """[(function of their arguments, effects)] of the effects that can be computed together, in order."""
+        if tower not in self._stages:
+            effects = [effect for effect in self._phase.effects if not self._exchange.skips(effect, tower)]
+            self._stages[tower] = [self._stage(group) for group in self._groups(effects)]
+        return self._stages[tower]
+
+    def _groups(self, effects):
+        """`effects` in as few groups as there can be if each reads nothing that its own group changes."""
         groups, done = [[]], collections.Counter()
         counts = collections.Counter()
-        for effect in self._phase.effects:
+        for effect in effects:
             needs = self._piece([effect]).feeds
             if any(f.kind == "read" and f.key[1] > done[f.key[0]] for f in needs):
                 done.update(counts)
@@ -139,17 +142,14 @@ class LiftedStep:
 
     def _stage(self, effects):
         cuts = {entry.tensors[0]: entry.name for entry in self._plan.common}
-        noise = {e.nodes[0]: (e.name, None) for e in self._plan.common_noise}
-        return _Function(self._piece(effects), cuts, noise), effects
+        noise = {e.nodes[0]: e.name for e in self._plan.common_noise}
+        return _Function(self._piece(effects), cuts, noise, common=True), effects
 
     def _piece(self, effects):
         fetches = [(value, effect.node) for effect in effects for value in effect.values]
-        crossings = [name for row in self._phase.crossings for name in row if name is not None]
-        return self._cutter.piece(fetches, crossings + [e.tensors[0] for e in self._plan.common], self._versions)
-
-
-def _pick(names, local, replica):
-    return [(name, local[i][replica]) for i, name in enumerate(names) if name is not None]
+        return self._cutter.piece(
+            fetches, self._exchange.cuts + [e.tensors[0] for e in self._plan.common], self._versions
+        )
 
 
 class _Values:
@@ -181,9 +181,9 @@ class _Values:
                 self.read(*key)
         self._counts.update(variables)
 
-    def key(self, name, replica):
-        """int32 [2]: the key of the noise called `name` in this step."""
-        key = tf.constant(key_of(self._job.seed, replica, name), tf.int32)
+    def key(self, name, common):
+        """int32 [2]: the key of the noise called `name` in this step, this replica's or one for all."""
+        key = tf.constant(key_of(self._job.seed, None if common else self._replica, name), tf.int32)
         return tf.stack([key, tf.cast(self._step, tf.int32)])
 
 
@@ -193,11 +193,12 @@ class _Function:
     Args:
       piece: `pieces.Piece`.
       inputs: {tensor: input's name}.
-      noise: {random node: (noise's name, replica)}.
+      noise: {random node: the noise's name}.
+      common: whether it is computed once for all replicas, so that all draw the same noise.
     """
 
-    def __init__(self, piece, inputs, noise):
-        self._piece, self._inputs, self._noise = piece, inputs, noise
+    def __init__(self, piece, inputs, noise, common):
+        self._piece, self._inputs, self._noise, self._common = piece, inputs, noise, common
         self._wrapped = None
 
     @property
@@ -222,7 +223,7 @@ class _Function:
         if feed.kind == "read":
             return values.read(*feed.key)
         if feed.kind == "noise":
-            return values.key(*self._noise[feed.key])
+            return values.key(self._noise[feed.key], self._common)
         if feed.key in self._inputs:
             return values.batch[self._inputs[feed.key]]
         if feed.kind == "drawn":

@@ -6,7 +6,7 @@ from typing import Any, Dict, NamedTuple
 
 import tensorflow as tf
 
-from modern import averages, packing
+from modern import averages, exchange
 from workloads import combining
 from workloads.scope import Frame, tower_loss, trace_noise
 
@@ -98,7 +98,7 @@ class ReplicaStep:
         workload = self._job.workload
         clipped = combining.clip(list(gradients.values()), workload.clip, "tower")
         how = tf.distribute.ReduceOp.MEAN if workload.combine == "mean" else tf.distribute.ReduceOp.SUM
-        combined = _all_reduce(context, how, clipped)
+        combined = exchange.all_reduce(context, how, clipped)
         return dict(zip(gradients, combining.clip(combined, workload.clip, "combined")))
 
     def _update_statistics(self, context, local, updates):
@@ -106,9 +106,9 @@ class ReplicaStep:
             return
         values = list(updates.values())
         if self._job.workload.statistics == "mean_of_towers":
-            values = _all_reduce(context, tf.distribute.ReduceOp.MEAN, values)
+            values = exchange.all_reduce(context, tf.distribute.ReduceOp.MEAN, values)
         else:
-            values = _from_first(context, values)
+            values = exchange.from_first(context, values)
         for name, value in zip(updates, values):
             tf.raw_ops.AssignVariableOp(resource=local.statistics[name].handle, value=value)
 
@@ -127,24 +127,3 @@ def _tape(loss_of, weights):
         tape.watch(values)
         loss = loss_of()
     return loss, dict(zip(weights, combining.dense(tape.gradient(loss, values), values)))
-
-
-def _all_reduce(context, how, tensors):
-    return _packed(context, tensors, lambda packed: context.all_reduce(how, packed))
-
-
-def _from_first(context, tensors):
-    """Every replica gets the first replica's values."""
-
-    def first(strategy, *packed):
-        return [strategy.experimental_local_results(value)[0] for value in packed]
-
-    return _packed(context, tensors, lambda packed: context.merge_call(first, args=tuple(packed)))
-
-
-def _packed(context, tensors, exchange):
-    """`tensors` after `exchange` between the replicas, packed for the way; one replica has nobody to talk to."""
-    replicas = context.num_replicas_in_sync
-    if replicas == 1:
-        return tensors
-    return packing.unpack(exchange(packing.pack(tensors, replicas)), tensors, replicas)

@@ -193,7 +193,7 @@ class _Analyst:
         return Phase(
             train_op=phase.target,
             losses=[tensor_name(*tensor) for tensor in phase.losses],
-            loss_scale=1.0,
+            loss_scale=losses.scale(self.graph, self.imported, self.towers, cutter, phase.members, phase.losses),
             gradients=gradients,
             crossings=crossings,
             effects=phase.effects,
@@ -201,8 +201,35 @@ class _Analyst:
             pins=[list(pair) for pair in phase.order.pins],
             races=phase.order.races,
             combine=combine,
+            twins=self._twins(divided),
+            state_crossings=self._state_crossings(phase, variables),
             members=len(phase.members),
         )
+
+    def _state_crossings(self, phase, variables):
+        """{tensor: effect} of the crossings that do nothing but set one tower's own state."""
+        state = {v.name for v in variables if v.role == "state"}
+        used = collections.defaultdict(set)
+        for effect in phase.effects:
+            for tensor in parts.walk_back(self.graph, self.state, effect.node, phase.divided.tower_nodes):
+                used[tensor_name(*tensor)].add(effect.node)
+        setters = {effect.node for effect in phase.effects if set(effect.writes) <= state}
+        return {name: next(iter(nodes)) for name, nodes in used.items() if len(nodes) == 1 and nodes <= setters}
+
+    def _twins(self, divided):
+        """{tensor of a later tower: tensor of the first} where each is alone in its row: both towers' batch means."""
+        crossings = divided.crossings
+        lone = [next(iter(row.items())) for row in crossings.values() if len(row) == 1]
+        first = [tensor for tower, tensor in lone if tower == 0]
+        twins = {}
+        for tower, tensor in lone:
+            for candidate in first if tower else []:
+                cuts = set(divided.cuts[0]) | set(divided.cuts[tower])
+                found = matching.match(self.graph, [(candidate, tensor)], cuts, self.random)
+                if not found.differences and tensor_name(*candidate) not in twins.values():
+                    twins[tensor_name(*tensor)] = tensor_name(*candidate)
+                    break
+        return twins
 
     def _combine(self, phase, cutter):
         """([`Combine`], [{weight: tensor} for each tower])."""

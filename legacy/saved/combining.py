@@ -65,9 +65,9 @@ def recognise(graph, cutter, imported, weight, target, parts, tower_nodes, shape
     best = written
     for meeting in _meetings(graph, flat, target, tower_nodes):
         while meeting is not None:  # as far down as it still is nothing but a mean: "sum, then divide by N" is one
-            kind, scale = _try(cutter, imported, meeting, parts, shape)
+            kind, scale, affine = _try(cutter, imported, meeting, parts, shape)
             if kind is not None:
-                best = Combine(weight, kind, tensor_name(*meeting), scale, names)
+                best = Combine(weight, kind, tensor_name(*meeting), scale, names, affine)
             meeting = _next(graph, imported, meeting, target)
         if best is not written:
             return best
@@ -131,33 +131,33 @@ def _next(graph, imported, tensor, target):
 
 
 def _try(cutter, imported, meeting, parts, shape):
-    """("mean", "sum", "concat" or None, scale) of a tensor as a function of the towers' parts."""
+    """("mean", "sum", "concat" or None, scale, affine) of a tensor as a function of the towers' parts."""
     towers = len(parts)
     rng = np.random.RandomState(7)
     values = collections.OrderedDict()
     shapes = [imported.shape(*tensor) or shape for tower in parts for tensor in tower]
     if None in shapes or len({len(shape) for shape in shapes}) != 1:
-        return None, 1.0
+        return None, 1.0, False
     rows = [next((size for size in sizes if size is not None), 3) for sizes in zip(*shapes)]
     for tower in parts:
         for name, output in tower:
             values[tensor_name(name, output)] = rng.randint(-64, 64, rows).astype(imported.dtype(name, output))
     try:
-        result = _evaluate(cutter, tensor_name(*meeting), values)
+        result, affine = _evaluate(cutter, tensor_name(*meeting), values)
     except (tf.errors.OpError, ValueError, TypeError):
-        return None, 1.0
+        return None, 1.0, False
     together = [sum(values[tensor_name(*t)].astype("float64") for t in tower) for tower in parts]
     added = sum(together)
     if result.shape == added.shape and added.size:
         scale = _scale(result, added)
         if scale is not None:
-            return ("mean", 1.0) if abs(scale * towers - 1) < 1e-5 and towers > 1 else ("sum", scale)
+            return ("mean", 1.0, affine) if abs(scale * towers - 1) < 1e-5 and towers > 1 else ("sum", scale, affine)
     joined = np.concatenate(together, 0) if rows else added
     if rows and result.shape == joined.shape:
         scale = _scale(result, joined)
-        if scale is not None:
-            return "concat", scale
-    return None, 1.0
+        if scale is not None and not affine:
+            return "concat", scale, False
+    return None, 1.0, False
 
 
 def _scale(result, reference):
@@ -171,13 +171,25 @@ def _scale(result, reference):
 
 
 def _evaluate(cutter, fetch, values):
+    """(what comes out for `values` less what comes out for zeros, whether the latter is not zero)."""
     piece = cutter.piece([fetch], list(values))
-    if any(feed.kind != "cut" for feed in piece.feeds):
-        raise ValueError("made from more than gradients")
+    rng = np.random.RandomState(11)
     with tf.Graph().as_default(), v1.Session(config=v1.ConfigProto(device_count={"CPU": 1})) as session:
         (tensor,) = tf.import_graph_def(piece.graph_def, return_elements=piece.fetches, name="")
-        feed = {session.graph.get_tensor_by_name(f.placeholder + ":0"): values[f.key] for f in piece.feeds}
-        return np.asarray(session.run(tensor, feed), "float64")
+        given, zeros = {}, {}
+        for feed in piece.feeds:
+            holder = session.graph.get_tensor_by_name(feed.placeholder + ":0")
+            if feed.kind == "cut":
+                given[holder], zeros[holder] = values[feed.key], np.zeros_like(values[feed.key])
+            elif feed.kind == "read" and holder.shape.is_fully_defined():
+                given[holder] = zeros[holder] = rng.uniform(0.5, 1, holder.shape).astype(holder.dtype.as_numpy_dtype)
+            else:
+                raise ValueError("made from more than gradients and variables")
+        result = np.asarray(session.run(tensor, given), "float64")
+        if all(feed.kind == "cut" for feed in piece.feeds):
+            return result, False
+        offset = np.asarray(session.run(tensor, zeros), "float64")
+        return result - offset, bool(offset.any())
 
 
 def is_weight_gradient(kind):

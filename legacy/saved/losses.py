@@ -4,6 +4,13 @@ from __future__ import annotations
 
 import re
 
+import numpy as np
+import tensorflow as tf
+
+from workloads.lifted.graph import tensor_name
+
+v1 = tf.compat.v1
+
 #: "gradients/Fill", "tower_0/gradients_1/grad_ys_0": the derivative of the loss by itself.
 ROOT = re.compile(r"^(.*/)?gradients(_\d+)?/(Fill|grad_ys_\d+|Const(_\d+)?|ones(_like)?(_\d+)?)$")
 
@@ -68,3 +75,37 @@ def _parts(graph, towers, target):
                     behind.append(producer)
         level = behind
     return found
+
+
+def scale(graph, imported, towers, cutter, members, found):
+    """What each tower's loss is weighted with in the whole: 1/N for a mean of losses, or for losses divided by N."""
+    for target in differentiated(graph, members):
+        if towers.shared(target) and found:
+            return _derivative(cutter, imported, target, found)
+    if found and graph.type(found[0][0]) in ("RealDiv", "Div", "Mul"):
+        for name, output in graph.inputs(found[0][0]):
+            value = tf.get_static_value(imported.tf_graph.get_tensor_by_name(tensor_name(name, output)))
+            if value is not None and np.ndim(value) == 0 and value:
+                factor = float(value) if graph.type(found[0][0]) == "Mul" else 1.0 / float(value)
+                if abs(factor * towers.count - 1) < 1e-6:
+                    return factor
+    return 1.0
+
+
+def _derivative(cutter, imported, target, found):
+    """The change of `target` for a change of all elements of the first tower's loss by one."""
+    piece = cutter.piece([tensor_name(target, 0)], [tensor_name(*tensor) for tensor in found])
+    with tf.Graph().as_default(), v1.Session(config=v1.ConfigProto(device_count={"CPU": 1})) as session:
+        (tensor,) = tf.import_graph_def(piece.graph_def, return_elements=piece.fetches, name="")
+        results = []
+        for first in (0.0, 1.0):
+            feed = {}
+            for f in piece.feeds:
+                holder = session.graph.get_tensor_by_name(f.placeholder + ":0")
+                shape = [size or 1 for size in (holder.shape.as_list() if holder.shape.rank is not None else [])]
+                feed[holder] = np.full(shape, first if f.key == tensor_name(*found[0]) else 0.0)
+            try:
+                results.append(float(np.sum(session.run(tensor, feed))))
+            except (tf.errors.OpError, ValueError):
+                return 1.0
+    return results[1] - results[0]

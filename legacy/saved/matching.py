@@ -37,7 +37,7 @@ def match(graph, pairs, cuts, random):
         if first in cuts and other in cuts:
             result.cuts.setdefault(first, other)
             continue
-        if first == other:
+        if first[0] == other[0]:  # computed once for both
             continue
         if first[1] != other[1] or not _same(graph, first[0], other[0]):
             result.differences.append("{} against {}".format(_show(graph, first[0]), _show(graph, other[0])))

@@ -81,6 +81,7 @@ class Combine:
       kind: "mean", "sum", "concat" or "kept as written".
       tensor: the combined tensor; what comes after it no longer knows how many towers there are.
       scale: factor on the sum, or on the concatenated values, where it is neither 1 nor one over the towers.
+      affine: something that no tower computes is added to it, such as a weight decay outside the towers.
       parts: for each tower, the tensors that are combined.
     """
 
@@ -89,6 +90,7 @@ class Combine:
     tensor: str
     scale: float
     parts: List[List[str]]
+    affine: bool = False
 
 
 @dataclasses.dataclass
@@ -106,6 +108,8 @@ class Phase:
       pins: [before, after]: control edges that fix an order which the graph leaves open.
       races: what those are, in words.
       combine: `Combine`s.
+      twins: {a later tower's tensor: the first tower's}, for those that are alone in their row of crossings.
+      state_crossings: {tensor: effect} of those that only set their own tower's state.
       members: number of nodes that the step runs.
     """
 
@@ -119,6 +123,8 @@ class Phase:
     pins: List[List[str]]
     races: List[str]
     combine: List[Combine]
+    twins: Dict[str, str] = dataclasses.field(default_factory=dict)
+    state_crossings: Dict[str, str] = dataclasses.field(default_factory=dict)
     members: int = 0
 
 
