@@ -30,17 +30,20 @@ class OldGraphProgram(Program):
       source: `Source` of its batches.
       options: `LegacyOptions`; only `exact` matters here.
       devices: device of each tower.
+      pins: for each phase, the control edges that fix an open order; default: the plan's.
     """
 
     side = "legacy"
 
-    def __init__(self, job, source, options, devices):
+    def __init__(self, job, source, options, devices, pins=None):
         self._job, self._source, self._options, self._devices = job, source, options, devices
         self._workload = job.workload
         self._plan = job.workload.plan
         self._step = 0
-        self._inputs = _placeholders(self._plan)
-        graph_def = _runnable(self._workload, self._inputs, devices, getattr(source, "noise", "keyed"))
+        noise = getattr(source, "noise", "keyed")
+        self._drawn = _drawn(self._workload) if noise == "drawn" else {}
+        self._inputs = _placeholders(self._plan, self._drawn)
+        graph_def = _runnable(self._workload, self._inputs, devices, noise, pins)
         self.graph = tf.Graph()
         with self.graph.as_default():
             self._resident = self._keep(source.shards(0)) if source.fixed else None
@@ -145,6 +148,8 @@ class OldGraphProgram(Program):
             for name, entry in self._workload.inputs().items():
                 for tower, tensor in enumerate(entry.tensors):
                     feed[self._inputs[tensor] + ":0"] = shards[tower][name]
+            for tensor, (tower, key) in self._drawn.items():
+                feed[self._inputs[tensor] + ":0"] = shards[tower][key]
         for holder, key in self._keys:
             feed[holder] = np.array([key, self._step], np.int32)
         return feed
@@ -196,13 +201,23 @@ def _key_name(node):
     return re.sub(r"[^A-Za-z0-9_]", "_", node) + "_lift_key"
 
 
-def _placeholders(plan):
+def _drawn(workload):
+    """{random tensor: (tower, what a batch calls it)} of the numbers that a batch brings."""
+    found = {}
+    for entry in workload.plan.noise + workload.plan.common_noise:
+        for tower, node in enumerate(entry.nodes if not entry.in_loop else []):
+            for _, _, output in workload.graph.users(node):
+                found[tensor_name(node, output)] = (tower, "noise/{}/{}".format(entry.name, output))
+    return found
+
+
+def _placeholders(plan, drawn):
     """{tensor: name of the placeholder that takes its place}."""
-    tensors = sorted({tensor for entry in plan.inputs + plan.common for tensor in entry.tensors})
+    tensors = sorted({tensor for entry in plan.inputs + plan.common for tensor in entry.tensors} | set(drawn))
     return {tensor: "lift_input_{}".format(i) for i, tensor in enumerate(tensors)}
 
 
-def _runnable(workload, inputs, devices, noise):
+def _runnable(workload, inputs, devices, noise, pins):
     """The GraphDef to import: sources replaced, orders pinned, devices mapped to those that are here."""
     plan, graph = workload.plan, workload.graph
     result = v1.GraphDef(versions=graph.graph_def.versions, library=graph.graph_def.library)
@@ -211,11 +226,11 @@ def _runnable(workload, inputs, devices, noise):
         node.attr["dtype"].type = tf.as_dtype(plan.tensors[tensor][0]).as_datatype_enum
         node.attr["shape"].shape.CopyFrom(tf.TensorShape(plan.tensors[tensor][1]).as_proto())
     renamed = {split(tensor): name for tensor, name in inputs.items()}
-    pins = {}
-    for before, after in (pin for phase in plan.phases for pin in phase.pins):
-        pins.setdefault(after, set()).add(before)
+    first = {}
+    for before, after in (pin for one in pins or [phase.pins for phase in plan.phases] for pin in one):
+        first.setdefault(after, set()).add(before)
     keyed = {node for node, _, _ in noise_nodes(plan)} if noise == "keyed" else set()
-    seeded = {n for e in plan.noise + plan.common_noise if e.how == "seeded" for n in e.nodes} if noise == "keyed" else set()
+    seeded = {node for entry in plan.noise + plan.common_noise if entry.how == "seeded" for node in entry.nodes}
     for name, node in graph.nodes.items():
         copy = result.node.add()
         copy.CopyFrom(node)
@@ -234,7 +249,7 @@ def _runnable(workload, inputs, devices, noise):
             copy.attr["seed"].i = 1 + (keys.noise_key(1, 0, name) >> 1)
             copy.attr["seed2"].i = 1 + (keys.noise_key(2, 0, name) >> 1)
         copy.input.extend("^" + control for control in graph.controls(name))
-        copy.input.extend("^" + before for before in sorted(pins.get(name, ())) if before not in graph.controls(name))
+        copy.input.extend("^" + before for before in sorted(first.get(name, ())) if before not in graph.controls(name))
     return _pruned(result, workload.plan)
 
 

@@ -69,6 +69,7 @@ class Reduced:
         self._phase = phase
         self._plan = job.workload.plan
         self._replicas = job.replicas
+        self._shapes = {v.name: v.shape for v in self._plan.variables}
         self._tower_of_state = {v.name: v.tower for v in self._plan.variables if v.role == "state"}
         affine = [name for c in phase.combine if c.affine for tower in c.parts for name in tower]
         plain = [c.tensor for c in phase.combine if not c.affine]
@@ -77,6 +78,8 @@ class Reduced:
 
     def tower(self, replica):
         """Which tower's graph a replica runs."""
+        if self._replicas == self._plan.towers:
+            return replica
         if not self._plan.differences or replica == 0:
             return 0
         if replica == self._replicas - 1:
@@ -85,13 +88,15 @@ class Reduced:
 
     def skips(self, effect, tower):
         """Whether a replica that runs `tower` leaves an effect out: one on another tower's state."""
+        if self._replicas == self._plan.towers:
+            return False
         owners = {self._tower_of_state.get(name) for name in effect.writes} - {None}
         return bool(owners) and tower not in owners
 
     def __call__(self, context, tower, crossings, needed):
         """See `AsWritten`; also {combined tensor: value}."""
         found = self._combine(context, tower, crossings)
-        own = set(self._state_names(tower))
+        own = set(self._state_names(tower)) if self._replicas != self._plan.towers else set()
         others = [name for name in needed if name not in found and name not in own]
         found.update((name, crossings[name]) for name in own if name in crossings)
         mine = [self._mine(tower, name, crossings) for name in others]
@@ -120,22 +125,22 @@ class Reduced:
     def _part(self, combine, tower, crossings):
         parts = [crossings[name] for name in combine.parts[tower]]
         value = tf.add_n(parts) if len(parts) > 1 else parts[0]
-        shape = self._plan.tensors[combine.parts[tower][0]][1]
-        return tf.ensure_shape(value, shape) if shape is not None and None not in shape else value
+        return tf.ensure_shape(value, self._static(combine.parts[tower][0], combine))
 
     def _place(self, found, combine, value):
         """Puts a reduced gradient where the update reads it."""
         if not combine.affine:
-            found[combine.tensor] = tf.reshape(self._scaled(combine, value), self._like(combine, value))
+            found[combine.tensor] = tf.reshape(self._scaled(combine, value), self._static(combine.tensor, combine))
             return
         # What the graph adds besides stays in: all of the gradient goes in by the first tower, nothing by the others.
         total = value * tf.cast(self._factor(combine) * (self._plan.towers if combine.kind == "mean" else 1), value.dtype)
         for i, name in enumerate(name for tower in combine.parts for name in tower):
             found[name] = total if i == 0 else tf.zeros_like(value)
 
-    def _like(self, combine, value):
-        shape = self._plan.tensors[combine.tensor][1]
-        return shape if shape is not None and None not in shape else tf.shape(value)
+    def _static(self, tensor, combine):
+        """A gradient's shape; its variable's, where the graph leaves it open (what comes out of a loop)."""
+        shape = self._plan.tensors[tensor][1]
+        return shape if shape is not None and None not in shape else self._shapes[combine.weight]
 
     def _scaled(self, combine, value):
         factor = self._factor(combine) * (combine.scale if combine.kind != "mean" else 1.0)

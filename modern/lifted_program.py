@@ -31,7 +31,9 @@ class LiftedProgram(Program):
         self._plan = job.workload.plan
         self.strategy = mirrored(devices, options)
         self._variables = MirroredState(self.strategy, job.workload.initial_state())
-        self._steps = [LiftedStep(job, phase, self._variables, options) for phase in range(len(self._plan.phases))]
+        noise = getattr(source, "noise", "keyed")
+        phases = range(len(self._plan.phases))
+        self._steps = [LiftedStep(job, phase, self._variables, options, noise) for phase in phases]
         self._input = ReplicaInput(job, source, self.strategy)
         self._step = 0
         self._batches = self._observed = self._many = None

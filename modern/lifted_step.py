@@ -14,7 +14,8 @@ import tensorflow as tf
 
 from modern import lifted_exchange
 from workloads.errors import InputError
-from workloads.lifted.noise import key_of
+from workloads.lifted.graph import split
+from workloads.lifted.noise import drawn_nodes, key_of
 
 #: Changes of reference variables whose resource twin has another name; the others are called "Resource..." for "...".
 TWINS = {
@@ -41,15 +42,17 @@ class LiftedStep:
       phase: number of the phase.
       variables: `MirroredState`.
       options: `ModernOptions`.
+      noise: "keyed", or "drawn" if the batch brings the random numbers.
     """
 
-    def __init__(self, job, phase, variables, options):
+    def __init__(self, job, phase, variables, options, noise):
         self._job = job
         self._plan = job.workload.plan
         self._phase = self._plan.phases[phase]
         self._variables = variables
         self._versions = {(node, variable): count for node, variable, count in self._phase.versions}
-        self._cutter = job.workload.cutter({})
+        how = {node: "drawn" for node in drawn_nodes(self._plan)} if noise == "drawn" else {}
+        self._cutter = job.workload.cutter(how)
         self._towers = {}
         self._stages = {}
         self._exchange = lifted_exchange.make(job, self._phase, options.all_reduce)
@@ -224,10 +227,11 @@ class _Function:
             return values.read(*feed.key)
         if feed.kind == "noise":
             return values.key(self._noise[feed.key], self._common)
+        if feed.kind == "drawn":
+            node, output = split(feed.key)
+            return values.batch["noise/{}/{}".format(self._noise[node], output)]
         if feed.key in self._inputs:
             return values.batch[self._inputs[feed.key]]
-        if feed.kind == "drawn":
-            return values.batch[feed.key]
         return values.crossings[feed.key]
 
 

@@ -33,8 +33,8 @@ class Scales:
                 recent.append(_largest(array))
                 self._now[stage, name] = max(recent)
         for name in record.combined:
-            addends = max(_largest(gradients[name]) for gradients in record.gradients)
-            self._now[stages.COMBINED, name] = max(self._now[stages.COMBINED, name], addends)
+            addends = [_largest(gradients[name]) for gradients in record.gradients if name in gradients]
+            self._now[stages.COMBINED, name] = max([self._now[stages.COMBINED, name]] + addends)
 
     def of(self, stage, name):
         """The scale of one tensor in the step last taken in; 0 if there is none."""

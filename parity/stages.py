@@ -32,6 +32,11 @@ def initial_tensors(state):
         yield INITIAL, "{} ({})".format(name, stage) if stage != WEIGHTS else name, array
 
 
+def state_tensors(state):
+    """{(stage, name): array} of a `State`."""
+    return {(stage, name): array for stage, name, array in _state(state)}
+
+
 def _state(state):
     for stage, arrays in (
         (WEIGHTS, state.weights),

@@ -87,6 +87,7 @@ class Verification:
       kinks: steps whose gradients differ as one activation on the other side of a kink explains; see `tolerance`.
       first: {"step", "stage", "difference", "allowed"} of the first tensor beyond its allowance, or None.
       mismatched: lines about variables that do not match; if any, no number was compared.
+      races: variables, with the step, that another order of reads and updates explains.
       drift: mirrored variables whose copies disagreed, with the step.
       floor: {stage: {...}}, see `floor`; empty if it was not measured.
     """
@@ -102,6 +103,7 @@ class Verification:
     first: Optional[Dict[str, Any]] = None
     mismatched: List[str] = dataclasses.field(default_factory=list)
     drift: List[str] = dataclasses.field(default_factory=list)
+    races: List[str] = dataclasses.field(default_factory=list)
     floor: Dict[str, Any] = dataclasses.field(default_factory=dict)
 
     def to_json(self):
@@ -119,12 +121,23 @@ class Verification:
             "trajectory": {name: stage.to_json() for name, stage in self.trajectory.items()},
             "trajectories_part_at": self.parted,
             "kinks": self.kinks,
+            "races": self.races,
             "floor": self.floor,
         }
 
 
 def verify(
-    left, right, job, steps, mode="free", tolerance_name="exact", witness=None, floor=None, progress=None, units=None
+    left,
+    right,
+    job,
+    steps,
+    mode="free",
+    tolerance_name="exact",
+    witness=None,
+    floor=None,
+    progress=None,
+    units=None,
+    alternatives=(),
 ):
     """Steps two programs side by side and compares all they show.
 
@@ -137,6 +150,8 @@ def verify(
       floor: `floor.Floor`, or None.
       progress: called with (steps done, `Verification` so far) after each step.
       units: {stage: ulps} allowed under "auto" beyond the base, for a reason the caller has.
+      alternatives: in locked mode, programs that take the right one's steps in other orders of reads and updates,
+        where the old program has races: a variable that one of them explains is no difference.
 
     Returns:
       `Verification`. A step beyond tolerance does not end the run: later stages show how it spreads.
@@ -149,11 +164,13 @@ def verify(
     state = left.state()
     judge.initial(state, right.state())
     followers = [follower for follower in (right if mode == "locked" else None, witness, floor) if follower is not None]
+    followers += list(alternatives)
     for step in range(steps):
         for follower in followers:
             follower.load(state)
         record, mine = left.step(), right.step()
-        judge.step(record, mine, None if witness is None else witness.step())
+        others = [alternative.step() for alternative in alternatives]
+        judge.step(record, mine, None if witness is None else witness.step(), others)
         state = record.state
         result.steps = step + 1
         if progress is not None:
@@ -177,8 +194,8 @@ class _Judge:
         failures = self._compare(self._result.stages, 0, 0, stages.initial_tensors(left), stages.initial_tensors(right))
         self._blame(failures)
 
-    def step(self, left, right, witness):
-        """Takes in one step: legacy's record, the port's, and the witness's if there is one."""
+    def step(self, left, right, witness, others=()):
+        """Takes in one step: legacy's record, the port's, the witness's if there is one, and the alternatives'."""
         result, step = self._result, left.step
         judged = right if witness is None else witness
         if result.tolerance_name != "exact":
@@ -187,7 +204,7 @@ class _Judge:
             self._floor.step(left, judged, self._scales)
         one_step = witness is not None or result.mode == "locked"
         failures = self._compare(
-            result.stages, step, 0 if one_step else step, stages.tensors(left), stages.tensors(judged)
+            result.stages, step, 0 if one_step else step, stages.tensors(left), stages.tensors(judged), others
         )
         if failures and result.tolerance_name == "auto" and tolerance.is_kink(failures[0]["stage"], left, judged):
             result.kinks.append(step)
@@ -212,14 +229,20 @@ class _Judge:
             self._result.passed = False
             self._result.first = self._result.first or failures[0]
 
-    def _compare(self, summaries, step, age, left, right):
+    def _compare(self, summaries, step, age, left, right, others=()):
         """Adds one record's tensors to `summaries`; returns those beyond their allowance, in causal order."""
-        failures = []
+        failures, others = [], [stages.state_tensors(record.state) for record in others]
         for (stage, name, a), (other, same, b) in zip(left, right):
             if (stage, name) != (other, same):
                 raise InputError("records do not line up: {} {!r} against {} {!r}".format(stage, name, other, same))
             difference = compare(name, a, b, self._scales.of(stage, name))
             allowed = self._allowed(stage, name, a.dtype, age)
+            if others and not difference.identical and difference.max_rel > allowed and (stage, name) in others[0]:
+                candidates = [compare(name, a, other[stage, name], self._scales.of(stage, name)) for other in others]
+                best = min(candidates, key=lambda candidate: candidate.max_rel)
+                if best.max_rel <= allowed:
+                    difference = best
+                    self._result.races.append("{} at step {}".format(name, step))
             if not summaries.setdefault(stage, StageSummary()).add(step, difference, allowed):
                 failures.append({"step": step, "stage": stage, "difference": difference, "allowed": allowed})
         return failures

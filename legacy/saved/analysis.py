@@ -80,6 +80,7 @@ class _Analyst:
             noise=noise,
             common_noise=common_noise,
             variables=variables,
+            sources={name: origin for name, (origin, _) in self.cut.origins.items()},
             aliases=aliases,
             tensors=self.tensors,
             phases=finished,
@@ -167,8 +168,9 @@ class _Analyst:
     def _noise(self, nodes):
         kind = self.graph.type(nodes[0])
         loops = self.graph.frames()
-        how = "keyed" if kind in vocabulary.KEYED and not any(node in loops for node in nodes) else "seeded"
-        return Noise(name=nodes[0], op=kind, how=how, nodes=nodes)
+        in_loop = any(node in loops for node in nodes)
+        how = "keyed" if kind in vocabulary.KEYED and not in_loop else "seeded"
+        return Noise(name=nodes[0], op=kind, how=how, nodes=nodes, in_loop=in_loop)
 
     def _variables(self, effects):
         used = {variable for effect in effects for variable in effect.writes}
@@ -201,10 +203,27 @@ class _Analyst:
             pins=[list(pair) for pair in phase.order.pins],
             races=phase.order.races,
             combine=combine,
+            other_pins=self._other_orders(phase),
+            racing=sorted({text.partition(":")[0] for text in phase.order.races} | self._racing(phase)),
             twins=self._twins(divided),
             state_crossings=self._state_crossings(phase, variables),
             members=len(phase.members),
         )
+
+    def _other_orders(self, phase):
+        """Pins of the other orders that the graph allows, if it leaves any open."""
+        if not phase.order.races:
+            return []
+        orders = [
+            ordering.settle(self.graph, self.state, phase.members, self.data, variant) for variant in ("early", "reversed")
+        ]
+        return [[list(pair) for pair in order.pins] for order in orders if order.pins != phase.order.pins]
+
+    def _racing(self, phase):
+        """Variables that change by what an open order decides."""
+        users = {after for _, after in phase.order.pins} | {before for before, _ in phase.order.pins}
+        reached = self.graph.descendants(users & set(self.state.reads), controls=False)
+        return {v for effect in phase.effects if effect.node in reached for v in effect.writes} if phase.order.races else set()
 
     def _state_crossings(self, phase, variables):
         """{tensor: effect} of the crossings that do nothing but set one tower's own state."""

@@ -23,10 +23,12 @@ class Order(collections.namedtuple("Order", "effects versions pins races")):
     """
 
 
-def settle(graph, state, members, depends_on_data):
+def settle(graph, state, members, depends_on_data, variant="late"):
     """The `Order` of a step that runs the nodes `members`.
 
     Args:
+      variant: "late" as described; "early", where every use that the graph leaves open comes before the change; or
+        "reversed", where changes that it leaves open take turns the other way round.
       depends_on_data: set of nodes whose value depends on the step's data.
 
     Raises:
@@ -40,6 +42,9 @@ def settle(graph, state, members, depends_on_data):
     versions, pins, races = {}, [], []
     for variable in state.variables:
         chain = [name for name in effects if variable in state.writes[name]]
+        free = not any(earlier[second] >> position[first] & 1 for first in chain for second in chain)
+        if variant == "reversed" and free:
+            chain.reverse()
         for first, second in zip(chain, chain[1:]):
             if not earlier[second] >> position[first] & 1:
                 pins.append((first, second))
@@ -53,7 +58,7 @@ def settle(graph, state, members, depends_on_data):
                     count += 1
                 elif later[user] >> position[change] & 1:
                     break
-                elif _comes_after(graph, effects, chain, change, user, later[user], depends_on_data):
+                elif variant != "early" and _comes_after(graph, effects, chain, change, user, later[user], depends_on_data):
                     count += 1
                     pins.append((change, user))
                     races.append("{}: {} may use it before or after {}; taken after".format(variable, user, change))

@@ -62,6 +62,12 @@ class Cutter:
         self._random = random
         self._conditional = graph.frames() | graph.branches()
 
+    def with_signature(self, signature):
+        """The same with other knowledge of tensors' types."""
+        other = Cutter.__new__(Cutter)
+        other.__dict__.update(self.__dict__, _signature=signature)
+        return other
+
     def piece(self, fetches, cuts=(), versions=None):
         """The `Piece` that computes some tensors.
 

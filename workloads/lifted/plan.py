@@ -35,13 +35,15 @@ class Input:
 class Noise:
     """Random numbers that a step draws: `how` is "keyed" (by a stateless twin of `op`) or "seeded".
 
-    `nodes` are the random ops, one a tower, or a single one that belongs to no tower.
+    `nodes` are the random ops, one a tower, or a single one that belongs to no tower. Numbers drawn in a `while` loop
+    (`in_loop`) can neither be recorded nor given.
     """
 
     name: str
     op: str
     how: str
     nodes: List[str]
+    in_loop: bool = False
 
 
 @dataclasses.dataclass
@@ -107,6 +109,8 @@ class Phase:
       versions: [node, variable, how many changes it sees], where that is not 0.
       pins: [before, after]: control edges that fix an order which the graph leaves open.
       races: what those are, in words.
+      other_pins: further sets of pins; each fixes another order that the graph allows.
+      racing: variables whose values depend on that order.
       combine: `Combine`s.
       twins: {a later tower's tensor: the first tower's}, for those that are alone in their row of crossings.
       state_crossings: {tensor: effect} of those that only set their own tower's state.
@@ -123,6 +127,8 @@ class Phase:
     pins: List[List[str]]
     races: List[str]
     combine: List[Combine]
+    other_pins: List[List[List[str]]] = dataclasses.field(default_factory=list)
+    racing: List[str] = dataclasses.field(default_factory=list)
     twins: Dict[str, str] = dataclasses.field(default_factory=dict)
     state_crossings: Dict[str, str] = dataclasses.field(default_factory=dict)
     members: int = 0
@@ -137,6 +143,7 @@ class Plan:
       towers: how many it was written for; `found_by`: how they were told apart.
       batch: examples of one tower in a step, or None if the graph takes any number.
       common: `Input`s of what is computed once; `common_noise` likewise.
+      sources: {placeholder: tensor of the whole graph that it stands for}.
       aliases: {tensor: variable} of tensors that are a variable, or its handle.
       tensors: {tensor: [dtype, shape]} of those that pieces are cut at.
       settings: {placeholder: value} of those that the lift fixed.
@@ -153,6 +160,7 @@ class Plan:
     noise: List[Noise]
     common_noise: List[Noise]
     variables: List[Variable]
+    sources: Dict[str, str]
     aliases: Dict[str, str]
     tensors: Dict[str, List[Any]]
     phases: List[Phase]
