@@ -12,6 +12,7 @@ import tensorflow as tf
 
 from legacy.old_graph import rates
 from workloads.errors import InputError, require
+from workloads.lifted import checkpoint
 from workloads.lifted.graph import split, tensor_name
 from workloads.program import Program, State, StepRecord, batch_digest
 from workloads.sources import Source
@@ -58,6 +59,10 @@ class RecordedSteps:
             except (KeyError, ValueError, zipfile.BadZipFile) as error:
                 raise InputError("--recording: step {} of {!r} is damaged: {}".format(number, self._folder, error))
         return self._kept[1]
+
+    def initial(self):
+        """{variable: array} before the first step."""
+        return checkpoint.read(os.path.join(self._folder, "model.ckpt"))
 
     def tensor(self, step, name):
         """A recorded tensor, or None."""
@@ -159,9 +164,13 @@ class RecordedRun(Program):
         self._workload, self._plan, self._steps = job.workload, job.workload.plan, steps
         self._source = RecordedSource(job, steps)
         self._step = 0
+        self._start = self._take(steps.initial(), "", 0)
 
     def variables(self):
         return self._workload.variables()
+
+    def load(self, state):
+        """A recorded run starts where it started."""
 
     def describe(self):
         about = self._steps.about
@@ -169,7 +178,7 @@ class RecordedRun(Program):
 
     def state(self):
         if self._step == 0:
-            return self._workload.initial_state()
+            return self._start
         return self._state(self._step - 1)
 
     def step(self):
@@ -198,11 +207,14 @@ class RecordedRun(Program):
         return value
 
     def _state(self, step):
-        arrays, like = self._steps.step(step), self._workload.initial_state()
-        kinds = []
+        return self._take(self._steps.step(step), "after/", step + 1)
+
+    def _take(self, arrays, prefix, step):
+        """The `State` in recorded arrays; what was not recorded is as the lift has it."""
+        like, kinds = self._workload.initial_state(), []
         for values in (like.weights, like.slots, like.statistics, like.averages):
-            kinds.append({name: np.asarray(arrays.get("after/" + name, value)) for name, value in values.items()})
-        return State(step + 1, *kinds)
+            kinds.append({name: np.asarray(arrays.get(prefix + name, value)) for name, value in values.items()})
+        return State(step, *kinds)
 
 
 def _present(arrays):

@@ -30,12 +30,13 @@ class LiftedProgram(Program):
         self._job, self._options, self._devices = job, options, devices
         self._plan = job.workload.plan
         self.strategy = mirrored(devices, options)
-        self._variables = MirroredState(self.strategy, job.workload.initial_state())
+        start = job.workload.initial_state()
+        self._variables = MirroredState(self.strategy, start)
         noise = getattr(source, "noise", "keyed")
         phases = range(len(self._plan.phases))
         self._steps = [LiftedStep(job, phase, self._variables, options, noise) for phase in phases]
         self._input = ReplicaInput(job, source, self.strategy)
-        self._step = 0
+        self._step = start.step
         self._batches = self._observed = self._many = None
         # Each tower's own, such as a recurrent state: replicas that run one tower's graph keep theirs apart.
         self._states = {v.name for v in self._plan.variables if v.role == "state"}

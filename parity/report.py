@@ -98,6 +98,25 @@ def stages_table(stages, title):
     return table
 
 
+def columns_table(columns):
+    """{comparison: `Verification`} side by side: each stage's largest relative difference."""
+    table = Table(title="largest relative difference of one step, by stage", title_justify="left")
+    table.add_column("stage")
+    for heading in columns:
+        table.add_column(heading, justify="right")
+    stages = list(dict.fromkeys(stage for v in columns.values() for stage in v.stages))
+    for stage in stages:
+        seen = [verification.stages.get(stage) for verification in columns.values()]
+        table.add_row(stage, *["not recorded" if s is None else _share(s) for s in seen])
+    return table
+
+
+def _share(stage):
+    if not stage.differing_elements:
+        return "[green]identical[/]"
+    return "[{}]{}[/]".format("green" if stage.failed is None else "red", number(stage.max_rel))
+
+
 def floor_table(floor):
     """How far each side is from the truth; see `floor`."""
     table = Table(title="measured floor: largest relative distances of one step", title_justify="left")
@@ -158,6 +177,11 @@ def notes(verification):
         lines.append(
             "steps {}: the loss agrees and the gradients moved by one activation's share: a rectifier within "
             "rounding of its kink".format(", ".join(map(str, verification.kinks)))
+        )
+    if verification.races:
+        lines.append(
+            "{} times a variable has the value that another order of the old program's reads and updates gives, which "
+            "its graph leaves open: {}".format(len(verification.races), ", ".join(verification.races[:3]))
         )
     if verification.drift:
         lines.append("copies of mirrored variables disagree: " + ", ".join(verification.drift[:5]))

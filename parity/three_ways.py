@@ -14,6 +14,7 @@ from legacy.old_graph import OldGraphProgram
 from legacy.recorded import RecordedRun, RecordedSource, RecordedSteps
 from parity.pair import Setup
 from parity.verification import verify
+from workloads.errors import require
 from workloads.program import Program
 
 #: The comparisons, in the order of the columns.
@@ -33,13 +34,14 @@ class ThreeWays:
         return self.columns[COLUMNS[-1]].passed
 
 
-def run(setup, folder, steps, progress=None):
+def run(setup, folder, steps, rule="auto", progress=None):
     """Compares a recording with the old graph here and with the port.
 
     Args:
       setup: `pair.Setup` of the lifted job.
       folder: the recording.
       steps: how many, or None for all that were recorded.
+      rule: "auto" or "exact", for what is compared with the original.
 
     Raises:
       InputError: the recording is damaged or of another program, or holds fewer steps.
@@ -47,9 +49,11 @@ def run(setup, folder, steps, progress=None):
     job = setup.job
     recorded = RecordedSteps(folder, job.workload.plan)
     steps = len(recorded) if steps is None else steps
+    require(steps <= len(recorded), "--steps", steps, "the recording holds {}".format(len(recorded)))
     make_source = functools.partial(_source, steps=recorded)
     setup = Setup(job, make_source, setup.legacy, setup.modern, setup.device, setup.logical_cpus)
     with RecordedRun(job, recorded) as peek:
+        start = peek.state()
         like = [peek.step() for _ in job.workload.plan.phases]
     columns = {}
     for column in COLUMNS:
@@ -60,13 +64,15 @@ def run(setup, folder, steps, progress=None):
             stack.enter_context(left)
             right = Only(stack.enter_context(right), like) if original else stack.enter_context(right)
             others = [Only(stack.enter_context(other), like) for other in (_alternatives(setup) if original else [])]
+            for program in [left, right] + others:
+                program.load(start)
             columns[column] = verify(
                 left,
                 right,
                 job,
                 steps,
                 "locked" if original else "free",
-                "auto" if original or setup.modern.all_reduce != "tower_order" else "exact",
+                rule if original else "exact" if setup.modern.all_reduce == "tower_order" else "auto",
                 progress=None if progress is None else functools.partial(progress, column),
                 alternatives=others,
             )
@@ -83,6 +89,18 @@ def _alternatives(setup):
     for number in range(max(len(phase.other_pins) for phase in phases)):
         pins = [phase.other_pins[number] if len(phase.other_pins) > number else phase.pins for phase in phases]
         yield OldGraphProgram(setup.job, setup.make_source(setup.job), setup.legacy, setup.devices(), pins)
+
+
+def verdict(result):
+    """The result in one sentence, and why, if it is no parity."""
+    original, here, port = (result.columns[column] for column in COLUMNS)
+    if port.passed:
+        return "PARITY with the original: {} steps, every stage {}".format(
+            port.steps, "identical bits" if port.tolerance_name == "exact" else "within the auto tolerance"
+        )
+    if here.passed and not original.passed:
+        return "NO PARITY with the original; but the port is the old graph, bit for bit: this TensorFlow runs it differently"
+    return "NO PARITY with the original" + ("" if here.passed else ", nor with the old graph here: the port differs")
 
 
 class Only(Program):

@@ -30,7 +30,7 @@ flags.DEFINE_string(
     "exact: identical bits; auto: rounding, by a measured floor. Default: exact; auto "
     "with --recording or --legacy_python.",
 )
-flags.DEFINE_string("recording", None, "Compare with this recording instead of running the towers here.")
+flags.DEFINE_string("recording", None, "Compare with this recording (.npz; for a lift, the folder that recorder.py wrote).")
 flags.DEFINE_string("legacy_python", None, "Run the towers in this interpreter, with its own TensorFlow.")
 flags.DEFINE_boolean("floor", True, "With --tolerance=auto, measure legacy's own distance from float64.")
 
@@ -107,6 +107,45 @@ def left_from_flags(setup, folder):
     return recording
 
 
+def verify_recorded_run(setup):
+    """`three_ways.ThreeWays` of a lifted workload and the recording that `--recording` names; shows it."""
+    from parity import report, three_ways
+    from parity.progress import Progress
+
+    progress, console = Progress("verify " + setup.job.workload.name), report.console()
+    steps = FLAGS.steps if FLAGS["steps"].present else None
+    result = three_ways.run(
+        setup,
+        FLAGS.recording,
+        steps,
+        tolerance_name(),
+        lambda column, done, so_far: progress.update(done, so_far.steps, column),
+    )
+    progress.done()
+    console.print(report.columns_table(result.columns))
+    for line in report.notes(result.columns[three_ways.COLUMNS[-1]]):
+        console.print("note: " + line)
+    for missing in result.missing:
+        console.print("note: the recording does not hold the " + missing)
+    console.print(three_ways.verdict(result), style="bold green" if result.passed else "bold red", highlight=False)
+    return result
+
+
+def recorded_json(setup, result):
+    """`to_json` for a recorded run: the judged comparison, and all columns."""
+    from parity import three_ways
+
+    return {
+        "workload": setup.job.workload.name,
+        "job": setup.job.describe(),
+        **result.columns[three_ways.COLUMNS[-1]].to_json(),
+        "summary": three_ways.verdict(result),
+        "columns": {column: verification.to_json() for column, verification in result.columns.items()},
+        "not_recorded": result.missing,
+        "environment": environment.describe(),
+    }
+
+
 def show(setup, result, about, console):
     """Prints verdict and tables."""
     from parity import report, settings
@@ -153,8 +192,14 @@ def main(argv):
     check_flags()
     environment.prepare(exact=True)
     from parity import report
+    from workloads.lifted.workload import LiftedWorkload
 
     setup = parity_flags.setup_from_flags(exact=True)
+    if FLAGS.recording and isinstance(setup.job.workload, LiftedWorkload):
+        recorded = verify_recorded_run(setup)
+        if FLAGS.json:
+            report.write_json(FLAGS.json, recorded_json(setup, recorded))
+        sys.exit(0 if recorded.passed else 1)
     with tempfile.TemporaryDirectory() as folder:
         left = left_from_flags(setup, folder)
         result, about = run(setup, left, FLAGS.steps, FLAGS.mode, tolerance_name(), FLAGS.floor)

@@ -17,7 +17,7 @@ MOST_LISTED = 8
 
 
 def from_checkpoint(path, plan, whole):
-    """{variable: array} for a plan; what the checkpoint does not keep (local variables) is initialized.
+    """{name: array} of all that a checkpoint holds; what a plan needs besides (local variables) is initialized.
 
     Raises:
       InputError: variables are missing or have other shapes or types; told apart one by one.
@@ -49,6 +49,7 @@ def from_checkpoint(path, plan, whole):
                 "; it has besides: " + ", ".join(unused[:MOST_LISTED]) if unused else "",
             )
         )
+    values.update((name, value) for name, value in stored.items() if name not in values)
     if missing:
         values.update(initial([v.name for v in missing], whole))
     return values

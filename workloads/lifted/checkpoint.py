@@ -51,7 +51,8 @@ def write(path, values):
     """Writes {name: array} as an object-based checkpoint, of `tf.train.Checkpoint(values={name: variable})`."""
     with tf.init_scope(), tf.device("/cpu:0"):
         made = {name: tf.Variable(value, dtype=_dtype(value), trainable=False) for name, value in values.items()}
-        tf.train.Checkpoint(values=made).write(path)
+        tf.train.Checkpoint(values=made).write(path + ".part")
+    _rename(path)
 
 
 def write_by_name(path, values):
@@ -61,12 +62,19 @@ def write_by_name(path, values):
     with tf.Graph().as_default(), v1.Session() as session:
         holders = [v1.placeholder(_dtype(values[name]), np.shape(values[name])) for name in names]
         save = tf.raw_ops.SaveV2(
-            prefix=tf.constant(os.path.abspath(path)),
+            prefix=tf.constant(os.path.abspath(path) + ".part"),
             tensor_names=tf.constant(names),
             shape_and_slices=tf.constant([""] * len(names)),
             tensors=holders,
         )
         session.run(save, {holder: values[name] for holder, name in zip(holders, names)})
+    _rename(path)
+
+
+def _rename(path):
+    """Puts a complete checkpoint in its place; the index last, since readers look for it first."""
+    for ending in (".data-00000-of-00001", ".index"):
+        os.replace(path + ".part" + ending, path + ending)
 
 
 def _dtype(value):

@@ -24,6 +24,8 @@ from workloads.workload import Workload
 v1 = tf.compat.v1
 
 PLAN, GRAPH, VALUES = "workload.json", "graph.pb", "variables"
+#: How many steps the port has taken since the lift, beside the variables: data and noise go on from there.
+STEP = "lift/step"
 #: Examples of one replica where the graph takes any number and nobody says.
 DEFAULT_BATCH = 8
 #: The state that each role of a variable belongs to.
@@ -75,11 +77,23 @@ class LiftedWorkload(Workload):
 
     def initial_state(self):
         """The `State` that the lifted checkpoint holds."""
-        values = checkpoint.read(os.path.join(self.folder, VALUES))
-        state = State(0, {}, {}, {}, {})
+        values = self.values()
+        state = State(int(values.get(STEP, 0)), {}, {}, {}, {})
         for variable in self.plan.variables:
             getattr(state, KINDS[variable.role])[variable.name] = np.asarray(values[variable.name], variable.dtype)
         return state
+
+    def values(self):
+        """{name: array} of all that the lift's checkpoint holds: more than a step uses, if the old program kept more."""
+        return checkpoint.read(os.path.join(self.folder, VALUES))
+
+    def save(self, folder, state):
+        """Writes this lift with `state` for a start: training goes on from there."""
+        values = dict(self.values())
+        for arrays in (state.weights, state.slots, state.statistics, state.averages):
+            values.update(arrays)
+        values[STEP] = np.asarray(state.step, np.int64)
+        save(folder, self.plan, self.graph.graph_def, values)
 
     def cutter(self, random):
         """A `pieces.Cutter` for the graph; `random` as there, on top of what the plan says."""

@@ -1,0 +1,59 @@
+"""`python -m legacy.convert model.ckpt-1000 --out=ckpt2`: a checkpoint of TensorFlow 1.x for 2.x, and back.
+
+A checkpoint that 1.x's Saver wrote, which knows variables by name, becomes one of `tf.train.Checkpoint`, which knows
+them by object: `tf.train.Checkpoint(values={name: variable}).read(path)` restores it. One of those becomes one that
+the old program's Saver restores. A lift's folder stands for its checkpoint. Everything is kept, bit for bit: weights,
+slots, moving averages, counters.
+"""
+
+from __future__ import annotations
+
+import os
+
+from absl import flags
+
+from workloads import environment
+from workloads.errors import require, run_main
+
+flags.DEFINE_string("out", None, "The checkpoint to write, as a prefix: model.ckpt-1000.")
+
+FLAGS = flags.FLAGS
+
+
+def convert(source, out):
+    """Writes the checkpoint `source` for the other era.
+
+    Returns:
+      (number of variables, "by name" or "by object": how `out` knows them).
+
+    Raises:
+      InputError: there is no checkpoint, or it is damaged.
+    """
+    from workloads.lifted import checkpoint, workload
+
+    if workload.is_lifted(source):
+        source = os.path.join(source, workload.VALUES)
+    values = checkpoint.read(source)
+    by_object = checkpoint.is_object_based(source)
+    folder = os.path.dirname(os.path.abspath(out))
+    require(os.path.isdir(folder), "--out", out, "must be in a folder that exists")
+    (checkpoint.write_by_name if by_object else checkpoint.write)(out, values)
+    return len(values), "by name" if by_object else "by object"
+
+
+def main(argv):
+    require(len(argv) == 2, "argument", argv[1:], "name one checkpoint, or a lift's folder; see --help")
+    require(FLAGS.out, "--out", FLAGS.out, "name the checkpoint to write")
+    environment.prepare(exact=False)
+    count, how = convert(argv[1], FLAGS.out)
+    print("{}: {} variables, {} ({})".format(
+        FLAGS.out, count, how, "for TensorFlow 1.x" if how == "by name" else "for tf.train.Checkpoint"))
+
+
+def console():
+    """Entry point."""
+    run_main(main)
+
+
+if __name__ == "__main__":
+    console()
