@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import numpy as np
 import tensorflow as tf
 
@@ -105,6 +107,16 @@ class LegacyProgram(Program):
             run(train_op, feed(step))
         self._step += steps
         return run([self._towers.losses, train_op], feed(self._step - 1))[0]
+
+    def export(self, folder):
+        """Writes what an old program would have left: graph.meta, and model.ckpt with every variable's value."""
+        from workloads.lifted import checkpoint
+
+        os.makedirs(folder, exist_ok=True)
+        with self.graph.as_default():
+            v1.train.export_meta_graph(os.path.join(folder, "graph.meta"))
+            variables = {variable.op.name: variable for variable in v1.global_variables()}
+        checkpoint.write_by_name(os.path.join(folder, "model.ckpt"), self._session.run(variables))
 
     def close(self):
         self._input.stop()

@@ -24,8 +24,9 @@ class ReplicaInput:
         self._source = source
         self._strategy = strategy
         self._first = 0
-        self._resident = self._put_on_devices() if source.fixed else None
-        self._dataset = None if source.fixed else self._pipeline()
+        fixed = source.fixed or not source.shards(0)[0]  # a graph may make up its data itself, and take none
+        self._resident = self._put_on_devices() if fixed else None
+        self._dataset = None if fixed else self._pipeline()
 
     @property
     def resident(self):

@@ -91,10 +91,10 @@ class _Analyst:
         return Analysis(plan, self.cut)
 
     def _gradients(self):
-        """What update rules get: the tensors in which towers meet."""
+        """What variables are changed by: the tensors in which towers meet."""
         found = []
         for name in self.graph.nodes:
-            if name in self.state.writes and combining.is_weight_gradient(self.graph.type(name)):
+            if name in self.state.writes:
                 found += [tensor for tensor in self.graph.inputs(name) if tensor not in self.state.aliases]
         return found
 

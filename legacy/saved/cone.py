@@ -94,7 +94,16 @@ def cut(graph, targets):
     kinds = {name: node.op for name, node in made.nodes.items()}
     functions = {function.signature.name for function in graph.graph_def.library.function}
     unknown = sorted(kind for kind in set(kinds.values()) if not known(kind) and kind not in functions)
-    return Cut(made, origins, unknown, {name: kind for name, kind in kinds.items() if vocabulary.is_unsafe(kind)})
+    unsafe = {name: kind for name, kind in kinds.items() if vocabulary.is_unsafe(kind)}
+    for name in members & stop:  # Python in the middle of the model: no data source, and not saved with the graph
+        if vocabulary.is_unsafe(graph.type(name)) and _is_computed(graph, name):
+            unsafe[name] = graph.type(name)
+    return Cut(made, origins, unknown, unsafe)
+
+
+def _is_computed(graph, name):
+    """Whether a node's inputs depend on variables."""
+    return any(graph.type(before) in vocabulary.VARIABLES for before in graph.ancestors([name], controls=False))
 
 
 def known(kind):

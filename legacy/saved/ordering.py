@@ -85,7 +85,8 @@ def _comes_after(graph, effects, chain, change, user, reached, depends_on_data):
     authors meant it to. Everything else belongs to the step's computation, which starts from the step's first values.
     """
     reached = {name for i, name in enumerate(effects) if reached >> i & 1}
-    if any(later in reached or later == user for later in chain[chain.index(change) + 1 :]):
+    trained = any(vocabulary.is_apply(graph.type(name)) for name in chain)
+    if not (trained and user in depends_on_data) and any(later in reached or later == user for later in chain[chain.index(change) + 1 :]):
         return True
     if user in depends_on_data or not vocabulary.is_apply(graph.type(change)):
         return False

@@ -47,7 +47,7 @@ def variables(graph, state, phase_effects, tower_of, used):
             slots.update((slot, effect.writes[0]) for slot in effect.writes[1:])
             if vocabulary.is_apply(effect.op):
                 for value in effect.values:  # powers of beta: a variable that rules read and somebody else multiplies
-                    owner = state.aliases.get(_pair(value))
+                    owner = _variable_behind(graph, state, _pair(value))
                     if owner:
                         slots.setdefault(owner, effect.writes[0] if len(used) == 1 else "")
     averages = _averages(graph, state, phase_effects, weights)
@@ -69,6 +69,13 @@ def variables(graph, state, phase_effects, tower_of, used):
             Variable(name, variable.shape, variable.dtype, role, of, tower if role == "state" else None, variable.resource)
         )
     return found
+
+
+def _variable_behind(graph, state, tensor):
+    """The variable whose value a tensor is, or None."""
+    if graph.type(tensor[0]) == "ReadVariableOp":
+        tensor = graph.inputs(tensor[0])[0]
+    return state.aliases.get(tensor)
 
 
 def _averages(graph, state, phase_effects, weights):

@@ -7,6 +7,8 @@ on data depends on the data of *one* label. Layers called conv1, conv2 make labe
 from __future__ import annotations
 
 import collections
+import functools
+import operator
 import re
 
 import tensorflow as tf
@@ -17,6 +19,8 @@ from legacy.saved import vocabulary
 SLICES = ("Split", "SplitV", "Slice", "StridedSlice", "Unpack", "Gather", "GatherV2")
 #: A labelling is believed if its smallest tower has at least this share of the largest one's nodes.
 SMALLEST_TOWER = 0.3
+#: Ops whose result depends on their input's shape alone, and so on no data.
+SHAPES = ("Shape", "ShapeN", "Size", "Rank", "VariableShape", "ZerosLike", "OnesLike")
 DATA = 1  # the lowest bit of a node's mask: depends on data or random numbers; then one bit a tower
 
 
@@ -144,14 +148,15 @@ def _masks(graph, members, labels, settings, slices, all_are_data=False):
         or vocabulary.is_random(graph.type(name))
         or (all_are_data and name in labels and graph.inputs(name))
     }
-    data = graph.flow(members, sources, controls=False)
+    shapes = {name for name in members if graph.type(name) in SHAPES}
+    data = graph.flow(members, sources, controls=False, stop=shapes)
     data = {name: mask | sources.get(name, 0) for name, mask in data.items()}
     own = {
         name: 2 << labels[name]
         for name, mask in data.items()
         if mask and name in labels and graph.type(name) != "Placeholder" and name not in slices
     }
-    arriving = graph.flow(members, own, controls=False)
+    arriving = graph.flow(members, own, controls=False, stop=shapes)
     return {name: data[name] | mask | own.get(name, 0) for name, mask in arriving.items()}
 
 
@@ -196,6 +201,7 @@ def _score(towers, gradients):
     if len(sizes) < towers.count or min(sizes.values()) < SMALLEST_TOWER * max(sizes.values()):
         return 0
     every = (1 << towers.count) - 1
-    if not any(towers.masks.get(name, 0) >> 1 == every for name, _ in gradients):
+    met = [towers.masks.get(name, 0) >> 1 for name, _ in gradients]
+    if every not in met and functools.reduce(operator.or_, met, 0) != every:  # each tower may update by itself
         return 0
     return sum(sizes.values()) - sum(towers.shared(name) for name in towers.masks)

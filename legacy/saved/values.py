@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import tensorflow as tf
 
@@ -25,7 +27,10 @@ def from_checkpoint(path, plan, whole):
     stored = checkpoint.read(path)
     values, problems, missing = {}, [], []
     for variable in plan.variables:
-        name = variable.name if variable.name in stored else variable.name.rsplit("/part_", 1)[0]
+        name = variable.name
+        whole_name = re.sub(r"/part_\d+$", "", name)
+        if whole_name != name and whole_name in stored:
+            raise InputError("--checkpoint: {!r} is partitioned, and partitioned variables are not lifted".format(whole_name))
         if name not in stored:
             missing.append(variable)
             continue

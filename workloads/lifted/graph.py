@@ -127,13 +127,14 @@ class Graph:
             raise ValueError(next(name for name, count in waits.items() if count > 0))
         return ordered
 
-    def flow(self, ordered, own, backwards=False, controls=True):
+    def flow(self, ordered, own, backwards=False, controls=True, stop=()):
         """Bit sets carried along the edges until they settle; a loop's back edges carry them too.
 
         Args:
           ordered: nodes, in order.
           own: {node: bits that start there}.
           backwards: from users to producers.
+          stop: nodes that nothing arrives at.
 
         Returns:
           {node: the bits that reach it, without its own unless a loop brings them back}.
@@ -144,6 +145,8 @@ class Graph:
             changed = False
             for name in reversed(ordered) if backwards else ordered:
                 mask = arriving[name]
+                if name in stop:
+                    continue
                 for other in self._neighbours(name, backwards, controls):
                     if other in arriving:
                         mask |= arriving[other] | own.get(other, 0)
