@@ -20,32 +20,16 @@ flags.DEFINE_string("out", None, "The checkpoint to write, as a prefix: model.ck
 FLAGS = flags.FLAGS
 
 
-def convert(source, out):
-    """Writes the checkpoint `source` for the other era.
-
-    Returns:
-      (number of variables, "by name" or "by object": how `out` knows them).
-
-    Raises:
-      InputError: there is no checkpoint, or it is damaged.
-    """
-    from workloads.lifted import checkpoint, workload
-
-    if workload.is_lifted(source):
-        source = os.path.join(source, workload.VALUES)
-    values = checkpoint.read(source)
-    by_object = checkpoint.is_object_based(source)
-    folder = os.path.dirname(os.path.abspath(out))
-    require(os.path.isdir(folder), "--out", out, "must be in a folder that exists")
-    (checkpoint.write_by_name if by_object else checkpoint.write)(out, values)
-    return len(values), "by name" if by_object else "by object"
-
-
 def main(argv):
     require(len(argv) == 2, "argument", argv[1:], "name one checkpoint, or a lift's folder; see --help")
     require(FLAGS.out, "--out", FLAGS.out, "name the checkpoint to write")
     environment.prepare(exact=False)
-    count, how = convert(argv[1], FLAGS.out)
+    from workloads.lifted import checkpoint, workload
+
+    source = os.path.join(argv[1], workload.VALUES) if workload.is_lifted(argv[1]) else argv[1]
+    folder = os.path.dirname(os.path.abspath(FLAGS.out))
+    require(os.path.isdir(folder), "--out", FLAGS.out, "must be in a folder that exists")
+    count, how = checkpoint.convert(source, FLAGS.out)
     print("{}: {} variables, {} ({})".format(
         FLAGS.out, count, how, "for TensorFlow 1.x" if how == "by name" else "for tf.train.Checkpoint"))
 

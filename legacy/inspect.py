@@ -20,38 +20,6 @@ flags.DEFINE_string("json", None, "Write everything here.")
 flags.DEFINE_integer("rows", 40, "Rows of a section that are printed.", lower_bound=1)
 
 FLAGS = flags.FLAGS
-WIDEST = 70
-
-
-def inspect(path, train_op=(), feed=None):
-    """{section: rows}, see `page.facts`.
-
-    Raises:
-      InputError: the file holds no graph that trains.
-    """
-    from legacy.saved import analysis, graph_file, page
-
-    saved = graph_file.read(path)
-    return page.facts(saved, analysis.analyse(saved, os.path.basename(path), train_op, feed))
-
-
-def text(sections, most_rows):
-    """The page, line by line."""
-    for title, rows in sections.items():
-        yield ""
-        yield title.upper()
-        if not rows:
-            yield "  none"
-            continue
-        columns = list(rows[0])
-        cells = [[str(row[column]) for column in columns] for row in rows[:most_rows]]
-        widths = [min(WIDEST, max(len(row[i]) for row in cells + [columns])) for i in range(len(columns))]
-        if len(columns) > 1 and columns[0] != "what":
-            yield "  " + "  ".join(column.ljust(width) for column, width in zip(columns, widths)).rstrip()
-        for row in cells:
-            yield "  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip()
-        if len(rows) > most_rows:
-            yield "  and {} more (--rows, --json)".format(len(rows) - most_rows)
 
 
 def main(argv):
@@ -59,8 +27,10 @@ def main(argv):
     for pair in FLAGS.feed:
         require("=" in pair, "--feed", pair, "expected placeholder=value")
     environment.prepare(exact=False)
-    sections = inspect(argv[1], FLAGS.train_op, dict(pair.split("=", 1) for pair in FLAGS.feed))
-    for line in text(sections, FLAGS.rows):
+    from legacy.saved import page
+
+    sections = page.inspect(argv[1], FLAGS.train_op, dict(pair.split("=", 1) for pair in FLAGS.feed))
+    for line in page.text(sections, FLAGS.rows):
         print(line)
     if FLAGS.json:
         _write(FLAGS.json, sections)

@@ -7,12 +7,10 @@ needed, and nothing of it is run here but its initializers, where no checkpoint 
 
 from __future__ import annotations
 
-import os
-
 from absl import flags
 
 from workloads import environment
-from workloads.errors import InputError, require, run_main
+from workloads.errors import require, run_main
 
 flags.DEFINE_string("checkpoint", None, "The values to start from, e.g. model.ckpt-1000. Default: initial values.")
 flags.DEFINE_string("out", None, "The folder to write.")
@@ -24,53 +22,12 @@ flags.DEFINE_string("name", None, "What reports call the program. Default: the g
 FLAGS = flags.FLAGS
 
 
-def lift(path, out, checkpoint=None, train_op=(), feed=None, allow_ops=(), name=None):
-    """Lifts a saved graph into a folder.
-
-    Args:
-      path: the graph file.
-      out: the folder to write.
-      checkpoint: of the values to start from, or None for the graph's own initial values.
-      train_op, feed: see `analysis.analyse`.
-      allow_ops: types of unsafe ops that may stay in the graph.
-      name: of the workload.
-
-    Returns:
-      `plan.Plan`.
-
-    Raises:
-      InputError: the graph or the checkpoint cannot be used, or the graph runs unsafe ops that were not allowed.
-    """
-    from legacy.saved import analysis, graph_file, values
-    from workloads.lifted import workload
-
-    saved = graph_file.read(path)
-    name = name or os.path.basename(path).partition(".")[0]
-    found = analysis.analyse(saved, name, train_op, feed)
-    refused = {node: kind for node, kind in found.plan.unsafe.items() if kind not in allow_ops}
-    if refused:
-        listed = ", ".join("{} ({})".format(node, kind) for node, kind in sorted(refused.items())[:8])
-        kinds = ",".join(sorted(set(refused.values())))
-        raise InputError(
-            "graph file: a step of this graph runs Python, touches files or reaches the network: {}; if you trust it, "
-            "--allow_ops={}".format(listed, kinds)
-        )
-    whole = values.whole_graph(saved)
-    if checkpoint:
-        start = values.from_checkpoint(checkpoint, found.plan, whole)
-    else:
-        start = values.initial([variable.name for variable in found.plan.variables], whole)
-    for variable in found.plan.variables:
-        variable.shape = list(start[variable.name].shape)
-    found.plan.about = {"graph": os.path.basename(path), "written by TensorFlow": saved.written_by}
-    workload.save(out, found.plan, found.cut.graph.graph_def, start)
-    return found.plan
-
-
 def main(argv):
     require(len(argv) == 2, "argument", argv[1:], "name one graph file; see --help")
     require(FLAGS.out, "--out", FLAGS.out, "name the folder to write")
     environment.prepare(exact=False)
+    from legacy.lifting import lift
+
     plan = lift(argv[1], FLAGS.out, FLAGS.checkpoint, FLAGS.train_op, feed_from_flags(), FLAGS.allow_ops, FLAGS.name)
     print("{}: {}, {} towers, told apart by {}".format(FLAGS.out, plan.name, plan.towers, plan.found_by))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import tensorflow as tf
 
 from modern import exchange
-from workloads.errors import InputError
+from workloads.errors import InputError, require
 
 
 def make(job, phase, all_reduce):
@@ -22,6 +22,12 @@ def make(job, phase, all_reduce):
             "--replicas: got {}, this graph combines gradients in a way that is not recognised ({}), and only works for "
             "its own {} towers".format(job.replicas, ", ".join(written[:4]), towers)
         )
+    require(
+        not phase.returns,
+        "--replicas" if job.replicas != towers else "--all_reduce",
+        job.replicas if job.replicas != towers else all_reduce,
+        "each tower's gradients depend on all towers' results; only --replicas={} --all_reduce=tower_order".format(towers),
+    )
     return Reduced(job, phase)
 
 
@@ -50,7 +56,12 @@ class AsWritten:
           crossings: {name: value} of this replica's.
           needed: names that the update's pieces are fed with.
         """
-        rows = [row for row in self._phase.crossings if any(name in needed for name in row)]
+        return self.gather(context, tower, crossings, self._phase.crossings, needed)
+
+    @staticmethod
+    def gather(context, tower, crossings, rows, needed):
+        """{name: value} of the tensors in `rows` that are in `needed`, of all towers."""
+        rows = [row for row in rows if any(name in needed for name in row)]
         slots = [crossings.get(row[tower], tf.zeros([])) for row in rows]
         found = {}
         for row, values in zip(rows, exchange.gather(context, slots)):

@@ -77,7 +77,7 @@ class LiftedStep:
         local = self._variables.local(replica)
         variables = {**local.weights, **local.slots, **local.statistics, **local.averages}
         values = _Values(self._job, replica, local.step.read_value(), batch, variables)
-        losses, gradients, crossings = self._run_tower(tower, values)
+        losses, gradients, crossings = self._run_tower(context, tower, values)
         stages = self._stages_of(tower)
         needed = [f.key for function, _ in stages for f in function.feeds if f.kind == "cut"]
         values.crossings = self._exchange(context, tower, crossings, [name for name in needed if name in self._crossing])
@@ -86,24 +86,52 @@ class LiftedStep:
         tf.raw_ops.AssignAddVariableOp(resource=local.step.handle, value=tf.ones([], tf.int64))
         return seen
 
-    def _run_tower(self, tower, values):
+    def _run_tower(self, context, tower, values):
         """([loss], {weight: gradient}, {tensor of the graph: value} of what leaves the tower)."""
         phase = self._phase
         losses = [phase.losses[tower]] if phase.losses else []
         gradients = phase.gradients[tower]
         parts = [name for combine in phase.combine for name in combine.parts[tower]]
-        crossings = list(dict.fromkeys([row[tower] for row in phase.crossings if row[tower] is not None] + parts))
-        if tower not in self._towers:
+        leaving = [row[tower] for row in phase.crossings if row[tower] is not None] + parts
+        wanted = list(dict.fromkeys(losses + list(gradients.values()) + leaving))
+        found = self._in_two(context, tower, values, wanted) if phase.returns else self._tower(tower, wanted, (), values)
+        seen = {label: tf.zeros([]) for one in phase.gradients for label in one}  # replicas must show equal structures
+        seen.update((label, found[name]) for label, name in gradients.items())
+        return [found[name] for name in losses], seen, {name: found[name] for name in leaving}
+
+    def _in_two(self, context, tower, values, wanted):
+        """A tower whose gradients wait for all towers' results: forward, exchange, and on from what was kept."""
+        phase = self._phase
+        early, kept, returns = [row[tower] for row in phase.early if row[tower]], phase.kept[tower], phase.returns[tower]
+        found = self._tower(tower, list(dict.fromkeys(early + kept)), (), values)
+        rows = phase.early
+        values.crossings = self._exchange.gather(context, tower, found, rows, {name for row in rows for name in row})
+        found.update(zip(returns, self._returns(tower, returns)(values)))
+        values.crossings.update(found)
+        late = [name for name in wanted if name not in found]
+        found.update(self._tower(tower, late, kept + returns, values))
+        return found
+
+    def _tower(self, tower, fetches, given, values):
+        """{name: value} of tensors of a tower, some others of which are given."""
+        key = (tower, bool(given))
+        if key not in self._towers:
             cuts = {e.tensors[tower]: e.name for e in self._plan.inputs}
             cuts.update({e.tensors[0]: e.name for e in self._plan.common})
-            fetches = losses + list(gradients.values()) + crossings
             noise = {e.nodes[tower]: e.name for e in self._plan.noise if len(e.nodes) > tower}
-            self._towers[tower] = _Function(self._cutter.piece(fetches, list(cuts)), cuts, noise, common=False)
-        results = self._towers[tower](values)
-        first, second = len(losses), len(losses) + len(gradients)
-        seen = {label: tf.zeros([]) for one in phase.gradients for label in one}  # replicas must show equal structures
-        seen.update(zip(gradients, results[first:second]))
-        return results[:first], seen, dict(zip(crossings, results[second:]))
+            piece = self._cutter.piece(fetches, list(cuts) + list(given))
+            self._towers[key] = _Function(piece, cuts, noise, common=False)
+        return dict(zip(fetches, self._towers[key](values)))
+
+    def _returns(self, tower, returns):
+        """The function that makes what comes back into a tower from what left all towers before."""
+        key = (tower, "returns")
+        if key not in self._towers:
+            cuts = {entry.tensors[0]: entry.name for entry in self._plan.common}
+            noise = {e.nodes[0]: e.name for e in self._plan.common_noise}
+            early = [name for row in self._phase.early for name in row if name is not None]
+            self._towers[key] = _Function(self._cutter.piece(returns, early + list(cuts)), cuts, noise, common=True)
+        return self._towers[key]
 
     def _update(self, stages, values, seen):
         """Runs the effects in order; what each is made of is computed as soon as the versions it reads are there."""

@@ -30,6 +30,23 @@ def pytest_collection_modifyitems(items):
             item.add_marker(pytest.mark.skip(reason=f"needs {mark.args[0]} physical GPUs, found {have}"))
 
 
+def old_python():
+    """An interpreter with TensorFlow 1.x: $LEGACY_PYTHON, or what `make legacy-python` made; None without either."""
+    root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    for candidate in (os.environ.get("LEGACY_PYTHON"), os.path.join(root, ".venv-tf1", "bin", "python")):
+        if candidate and os.path.exists(candidate):
+            return candidate
+    return None
+
+
+@pytest.fixture
+def legacy_python():
+    """`old_python`, or a skip that says how to get one."""
+    if old_python() is None:
+        pytest.skip("no TensorFlow 1.15: set LEGACY_PYTHON, or run `make legacy-python`")
+    return old_python()
+
+
 _status = []
 
 

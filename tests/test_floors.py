@@ -14,7 +14,7 @@ MAY_IMPORT = {
 }
 #: Beyond TensorFlow, numpy and absl, old environments have only the standard library.
 OLD_FLOORS = ("workloads", "legacy")
-ALLOWED_THERE = {"tensorflow", "numpy", "absl", "workloads", "legacy"}
+ALLOWED_THERE = {"tensorflow", "numpy", "absl", "google", "workloads", "legacy"}  # google: TensorFlow's own protobuf
 
 
 def sources(floor):

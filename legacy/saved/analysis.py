@@ -59,7 +59,7 @@ class _Analyst:
         taken = set()
         described = inputs.describe(self.graph, self.imported, self.cut.origins, rows, batch, taken)
         described_common = inputs.describe(
-            self.graph, self.imported, self.cut.origins, [[tensor] for tensor in common], batch, taken
+            self.graph, self.imported, self.cut.origins, [[tensor] for tensor in common], batch, taken, common=True
         )
         aliases = {tensor_name(*tensor): variable for tensor, variable in self.state.aliases.items()}
         variables = self._variables([effect for phase in phases for effect in phase.effects])
@@ -182,11 +182,9 @@ class _Analyst:
         shapes = {v.name: (v.dtype, v.shape) for v in variables}
         cutter = Cutter(self.graph, aliases, shapes, lambda tensor: self._sign(tensor), {})
         combine, gradients = self._combine(phase, cutter)
-        crossings = []
-        for row in divided.crossings.values():
-            crossings.append([tensor_name(*row[t]) if t in row else None for t in range(self.towers.count)])
-            for tensor in row.values():
-                self._sign(tensor_name(*tensor))
+        crossings, early = self._rows(divided.crossings), self._rows(divided.early)
+        for tensor in [tensor for tower in divided.returns + divided.kept for tensor in tower]:
+            self._sign(tensor_name(*tensor))
         for tensor in phase.losses:
             self._sign(tensor_name(*tensor))
         for entry in combine:
@@ -207,8 +205,20 @@ class _Analyst:
             racing=sorted({text.partition(":")[0] for text in phase.order.races} | self._racing(phase)),
             twins=self._twins(divided),
             state_crossings=self._state_crossings(phase, variables),
+            returns=_names(divided.returns) if any(divided.returns) else [],
+            early=early,
+            kept=_names(divided.kept),
             members=len(phase.members),
         )
+
+    def _rows(self, crossings):
+        """[[tensor's name or None, for each tower]]."""
+        rows = []
+        for row in crossings.values():
+            rows.append([tensor_name(*row[t]) if t in row else None for t in range(self.towers.count)])
+            for tensor in row.values():
+                self._sign(tensor_name(*tensor))
+        return rows
 
     def _other_orders(self, phase):
         """Pins of the other orders that the graph allows, if it leaves any open."""
@@ -304,6 +314,10 @@ class _Analyst:
 
 
 _PhaseParts = collections.namedtuple("_PhaseParts", "target members order losses divided effects")
+
+
+def _names(towers):
+    return [[tensor_name(*tensor) for tensor in tower] for tower in towers]
 
 
 def _gradient_inputs(effect):

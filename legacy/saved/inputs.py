@@ -16,7 +16,7 @@ PASSES = (
 ).split()
 
 
-def describe(graph, imported, origins, rows, batch, taken):
+def describe(graph, imported, origins, rows, batch, taken, common=False):
     """[`Input`] for rows of matching tensors.
 
     Args:
@@ -24,6 +24,7 @@ def describe(graph, imported, origins, rows, batch, taken):
       rows: list of lists of (node, output): one a tower, or a single one.
       batch: a tower's examples, or None.
       taken: names in use already; added to.
+      common: whether they belong to no tower.
     """
     found = []
     for row in rows:
@@ -38,7 +39,7 @@ def describe(graph, imported, origins, rows, batch, taken):
                 name=source,
                 dtype=imported.dtype(name, output),
                 shape=None if shape is None else list(shape),
-                kind=_kind(imported, row, shape, batch),
+                kind=_kind(imported, row, shape, batch, common),
                 limit=_limit(graph, imported, row[0]) if imported.dtype(name, output).startswith(("int", "uint")) else 0,
                 tensors=[tensor_name(*tensor) for tensor in row],
                 origin=origin,
@@ -57,10 +58,10 @@ def batch_size(imported, rows):
     return sizes.most_common(1)[0][0] if sizes else None
 
 
-def _kind(imported, row, shape, batch):
+def _kind(imported, row, shape, batch, common):
     if shape == () or (shape is None and is_setting_like(imported, row[0])):
         return "setting"
-    if len(row) == 1 or (len(row) > 1 and len(set(row)) == 1):
+    if common or (len(row) > 1 and len(set(row)) == 1):
         return "same"
     return "batch" if shape is None or shape[0] in (None, batch) else "whole"
 

@@ -3,18 +3,49 @@
 from __future__ import annotations
 
 import collections
+import os
 import re
 
 import numpy as np
 import tensorflow as tf
 
-from legacy.saved import cone, vocabulary
+from legacy.saved import analysis, cone, graph_file, vocabulary
 from workloads.lifted.graph import split
 from workloads.lifted.pieces import Cutter
 
 v1 = tf.compat.v1
 CLIPS = re.compile(r"clip_by_(global_norm|norm|average_norm|value)")
+WIDEST = 70
 STEPS = (0, 100, 1000, 10000, 100000)
+
+
+def inspect(path, train_op=(), feed=None):
+    """{section: rows}, see `facts`.
+
+    Raises:
+      InputError: the file holds no graph that trains.
+    """
+    saved = graph_file.read(path)
+    return facts(saved, analysis.analyse(saved, os.path.basename(path), train_op, feed))
+
+
+def text(sections, most_rows):
+    """The page, line by line."""
+    for title, rows in sections.items():
+        yield ""
+        yield title.upper()
+        if not rows:
+            yield "  none"
+            continue
+        columns = list(rows[0])
+        cells = [[str(row[column]) for column in columns] for row in rows[:most_rows]]
+        widths = [min(WIDEST, max(len(row[i]) for row in cells + [columns])) for i in range(len(columns))]
+        if len(columns) > 1 and columns[0] != "what":
+            yield "  " + "  ".join(column.ljust(width) for column, width in zip(columns, widths)).rstrip()
+        for row in cells:
+            yield "  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip()
+        if len(rows) > most_rows:
+            yield "  and {} more (--rows, --json)".format(len(rows) - most_rows)
 
 
 def facts(saved, found):

@@ -18,13 +18,17 @@ from workloads.errors import InputError
 PREPARES = ("ExpandDims", "Pack", "Reshape", "Mul", "RealDiv", "Div", "Cast")
 
 
-class Parts(collections.namedtuple("Parts", "tower_nodes cuts common_cuts crossings")):
+class Parts(collections.namedtuple("Parts", "tower_nodes cuts common_cuts crossings returns early kept")):
     """
     Attributes:
       tower_nodes: {node: tower}.
       cuts: list over towers of [(node, output)] that bring data into the tower, in order of first use.
       common_cuts: [(node, output)] that bring data or settings into what is computed once.
       crossings: {key: {tower: (node, output)}}; a key is (effect, number), the same for matching tensors.
+      returns: list over towers of tensors that come back into the tower from what was made of all towers' results, such
+        as the weight of its loss in a mean over all towers' words. Mostly empty.
+      early: {key: {tower: tensor}} of the crossings that these are made from.
+      kept: list over towers of tensors that the part after the return takes from the part before.
     """
 
 
@@ -54,9 +58,61 @@ def divide(graph, imported, state, towers, phase_members, order, losses):
         elif name in kept or name not in statistics:
             tower_nodes[name] = tower
     _hand_over(graph, imported, tower_nodes, members, losses)
-    crossings = _crossings(graph, state, order.effects, tower_nodes)
-    cuts, common = _cuts(graph, state, towers, tower_nodes, order.effects, losses)
-    return Parts(tower_nodes, cuts, common, crossings)
+    returns = _returns(graph, towers.count, members, tower_nodes)
+    ends = [(name, 0) for name in order.effects]
+    crossings = _crossings(graph, state, ends, tower_nodes)
+    back = list(dict.fromkeys(tensor for tower in returns for tensor in tower))
+    early = _crossings(graph, state, back, tower_nodes)
+    kept = _kept(graph, towers.count, tower_nodes, returns, early)
+    cuts, common = _cuts(graph, state, towers, tower_nodes, order.effects, losses, back)
+    return Parts(tower_nodes, cuts, common, crossings, returns, early, kept)
+
+
+def _returns(graph, count, members, tower_nodes):
+    """For each tower, the tensors it takes that are made from other towers' tensors."""
+    own = {name: 1 << tower for name, tower in tower_nodes.items()}
+    made_from = graph.flow(graph.order(members), own, controls=False, stop=set(tower_nodes))
+    found = [[] for _ in range(count)]
+    for name in graph.nodes:
+        if name in tower_nodes:
+            tower = tower_nodes[name]
+            for tensor in graph.inputs(name):
+                foreign = tensor[0] not in tower_nodes and made_from.get(tensor[0], 0) & ~(1 << tower)
+                if foreign and tensor not in found[tower]:
+                    found[tower].append(tensor)
+    return found
+
+
+def _kept(graph, count, tower_nodes, returns, early):
+    """For each tower, what the part that needs the returns takes from the part that does not.
+
+    Raises:
+      InputError: what goes out before the return needs it, so that one exchange more would be needed.
+    """
+    kept = [[] for _ in range(count)]
+    conditional = graph.frames() | graph.branches()
+    for tower, tensors in enumerate(returns):
+        second = _within(graph, tower_nodes, tower, tensors)
+        if any(row[tower][0] in second for row in early.values() if tower in row):
+            raise InputError("graph file: tower {} exchanges results more than twice in a step".format(tower))
+        for name in sorted(second):
+            for tensor in graph.inputs(name):
+                first = tower_nodes.get(tensor[0]) == tower and tensor[0] not in second
+                if first and tensor[0] not in conditional and tensor not in kept[tower]:
+                    kept[tower].append(tensor)
+    return kept
+
+
+def _within(graph, tower_nodes, tower, returns):
+    """The tower's nodes that depend on its returns."""
+    todo = [user for tensor in returns for user, _, output in graph.users(tensor[0]) if output == tensor[1]]
+    found = set()
+    while todo:
+        name = todo.pop()
+        if tower_nodes.get(name) == tower and name not in found:
+            found.add(name)
+            todo += [user for user, _, _ in graph.users(name)]
+    return found
 
 
 def _late(graph, state, members, order):
@@ -95,15 +151,15 @@ def _statistics_only(graph, state, effects):
     return found
 
 
-def _crossings(graph, state, effects, tower_nodes):
+def _crossings(graph, state, ends, tower_nodes):
     found, crossings = set(), collections.OrderedDict()
-    for effect in effects:
+    for end in ends:
         numbers = collections.Counter()
-        for tensor in walk_back(graph, state, effect, tower_nodes):
+        for tensor in walk_back(graph, state, end[0], tower_nodes):
             tower = tower_nodes[tensor[0]]
             if tensor not in found:
                 found.add(tensor)
-                crossings.setdefault((effect, numbers[tower]), {})[tower] = tensor
+                crossings.setdefault((end, numbers[tower]), {})[tower] = tensor
                 numbers[tower] += 1
     return crossings
 
@@ -145,23 +201,23 @@ def _scales(graph, imported, name, tower_nodes):
     return constant and len(graph.inputs(name)) - len(others) == 1
 
 
-def _cuts(graph, state, towers, tower_nodes, effects, losses):
+def _cuts(graph, state, towers, tower_nodes, effects, losses, returns):
     """Where data enter: (list over towers, common)."""
     cuts = []
     for tower in range(towers.count):
         own = [name for name in graph.nodes if tower_nodes.get(name) == tower]  # in the order they were written
-        cuts.append(_entering(graph, state, towers, own, tower_nodes))
-    ends = effects + [name for name, _ in losses if name not in tower_nodes]
+        cuts.append(_entering(graph, state, towers, own, tower_nodes, set(returns)))
+    ends = effects + [name for name, _ in losses if name not in tower_nodes] + [name for name, _ in returns]
     return cuts, sorted(_entering(graph, state, towers, ends, tower_nodes))
 
 
-def _entering(graph, state, towers, ends, tower_nodes):
+def _entering(graph, state, towers, ends, tower_nodes, stop=()):
     """Tensors that bring data or settings to some nodes, directly or by way of nodes that belong to no tower."""
     found, seen, todo = [], set(ends), list(reversed(ends))
     while todo:
         for tensor in graph.inputs(todo.pop()):
             producer = tensor[0]
-            if tensor in state.aliases or producer in tower_nodes:
+            if tensor in state.aliases or producer in tower_nodes or tensor in stop:
                 continue
             if _brings_data(graph, towers, producer):
                 if tensor not in found:

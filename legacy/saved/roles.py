@@ -51,12 +51,15 @@ def variables(graph, state, phase_effects, tower_of, used):
                     if owner:
                         slots.setdefault(owner, effect.writes[0] if len(used) == 1 else "")
     averages = _averages(graph, state, phase_effects, weights)
+    applies = [effect for effect in phase_effects if vocabulary.is_apply(effect.op)]
+    ends = {_pair(value)[0] for effect in applies for value in effect.values}
+    useful = graph.ancestors(ends, stop=set(state.writes), controls=False)
     found = []
     for name in state.variables:
         if name not in used:
             continue
         variable = state.variables[name]
-        role, of, tower = "statistic", "", _owner(graph, state, name, tower_of)
+        role, of, tower = "statistic", "", _owner(graph, state, name, tower_of, useful)
         if name in weights:
             role = "weight"
         elif name in slots:
@@ -109,10 +112,15 @@ def _leaves(graph, state, tensors, most=200):
     return found
 
 
-def _owner(graph, state, name, tower_of):
-    """The one tower whose nodes read a variable that only plain assignments change; None if there is no such one."""
+def _owner(graph, state, name, tower_of, useful):
+    """The one tower that computes with a variable and assigns it: a recurrent state; None if there is no such one.
+
+    A moving mean is read by its own update only, and by no tower's way to its gradients.
+    """
     changes = [effect for effect, writes in state.writes.items() if name in writes]
     if not changes or any(vocabulary.is_apply(graph.type(effect)) for effect in changes):
+        return None
+    if not any(name in read and node in useful for node, read in state.reads.items()):
         return None
     readers = {tower_of(node) for node, read in state.reads.items() if name in read and node in graph.nodes}
     makers = {tower_of(producer) for effect in changes for producer, _ in graph.inputs(effect)} - {None}

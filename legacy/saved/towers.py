@@ -13,7 +13,7 @@ import re
 
 import tensorflow as tf
 
-from legacy.saved import vocabulary
+from legacy.saved import losses, vocabulary
 
 #: Ops that hand a tower its part of a batch.
 SLICES = ("Split", "SplitV", "Slice", "StridedSlice", "Unpack", "Gather", "GatherV2")
@@ -56,16 +56,30 @@ def find(graph, imported, state, gradients):
       gradients: [(node, output)] that optimizers get; true towers meet in them.
     """
     members = graph.order(set(graph.nodes))
+    model = graph.descendants(set(state.variables), controls=False)
     best, best_score = None, 0
     for found_by, labels in _labellings(graph):
         candidate = _resolve(graph, imported, state, members, found_by, labels, gradients)
-        score = _score(candidate, gradients)
+        if _leak(graph, candidate):
+            continue
+        score = _score(candidate, gradients, model)
         if score > best_score:
             best, best_score = candidate, score
     if best is None:
         labels = {name: 0 for name in graph.nodes}
         best = _resolve(graph, imported, state, members, "there is one", labels, gradients)
     return best
+
+
+def _leak(graph, towers):
+    """Whether a tower takes a tensor right out of another: then they are layers, or something else."""
+    for name, mask in towers.masks.items():
+        tower = towers.of(name)
+        if tower is not None:
+            others = {towers.of(producer) for producer, _ in graph.inputs(name)} - {None, tower}
+            if others:
+                return True
+    return False
 
 
 def is_scalar_setting(graph, imported, name):
@@ -81,7 +95,17 @@ def is_scalar_setting(graph, imported, name):
 
 
 def _labellings(graph):
-    """[(how, {node: number})], numbers from 0 without gaps, in the order in which ties are decided."""
+    """[(how, {node: number})], numbers from 0 without gaps, in the order in which ties are decided.
+
+    A gradient op belongs where its forward op does.
+    """
+    forward = {name: losses.forward_of(name) for name in graph.nodes if "_grad/" in name}
+    for how, labels in _plain_labellings(graph):
+        inherited = {name: labels[op] for name, op in forward.items() if name not in labels and op in labels}
+        yield how, dict(labels, **inherited)
+
+
+def _plain_labellings(graph):
     for kind in ("gpu", "cpu"):
         found = {name: _device(node.device, kind) for name, node in graph.nodes.items()}
         yield from _numbered("device /{}:k".format(kind), found)
@@ -156,7 +180,9 @@ def _masks(graph, members, labels, settings, slices, all_are_data=False):
         for name, mask in data.items()
         if mask and name in labels and graph.type(name) != "Placeholder" and name not in slices
     }
-    arriving = graph.flow(members, own, controls=False, stop=shapes)
+    # What a tower's backward pass gets from outside, such as a weight made from all towers' counts, stays outside.
+    backward = {name for name in own if "_grad/" in name}
+    arriving = graph.flow(members, own, controls=False, stop=shapes | backward)
     return {name: data[name] | mask | own.get(name, 0) for name, mask in arriving.items()}
 
 
@@ -194,8 +220,12 @@ def _constant(imported, name, output):
     return None if value is None else value.tolist()
 
 
-def _score(towers, gradients):
-    """Nodes of one tower less nodes of several; 0 if the towers are unequal or do not meet in the gradients."""
+def _score(towers, gradients, model):
+    """Nodes of one tower, less the model's nodes of several or of none; 0 if the towers are unequal or never meet.
+
+    Args:
+      model: nodes that depend on variables; what only prepares data may well belong to no tower.
+    """
     sizes = collections.Counter(towers.of(name) for name in towers.masks)
     sizes.pop(None, None)
     if len(sizes) < towers.count or min(sizes.values()) < SMALLEST_TOWER * max(sizes.values()):
@@ -204,4 +234,5 @@ def _score(towers, gradients):
     met = [towers.masks.get(name, 0) >> 1 for name, _ in gradients]
     if every not in met and functools.reduce(operator.or_, met, 0) != every:  # each tower may update by itself
         return 0
-    return sum(sizes.values()) - sum(towers.shared(name) for name in towers.masks)
+    outside = sum(towers.shared(name) or (towers.common(name) and name in model) for name in towers.masks)
+    return sum(sizes.values()) - outside

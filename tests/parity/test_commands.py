@@ -161,20 +161,11 @@ def test_help_explains_every_flag(module):
     assert "--workload" in process.stdout and "The job, which both sides share." in process.stdout
 
 
-def old_python():
-    """An interpreter with TensorFlow 1.x: $LEGACY_PYTHON, or what `make legacy-python` made; None without either."""
-    for candidate in (os.environ.get("LEGACY_PYTHON"), os.path.join(ROOT, ".venv-tf1", "bin", "python")):
-        if candidate and shutil.which(candidate):
-            return candidate
-    return None
-
-
-@pytest.mark.skipif(old_python() is None, reason="no TensorFlow 1.15: set LEGACY_PYTHON, or run `make legacy-python`")
 @pytest.mark.parametrize("name", ["sigmoid_stack", "regression", "cifar_cnn", "resnet18", "stacked_lstm"])
-def test_the_true_old_tensorflow_against_the_port(name, tmp_path):
+def test_the_true_old_tensorflow_against_the_port(name, tmp_path, legacy_python):
     out = tmp_path / "out.json"
     process = run(
-        "parity.verify", "--device=cpu", f"--workload={name}", f"--legacy_python={old_python()}", f"--json={out}"
+        "parity.verify", "--device=cpu", f"--workload={name}", f"--legacy_python={legacy_python}", f"--json={out}"
     )
     assert process.returncode == 0, process.stderr + process.stdout
     result = json.loads(out.read_text())

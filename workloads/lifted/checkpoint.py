@@ -71,6 +71,21 @@ def write_by_name(path, values):
     _rename(path)
 
 
+def convert(source, out):
+    """Writes the checkpoint `source` for the other era.
+
+    Returns:
+      (number of variables, "by name" or "by object": how `out` knows them).
+
+    Raises:
+      InputError: there is no checkpoint, or it is damaged.
+    """
+    values = read(source)
+    by_object = is_object_based(source)
+    (write_by_name if by_object else write)(out, values)
+    return len(values), "by name" if by_object else "by object"
+
+
 def _rename(path):
     """Puts a complete checkpoint in its place; the index last, since readers look for it first."""
     for ending in (".data-00000-of-00001", ".index"):

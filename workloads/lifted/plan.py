@@ -114,6 +114,9 @@ class Phase:
       combine: `Combine`s.
       twins: {a later tower's tensor: the first tower's}, for those that are alone in their row of crossings.
       state_crossings: {tensor: effect} of those that only set their own tower's state.
+      returns: for each tower, tensors that come back into it from what was made of all towers' results; mostly none.
+      early: rows of crossings that the returns are made from.
+      kept: for each tower, what the part after the return takes from the part before.
       members: number of nodes that the step runs.
     """
 
@@ -131,6 +134,9 @@ class Phase:
     racing: List[str] = dataclasses.field(default_factory=list)
     twins: Dict[str, str] = dataclasses.field(default_factory=dict)
     state_crossings: Dict[str, str] = dataclasses.field(default_factory=dict)
+    returns: List[List[str]] = dataclasses.field(default_factory=list)
+    early: List[List[Optional[str]]] = dataclasses.field(default_factory=list)
+    kept: List[List[str]] = dataclasses.field(default_factory=list)
     members: int = 0
 
 
