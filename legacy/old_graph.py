@@ -15,8 +15,8 @@ import tensorflow as tf
 from legacy.program import session_config
 from workloads import keys
 from workloads.lifted.graph import Graph, split, tensor_name
-from workloads.lifted.noise import key_of
-from workloads.lifted.pieces import use_twin
+from workloads.lifted.noise import drawn_nodes, key_of
+from workloads.lifted.pieces import count_turns, use_twin
 from workloads.program import Program, State, StepRecord, batch_digest
 
 v1 = tf.compat.v1
@@ -229,8 +229,9 @@ def _runnable(workload, inputs, devices, noise, pins):
     first = {}
     for before, after in (pin for one in pins or [phase.pins for phase in plan.phases] for pin in one):
         first.setdefault(after, set()).add(before)
-    keyed = {node for node, _, _ in noise_nodes(plan)} if noise == "keyed" else set()
+    keyed = {node for node, _, _ in noise_nodes(plan)} - (set(drawn_nodes(plan)) if noise == "drawn" else set())
     seeded = {node for entry in plan.noise + plan.common_noise if entry.how == "seeded" for node in entry.nodes}
+    loops = {node: loop for entry in plan.noise + plan.common_noise for node, loop in entry.loops.items()}
     for name, node in graph.nodes.items():
         copy = result.node.add()
         copy.CopyFrom(node)
@@ -241,7 +242,11 @@ def _runnable(workload, inputs, devices, noise, pins):
         del copy.input[:]
         copy.input.extend(renamed.get(t) or (t[0] if t[1] == 0 else tensor_name(*t)) for t in graph.inputs(name))
         if name in keyed:
-            use_twin(copy, _key_name(name))
+            key_name = _key_name(name)
+            if name in loops:
+                frame, counter = loops[name]
+                key_name = count_turns(result, name, key_name, frame, counter)
+            use_twin(copy, key_name)
             key = result.node.add(name=_key_name(name), op="Placeholder")
             key.attr["dtype"].type = tf.int32.as_datatype_enum
             key.attr["shape"].shape.dim.add(size=2)

@@ -7,6 +7,7 @@ towers, and each runs the rest on its own copy of the variables: combining, clip
 from __future__ import annotations
 
 import collections
+import functools
 import inspect
 from typing import Any, Dict, List, NamedTuple
 
@@ -141,14 +142,19 @@ class LiftedStep:
             results = iter(function(values))
             for effect in effects:
                 arguments = [next(results) for _ in effect.values]
-                by_name = dict(zip(effect.values, arguments))
                 if effect.gradient:
-                    seen.combined[effect.writes[0]] = by_name[effect.gradient]
+                    seen.combined[effect.writes[0]] = arguments[effect.gradient_at]
                 if effect.rate and effect.rate not in noted:
                     noted.add(effect.rate)
-                    seen.rates.append(by_name[effect.rate])
+                    seen.rates.append(arguments[effect.rate_at])
                 values.before_change(effect.writes)
-                emit(effect, self._job.workload.graph.nodes[effect.node], values.variables, arguments)
+                run = functools.partial(
+                    emit, effect, self._job.workload.graph.nodes[effect.node], values.variables, arguments
+                )
+                if effect.condition is None:
+                    run()
+                else:
+                    _run_if(next(results), effect.condition[1], run)
 
     def _stages_of(self, tower):
         """[(function of their arguments, effects)] of the effects that can be computed together, in order."""
@@ -163,7 +169,8 @@ class LiftedStep:
         counts = collections.Counter()
         for effect in effects:
             needs = self._piece([effect]).feeds
-            if any(f.kind == "read" and f.key[1] > done[f.key[0]] for f in needs):
+            other_branch = groups[-1] and groups[-1][-1].condition != effect.condition
+            if other_branch or any(f.kind == "read" and f.key[1] > done[f.key[0]] for f in needs):
                 done.update(counts)
                 counts.clear()
                 groups.append([])
@@ -177,10 +184,13 @@ class LiftedStep:
         return _Function(self._piece(effects), cuts, noise, common=True), effects
 
     def _piece(self, effects):
-        fetches = [(value, effect.node) for effect in effects for value in effect.values]
-        return self._cutter.piece(
-            fetches, self._exchange.cuts + [e.tensors[0] for e in self._plan.common], self._versions
-        )
+        fetches = []
+        for effect in effects:
+            fetches += [(value, effect.node) for value in effect.values]
+            fetches += [effect.condition[0]] if effect.condition else []
+        cuts = self._exchange.cuts + [entry.tensors[0] for entry in self._plan.common]
+        taken = {tuple(effect.condition) for effect in effects if effect.condition}
+        return self._cutter.piece(fetches, cuts, self._versions, taken)
 
 
 class _Values:
@@ -278,6 +288,19 @@ def emit(effect, node, variables, arguments):
         if attribute in node.attr and attribute not in ("use_locking", "name"):
             keywords[attribute] = _plain(node.attr[attribute])
     op(**keywords)
+
+
+def _run_if(predicate, branch, run):
+    """Runs an effect in one branch of a `cond`, as the old graph did."""
+
+    def change():
+        run()
+        return tf.constant(True)
+
+    def leave():
+        return tf.constant(False)
+
+    tf.cond(predicate, change if branch else leave, leave if branch else change)
 
 
 def _plain(attribute):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import collections
 
-from legacy.saved import combining, cone, folding, inputs, losses, matching, ordering, parts, roles, towers, vocabulary
+from legacy.saved import combining, cone, folding, inputs, loops, losses, matching, ordering, parts, roles, towers, vocabulary
 from legacy.saved.state import State
 from workloads.lifted.graph import tensor_name
 from workloads.lifted.pieces import Cutter
@@ -167,10 +167,11 @@ class _Analyst:
 
     def _noise(self, nodes):
         kind = self.graph.type(nodes[0])
-        loops = self.graph.frames()
-        in_loop = any(node in loops for node in nodes)
-        how = "keyed" if kind in vocabulary.KEYED and not in_loop else "seeded"
-        return Noise(name=nodes[0], op=kind, how=how, nodes=nodes, in_loop=in_loop)
+        frames = self.graph.frames()
+        in_loop = any(node in frames for node in nodes)
+        found = {node: loops.of(self.graph, self.imported, node) for node in nodes} if in_loop else {}
+        how = "keyed" if kind in vocabulary.KEYED and None not in found.values() else "seeded"
+        return Noise(nodes[0], kind, how, nodes, in_loop, found if how == "keyed" else {})
 
     def _variables(self, effects):
         used = {variable for effect in effects for variable in effect.writes}
@@ -325,7 +326,7 @@ def _gradient_inputs(effect):
     weight = effect.writes[0]
     pairs = [(weight, effect.gradient)]
     if vocabulary.is_sparse(effect.op):
-        place = effect.values.index(effect.gradient)
+        place = effect.gradient_at
         indices = effect.values[place + 1] if vocabulary.is_apply(effect.op) else effect.values[0]
         pairs.append((weight + " (indices)", indices))
     return pairs

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from legacy.saved import vocabulary
-from workloads.lifted.graph import tensor_name
+from workloads.errors import InputError
+from workloads.lifted.graph import SWITCHES, tensor_name
 from workloads.lifted.plan import Effect, Variable
 
 RATES = ("lr", "alpha")
@@ -11,25 +12,68 @@ GRADIENTS = ("grad", "delta", "updates")
 
 
 def effects(graph, imported, state, order):
-    """[`Effect`] of an `ordering.Order`."""
-    return [_effect(graph, imported, state, name) for name in order.effects]
+    """[`Effect`] of an `ordering.Order`.
+
+    Raises:
+      InputError: a variable is changed inside a loop, or inside a `cond` in a `cond`.
+    """
+    frames, branches = graph.frames(), graph.branches()
+    for name in order.effects:
+        if name in frames:
+            raise InputError("graph file: {!r} changes variables inside a while loop, which is not lifted".format(name))
+    return [_effect(graph, imported, state, name, branches) for name in order.effects]
 
 
-def _effect(graph, imported, state, name):
-    writes = state.writes[name]
-    arguments = [argument.name for argument in imported.definition(name).input_arg]
-    inputs = graph.inputs(name)
-    named = {argument: tensor_name(*tensor) for argument, tensor in zip(arguments, inputs)}
-    kind = graph.type(name)
+def _effect(graph, imported, state, name, branches):
+    writes, kind = state.writes[name], graph.type(name)
+    condition = _condition(graph, name, branches) if name in branches else None
+    arguments = [argument.name for argument in imported.definition(name).input_arg][len(writes) :]
+    inputs = graph.inputs(name)[len(writes) :]
     applies = vocabulary.is_apply(kind)
+    gradient = _place(arguments, GRADIENTS) if applies or vocabulary.is_sparse(kind) else -1
+    rate = _place(arguments, RATES) if applies else -1
     return Effect(
         node=name,
         op=kind,
         writes=writes,
-        values=[tensor_name(*tensor) for tensor in inputs[len(writes) :]],
-        gradient=next((named[a] for a in GRADIENTS if a in named), None) if applies or vocabulary.is_sparse(kind) else None,
-        rate=next((named[a] for a in RATES if a in named), None) if applies else None,
+        values=[tensor_name(*tensor) for tensor in inputs],
+        gradient=_outside(graph, inputs[gradient], condition) if gradient >= 0 else None,
+        rate=_outside(graph, inputs[rate], condition) if rate >= 0 else None,
+        gradient_at=gradient,
+        rate_at=rate,
+        condition=condition,
     )
+
+
+def _place(arguments, names):
+    return next((i for i, argument in enumerate(arguments) if argument in names), -1)
+
+
+def _condition(graph, name, branches):
+    """[predicate, branch] of the one `cond` that an effect is in."""
+    found, seen, todo = set(), {name}, [name]
+    while todo:
+        node = todo.pop()
+        for before, output in graph.inputs(node) + [(control, 0) for control in graph.controls(node)]:
+            if graph.type(before) in SWITCHES:
+                data, predicate = graph.inputs(before)
+                predicate = graph.origin(predicate)
+                nested = data[0] in branches or predicate[0] in branches
+                found.add((tensor_name(*predicate), None if nested else bool(output)))
+            elif before in branches and before not in seen:
+                seen.add(before)
+                todo.append(before)
+    conditions = {(predicate, branch) for predicate, branch in found}
+    if len(conditions) != 1 or next(iter(conditions))[1] is None:
+        raise InputError("graph file: {!r} changes variables inside nested conditions, which is not lifted".format(name))
+    return list(conditions.pop())
+
+
+def _outside(graph, tensor, condition):
+    """A tensor's name, as it is before it enters the `cond`."""
+    while condition is not None and graph.type(tensor[0]) in SWITCHES:
+        tensor = graph.inputs(tensor[0])[0]
+    return tensor_name(*tensor)
 
 
 def variables(graph, state, phase_effects, tower_of, used):

@@ -70,6 +70,12 @@ class Graph:
         """Names of the nodes with a control input from this one."""
         return self._after[name]
 
+    def origin(self, tensor):
+        """A tensor (node, output), or what it is by way of nothing but Identity."""
+        while self.type(tensor[0]) == "Identity":
+            tensor = self._inputs[tensor[0]][0]
+        return tensor
+
     def ancestors(self, names, stop=(), controls=True):
         """The set of nodes that `names` need, themselves included; nothing beyond a node in `stop`."""
         seen, todo = set(names), [name for name in names if name not in stop]

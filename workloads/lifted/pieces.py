@@ -15,7 +15,7 @@ import re
 import tensorflow as tf
 
 from workloads import keys
-from workloads.lifted.graph import CONTROL_FLOW, split, tensor_name
+from workloads.lifted.graph import CONTROL_FLOW, SWITCHES, split, tensor_name
 
 v1 = tf.compat.v1
 
@@ -27,6 +27,8 @@ TWINS = {
     "RandomUniformInt": "StatelessRandomUniformInt",
     "Multinomial": "StatelessMultinomial",
 }
+#: Between the keys of a loop's turns.
+TURN = 7919
 _REFERENCE = {"RefEnter": "Enter", "RefExit": "Exit", "RefSwitch": "Switch", "RefIdentity": "Identity"}
 _PASSES = ("Enter", "RefEnter", "Switch", "RefSwitch", "Exit", "RefExit")
 
@@ -52,14 +54,16 @@ class Cutter:
       variables: {variable: (dtype's name, shape)}; a shape is None where it is not known.
       signature: function from a tensor's name to (dtype's name, shape).
       random: {random node: "keyed", "seeded" or "drawn"}.
+      loops: {random node: [frame's name, counter's tensor]} of those that draw anew in each turn of a `while` loop.
     """
 
-    def __init__(self, graph, aliases, variables, signature, random):
+    def __init__(self, graph, aliases, variables, signature, random, loops=None):
         self._graph = graph
         self._aliases = {split(tensor): variable for tensor, variable in aliases.items()}
         self._variables = variables
         self._signature = signature
         self._random = random
+        self._loops = loops or {}
         self._conditional = graph.frames() | graph.branches()
 
     def with_signature(self, signature):
@@ -68,15 +72,17 @@ class Cutter:
         other.__dict__.update(self.__dict__, _signature=signature)
         return other
 
-    def piece(self, fetches, cuts=(), versions=None):
+    def piece(self, fetches, cuts=(), versions=None, taken=()):
         """The `Piece` that computes some tensors.
 
         Args:
           fetches: names of tensors; (name, node) for one as that node uses it, if it may be a variable.
           cuts: names of tensors that are given.
           versions: {(node, variable): version}, where it is not 0.
+          taken: [(predicate's tensor, True or False)] of `cond` branches that are computed as if taken.
         """
         work = _Work(self._graph, {split(cut) for cut in cuts}, versions or {})
+        work.taken = {(self._graph.origin(split(predicate)), int(branch)) for predicate, branch in taken}
         ends = [(fetch, None) if isinstance(fetch, str) else fetch for fetch in fetches]
         names = [_full(self._reach(work, user, split(tensor))) for tensor, user in ends]
         while work.todo:
@@ -92,10 +98,13 @@ class Cutter:
         node = self._graph.nodes[name]
         if tensor in work.cuts:
             return self._feed_tensor(work, "cut", tensor)
-        if tensor in self._aliases and node.op not in _PASSES:
+        passes = node.op in _PASSES and (node.op not in SWITCHES or output not in {b for _, b in work.taken})
+        if tensor in self._aliases and not passes:
             variable = self._aliases[tensor]
             version = work.versions.get((user, variable), 0)
             return work.feed("read", (variable, version), *self._variables[variable])
+        if node.op in SWITCHES and (self._graph.origin(self._graph.inputs(name)[1]), output) in work.taken:
+            return self._reach(work, name, self._graph.inputs(name)[0])
         if self._random.get(name) == "drawn":
             return self._feed_tensor(work, "drawn", tensor)
         if name not in work.seen:
@@ -155,6 +164,9 @@ class Cutter:
             node.attr["seed2"].i = 1 + (keys.noise_key(2, 0, node.name) >> 1)
         elif how == "keyed":
             key = work.feed("noise", node.name, "int32", (2,))
+            if node.name in self._loops:
+                frame, counter = self._loops[node.name]
+                key = count_turns(work.result, node.name, key, frame, self._reach(work, node.name, split(counter)))
             use_twin(node, key)
 
 
@@ -165,6 +177,7 @@ class _Work:
         self.graph = graph
         self.cuts = cuts
         self.versions = versions
+        self.taken = set()
         self.result = v1.GraphDef(versions=graph.graph_def.versions)
         self.seen = set()
         self.todo = []
@@ -209,6 +222,35 @@ def use_twin(node, key):
     _become(node, TWINS[node.op], attributes)
     del node.input[:]
     node.input.extend(inputs[:place] + [key] + inputs[place:])
+
+
+def count_turns(graph_def, name, key, frame, counter):
+    """Adds nodes that make a key for each turn of a loop.
+
+    Args:
+      graph_def: where they go.
+      name: of the random node.
+      key: of the loop's key, outside.
+      frame: the loop's frame.
+      counter: name of an int32 scalar that counts turns, inside.
+
+    Returns:
+      name of the turn's key: the loop's plus `TURN` for each turn so far, int32 [2].
+    """
+    number = tf.int32.as_datatype_enum
+    stride = graph_def.node.add(name=name + "/turn", op="Const")
+    stride.attr["dtype"].type = number
+    stride.attr["value"].tensor.CopyFrom(v1.make_tensor_proto(TURN, tf.int32, [2]))
+    for source, entered in ((key, name + "/key_in"), (stride.name, name + "/turn_in")):
+        enter = graph_def.node.add(name=entered, op="Enter", input=[source])
+        enter.attr["T"].type = number
+        enter.attr["frame_name"].s = frame.encode("utf-8")
+        enter.attr["is_constant"].b = True
+        enter.attr["parallel_iterations"].i = 10
+    product = graph_def.node.add(name=name + "/turns", op="Mul", input=[name + "/turn_in", counter])
+    total = graph_def.node.add(name=name + "/turn_key", op="Add", input=[name + "/key_in", product.name])
+    product.attr["T"].type = total.attr["T"].type = number
+    return total.name
 
 
 def _become(node, op, types):

@@ -36,7 +36,7 @@ class Noise:
     """Random numbers that a step draws: `how` is "keyed" (by a stateless twin of `op`) or "seeded".
 
     `nodes` are the random ops, one a tower, or a single one that belongs to no tower. Numbers drawn in a `while` loop
-    (`in_loop`) can neither be recorded nor given.
+    (`in_loop`) can neither be recorded nor given; `loops` has each node's frame and counter, as in `pieces.Cutter`.
     """
 
     name: str
@@ -44,6 +44,7 @@ class Noise:
     how: str
     nodes: List[str]
     in_loop: bool = False
+    loops: Dict[str, List[str]] = dataclasses.field(default_factory=dict)
 
 
 @dataclasses.dataclass
@@ -64,7 +65,15 @@ class Variable:
 
 @dataclasses.dataclass
 class Effect:
-    """An op that changes variables: `node`, its type, what it `writes`, and which inputs hold what."""
+    """An op that changes variables.
+
+    Attributes:
+      node, op: its name and type.
+      writes: variables that it changes, in the order of its inputs.
+      values: its other inputs.
+      gradient, rate: which of them are those, seen from outside of a `cond`; `gradient_at`, `rate_at`: their places.
+      condition: [predicate, branch] if it is only run in one branch of a `cond`.
+    """
 
     node: str
     op: str
@@ -72,6 +81,9 @@ class Effect:
     values: List[str]
     gradient: Optional[str] = None
     rate: Optional[str] = None
+    gradient_at: int = -1
+    rate_at: int = -1
+    condition: Optional[List[Any]] = None
 
 
 @dataclasses.dataclass

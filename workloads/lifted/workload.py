@@ -100,7 +100,8 @@ class LiftedWorkload(Workload):
         how = {node: entry.how for entry in self.plan.noise + self.plan.common_noise for node in entry.nodes}
         how.update(random)
         variables = {v.name: (v.dtype, v.shape) for v in self.plan.variables}
-        return Cutter(self.graph, self.plan.aliases, variables, self.plan.tensors.__getitem__, how)
+        loops = {node: loop for entry in self.plan.noise + self.plan.common_noise for node, loop in entry.loops.items()}
+        return Cutter(self.graph, self.plan.aliases, variables, self.plan.tensors.__getitem__, how, loops)
 
 
 def is_lifted(name):
