@@ -16,6 +16,9 @@ flags.DEFINE_string("checkpoint", None, "The values to start from, e.g. model.ck
 flags.DEFINE_string("out", None, "The folder to write.")
 flags.DEFINE_list("train_op", [], "What the program ran to train; several, by commas, if it ran them in turn.")
 flags.DEFINE_list("feed", [], "Settings that stay as they are, as placeholder=value, by commas.")
+flags.DEFINE_list(
+    "carry", [], "State that the program fetched and fed into the next step, as placeholder=tensor, by commas."
+)
 flags.DEFINE_list("allow_ops", [], "Op types that run Python, touch files or reach the network, and may be run.")
 flags.DEFINE_string("name", None, "What reports call the program. Default: the graph file's name.")
 
@@ -28,15 +31,16 @@ def main(argv):
     environment.prepare(exact=False)
     from legacy.lifting import lift
 
-    plan = lift(argv[1], FLAGS.out, FLAGS.checkpoint, FLAGS.train_op, feed_from_flags(), FLAGS.allow_ops, FLAGS.name)
+    feed, carry = pairs(FLAGS.feed, "--feed"), pairs(FLAGS.carry, "--carry")
+    plan = lift(argv[1], FLAGS.out, FLAGS.checkpoint, FLAGS.train_op, feed, FLAGS.allow_ops, FLAGS.name, carry)
     print("{}: {}, {} towers, told apart by {}".format(FLAGS.out, plan.name, plan.towers, plan.found_by))
 
 
-def feed_from_flags():
-    """{placeholder: text} of `--feed`."""
-    for pair in FLAGS.feed:
-        require("=" in pair, "--feed", pair, "expected placeholder=value")
-    return dict(pair.split("=", 1) for pair in FLAGS.feed)
+def pairs(texts, flag):
+    """{left: right} of texts "left=right"."""
+    for text in texts:
+        require("=" in text, flag, text, "expected {}".format("placeholder=value" if flag == "--feed" else "placeholder=tensor"))
+    return dict(text.split("=", 1) for text in texts)
 
 
 def console():

@@ -9,14 +9,14 @@ from workloads.errors import InputError
 from workloads.lifted import workload
 
 
-def lift(path, out, checkpoint=None, train_op=(), feed=None, allow_ops=(), name=None):
+def lift(path, out, checkpoint=None, train_op=(), feed=None, allow_ops=(), name=None, carry=None):
     """Lifts a saved graph into a folder.
 
     Args:
       path: the graph file.
       out: the folder to write.
       checkpoint: of the values to start from, or None for the graph's own initial values.
-      train_op, feed: see `analysis.analyse`.
+      train_op, feed, carry: see `analysis.analyse`.
       allow_ops: types of unsafe ops that may stay in the graph.
       name: of the workload.
 
@@ -28,7 +28,7 @@ def lift(path, out, checkpoint=None, train_op=(), feed=None, allow_ops=(), name=
     """
     saved = graph_file.read(path)
     name = name or os.path.basename(path).partition(".")[0]
-    found = analysis.analyse(saved, name, train_op, feed)
+    found = analysis.analyse(saved, name, train_op, feed, carry)
     refused = {node: kind for node, kind in found.plan.unsafe.items() if kind not in allow_ops}
     if refused:
         listed = ", ".join("{} ({})".format(node, kind) for node, kind in sorted(refused.items())[:8])
@@ -37,11 +37,10 @@ def lift(path, out, checkpoint=None, train_op=(), feed=None, allow_ops=(), name=
             "graph file: a step of this graph runs Python, touches files or reaches the network: {}; if you trust it, "
             "--allow_ops={}".format(listed, kinds)
         )
-    whole = values.whole_graph(saved)
     if checkpoint:
-        start = values.from_checkpoint(checkpoint, found.plan, whole)
+        start = values.from_checkpoint(checkpoint, found.plan, found.whole)
     else:
-        start = values.initial([variable.name for variable in found.plan.variables], whole)
+        start = values.initial([variable.name for variable in found.plan.variables], found.whole)
     for variable in found.plan.variables:
         variable.shape = list(start[variable.name].shape)
     found.plan.about = {"graph": os.path.basename(path), "written by TensorFlow": saved.written_by}

@@ -17,7 +17,7 @@ from workloads import keys
 from workloads.lifted.graph import Graph, split, tensor_name
 from workloads.lifted.noise import drawn_nodes, key_of
 from workloads.lifted.pieces import count_turns, use_twin
-from workloads.program import Program, State, StepRecord, batch_digest
+from workloads.program import Program, StepRecord, batch_digest
 
 v1 = tf.compat.v1
 
@@ -85,13 +85,7 @@ class OldGraphProgram(Program):
         self._step = state.step
 
     def state(self):
-        values = self._session.run(self._reads)
-        like = self._workload.initial_state()
-        return State(
-            self._step,
-            *[{name: np.asarray(values[name]) for name in arrays} for arrays in (
-                like.weights, like.slots, like.statistics, like.averages)],
-        )
+        return self._workload.state(self._step, self._session.run(self._reads))
 
     def step(self):
         phase = self._step % len(self._plan.phases)

@@ -14,7 +14,7 @@ from legacy.old_graph import rates
 from workloads.errors import InputError, require
 from workloads.lifted import checkpoint
 from workloads.lifted.graph import split, tensor_name
-from workloads.program import Program, State, StepRecord, batch_digest
+from workloads.program import Program, StepRecord, batch_digest
 from workloads.sources import Source
 
 v1 = tf.compat.v1
@@ -164,6 +164,7 @@ class RecordedRun(Program):
         self._workload, self._plan, self._steps = job.workload, job.workload.plan, steps
         self._source = RecordedSource(job, steps)
         self._step = 0
+        self._lifted = self._workload.values()
         self._start = self._take(steps.initial(), "", 0)
 
     def variables(self):
@@ -202,8 +203,7 @@ class RecordedRun(Program):
         value = self._steps.tensor(step, self._plan.sources.get(split(name)[0], name))
         node = self._workload.graph.nodes[split(name)[0]]
         if value is None and node.op == "Const":
-            value = v1.make_ndarray(node.attr["value"].tensor) if hasattr(v1, "make_ndarray") else tf.make_ndarray(
-                node.attr["value"].tensor)
+            value = tf.make_ndarray(node.attr["value"].tensor)
         return value
 
     def _state(self, step):
@@ -211,10 +211,8 @@ class RecordedRun(Program):
 
     def _take(self, arrays, prefix, step):
         """The `State` in recorded arrays; what was not recorded is as the lift has it."""
-        like, kinds = self._workload.initial_state(), []
-        for values in (like.weights, like.slots, like.statistics, like.averages):
-            kinds.append({name: np.asarray(arrays.get(prefix + name, value)) for name, value in values.items()})
-        return State(step, *kinds)
+        names = [variable.name for variable in self._plan.variables]
+        return self._workload.state(step, {n: arrays.get(prefix + n, self._lifted.get(n)) for n in names})
 
 
 def _present(arrays):

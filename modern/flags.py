@@ -15,7 +15,8 @@ flags.DEFINE_string(
 flags.DEFINE_string(
     "autodiff",
     "graph",
-    "graph: tf.gradients in the replica function; tape: tf.GradientTape. " + "Allowed: " + ", ".join(AUTODIFF) + ".",
+    "graph: tf.gradients in the replica function, or a lift's own gradients; tape: tf.GradientTape; new: a lift's loss "
+    "differentiated afresh. " + "Allowed: " + ", ".join(AUTODIFF) + ".",
 )
 flags.DEFINE_integer("steps_per_call", 100, "Steps inside one call of the tf.function.")
 flags.DEFINE_boolean("xla", False, "Compile each replica's forward and backward pass with XLA.")

@@ -53,7 +53,7 @@ class LiftedProgram(Program):
             "variables on": "every replica",
             "reduction": self._reduction(),
             "update rules": ", ".join(sorted({e.op for p in self._plan.phases for e in p.effects if "Apply" in e.op})),
-            "autodiff": "the graph's own gradients",
+            "autodiff": "tf.gradients of the lifted loss" if options.autodiff == "new" else "the graph's own gradients",
             "steps per call": str(options.steps_per_call),
             "Grappler": "off" if options.exact else "on",
         }

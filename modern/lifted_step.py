@@ -13,7 +13,7 @@ from typing import Any, Dict, List, NamedTuple
 
 import tensorflow as tf
 
-from modern import lifted_exchange
+from modern import lifted_autodiff, lifted_exchange
 from workloads.errors import InputError
 from workloads.lifted.graph import split
 from workloads.lifted.noise import drawn_nodes, key_of
@@ -54,6 +54,9 @@ class LiftedStep:
         self._versions = {(node, variable): count for node, variable, count in self._phase.versions}
         how = {node: "drawn" for node in drawn_nodes(self._plan)} if noise == "drawn" else {}
         self._cutter = job.workload.cutter(how)
+        self._anew = options.autodiff == "new"
+        if self._anew:
+            lifted_autodiff.check(job.workload, self._phase)
         self._towers = {}
         self._stages = {}
         self._exchange = lifted_exchange.make(job, self._phase, options.all_reduce)
@@ -95,10 +98,29 @@ class LiftedStep:
         parts = [name for combine in phase.combine for name in combine.parts[tower]]
         leaving = [row[tower] for row in phase.crossings if row[tower] is not None] + parts
         wanted = list(dict.fromkeys(losses + list(gradients.values()) + leaving))
-        found = self._in_two(context, tower, values, wanted) if phase.returns else self._tower(tower, wanted, (), values)
+        if self._anew:
+            found = self._differentiate(tower, values)
+            found.update(self._tower(tower, [n for n in wanted if n not in found], list(phase.raw[tower].values()), values, found))
+        elif phase.returns:
+            found = self._in_two(context, tower, values, wanted)
+        else:
+            found = self._tower(tower, wanted, (), values)
         seen = {label: tf.zeros([]) for one in phase.gradients for label in one}  # replicas must show equal structures
         seen.update((label, found[name]) for label, name in gradients.items())
         return [found[name] for name in losses], seen, {name: found[name] for name in leaving}
+
+    def _differentiate(self, tower, values):
+        """{name: value} of the tower's loss and of its gradients, made anew."""
+        cuts, noise = self._entering(tower)
+        piece = self._cutter.piece([self._phase.losses[tower]], list(cuts))
+        function = _Function(piece, cuts, noise, common=False)
+        return lifted_autodiff.gradients(self._phase, tower, piece, function.arguments(values))
+
+    def _entering(self, tower):
+        """({tensor: input's name}, {random node: noise's name}) of what enters a tower."""
+        cuts = {e.tensors[tower]: e.name for e in self._plan.inputs}
+        cuts.update({e.tensors[0]: e.name for e in self._plan.common})
+        return cuts, {e.nodes[tower]: e.name for e in self._plan.noise if len(e.nodes) > tower}
 
     def _in_two(self, context, tower, values, wanted):
         """A tower whose gradients wait for all towers' results: forward, exchange, and on from what was kept."""
@@ -113,13 +135,14 @@ class LiftedStep:
         found.update(self._tower(tower, late, kept + returns, values))
         return found
 
-    def _tower(self, tower, fetches, given, values):
-        """{name: value} of tensors of a tower, some others of which are given."""
+    def _tower(self, tower, fetches, given, values, known=None):
+        """{name: value} of tensors of a tower, some others of which are given (by `known`, or among the crossings)."""
+        if not fetches:
+            return {}
         key = (tower, bool(given))
+        values.crossings.update(known or {})
         if key not in self._towers:
-            cuts = {e.tensors[tower]: e.name for e in self._plan.inputs}
-            cuts.update({e.tensors[0]: e.name for e in self._plan.common})
-            noise = {e.nodes[tower]: e.name for e in self._plan.noise if len(e.nodes) > tower}
+            cuts, noise = self._entering(tower)
             piece = self._cutter.piece(fetches, list(cuts) + list(given))
             self._towers[key] = _Function(piece, cuts, noise, common=False)
         return dict(zip(fetches, self._towers[key](values)))
@@ -248,13 +271,17 @@ class _Function:
         return self._piece.feeds
 
     def __call__(self, values):
-        arguments = [self._argument(feed, values) for feed in self._piece.feeds]
+        arguments = self.arguments(values)
         if self._wrapped is None:
             # Made once, and not by tf.function: its automatic control dependencies would tie a loop's frames together.
             with tf.init_scope():
                 signature = [tf.TensorSpec(argument.shape, argument.dtype) for argument in arguments]
                 self._wrapped = tf.compat.v1.wrap_function(self._import, signature)
         return self._wrapped(*arguments)
+
+    def arguments(self, values):
+        """What it is fed with, in order."""
+        return [self._argument(feed, values) for feed in self._piece.feeds]
 
     def _import(self, *arguments):
         fed = {feed.placeholder + ":0": a for feed, a in zip(self._piece.feeds, arguments)}

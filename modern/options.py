@@ -8,7 +8,7 @@ from workloads.errors import require
 
 ALL_REDUCE = ("auto", "nccl", "hierarchical_copy", "one_device", "tower_order")
 UPDATE_RULES = ("tf1", "keras")
-AUTODIFF = ("graph", "tape")
+AUTODIFF = ("graph", "tape", "new")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -19,7 +19,8 @@ class ModernOptions:
       all_reduce: "auto" (the strategy's own choice), "nccl", "hierarchical_copy", "one_device", or
         "tower_order" (adds the replicas in order, as towers did).
       update_rules: "tf1" (the kernels that `tf.compat.v1.train` optimizers run) or "keras" (Keras 3).
-      autodiff: "graph" (`tf.gradients` inside the replica function) or "tape" (`tf.GradientTape`).
+      autodiff: "graph" (`tf.gradients` inside the replica function; a lifted graph's own gradients) or "tape"
+        (`tf.GradientTape`); for a lifted workload, "new" differentiates its loss afresh.
       steps_per_call: steps inside one call of the `tf.function`.
       xla: compile each replica's forward and backward pass.
       average: "stack" or "add_n": the form of the sum in tower order; exact parity needs legacy's.

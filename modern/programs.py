@@ -16,8 +16,10 @@ def program(job, source, options, devices):
         from modern.lifted_program import LiftedProgram
 
         require(options.update_rules == "tf1", "--update_rules", options.update_rules, "a lift keeps its own; only tf1")
+        require(options.autodiff != "tape", "--autodiff", options.autodiff, "for a lifted workload: graph, new")
         require(not options.xla, "--xla", options.xla, "not for a lifted workload")
         return LiftedProgram(job, source, options, devices)
+    require(options.autodiff != "new", "--autodiff", options.autodiff, "only for a lifted workload; graph, tape")
     from modern.program import ModernProgram
 
     return ModernProgram(job, source, options, devices)

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import collections
 
-from legacy.saved import combining, cone, folding, inputs, loops, losses, matching, ordering, parts, roles, towers, vocabulary
+from legacy.saved import carrying, combining, cone, folding, inputs, loops, losses, matching, ordering, parts, roles, towers, vocabulary
 from legacy.saved.state import State
 from workloads.lifted.graph import tensor_name
 from workloads.lifted.pieces import Cutter
 from workloads.lifted.plan import Noise, Phase, Plan
 
-Analysis = collections.namedtuple("Analysis", "plan cut")
+Analysis = collections.namedtuple("Analysis", "plan cut whole")
 
 
-def analyse(saved, name, train_op=(), feed=None):
+def analyse(saved, name, train_op=(), feed=None, carry=None):
     """Takes a saved graph apart.
 
     Args:
@@ -21,25 +21,28 @@ def analyse(saved, name, train_op=(), feed=None):
       name: what to call the program.
       train_op: names of the train ops, or empty to find the one.
       feed: {placeholder: text} of settings that stay as they are.
+      carry: {placeholder: tensor} of state that the program fetched and fed into the next step.
 
     Returns:
-      `Analysis`: the `plan.Plan` and the `cone.Cut`.
+      `Analysis`: the `plan.Plan`, the `cone.Cut`, and the `Graph` that it was cut from.
 
     Raises:
       InputError: there is nothing to train, or something that a lift cannot do; says what.
     """
     whole, settings = folding.settle(cone.Graph(saved.graph_def), feed or {})
     targets = cone.choose(whole, train_op)
+    whole, targets = carrying.carry(whole, carry or {}, targets)
     minimized = losses.differentiated(whole, whole.ancestors(targets))
     cut = cone.cut(whole, sorted(set(targets) | set(minimized)))
     cone.require_known(cut)
-    return _Analyst(cut, name, targets, settings).run()
+    return _Analyst(cut, whole, name, targets, settings).run()
 
 
 class _Analyst:
     """One analysis; what every step of it needs."""
 
-    def __init__(self, cut, name, targets, settings):
+    def __init__(self, cut, whole, name, targets, settings):
+        self.whole = whole
         self.cut, self.name, self.targets, self.settings = cut, name, targets, settings
         self.graph = cut.graph
         self.imported = cone.Imported(cut.graph)
@@ -88,7 +91,7 @@ class _Analyst:
             unsafe=dict(self.cut.unsafe),
             settings=self.settings,
         )
-        return Analysis(plan, self.cut)
+        return Analysis(plan, self.cut, self.whole)
 
     def _gradients(self):
         """What variables are changed by: the tensors in which towers meet."""
@@ -208,9 +211,28 @@ class _Analyst:
             state_crossings=self._state_crossings(phase, variables),
             returns=_names(divided.returns) if any(divided.returns) else [],
             early=early,
+            raw=self._raw(gradients),
+            shared_loss=any(self.towers.shared(target) for target in losses.differentiated(self.graph, phase.members)),
             kept=_names(divided.kept),
             members=len(phase.members),
         )
+
+    def _raw(self, gradients):
+        """{weight: tensor} for each tower: gradients as they came from differentiation; {} if some are not found."""
+        raw = []
+        for tower in gradients:
+            found = {}
+            for label, name in tower.items():
+                tensor = losses.raw_gradient(self.graph, roles._pair(name), self._like(roles._pair(name)))
+                dense = label + " (indices)" not in tower and label in self.state.variables
+                if dense and tensor is not None:  # an IndexedSlices that was made dense has other rows than its variable
+                    shape = self.imported.shape(*tensor)
+                    tensor = tensor if shape in (None, tuple(self.state.variables[label].shape)) else None
+                if tensor is not None and " (part" not in label:
+                    found[label] = tensor_name(*tensor)
+                    self._sign(found[label])
+            raw.append(found if len(found) == len(tower) else {})
+        return raw
 
     def _rows(self, crossings):
         """[[tensor's name or None, for each tower]]."""

@@ -115,3 +115,20 @@ def _derivative(cutter, imported, target, found):
             except (tf.errors.OpError, ValueError):
                 return 1.0
     return results[1] - results[0]
+
+
+def raw_gradient(graph, tensor, like):
+    """The tensor nearest to a tower's gradient, itself included, that differentiation made; None if there is not one.
+
+    Args:
+      like: function from (node, output) to whether a tensor could be that gradient.
+    """
+    level, seen = [tensor], {tensor}
+    while level:
+        made = [t for t in level if re.search(r"(^|/)gradients(_\d+)?/", t[0]) and like(*t)]
+        if made:
+            return made[0] if len(made) == 1 else None
+        level = [before for t in level for before in graph.inputs(t[0])]
+        level = [t for t in dict.fromkeys(level) if t not in seen]
+        seen.update(level)
+    return None

@@ -11,6 +11,7 @@ import collections
 
 from legacy.saved import vocabulary
 from workloads.errors import InputError
+from workloads.lifted.graph import ENTERS, EXITS
 
 
 class Order(collections.namedtuple("Order", "effects versions pins races")):
@@ -68,6 +69,8 @@ def settle(graph, state, members, depends_on_data, variant="late"):
                         races.append("{}: {} may use it before or after {}; taken before".format(variable, user, change))
                     break
             versions[user, variable] = count
+            if graph.type(user) in ENTERS and chain[count:]:
+                pins += _after_loop(graph, user, chain[count], members, earlier, later, position)
     inside = graph.frames()
     pins = [pair for pair in pins if not inside & set(pair)]  # no edge may leave a loop but by its exit
     try:
@@ -75,6 +78,13 @@ def settle(graph, state, members, depends_on_data, variant="late"):
     except ValueError as error:
         raise InputError("graph file: no order of reads and updates around {!r} satisfies the graph".format(str(error)))
     return Order([name for name in final if name in state.writes], versions, pins, races)
+
+
+def _after_loop(graph, enter, change, members, earlier, later, position):
+    """Pins that make a change wait for every loop that a variable went into: inside, its memory is still shared."""
+    exits = [name for name in graph.descendants([enter]) & members if graph.type(name) in EXITS]
+    bit = 1 << position[change]
+    return [(name, change) for name in sorted(exits) if not (earlier[name] & bit or later[name] & bit)]
 
 
 def _comes_after(graph, effects, chain, change, user, reached, depends_on_data):

@@ -164,12 +164,27 @@ def _owner(graph, state, name, tower_of, useful):
     changes = [effect for effect, writes in state.writes.items() if name in writes]
     if not changes or any(vocabulary.is_apply(graph.type(effect)) for effect in changes):
         return None
-    if not any(name in read and node in useful for node, read in state.reads.items()):
+    readers = [node for node, read in state.reads.items() if name in read]
+    if not set(readers) & useful:
         return None
-    readers = {tower_of(node) for node, read in state.reads.items() if name in read and node in graph.nodes}
     makers = {tower_of(producer) for effect in changes for producer, _ in graph.inputs(effect)} - {None}
-    towers = {tower for tower in readers if tower is not None} | makers
-    return towers.pop() if len(towers) == 1 and None not in readers else None
+    towers = _towers_using(graph, readers, useful, tower_of) | makers
+    return next(iter(towers)) if len(towers) == 1 and makers else None
+
+
+def _towers_using(graph, readers, useful, tower_of):
+    """Towers that get a variable's value, directly or by way of nodes that belong to none."""
+    seen, todo, towers = set(readers), list(readers), set()
+    while todo:
+        node = todo.pop()
+        if tower_of(node) is not None:
+            towers.add(tower_of(node))
+            continue
+        for user, _, _ in graph.users(node):
+            if user in useful and user not in seen:
+                seen.add(user)
+                todo.append(user)
+    return towers
 
 
 def _pair(tensor):

@@ -11,7 +11,6 @@ from legacy.program import session_config
 from legacy.saved import cone, vocabulary
 from workloads.errors import InputError
 from workloads.lifted import checkpoint
-from workloads.lifted.graph import Graph
 
 v1 = tf.compat.v1
 INITIALIZERS = ("Assign", "AssignVariableOp")
@@ -124,8 +123,3 @@ def _without_devices(graph):
         if "_class" in node.attr:
             del node.attr["_class"]
     return plain
-
-
-def whole_graph(saved):
-    """The `Graph` of all that was saved."""
-    return Graph(saved.graph_def)

@@ -126,6 +126,8 @@ class Phase:
       combine: `Combine`s.
       twins: {a later tower's tensor: the first tower's}, for those that are alone in their row of crossings.
       state_crossings: {tensor: effect} of those that only set their own tower's state.
+      raw: {weight: tensor} for each tower: its gradients as differentiation gave them, before any clipping.
+      shared_loss: whether what is differentiated is made from all towers' losses.
       returns: for each tower, tensors that come back into it from what was made of all towers' results; mostly none.
       early: rows of crossings that the returns are made from.
       kept: for each tower, what the part after the return takes from the part before.
@@ -146,6 +148,8 @@ class Phase:
     racing: List[str] = dataclasses.field(default_factory=list)
     twins: Dict[str, str] = dataclasses.field(default_factory=dict)
     state_crossings: Dict[str, str] = dataclasses.field(default_factory=dict)
+    raw: List[Dict[str, str]] = dataclasses.field(default_factory=list)
+    shared_loss: bool = False
     returns: List[List[str]] = dataclasses.field(default_factory=list)
     early: List[List[Optional[str]]] = dataclasses.field(default_factory=list)
     kept: List[List[str]] = dataclasses.field(default_factory=list)

@@ -6,6 +6,7 @@ import dataclasses
 import hashlib
 import json
 import os
+import shutil
 from typing import Any
 
 import numpy as np
@@ -78,7 +79,11 @@ class LiftedWorkload(Workload):
     def initial_state(self):
         """The `State` that the lifted checkpoint holds."""
         values = self.values()
-        state = State(int(values.get(STEP, 0)), {}, {}, {}, {})
+        return self.state(int(values.get(STEP, 0)), values)
+
+    def state(self, step, values):
+        """The `State` at `step` of {variable: array}."""
+        state = State(step, {}, {}, {}, {})
         for variable in self.plan.variables:
             getattr(state, KINDS[variable.role])[variable.name] = np.asarray(values[variable.name], variable.dtype)
         return state
@@ -150,9 +155,11 @@ def save(folder, plan, graph_def, values):
     Args:
       values: {variable: array}.
     """
-    import shutil
-
-    part = folder.rstrip("/\\") + ".part"
+    replaceable = not os.path.exists(folder) or is_lifted(folder) or (os.path.isdir(folder) and not os.listdir(folder))
+    require(replaceable, "--out", folder, "exists and is not a lift; name another")
+    above = os.path.dirname(os.path.abspath(folder))
+    require(os.path.isdir(above), "--out", folder, "must be in a folder that exists")
+    part, old = folder.rstrip("/\\") + ".part", folder.rstrip("/\\") + ".old"
     shutil.rmtree(part, ignore_errors=True)
     os.makedirs(part)
     graph_bytes = graph_def.SerializeToString()
@@ -163,7 +170,8 @@ def save(folder, plan, graph_def, values):
         json.dump(content, file, indent=1)
         file.write("\n")
     checkpoint.write(os.path.join(part, VALUES), values)
+    shutil.rmtree(old, ignore_errors=True)
     if os.path.isdir(folder):
-        require(is_lifted(folder) or not os.listdir(folder), "--out", folder, "exists and is not a lift; name another")
-        shutil.rmtree(folder)
+        os.replace(folder, old)
     os.replace(part, folder)
+    shutil.rmtree(old, ignore_errors=True)
