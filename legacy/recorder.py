@@ -19,6 +19,7 @@ import collections
 import io
 import json
 import os
+import re
 import sys
 import zipfile
 
@@ -156,7 +157,7 @@ class _Plan(object):
         self.tensors = []
         if self.updates:
             conditional = _conditional(cone)
-            chosen = [tensor for op in cone for tensor in _worth_keeping(op)] + _gradients(applies)
+            chosen = [tensor for op in cone for tensor in _worth_keeping(op)] + _gradients(applies) + _losses(graph, cone)
             chosen = [tensor for tensor in chosen if tensor.op not in conditional and graph.is_fetchable(tensor.op)]
             self.tensors = list(collections.OrderedDict((tensor.name, tensor) for tensor in chosen).values())
 
@@ -186,6 +187,42 @@ def _gradients(applies):
         if "_grad/" not in tensor.op.name and not tensor.op.type.startswith(SOURCES):
             todo += [t for t in tensor.op.inputs if _is_plain(t)]
     return [t for t in found.values() if t.op.type not in ("Const", "Placeholder")]
+
+
+def _losses(graph, cone):
+    """What was differentiated, if it is not computed anyway and if computing it could not race with the updates.
+
+    An op that uses a variable may see it before or after its update, unless the program's own step makes it wait.
+    """
+    found, members = [], set(cone)
+    for op in cone:
+        if not re.search(r"(^|/)gradients(_\d+)?/(Fill|grad_ys_\d+|Const(_\d+)?)$", op.name):
+            continue
+        scope = op.name.rpartition("/")[0] + "/"
+        for user in [user for tensor in op.outputs for user in tensor.consumers() if user in members]:
+            match = re.match(r"(.*?)_grad(/|$)", user.name[len(scope) :]) if user.name.startswith(scope) else None
+            try:
+                loss = graph.get_operation_by_name(match.group(1)) if match else None
+            except KeyError:
+                loss = None
+            if loss is not None and not any(_reads_variable(other) for other in set(_ancestors([loss])) - members):
+                found += [tensor for tensor in loss.outputs if _is_plain(tensor)]
+    return found
+
+
+def _reads_variable(op):
+    """Whether an op uses a variable, and not only passes it on."""
+    if op.type == "ReadVariableOp":
+        return True
+    passes = ("Identity", "Enter", "Switch", "VariableV2", "Variable", "VarHandleOp")
+    return op.type not in passes and any(_is_variable(tensor) for tensor in op.inputs)
+
+
+def _is_variable(tensor):
+    """Whether a tensor is a reference to a variable, or one that was read in the name of nobody in particular."""
+    if tensor.op.type == "Identity":
+        return _is_variable(tensor.op.inputs[0])
+    return tensor.dtype.name.endswith("_ref") or tensor.op.type == "VarHandleOp"
 
 
 def _ancestors(ops):
