@@ -30,8 +30,11 @@ def main(argv):
     folder = os.path.dirname(os.path.abspath(FLAGS.out))
     require(os.path.isdir(folder), "--out", FLAGS.out, "must be in a folder that exists")
     count, how = checkpoint.convert(source, FLAGS.out)
-    print("{}: {} variables, {} ({})".format(
-        FLAGS.out, count, how, "for TensorFlow 1.x" if how == "by name" else "for tf.train.Checkpoint"))
+    print(
+        "{}: {} variables, {} ({})".format(
+            FLAGS.out, count, how, "for TensorFlow 1.x" if how == "by name" else "for tf.train.Checkpoint"
+        )
+    )
 
 
 def console():

@@ -39,7 +39,12 @@ def main(argv):
 def pairs(texts, flag):
     """{left: right} of texts "left=right"."""
     for text in texts:
-        require("=" in text, flag, text, "expected {}".format("placeholder=value" if flag == "--feed" else "placeholder=tensor"))
+        require(
+            "=" in text,
+            flag,
+            text,
+            "expected {}".format("placeholder=value" if flag == "--feed" else "placeholder=tensor"),
+        )
     return dict(text.split("=", 1) for text in texts)
 
 

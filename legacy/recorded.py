@@ -43,8 +43,12 @@ class RecordedSteps:
         self._kept = (-1, None)
         for step, targets in enumerate(self.about["steps"]):
             wanted = plan.phases[step % len(plan.phases)].train_op
-            require(wanted in targets or _covers(targets, wanted, plan), "--recording", folder, "step {} ran {}, "
-                    "this lift's train op is {}".format(step, ", ".join(targets), wanted))
+            require(
+                wanted in targets or _covers(targets, wanted, plan),
+                "--recording",
+                folder,
+                "step {} ran {}, this lift's train op is {}".format(step, ", ".join(targets), wanted),
+            )
 
     def __len__(self):
         return len(self.about["steps"])
@@ -124,9 +128,7 @@ class _Upstream:
             cutter = cutter.with_signature(lambda tensor: _signature(workload.graph, plan, tensor))
             self._piece = cutter.piece(self._made, list(self._names))
             with self._graph.as_default():
-                self._fetches = tf.import_graph_def(
-                    self._piece.graph_def, return_elements=self._piece.fetches, name=""
-                )
+                self._fetches = tf.import_graph_def(self._piece.graph_def, return_elements=self._piece.fetches, name="")
 
     def values(self, step):
         """{tensor: value} of all that enters."""
@@ -143,7 +145,9 @@ class _Upstream:
     def _recorded(self, step, name):
         value = self._steps.tensor(step, name)
         if value is None:
-            raise InputError("--recording: step {} does not hold {!r}, which this lift's data come from".format(step, name))
+            raise InputError(
+                "--recording: step {} does not hold {!r}, which this lift's data come from".format(step, name)
+            )
         return value
 
 

@@ -157,7 +157,9 @@ class _Plan(object):
         self.tensors = []
         if self.updates:
             conditional = _conditional(cone)
-            chosen = [tensor for op in cone for tensor in _worth_keeping(op)] + _gradients(applies) + _losses(graph, cone)
+            chosen = (
+                [tensor for op in cone for tensor in _worth_keeping(op)] + _gradients(applies) + _losses(graph, cone)
+            )
             chosen = [tensor for tensor in chosen if tensor.op not in conditional and graph.is_fetchable(tensor.op)]
             self.tensors = list(collections.OrderedDict((tensor.name, tensor) for tensor in chosen).values())
 

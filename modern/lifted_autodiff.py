@@ -58,7 +58,9 @@ def _place(found, phase, tower, label, gradient, value):
     scale = tf.cast(phase.loss_scale if phase.shared_loss else 1.0, value.dtype)
     if rows is not None:
         if not isinstance(gradient, tf.IndexedSlices):
-            raise InputError("--autodiff: got 'new', the old gradient of {!r} is sparse, and the new one is not".format(label))
+            raise InputError(
+                "--autodiff: got 'new', the old gradient of {!r} is sparse, and the new one is not".format(label)
+            )
         found[phase.raw[tower][label]] = gradient.values * scale
         found[rows] = gradient.indices
         return

@@ -19,14 +19,16 @@ def make(job, phase, all_reduce):
         return AsWritten(phase, towers)
     if written:
         raise InputError(
-            "--replicas: got {}, this graph combines gradients in a way that is not recognised ({}), and only works for "
-            "its own {} towers".format(job.replicas, ", ".join(written[:4]), towers)
+            "--replicas: got {}, this graph combines gradients in a way that is not recognised ({}), and only works "
+            "for its own {} towers".format(job.replicas, ", ".join(written[:4]), towers)
         )
     require(
         not phase.returns,
         "--replicas" if job.replicas != towers else "--all_reduce",
         job.replicas if job.replicas != towers else all_reduce,
-        "each tower's gradients depend on all towers' results; only --replicas={} --all_reduce=tower_order".format(towers),
+        "each tower's gradients depend on all towers' results; only --replicas={} --all_reduce=tower_order".format(
+            towers
+        ),
     )
     return Reduced(job, phase)
 
@@ -144,7 +146,9 @@ class Reduced:
             found[combine.tensor] = tf.reshape(self._scaled(combine, value), self._static(combine.tensor, combine))
             return
         # What the graph adds besides stays in: all of the gradient goes in by the first tower, nothing by the others.
-        total = value * tf.cast(self._factor(combine) * (self._plan.towers if combine.kind == "mean" else 1), value.dtype)
+        total = value * tf.cast(
+            self._factor(combine) * (self._plan.towers if combine.kind == "mean" else 1), value.dtype
+        )
         for i, name in enumerate(name for tower in combine.parts for name in tower):
             found[name] = total if i == 0 else tf.zeros_like(value)
 

@@ -60,7 +60,9 @@ class LiftedProgram(Program):
 
     def _reduction(self):
         about = self._steps[0].reduction()
-        return about if about.startswith("as written") else "{}, by {}".format(about, all_reduce.describe(self.strategy))
+        return (
+            about if about.startswith("as written") else "{}, by {}".format(about, all_reduce.describe(self.strategy))
+        )
 
     def load(self, state):
         self._variables.load(state)

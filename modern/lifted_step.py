@@ -84,7 +84,9 @@ class LiftedStep:
         losses, gradients, crossings = self._run_tower(context, tower, values)
         stages = self._stages_of(tower)
         needed = [f.key for function, _ in stages for f in function.feeds if f.kind == "cut"]
-        values.crossings = self._exchange(context, tower, crossings, [name for name in needed if name in self._crossing])
+        values.crossings = self._exchange(
+            context, tower, crossings, [name for name in needed if name in self._crossing]
+        )
         seen = Seen(losses, gradients, {}, [])
         self._update(stages, values, seen)
         tf.raw_ops.AssignAddVariableOp(resource=local.step.handle, value=tf.ones([], tf.int64))
@@ -100,7 +102,11 @@ class LiftedStep:
         wanted = list(dict.fromkeys(losses + list(gradients.values()) + leaving))
         if self._anew:
             found = self._differentiate(tower, values)
-            found.update(self._tower(tower, [n for n in wanted if n not in found], list(phase.raw[tower].values()), values, found))
+            found.update(
+                self._tower(
+                    tower, [n for n in wanted if n not in found], list(phase.raw[tower].values()), values, found
+                )
+            )
         elif phase.returns:
             found = self._in_two(context, tower, values, wanted)
         else:
@@ -125,7 +131,11 @@ class LiftedStep:
     def _in_two(self, context, tower, values, wanted):
         """A tower whose gradients wait for all towers' results: forward, exchange, and on from what was kept."""
         phase = self._phase
-        early, kept, returns = [row[tower] for row in phase.early if row[tower]], phase.kept[tower], phase.returns[tower]
+        early, kept, returns = (
+            [row[tower] for row in phase.early if row[tower]],
+            phase.kept[tower],
+            phase.returns[tower],
+        )
         found = self._tower(tower, list(dict.fromkeys(early + kept)), (), values)
         rows = phase.early
         values.crossings = self._exchange.gather(context, tower, found, rows, {name for row in rows for name in row})
@@ -232,8 +242,9 @@ class _Values:
         """A variable's value after `version` changes in this step."""
         if (variable, version) not in self._read:
             if version != self._counts[variable]:
-                raise InputError("lift: {!r} is used after {} changes, and has {}".format(
-                    variable, version, self._counts[variable]))
+                raise InputError(
+                    "lift: {!r} is used after {} changes, and has {}".format(variable, version, self._counts[variable])
+                )
             self._read[variable, version] = self.variables[variable].read_value()
         return self._read[variable, version]
 
@@ -307,7 +318,9 @@ def emit(effect, node, variables, arguments):
         name = TWINS.get(name, "Resource" + name)
     op = getattr(tf.raw_ops, name, None)
     if op is None:
-        raise InputError("lift: {} ({}) changes variables in a way that has no resource twin".format(effect.node, effect.op))
+        raise InputError(
+            "lift: {} ({}) changes variables in a way that has no resource twin".format(effect.node, effect.op)
+        )
     names = list(inspect.signature(op).parameters)
     given = [variables[variable].handle for variable in effect.writes] + list(arguments)
     keywords = dict(zip(names, given))

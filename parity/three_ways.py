@@ -99,7 +99,7 @@ def verdict(result):
             port.steps, "identical bits" if port.tolerance_name == "exact" else "within the auto tolerance"
         )
     if here.passed and not original.passed:
-        return "NO PARITY with the original; but the port is the old graph, bit for bit: this TensorFlow runs it differently"
+        return "NO PARITY with the original; but the port has the old graph's bits: this TensorFlow runs it differently"
     return "NO PARITY with the original" + ("" if here.passed else ", nor with the old graph here: the port differs")
 
 
@@ -141,5 +141,7 @@ def _missing(plan, like):
         if phase.losses and not record.losses:
             missing.append("losses of {}".format(phase.train_op))
         for tower, gradients in enumerate(phase.gradients):
-            missing += ["gradient of {} on tower {}".format(n, tower) for n in gradients if n not in record.gradients[tower]]
+            missing += [
+                "gradient of {} on tower {}".format(n, tower) for n in gradients if n not in record.gradients[tower]
+            ]
     return missing

@@ -30,7 +30,9 @@ flags.DEFINE_string(
     "exact: identical bits; auto: rounding, by a measured floor. Default: exact; auto "
     "with --recording or --legacy_python.",
 )
-flags.DEFINE_string("recording", None, "Compare with this recording (.npz; for a lift, the folder that recorder.py wrote).")
+flags.DEFINE_string(
+    "recording", None, "Compare with this recording (.npz; for a lift, the folder that recorder.py wrote)."
+)
 flags.DEFINE_string("legacy_python", None, "Run the towers in this interpreter, with its own TensorFlow.")
 flags.DEFINE_boolean("floor", True, "With --tolerance=auto, measure legacy's own distance from float64.")
 

@@ -15,7 +15,9 @@ flags.DEFINE_string(
 )
 flags.DEFINE_string("size", "small", "small: seconds on two cores; seed: the write-up's own numbers.")
 flags.DEFINE_integer(
-    "replicas", None, "Towers, or replicas: devices that each take a share of the batch. Default: 2, or a lift's towers."
+    "replicas",
+    None,
+    "Towers, or replicas: devices that each take a share of the batch. Default: 2, or a lift's towers.",
 )
 flags.DEFINE_integer("global_batch", None, "Examples of all replicas in one step; default: the workload's.")
 flags.DEFINE_string("dtype", "float32", "float32 or float64.")

@@ -4,7 +4,21 @@ from __future__ import annotations
 
 import collections
 
-from legacy.saved import carrying, combining, cone, folding, inputs, loops, losses, matching, ordering, parts, roles, towers, vocabulary
+from legacy.saved import (
+    carrying,
+    combining,
+    cone,
+    folding,
+    inputs,
+    loops,
+    losses,
+    matching,
+    ordering,
+    parts,
+    roles,
+    towers,
+    vocabulary,
+)
 from legacy.saved.state import State
 from workloads.lifted.graph import tensor_name
 from workloads.lifted.pieces import Cutter
@@ -225,7 +239,9 @@ class _Analyst:
             for label, name in tower.items():
                 tensor = losses.raw_gradient(self.graph, roles._pair(name), self._like(roles._pair(name)))
                 dense = label + " (indices)" not in tower and label in self.state.variables
-                if dense and tensor is not None:  # an IndexedSlices that was made dense has other rows than its variable
+                if (
+                    dense and tensor is not None
+                ):  # an IndexedSlices that was made dense has other rows than its variable
                     shape = self.imported.shape(*tensor)
                     tensor = tensor if shape in (None, tuple(self.state.variables[label].shape)) else None
                 if tensor is not None and " (part" not in label:
@@ -248,7 +264,8 @@ class _Analyst:
         if not phase.order.races:
             return []
         orders = [
-            ordering.settle(self.graph, self.state, phase.members, self.data, variant) for variant in ("early", "reversed")
+            ordering.settle(self.graph, self.state, phase.members, self.data, variant)
+            for variant in ("early", "reversed")
         ]
         return [[list(pair) for pair in order.pins] for order in orders if order.pins != phase.order.pins]
 
@@ -256,7 +273,11 @@ class _Analyst:
         """Variables that change by what an open order decides."""
         users = {after for _, after in phase.order.pins} | {before for before, _ in phase.order.pins}
         reached = self.graph.descendants(users & set(self.state.reads), controls=False)
-        return {v for effect in phase.effects if effect.node in reached for v in effect.writes} if phase.order.races else set()
+        return (
+            {v for effect in phase.effects if effect.node in reached for v in effect.writes}
+            if phase.order.races
+            else set()
+        )
 
     def _state_crossings(self, phase, variables):
         """{tensor: effect} of the crossings that do nothing but set one tower's own state."""

@@ -35,7 +35,9 @@ def carry(graph, pairs, targets):
     assigns = []
     for placeholder, tensor in pairs.items():
         name = placeholder.partition(":")[0]
-        require(name in nodes and nodes[name].op.startswith("Placeholder"), "--carry", placeholder, "no such placeholder")
+        require(
+            name in nodes and nodes[name].op.startswith("Placeholder"), "--carry", placeholder, "no such placeholder"
+        )
         require(split(tensor)[0] in nodes, "--carry", tensor, "no such tensor")
         assigns.append(_as_variable(result, nodes[name], tensor))
     made = []

@@ -91,9 +91,9 @@ def _meetings(graph, flat, target, tower_nodes):
         behind = []
         for tensor in level:
             before = [b for b in graph.inputs(tensor[0]) if b[0] not in tower_nodes]
-            if made_from(tensor) == wanted and not any(made_from(b) == wanted for b in before):
-                if not wanted & _leading_to(graph, target, tensor, tower_nodes):
-                    found.append(tensor)
+            first = made_from(tensor) == wanted and not any(made_from(b) == wanted for b in before)
+            if first and not wanted & _leading_to(graph, target, tensor, tower_nodes):
+                found.append(tensor)
             for b in before:
                 if b not in seen and wanted <= made_from(b):
                     seen.add(b)
@@ -167,7 +167,11 @@ def _scale(result, reference):
         return None
     scale = float((result * reference).sum()) / norm
     close = np.allclose(result, scale * reference, rtol=1e-5, atol=1e-5 * np.abs(reference).max() * abs(scale))
-    return (float(np.round(scale, 12)) if abs(scale - round(scale)) > 1e-6 else float(round(scale))) if close and scale else None
+    return (
+        (float(np.round(scale, 12)) if abs(scale - round(scale)) > 1e-6 else float(round(scale)))
+        if close and scale
+        else None
+    )
 
 
 def _evaluate(cutter, fetch, values):

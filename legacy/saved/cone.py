@@ -61,7 +61,9 @@ def choose(graph, asked):
     whole = [name for name, applies in runs.items() if applies == every]
     if whole:
         return [max(whole, key=lambda name: (len(graph.ancestors([name])), name))]
-    raise InputError("--train_op: the graph has several train ops; name one, or several to be run in turn; " + _offer(graph))
+    raise InputError(
+        "--train_op: the graph has several train ops; name one, or several to be run in turn; " + _offer(graph)
+    )
 
 
 def _offer(graph):

@@ -35,9 +35,9 @@ def settle(graph, fed):
     """
     values = {name: _value(graph, name, text) for name, text in fed.items()}
     for name, node in graph.nodes.items():
-        if node.op in SETTINGS and node.attr["dtype"].type == tf.bool.as_datatype_enum and name not in values:
-            if TRAINING.search(name):
-                values[name] = np.array(True)
+        is_switch = node.op in SETTINGS and node.attr["dtype"].type == tf.bool.as_datatype_enum
+        if is_switch and name not in values and TRAINING.search(name):
+            values[name] = np.array(True)
     if not values:
         return graph, {}
     return Graph(_resolve(graph, values)), {name: value.tolist() for name, value in values.items()}

@@ -46,7 +46,9 @@ def read(path):
     else:
         meta = _from_bytes(path, content)
     if not meta.graph_def.node:
-        raise InputError("graph file: {!r} holds no graph; expected a MetaGraph, a GraphDef or an events file".format(path))
+        raise InputError(
+            "graph file: {!r} holds no graph; expected a MetaGraph, a GraphDef or an events file".format(path)
+        )
     version = meta.meta_info_def.tensorflow_version
     written_by = version or "unknown (GraphDef version {})".format(meta.graph_def.versions.producer)
     return SavedGraph(meta.graph_def, _collections(meta), written_by, path)

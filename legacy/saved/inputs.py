@@ -10,10 +10,32 @@ from legacy.saved.towers import is_scalar_setting
 from workloads.lifted.graph import tensor_name
 from workloads.lifted.plan import Input
 
-PASSES = (
-    "Identity Reshape Squeeze ExpandDims Cast Transpose ConcatV2 Concat Pack Unpack StridedSlice Slice Split SplitV "
-    "StopGradient Enter TensorArrayScatterV3 TensorArrayReadV3 Tile PadV2 Pad ReverseSequence ReverseV2 Unique"
-).split()
+PASSES = [
+    "Identity",
+    "Reshape",
+    "Squeeze",
+    "ExpandDims",
+    "Cast",
+    "Transpose",
+    "ConcatV2",
+    "Concat",
+    "Pack",
+    "Unpack",
+    "StridedSlice",
+    "Slice",
+    "Split",
+    "SplitV",
+    "StopGradient",
+    "Enter",
+    "TensorArrayScatterV3",
+    "TensorArrayReadV3",
+    "Tile",
+    "PadV2",
+    "Pad",
+    "ReverseSequence",
+    "ReverseV2",
+    "Unique",
+]
 
 
 def describe(graph, imported, origins, rows, batch, taken, common=False):
@@ -40,7 +62,9 @@ def describe(graph, imported, origins, rows, batch, taken, common=False):
                 dtype=imported.dtype(name, output),
                 shape=None if shape is None else list(shape),
                 kind=_kind(imported, row, shape, batch, common),
-                limit=_limit(graph, imported, row[0]) if imported.dtype(name, output).startswith(("int", "uint")) else 0,
+                limit=_limit(graph, imported, row[0])
+                if imported.dtype(name, output).startswith(("int", "uint"))
+                else 0,
                 tensors=[tensor_name(*tensor) for tensor in row],
                 origin=origin,
             )

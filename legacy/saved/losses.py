@@ -50,13 +50,13 @@ def differentiated(graph, members):
 
 
 def forward_of(name):
-    """"tower_0/conv" of "gradients_1/tower_0/conv_grad/Reshape" or "tower_0/gradients/tower_0/conv_grad/Reshape"."""
+    """ "tower_0/conv" of "gradients_1/tower_0/conv_grad/Reshape" or "tower_0/gradients/tower_0/conv_grad/Reshape"."""
     match = re.match(r"^(?:.*?/)?gradients(?:_\d+)?/", name)
     return _forward_name(name, match.group(0)) if match else None
 
 
 def _forward_name(name, scope):
-    """"tower_0/loss" of "gradients/tower_0/loss_grad/Reshape", for the scope "gradients/"."""
+    """ "tower_0/loss" of "gradients/tower_0/loss_grad/Reshape", for the scope "gradients/"."""
     if not name.startswith(scope):
         return None
     parts = name[len(scope) :].split("/")

@@ -3,7 +3,18 @@
 from __future__ import annotations
 
 #: Attributes that differ between equal towers: placement, bookkeeping, and where a random stream starts.
-PLACEMENT = ("_class", "_output_shapes", "seed", "seed2", "container", "shared_name", "frame_name", "stack_name", "tensor_array_name", "source")
+PLACEMENT = (
+    "_class",
+    "_output_shapes",
+    "seed",
+    "seed2",
+    "container",
+    "shared_name",
+    "frame_name",
+    "stack_name",
+    "tensor_array_name",
+    "source",
+)
 
 
 class Match:

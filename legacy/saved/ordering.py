@@ -59,14 +59,18 @@ def settle(graph, state, members, depends_on_data, variant="late"):
                     count += 1
                 elif later[user] >> position[change] & 1:
                     break
-                elif variant != "early" and _comes_after(graph, effects, chain, change, user, later[user], depends_on_data):
+                elif variant != "early" and _comes_after(
+                    graph, effects, chain, change, user, later[user], depends_on_data
+                ):
                     count += 1
                     pins.append((change, user))
                     races.append("{}: {} may use it before or after {}; taken after".format(variable, user, change))
                 else:
                     pins.append((user, change))
                     if graph.type(user) not in vocabulary.HANDLE_PASSES:
-                        races.append("{}: {} may use it before or after {}; taken before".format(variable, user, change))
+                        races.append(
+                            "{}: {} may use it before or after {}; taken before".format(variable, user, change)
+                        )
                     break
             versions[user, variable] = count
             if graph.type(user) in ENTERS and chain[count:]:
@@ -96,7 +100,9 @@ def _comes_after(graph, effects, chain, change, user, reached, depends_on_data):
     """
     reached = {name for i, name in enumerate(effects) if reached >> i & 1}
     trained = any(vocabulary.is_apply(graph.type(name)) for name in chain)
-    if not (trained and user in depends_on_data) and any(later in reached or later == user for later in chain[chain.index(change) + 1 :]):
+    if not (trained and user in depends_on_data) and any(
+        later in reached or later == user for later in chain[chain.index(change) + 1 :]
+    ):
         return True
     if user in depends_on_data or not vocabulary.is_apply(graph.type(change)):
         return False

@@ -96,10 +96,16 @@ class _Page:
         return [
             {"what": "graph", "is": self._saved.path},
             {"what": "written by TensorFlow", "is": self._saved.written_by},
-            {"what": "nodes", "is": "{} in all, {} in a training step".format(len(self._whole.nodes), len(self._graph.nodes))},
+            {
+                "what": "nodes",
+                "is": "{} in all, {} in a training step".format(len(self._whole.nodes), len(self._graph.nodes)),
+            },
             {"what": "train op", "is": ", then ".join(phase.train_op for phase in self._plan.phases)},
             {"what": "other ops that train", "is": ", ".join(others[:6]) or "none"},
-            {"what": "settings fixed", "is": ", ".join("{}={}".format(*s) for s in self._plan.settings.items()) or "none"},
+            {
+                "what": "settings fixed",
+                "is": ", ".join("{}={}".format(*s) for s in self._plan.settings.items()) or "none",
+            },
         ]
 
     def _towers(self):
@@ -126,7 +132,7 @@ class _Page:
         ]
 
     def _entrance(self, name, origin):
-        """"Split of images:0", or the op that made the data: a placeholder, a dequeue, an iterator."""
+        """ "Split of images:0", or the op that made the data: a placeholder, a dequeue, an iterator."""
         if name in self._origins:
             return "{} {}".format(self._origins[name][1], self._origins[name][0])
         return "{} of {}".format(self._graph.type(name), origin)
@@ -142,8 +148,13 @@ class _Page:
         rows = []
         for phase in self._plan.phases:
             for tensor in phase.losses[:1]:
-                rows.append({"train op": phase.train_op, "term": tensor, "is": "the loss of the first tower; weight {:g}".format(
-                    phase.loss_scale)})
+                rows.append(
+                    {
+                        "train op": phase.train_op,
+                        "term": tensor,
+                        "is": "the loss of the first tower; weight {:g}".format(phase.loss_scale),
+                    }
+                )
                 for term in self._terms(split(tensor)[0]):
                     data = any(n in self._plan.sources for n in self._graph.ancestors([term], controls=False))
                     kind = "depends on data" if data else "depends on variables only: a regularizer"
@@ -166,7 +177,14 @@ class _Page:
                 key = (phase.train_op, kind, self._ways(combine), self._clips(combine))
                 groups.setdefault(key, []).append(combine.weight)
         return [
-            {"train op": key[0], "gradients": str(len(names)), "are": key[1], "by": key[2], "clipped": key[3], "of": ", ".join(names)}
+            {
+                "train op": key[0],
+                "gradients": str(len(names)),
+                "are": key[1],
+                "by": key[2],
+                "clipped": key[3],
+                "of": ", ".join(names),
+            }
             for key, names in groups.items()
         ]
 
@@ -215,7 +233,9 @@ class _Page:
         ]
 
     def _constants(self, effect):
-        arguments = [argument.name for argument in self._imported.definition(effect.node).input_arg][len(effect.writes) :]
+        arguments = [argument.name for argument in self._imported.definition(effect.node).input_arg][
+            len(effect.writes) :
+        ]
         texts = []
         for argument, value in zip(arguments, effect.values):
             constant = tf.get_static_value(self._imported.tf_graph.get_tensor_by_name(value))
@@ -246,7 +266,7 @@ class _Page:
         return {"is": "a function of {}, by {}".format(names, ", ".join(kinds)), "values": self._tried(piece, reads)}
 
     def _tried(self, piece, reads):
-        """"0: 0.1, 1000: 0.01": the rate at some steps, if it is made from one scalar."""
+        """ "0: 0.1, 1000: 0.01": the rate at some steps, if it is made from one scalar."""
         if len(reads) != 1 or len(piece.feeds) != 1:
             return "-"
         with tf.Graph().as_default(), v1.Session() as session:
@@ -255,7 +275,9 @@ class _Page:
             if holder.shape.rank != 0:
                 return "-"
             try:
-                return ", ".join("{}: {:.6g}".format(step, float(session.run(tensor, {holder: step}))) for step in STEPS)
+                return ", ".join(
+                    "{}: {:.6g}".format(step, float(session.run(tensor, {holder: step}))) for step in STEPS
+                )
             except tf.errors.OpError:
                 return "-"
 
@@ -298,7 +320,11 @@ class _Page:
         for node in self._graph.nodes.values():
             kinds[node.device or "(none)"][node.op] += 1
         return [
-            {"device": device, "ops": count, "mostly": ", ".join(k for k, _ in kinds[device].most_common(5) if k != "Const")}
+            {
+                "device": device,
+                "ops": count,
+                "mostly": ", ".join(k for k, _ in kinds[device].most_common(5) if k != "Const"),
+            }
             for device, count in counts.most_common()
         ]
 
@@ -309,13 +335,21 @@ class _Page:
             for race in phase.races[:6]:
                 yield "race: " + race
             if not phase.losses:
-                yield "{}: the gradient graph does not tell what is minimized; losses are not compared".format(phase.train_op)
+                yield "{}: the gradient graph does not tell what is minimized; losses are not compared".format(
+                    phase.train_op
+                )
             if abs(phase.loss_scale * plan.towers - 1) < 1e-6 and plan.towers > 1:
-                yield "{}: each tower's loss counts 1/{}: its sum over towers is a mean".format(phase.train_op, plan.towers)
+                yield "{}: each tower's loss counts 1/{}: its sum over towers is a mean".format(
+                    phase.train_op, plan.towers
+                )
             odd = [combine.weight for combine in phase.combine if combine.kind == "kept as written"]
             if odd:
                 yield "combining not recognised, kept as written: " + ", ".join(odd[:6])
-            if any(combine.kind == "sum" for combine in phase.combine) and abs(phase.loss_scale - 1) < 1e-6 and plan.towers > 1:
+            if (
+                any(combine.kind == "sum" for combine in phase.combine)
+                and abs(phase.loss_scale - 1) < 1e-6
+                and plan.towers > 1
+            ):
                 yield "{}: gradients are summed over towers, not averaged".format(phase.train_op)
         if plan.differences:
             yield "the towers are not equal: see above; replicas run their own tower's graph"

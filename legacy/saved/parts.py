@@ -54,7 +54,9 @@ def divide(graph, imported, state, towers, phase_members, order, losses):
             continue
         if name in late:
             if name in kept and not _only_updates(graph, state, name):
-                raise InputError("graph file: {!r}: tower {} uses a variable after the step changed it".format(name, tower))
+                raise InputError(
+                    "graph file: {!r}: tower {} uses a variable after the step changed it".format(name, tower)
+                )
         elif name in kept or name not in statistics:
             tower_nodes[name] = tower
     _hand_over(graph, imported, tower_nodes, members, losses)

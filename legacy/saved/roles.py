@@ -37,8 +37,8 @@ def _effect(graph, imported, state, name, branches):
         op=kind,
         writes=writes,
         values=[tensor_name(*tensor) for tensor in inputs],
-        gradient=_outside(graph, inputs[gradient], condition) if gradient >= 0 else None,
-        rate=_outside(graph, inputs[rate], condition) if rate >= 0 else None,
+        gradient=_outside(graph, inputs[gradient], branches, condition) if gradient >= 0 else None,
+        rate=_outside(graph, inputs[rate], branches, condition) if rate >= 0 else None,
         gradient_at=gradient,
         rate_at=rate,
         condition=condition,
@@ -65,15 +65,17 @@ def _condition(graph, name, branches):
                 todo.append(before)
     conditions = {(predicate, branch) for predicate, branch in found}
     if len(conditions) != 1 or next(iter(conditions))[1] is None:
-        raise InputError("graph file: {!r} changes variables inside nested conditions, which is not lifted".format(name))
+        raise InputError(
+            "graph file: {!r} changes variables inside nested conditions, which is not lifted".format(name)
+        )
     return list(conditions.pop())
 
 
-def _outside(graph, tensor, condition):
-    """A tensor's name, as it is before it enters the `cond`."""
+def _outside(graph, tensor, branches, condition):
+    """A tensor's name, as it is before it enters the `cond`; None if it is made inside, where nobody can see it."""
     while condition is not None and graph.type(tensor[0]) in SWITCHES:
         tensor = graph.inputs(tensor[0])[0]
-    return tensor_name(*tensor)
+    return None if tensor[0] in branches else tensor_name(*tensor)
 
 
 def variables(graph, state, phase_effects, tower_of, used):
@@ -113,7 +115,9 @@ def variables(graph, state, phase_effects, tower_of, used):
         elif tower is not None:
             role = "state"
         found.append(
-            Variable(name, variable.shape, variable.dtype, role, of, tower if role == "state" else None, variable.resource)
+            Variable(
+                name, variable.shape, variable.dtype, role, of, tower if role == "state" else None, variable.resource
+            )
         )
     return found
 
@@ -135,9 +139,9 @@ def _averages(graph, state, phase_effects, weights):
             continue
         owners = {state.aliases[p] for p in _leaves(graph, state, [_pair(value) for value in effect.values])}
         sources = [owner for owner in owners if owner in weights]
-        if len(sources) == 1 and effect.writes[0] in owners:
-            if state.variables[sources[0]].shape == state.variables[effect.writes[0]].shape:
-                found[effect.writes[0]] = sources[0]
+        moved = len(sources) == 1 and effect.writes[0] in owners
+        if moved and state.variables[sources[0]].shape == state.variables[effect.writes[0]].shape:
+            found[effect.writes[0]] = sources[0]
     return found
 
 

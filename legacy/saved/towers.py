@@ -73,7 +73,7 @@ def find(graph, imported, state, gradients):
 
 def _leak(graph, towers):
     """Whether a tower takes a tensor right out of another: then they are layers, or something else."""
-    for name, mask in towers.masks.items():
+    for name in towers.masks:
         tower = towers.of(name)
         if tower is not None:
             others = {towers.of(producer) for producer, _ in graph.inputs(name)} - {None, tower}
@@ -116,7 +116,10 @@ def _plain_labellings(graph):
                 components[base].setdefault(name, number)
     for base in sorted(components):
         yield from _numbered("name scope {}k".format(base), components[base])
-    yield from _numbered("suffixes of names", {name: _suffix(name.split("/")[0]) for name in graph.nodes})
+    suffixes = {name: _suffix(name.split("/")[0]) for name in graph.nodes}
+    counts = collections.Counter(suffixes.values())
+    common = {number for number, count in counts.items() if count >= SMALLEST_TOWER / 2 * max(counts.values())}
+    yield from _numbered("suffixes of names", {n: number for n, number in suffixes.items() if number in common})
 
 
 def _families(component):
@@ -188,7 +191,7 @@ def _masks(graph, members, labels, settings, slices, all_are_data=False):
 
 def _own_slices(graph, imported, masks, labels, already):
     """Slices, inside towers, of tensors that all towers share, where no two towers take the same part."""
-    found = set()
+    found = {name for name in masks if name in labels and name not in already and _deals(graph, masks, labels, name)}
     for name, mask in masks.items():
         if mask != DATA:
             continue
@@ -202,6 +205,15 @@ def _own_slices(graph, imported, masks, labels, already):
             if len(users) >= 2 and None not in taken and len(taken) == len(set(taken)):
                 found |= {user for one in users.values() for user in one}
     return found
+
+
+def _deals(graph, masks, labels, name):
+    """Whether a node splits a common batch for several towers, though it is labelled as one's."""
+    if graph.type(name) not in ("Split", "SplitV", "Unpack"):
+        return False
+    if not any(masks.get(producer) == DATA for producer, _ in graph.inputs(name)):
+        return False
+    return len({labels[user] for user, _, _ in graph.users(name) if user in labels}) >= 2
 
 
 def _part(graph, imported, user, position):

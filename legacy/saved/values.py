@@ -29,7 +29,9 @@ def from_checkpoint(path, plan, whole):
         name = variable.name
         whole_name = re.sub(r"/part_\d+$", "", name)
         if whole_name != name and whole_name in stored:
-            raise InputError("--checkpoint: {!r} is partitioned, and partitioned variables are not lifted".format(whole_name))
+            raise InputError(
+                "--checkpoint: {!r} is partitioned, and partitioned variables are not lifted".format(whole_name)
+            )
         if name not in stored:
             missing.append(variable)
             continue
@@ -73,7 +75,9 @@ def initial(names, whole):
         kind = whole.type(node)
         if vocabulary.is_source(kind) or vocabulary.is_unsafe(kind) or not cone.known(kind):
             raise InputError(
-                "--checkpoint: the initial values depend on {} ({}), which is not run; give a checkpoint".format(node, kind)
+                "--checkpoint: the initial values depend on {} ({}), which is not run; give a checkpoint".format(
+                    node, kind
+                )
             )
     cut = cone.cut(whole, targets)
     with tf.Graph().as_default() as graph, v1.Session(config=session_config(["CPU:0"], True)) as session:

@@ -3,13 +3,34 @@
 from __future__ import annotations
 
 #: Where data comes in. What feeds these (queues, readers, files) is not part of a training step.
-SOURCES = (
-    "Placeholder PlaceholderV2 PyFunc PyFuncStateless EagerPyFunc "
-    "QueueDequeue QueueDequeueV2 QueueDequeueMany QueueDequeueManyV2 QueueDequeueUpTo QueueDequeueUpToV2 "
-    "IteratorGetNext IteratorGetNextSync IteratorGetNextAsOptional ReaderRead ReaderReadV2 ReaderReadUpTo "
-    "ReaderReadUpToV2 Unstage StagePeek MapUnstage LookupTableFind LookupTableFindV2 ReadFile "
-    "OptionalGetValue DatasetToSingleElement"
-).split()
+SOURCES = [
+    "Placeholder",
+    "PlaceholderV2",
+    "PyFunc",
+    "PyFuncStateless",
+    "EagerPyFunc",
+    "QueueDequeue",
+    "QueueDequeueV2",
+    "QueueDequeueMany",
+    "QueueDequeueManyV2",
+    "QueueDequeueUpTo",
+    "QueueDequeueUpToV2",
+    "IteratorGetNext",
+    "IteratorGetNextSync",
+    "IteratorGetNextAsOptional",
+    "ReaderRead",
+    "ReaderReadV2",
+    "ReaderReadUpTo",
+    "ReaderReadUpToV2",
+    "Unstage",
+    "StagePeek",
+    "MapUnstage",
+    "LookupTableFind",
+    "LookupTableFindV2",
+    "ReadFile",
+    "OptionalGetValue",
+    "DatasetToSingleElement",
+]
 
 #: Random ops that have a stateless twin with the same inputs and a key: {op: twin}.
 KEYED = {
@@ -21,11 +42,22 @@ KEYED = {
 }
 
 #: Other random ops: reproducible by their seeds alone.
-SEEDED = (
-    "RandomShuffle RandomGamma RandomPoisson RandomPoissonV2 ParameterizedTruncatedNormal RandomCrop "
-    "LogUniformCandidateSampler UniformCandidateSampler LearnedUnigramCandidateSampler FixedUnigramCandidateSampler "
-    "ThreadUnsafeUnigramCandidateSampler AllCandidateSampler FractionalMaxPool FractionalAvgPool"
-).split()
+SEEDED = [
+    "RandomShuffle",
+    "RandomGamma",
+    "RandomPoisson",
+    "RandomPoissonV2",
+    "ParameterizedTruncatedNormal",
+    "RandomCrop",
+    "LogUniformCandidateSampler",
+    "UniformCandidateSampler",
+    "LearnedUnigramCandidateSampler",
+    "FixedUnigramCandidateSampler",
+    "ThreadUnsafeUnigramCandidateSampler",
+    "AllCandidateSampler",
+    "FractionalMaxPool",
+    "FractionalAvgPool",
+]
 
 VARIABLES = ("VariableV2", "Variable", "VarHandleOp", "AutoReloadVariable")
 
@@ -35,11 +67,29 @@ HANDLE_PASSES = ("Identity", "Enter", "Switch", "RefIdentity", "RefEnter", "RefS
 NOT_EFFECTS = HANDLE_PASSES + RESOURCE_READS + ("IsVariableInitialized", "VarIsInitializedOp")
 
 #: Run Python, touch files or reach the network: an old graph is a program.
-UNSAFE_PREFIXES = (
-    "PyFunc EagerPyFunc ReadFile WriteFile MatchingFiles Save Restore MergeV2Checkpoints TextLineReader "
-    "TFRecordReader WholeFileReader FixedLengthRecordReader Rpc TryRpc _Send _Recv Send Recv "
-    "PrintV2 DebugNumericSummary SdcaShrink"
-).split()
+UNSAFE_PREFIXES = [
+    "PyFunc",
+    "EagerPyFunc",
+    "ReadFile",
+    "WriteFile",
+    "MatchingFiles",
+    "Save",
+    "Restore",
+    "MergeV2Checkpoints",
+    "TextLineReader",
+    "TFRecordReader",
+    "WholeFileReader",
+    "FixedLengthRecordReader",
+    "Rpc",
+    "TryRpc",
+    "_Send",
+    "_Recv",
+    "Send",
+    "Recv",
+    "PrintV2",
+    "DebugNumericSummary",
+    "SdcaShrink",
+]
 
 #: Ops that only observe; never needed for numbers.
 SUMMARIES = ("Summary", "Print", "Assert", "CheckNumerics")
@@ -66,7 +116,7 @@ def is_apply(kind):
 
 
 def rule(kind):
-    """"Momentum" of "ResourceSparseApplyMomentum"."""
+    """ "Momentum" of "ResourceSparseApplyMomentum"."""
     return kind.replace("Resource", "").replace("Sparse", "").replace("Apply", "")
 
 

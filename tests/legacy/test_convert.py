@@ -36,7 +36,10 @@ def test_restores_with_tf_train_checkpoint(tmp_path):
 def test_names_with_dots_survive(tmp_path):
     values = {"a.b/c.S/d": np.arange(3, dtype=np.int64), "..": np.float32(2.5)}
     checkpoint.write(str(tmp_path / "x"), values)
-    assert {n: v.tolist() for n, v in checkpoint.read(str(tmp_path / "x")).items()} == {"a.b/c.S/d": [0, 1, 2], "..": 2.5}
+    assert {n: v.tolist() for n, v in checkpoint.read(str(tmp_path / "x")).items()} == {
+        "a.b/c.S/d": [0, 1, 2],
+        "..": 2.5,
+    }
 
 
 def test_tensorflow_1_restores_what_was_converted_back(tmp_path, legacy_python):
@@ -45,7 +48,8 @@ def test_tensorflow_1_restores_what_was_converted_back(tmp_path, legacy_python):
     convert(str(tmp_path / "new"), str(tmp_path / "old"))
     script = (
         "import tensorflow as tf, sys\n"
-        "v = tf.Variable(tf.zeros([4, 3]), name='fc/kernel'); m = tf.Variable(tf.zeros([4, 3]), name='fc/kernel/Momentum')\n"
+        "v = tf.Variable(tf.zeros([4, 3]), name='fc/kernel')\n"
+        "m = tf.Variable(tf.zeros([4, 3]), name='fc/kernel/Momentum')\n"
         "s = tf.Session(); tf.train.Saver().restore(s, sys.argv[1]); print(abs(s.run(v)).sum() > 0)\n"
     )
     environment = {key: value for key, value in os.environ.items() if not key.startswith("TF")}  # ours set TF2_BEHAVIOR

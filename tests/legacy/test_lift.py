@@ -111,9 +111,9 @@ def test_another_towers_batch_is_seen():
         def shards(self, step):
             return super().shards(step)[::-1]
 
-    with old_programs.setup("a_split_sgd").legacy_program() as left:
-        with old_programs.setup("a_split_sgd", make_source=Swapped).modern_program() as right:
-            assert verify(left, right, old_programs.setup("a_split_sgd").job, 1).first["stage"] == "batch"
+    good, bad = old_programs.setup("a_split_sgd"), old_programs.setup("a_split_sgd", make_source=Swapped)
+    with good.legacy_program() as left, bad.modern_program() as right:
+        assert verify(left, right, good.job, 1).first["stage"] == "batch"
 
 
 def test_an_average_of_the_old_weight_is_seen(tmp_path):

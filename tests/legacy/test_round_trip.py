@@ -30,14 +30,15 @@ def test_lifted_port_has_the_native_ports_bits(name, way, tmp_path):
     names = dict(zip(by_output(plan.inputs), sorted(job.workload.inputs())))
     batch = lambda step: {mine: source.batch(step)[theirs] for mine, theirs in names.items()}  # noqa: E731
     options = ModernOptions(exact=True)
-    with ModernProgram(job, source, options, DEVICES) as native:
-        with modern_program(again, LiftedData(again, batch, {}), options, DEVICES) as lifted:
-            for _ in range(STEPS):
-                same(native.step(), lifted.step())
+    native = ModernProgram(job, source, options, DEVICES)
+    lifted = modern_program(again, LiftedData(again, batch, {}), options, DEVICES)
+    with native, lifted:
+        for _ in range(STEPS):
+            same(native.step(), lifted.step())
 
 
 def by_output(inputs):
-    """Names of a lift's inputs in the order of the native inputs' names: queues sort them, placeholders are called so."""
+    """Names of a lift's inputs in the order of the native inputs' names, which is that of queues' components."""
     return [entry.name for entry in sorted(inputs, key=lambda entry: entry.origin)]
 
 

@@ -53,7 +53,7 @@ def test_another_weight_in_the_recording_is_seen(tmp_path):
     result = three_ways.run(old_programs.setup("f_sum_clip_after"), folder, 5)
     first = result.columns[three_ways.COLUMNS[-1]].first
     assert not result.passed and (first["step"], first["stage"]) == (2, "weights")
-    assert "this TensorFlow" in three_ways.verdict(result)  # the port is the old graph, bit for bit
+    assert "this TensorFlow" in three_ways.verdict(result)  # the port has the old graph's bits
 
 
 def test_an_average_that_no_order_gives_is_seen(tmp_path):

@@ -21,7 +21,7 @@ def split(text):
 
 
 def tensor_name(name, output):
-    """"node:0" of ("node", 0)."""
+    """ "node:0" of ("node", 0)."""
     return "{}:{}".format(name, output)
 
 

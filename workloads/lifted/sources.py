@@ -99,15 +99,21 @@ class LiftedData(LiftedSynthetic):
         for name, entry in self._job.workload.inputs().items():
             value = batch.get(name, self._settings.get(name))
             have = ", ".join(sorted(batch)) or "nothing"
-            require(value is not None, "--data", have, "it must have {!r}: {} {}".format(name, entry.dtype, entry.shape))
+            require(
+                value is not None, "--data", have, "it must have {!r}: {} {}".format(name, entry.dtype, entry.shape)
+            )
             value = np.asarray(value).astype(entry.dtype)
             for replica in range(replicas):
                 part = value
                 if entry.kind in ("batch", "whole"):
                     rows = size if entry.kind == "batch" else len(value) // replicas
                     part = value[replica * rows : (replica + 1) * rows]
-                    require(len(part) == rows, "--data", value.shape, "{!r} has too few rows for --global_batch={}".format(
-                        name, self._job.global_batch))
+                    require(
+                        len(part) == rows,
+                        "--data",
+                        value.shape,
+                        "{!r} has too few rows for --global_batch={}".format(name, self._job.global_batch),
+                    )
                 shards[replica][name] = part
         return shards
 
@@ -123,7 +129,7 @@ def from_text(text, settings):
     """
     if ":" in text and not os.path.exists(text):
         make_dataset = _function(text)
-        return lambda job: LiftedData(job, _from_dataset(make_dataset(job.global_batch)), settings)
+        return lambda job: LiftedData(job, _from_dataset(make_dataset, job.global_batch), settings)
     try:
         with np.load(text) as file:
             arrays = {name: file[name] for name in file.files}
@@ -144,14 +150,13 @@ def _from_arrays(arrays, size):
     return batch
 
 
-def _from_dataset(dataset):
-    import tensorflow as tf
+def _from_dataset(make_dataset, size):
+    """Made when the first batch is asked for: before, the devices may not have been chosen."""
 
     def endless():
+        dataset = make_dataset(size)
         while True:
-            with tf.init_scope():
-                for batch in dataset.as_numpy_iterator():
-                    yield batch
+            yield from dataset.as_numpy_iterator()
 
     iterator = endless()
     return lambda step: next(iterator)

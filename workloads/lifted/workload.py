@@ -89,7 +89,7 @@ class LiftedWorkload(Workload):
         return state
 
     def values(self):
-        """{name: array} of all that the lift's checkpoint holds: more than a step uses, if the old program kept more."""
+        """{name: array} of all that the lift's checkpoint holds: more than a step uses, if the old one did."""
         return checkpoint.read(os.path.join(self.folder, VALUES))
 
     def save(self, folder, state):

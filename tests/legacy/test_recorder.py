@@ -1,0 +1,82 @@
+"""The recorder, in a real old environment where one is at hand, and in this one by `tf.compat.v1`."""
+
+import os
+import shutil
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from legacy.recorded import RecordedSteps
+from tests import old_programs
+from workloads import registry
+from workloads.lifted import checkpoint
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+PROGRAMS = os.path.join(ROOT, "tests", "legacy", "programs")
+
+HERE = """
+import sys
+import tensorflow as tf
+import recorder
+tf = tf.compat.v1
+tf.disable_v2_behavior()
+x = tf.placeholder(tf.float32, [4, 3], name="x")
+grads = []
+for i, part in enumerate(tf.split(x, 2)):
+    with tf.name_scope("tower_%d" % i), tf.variable_scope("m", reuse=i > 0):
+        w = tf.get_variable("w", [3, 2], initializer=tf.ones_initializer())
+        grads.append(tf.gradients(tf.reduce_sum(tf.matmul(part, w) ** 2, name="loss"), [w])[0])
+train = tf.train.GradientDescentOptimizer(0.5).apply_gradients([(tf.add_n(grads), w)])
+recorder.start(sys.argv[1], steps=3)
+initialize = tf.global_variables_initializer()
+before = len(tf.get_default_graph().get_operations())
+with tf.Session() as session:
+    session.run(initialize)
+    for step in range(5):
+        answer = session.run({"w": "m/w:0", "op": train}, {x: [[step, 0, 1]] * 4})
+assert len(tf.get_default_graph().get_operations()) == before
+print(sorted(answer))
+"""
+
+
+def run_script(interpreter, script, folder, cwd):
+    shutil.copy(os.path.join(ROOT, "legacy", "recorder.py"), cwd)
+    environment = {key: value for key, value in os.environ.items() if not key.startswith("TF")}
+    environment["PYTHONPATH"] = str(cwd)
+    command = [interpreter, str(script), str(folder)]
+    return subprocess.run(command, capture_output=True, text=True, cwd=cwd, env=environment)
+
+
+def test_records_a_program_without_changing_its_graph(tmp_path):
+    script = tmp_path / "program.py"
+    script.write_text(HERE)
+    run = run_script(sys.executable, script, tmp_path / "run", tmp_path)
+    assert run.returncode == 0, run.stderr
+    assert run.stdout.strip().endswith("['op', 'w']")  # the program gets its own answer
+    assert checkpoint.read(str(tmp_path / "run" / "model.ckpt"))["m/w"].tolist() == [[1, 1]] * 3
+    again = run_script(sys.executable, script, tmp_path / "run", tmp_path)
+    assert again.returncode != 0 and "holds a recording already" in again.stderr
+    plan = type("Plan", (), {"phases": [type("Phase", (), {"train_op": "GradientDescent"})]})
+    steps = RecordedSteps(str(tmp_path / "run"), plan)
+    assert len(steps) == 3  # of five
+    # Step 0: x = [0, 0, 1] four times, w = 1: each row's gradient is 2 * 1 for the last weight row; two rows a tower.
+    assert steps.tensor(0, "tower_0/m/gradients/tower_0/m/MatMul_grad/MatMul_1:0").tolist() == [[0, 0], [0, 0], [4, 4]]
+    assert steps.tensor(0, "AddN:0").tolist() == [[0, 0], [0, 0], [8, 8]]
+    assert float(steps.tensor(0, "tower_1/m/loss:0")) == 4.0
+    assert steps.step(0)["after/m/w"].tolist() == [[1, 1], [1, 1], [-3, -3]]
+    assert steps.tensor(1, "x:0").tolist() == [[1, 0, 1]] * 4
+
+
+@pytest.mark.parametrize("name", ["f_sum_clip_after", "e_slim_dropout"])
+def test_a_true_old_environment_records_the_same_again(name, tmp_path, legacy_python):
+    run = run_script(legacy_python, os.path.join(PROGRAMS, name + ".py"), tmp_path / "run", tmp_path)
+    assert run.returncode == 0, run.stderr
+    plan = registry.get(old_programs.lifted(name)).plan
+    kept, new = (RecordedSteps(folder, plan) for folder in (old_programs.path(name), str(tmp_path / "run")))
+    assert new.about["tensorflow"].startswith("1.15") and len(new) == len(kept) == 20
+    for step in (0, 19):
+        assert set(new.step(step)) == set(kept.step(step))
+        for key, value in new.step(step).items():
+            np.testing.assert_allclose(value, kept.step(step)[key], rtol=1e-3, atol=1e-5, err_msg=key)

@@ -1,0 +1,266 @@
+"""Ways to write towers that the recorded programs do not show, each lifted and compared bit by bit."""
+
+import os
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from legacy.lifting import lift
+from legacy.options import LegacyOptions
+from modern.options import ModernOptions
+from parity.pair import Setup
+from parity.verification import verify
+from workloads import registry
+from workloads.errors import InputError
+from workloads.job import Job
+from workloads.lifted.sources import LiftedSynthetic
+
+v1 = tf.compat.v1
+TOWERS, BATCH = 2, 4
+
+
+def weights():
+    with v1.variable_scope("net", reuse=v1.AUTO_REUSE):
+        return v1.get_variable("w", [3, 2], initializer=v1.glorot_uniform_initializer(seed=1), use_resource=False)
+
+
+def towers(make_loss, device="/gpu:{}", scope="tower_{}"):
+    """[what `make_loss(tower)` gives] for each tower, under its device and its name scope."""
+    results = []
+    for tower in range(TOWERS):
+        with tf.device(device.format(tower) if device else None), v1.name_scope(scope.format(tower) if scope else None):
+            results.append(make_loss(tower))
+    return results
+
+
+def lifted(build, tmp_path, **options):
+    """`Setup` of a program that `build` makes in a graph of its own; it returns the train op."""
+    with tf.Graph().as_default() as graph:
+        graph.seed = 1
+        name = build().name
+        path = str(tmp_path / "graph.meta")
+        v1.train.export_meta_graph(path)
+    out = str(tmp_path / "lifted")
+    lift(path, out, train_op=options.pop("train_op", [name]), **options)
+    return setup_of(out)
+
+
+def setup_of(out, replicas=None, make_source=LiftedSynthetic, **modern):
+    job = Job(registry.get(out), replicas or registry.get(out).plan.towers, None)
+    return Setup(job, make_source, LegacyOptions(exact=True), ModernOptions(exact=True, **modern))
+
+
+def verified(setup, steps=5):
+    with setup.legacy_program() as left, setup.modern_program() as right:
+        return verify(left, right, setup.job, steps)
+
+
+def assert_same(setup, steps=5):
+    result = verified(setup, steps)
+    assert result.passed, result.first
+    assert result.stages["gradients"].tensors and result.stages["weights"].tensors
+
+
+def split_batch():
+    x = v1.placeholder(tf.float32, [TOWERS * BATCH, 3], name="x")
+    return tf.split(x, TOWERS)
+
+
+def sum_of_squares(x):
+    return tf.reduce_sum(tf.tanh(tf.matmul(x, weights())) ** 2)
+
+
+def apply(gradients, rate=0.1):
+    return v1.train.GradientDescentOptimizer(rate).apply_gradients([(gradients, weights())])
+
+
+def test_mean_over_all_towers_words(tmp_path):
+    """The loss is a ratio of sums: each tower's gradients wait for all towers' counts."""
+
+    def build():
+        xs = split_batch()
+        masks = tf.split(v1.placeholder(tf.float32, [TOWERS * BATCH], name="mask"), TOWERS)
+        parts = towers(
+            lambda i: (
+                tf.reduce_sum(tf.reduce_sum(tf.tanh(tf.matmul(xs[i], weights())) ** 2, 1) * masks[i]),
+                tf.reduce_sum(masks[i]),
+            )
+        )
+        loss = tf.add_n([part[0] for part in parts]) / tf.add_n([part[1] for part in parts])
+        return v1.train.MomentumOptimizer(0.1, 0.9).minimize(loss)
+
+    setup = lifted(build, tmp_path)
+    phase = setup.job.workload.plan.phases[0]
+    assert all(phase.returns) and all(phase.kept)  # the forward pass is not run twice
+    assert_same(setup)
+    with pytest.raises(InputError, match="depend on all towers' results; only --replicas=2"):
+        setup_of(str(tmp_path / "lifted"), replicas=3).modern_program()
+
+
+@pytest.mark.parametrize("finite", [True, False])
+def test_a_step_is_skipped_where_the_old_program_skipped_it(finite, tmp_path):
+    def build():
+        xs = split_batch()
+        grads = towers(lambda i: tf.gradients(sum_of_squares(xs[i]), [weights()])[0])
+        mean = tf.add_n(grads) / TOWERS
+        with v1.control_dependencies([mean]):
+            v1.disable_control_flow_v2()
+            return v1.cond(tf.reduce_all(v1.is_finite(mean)), lambda: v1.group(apply(mean)), lambda: v1.no_op())
+
+    class Source(LiftedSynthetic):
+        def shards(self, step):
+            shards = super().shards(step)
+            if not finite and step == 1:
+                shards[1]["x"][0, 0] = np.nan
+            return shards
+
+    lifted(build, tmp_path)
+    setup = setup_of(str(tmp_path / "lifted"), make_source=Source)
+    assert setup.job.workload.plan.phases[0].effects[0].condition[1] is True
+    result = verified(setup, 3)
+    assert result.passed, result.first
+    with setup.modern_program() as program:
+        before = program.step().state.weights["net/w"]
+        after = program.step().state.weights["net/w"]
+    assert (before.tobytes() == after.tobytes()) is not finite and np.isfinite(after).all()
+
+
+def test_random_numbers_inside_a_loop(tmp_path):
+    """Each turn draws its own; the same on both sides."""
+
+    def build():
+        v1.disable_control_flow_v2()
+        xs = split_batch()
+
+        def loss(i):
+            w = weights()
+
+            def body(turn, state):
+                mask = v1.random_uniform([BATCH, 3]) * 2
+                return turn + 1, tf.tanh(tf.matmul(state * mask, tf.matmul(w, w, transpose_b=True)))
+
+            return tf.reduce_sum(v1.while_loop(lambda turn, state: turn < 4, body, [tf.constant(0), xs[i]])[1])
+
+        grads = towers(lambda i: tf.gradients(loss(i), [weights()])[0])
+        return apply(tf.add_n(grads) / TOWERS)
+
+    setup = lifted(build, tmp_path)
+    (noise,) = setup.job.workload.plan.noise
+    assert noise.how == "keyed" and noise.in_loop and len(noise.loops) == TOWERS
+    assert_same(setup)
+
+
+def test_state_that_was_fetched_and_fed(tmp_path):
+    def build():
+        xs = split_batch()
+
+        def gradient(i):
+            state = v1.placeholder(tf.float32, [BATCH, 2], name="state")
+            new = tf.tanh(tf.matmul(xs[i], weights()) + state)
+            tf.identity(new, name="new")
+            return tf.gradients(tf.reduce_sum(new**2), [weights()])[0]
+
+        return apply(tf.add_n(towers(gradient)) / TOWERS)
+
+    carry = {"tower_{}/state".format(i): "tower_{}/new:0".format(i) for i in range(TOWERS)}
+    setup = lifted(build, tmp_path, carry=carry)
+    states = [v for v in setup.job.workload.plan.variables if v.role == "state"]
+    assert [(v.name, v.tower) for v in states] == [("tower_0/state", 0), ("tower_1/state", 1)]
+    assert [entry.name for entry in setup.job.workload.plan.inputs] == ["x"]
+    assert_same(setup)
+    with setup_of(str(tmp_path / "lifted"), replicas=3).modern_program() as program:
+        assert len({loss.tobytes() for loss in program.step().losses}) == 3
+
+
+def test_the_same_batch_to_every_tower(tmp_path):
+    def build():
+        x = v1.placeholder(tf.float32, [BATCH, 3], name="x")
+        grads = towers(lambda i: tf.gradients(sum_of_squares(x) * (i + 1.0), [weights()])[0])
+        return apply(tf.add_n(grads) / TOWERS)
+
+    setup = lifted(build, tmp_path)
+    assert setup.job.workload.plan.inputs[0].kind == "same"
+    assert setup.job.workload.plan.differences  # the second tower's loss counts twice
+    assert_same(setup)
+
+
+def test_towers_that_update_by_themselves(tmp_path):
+    def build():
+        xs = split_batch()
+        return v1.group(*towers(lambda i: apply(tf.gradients(sum_of_squares(xs[i]), [weights()])[0])))
+
+    setup = lifted(build, tmp_path)
+    assert setup.job.workload.plan.towers == TOWERS and setup.job.workload.plan.phases[0].races
+    assert_same(setup)
+
+
+@pytest.mark.parametrize("device, scope", [("/gpu:{}", None), (None, "worker{}"), (None, None)])
+def test_towers_are_found_by_devices_scopes_or_suffixes(device, scope, tmp_path):
+    def build():
+        xs = split_batch()
+        return apply(tf.add_n(towers(lambda i: tf.gradients(sum_of_squares(xs[i]), [weights()])[0], device, scope)))
+
+    setup = lifted(build, tmp_path)
+    assert setup.job.workload.plan.towers == TOWERS
+    assert_same(setup)
+
+
+def test_layers_are_not_taken_for_towers(tmp_path):
+    """conv1, conv2 look like towers by name; each depends on the last."""
+
+    def build():
+        x = v1.placeholder(tf.float32, [BATCH, 3], name="x")
+        for layer in range(2):
+            with v1.name_scope("layer{}".format(layer)):
+                x = tf.tanh(tf.matmul(tf.matmul(x, weights()), weights(), transpose_b=True))
+        return apply(tf.gradients(tf.reduce_sum(x**2), [weights()])[0])
+
+    setup = lifted(build, tmp_path)
+    assert setup.job.workload.plan.towers == 1
+    assert_same(setup)
+
+
+def test_accumulated_gradients_by_train_ops_in_turn(tmp_path):
+    def build():
+        xs = split_batch()
+        grads = towers(lambda i: tf.gradients(sum_of_squares(xs[i]), [weights()])[0])
+        kept = v1.get_variable("kept", [3, 2], initializer=v1.zeros_initializer(), trainable=False, use_resource=False)
+        v1.group(v1.assign_add(kept, tf.add_n(grads) / TOWERS), name="keep")
+        v1.group(v1.assign(kept, tf.zeros([3, 2])), name="forget")
+        return v1.group(apply(kept / 2.0), name="use")
+
+    setup = lifted(build, tmp_path, train_op=["keep", "keep", "use", "forget"])
+    assert len(setup.job.workload.plan.phases) == 4
+    result = verified(setup, 9)
+    assert result.passed and result.stages["weights"].tensors == 9, result.first
+
+
+def test_new_gradients_of_the_lifted_loss(tmp_path):
+    def build():
+        xs = split_batch()
+        grads = towers(lambda i: v1.clip_by_norm(tf.gradients(sum_of_squares(xs[i]), [weights()])[0], 0.1))
+        return apply(tf.add_n(grads) / TOWERS)
+
+    lifted(build, tmp_path)
+    setup = setup_of(str(tmp_path / "lifted"), autodiff="new")
+    with setup.modern_program() as program:
+        assert program.describe()["autodiff"] == "tf.gradients of the lifted loss"
+    assert_same(setup)
+
+
+def test_python_in_the_model_is_refused_by_name(tmp_path):
+    def build():
+        xs = split_batch()
+
+        def gradient(i):
+            h = tf.matmul(xs[i], weights())
+            mask = v1.py_func(lambda value: (value > 0).astype(np.float32), [h], tf.float32, name="mask")
+            mask.set_shape(h.shape)
+            return tf.gradients(tf.reduce_sum((h * mask) ** 2), [weights()])[0]
+
+        return apply(tf.add_n(towers(gradient)) / TOWERS)
+
+    with pytest.raises(InputError, match=r"tower_0/mask \(\w*PyFunc\).*--allow_ops=\w*PyFunc"):
+        lifted(build, tmp_path)
+    assert not os.path.exists(tmp_path / "lifted")
