@@ -49,6 +49,7 @@ def is_object_based(path):
 
 def write(path, values):
     """Writes {name: array} as an object-based checkpoint, of `tf.train.Checkpoint(values={name: variable})`."""
+    require(tf.__version__[0] != "1", "checkpoint", path, "TensorFlow {} writes none by object".format(tf.__version__))
     with tf.init_scope(), tf.device("/cpu:0"):
         made = {name: tf.Variable(value, dtype=_dtype(value), trainable=False) for name, value in values.items()}
         tf.train.Checkpoint(values=made).write(path + ".part")
