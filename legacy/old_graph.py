@@ -7,16 +7,12 @@ open, control edges pin the order that the plan chose.
 
 from __future__ import annotations
 
-import re
-
 import numpy as np
 import tensorflow as tf
 
+from legacy import runnable
 from legacy.program import session_config
-from workloads import keys
-from workloads.lifted.graph import Graph, split, tensor_name
-from workloads.lifted.noise import drawn_nodes, key_of
-from workloads.lifted.pieces import count_turns, use_twin
+from workloads.lifted.noise import key_of
 from workloads.program import Program, StepRecord, batch_digest
 
 v1 = tf.compat.v1
@@ -41,9 +37,9 @@ class OldGraphProgram(Program):
         self._plan = job.workload.plan
         self._step = 0
         noise = getattr(source, "noise", "keyed")
-        self._drawn = _drawn(self._workload) if noise == "drawn" else {}
-        self._inputs = _placeholders(self._plan, self._drawn)
-        graph_def = _runnable(self._workload, self._inputs, devices, noise, pins)
+        self._drawn = runnable.drawn(self._workload) if noise == "drawn" else {}
+        self._inputs = runnable.placeholders(self._plan, self._drawn)
+        graph_def = runnable.runnable(self._workload, self._inputs, devices, noise, pins)
         self.graph = tf.Graph()
         with self.graph.as_default():
             self._resident = self._keep(source.shards(0)) if source.fixed else None
@@ -53,9 +49,9 @@ class OldGraphProgram(Program):
         self._session.run(self._starters)
         names = {operation.name for operation in self.graph.get_operations()}
         self._keys = [
-            (_key_name(node) + ":0", key_of(job.seed, tower, name))
-            for node, tower, name in noise_nodes(self._plan)
-            if _key_name(node) in names
+            (runnable.key_name(node) + ":0", key_of(job.seed, tower, name))
+            for node, tower, name in runnable.noise_nodes(self._plan)
+            if runnable.key_name(node) in names
         ]
         self._fetches = [self._observed(phase) for phase in self._plan.phases]
         self.load(self._workload.initial_state())
@@ -132,7 +128,7 @@ class OldGraphProgram(Program):
             "losses": [tensor(name) for name in phase.losses],
             "gradients": [{w: tensor(name) for w, name in tower.items()} for tower in phase.gradients],
             "combined": {effect.writes[0]: tensor(effect.gradient) for effect in effects},
-            "rates": [tensor(name) for name in rates(phase)],
+            "rates": [tensor(name) for name in runnable.rates(phase)],
         }
 
     def _feed(self, shards):
@@ -174,101 +170,3 @@ class OldGraphProgram(Program):
                 reads[variable.name] = tensor
                 assigns.append(tf.raw_ops.Assign(ref=tensor, value=holders[variable.name]).op)
         return reads, holders, tf.group(*assigns)
-
-
-def rates(phase):
-    """Tensors of a phase's learning rates, each once, in the order of its updates."""
-    found = []
-    for effect in phase.effects:
-        if effect.rate and effect.rate not in found:
-            found.append(effect.rate)
-    return found
-
-
-def noise_nodes(plan):
-    """[(random node, tower or None, the noise's name)] of all keyed noise."""
-    found = [(n, tower, e.name) for e in plan.noise if e.how == "keyed" for tower, n in enumerate(e.nodes)]
-    return found + [(e.nodes[0], None, e.name) for e in plan.common_noise if e.how == "keyed"]
-
-
-def _key_name(node):
-    return re.sub(r"[^A-Za-z0-9_]", "_", node) + "_lift_key"
-
-
-def _drawn(workload):
-    """{random tensor: (tower, what a batch calls it)} of the numbers that a batch brings."""
-    found = {}
-    for entry in workload.plan.noise + workload.plan.common_noise:
-        for tower, node in enumerate(entry.nodes if not entry.in_loop else []):
-            for _, _, output in workload.graph.users(node):
-                found[tensor_name(node, output)] = (tower, "noise/{}/{}".format(entry.name, output))
-    return found
-
-
-def _placeholders(plan, drawn):
-    """{tensor: name of the placeholder that takes its place}."""
-    tensors = sorted({tensor for entry in plan.inputs + plan.common for tensor in entry.tensors} | set(drawn))
-    return {tensor: "lift_input_{}".format(i) for i, tensor in enumerate(tensors)}
-
-
-def _runnable(workload, inputs, devices, noise, pins):
-    """The GraphDef to import: sources replaced, orders pinned, devices mapped to those that are here."""
-    plan, graph = workload.plan, workload.graph
-    result = v1.GraphDef(versions=graph.graph_def.versions, library=graph.graph_def.library)
-    for tensor, name in inputs.items():
-        node = result.node.add(name=name, op="Placeholder")
-        node.attr["dtype"].type = tf.as_dtype(plan.tensors[tensor][0]).as_datatype_enum
-        node.attr["shape"].shape.CopyFrom(tf.TensorShape(plan.tensors[tensor][1]).as_proto())
-    renamed = {split(tensor): name for tensor, name in inputs.items()}
-    first = {}
-    for before, after in (pin for one in pins or [phase.pins for phase in plan.phases] for pin in one):
-        first.setdefault(after, set()).add(before)
-    keyed = {node for node, _, _ in noise_nodes(plan)} - (set(drawn_nodes(plan)) if noise == "drawn" else set())
-    seeded = {node for entry in plan.noise + plan.common_noise if entry.how == "seeded" for node in entry.nodes}
-    loops = {node: loop for entry in plan.noise + plan.common_noise for node, loop in entry.loops.items()}
-    for name, node in graph.nodes.items():
-        copy = result.node.add()
-        copy.CopyFrom(node)
-        copy.device = _here(node.device, devices)
-        for attribute in ("_class", "_output_shapes"):
-            if attribute in copy.attr:
-                del copy.attr[attribute]
-        del copy.input[:]
-        copy.input.extend(renamed.get(t) or (t[0] if t[1] == 0 else tensor_name(*t)) for t in graph.inputs(name))
-        if name in keyed:
-            key_name = _key_name(name)
-            if name in loops:
-                frame, counter = loops[name]
-                key_name = count_turns(result, name, key_name, frame, counter)
-            use_twin(copy, key_name)
-            key = result.node.add(name=_key_name(name), op="Placeholder")
-            key.attr["dtype"].type = tf.int32.as_datatype_enum
-            key.attr["shape"].shape.dim.add(size=2)
-        elif name in seeded:
-            copy.attr["seed"].i = 1 + (keys.noise_key(1, 0, name) >> 1)
-            copy.attr["seed2"].i = 1 + (keys.noise_key(2, 0, name) >> 1)
-        copy.input.extend("^" + control for control in graph.controls(name))
-        copy.input.extend("^" + before for before in sorted(first.get(name, ())) if before not in graph.controls(name))
-    return _pruned(result, workload.plan)
-
-
-def _pruned(graph_def, plan):
-    """Without what no train op and nothing observed needs: what was upstream of the inputs."""
-    graph = Graph(graph_def)
-    ends = {phase.train_op for phase in plan.phases} | {v.name for v in plan.variables}
-    for phase in plan.phases:
-        ends |= {split(t)[0] for t in phase.losses} | {split(t)[0] for g in phase.gradients for t in g.values()}
-    kept = graph.ancestors(ends)
-    result = v1.GraphDef(versions=graph_def.versions, library=graph_def.library)
-    result.node.extend(node for node in graph_def.node if node.name in kept or node.name.startswith("lift_input_"))
-    return result
-
-
-def _here(device, devices):
-    """An old device string for the devices of this run: /gpu:1 is the second tower's."""
-    match = re.search(r"(?i)/(?:device:)?(gpu|cpu):(\d+)", device)
-    if not match:
-        return ""
-    if match.group(1).lower() == "cpu" and match.group(2) == "0":
-        return "/device:CPU:0"
-    return "/device:" + devices[int(match.group(2)) % len(devices)]

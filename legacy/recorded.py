@@ -10,7 +10,7 @@ import zipfile
 import numpy as np
 import tensorflow as tf
 
-from legacy.old_graph import rates
+from legacy.runnable import rates
 from workloads.errors import InputError, require
 from workloads.lifted import checkpoint
 from workloads.lifted.graph import split, tensor_name
@@ -102,11 +102,12 @@ class RecordedSource(Source):
                 shard[entry.name] = np.asarray(tensors[tensor], entry.dtype)
             for entry in self._plan.noise + self._plan.common_noise:
                 node = entry.nodes[tower] if len(entry.nodes) > 1 else entry.nodes[0]
-                for output in range(len(self._plan.tensors)):
-                    value = self._steps.tensor(step, tensor_name(node, output))
-                    if value is None:
-                        break
+                value = self._steps.tensor(step, tensor_name(node, 0)) if node else None
+                output = 0
+                while value is not None:
                     shard["noise/{}/{}".format(entry.name, output)] = value
+                    output += 1
+                    value = self._steps.tensor(step, tensor_name(node, output))
         return shards
 
 

@@ -8,22 +8,13 @@ from __future__ import annotations
 
 import collections
 import functools
-import inspect
 from typing import Any, Dict, List, NamedTuple
 
 import tensorflow as tf
 
-from modern import lifted_autodiff, lifted_exchange
-from workloads.errors import InputError
-from workloads.lifted.graph import split
-from workloads.lifted.noise import drawn_nodes, key_of
-
-#: Changes of reference variables whose resource twin has another name; the others are called "Resource..." for "...".
-TWINS = {
-    "Assign": "AssignVariableOp",
-    "AssignAdd": "AssignAddVariableOp",
-    "AssignSub": "AssignSubVariableOp",
-}
+from modern import lifted_autodiff, lifted_effects, lifted_exchange
+from modern.lifted_function import Function, Values
+from workloads.lifted.noise import drawn_nodes
 
 
 class Seen(NamedTuple):
@@ -80,7 +71,7 @@ class LiftedStep:
         tower = self._exchange.tower(replica)
         local = self._variables.local(replica)
         variables = {**local.weights, **local.slots, **local.statistics, **local.averages}
-        values = _Values(self._job, replica, local.step.read_value(), batch, variables)
+        values = Values(self._job, replica, local.step.read_value(), batch, variables)
         losses, gradients, crossings = self._run_tower(context, tower, values)
         stages = self._stages_of(tower)
         needed = [f.key for function, _ in stages for f in function.feeds if f.kind == "cut"]
@@ -119,14 +110,14 @@ class LiftedStep:
         """{name: value} of the tower's loss and of its gradients, made anew."""
         cuts, noise = self._entering(tower)
         piece = self._cutter.piece([self._phase.losses[tower]], list(cuts))
-        function = _Function(piece, cuts, noise, common=False)
+        function = Function(piece, cuts, noise, common=False)
         return lifted_autodiff.gradients(self._phase, tower, piece, function.arguments(values))
 
     def _entering(self, tower):
         """({tensor: input's name}, {random node: noise's name}) of what enters a tower."""
         cuts = {e.tensors[tower]: e.name for e in self._plan.inputs}
         cuts.update({e.tensors[0]: e.name for e in self._plan.common})
-        return cuts, {e.nodes[tower]: e.name for e in self._plan.noise if len(e.nodes) > tower}
+        return cuts, {e.nodes[tower]: e.name for e in self._plan.noise if e.nodes[tower]}
 
     def _in_two(self, context, tower, values, wanted):
         """A tower whose gradients wait for all towers' results: forward, exchange, and on from what was kept."""
@@ -154,7 +145,7 @@ class LiftedStep:
         if key not in self._towers:
             cuts, noise = self._entering(tower)
             piece = self._cutter.piece(fetches, list(cuts) + list(given))
-            self._towers[key] = _Function(piece, cuts, noise, common=False)
+            self._towers[key] = Function(piece, cuts, noise, common=False)
         return dict(zip(fetches, self._towers[key](values)))
 
     def _returns(self, tower, returns):
@@ -164,7 +155,7 @@ class LiftedStep:
             cuts = {entry.tensors[0]: entry.name for entry in self._plan.common}
             noise = {e.nodes[0]: e.name for e in self._plan.common_noise}
             early = [name for row in self._phase.early for name in row if name is not None]
-            self._towers[key] = _Function(self._cutter.piece(returns, early + list(cuts)), cuts, noise, common=True)
+            self._towers[key] = Function(self._cutter.piece(returns, early + list(cuts)), cuts, noise, common=True)
         return self._towers[key]
 
     def _update(self, stages, values, seen):
@@ -182,12 +173,16 @@ class LiftedStep:
                     seen.rates.append(arguments[effect.rate_at])
                 values.before_change(effect.writes)
                 run = functools.partial(
-                    emit, effect, self._job.workload.graph.nodes[effect.node], values.variables, arguments
+                    lifted_effects.emit,
+                    effect,
+                    self._job.workload.graph.nodes[effect.node],
+                    values.variables,
+                    arguments,
                 )
                 if effect.condition is None:
                     run()
                 else:
-                    _run_if(next(results), effect.condition[1], run)
+                    lifted_effects.run_if(next(results), effect.condition[1], run)
 
     def _stages_of(self, tower):
         """[(function of their arguments, effects)] of the effects that can be computed together, in order."""
@@ -214,7 +209,7 @@ class LiftedStep:
     def _stage(self, effects):
         cuts = {entry.tensors[0]: entry.name for entry in self._plan.common}
         noise = {e.nodes[0]: e.name for e in self._plan.common_noise}
-        return _Function(self._piece(effects), cuts, noise, common=True), effects
+        return Function(self._piece(effects), cuts, noise, common=True), effects
 
     def _piece(self, effects):
         fetches = []
@@ -224,124 +219,3 @@ class LiftedStep:
         cuts = self._exchange.cuts + [entry.tensors[0] for entry in self._plan.common]
         taken = {tuple(effect.condition) for effect in effects if effect.condition}
         return self._cutter.piece(fetches, cuts, self._versions, taken)
-
-
-class _Values:
-    """What the pieces of one replica's step are fed with."""
-
-    def __init__(self, job, replica, step, batch, variables):
-        self._job, self._replica, self._step = job, replica, step
-        self.batch = batch
-        self.variables = variables
-        self.crossings = {}
-        self.needed = set()
-        self._counts = collections.Counter()
-        self._read = {}
-
-    def read(self, variable, version):
-        """A variable's value after `version` changes in this step."""
-        if (variable, version) not in self._read:
-            if version != self._counts[variable]:
-                raise InputError(
-                    "lift: {!r} is used after {} changes, and has {}".format(variable, version, self._counts[variable])
-                )
-            self._read[variable, version] = self.variables[variable].read_value()
-        return self._read[variable, version]
-
-    def before_change(self, variables):
-        """Reads what somebody will still need of variables that are about to change."""
-        for variable in variables:
-            key = (variable, self._counts[variable])
-            if key in self.needed:
-                self.read(*key)
-        self._counts.update(variables)
-
-    def key(self, name, common):
-        """int32 [2]: the key of the noise called `name` in this step, this replica's or one for all."""
-        key = tf.constant(key_of(self._job.seed, None if common else self._replica, name), tf.int32)
-        return tf.stack([key, tf.cast(self._step, tf.int32)])
-
-
-class _Function:
-    """A piece as something to call.
-
-    Args:
-      piece: `pieces.Piece`.
-      inputs: {tensor: input's name}.
-      noise: {random node: the noise's name}.
-      common: whether it is computed once for all replicas, so that all draw the same noise.
-    """
-
-    def __init__(self, piece, inputs, noise, common):
-        self._piece, self._inputs, self._noise, self._common = piece, inputs, noise, common
-        self._wrapped = None
-
-    @property
-    def feeds(self):
-        """What it is fed with: `pieces.Feed`s."""
-        return self._piece.feeds
-
-    def __call__(self, values):
-        arguments = self.arguments(values)
-        if self._wrapped is None:
-            # Made once, and not by tf.function: its automatic control dependencies would tie a loop's frames together.
-            with tf.init_scope():
-                signature = [tf.TensorSpec(argument.shape, argument.dtype) for argument in arguments]
-                self._wrapped = tf.compat.v1.wrap_function(self._import, signature)
-        return self._wrapped(*arguments)
-
-    def arguments(self, values):
-        """What it is fed with, in order."""
-        return [self._argument(feed, values) for feed in self._piece.feeds]
-
-    def _import(self, *arguments):
-        fed = {feed.placeholder + ":0": a for feed, a in zip(self._piece.feeds, arguments)}
-        return tf.import_graph_def(self._piece.graph_def, input_map=fed, return_elements=self._piece.fetches, name="")
-
-    def _argument(self, feed, values):
-        if feed.kind == "read":
-            return values.read(*feed.key)
-        if feed.kind == "noise":
-            return values.key(self._noise[feed.key], self._common)
-        if feed.kind == "drawn":
-            node, output = split(feed.key)
-            return values.batch["noise/{}/{}".format(self._noise[node], output)]
-        if feed.key in self._inputs:
-            return values.batch[self._inputs[feed.key]]
-        return values.crossings[feed.key]
-
-
-def emit(effect, node, variables, arguments):
-    """Adds the op that changes a replica's variables as `effect` changed the old ones."""
-    name = effect.op
-    if not name.startswith("Resource") and name not in TWINS.values():
-        name = TWINS.get(name, "Resource" + name)
-    op = getattr(tf.raw_ops, name, None)
-    if op is None:
-        raise InputError(
-            "lift: {} ({}) changes variables in a way that has no resource twin".format(effect.node, effect.op)
-        )
-    names = list(inspect.signature(op).parameters)
-    given = [variables[variable].handle for variable in effect.writes] + list(arguments)
-    keywords = dict(zip(names, given))
-    for attribute in names[len(given) :]:
-        if attribute in node.attr and attribute not in ("use_locking", "name"):
-            keywords[attribute] = _plain(node.attr[attribute])
-    op(**keywords)
-
-
-def _run_if(predicate, branch, run):
-    """Runs an effect in one branch of a `cond`, as the old graph did."""
-
-    def change():
-        run()
-        return tf.constant(True)
-
-    def leave():
-        return tf.constant(False)
-
-    tf.cond(predicate, change if branch else leave, leave if branch else change)
-
-
-def _plain(attribute):
-    return getattr(attribute, attribute.WhichOneof("value"))

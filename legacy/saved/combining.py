@@ -20,7 +20,7 @@ v1 = tf.compat.v1
 LINEAR = ("Mul", "RealDiv", "Div", "Identity", "Reshape", "Squeeze", "Neg", "Mean", "Sum", "ExpandDims", "Cast")
 
 
-def parts_of(graph, effect, tensor, tower_nodes, shape, towers):
+def parts_of(graph, tensor, tower_nodes, shape, towers):
     """For each tower, the tensors nearest to an update rule's gradient that have the gradient's shape (or rank).
 
     Clipping by a global norm makes every gradient depend on every other; the nearest ones are its own.

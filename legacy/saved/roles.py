@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from legacy.saved import vocabulary
 from workloads.errors import InputError
-from workloads.lifted.graph import SWITCHES, tensor_name
+from workloads.lifted.graph import SWITCHES, split, tensor_name
 from workloads.lifted.plan import Effect, Variable
 
 RATES = ("lr", "alpha")
@@ -93,12 +93,12 @@ def variables(graph, state, phase_effects, tower_of, used):
             slots.update((slot, effect.writes[0]) for slot in effect.writes[1:])
             if vocabulary.is_apply(effect.op):
                 for value in effect.values:  # powers of beta: a variable that rules read and somebody else multiplies
-                    owner = _variable_behind(graph, state, _pair(value))
+                    owner = _variable_behind(graph, state, split(value))
                     if owner:
                         slots.setdefault(owner, effect.writes[0] if len(used) == 1 else "")
     averages = _averages(graph, state, phase_effects, weights)
     applies = [effect for effect in phase_effects if vocabulary.is_apply(effect.op)]
-    ends = {_pair(value)[0] for effect in applies for value in effect.values}
+    ends = {split(value)[0] for effect in applies for value in effect.values}
     useful = graph.ancestors(ends, stop=set(state.writes), controls=False)
     found = []
     for name in state.variables:
@@ -137,7 +137,7 @@ def _averages(graph, state, phase_effects, weights):
             continue
         if "Assign" not in effect.op:
             continue
-        owners = {state.aliases[p] for p in _leaves(graph, state, [_pair(value) for value in effect.values])}
+        owners = {state.aliases[p] for p in _leaves(graph, state, [split(value) for value in effect.values])}
         sources = [owner for owner in owners if owner in weights]
         moved = len(sources) == 1 and effect.writes[0] in owners
         if moved and state.variables[sources[0]].shape == state.variables[effect.writes[0]].shape:
@@ -189,8 +189,3 @@ def _towers_using(graph, readers, useful, tower_of):
                 seen.add(user)
                 todo.append(user)
     return towers
-
-
-def _pair(tensor):
-    name, _, output = tensor.rpartition(":")
-    return name, int(output)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from workloads.lifted.noise import TWINS
+
 #: Where data comes in. What feeds these (queues, readers, files) is not part of a training step.
 SOURCES = [
     "Placeholder",
@@ -31,15 +33,6 @@ SOURCES = [
     "OptionalGetValue",
     "DatasetToSingleElement",
 ]
-
-#: Random ops that have a stateless twin with the same inputs and a key: {op: twin}.
-KEYED = {
-    "RandomUniform": "StatelessRandomUniform",
-    "RandomStandardNormal": "StatelessRandomNormal",
-    "TruncatedNormal": "StatelessTruncatedNormal",
-    "RandomUniformInt": "StatelessRandomUniformInt",
-    "Multinomial": "StatelessMultinomial",
-}
 
 #: Other random ops: reproducible by their seeds alone.
 SEEDED = [
@@ -102,7 +95,7 @@ def is_source(kind):
 
 def is_random(kind):
     """Whether an op type draws random numbers."""
-    return kind in KEYED or kind in SEEDED
+    return kind in TWINS or kind in SEEDED
 
 
 def is_unsafe(kind):

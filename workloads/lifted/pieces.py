@@ -14,21 +14,11 @@ import re
 
 import tensorflow as tf
 
-from workloads import keys
 from workloads.lifted.graph import CONTROL_FLOW, SWITCHES, split, tensor_name
+from workloads.lifted.noise import become, count_turns, seed, use_twin
 
 v1 = tf.compat.v1
 
-#: Random ops and their stateless twins, which take a key besides.
-TWINS = {
-    "RandomUniform": "StatelessRandomUniform",
-    "RandomStandardNormal": "StatelessRandomNormal",
-    "TruncatedNormal": "StatelessTruncatedNormal",
-    "RandomUniformInt": "StatelessRandomUniformInt",
-    "Multinomial": "StatelessMultinomial",
-}
-#: Between the keys of a loop's turns.
-TURN = 7919
 _REFERENCE = {"RefEnter": "Enter", "RefExit": "Exit", "RefSwitch": "Switch", "RefIdentity": "Identity"}
 _PASSES = ("Enter", "RefEnter", "Switch", "RefSwitch", "Exit", "RefExit")
 
@@ -143,16 +133,16 @@ class Cutter:
     def _use_value(self, work, node, dtype):
         """Rewrites an op on a variable's handle or reference into one on its value."""
         if node.op == "ReadVariableOp":
-            _become(node, "Identity", {"T": dtype})
+            become(node, "Identity", {"T": dtype})
         elif node.op == "ResourceGather":
             axis = work.constant(node.name + "/axis", 0)
             indices = node.attr["Tindices"].type
-            _become(node, "GatherV2", {"Tparams": dtype, "Tindices": indices, "Taxis": tf.int32.as_datatype_enum})
+            become(node, "GatherV2", {"Tparams": dtype, "Tindices": indices, "Taxis": tf.int32.as_datatype_enum})
             node.input.append(axis)
         elif node.op == "ResourceGatherNd":
-            _become(node, "GatherNd", {"Tparams": dtype, "Tindices": node.attr["Tindices"].type})
+            become(node, "GatherNd", {"Tparams": dtype, "Tindices": node.attr["Tindices"].type})
         elif node.op == "VariableShape":
-            _become(node, "Shape", {"T": dtype, "out_type": node.attr["out_type"].type or 3})
+            become(node, "Shape", {"T": dtype, "out_type": node.attr["out_type"].type or 3})
         elif node.op in _PASSES + ("RefIdentity",):
             node.op = _REFERENCE.get(node.op, node.op)
             node.attr["T"].type = dtype
@@ -160,8 +150,7 @@ class Cutter:
     def _derandomize(self, work, node):
         how = self._random[node.name]
         if how == "seeded":
-            node.attr["seed"].i = 1 + (keys.noise_key(1, 0, node.name) >> 1)
-            node.attr["seed2"].i = 1 + (keys.noise_key(2, 0, node.name) >> 1)
+            seed(node)
         elif how == "keyed":
             key = work.feed("noise", node.name, "int32", (2,))
             if node.name in self._loops:
@@ -210,55 +199,6 @@ class _Work:
 
 def _full(name):
     return tensor_name(*split(name))
-
-
-def use_twin(node, key):
-    """Turns a random NodeDef into its stateless twin, with the key from the tensor called `key`."""
-    dtype = node.attr["dtype"].type or node.attr["Tout"].type
-    place = len(node.input) if node.op == "Multinomial" else 1
-    attributes = {"Tseed": tf.int32.as_datatype_enum, "T": node.attr["T"].type}
-    attributes["output_dtype" if node.op == "Multinomial" else "dtype"] = dtype or node.attr["output_dtype"].type or 9
-    inputs = list(node.input)
-    _become(node, TWINS[node.op], attributes)
-    del node.input[:]
-    node.input.extend(inputs[:place] + [key] + inputs[place:])
-
-
-def count_turns(graph_def, name, key, frame, counter):
-    """Adds nodes that make a key for each turn of a loop.
-
-    Args:
-      graph_def: where they go.
-      name: of the random node.
-      key: of the loop's key, outside.
-      frame: the loop's frame.
-      counter: name of an int32 scalar that counts turns, inside.
-
-    Returns:
-      name of the turn's key: the loop's plus `TURN` for each turn so far, int32 [2].
-    """
-    number = tf.int32.as_datatype_enum
-    stride = graph_def.node.add(name=name + "/turn", op="Const")
-    stride.attr["dtype"].type = number
-    stride.attr["value"].tensor.CopyFrom(v1.make_tensor_proto(TURN, tf.int32, [2]))
-    for source, entered in ((key, name + "/key_in"), (stride.name, name + "/turn_in")):
-        enter = graph_def.node.add(name=entered, op="Enter", input=[source])
-        enter.attr["T"].type = number
-        enter.attr["frame_name"].s = frame.encode("utf-8")
-        enter.attr["is_constant"].b = True
-        enter.attr["parallel_iterations"].i = 10
-    product = graph_def.node.add(name=name + "/turns", op="Mul", input=[name + "/turn_in", counter])
-    total = graph_def.node.add(name=name + "/turn_key", op="Add", input=[name + "/key_in", product.name])
-    product.attr["T"].type = total.attr["T"].type = number
-    return total.name
-
-
-def _become(node, op, types):
-    node.op = op
-    for name in list(node.attr):
-        del node.attr[name]
-    for name, dtype in types.items():
-        node.attr[name].type = dtype
 
 
 def _has_function(node):

@@ -35,14 +35,15 @@ class Input:
 class Noise:
     """Random numbers that a step draws: `how` is "keyed" (by a stateless twin of `op`) or "seeded".
 
-    `nodes` are the random ops, one a tower, or a single one that belongs to no tower. Numbers drawn in a `while` loop
-    (`in_loop`) can neither be recorded nor given; `loops` has each node's frame and counter, as in `pieces.Cutter`.
+    `nodes` are the random ops, one a tower (None for a tower without), or a single one that belongs to none. Numbers
+    drawn in a `while` loop (`in_loop`) can neither be recorded nor given; `loops` has each node's frame and counter,
+    as in `pieces.Cutter`.
     """
 
     name: str
     op: str
     how: str
-    nodes: List[str]
+    nodes: List[Optional[str]]
     in_loop: bool = False
     loops: Dict[str, List[str]] = dataclasses.field(default_factory=dict)
 
@@ -122,7 +123,6 @@ class Phase:
       pins: [before, after]: control edges that fix an order which the graph leaves open.
       races: what those are, in words.
       other_pins: further sets of pins; each fixes another order that the graph allows.
-      racing: variables whose values depend on that order.
       combine: `Combine`s.
       twins: {a later tower's tensor: the first tower's}, for those that are alone in their row of crossings.
       state_crossings: {tensor: effect} of those that only set their own tower's state.
@@ -145,7 +145,6 @@ class Phase:
     races: List[str]
     combine: List[Combine]
     other_pins: List[List[List[str]]] = dataclasses.field(default_factory=list)
-    racing: List[str] = dataclasses.field(default_factory=list)
     twins: Dict[str, str] = dataclasses.field(default_factory=dict)
     state_crossings: Dict[str, str] = dataclasses.field(default_factory=dict)
     raw: List[Dict[str, str]] = dataclasses.field(default_factory=list)

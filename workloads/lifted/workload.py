@@ -102,7 +102,7 @@ class LiftedWorkload(Workload):
 
     def cutter(self, random):
         """A `pieces.Cutter` for the graph; `random` as there, on top of what the plan says."""
-        how = {node: entry.how for entry in self.plan.noise + self.plan.common_noise for node in entry.nodes}
+        how = {node: e.how for e in self.plan.noise + self.plan.common_noise for node in e.nodes if node}
         how.update(random)
         variables = {v.name: (v.dtype, v.shape) for v in self.plan.variables}
         loops = {node: loop for entry in self.plan.noise + self.plan.common_noise for node, loop in entry.loops.items()}
