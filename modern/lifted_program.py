@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import tensorflow as tf
 
-from modern import all_reduce
+from modern import all_reduce, calls
 from modern.inputs import ReplicaInput
 from modern.lifted_step import LiftedStep
 from modern.strategy import mirrored
@@ -106,14 +106,10 @@ class LiftedProgram(Program):
             losses = self.strategy.experimental_local_results(losses[0]) if losses else []
             return [np.mean(loss) for loss in losses]
         if self._many is None:
-            self._many = tf.function(self._run_many, autograph=False).get_concrete_function(tf.TensorSpec([], tf.int64))
-        full, rest = divmod(steps, self._options.steps_per_call)
-        for count, call in ((full, self._options.steps_per_call), (rest, 1)):
-            inside = tf.constant(call, tf.int64)
-            for _ in range(count):
-                losses = self._many(inside)
+            self._many = calls.many(self._run_once, self._job.replicas, self._loss_dtype())
+        losses = calls.run(self._many, steps, self._options.steps_per_call)
         self._step += steps
-        return [np.asarray(loss) for loss in losses]
+        return losses
 
     def close(self):
         """Lets go of the input and of the functions that read it."""
@@ -135,15 +131,12 @@ class LiftedProgram(Program):
         batch = self._input.take(self._batches)
         return self.strategy.run(step, (batch,)), batch
 
-    def _run_many(self, steps):
-        """The mean losses of the last of `steps` steps, one per replica, carried through the loop."""
-        dtype = self._plan.tensors[self._plan.phases[0].losses[0]][0] if self._plan.phases[0].losses else "float32"
+    def _run_once(self):
+        """One step's mean losses, one per replica; nothing if the graph does not tell what its losses are."""
+        seen = self.strategy.run(self._steps[0], (self._input.take(self._batches),))
+        local = self.strategy.experimental_local_results
+        return [tf.reduce_mean(loss) for loss in local(seen.losses[0])] if seen.losses else []
 
-        def body(i, *before):
-            seen = self.strategy.run(self._steps[0], (self._input.take(self._batches),))
-            if not seen.losses:
-                return (i + 1, *before)
-            return (i + 1, *[tf.reduce_mean(loss) for loss in self.strategy.experimental_local_results(seen.losses[0])])
-
-        start = [tf.constant(0, tf.int64)] + [tf.zeros([], dtype)] * self._job.replicas
-        return tf.while_loop(lambda i, *unused: i < steps, body, start)[1:]
+    def _loss_dtype(self):
+        losses = self._plan.phases[0].losses
+        return self._plan.tensors[losses[0]][0] if losses else "float32"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import tensorflow as tf
 
-from modern import all_reduce, update_rules
+from modern import all_reduce, calls, update_rules
 from modern.inputs import ReplicaInput
 from modern.replica_step import ReplicaStep
 from modern.strategy import mirrored
@@ -93,15 +93,10 @@ class ModernProgram(Program):
     def run(self, steps):
         self._start()
         if self._many is None:
-            # A concrete function skips the look-up by argument types, and cannot retrace unnoticed.
-            self._many = tf.function(self._run_many, autograph=False).get_concrete_function(tf.TensorSpec([], tf.int64))
-        full, rest = divmod(steps, self._options.steps_per_call)
-        for count, call in ((full, self._options.steps_per_call), (rest, 1)):
-            inside = tf.constant(call, tf.int64)
-            for _ in range(count):
-                losses = self._many(inside)
+            self._many = calls.many(self._run_once, self._job.replicas, self._job.dtype)
+        losses = calls.run(self._many, steps, self._options.steps_per_call)
         self._step += steps
-        return [np.asarray(loss) for loss in losses]
+        return losses
 
     def close(self):
         """Lets go of the input and of the functions that read it."""
@@ -126,15 +121,10 @@ class ModernProgram(Program):
         batch = self._input.take(self._batches)
         return self.strategy.run(self._replica_step, (batch,)), batch
 
-    def _run_many(self, steps):
-        """The losses of the last of `steps` steps, one per replica, carried through the loop."""
-
-        def body(i, *unused):
-            seen = self.strategy.run(self._replica_step, (self._input.take(self._batches),))
-            return (i + 1, *self.strategy.experimental_local_results(seen.loss))
-
-        start = [tf.constant(0, tf.int64)] + [tf.zeros([], self._job.dtype)] * self._job.replicas
-        return tf.while_loop(lambda i, *unused: i < steps, body, start)[1:]
+    def _run_once(self):
+        """One step's losses, one per replica."""
+        seen = self.strategy.run(self._replica_step, (self._input.take(self._batches),))
+        return self.strategy.experimental_local_results(seen.loss)
 
     def _read(self):
         state, drift = self._variables.read()
