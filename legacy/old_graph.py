@@ -13,6 +13,7 @@ import tensorflow as tf
 from legacy import runnable
 from legacy.program import session_config
 from workloads.lifted.noise import key_of
+from workloads.lifted.workload import running
 from workloads.program import Program, StepRecord, batch_digest
 
 v1 = tf.compat.v1
@@ -86,7 +87,8 @@ class OldGraphProgram(Program):
     def step(self):
         phase = self._step % len(self._plan.phases)
         shards = self._source.shards(self._step)
-        _, seen = self._session.run([self._train_op(phase), self._fetches[phase]], self._feed(shards))
+        with running("the old graph"):
+            _, seen = self._session.run([self._train_op(phase), self._fetches[phase]], self._feed(shards))
         step = self._step
         self._step += 1
         return StepRecord(

@@ -10,6 +10,7 @@ from modern.inputs import ReplicaInput
 from modern.lifted_step import LiftedStep
 from modern.strategy import mirrored
 from modern.variables import MirroredState
+from workloads.lifted.workload import running
 from workloads.program import Program, StepRecord, batch_digest
 
 
@@ -74,7 +75,8 @@ class LiftedProgram(Program):
 
     def step(self):
         self._start()
-        seen, batch = self._observed[self._step % len(self._steps)]()
+        with running("the port"):
+            seen, batch = self._observed[self._step % len(self._steps)]()
         local = self.strategy.experimental_local_results
         state, drift = self._variables.read()
         replicas = range(self._job.replicas)

@@ -81,6 +81,12 @@ UNSAFE_PREFIXES = [
     "Recv",
     "PrintV2",
     "DebugNumericSummary",
+    "WriteScalarSummary",
+    "WriteSummary",
+    "WriteHistogramSummary",
+    "WriteImageSummary",
+    "SummaryWriter",
+    "CreateSummary",
     "SdcaShrink",
 ]
 

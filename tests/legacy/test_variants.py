@@ -264,3 +264,22 @@ def test_python_in_the_model_is_refused_by_name(tmp_path):
     with pytest.raises(InputError, match=r"tower_0/mask \(\w*PyFunc\).*--allow_ops=\w*PyFunc"):
         lifted(build, tmp_path)
     assert not os.path.exists(tmp_path / "lifted")
+
+
+def test_data_that_the_graph_cannot_take_end_in_one_line(tmp_path):
+    def build():
+        xs = split_batch()
+        rows = tf.split(v1.placeholder(tf.int32, [TOWERS * BATCH], name="rows"), TOWERS)
+        grads = towers(lambda i: tf.gradients(sum_of_squares(xs[i] + tf.gather(tf.eye(3), rows[i])), [weights()])[0])
+        return apply(tf.add_n(grads) / TOWERS)
+
+    class TooLarge(LiftedSynthetic):
+        def shards(self, step):
+            shards = super().shards(step)
+            return [dict(shard, rows=shard["rows"] + 3) for shard in shards]
+
+    assert_same(lifted(build, tmp_path))  # rows below 3 are made up: the graph says how many there are
+    setup = setup_of(str(tmp_path / "lifted"), make_source=TooLarge)
+    for program in (setup.legacy_program(), setup.modern_program()):
+        with program, pytest.raises(InputError, match="does not run here with these data"):
+            program.step()

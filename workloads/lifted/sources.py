@@ -12,8 +12,8 @@ from workloads import keys
 from workloads.errors import InputError, require
 from workloads.sources import Source
 
-#: Size of a dimension that the graph leaves open and that is not the batch.
-OPEN = 6
+#: Size of a dimension that the graph leaves open and that is not the batch: of images (rank 4), and of anything else.
+OPEN_IMAGE, OPEN = 64, 6
 
 
 class LiftedSynthetic(Source):
@@ -62,7 +62,8 @@ class LiftedSynthetic(Source):
         if entry.kind == "setting" or entry.shape is None:
             return ()
         first = self._job.per_replica_batch * (self._job.replicas if entry.kind == "same" else 1)
-        return tuple((first if i == 0 else OPEN) if size is None else size for i, size in enumerate(entry.shape))
+        open_ = OPEN_IMAGE if len(entry.shape) == 4 else OPEN
+        return tuple((first if i == 0 else open_) if size is None else size for i, size in enumerate(entry.shape))
 
 
 class LiftedResident(LiftedSynthetic):

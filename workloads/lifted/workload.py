@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import hashlib
 import json
@@ -107,6 +108,23 @@ class LiftedWorkload(Workload):
         variables = {v.name: (v.dtype, v.shape) for v in self.plan.variables}
         loops = {node: loop for entry in self.plan.noise + self.plan.common_noise for node, loop in entry.loops.items()}
         return Cutter(self.graph, self.plan.aliases, variables, self.plan.tensors.__getitem__, how, loops)
+
+
+@contextlib.contextmanager
+def running(what):
+    """Turns an error of TensorFlow's inside into an `InputError`: an old graph may ask for what is not here.
+
+    Args:
+      what: which program runs, in words.
+    """
+    try:
+        yield
+    except tf.errors.OpError as error:
+        lines = [line.strip() for line in str(error.message).splitlines() if line.strip()]
+        said = next(
+            (line for line in lines if not line.startswith(("2 root", "(0)", "Detected"))), lines[0] if lines else ""
+        )
+        raise InputError("--workload: {} does not run here with these data: {}".format(what, said[:300]))
 
 
 def is_lifted(name):
