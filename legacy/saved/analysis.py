@@ -9,7 +9,9 @@ from legacy.saved.context import Context
 from workloads.lifted.graph import tensor_name
 from workloads.lifted.plan import Plan
 
-Analysis = collections.namedtuple("Analysis", "plan cut whole")
+
+class Analysis(collections.namedtuple("Analysis", "plan cut whole rules")):
+    """The `plan.Plan`, the `cone.Cut`, the `Graph` it was cut from, and the set of effects that train."""
 
 
 def analyse(saved, name, train_op=(), feed=None, carry=None):
@@ -23,22 +25,23 @@ def analyse(saved, name, train_op=(), feed=None, carry=None):
       carry: {placeholder: tensor} of state that the program fetched and fed into the next step.
 
     Returns:
-      `Analysis`: the `plan.Plan`, the `cone.Cut`, and the `Graph` that it was cut from.
+      `Analysis`.
 
     Raises:
       InputError: there is nothing to train, or something that a lift cannot do; says what.
     """
     whole, settings = folding.settle(cone.Graph(saved.graph_def), feed or {})
-    targets = cone.choose(whole, train_op)
+    trainable = saved.collections.get("trainable_variables", [])
+    targets = cone.choose(whole, train_op, trainable)
     whole, targets = carrying.carry(whole, carry or {}, targets)
     minimized = losses.differentiated(whole, whole.ancestors(targets))
     cut = cone.cut(whole, sorted(set(targets) | set(minimized)))
     cone.require_known(cut)
-    context = Context(cut.graph)
+    context = Context(cut.graph, trainable)
     taken_apart = [phases.take_apart(context, target) for target in targets]
     plan = _plan(context, cut, name, taken_apart)
     plan.settings = settings
-    return Analysis(plan, cut, whole)
+    return Analysis(plan, cut, whole, context.state.rules)
 
 
 def _plan(context, cut, name, taken_apart):

@@ -11,7 +11,6 @@ import collections
 import numpy as np
 import tensorflow as tf
 
-from legacy.saved import vocabulary
 from workloads.lifted.graph import tensor_name
 from workloads.lifted.plan import Combine
 
@@ -194,8 +193,3 @@ def _evaluate(cutter, fetch, values):
             return result, False
         offset = np.asarray(session.run(tensor, zeros), "float64")
         return result - offset, bool(offset.any())
-
-
-def is_weight_gradient(kind):
-    """Whether an effect of that op type takes a gradient that towers combine."""
-    return vocabulary.is_apply(kind) or vocabulary.is_sparse(kind)

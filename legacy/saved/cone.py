@@ -25,9 +25,10 @@ class Cut(collections.namedtuple("Cut", "graph origins unknown unsafe")):
     """
 
 
-def train_ops(graph):
+def train_ops(graph, trainable=()):
     """What a program may have run to train: {name: set of update ops it runs}, of the ops that nothing else uses."""
     applies = [name for name in graph.nodes if vocabulary.is_apply(graph.type(name))]
+    applies = applies or sorted(vocabulary.moved_by_gradients(graph, set(trainable)))
     runs = collections.OrderedDict()
     for apply in applies:
         for name in graph.descendants([apply]):
@@ -37,11 +38,12 @@ def train_ops(graph):
     return collections.OrderedDict(sorted(runs.items(), key=lambda item: (-len(item[1]), item[0])))
 
 
-def choose(graph, asked):
+def choose(graph, asked, trainable=()):
     """The train ops of one step each, in the order in which they are run.
 
     Args:
       asked: names the user gave, or empty.
+      trainable: names of trainable variables, as far as they are known.
 
     Raises:
       InputError: there is none; there are several and none was asked for; a name is not in the graph.
@@ -49,9 +51,11 @@ def choose(graph, asked):
     if asked:
         for name in asked:
             if name.partition(":")[0] not in graph.nodes:
-                raise InputError("--train_op: got {!r}, no such operation in the graph; {}".format(name, _offer(graph)))
+                raise InputError(
+                    "--train_op: got {!r}, no such operation in the graph; {}".format(name, _offer(graph, trainable))
+                )
         return [name.partition(":")[0] for name in asked]
-    runs = train_ops(graph)
+    runs = train_ops(graph, trainable)
     if not runs:
         raise InputError(
             "graph file: no update op (Apply*, ResourceApply*, SparseApply*) in it, so nothing trains; expected a "
@@ -62,12 +66,15 @@ def choose(graph, asked):
     if whole:
         return [max(whole, key=lambda name: (len(graph.ancestors([name])), name))]
     raise InputError(
-        "--train_op: the graph has several train ops; name one, or several to be run in turn; " + _offer(graph)
+        "--train_op: the graph has several train ops; name one, or several to be run in turn; "
+        + _offer(graph, trainable)
     )
 
 
-def _offer(graph):
-    listed = ["{} ({} updates)".format(name, len(applies)) for name, applies in list(train_ops(graph).items())[:8]]
+def _offer(graph, trainable):
+    listed = [
+        "{} ({} updates)".format(name, len(applies)) for name, applies in list(train_ops(graph, trainable).items())[:8]
+    ]
     return "allowed, for instance: " + ", ".join(listed or ["none found"])
 
 

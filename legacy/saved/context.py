@@ -16,10 +16,10 @@ class Context:
       tensors: {tensor's name: [dtype's name, shape]} of those that were signed, for the plan.
     """
 
-    def __init__(self, graph):
+    def __init__(self, graph, trainable=()):
         self.graph = graph
         self.imported = cone.Imported(graph)
-        self.state = State(graph, self.imported)
+        self.state = State(graph, self.imported, set(trainable))
         self.random = {name for name in graph.nodes if vocabulary.is_random(graph.type(name))}
         self.towers = towers.find(graph, self.imported, self.state, self._changes())
         placeholders = {name for name in graph.nodes if graph.type(name) == "Placeholder"}

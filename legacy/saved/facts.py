@@ -31,6 +31,7 @@ class _Facts:
     def __init__(self, saved, found):
         self._saved, self._plan, self._graph = saved, found.plan, found.cut.graph
         self._origins = found.cut.origins
+        self._rules = found.rules
         self._imported = cone.Imported(found.cut.graph)
         self._whole = cone.Graph(saved.graph_def)
         shapes = {v.name: (v.dtype, v.shape) for v in self._plan.variables}
@@ -61,7 +62,8 @@ class _Facts:
         return self._imported.dtype(name, output), self._imported.shape(name, output)
 
     def _program(self):
-        others = [name for name in cone.train_ops(self._whole) if name not in {p.train_op for p in self._plan.phases}]
+        runs = cone.train_ops(self._whole, self._saved.collections.get("trainable_variables", []))
+        others = [name for name in runs if name not in {phase.train_op for phase in self._plan.phases}]
         return [
             {"what": "graph", "is": self._saved.path},
             {"what": "written by TensorFlow", "is": self._saved.written_by},
@@ -169,8 +171,8 @@ class _Facts:
     def _clips(self, combine):
         phase = next(phase for phase in self._plan.phases if combine in phase.combine)
         weight = combine.weight.split(" (")[0]
-        effect = next(e for e in phase.effects if e.writes[0] == weight and e.gradient)
-        after = self._found_clip(self._between([effect.gradient], [combine.tensor]))
+        effect = next(e for e in phase.effects if e.writes[0] == weight and e.values)
+        after = self._found_clip(self._between([effect.gradient or effect.values[0]], [combine.tensor]))
         near = set()
         for name in combine.parts[0]:  # a tower's own clipping is the last thing that it does
             near |= {n for n in self._near(split(name)[0], 6)}
@@ -193,13 +195,17 @@ class _Facts:
         groups = collections.OrderedDict()
         for phase in self._plan.phases:
             for effect in phase.effects:
-                if vocabulary.is_apply(effect.op):
-                    key = (phase.train_op, vocabulary.rule(effect.op), self._constants(effect))
+                if effect.node in self._rules:
+                    key = (phase.train_op, self._rule(effect.op), self._constants(effect))
                     groups.setdefault(key, []).append(effect.writes[0])
         return [
             {"train op": op, "rule": rule, "constants": constants, "variables": str(len(names))}
             for (op, rule, constants), names in groups.items()
         ]
+
+    @staticmethod
+    def _rule(op):
+        return vocabulary.rule(op) if vocabulary.is_apply(op) else "written by hand ({})".format(op)
 
     def _constants(self, effect):
         arguments = [argument.name for argument in self._imported.definition(effect.node).input_arg][

@@ -11,9 +11,7 @@ def combine(context, phase, cutter):
     nodes, count = phase.divided.tower_nodes, context.towers.count
     found, gradients = [], [{} for _ in range(count)]
     for effect in phase.effects:
-        if not combining.is_weight_gradient(effect.op) or effect.gradient is None:
-            continue
-        for label, value in _inputs(effect):
+        for label, value in _inputs(context, effect):
             target = split(value)
             parts = combining.parts_of(context.graph, target, nodes, _like(context, target), count)
             if not any(parts):
@@ -65,9 +63,11 @@ def _like(context, target):
     return test
 
 
-def _inputs(effect):
-    """[(label, tensor)]: the gradient, and the rows of a sparse one."""
+def _inputs(context, effect):
+    """[(label, tensor)]: the gradient, and the rows of a sparse one; what an optimizer written by hand assigns."""
     weight = effect.writes[0]
+    if effect.gradient is None:
+        return [(weight, effect.values[0])] if effect.node in context.state.rules and effect.gradient_at < 0 else []
     pairs = [(weight, effect.gradient)]
     if vocabulary.is_sparse(effect.op):
         applies = vocabulary.is_apply(effect.op)

@@ -6,7 +6,7 @@ import collections
 
 import tensorflow as tf
 
-from legacy.saved.towers import is_scalar_setting
+from legacy.saved.towers import SHAPES, is_scalar_setting
 from workloads.lifted.graph import tensor_name
 from workloads.lifted.plan import Input
 
@@ -99,7 +99,8 @@ def _origin(graph, imported, origins, name):
     """(short name, tensor of the whole graph) that a tensor is made from, if it is from one placeholder."""
     if name in origins:
         return name, origins[name][0]
-    before = [n for n in graph.ancestors([name], controls=False) if n in origins]
+    shapes = {node for node in graph.nodes if graph.type(node) in SHAPES}  # a size is no source of data
+    before = [n for n in graph.ancestors([name], shapes, controls=False) if n in origins]
     before = [n for n in before if not is_scalar_setting(graph, imported, n)]
     if len(before) == 1:
         return before[0], origins[before[0]][0]

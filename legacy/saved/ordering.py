@@ -60,7 +60,7 @@ def settle(graph, state, members, depends_on_data, variant="late"):
                 elif later[user] >> position[change] & 1:
                     break
                 elif variant != "early" and _comes_after(
-                    graph, effects, chain, change, user, later[user], depends_on_data
+                    state.rules, effects, chain, change, user, later[user], depends_on_data
                 ):
                     count += 1
                     pins.append((change, user))
@@ -91,7 +91,7 @@ def _after_loop(graph, enter, change, members, earlier, later, position):
     return [(name, change) for name in sorted(exits) if not (earlier[name] & bit or later[name] & bit)]
 
 
-def _comes_after(graph, effects, chain, change, user, reached, depends_on_data):
+def _comes_after(rules, effects, chain, change, user, reached, depends_on_data):
     """Whether a use that the graph does not order against a change is taken to come after it.
 
     A use that leads to a later change of the same variable does (two towers updating one statistic take turns), and
@@ -99,11 +99,11 @@ def _comes_after(graph, effects, chain, change, user, reached, depends_on_data):
     authors meant it to. Everything else belongs to the step's computation, which starts from the step's first values.
     """
     reached = {name for i, name in enumerate(effects) if reached >> i & 1}
-    trained = any(vocabulary.is_apply(graph.type(name)) for name in chain)
+    trained = bool(set(chain) & rules)
     if not (trained and user in depends_on_data) and any(
         later in reached or later == user for later in chain[chain.index(change) + 1 :]
     ):
         return True
-    if user in depends_on_data or not vocabulary.is_apply(graph.type(change)):
+    if user in depends_on_data or change not in rules:
         return False
-    return not any(vocabulary.is_apply(graph.type(name)) for name in reached)
+    return not reached & rules

@@ -126,22 +126,22 @@ def _late(graph, state, members, order):
 def _only_updates(graph, state, name):
     """Whether a node leads to changes of variables and to no update rule."""
     reached = graph.descendants([name], controls=False)
-    return not any(vocabulary.is_apply(graph.type(n)) for n in reached)
+    return not reached & state.rules
 
 
 def _useful(graph, state, members, effects, losses):
     """Nodes that losses and update rules need."""
     ends = {name for name, _ in losses}
     for effect in effects:
-        if vocabulary.is_apply(graph.type(effect)):
+        if effect in state.rules:
             ends |= {producer for producer, _ in graph.inputs(effect)}
     return graph.ancestors(ends, stop=set(effects), controls=False) & members
 
 
 def _statistics_only(graph, state, effects):
     """Nodes that depend on variables which are changed without an update rule: moving means, carried state."""
-    plain = {v for effect in effects if not vocabulary.is_apply(graph.type(effect)) for v in state.writes[effect]}
-    plain -= {v for effect in effects if vocabulary.is_apply(graph.type(effect)) for v in state.writes[effect]}
+    plain = {v for effect in effects if effect not in state.rules for v in state.writes[effect]}
+    plain -= {v for effect in effects if effect in state.rules for v in state.writes[effect]}
     conditional = graph.frames() | graph.branches()  # nothing can leave a branch half way
     found = {name for name, variables in state.reads.items() if plain & set(variables) and name not in conditional}
     todo = list(found)

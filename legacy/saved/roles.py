@@ -88,7 +88,7 @@ def variables(graph, state, phase_effects, tower_of, used):
     """
     weights, slots = {}, {}
     for effect in phase_effects:
-        if vocabulary.is_apply(effect.op) or vocabulary.is_sparse(effect.op):
+        if effect.node in state.rules or vocabulary.is_sparse(effect.op):
             weights[effect.writes[0]] = ""
             slots.update((slot, effect.writes[0]) for slot in effect.writes[1:])
             if vocabulary.is_apply(effect.op):
@@ -97,7 +97,7 @@ def variables(graph, state, phase_effects, tower_of, used):
                     if owner:
                         slots.setdefault(owner, effect.writes[0] if len(used) == 1 else "")
     averages = _averages(graph, state, phase_effects, weights)
-    applies = [effect for effect in phase_effects if vocabulary.is_apply(effect.op)]
+    applies = [effect for effect in phase_effects if effect.node in state.rules]
     ends = {split(value)[0] for effect in applies for value in effect.values}
     useful = graph.ancestors(ends, stop=set(state.writes), controls=False)
     found = []
@@ -133,7 +133,7 @@ def _averages(graph, state, phase_effects, weights):
     """{variable: weight} of variables that are moved towards a weight, and by nothing else."""
     found = {}
     for effect in phase_effects:
-        if vocabulary.is_apply(effect.op) or len(effect.writes) != 1 or effect.writes[0] in weights:
+        if effect.node in state.rules or len(effect.writes) != 1 or effect.writes[0] in weights:
             continue
         if "Assign" not in effect.op:
             continue
@@ -166,7 +166,7 @@ def _owner(graph, state, name, tower_of, useful):
     A moving mean is read by its own update only, and by no tower's way to its gradients.
     """
     changes = [effect for effect, writes in state.writes.items() if name in writes]
-    if not changes or any(vocabulary.is_apply(graph.type(effect)) for effect in changes):
+    if not changes or set(changes) & state.rules:
         return None
     readers = [node for node, read in state.reads.items() if name in read]
     if not set(readers) & useful:

@@ -21,9 +21,13 @@ class State:
         in 1.x reading a reference variable copies nothing, so a value is read where it is *used*.
       writes: {effect's node: [variables that it changes, in the order of its inputs]}.
       reads: {node: [variables whose value it uses]}.
+      rules: effects that train: update rules, and plain assignments that move a trainable variable by its gradient.
+
+    Args:
+      trainable: names of trainable variables, or empty if they are not known.
     """
 
-    def __init__(self, graph, imported):
+    def __init__(self, graph, imported, trainable=()):
         self.variables = collections.OrderedDict()
         self.aliases = {}
         self.writes = collections.OrderedDict()
@@ -31,6 +35,8 @@ class State:
         for name in graph.nodes:
             if graph.type(name) in vocabulary.VARIABLES:
                 self._follow(graph, imported, name)
+        by_hand = vocabulary.moved_by_gradients(graph, trainable)
+        self.rules = {name for name in self.writes if vocabulary.is_apply(graph.type(name)) or name in by_hand}
 
     def _follow(self, graph, imported, name):
         resource = graph.type(name) == "VarHandleOp"

@@ -56,7 +56,8 @@ def find(graph, imported, state, gradients):
       gradients: [(node, output)] that optimizers get; true towers meet in them.
     """
     members = graph.order(set(graph.nodes))
-    model = graph.descendants(set(state.variables), controls=False)
+    backward = {name for name in graph.nodes if "_grad/" in name} or set(graph.nodes)
+    model = graph.ancestors(backward, controls=False) & graph.descendants(set(state.variables), controls=False)
     best, best_score = None, 0
     for found_by, labels in _labellings(graph):
         candidate = _resolve(graph, imported, state, members, found_by, labels, gradients)
@@ -236,7 +237,8 @@ def _score(towers, gradients, model):
     """Nodes of one tower, less the model's nodes of several or of none; 0 if the towers are unequal or never meet.
 
     Args:
-      model: nodes that depend on variables; what only prepares data may well belong to no tower.
+      model: nodes that use variables on the way to gradients. What only prepares data may well belong to no tower,
+        and an optimizer that was written by hand belongs to all.
     """
     sizes = collections.Counter(towers.of(name) for name in towers.masks)
     sizes.pop(None, None)
@@ -246,5 +248,5 @@ def _score(towers, gradients, model):
     met = [towers.masks.get(name, 0) >> 1 for name, _ in gradients]
     if every not in met and functools.reduce(operator.or_, met, 0) != every:  # each tower may update by itself
         return 0
-    outside = sum(towers.shared(name) or (towers.common(name) and name in model) for name in towers.masks)
+    outside = sum(towers.shared(name) or towers.common(name) for name in model if name in towers.masks)
     return sum(sizes.values()) - outside

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from workloads.lifted.noise import TWINS
 
 #: Where data comes in. What feeds these (queues, readers, files) is not part of a training step.
@@ -112,6 +114,14 @@ def is_unsafe(kind):
 def is_apply(kind):
     """Whether an op type is an optimizer's update rule."""
     return kind.startswith(("Apply", "SparseApply", "ResourceApply", "ResourceSparseApply"))
+
+
+def moved_by_gradients(graph, trainable):
+    """Plain assignments to trainable variables of what is made from gradients: optimizers that were written by hand."""
+    sources = {name for name in graph.nodes if re.search(r"(^|/)gradients(_\d+)?/", name)}
+    made = graph.descendants(sources, controls=False)
+    assignments = {name for name in made if graph.type(name).startswith("Assign") and graph.inputs(name)}
+    return {name for name in assignments if graph.inputs(name)[0][0] in trainable}
 
 
 def rule(kind):

@@ -283,3 +283,24 @@ def test_data_that_the_graph_cannot_take_end_in_one_line(tmp_path):
     for program in (setup.legacy_program(), setup.modern_program()):
         with program, pytest.raises(InputError, match="does not run here with these data"):
             program.step()
+
+
+def test_an_optimizer_written_by_hand(tmp_path):
+    """No update op at all: moments and weights are assigned, as OpenAI's programs did."""
+
+    def build():
+        xs = split_batch()
+        gradient = tf.add_n(towers(lambda i: tf.gradients(sum_of_squares(xs[i]), [weights()])[0]))
+        moment = v1.get_variable(
+            "moment", [3, 2], initializer=v1.zeros_initializer(), trainable=False, use_resource=False
+        )
+        moved = 0.9 * moment + 0.1 * gradient
+        return v1.group(v1.assign(moment, moved), v1.assign(weights(), weights() - 0.1 * moved))
+
+    setup = lifted(build, tmp_path, train_op=())
+    plan = setup.job.workload.plan
+    assert plan.towers == TOWERS and [v.role for v in plan.variables if v.name == "net/w"] == ["weight"]
+    assert [(c.weight, c.kind) for c in plan.phases[0].combine] == [("net/w", "sum")]
+    assert_same(setup)
+    with setup_of(str(tmp_path / "lifted"), replicas=3).modern_program() as program:
+        program.step()
