@@ -7,6 +7,8 @@ needed, and nothing of it is run here but its initializers, where no checkpoint 
 
 from __future__ import annotations
 
+import sys
+
 from absl import flags
 
 from workloads import environment
@@ -32,8 +34,14 @@ def main(argv):
     from legacy.lifting import lift
 
     feed, carry = pairs(FLAGS.feed, "--feed"), pairs(FLAGS.carry, "--carry")
-    plan = lift(argv[1], FLAGS.out, FLAGS.checkpoint, FLAGS.train_op, feed, FLAGS.allow_ops, FLAGS.name, carry)
+    plan = lift(argv[1], FLAGS.out, FLAGS.checkpoint, FLAGS.train_op, feed, FLAGS.allow_ops, FLAGS.name, carry, _tell)
     print("{}: {}, {} towers, told apart by {}".format(FLAGS.out, plan.name, plan.towers, plan.found_by))
+
+
+def _tell(text):
+    """Says what is being done, to people who wait."""
+    if sys.stderr.isatty():
+        sys.stderr.write(text + "\n")
 
 
 def pairs(texts, flag):

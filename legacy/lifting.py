@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 
-from legacy.saved import analysis, graph_file, values
+from legacy.saved import analysis, facts, graph_file, values
 from workloads.errors import InputError
 from workloads.lifted import workload
 
 
-def lift(path, out, checkpoint=None, train_op=(), feed=None, allow_ops=(), name=None, carry=None):
+def lift(path, out, checkpoint=None, train_op=(), feed=None, allow_ops=(), name=None, carry=None, progress=None):
     """Lifts a saved graph into a folder.
 
     Args:
@@ -19,6 +19,7 @@ def lift(path, out, checkpoint=None, train_op=(), feed=None, allow_ops=(), name=
       train_op, feed, carry: see `analysis.analyse`.
       allow_ops: types of unsafe ops that may stay in the graph.
       name: of the workload.
+      progress: called with what is being done, in words, or None.
 
     Returns:
       `plan.Plan`.
@@ -26,8 +27,11 @@ def lift(path, out, checkpoint=None, train_op=(), feed=None, allow_ops=(), name=
     Raises:
       InputError: the graph or the checkpoint cannot be used, or the graph runs unsafe ops that were not allowed.
     """
+    tell = progress or (lambda text: None)
+    tell("reading " + path)
     saved = graph_file.read(path)
     name = name or os.path.basename(path).partition(".")[0]
+    tell("taking the training step apart")
     found = analysis.analyse(saved, name, train_op, feed, carry)
     refused = {node: kind for node, kind in found.plan.unsafe.items() if kind not in allow_ops}
     if refused:
@@ -37,12 +41,15 @@ def lift(path, out, checkpoint=None, train_op=(), feed=None, allow_ops=(), name=
             "graph file: a step of this graph runs Python, touches files or reaches the network: {}; if you trust it, "
             "--allow_ops={}".format(listed, kinds)
         )
+    tell("collecting values")
     if checkpoint:
         start = values.from_checkpoint(checkpoint, found.plan, found.whole)
     else:
         start = values.initial([variable.name for variable in found.plan.variables], found.whole)
     for variable in found.plan.variables:
         variable.shape = list(start[variable.name].shape)
-    found.plan.about = {"graph": os.path.basename(path), "written by TensorFlow": saved.written_by}
+    found.plan.about = dict(facts.fields(facts.facts(saved, found)), graph=os.path.basename(path))
+    found.plan.about["written by TensorFlow"] = saved.written_by
+    tell("writing " + out)
     workload.save(out, found.plan, found.cut.graph.graph_def, start)
     return found.plan

@@ -26,7 +26,7 @@ class ReplicaInput:
         self._first = 0
         fixed = source.fixed or not source.shards(0)[0]  # a graph may make up its data itself, and take none
         self._resident = self._put_on_devices() if fixed else None
-        self._dataset = None if fixed else self._pipeline()
+        self._dataset = None if fixed or hasattr(source, "pipeline") else self._distribute(self._from_python())
 
     @property
     def resident(self):
@@ -36,6 +36,8 @@ class ReplicaInput:
     def start(self, step):
         """An iterator of per-replica batches from `step` on (resident: the batch itself)."""
         self._first = step
+        if self._resident is None and hasattr(self._source, "pipeline"):
+            self._dataset = self._distribute(self._source.pipeline(step))
         return self._resident if self._dataset is None else iter(self._dataset)
 
     @staticmethod
@@ -52,8 +54,18 @@ class ReplicaInput:
             for name in shards[0]
         }
 
-    def _pipeline(self):
-        """Replica batches one after the other; the strategy deals them to the replicas in turn."""
+    def _distribute(self, batches):
+        """Replica batches one after the other, which the strategy deals to the replicas in turn."""
+
+        def dataset(context):
+            # Said to be endless, the iterator needs no look ahead for a partial last batch.
+            made = batches.apply(tf.data.experimental.assert_cardinality(tf.data.experimental.INFINITE_CARDINALITY))
+            return made.prefetch(2 * self._job.replicas).with_options(_fixed_options())
+
+        return self._strategy.distribute_datasets_from_function(dataset)
+
+    def _from_python(self):
+        """A `tf.data.Dataset` of the source's replica batches."""
         first = self._source.shards(0)[0]
         steps = self._steps_per_chunk(first)
         signature = {
@@ -67,13 +79,7 @@ class ReplicaInput:
                 shards = [shard for step in range(first, first + steps) for shard in self._source.shards(step)]
                 yield {name: np.stack([shard[name] for shard in shards]) for name in signature}
 
-        def dataset(context):
-            made = tf.data.Dataset.from_generator(chunks, output_signature=signature).prefetch(1).unbatch()
-            # Said to be endless, the iterator needs no look ahead for a partial last batch.
-            made = made.apply(tf.data.experimental.assert_cardinality(tf.data.experimental.INFINITE_CARDINALITY))
-            return made.prefetch(2 * self._job.replicas).with_options(_fixed_options())
-
-        return self._strategy.distribute_datasets_from_function(dataset)
+        return tf.data.Dataset.from_generator(chunks, output_signature=signature).prefetch(1).unbatch()
 
     def _steps_per_chunk(self, shard):
         """As many steps as `CHUNK_BYTES` hold, from 1 to 16."""

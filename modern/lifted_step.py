@@ -93,11 +93,9 @@ class LiftedStep:
         wanted = list(dict.fromkeys(losses + list(gradients.values()) + leaving))
         if self._anew:
             found = self._differentiate(tower, values)
-            found.update(
-                self._tower(
-                    tower, [n for n in wanted if n not in found], list(phase.raw[tower].values()), values, found
-                )
-            )
+            values.crossings = found
+            late = [name for name in wanted if name not in found]
+            found.update(self._tower(tower, late, list(phase.raw[tower].values()), values))
         elif phase.returns:
             found = self._in_two(context, tower, values, wanted)
         else:
@@ -122,11 +120,8 @@ class LiftedStep:
     def _in_two(self, context, tower, values, wanted):
         """A tower whose gradients wait for all towers' results: forward, exchange, and on from what was kept."""
         phase = self._phase
-        early, kept, returns = (
-            [row[tower] for row in phase.early if row[tower]],
-            phase.kept[tower],
-            phase.returns[tower],
-        )
+        early, kept, returns = [row[tower] for row in phase.early], phase.kept[tower], phase.returns[tower]
+        early = [name for name in early if name is not None]
         found = self._tower(tower, list(dict.fromkeys(early + kept)), (), values)
         rows = phase.early
         values.crossings = self._exchange.gather(context, tower, found, rows, {name for row in rows for name in row})
@@ -136,12 +131,11 @@ class LiftedStep:
         found.update(self._tower(tower, late, kept + returns, values))
         return found
 
-    def _tower(self, tower, fetches, given, values, known=None):
-        """{name: value} of tensors of a tower, some others of which are given (by `known`, or among the crossings)."""
+    def _tower(self, tower, fetches, given, values):
+        """{name: value} of tensors of a tower, some others of which are `given`, among the crossings."""
         if not fetches:
             return {}
         key = (tower, bool(given))
-        values.crossings.update(known or {})
         if key not in self._towers:
             cuts, noise = self._entering(tower)
             piece = self._cutter.piece(fetches, list(cuts) + list(given))
@@ -186,10 +180,11 @@ class LiftedStep:
 
     def _stages_of(self, tower):
         """[(function of their arguments, effects)] of the effects that can be computed together, in order."""
-        if tower not in self._stages:
-            effects = [effect for effect in self._phase.effects if not self._exchange.skips(effect, tower)]
-            self._stages[tower] = [self._stage(group) for group in self._groups(effects)]
-        return self._stages[tower]
+        effects = [effect for effect in self._phase.effects if not self._exchange.skips(effect, tower)]
+        key = tuple(effect.node for effect in effects)  # the same for all replicas, unless towers keep a state
+        if key not in self._stages:
+            self._stages[key] = [self._stage(group) for group in self._groups(effects)]
+        return self._stages[key]
 
     def _groups(self, effects):
         """`effects` in as few groups as there can be if each reads nothing that its own group changes."""

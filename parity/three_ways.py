@@ -136,7 +136,7 @@ class Only(Program):
 
 
 def _missing(plan, like):
-    missing = []
+    missing = ["numbers that {} draws inside a loop".format(e.name) for e in plan.noise if e.in_loop]
     for phase, record in zip(plan.phases, like):
         if phase.losses and not record.losses:
             missing.append("losses of {}".format(phase.train_op))

@@ -27,6 +27,29 @@ def facts(saved, found):
     return _Facts(saved, found).sections()
 
 
+def fields(sections):
+    """{field of `workloads.workload.Workload`: text} of a page's sections, for a lift's description."""
+
+    def joined(section, *columns):
+        texts = [", ".join(str(row[column]) for column in columns if row[column] != "-") for row in sections[section]]
+        return "; ".join(dict.fromkeys(texts)) or "none"
+
+    return collections.OrderedDict(
+        [
+            ("inputs", joined("inputs", "name", "dtype", "shape")),
+            ("loss", joined("losses", "term", "is")),
+            ("optimizer", joined("optimizers", "rule", "constants")),
+            ("learning_rate", joined("learning rates", "is", "values")),
+            ("combine", joined("combining", "are")),
+            ("clip", joined("combining", "clipped")),
+            ("statistics", joined("statistics", "variable", "changed by")),
+            ("moving_average", joined("moving averages", "variable", "of")),
+            ("random numbers", joined("random numbers", "op", "in a port")),
+            ("watch", [row["what"] for row in sections["watch"]]),
+        ]
+    )
+
+
 class _Facts:
     def __init__(self, saved, found):
         self._saved, self._plan, self._graph = saved, found.plan, found.cut.graph

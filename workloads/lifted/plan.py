@@ -169,7 +169,7 @@ class Plan:
       tensors: {tensor: [dtype, shape]} of those that pieces are cut at.
       settings: {placeholder: value} of those that the lift fixed.
       differences: [text] where the towers are not the same.
-      about: {topic: text} for people.
+      about: {topic: text} for people, among them the named fields of a `Workload`.
     """
 
     name: str
@@ -192,7 +192,8 @@ class Plan:
 
     def to_json(self):
         """Plain dicts and lists."""
-        return dict(dataclasses.asdict(self), format=FORMAT)
+        content = dataclasses.asdict(self)
+        return dict({"format": FORMAT, "name": self.name, "about": content.pop("about")}, **content)
 
     @staticmethod
     def from_json(content):

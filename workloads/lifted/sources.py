@@ -7,6 +7,7 @@ import os
 import sys
 
 import numpy as np
+import tensorflow as tf
 
 from workloads import keys
 from workloads.errors import InputError, require
@@ -130,7 +131,7 @@ def from_text(text, settings):
     """
     if ":" in text and not os.path.exists(text):
         make_dataset = _function(text)
-        return lambda job: LiftedData(job, _from_dataset(make_dataset, job.global_batch), settings)
+        return lambda job: LiftedDataset(job, make_dataset, settings)
     try:
         with np.load(text) as file:
             arrays = {name: file[name] for name in file.files}
@@ -151,16 +152,47 @@ def _from_arrays(arrays, size):
     return batch
 
 
-def _from_dataset(make_dataset, size):
-    """Made when the first batch is asked for: before, the devices may not have been chosen."""
+class LiftedDataset(LiftedData):
+    """The user's own `tf.data` pipeline of global batches.
 
-    def endless():
-        dataset = make_dataset(size)
+    Args:
+      job: the `Job`.
+      make_dataset: function from the global batch to a `tf.data.Dataset` of {input name: tensor [global batch, ...]}.
+      settings: see `LiftedData`.
+    """
+
+    def __init__(self, job, make_dataset, settings):
+        self._make = make_dataset
+        self._iterator = self._endless()
+        super().__init__(job, lambda step: next(self._iterator), settings)
+
+    def _endless(self):
+        """Opened when the first batch is asked for: before, the devices may not have been chosen."""
+        dataset = self._make(self._job.global_batch)
         while True:
             yield from dataset.as_numpy_iterator()
 
-    iterator = endless()
-    return lambda step: next(iterator)
+    def pipeline(self, step):
+        """A `tf.data.Dataset` of one replica's batch after the other, from `step` on, cut by TensorFlow itself.
+
+        A pipeline must not be read from inside another one's Python: the two can wait for each other for good.
+        """
+        replicas = self._job.replicas
+        like = self.shards(0)  # which also tells what the user's batches lack
+        kinds = {name: entry.kind for name, entry in self._job.workload.inputs().items()}
+
+        def cut(batch):
+            parts = {}
+            for name, part in like[0].items():
+                if name in batch and kinds[name] in ("batch", "whole"):
+                    value = tf.cast(batch[name][: replicas * len(part)], part.dtype)
+                    parts[name] = tf.reshape(value, (replicas,) + part.shape)
+                else:
+                    value = tf.cast(batch[name], part.dtype) if name in batch else tf.constant(part)
+                    parts[name] = tf.repeat(value[tf.newaxis], replicas, 0)
+            return parts
+
+        return self._make(self._job.global_batch).repeat().skip(step).map(cut).unbatch()
 
 
 def _function(text):

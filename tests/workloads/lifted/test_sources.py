@@ -1,0 +1,70 @@
+"""Data for lifted programs: made up within bounds, from arrays, from pipelines."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tests import old_programs
+from workloads import registry
+from workloads.errors import InputError
+from workloads.job import Job
+from workloads.lifted import sources
+
+
+def job_of(name, replicas=None, global_batch=None):
+    workload = registry.get(old_programs.lifted(name))
+    return Job(workload, replicas or workload.plan.towers, global_batch)
+
+
+def test_made_up_batches_stay_within_what_the_graph_allows():
+    shards = sources.LiftedSynthetic(job_of("g_embedding_adagrad")).shards(3)
+    assert len(shards) == 4 and shards[0]["words"].shape == (6, 3)
+    assert all(shard["words"].min() >= 0 and shard["words"].max() < 20 for shard in shards)
+    assert not np.array_equal(shards[0]["words"], shards[1]["words"])
+    again = sources.LiftedSynthetic(job_of("g_embedding_adagrad")).shards(3)
+    assert all(np.array_equal(a[name], b[name]) for a, b in zip(shards, again) for name in a)
+
+
+def test_scalars_are_the_same_for_all_replicas_and_can_be_set():
+    job = job_of("e_slim_dropout")
+    made = [shard["keep_prob"] for shard in sources.LiftedSynthetic(job).shards(0)]
+    assert made[0] == made[1] and made[0].shape == () and 0 <= made[0] < 1
+    assert sources.LiftedSynthetic(job, {"keep_prob": "0.75"}).shards(0)[1]["keep_prob"] == np.float32(0.75)
+
+
+def arrays():
+    return {"x": np.arange(10 * 72, dtype=np.float32).reshape(10, 6, 6, 2), "y": np.arange(10, dtype=np.int32) % 3}
+
+
+def test_arrays_are_taken_in_order_and_around(tmp_path):
+    np.savez(tmp_path / "data.npz", **arrays())
+    source = sources.from_text(str(tmp_path / "data.npz"), {})(job_of("d_batch_norm", 2, 8))
+    first, second = source.shards(0), source.shards(1)
+    assert [shard["y"].tolist() for shard in first] == [[0, 1, 2, 0], [1, 2, 0, 1]]
+    assert [shard["y"].tolist() for shard in second] == [[2, 0, 0, 1], [2, 0, 1, 2]]
+    assert np.array_equal(second[0]["x"][2], arrays()["x"][0])
+
+
+def test_a_pipeline_gives_replicas_what_its_shards_are():
+    def make(global_batch):
+        return tf.data.Dataset.from_tensor_slices(arrays()).batch(global_batch, drop_remainder=True)
+
+    source = sources.LiftedDataset(job_of("d_batch_norm", 2, 4), make, {})
+    replica_batches = list(source.pipeline(1).take(4).as_numpy_iterator())
+    shards = [shard for step in range(3) for shard in source.shards(step)][2:]  # the second batch, then around
+    assert len(replica_batches) == len(shards) == 4
+    for batch, shard in zip(replica_batches, shards):
+        assert all(np.array_equal(batch[name], shard[name]) for name in shard)
+
+
+def test_refuses_data_that_do_not_fit(tmp_path):
+    np.savez(tmp_path / "data.npz", x=arrays()["x"])
+    with pytest.raises(InputError, match=r"--data: got 'x', it must have 'y': int32 \[None\]"):
+        sources.from_text(str(tmp_path / "data.npz"), {})(job_of("d_batch_norm", 2, 8)).shards(0)
+    with pytest.raises(InputError, match="10 examples.*fewer than --global_batch=12"):
+        sources.from_text(str(tmp_path / "data.npz"), {})(job_of("d_batch_norm", 2, 12))
+    np.savez(tmp_path / "odd.npz", x=arrays()["x"], y=np.zeros(3))
+    with pytest.raises(InputError, match="arrays must have equal lengths"):
+        sources.from_text(str(tmp_path / "odd.npz"), {})
+    with pytest.raises(InputError, match="AttributeError"):
+        sources.from_text("os:nothing", {})
