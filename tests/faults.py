@@ -4,7 +4,7 @@ import dataclasses
 
 import numpy as np
 
-from modern import replica_step
+from modern import exchange, replica_step
 from modern.program import ModernProgram
 from workloads import optimizers, schedules, sources
 from workloads.program import Program, State
@@ -83,35 +83,32 @@ def same_noise_on_every_replica(setup):
 
 def last_replicas_statistics(setup):
     """The statistics of the last replica in the place of the first one's."""
-    kept = replica_step._from_first
 
     def from_last(context, tensors):
-        def last(strategy, *packed):
-            return [strategy.experimental_local_results(value)[-1] for value in packed]
+        return [values[-1] for values in exchange.gather(context, tensors)]
 
-        return replica_step._packed(context, tensors, lambda packed: context.merge_call(last, args=tuple(packed)))
-
-    return _patched(setup, "_from_first", from_last, kept)
+    return _patched(setup, exchange, "from_first", from_last)
 
 
 def _with_frame(setup, frame):
-    return _patched(setup, "ReplicaFrame", frame, replica_step.ReplicaFrame)
+    return _patched(setup, replica_step, "ReplicaFrame", frame)
 
 
-def _patched(setup, name, value, kept):
-    """A program that is traced with `replica_step.<name>` replaced."""
+def _patched(setup, module, name, value):
+    """A program that is traced with `module.<name>` replaced."""
+    kept = getattr(module, name)
 
     class Patched(ModernProgram):
         def _start(self):
-            setattr(replica_step, name, value)
+            setattr(module, name, value)
             super()._start()
 
         def step(self):
-            setattr(replica_step, name, value)
+            setattr(module, name, value)
             try:
                 return super().step()
             finally:
-                setattr(replica_step, name, kept)
+                setattr(module, name, kept)
 
     return Patched(setup.job, setup.make_source(setup.job), setup.modern, setup.devices())
 
