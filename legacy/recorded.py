@@ -19,6 +19,8 @@ from workloads.sources import Source
 
 v1 = tf.compat.v1
 FORMAT = 1
+#: As many steps from the start are looked at for an input that one train op uses and another does not.
+MOST_TRAIN_OPS = 8
 
 
 class RecordedSteps:
@@ -72,6 +74,14 @@ class RecordedSteps:
         """A recorded tensor, or None."""
         return self.step(step).get("tensors/" + name)
 
+    def input(self, step, name):
+        """A recorded tensor; where a train op did not use it, another step's, so that batches are alike; or None."""
+        for number in [step] + list(range(min(len(self), MOST_TRAIN_OPS))):
+            value = self.tensor(number, name)
+            if value is not None:
+                return value
+        return None
+
 
 def _covers(targets, wanted, plan):
     """Whether what was run includes the train op by way of something that needs it (a loss with a control edge)."""
@@ -102,12 +112,12 @@ class RecordedSource(Source):
                 shard[entry.name] = np.asarray(tensors[tensor], entry.dtype)
             for entry in self._plan.noise + self._plan.common_noise:
                 node = entry.nodes[tower] if len(entry.nodes) > 1 else entry.nodes[0]
-                value = self._steps.tensor(step, tensor_name(node, 0)) if node else None
+                value = self._steps.input(step, tensor_name(node, 0)) if node else None
                 output = 0
                 while value is not None:
                     shard["noise/{}/{}".format(entry.name, output)] = value
                     output += 1
-                    value = self._steps.tensor(step, tensor_name(node, output))
+                    value = self._steps.input(step, tensor_name(node, output))
         return shards
 
 
@@ -144,7 +154,7 @@ class _Upstream:
         return values
 
     def _recorded(self, step, name):
-        value = self._steps.tensor(step, name)
+        value = self._steps.input(step, name)
         if value is None:
             raise InputError(
                 "--recording: step {} does not hold {!r}, which this lift's data come from".format(step, name)

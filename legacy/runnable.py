@@ -28,6 +28,7 @@ def noise_nodes(plan):
 
 
 def key_name(node):
+    """Name of the placeholder for the key of a random node."""
     return re.sub(r"[^A-Za-z0-9_]", "_", node) + "_lift_key"
 
 

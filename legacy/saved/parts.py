@@ -45,7 +45,7 @@ def divide(graph, imported, state, towers, phase_members, order, losses):
     """
     members = graph.ancestors(phase_members | {name for name, _ in losses}, controls=False)
     late = _late(graph, state, members, order)
-    kept = _useful(graph, state, members, order.effects, losses)
+    useful = _useful(graph, state, members, order.effects, losses)
     statistics = _statistics_only(graph, state, order.effects)
     tower_nodes = {}
     for name in members:
@@ -53,11 +53,11 @@ def divide(graph, imported, state, towers, phase_members, order, losses):
         if tower is None or name in state.writes:
             continue
         if name in late:
-            if name in kept and not _only_updates(graph, state, name):
+            if name in useful and not _only_updates(graph, state, name):
                 raise InputError(
                     "graph file: {!r}: tower {} uses a variable after the step changed it".format(name, tower)
                 )
-        elif name in kept or name not in statistics:
+        elif name in useful or name not in statistics:
             tower_nodes[name] = tower
     _hand_over(graph, imported, tower_nodes, members, losses)
     returns = _returns(graph, towers.count, members, tower_nodes)
