@@ -24,9 +24,9 @@ def main(argv):
     require(len(argv) == 2, "argument", argv[1:], "name one checkpoint, or a lift's folder; see --help")
     require(FLAGS.out, "--out", FLAGS.out, "name the checkpoint to write")
     environment.prepare(exact=False)
-    from workloads.lifted import checkpoint, workload
+    from workloads.lifted import checkpoint, is_lifted, workload
 
-    source = os.path.join(argv[1], workload.VALUES) if workload.is_lifted(argv[1]) else argv[1]
+    source = os.path.join(argv[1], workload.VALUES) if is_lifted(argv[1]) else argv[1]
     folder = os.path.dirname(os.path.abspath(FLAGS.out))
     require(os.path.isdir(folder), "--out", FLAGS.out, "must be in a folder that exists")
     count, how = checkpoint.convert(source, FLAGS.out)

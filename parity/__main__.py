@@ -18,6 +18,7 @@ from absl import flags
 from parity import benchmark, verify
 from workloads import environment, registry
 from workloads.errors import InputError, require, run_main
+from workloads.lifted import is_lifted
 
 PHASES = ("all", "verify", "benchmark")
 
@@ -102,10 +103,10 @@ def main(argv):
     require(FLAGS.phase in PHASES, "--phase", FLAGS.phase, "allowed: " + ", ".join(PHASES))
     for name in FLAGS.workloads:
         require(
-            name in registry.NAMES or ":" in name,
+            name in registry.NAMES or ":" in name or is_lifted(name),
             "--workloads",
             name,
-            "allowed: {}, or package.module:attribute".format(", ".join(registry.NAMES)),
+            "allowed: {}; package.module:attribute; a lift's folder".format(", ".join(registry.NAMES)),
         )
     verify.check_flags()
     from parity import report

@@ -197,7 +197,7 @@ def main(argv):
     from workloads.lifted.workload import LiftedWorkload
 
     setup = parity_flags.setup_from_flags(exact=True)
-    if FLAGS.recording and isinstance(setup.job.workload, LiftedWorkload):
+    if isinstance(setup.job.workload, LiftedWorkload) and FLAGS.recording and not FLAGS.recording.endswith(".npz"):
         recorded = verify_recorded_run(setup)
         if FLAGS.json:
             report.write_json(FLAGS.json, recorded_json(setup, recorded))

@@ -7,6 +7,7 @@ import os
 import sys
 
 from workloads.errors import InputError, require
+from workloads.lifted import is_lifted
 
 NAMES = ("sigmoid_stack", "regression", "cifar_cnn", "resnet18", "stacked_lstm")
 SIZES = ("small", "seed")
@@ -24,9 +25,9 @@ def get(name, size="small"):
       InputError: there is no such workload.
     """
     require(size in SIZES, "--size", size, "allowed: " + ", ".join(SIZES))
-    from workloads.lifted import workload as lifted
+    if is_lifted(name):
+        from workloads.lifted import workload as lifted
 
-    if lifted.is_lifted(name):
         return lifted.load(name)
     if ":" in name:
         return _load(name)

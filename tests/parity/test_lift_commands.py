@@ -62,6 +62,13 @@ def test_verify_against_a_recording_shows_three_columns(lifted, tmp_path):
     assert len(json.loads(out.read_text())["columns"]) == 3
 
 
+def test_verify_against_the_saved_graph_in_the_true_old_tensorflow(lifted, legacy_python, tmp_path):
+    out = tmp_path / "out.json"
+    process = run("parity.verify", f"--workload={lifted}", f"--legacy_python={legacy_python}", f"--json={out}")
+    assert process.returncode == 0, process.stdout + process.stderr
+    assert json.loads(out.read_text())["legacy_environment"]["tensorflow"].startswith("1.")
+
+
 def test_train_goes_on_from_real_batches_and_convert_takes_it_home(lifted, tmp_path):
     rng = np.random.RandomState(1)
     x = rng.rand(96, 6, 6, 2).astype(np.float32)

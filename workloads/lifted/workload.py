@@ -15,7 +15,7 @@ import tensorflow as tf
 
 from workloads import schedules
 from workloads.errors import InputError, require
-from workloads.lifted import checkpoint
+from workloads.lifted import PLAN, checkpoint, is_lifted
 from workloads.lifted.graph import Graph
 from workloads.lifted.pieces import Cutter
 from workloads.lifted.plan import FORMAT, Plan
@@ -25,7 +25,7 @@ from workloads.workload import Workload
 
 v1 = tf.compat.v1
 
-PLAN, GRAPH, VALUES = "workload.json", "graph.pb", "variables"
+GRAPH, VALUES = "graph.pb", "variables"
 #: How many steps the port has taken since the lift, beside the variables: data and noise go on from there.
 STEP = "lift/step"
 #: Examples of one replica where the graph takes any number and nobody says.
@@ -125,11 +125,6 @@ def running(what):
             (line for line in lines if not line.startswith(("2 root", "(0)", "Detected"))), lines[0] if lines else ""
         )
         raise InputError("--workload: {} does not run here with these data: {}".format(what, said[:300]))
-
-
-def is_lifted(name):
-    """Whether a workload's name is a folder that holds a lift."""
-    return os.path.isfile(os.path.join(name, PLAN))
 
 
 def load(folder):
