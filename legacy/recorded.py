@@ -56,15 +56,17 @@ class RecordedSteps:
         return len(self.about["steps"])
 
     def step(self, number):
-        """{"tensors/..." or "after/...": array} of one step."""
-        if self._kept[0] != number:
+        """{"tensors/..." or "after/...": array} of one step; pipelines ask from threads of their own."""
+        kept = self._kept
+        if kept[0] != number:
             try:
                 content = self._zip.read("{:05d}.npz".format(number))
                 with np.load(io.BytesIO(content)) as arrays:
-                    self._kept = (number, {name: arrays[name] for name in arrays.files})
+                    kept = (number, {name: arrays[name] for name in arrays.files})
             except (KeyError, ValueError, zipfile.BadZipFile) as error:
                 raise InputError("--recording: step {} of {!r} is damaged: {}".format(number, self._folder, error))
-        return self._kept[1]
+        self._kept = kept
+        return kept[1]
 
     def initial(self):
         """{variable: array} before the first step."""

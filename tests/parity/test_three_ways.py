@@ -1,13 +1,16 @@
 """Recordings of real old environments against the old graph here and the port."""
 
+import concurrent.futures
 import io
 import json
 import shutil
+import sys
 import zipfile
 
 import numpy as np
 import pytest
 
+from legacy.recorded import RecordedSteps
 from parity import three_ways
 from tests import old_programs
 from workloads.errors import InputError
@@ -78,6 +81,24 @@ def test_refuses_what_is_no_recording_of_this_program(tmp_path):
     (damaged / "steps.zip").write_bytes((damaged / "steps.zip").read_bytes()[:5000])
     with pytest.raises(InputError, match="damaged"):
         three_ways.run(setup, str(damaged), None)
+
+
+def test_steps_are_read_rightly_from_several_threads():
+    setup = old_programs.setup("a_split_sgd")
+    steps = RecordedSteps(old_programs.path("a_split_sgd"), setup.job.workload.plan)
+    expected = [steps.tensor(step, "images:0").tobytes() for step in range(20)]
+
+    def read(offset):
+        numbers = [(offset + step // 3) % 20 for step in range(300)]
+        return all(steps.tensor(number, "images:0").tobytes() == expected[number] for number in numbers)
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)  # so that threads meet between any two lines
+    try:
+        with concurrent.futures.ThreadPoolExecutor(8) as pool:
+            assert all(pool.map(read, range(0, 20, 2)))
+    finally:
+        sys.setswitchinterval(interval)
 
 
 def test_a_recording_says_where_it_was_made():

@@ -91,9 +91,10 @@ class LiftedData(LiftedSynthetic):
         self._drawn = (-1, None)
 
     def shards(self, step):
-        if self._drawn[0] != step:
-            self._drawn = (step, self._cut(self._next(step)))
-        return self._drawn[1]
+        drawn = self._drawn
+        if drawn[0] != step:
+            drawn = self._drawn = (step, self._cut(self._next(step)))
+        return drawn[1]
 
     def _cut(self, batch):
         replicas, size = self._job.replicas, self._job.per_replica_batch
