@@ -6,13 +6,10 @@ how gradients are combined, optimizers and schedules, variables, statistics, dev
 
 from __future__ import annotations
 
-import json
-import os
-
 from absl import flags
 
-from workloads import environment
-from workloads.errors import InputError, require, run_main
+from workloads import environment, json_file
+from workloads.errors import pairs, require, run_main
 
 flags.DEFINE_list("train_op", [], "What the program ran to train; several, by commas, if it ran them in turn.")
 flags.DEFINE_list("feed", [], "Settings that stay as they are, as placeholder=value, by commas.")
@@ -24,27 +21,17 @@ FLAGS = flags.FLAGS
 
 def main(argv):
     require(len(argv) == 2, "argument", argv[1:], "name one graph file; see --help")
-    for pair in FLAGS.feed:
-        require("=" in pair, "--feed", pair, "expected placeholder=value")
+    feed = pairs(FLAGS.feed, "--feed", "placeholder=value")
+    if FLAGS.json:
+        json_file.require_writable(FLAGS.json, "--json")
     environment.prepare(exact=False)
     from legacy.saved import page
 
-    sections = page.inspect(argv[1], FLAGS.train_op, dict(pair.split("=", 1) for pair in FLAGS.feed))
+    sections = page.inspect(argv[1], FLAGS.train_op, feed)
     for line in page.text(sections, FLAGS.rows):
         print(line)
     if FLAGS.json:
-        _write(FLAGS.json, sections)
-
-
-def _write(path, sections):
-    part = "{}.part{}".format(path, os.getpid())
-    try:
-        with open(part, "w", encoding="utf-8") as file:
-            json.dump(sections, file, indent=1)
-            file.write("\n")
-        os.replace(part, path)
-    except OSError as error:
-        raise InputError("--json: cannot write {}: {}".format(path, error.strerror))
+        json_file.write_json(FLAGS.json, sections)
 
 
 def console():

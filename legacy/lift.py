@@ -12,7 +12,7 @@ import sys
 from absl import flags
 
 from workloads import environment
-from workloads.errors import require, run_main
+from workloads.errors import pairs, require, run_main
 
 flags.DEFINE_string("checkpoint", None, "The values to start from, e.g. model.ckpt-1000. Default: initial values.")
 flags.DEFINE_string("out", None, "The folder to write.")
@@ -33,7 +33,7 @@ def main(argv):
     environment.prepare(exact=False)
     from legacy.lifting import lift
 
-    feed, carry = pairs(FLAGS.feed, "--feed"), pairs(FLAGS.carry, "--carry")
+    feed, carry = pairs(FLAGS.feed, "--feed", "placeholder=value"), pairs(FLAGS.carry, "--carry", "placeholder=tensor")
     plan = lift(argv[1], FLAGS.out, FLAGS.checkpoint, FLAGS.train_op, feed, FLAGS.allow_ops, FLAGS.name, carry, _tell)
     print("{}: {}, {} towers, told apart by {}".format(FLAGS.out, plan.name, plan.towers, plan.found_by))
 
@@ -42,18 +42,6 @@ def _tell(text):
     """Says what is being done, to people who wait."""
     if sys.stderr.isatty():
         sys.stderr.write(text + "\n")
-
-
-def pairs(texts, flag):
-    """{left: right} of texts "left=right"."""
-    for text in texts:
-        require(
-            "=" in text,
-            flag,
-            text,
-            "expected {}".format("placeholder=value" if flag == "--feed" else "placeholder=tensor"),
-        )
-    return dict(text.split("=", 1) for text in texts)
 
 
 def console():

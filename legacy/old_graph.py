@@ -68,7 +68,7 @@ class OldGraphProgram(Program):
             "input": "resident" if self._resident else "feed",
             "variables on": "as the graph says",
             "reduction": "as written",
-            "update rules": ", ".join(sorted({e.op for p in self._plan.phases for e in p.effects if "Apply" in e.op})),
+            "update rules": self._workload.update_rules(),
             "autodiff": "the graph's own gradients",
             "races": "{} pinned to one order that the graph allows".format(races) if races else "none",
             "Grappler": "off" if self._options.exact else "on",

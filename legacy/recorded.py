@@ -46,7 +46,7 @@ class RecordedSteps:
         for step, targets in enumerate(self.about["steps"]):
             wanted = plan.phases[step % len(plan.phases)].train_op
             require(
-                wanted in targets or _covers(targets, wanted, plan),
+                wanted in targets or _covers(targets, wanted),
                 "--recording",
                 folder,
                 "step {} ran {}, this lift's train op is {}".format(step, ", ".join(targets), wanted),
@@ -85,7 +85,7 @@ class RecordedSteps:
         return None
 
 
-def _covers(targets, wanted, plan):
+def _covers(targets, wanted):
     """Whether what was run includes the train op by way of something that needs it (a loss with a control edge)."""
     return any(wanted in target or target in wanted for target in targets)
 

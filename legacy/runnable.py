@@ -6,8 +6,8 @@ import re
 
 import tensorflow as tf
 
-from workloads.lifted.graph import Graph, split, tensor_name
-from workloads.lifted.noise import count_turns, drawn_nodes, seed, use_twin
+from workloads.lifted.graph import Graph, forget_placement, split, tensor_name
+from workloads.lifted.noise import count_turns, drawn_nodes, loops_of, seed, use_twin
 
 v1 = tf.compat.v1
 
@@ -62,14 +62,12 @@ def runnable(workload, inputs, devices, noise, pins):
         first.setdefault(after, set()).add(before)
     keyed = {node for node, _, _ in noise_nodes(plan)} - (set(drawn_nodes(plan)) if noise == "drawn" else set())
     seeded = {node for entry in plan.noise + plan.common_noise if entry.how == "seeded" for node in entry.nodes if node}
-    loops = {node: loop for entry in plan.noise + plan.common_noise for node, loop in entry.loops.items()}
+    loops = loops_of(plan)
     for name, node in graph.nodes.items():
         copy = result.node.add()
         copy.CopyFrom(node)
+        forget_placement(copy)
         copy.device = _here(node.device, devices)
-        for attribute in ("_class", "_output_shapes"):
-            if attribute in copy.attr:
-                del copy.attr[attribute]
         del copy.input[:]
         copy.input.extend(renamed.get(t) or (t[0] if t[1] == 0 else tensor_name(*t)) for t in graph.inputs(name))
         if name in keyed:

@@ -53,7 +53,7 @@ class LiftedProgram(Program):
             "input": "resident" if self._input.resident else "dataset",
             "variables on": "every replica",
             "reduction": self._reduction(),
-            "update rules": ", ".join(sorted({e.op for p in self._plan.phases for e in p.effects if "Apply" in e.op})),
+            "update rules": self._job.workload.update_rules(),
             "autodiff": "tf.gradients of the lifted loss" if options.autodiff == "new" else "the graph's own gradients",
             "steps per call": str(options.steps_per_call),
             "Grappler": "off" if options.exact else "on",

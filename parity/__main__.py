@@ -16,7 +16,7 @@ import time
 from absl import flags
 
 from parity import benchmark, verify
-from workloads import environment, registry
+from workloads import environment, json_file, registry
 from workloads.errors import InputError, require, run_main
 from workloads.lifted import is_lifted
 
@@ -113,15 +113,15 @@ def main(argv):
 
     start = time.time()
     path = FLAGS.json or "report.json"
-    report.require_writable(path, "--json")
+    json_file.require_writable(path, "--json")
     if FLAGS.phase != "all":
         results = run_phase(FLAGS.phase)
-        report.write_json(path, results)
+        json_file.write_json(path, results)
     else:
         results = run_phases(report)
         equal = all(entry["verdict"] == "parity" for entry in results["verify"])
         results["seconds"] = time.time() - start
-        report.write_json(path, results)
+        json_file.write_json(path, results)
         print(
             "{}, {:.0f} s, everything in {}".format(
                 "PARITY on every workload" if equal else "NO PARITY somewhere", results["seconds"], path

@@ -14,7 +14,7 @@ from absl import flags
 from legacy import flags as legacy_flags
 from modern import flags as modern_flags
 from parity import flags as parity_flags
-from workloads import environment
+from workloads import environment, json_file
 from workloads import flags as job_flags
 from workloads.errors import require, run_main
 
@@ -130,7 +130,6 @@ def to_json(result, peak_bytes):
 def main(argv):
     require(len(argv) == 1, "argument", argv[1:], "flags only; see --help")
     environment.prepare(exact=False)
-    from parity import report
 
     parity_flags.check_json()
     result = run(*setup_from_flags())
@@ -139,7 +138,7 @@ def main(argv):
     for line in lines(result, peak_bytes):
         print(line)
     if FLAGS.json:
-        report.write_json(FLAGS.json, to_json(result, peak_bytes))
+        json_file.write_json(FLAGS.json, to_json(result, peak_bytes))
     sys.exit(0 if result.ratio is not None else 1)
 
 

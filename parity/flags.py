@@ -7,6 +7,7 @@ from absl import flags
 from legacy import flags as legacy_flags
 from modern import flags as modern_flags
 from workloads import flags as job_flags
+from workloads import json_file
 
 flags.DEFINE_string("json", None, "Write the whole result here.")
 
@@ -15,10 +16,8 @@ FLAGS = flags.FLAGS
 
 def check_json():
     """Raises `InputError` if `--json` names a file that could not be written at the end."""
-    from parity import report
-
     if FLAGS.json:
-        report.require_writable(FLAGS.json, "--json")
+        json_file.require_writable(FLAGS.json, "--json")
 
 
 def setup_from_flags(exact, workload_name=None, resident=None):

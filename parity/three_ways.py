@@ -50,7 +50,7 @@ def run(setup, folder, steps, rule="auto", progress=None):
     recorded = RecordedSteps(folder, job.workload.plan)
     steps = len(recorded) if steps is None else steps
     require(steps <= len(recorded), "--steps", steps, "the recording holds {}".format(len(recorded)))
-    make_source = functools.partial(_source, steps=recorded)
+    make_source = functools.partial(RecordedSource, steps=recorded)
     setup = Setup(job, make_source, setup.legacy, setup.modern, setup.device, setup.logical_cpus)
     with RecordedRun(job, recorded) as peek:
         start = peek.state()
@@ -77,10 +77,6 @@ def run(setup, folder, steps, rule="auto", progress=None):
                 alternatives=others,
             )
     return ThreeWays(columns, _missing(job.workload.plan, like))
-
-
-def _source(job, steps):
-    return RecordedSource(job, steps)
 
 
 def _alternatives(setup):

@@ -16,7 +16,7 @@ from absl import flags
 
 from legacy import flags as legacy_flags
 from parity import flags as parity_flags
-from workloads import environment
+from workloads import environment, json_file
 from workloads import flags as job_flags
 from workloads.errors import require, run_main
 
@@ -200,14 +200,14 @@ def main(argv):
     if isinstance(setup.job.workload, LiftedWorkload) and FLAGS.recording and not FLAGS.recording.endswith(".npz"):
         recorded = verify_recorded_run(setup)
         if FLAGS.json:
-            report.write_json(FLAGS.json, recorded_json(setup, recorded))
+            json_file.write_json(FLAGS.json, recorded_json(setup, recorded))
         sys.exit(0 if recorded.passed else 1)
     with tempfile.TemporaryDirectory() as folder:
         left = left_from_flags(setup, folder)
         result, about = run(setup, left, FLAGS.steps, FLAGS.mode, tolerance_name(), FLAGS.floor)
     show(setup, result, about, report.console())
     if FLAGS.json:
-        report.write_json(FLAGS.json, to_json(setup, result, about, left))
+        json_file.write_json(FLAGS.json, to_json(setup, result, about, left))
     sys.exit(0 if result.passed else 1)
 
 

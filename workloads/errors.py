@@ -15,6 +15,13 @@ def require(condition, argument, value, allowed):
         raise InputError("{}: got {!r}, {}".format(argument, value, allowed))
 
 
+def pairs(texts, argument, expected):
+    """{left: right} of texts "left=right"; `InputError` naming `argument` and what is `expected` for another."""
+    for text in texts:
+        require("=" in text, argument, text, "expected " + expected)
+    return dict(text.split("=", 1) for text in texts)
+
+
 def run_main(main):
     """Runs `main(argv)` under absl: bad flags and `InputError` end in one line on stderr and exit status 2."""
     from absl import app, flags, logging

@@ -70,14 +70,12 @@ def job_from_flags(workload_name=None, resident=None):
 
 def _lifted_job(workload, resident):
     """`job_from_flags` for a lifted workload."""
-    from workloads.errors import require
+    from workloads.errors import pairs, require
     from workloads.job import Job
     from workloads.lifted import sources
 
     require(FLAGS.data_dir is None, "--data_dir", FLAGS.data_dir, "not for a lifted workload; give --data")
-    for pair in FLAGS.settings:
-        require("=" in pair, "--settings", pair, "expected name=value")
-    settings = dict(pair.split("=", 1) for pair in FLAGS.settings)
+    settings = pairs(FLAGS.settings, "--settings", "name=value")
     for name in settings:
         require(name in workload.inputs(), "--settings", name, "allowed: " + ", ".join(workload.inputs()))
     data, make_source = "synthetic", lambda job: sources.LiftedSynthetic(job, settings)

@@ -6,12 +6,12 @@ import collections
 
 from legacy.saved import carrying, cone, folding, inputs, losses, pairing, phases, roles
 from legacy.saved.context import Context
-from workloads.lifted.graph import tensor_name
+from workloads.lifted.graph import Graph, tensor_name
 from workloads.lifted.plan import Plan
 
 
-class Analysis(collections.namedtuple("Analysis", "plan cut whole rules")):
-    """The `plan.Plan`, the `cone.Cut`, the `Graph` it was cut from, and the set of effects that train."""
+class Analysis(collections.namedtuple("Analysis", "plan cut whole context")):
+    """The `plan.Plan`, the `cone.Cut`, the `Graph` it was cut from, and the `Context` of what was cut."""
 
 
 def analyse(saved, name, train_op=(), feed=None, carry=None):
@@ -30,7 +30,7 @@ def analyse(saved, name, train_op=(), feed=None, carry=None):
     Raises:
       InputError: there is nothing to train, or something that a lift cannot do; says what.
     """
-    whole, settings = folding.settle(cone.Graph(saved.graph_def), feed or {})
+    whole, settings = folding.settle(Graph(saved.graph_def), feed or {})
     trainable = saved.collections.get("trainable_variables", [])
     targets = cone.choose(whole, train_op, trainable)
     whole, targets = carrying.carry(whole, carry or {}, targets)
@@ -41,7 +41,7 @@ def analyse(saved, name, train_op=(), feed=None, carry=None):
     taken_apart = [phases.take_apart(context, target) for target in targets]
     plan = _plan(context, cut, name, taken_apart)
     plan.settings = settings
-    return Analysis(plan, cut, whole, context.state.rules)
+    return Analysis(plan, cut, whole, context)
 
 
 def _plan(context, cut, name, taken_apart):

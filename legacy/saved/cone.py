@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from legacy.saved import vocabulary
 from workloads.errors import InputError
-from workloads.lifted.graph import Graph, tensor_name
+from workloads.lifted.graph import Graph, forget_placement, tensor_name
 
 v1 = tf.compat.v1
 
@@ -159,6 +159,15 @@ def _shape(node, output):
     return None
 
 
+def without_placement(graph):
+    """A GraphDef like a graph's, for this machine to place."""
+    plain = v1.GraphDef()
+    plain.CopyFrom(graph.graph_def)
+    for node in plain.node:
+        forget_placement(node)
+    return plain
+
+
 class Imported:
     """The cut graph as TensorFlow sees it: shapes, dtypes and op definitions.
 
@@ -167,13 +176,7 @@ class Imported:
     """
 
     def __init__(self, cut_graph):
-        plain = v1.GraphDef()
-        plain.CopyFrom(cut_graph.graph_def)
-        for node in plain.node:
-            node.device = ""
-            for attribute in ("_class", "_output_shapes"):
-                if attribute in node.attr:
-                    del node.attr[attribute]
+        plain = without_placement(cut_graph)
         self.tf_graph = tf.Graph()
         try:
             with self.tf_graph.as_default():

@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from legacy.saved import cone
 from legacy.saved.learning import Learning
-from workloads.lifted.graph import split
+from workloads.lifted.graph import Graph, split
 
 
 def facts(saved, found):
@@ -49,8 +49,8 @@ class _Facts:
     def __init__(self, saved, found):
         self._saved, self._plan, self._graph = saved, found.plan, found.cut.graph
         self._origins = found.cut.origins
-        self._learning = Learning(found, cone.Imported(found.cut.graph))
-        self._whole = cone.Graph(saved.graph_def)
+        self._learning = Learning(found)
+        self._whole = Graph(saved.graph_def)
 
     def sections(self):
         """All of them, in the order of a page."""

@@ -7,8 +7,8 @@ import re
 import numpy as np
 import tensorflow as tf
 
-from legacy.saved.cone import Graph
 from workloads.errors import InputError
+from workloads.lifted.graph import Graph
 
 v1 = tf.compat.v1
 #: More than any op has that can be inside a branch.

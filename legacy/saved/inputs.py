@@ -61,7 +61,7 @@ def describe(graph, imported, origins, rows, batch, taken, common=False):
                 name=source,
                 dtype=imported.dtype(name, output),
                 shape=None if shape is None else list(shape),
-                kind=_kind(imported, row, shape, batch, common),
+                kind=_kind(row, shape, batch, common),
                 limit=_limit(graph, imported, row[0])
                 if imported.dtype(name, output).startswith(("int", "uint"))
                 else 0,
@@ -82,17 +82,12 @@ def batch_size(imported, rows):
     return sizes.most_common(1)[0][0] if sizes else None
 
 
-def _kind(imported, row, shape, batch, common):
-    if shape == () or (shape is None and is_setting_like(imported, row[0])):
+def _kind(row, shape, batch, common):
+    if shape in ((), None):  # a placeholder without any shape is more likely a rate than a batch
         return "setting"
     if common or (len(row) > 1 and len(set(row)) == 1):
         return "same"
-    return "batch" if shape is None or shape[0] in (None, batch) else "whole"
-
-
-def is_setting_like(imported, tensor):
-    """Whether a tensor of unknown rank is more likely a scalar."""
-    return imported.shape(*tensor) is None
+    return "batch" if shape[0] in (None, batch) else "whole"
 
 
 def _origin(graph, imported, origins, name):

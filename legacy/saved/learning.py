@@ -21,9 +21,9 @@ STEPS = (0, 100, 1000, 10000, 100000)
 class Learning:
     """Facts of one `analysis.Analysis`, each as rows {column: text}."""
 
-    def __init__(self, found, imported):
-        self._plan, self._graph, self._rules = found.plan, found.cut.graph, found.rules
-        self._imported = imported
+    def __init__(self, found):
+        self._plan, self._graph = found.plan, found.cut.graph
+        self._rules, self._imported = found.context.state.rules, found.context.imported
         shapes = {variable.name: (variable.dtype, variable.shape) for variable in self._plan.variables}
         self._cutter = Cutter(self._graph, self._plan.aliases, shapes, self._signature, {})
 

@@ -7,6 +7,7 @@ import re
 import numpy as np
 import tensorflow as tf
 
+from legacy.saved.vocabulary import GRADIENTS
 from workloads.lifted.graph import tensor_name
 
 v1 = tf.compat.v1
@@ -51,8 +52,8 @@ def differentiated(graph, members):
 
 def forward_of(name):
     """ "tower_0/conv" of "gradients_1/tower_0/conv_grad/Reshape" or "tower_0/gradients/tower_0/conv_grad/Reshape"."""
-    match = re.match(r"^(?:.*?/)?gradients(?:_\d+)?/", name)
-    return _forward_name(name, match.group(0)) if match else None
+    match = GRADIENTS.search(name)
+    return _forward_name(name, name[: match.end()]) if match else None
 
 
 def _forward_name(name, scope):
@@ -125,7 +126,7 @@ def raw_gradient(graph, tensor, like):
     """
     level, seen = [tensor], {tensor}
     while level:
-        made = [t for t in level if re.search(r"(^|/)gradients(_\d+)?/", t[0]) and like(*t)]
+        made = [t for t in level if GRADIENTS.search(t[0]) and like(*t)]
         if made:
             return made[0] if len(made) == 1 else None
         level = [before for t in level for before in graph.inputs(t[0])]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import collections
 
+import tensorflow as tf
+
 from legacy.saved import vocabulary
 from workloads.errors import InputError
 
@@ -42,7 +44,7 @@ class State:
         resource = graph.type(name) == "VarHandleOp"
         attributes = graph.nodes[name].attr
         shape = None if attributes["shape"].shape.unknown_rank else [d.size for d in attributes["shape"].shape.dim]
-        self.variables[name] = Variable(name, shape, _dtype_name(attributes["dtype"].type), resource)
+        self.variables[name] = Variable(name, shape, tf.as_dtype(attributes["dtype"].type).base_dtype.name, resource)
         todo = [(name, 0)]
         while todo:
             tensor = todo.pop()
@@ -74,9 +76,3 @@ class State:
         if variable not in self.reads.setdefault(user, []):
             self.reads[user].append(variable)
         return []
-
-
-def _dtype_name(number):
-    import tensorflow as tf
-
-    return tf.as_dtype(number).base_dtype.name

@@ -56,11 +56,12 @@ def find(graph, imported, state, gradients):
       gradients: [(node, output)] that optimizers get; true towers meet in them.
     """
     members = graph.order(set(graph.nodes))
+    settings = {name for name in graph.nodes if is_scalar_setting(graph, imported, name)}
     backward = {name for name in graph.nodes if "_grad/" in name} or set(graph.nodes)
     model = graph.ancestors(backward, controls=False) & graph.descendants(set(state.variables), controls=False)
     best, best_score = None, 0
     for found_by, labels in _labellings(graph):
-        candidate = _resolve(graph, imported, state, members, found_by, labels, gradients)
+        candidate = _resolve(graph, imported, settings, members, found_by, labels, gradients)
         if _leak(graph, candidate):
             continue
         score = _score(candidate, gradients, model)
@@ -68,7 +69,7 @@ def find(graph, imported, state, gradients):
             best, best_score = candidate, score
     if best is None:
         labels = {name: 0 for name in graph.nodes}
-        best = _resolve(graph, imported, state, members, "there is one", labels, gradients)
+        best = _resolve(graph, imported, settings, members, "there is one", labels, gradients)
     return best
 
 
@@ -151,10 +152,9 @@ def _numbered(how, labels):
         yield how, {name: dense[number] for name, number in labels.items()}
 
 
-def _resolve(graph, imported, state, members, found_by, labels, gradients):
+def _resolve(graph, imported, settings, members, found_by, labels, gradients):
     """`Towers` of one labelling; slices of a common batch are taken out of the towers that cut them."""
     count = len(set(labels.values()))
-    settings = {name for name in graph.nodes if is_scalar_setting(graph, imported, name)}
     slices = set()
     while True:
         masks = _masks(graph, members, labels, settings, slices)

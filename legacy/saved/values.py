@@ -81,7 +81,7 @@ def initial(names, whole):
             )
     cut = cone.cut(whole, targets)
     with tf.Graph().as_default() as graph, v1.Session(config=session_config(["CPU:0"], True)) as session:
-        tf.import_graph_def(_without_devices(cut.graph), name="")
+        tf.import_graph_def(cone.without_placement(cut.graph), name="")
         _run_until_all(session, [graph.get_operation_by_name(target) for target in targets])
         return {name: _read(session, graph, whole, name, maker) for name, maker in makers.items()}
 
@@ -117,13 +117,3 @@ def _read(session, graph, whole, name, maker):
         with graph.as_default():
             tensor = tf.raw_ops.ReadVariableOp(resource=tensor, dtype=whole.nodes[name].attr["dtype"].type)
     return session.run(tensor)
-
-
-def _without_devices(graph):
-    plain = v1.GraphDef()
-    plain.CopyFrom(graph.graph_def)
-    for node in plain.node:
-        node.device = ""
-        if "_class" in node.attr:
-            del node.attr["_class"]
-    return plain

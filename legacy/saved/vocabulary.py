@@ -92,8 +92,8 @@ UNSAFE_PREFIXES = [
     "SdcaShrink",
 ]
 
-#: Ops that only observe; never needed for numbers.
-SUMMARIES = ("Summary", "Print", "Assert", "CheckNumerics")
+#: The scope that `tf.gradients` names its ops in.
+GRADIENTS = re.compile(r"(^|/)gradients(_\d+)?/")
 
 
 def is_source(kind):
@@ -118,7 +118,7 @@ def is_apply(kind):
 
 def moved_by_gradients(graph, trainable):
     """Plain assignments to trainable variables of what is made from gradients: optimizers that were written by hand."""
-    sources = {name for name in graph.nodes if re.search(r"(^|/)gradients(_\d+)?/", name)}
+    sources = {name for name in graph.nodes if GRADIENTS.search(name)}
     made = graph.descendants(sources, controls=False)
     assignments = {name for name in made if graph.type(name).startswith("Assign") and graph.inputs(name)}
     return {name for name in assignments if graph.inputs(name)[0][0] in trainable}

@@ -8,13 +8,14 @@ from parity.compare import compare
 from parity.stages import STAGES
 from parity.verification import Verification
 from tests.cases import Everything
+from workloads import json_file
 from workloads.errors import InputError
 from workloads.job import Job
 
 
 def test_json_is_written_in_one_piece(tmp_path):
     path = tmp_path / "out.json"
-    report.write_json(str(path), {"a": (np.float32(0.5), float("nan"), np.int64(3))})
+    json_file.write_json(str(path), {"a": (np.float32(0.5), float("nan"), np.int64(3))})
     assert json.loads(path.read_text()) == {"a": [0.5, "nan", 3]}
     assert list(tmp_path.iterdir()) == [path]
 
@@ -22,7 +23,7 @@ def test_json_is_written_in_one_piece(tmp_path):
 @pytest.mark.parametrize("name", ["no/such/folder.json", "."])
 def test_a_path_that_cannot_be_written_is_refused_before_the_work(tmp_path, name):
     with pytest.raises(InputError, match="--json"):
-        report.require_writable(str(tmp_path / name), "--json")
+        json_file.require_writable(str(tmp_path / name), "--json")
 
 
 def test_a_failure_names_the_place():

@@ -25,8 +25,16 @@ def tensor_name(name, output):
     return "{}:{}".format(name, output)
 
 
+def forget_placement(node):
+    """Takes from a NodeDef where the old program put it, and what was written down of its shapes."""
+    node.device = ""
+    for attribute in ("_class", "_output_shapes"):
+        if attribute in node.attr:
+            del node.attr[attribute]
+
+
 class Graph:
-    """Index of a GraphDef.
+    """Index of a GraphDef, which must not be changed while it is used.
 
     Attributes:
       graph_def: the GraphDef.
@@ -42,6 +50,7 @@ class Graph:
             parsed = [split(text) for text in node.input]
             self._inputs[node.name] = [pair for pair in parsed if pair[1] is not None]
             self._controls[node.name] = [name for name, output in parsed if output is None]
+        self._regions = {}
         self._users = collections.defaultdict(list)
         self._after = collections.defaultdict(list)
         for name in self.nodes:
@@ -176,6 +185,11 @@ class Graph:
         return self._region(SWITCHES, MERGES + EXITS)
 
     def _region(self, starts, ends):
+        if starts not in self._regions:
+            self._regions[starts] = self._reach_until(starts, ends)
+        return self._regions[starts]
+
+    def _reach_until(self, starts, ends):
         todo = [name for name in self.nodes if self.type(name) in starts]
         inside = set(todo)
         while todo:

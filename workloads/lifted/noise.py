@@ -33,6 +33,11 @@ def drawn_nodes(plan):
     return [node for entry in plan.noise + plan.common_noise if not entry.in_loop for node in entry.nodes if node]
 
 
+def loops_of(plan):
+    """{random node: [frame's name, counter's tensor]} of those that draw in each turn of a loop by a key of its own."""
+    return {node: loop for entry in plan.noise + plan.common_noise for node, loop in entry.loops.items()}
+
+
 def seed(node):
     """Gives a random NodeDef without a twin seeds made from its name: both sides then draw the same sequence."""
     node.attr["seed"].i = 1 + (keys.noise_key(1, 0, node.name) >> 1)

@@ -14,7 +14,7 @@ import re
 
 import tensorflow as tf
 
-from workloads.lifted.graph import CONTROL_FLOW, SWITCHES, split, tensor_name
+from workloads.lifted.graph import CONTROL_FLOW, SWITCHES, forget_placement, split, tensor_name
 from workloads.lifted.noise import become, count_turns, seed, use_twin
 
 v1 = tf.compat.v1
@@ -78,7 +78,8 @@ class Cutter:
         while work.todo:
             self._add(work, work.todo.pop())
         library = self._graph.graph_def.library
-        if any(node.op in work.functions(library) or _has_function(node) for node in work.result.node):
+        functions = {function.signature.name for function in library.function}
+        if any(node.op in functions or _has_function(node) for node in work.result.node):
             work.result.library.CopyFrom(library)
         return Piece(work.result, list(work.feeds.values()), names)
 
@@ -109,10 +110,7 @@ class Cutter:
     def _add(self, work, name):
         node = v1.NodeDef()
         node.CopyFrom(self._graph.nodes[name])
-        node.device = ""
-        for attribute in ("_class", "_output_shapes"):
-            if attribute in node.attr:
-                del node.attr[attribute]
+        forget_placement(node)
         inputs = self._graph.inputs(name)
         del node.input[:]
         node.input.extend(self._reach(work, name, tensor) for tensor in inputs)
@@ -190,11 +188,6 @@ class _Work:
         node.attr["value"].tensor.tensor_shape.SetInParent()
         node.attr["value"].tensor.int_val.append(value)
         return name
-
-    @staticmethod
-    def functions(library):
-        """Names of a library's functions, which may be used as ops."""
-        return {function.signature.name for function in library.function}
 
 
 def _full(name):

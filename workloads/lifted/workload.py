@@ -17,6 +17,7 @@ from workloads import schedules
 from workloads.errors import InputError, require
 from workloads.lifted import PLAN, checkpoint, is_lifted
 from workloads.lifted.graph import Graph
+from workloads.lifted.noise import loops_of
 from workloads.lifted.pieces import Cutter
 from workloads.lifted.plan import FORMAT, Plan
 from workloads.program import State
@@ -71,6 +72,11 @@ class LiftedWorkload(Workload):
     def describe(self):
         return {"name": self.name, "graph": self.digest, "towers": str(self.plan.towers)}
 
+    def update_rules(self):
+        """Op types of the update rules, in words."""
+        effects = [effect for phase in self.plan.phases for effect in phase.effects]
+        return ", ".join(sorted({effect.op for effect in effects if "Apply" in effect.op}))
+
     def variables(self):
         """Tuple of `VariableSpec` of all that a step reads or changes."""
         return tuple(
@@ -106,8 +112,7 @@ class LiftedWorkload(Workload):
         how = {node: e.how for e in self.plan.noise + self.plan.common_noise for node in e.nodes if node}
         how.update(random)
         variables = {v.name: (v.dtype, v.shape) for v in self.plan.variables}
-        loops = {node: loop for entry in self.plan.noise + self.plan.common_noise for node, loop in entry.loops.items()}
-        return Cutter(self.graph, self.plan.aliases, variables, self.plan.tensors.__getitem__, how, loops)
+        return Cutter(self.graph, self.plan.aliases, variables, self.plan.tensors.__getitem__, how, loops_of(self.plan))
 
 
 @contextlib.contextmanager
