@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from legacy import inputs, towers
 from workloads import scope
-from workloads.program import STATES, Program, State, StepRecord, batch_digest, initial_state
+from workloads.program import STATES, Program, State, StepRecord, batch_digest, example_ids, initial_state
 
 v1 = tf.compat.v1
 
@@ -86,6 +86,8 @@ class LegacyProgram(Program):
             "combined": ends.combined,
             "rate": ends.learning_rate,
             "batches": self._input.batches,
+            "proposals": ends.proposals,
+            "masks": ends.masks,
         }
         _, seen = self._session.run([ends.train_op, observed], self._input.feed(self._step))
         record = StepRecord(
@@ -96,6 +98,9 @@ class LegacyProgram(Program):
             combined=seen["combined"],
             learning_rate=np.asarray(seen["rate"]),
             state=self.state(),
+            examples=[example_ids(batch) for batch in seen["batches"]],
+            masks=seen["masks"],
+            proposals=seen["proposals"],
         )
         self._step += 1
         return record

@@ -26,6 +26,8 @@ class TowerGraph(NamedTuple):
     variables: Dict[str, Any]
     slots: Dict[str, Any]
     averages: Dict[str, Any]
+    proposals: List[Dict[str, Any]]
+    masks: List[Dict[str, Any]]
 
 
 def build(job, options, batches, devices):
@@ -75,6 +77,8 @@ def build(job, options, batches, devices):
         variables,
         optimizers.slot_variables(optimizer, workload.optimizer, weights),
         averages,
+        [dict(frame.updates) for frame in frames],
+        [dict(frame.masks) for frame in frames],
     )
 
 

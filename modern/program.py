@@ -11,7 +11,7 @@ from modern.replica_step import ReplicaStep
 from modern.strategy import mirrored
 from modern.variables import MirroredState
 from workloads import scope
-from workloads.program import Program, StepRecord, batch_digest, initial_state
+from workloads.program import Program, StepRecord, batch_digest, example_ids, initial_state
 
 
 class ModernProgram(Program):
@@ -76,16 +76,19 @@ class ModernProgram(Program):
         local = self.strategy.experimental_local_results
         state, drift = self._read()
         replicas = range(self._job.replicas)
-        batch = {name: local(value) for name, value in batch.items()}
+        batches = [{name: local(value)[r].numpy() for name, value in batch.items()} for r in replicas]
         record = StepRecord(
             step=self._step,
-            digests=[batch_digest({n: v[r].numpy() for n, v in batch.items()}) for r in replicas],
+            digests=[batch_digest(batch) for batch in batches],
             losses=[np.asarray(loss) for loss in local(seen.loss)],
-            gradients=[{n: local(v)[r].numpy() for n, v in seen.gradients.items()} for r in replicas],
+            gradients=self._on_each(seen.gradients),
             combined={name: local(value)[0].numpy() for name, value in seen.combined.items()},
             learning_rate=local(seen.learning_rate)[0].numpy(),
             state=state,
             drift=drift,
+            examples=[example_ids(batch) for batch in batches],
+            masks=self._on_each(seen.masks),
+            proposals=self._on_each(seen.proposals),
         )
         self._step += 1
         return record
@@ -120,6 +123,11 @@ class ModernProgram(Program):
     def _run_observed(self):
         batch = self._input.take(self._batches)
         return self.strategy.run(self._replica_step, (batch,)), batch
+
+    def _on_each(self, values):
+        """[{name: array}] over replicas, of {name: per-replica value}."""
+        local = self.strategy.experimental_local_results
+        return [{name: local(value)[r].numpy() for name, value in values.items()} for r in range(self._job.replicas)]
 
     def _run_once(self):
         """One step's losses, one per replica."""

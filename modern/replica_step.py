@@ -18,6 +18,8 @@ class Seen(NamedTuple):
     gradients: Dict[str, Any]
     combined: Dict[str, Any]
     learning_rate: Any
+    proposals: Dict[str, Any]
+    masks: Dict[str, Any]
 
 
 class ReplicaFrame(Frame):
@@ -65,17 +67,17 @@ class ReplicaStep:
         workload, local = self._job.workload, self._variables.local(replica)
         step = local.step.read_value()
         rate = workload.learning_rate(step, self._job.global_batch)
-        loss, gradients, updates = self._forward_backward(local, step, replica, batch)
+        loss, gradients, updates, masks = self._forward_backward(local, step, replica, batch)
         combined = self._combine(context, gradients)
         self._rules.apply(local, combined, rate)
         self._update_statistics(context, local, updates)
         tf.raw_ops.AssignAddVariableOp(resource=local.step.handle, value=tf.ones([], tf.int64))
         if workload.moving_average is not None:
             averages.update(workload.moving_average, local)
-        return Seen(loss, gradients, combined, rate)
+        return Seen(loss, gradients, combined, rate, updates, masks)
 
     def _forward_backward(self, local, step, replica, batch):
-        """(loss, {weight: gradient}, {statistic: proposed value}) of this replica."""
+        """(loss, {weight: gradient}, {statistic: proposed value}, {dropout: mask}) of this replica."""
         weights = {name: variable.read_value() for name, variable in local.weights.items()}
         statistics = {name: variable.read_value() for name, variable in local.statistics.items()}
 
@@ -83,7 +85,7 @@ class ReplicaStep:
             frame = ReplicaFrame(self._job, step, replica, {**weights, **statistics}, noises)
             differentiate = _tape if self._options.autodiff == "tape" else _graph
             loss, gradients = differentiate(lambda: tower_loss(self._job.workload, frame, batch), weights)
-            return loss, gradients, dict(frame.updates)
+            return loss, gradients, dict(frame.updates), dict(frame.masks)
 
         if not self._options.xla:
             return compute(batch, weights, statistics, step, {})

@@ -84,7 +84,7 @@ def dropout(scope, x, rate):
     """Zeroes elements with probability `rate`, scales the rest by 1 / (1 - rate); the same mask on both sides."""
     if not rate:
         return x
-    keep = tf.cast(scope.uniform("dropout", x.shape) >= rate, x.dtype)
+    keep = tf.cast(scope.keep("dropout", x.shape, rate), x.dtype)
     return x * keep / (1.0 - rate)
 
 

@@ -47,6 +47,11 @@ class StepRecord:
       learning_rate: float32 scalar that the optimizer got.
       state: `State` after the step.
       drift: names of mirrored variables whose copies disagree between replicas; empty where there is one copy.
+
+    What is not compared but helps to name a cause; empty where a source of records does not know it:
+      examples: each replica's `example_ids`.
+      masks: each replica's {dropout name: boolean array, true where kept}.
+      proposals: each replica's {statistic: the value it proposes}, of which the workload takes one or the mean.
     """
 
     step: int
@@ -57,6 +62,9 @@ class StepRecord:
     learning_rate: np.ndarray
     state: State
     drift: List[str] = dataclasses.field(default_factory=list)
+    examples: List[np.ndarray] = dataclasses.field(default_factory=list)
+    masks: List[Arrays] = dataclasses.field(default_factory=list)
+    proposals: List[Arrays] = dataclasses.field(default_factory=list)
 
 
 class Program:
@@ -107,6 +115,18 @@ def batch_digest(batch):
         sha.update("{} {} {} ".format(name, array.dtype.str, array.shape).encode("utf-8"))
         sha.update(array.tobytes())
     return sha.hexdigest()[:16]
+
+
+def example_ids(batch):
+    """A uint64 for every example of a replica's batch {name: array [per-replica batch, *shape]}: its bytes, hashed."""
+    arrays = [np.ascontiguousarray(batch[name]) for name in sorted(batch)]
+    ids = []
+    for row in zip(*arrays):
+        sha = hashlib.blake2b(digest_size=8)
+        for value in row:
+            sha.update(np.ascontiguousarray(value).tobytes())
+        ids.append(int.from_bytes(sha.digest(), "little"))
+    return np.array(ids, np.uint64)
 
 
 def initial_state(workload, specs, values):

@@ -8,6 +8,8 @@ SHA-256 of all bytes before it, so that damage anywhere is found.
     00000/losses                         [replicas]
     00000/gradients/<replica>/<weight>   also combined, weights, slots, statistics, averages
     00000/learning_rate
+
+and, where they are known, `drift`, and each replica's `examples`, `masks` and `proposals`; see `StepRecord`.
 """
 
 from __future__ import annotations
@@ -60,14 +62,24 @@ class Writer:
     def write(self, record):
         """Writes one step."""
         step = "{:05d}".format(record.step)
-        self._put(step + "/digests", np.array(record.digests))
+        if record.digests:
+            self._put(step + "/digests", np.array(record.digests))
         self._put(step + "/losses", np.stack(record.losses))
         for replica, gradients in enumerate(record.gradients):
             for name, value in gradients.items():
                 self._put("{}/gradients/{}/{}".format(step, replica, name), value)
         for name, value in record.combined.items():
             self._put("{}/combined/{}".format(step, name), value)
-        self._put(step + "/learning_rate", record.learning_rate)
+        if record.learning_rate is not None:
+            self._put(step + "/learning_rate", record.learning_rate)
+        if record.drift:
+            self._put(step + "/drift", np.array(record.drift))
+        for replica, ids in enumerate(record.examples):
+            self._put("{}/examples/{}".format(step, replica), ids)
+        for kind in ("masks", "proposals"):
+            for replica, arrays in enumerate(getattr(record, kind)):
+                for name, value in arrays.items():
+                    self._put("{}/{}/{}/{}".format(step, kind, replica, name), value)
         self._state(step, record.state)
         self._manifest["steps"] += 1
 
@@ -128,6 +140,7 @@ class Recording(Program):
         except zipfile.BadZipFile as error:
             raise self._damaged(error)
         self._members = sorted(self._zip.namelist())
+        self._names = frozenset(self._members)
         self.manifest = json.loads(str(self._get(MANIFEST)))
         if self.manifest["format"] != FORMAT:
             raise self._damaged("format {!r}, this reader knows {}".format(self.manifest["format"], FORMAT))
@@ -155,15 +168,18 @@ class Recording(Program):
         if self._step >= self.steps:
             raise InputError("--steps: {} holds {} steps".format(self._path, self.steps))
         prefix = "{:05d}".format(self._step)
-        losses = self._get(prefix + "/losses")
         record = StepRecord(
             step=self._step,
-            digests=[str(digest) for digest in self._get(prefix + "/digests")],
-            losses=list(losses),
-            gradients=[self._group("{}/gradients/{}/".format(prefix, r)) for r in range(len(losses))],
+            digests=[str(digest) for digest in self._optional(prefix + "/digests", [])],
+            losses=list(self._get(prefix + "/losses")),
+            gradients=self._replicas(prefix + "/gradients"),
             combined=self._group(prefix + "/combined/"),
-            learning_rate=self._get(prefix + "/learning_rate"),
+            learning_rate=self._optional(prefix + "/learning_rate", None),
             state=self._state(prefix, self._step + 1),
+            drift=[str(name) for name in self._optional(prefix + "/drift", [])],
+            examples=list(self._group(prefix + "/examples/").values()),
+            masks=self._replicas(prefix + "/masks"),
+            proposals=self._replicas(prefix + "/proposals"),
         )
         self._step += 1
         return record
@@ -181,6 +197,18 @@ class Recording(Program):
                 break
             group[member[len(prefix) : -len(".npy")]] = self._get(member[: -len(".npy")])
         return group
+
+    def _replicas(self, prefix):
+        """[{name: array}] of `prefix/<replica>/<name>`; empty if there are none."""
+        groups = []
+        while True:
+            group = self._group("{}/{}/".format(prefix, len(groups)))
+            if not group:
+                return groups
+            groups.append(group)
+
+    def _optional(self, name, otherwise):
+        return self._get(name) if name + ".npy" in self._names else otherwise
 
     def _get(self, name):
         try:

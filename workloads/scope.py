@@ -31,6 +31,7 @@ class Frame:
       seed, step, replica: what noise is keyed by; `step` an int64 tensor, `replica` an int.
       penalties: scalar tensors that the tower adds to the model's loss, in order.
       updates: {statistic name: new value tensor}.
+      masks: {dropout name: boolean tensor, true where kept}.
     """
 
     def __init__(self, dtype, seed, step, replica):
@@ -40,6 +41,7 @@ class Frame:
         self.replica = replica
         self.penalties = []
         self.updates = collections.OrderedDict()
+        self.masks = collections.OrderedDict()
 
     def variable(self, name, shape, initializer, trainable):
         """The variable's value as a tensor of `shape`; the same tensor each time within one frame."""
@@ -88,6 +90,12 @@ class Scope:
     def uniform(self, name, shape):
         """Noise in [0, 1), its own for every (seed, step, replica, name); drawn in float32, then cast."""
         return tf.cast(self._frame.noise(self._prefix + name, tuple(shape)), self.dtype)
+
+    def keep(self, name, shape, rate):
+        """A boolean mask, false with probability `rate`: what dropout keeps. It is shown in the step's record."""
+        mask = self.uniform(name, shape) >= rate
+        self._frame.masks[self._prefix + name] = mask
+        return mask
 
 
 def tower_loss(workload, frame, batch):
