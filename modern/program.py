@@ -25,6 +25,8 @@ class ModernProgram(Program):
     """
 
     side = "modern"
+    #: What a replica runs; planted faults put another one here.
+    step_class = ReplicaStep
 
     def __init__(self, job, source, options, devices):
         tf.config.optimizer.set_experimental_options({"disable_meta_optimizer": options.exact})
@@ -36,7 +38,7 @@ class ModernProgram(Program):
         state = initial_state(job.workload, self._specs, scope.initial_values(self._specs, job.seed))
         self._variables = MirroredState(self.strategy, state)
         self._rules = self._make_rules(state)
-        self._replica_step = ReplicaStep(job, options, self._variables, self._rules)
+        self._replica_step = self.step_class(job, options, self._variables, self._rules)
         self._input = ReplicaInput(job, source, self.strategy)
         self._step = 0
         self._batches = None

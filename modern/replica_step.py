@@ -66,15 +66,21 @@ class ReplicaStep:
         replica = int(tf.get_static_value(context.replica_id_in_sync_group))
         workload, local = self._job.workload, self._variables.local(replica)
         step = local.step.read_value()
-        rate = workload.learning_rate(step, self._job.global_batch)
+        rate = self._rate(step)
         loss, gradients, updates, masks = self._forward_backward(local, step, replica, batch)
         combined = self._combine(context, gradients)
         self._rules.apply(local, combined, rate)
         self._update_statistics(context, local, updates)
         tf.raw_ops.AssignAddVariableOp(resource=local.step.handle, value=tf.ones([], tf.int64))
         if workload.moving_average is not None:
-            averages.update(workload.moving_average, local)
+            self._update_averages(local)
         return Seen(loss, gradients, combined, rate, updates, masks)
+
+    def _rate(self, step):
+        return self._job.workload.learning_rate(step, self._job.global_batch)
+
+    def _update_averages(self, local):
+        averages.update(self._job.workload.moving_average, local)
 
     def _forward_backward(self, local, step, replica, batch):
         """(loss, {weight: gradient}, {statistic: proposed value}, {dropout: mask}) of this replica."""

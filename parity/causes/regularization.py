@@ -1,0 +1,250 @@
+"""Causes in weight decay: how often it is counted, and its factor of one half."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from parity import stages
+from parity.causes import planting
+from parity.causes.cause import HIGH, MEDIUM, Cause, Fault, Found
+from parity.causes.scale import number
+from parity.diagnosis.fits import near, spread
+from workloads import scope as scope_lib
+
+
+def _decays(evidence):
+    """[decay on the right over legacy's, one a replica], the same for every decayed weight; None if there is none.
+
+    The right's own multiple of a weight is the data's factor times legacy's, plus what the fit adds.
+    """
+    totals, rate = evidence.totals, evidence.context.weight_decay
+    if totals is None or not totals.decay or not rate:
+        return None
+    rows = [[totals.all + extra / rate for extra in values] for values in totals.decay.values()]
+    if max(spread(column) for column in zip(*rows)) > 1e-2 and np.ptp(rows, axis=0).max() > 1e-2:
+        return None
+    return [float(np.median(column)) for column in zip(*rows)]
+
+
+def _because(evidence):
+    totals = evidence.totals
+    return "fitted g = a g_legacy + d w in {} steps from the same state: data factor {}, residual {:.1e}".format(
+        totals.steps, number(totals.all), totals.residual
+    )
+
+
+def _even(evidence):
+    """The one ratio of all replicas, or not-a-number."""
+    ratios = _decays(evidence)
+    return ratios[0] if ratios and np.ptp(ratios) <= 1e-2 else float("nan")
+
+
+def _shares(evidence):
+    """Whether each replica's data gradient is 1/N while its decay is whole: the usual way to count it N times."""
+    totals = evidence.totals
+    return totals.replicas_shown and near(totals.replica, 1 / evidence.replicas, 1e-3)
+
+
+def not_scaled(evidence):
+    ratio, replicas = _even(evidence), evidence.replicas
+    if not (near(ratio, replicas, 5e-3) or near(ratio, 2 * replicas, 5e-3)) or replicas == 1:
+        return None
+    sure = _shares(evidence) or replicas != 2
+    if replicas == 2 and not _shares(evidence) and evidence.totals.replicas_shown and near(ratio, 2, 5e-3):
+        return None  # a factor of 2 inside each replica: `L2_HALF_FACTOR`
+    if replicas != 2 and near(ratio, 2 * replicas, 5e-3) is False and near(ratio, 2, 5e-3):
+        return None
+    return Found(
+        "The weight decay counts {} x: every replica adds all of it and the replicas are summed, while the data's "
+        "gradient is {} x legacy's.".format(number(ratio), number(evidence.totals.all)),
+        HIGH if sure else MEDIUM,
+        _because(evidence) + ("" if sure else "; with two replicas, a missing factor of one half looks the same"),
+    )
+
+
+def half_factor(evidence):
+    ratio, replicas = _even(evidence), evidence.replicas
+    if not any(near(ratio, value, 5e-3) for value in (2, 0.5, 2 * replicas)):
+        return None
+    shown = evidence.totals.replicas_shown
+    if replicas == 2 and (_shares(evidence) and near(ratio, 2, 5e-3)):
+        return None
+    if near(ratio, 2 * replicas, 5e-3) and replicas == 1:
+        return None
+    sure = shown or replicas != 2
+    return Found(
+        "The weight decay is {} x legacy's: 1.x's l2_loss is half the squared norm and Keras's L2 is all of "
+        "it.".format(number(ratio)),
+        HIGH if sure and not (replicas == 4 and near(ratio, 8, 5e-3) and not shown) else MEDIUM,
+        _because(evidence),
+    )
+
+
+def collected_once(evidence):
+    ratios, replicas = _decays(evidence), evidence.replicas
+    if ratios is None or replicas < 2:
+        return None
+    scaled = [ratio / (evidence.totals.all or 1.0) for ratio in ratios]
+    if len(ratios) == replicas and np.ptp(scaled) > 0.5:
+        if near(scaled[0], 1, 5e-2) and all(abs(ratio) < 0.05 for ratio in scaled[1:]):
+            return _once("The port adds the weight decay in the first replica only: it counts 1/{}.", evidence)
+        if near(scaled[0], 1, 5e-2) and all(near(ratio, 2, 5e-2) for ratio in scaled[1:]):
+            return _once("Legacy adds the weight decay in its first tower only: there it counts 1/{}.", evidence)
+        return None
+    if all(abs(ratio) < 5e-3 for ratio in ratios):
+        return Found(
+            "The port's gradient has no weight decay at all; legacy's towers add it.",
+            HIGH,
+            _because(evidence) + "; the fitted decay is {:.1e} of legacy's".format(abs(ratios[0])),
+        )
+    if replicas != 2 and near(_even(evidence), 1 / replicas, 5e-3):
+        return _once("The weight decay counts 1/{} of legacy's.", evidence)
+    return None
+
+
+def _once(sentence, evidence):
+    return Found(sentence.format(evidence.replicas), HIGH, _because(evidence) + "; decay fitted replica by replica")
+
+
+def other_rate(evidence):
+    ratio, replicas = _even(evidence), evidence.replicas
+    if not np.isfinite(ratio) or abs(ratio) < 5e-3 or near(ratio, 1, 2e-3):
+        return None
+    known = (2, 0.5, replicas, 2 * replicas, 1 / replicas, evidence.totals.all)
+    if any(near(ratio, value, 5e-3) for value in known):
+        return None
+    return Found("The weight decay is {} x legacy's.".format(number(ratio)), MEDIUM, _because(evidence))
+
+
+class _Unscaled(planting.Scaled):
+    """The data's loss is divided by N, the decay is not; gradients are summed."""
+
+    summed = True
+
+    def _forward_backward(self, local, step, replica, batch):
+        loss, gradients, *rest = super()._forward_backward(local, step, replica, batch)
+        return (loss / self._job.replicas, self._with_decay(local, gradients), *rest)
+
+    def _with_decay(self, local, gradients):
+        replicas, rate = self._job.replicas, self._job.workload.weight_decay
+        mixed = {}
+        for name, gradient in gradients.items():
+            decay = rate * local.weights[name].read_value() if name in decayed(self._job) else 0.0
+            mixed[name] = (gradient - decay) / replicas + decay
+        return mixed
+
+
+def decayed(job):
+    """Names of the weights that the workload's layers hand to `scope.decay`."""
+    seen = []
+
+    class Spy(scope_lib.Scope):
+        def child(self, name):
+            return Spy(self._frame, self._prefix + name + "/")
+
+        def decay(self, rate, weight):
+            seen.extend(n for n, value in self._frame._values.items() if value is weight)
+
+    import tensorflow as tf
+
+    with tf.Graph().as_default():
+        frame = scope_lib._TracingFrame(job.dtype)
+        batch = {
+            name: tf.compat.v1.placeholder(spec.dtype(job.dtype), (job.per_replica_batch,) + tuple(spec.shape))
+            for name, spec in job.workload.inputs().items()
+        }
+        job.workload.loss(Spy(frame), batch)
+    return tuple(seen)
+
+
+class _FirstReplicaOnly(planting.Scaled):
+    """Only the first replica's loss has the decay."""
+
+    def _forward_backward(self, local, step, replica, batch):
+        loss, gradients, *rest = super()._forward_backward(local, step, replica, batch)
+        if replica:
+            rate, names = self._job.workload.weight_decay, decayed(self._job)
+            gradients = {
+                name: g - rate * local.weights[name].read_value() if name in names else g for name, g in gradients.items()
+            }
+        return (loss, gradients, *rest)
+
+
+def _first_tower_only(tower_loss):
+    def patched(workload, frame, batch):
+        frame_loss = tower_loss(workload, frame, batch)
+        if frame.replica == 0 or not frame.penalties:
+            return frame_loss
+        import tensorflow as tf
+
+        return frame_loss - tf.add_n(frame.penalties)
+
+    return patched
+
+
+def _decay(factor):
+    return planting.fields(lambda job: {"weight_decay": job.workload.weight_decay * factor(job)})
+
+
+def _decaying(workload):
+    return planting.no_clip(workload) if workload.weight_decay else None
+
+
+CAUSES = (
+    Cause(
+        "REG_NOT_SCALED",
+        stages.GRADIENTS,
+        "every replica adds the whole regularization and they are summed",
+        "g = g_data + N l w: the decay is N times legacy's, the data's gradient agrees",
+        "The data's loss is divided by the global batch and the penalty is not; a sum over replicas then counts it N "
+        "times. Keras's fit scales its own regularizers, a custom loop that adds sum(model.losses) does not.",
+        "tf.nn.scale_regularization_loss, or divide the penalty by the number of replicas.",
+        not_scaled,
+        (
+            Fault("penalty_not_divided", planting.step(_Unscaled), _decaying),
+            Fault("decay_times_replicas", _decay(lambda job: job.replicas), _decaying, replicas=lambda n: n > 2),
+        ),
+        "R04",
+    ),
+    Cause(
+        "L2_HALF_FACTOR",
+        stages.GRADIENTS,
+        "l2_loss's factor of one half",
+        "the decay is 2 or 1/2 times legacy's, the data's gradient agrees",
+        "tf.nn.l2_loss and contrib's l2_regularizer are half the squared norm times the rate, Keras's L2 the whole.",
+        "L2(rate / 2) for tf.nn.l2_loss times rate.",
+        half_factor,
+        (
+            Fault("l2_without_the_half", _decay(lambda job: 2), _decaying),
+            Fault("l2_halved_twice", _decay(lambda job: 0.5), _decaying),
+        ),
+        "R05",
+    ),
+    Cause(
+        "REG_COLLECTED_ONCE",
+        stages.GRADIENTS,
+        "regularization is collected in one tower, or in none",
+        "the decay is 1/N of the rate, or 0; by replicas: whole in the first, nothing in the others",
+        "get_variable(regularizer=...) registers one loss for all towers, so a tower that collects by its own name "
+        "scope finds it in the first tower or nowhere.",
+        "Decide which it was: give every replica's loss l/N for a decay that was collected once, or document that the "
+        "port mends it.",
+        collected_once,
+        (
+            Fault("penalty_in_the_first_replica_only", planting.step(_FirstReplicaOnly), _decaying),
+            Fault("penalty_in_the_first_tower_only", planting.towers("tower_loss", _first_tower_only), _decaying, "legacy"),
+            Fault("penalty_lost", _decay(lambda job: 0), _decaying),
+        ),
+        "R06",
+    ),
+    Cause(
+        "WEIGHT_DECAY_RATE",
+        stages.GRADIENTS,
+        "another rate of weight decay",
+        "the decay is some other number times legacy's, the data's gradient agrees",
+        "A constant that was not carried over.",
+        "Give the port legacy's rate.",
+        other_rate,
+        (Fault("another_decay_rate", _decay(lambda job: 1.25), _decaying),),
+    ),
+)

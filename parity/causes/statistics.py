@@ -1,0 +1,297 @@
+"""Causes in batch normalization: whose statistics are kept, and how they move."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from parity import stages
+from parity.causes import planting
+from parity.causes.cause import HIGH, Cause, Fault, Found
+from parity.causes.scale import number
+from parity.diagnosis.fits import near, spread
+from workloads import layers
+
+_WHO = {"first": "the first replica's", "last": "the last replica's", "mean": "the mean of all replicas'", "none": "none"}
+
+
+def _name(owners):
+    who = next(iter(owners))
+    if isinstance(who, tuple):
+        return "all replicas', one after the other (momentum {:g} to the power of their number)".format(who[1])
+    return _WHO.get(who, who + "'s")
+
+
+def who_updates(evidence):
+    seen = evidence.statistics
+    if seen is None or not all(seen.owners) or set(seen.owners[0]) & set(seen.owners[1]):
+        return None
+    return Found(
+        "Legacy keeps {} batch statistics and the port {}.".format(*(_name(owners) for owners in seen.owners)),
+        HIGH,
+        "each side's statistics are explained by these proposals in {} steps, residuals {:.1e} and {:.1e}".format(
+            seen.steps, *(next(iter(owners.values())) for owners in seen.owners)
+        ),
+    )
+
+
+def _moves(evidence):
+    """(moves of means, moves of variances), told apart by name; a variance is a statistic called so."""
+    seen = evidence.statistics
+    if seen is None or not seen.moves:
+        return [], []
+    variances = [m for name, moves in seen.moves.items() if "var" in name.lower() for m in moves]
+    means = [m for name, moves in seen.moves.items() if "mean" in name.lower() for m in moves]
+    return means, variances
+
+
+def bessel(evidence):
+    means, variances = _moves(evidence)
+    seen = [m.mix for m in variances if m.mix[2] <= 4 * evidence.clean and np.isfinite(m.mix[2])]
+    if not means or len(seen) < len(variances) or any(not near(m.share.factor, 1, 1e-3) for m in means):
+        return None
+    factors = {name: _median(moves, 0) for name, moves in evidence.statistics.moves.items() if "var" in name.lower()}
+    if not factors or all(near(factor, 1, 1e-5) for factor in factors.values()):
+        return None
+    counts = {name: 1 / abs(1 - (f if f < 1 else 1 / f)) for name, f in factors.items() if not near(f, 1, 1e-6)}
+    if not counts or any(abs(count / round(count) - 1) > 0.02 for count in counts.values() if count < 1e4):
+        return None
+    name, count = min(counts.items(), key=lambda item: item[1])
+    return Found(
+        "The port's moving variance takes {} x legacy's batch variance ({} examples and positions in {}): one side "
+        "stores it with Bessel's n / (n - 1), the other without.".format(number(factors[name]), round(count), name),
+        HIGH,
+        "moving means agree; variance fitted as a x legacy's + c x old, residual {:.1e}".format(max(m[2] for m in seen)),
+    )
+
+
+def _median(moves, index):
+    return float(np.median([move.mix[index] for move in moves]))
+
+
+def decay(evidence):
+    means, variances = _moves(evidence)
+    shares = [move.share for move in means]
+    if not shares or max(s.residual for s in shares) > 1e-3 or spread([s.factor for s in shares]) > 1e-2:
+        return None
+    share = float(np.median([s.factor for s in shares]))
+    if near(share, 1, 1e-3):
+        return None
+    return Found(
+        "The port's statistics take {} x legacy's share of each batch: 1 - momentum differs by that factor ({}).".format(
+            number(share), "0.99 against 0.999 is 10" if near(share, 10, 0.02) or near(share, 0.1, 0.02) else "so does the decay"
+        ),
+        HIGH,
+        "the same ratio in {} proposals, residual {:.1e}".format(len(shares), max(s.residual for s in shares)),
+    )
+
+
+def synchronized(evidence):
+    seen = evidence.statistics
+    if seen is None or seen.borrowed or not np.isfinite(seen.alike[1]):
+        return None
+    if seen.alike[1] > 1e-4 or seen.alike[0] <= 1e-3 or seen.global_mean > 1e-4:
+        return None
+    return Found(
+        "The port's replicas normalize with the moments of the global batch; legacy's towers each with their own.",
+        HIGH,
+        "all replicas propose the same moments (gap {:.1e}; legacy's towers {:.1e}), and the first layer's mean is the "
+        "mean of legacy's ({:.1e})".format(seen.alike[1], seen.alike[0], seen.global_mean),
+    )
+
+
+def not_updated(evidence):
+    seen = evidence.statistics
+    if seen is None or "none" not in seen.owners[1] or "none" in seen.owners[0]:
+        return None
+    return Found("The port never updates its batch statistics.", HIGH, "no bit of them moves in {} steps".format(seen.steps))
+
+
+def _moving(how):
+    """`layers.batch_norm` with `how(moving, moment, count, momentum)` as the new moving variance or mean."""
+
+    def batch_norm(scope, x, momentum=0.9, epsilon=1e-5):
+        import tensorflow as tf
+
+        return _normalize(scope, x, momentum, epsilon, how, lambda x, axes: tf.nn.moments(x, axes))
+
+    return batch_norm
+
+
+def _normalize(scope, x, momentum, epsilon, how, moments):
+    import tensorflow as tf
+
+    channels, axes = int(x.shape[-1]), list(range(x.shape.rank - 1))
+    gamma, beta = scope.get("gamma", (channels,), layers.ONES), scope.get("beta", (channels,), layers.ZEROS)
+    means = scope.get("moving_mean", (channels,), layers.ZEROS, trainable=False)
+    variances = scope.get("moving_variance", (channels,), layers.ONES, trainable=False)
+    mean, variance = moments(x, axes)
+    count = float(np.prod([int(x.shape[axis]) for axis in axes]))
+    share, unbiased = how(momentum, count)
+    scope.update("moving_mean", means - (means - mean) * share)
+    scope.update("moving_variance", variances - (variances - variance * unbiased) * share)
+    return tf.nn.batch_normalization(x, mean, variance, beta, gamma, epsilon)
+
+
+def _global_moments(x, axes):
+    import tensorflow as tf
+
+    context = tf.distribute.get_replica_context()
+    if context is None or context.num_replicas_in_sync == 1:
+        return tf.nn.moments(x, axes)
+    mean = context.all_reduce(tf.distribute.ReduceOp.MEAN, tf.reduce_mean(x, axes))
+    return mean, context.all_reduce(tf.distribute.ReduceOp.MEAN, tf.reduce_mean(tf.square(x - mean), axes))
+
+
+def _synchronized_norm(scope, x, momentum=0.9, epsilon=1e-5):
+    return _normalize(scope, x, momentum, epsilon, lambda m, n: (1.0 - m, n / max(n - 1.0, 1.0)), _global_moments)
+
+
+def _with_norm(batch_norm):
+    """The modern side traced with another `layers.batch_norm`."""
+
+    class Step(planting.Scaled):
+        def _forward_backward(self, local, step, replica, batch):
+            kept, layers.batch_norm = layers.batch_norm, batch_norm
+            try:
+                return super()._forward_backward(local, step, replica, batch)
+            finally:
+                layers.batch_norm = kept
+
+    return planting.step(Step)
+
+
+class _Last(planting.Scaled):
+    def _update_statistics(self, context, local, updates):
+        from modern import exchange
+
+        kept = exchange.gather(context, list(updates.values()))
+        for name, values in zip(updates, kept):
+            local.statistics[name].assign(values[-1])
+
+
+class _AllInTurn(planting.Scaled):
+    def _update_statistics(self, context, local, updates):
+        from modern import exchange
+
+        for name, values in zip(updates, exchange.gather(context, list(updates.values()))):
+            old = local.statistics[name].read_value()
+            new = old
+            for value in values:
+                new = 0.9 * new + (value - 0.9 * old)
+            local.statistics[name].assign(new)
+
+
+class _Own(planting.Scaled):
+    """Every replica keeps its own statistics, as Keras 3 does."""
+
+    def _update_statistics(self, context, local, updates):
+        for name, value in updates.items():
+            local.statistics[name].assign(value)
+
+
+class _Never(planting.Scaled):
+    def _update_statistics(self, context, local, updates):
+        pass
+
+
+def normalizing(workload):
+    """`suits`: workloads with batch normalization."""
+    return workload if workload.name in ("resnet18", "everything") else None
+
+
+def drift(evidence):
+    names = sorted({name for step in evidence.steps for name in step.right.drift})
+    if not names:
+        return None
+    seen = evidence.statistics
+    only = seen is not None and set(names) <= set(seen.moves or seen.drift)
+    return Found(
+        "{} mirrored variable{} differ between the port's replicas ({}){}.".format(
+            len(names),
+            "" if len(names) == 1 else "s",
+            ", ".join(names[:3]),
+            ": every replica keeps its own batch statistics" if only else "",
+        ),
+        HIGH,
+        "the copies were read from every replica after each step",
+    )
+
+
+CAUSES = (
+    Cause(
+        "REPLICA_DRIFT",
+        stages.STATISTICS,
+        "the copies of a mirrored variable disagree",
+        "replicas of one variable have different bits after a step",
+        "Keras 3's batch normalization keeps statistics per replica (aggregation none); an all-reduce that does not "
+        "give every replica the same; an update that only some replicas run.",
+        "Statistics: a variable with aggregation ONLY_FIRST_REPLICA (or MEAN), or synchronized=True knowingly. Weights: "
+        "compare with tf.distribute.ReductionToOneDevice.",
+        drift,
+        (Fault("every_replica_its_own_statistics", planting.step(_Own), normalizing),),
+        "R22",
+    ),
+    Cause(
+        "BN_WHO_UPDATES",
+        stages.STATISTICS,
+        "another replica's batch statistics are kept",
+        "new = m old + (1 - m) x with x the first's, the last's, the mean; or m^N for all in turn",
+        "Tower code took the first or the last tower's update ops, or ran all; Keras 2 averaged, Keras 3 keeps each "
+        "replica's own.",
+        "Pick the aggregation of the statistics' variables to match: ONLY_FIRST_REPLICA, or MEAN.",
+        who_updates,
+        (
+            Fault("last_replicas_statistics", planting.step(_Last), normalizing),
+            Fault("mean_of_all_statistics", planting.fields(lambda job: {"statistics": "mean_of_towers"}), normalizing),
+            Fault("all_statistics_in_turn", planting.step(_AllInTurn), normalizing),
+        ),
+        "R19",
+    ),
+    Cause(
+        "BN_NOT_UPDATED",
+        stages.STATISTICS,
+        "batch statistics are not updated",
+        "statistics keep every bit",
+        "UPDATE_OPS that nothing runs; training=False.",
+        "Run the update ops with the train step.",
+        not_updated,
+        (Fault("statistics_not_updated", planting.step(_Never), normalizing),),
+    ),
+    Cause(
+        "BN_BESSEL",
+        stages.STATISTICS,
+        "Bessel's correction of the moving variance",
+        "moving means agree; variance ratio n / (n - 1), n = b H W",
+        "The fused kernel stores the unbiased variance, Keras 3 and the unfused layer the biased one.",
+        "Multiply the batch variance by n / (n - 1) before it enters the moving average.",
+        bessel,
+        (Fault("biased_variance", _with_norm(_moving(lambda m, n: (1.0 - m, 1.0))), normalizing),),
+        "R20",
+    ),
+    Cause(
+        "BN_DECAY_099_0999",
+        stages.STATISTICS,
+        "another momentum of the batch statistics",
+        "what a step adds to the statistics has one ratio, 10 for 0.99 against 0.999",
+        "slim's and contrib's decay is 0.999, tf.layers' and Keras's momentum 0.99.",
+        "Give the port legacy's momentum.",
+        decay,
+        (
+            Fault("momentum_of_another_library", _with_norm(_moving(lambda m, n: ((1.0 - m) / 10, n / (n - 1.0)))),
+                  normalizing),
+        ),
+        "R21",
+    ),
+    Cause(
+        "SYNC_BN_ON",
+        stages.LOSS,
+        "batch normalization is synchronized",
+        "the first loss differs with equal weights; all replicas propose the moments of the global batch",
+        "synchronized=True (or SyncBatchNormalization) computes moments over all replicas; towers never did.",
+        "synchronized=False for parity.",
+        synchronized,
+        (Fault("synchronized_moments", _with_norm(_synchronized_norm), normalizing),),
+        "R23",
+    ),
+)
+

@@ -1,0 +1,63 @@
+"""Runs two programs and keeps what `Evidence` is measured from."""
+
+from __future__ import annotations
+
+from parity.diagnosis.evidence import Evidence, Step
+from workloads.program import Program
+
+#: Steps of a diagnosis: along two free trajectories first, then each from the left side's state.
+FREE, LOCKED = 10, 3
+
+
+class Replay(Program):
+    """Records that were kept in memory, as a `Program` that can be run again."""
+
+    side = "replay"
+
+    def __init__(self, variables, state, records, about=None):
+        self._variables, self._initial, self._records, self._about = variables, state, records, about or {}
+        self._next = 0
+
+    def variables(self):
+        return self._variables
+
+    def describe(self):
+        return dict(self._about)
+
+    def state(self):
+        return self._records[self._next - 1].state if self._next else self._initial
+
+    def step(self):
+        self._next += 1
+        return self._records[self._next - 1]
+
+
+def keep(program, steps):
+    """A `Replay` of `steps` steps of `program`."""
+    state = program.state()
+    return Replay(program.variables(), state, [program.step() for _ in range(steps)], program.describe())
+
+
+def collect(left, right, context, free=FREE, locked=LOCKED, repeat=False):
+    """Steps both programs and returns `Evidence`.
+
+    Args:
+      left, right: `Program`s at their first state.
+      context: `Context`.
+      free: steps that each takes from its own state.
+      locked: steps after those, which the right side takes from the left's state; 0 if it cannot be loaded.
+      repeat: whether the right side takes the last step a second time.
+    """
+    evidence = Evidence(context, left.state(), right.state(), [])
+    before = [evidence.left, evidence.right]
+    for number in range(free + locked):
+        if number >= free:
+            right.load(before[0])
+            before[1] = before[0]
+        records = left.step(), right.step()
+        evidence.steps.append(Step(*records, *before, number >= free))
+        again, before = before[0], [record.state for record in records]
+    if repeat and locked:
+        right.load(again)
+        evidence.repeats.append((evidence.steps[-1].right, right.step()))
+    return evidence

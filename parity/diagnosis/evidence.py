@@ -1,0 +1,128 @@
+"""`Evidence`: two programs' steps and every fact measured from them, each computed once, when first asked for."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from typing import List
+
+import numpy as np
+
+from parity.diagnosis import averages, batches, combining, gradients, initial, masks, rates, statistics, totals, updates
+from parity.diagnosis.context import Context
+from parity.diagnosis.fits import flat, relative
+from workloads.program import State, StepRecord
+
+#: Two states are the same where they are this near, in float32; in another dtype by its epsilon's ratio.
+SAME_STATE = 1e-6
+
+
+@dataclasses.dataclass
+class Step:
+    """One step of both sides, and the states they took it from; `locked` if the right's was loaded from the left."""
+
+    left: StepRecord
+    right: StepRecord
+    left_before: State
+    right_before: State
+    locked: bool = False
+
+    @functools.cached_property
+    def same_state(self):
+        """Whether both sides took the step from the same weights, so that losses and gradients can be compared."""
+        pairs = [
+            (kind[name], other[name])
+            for kind, other in ((self.left_before.weights, self.right_before.weights),)
+            for name in kind
+            if name in other
+        ]
+        return all(relative(np.subtract(b, a, dtype=np.float64), a) <= SAME_STATE for a, b in pairs)
+
+
+@dataclasses.dataclass
+class Evidence:
+    """What is known about two runs.
+
+    Attributes:
+      context: `Context` of the left side's job.
+      left, right: the `State`s before the first step.
+      steps: `Step`s, in order.
+      repeats: pairs of `StepRecord`s of the right side, the same step taken twice from the same state; may be empty.
+    """
+
+    context: Context
+    left: State
+    right: State
+    steps: List[Step]
+    repeats: list = dataclasses.field(default_factory=list)
+
+    @property
+    def replicas(self):
+        """How many, as the context says or the records show."""
+        return self.context.replicas or max((len(step.left.gradients) for step in self.steps), default=0)
+
+    @functools.cached_property
+    def eps(self):
+        """Machine epsilon of the weights' dtype."""
+        dtypes = {np.asarray(value).dtype for value in self.left.weights.values()}
+        return max([float(np.finfo(dtype).eps) for dtype in dtypes if dtype.kind == "f"] or [2.0**-23])
+
+    @property
+    def clean(self):
+        """A fit with a residual below this explains what it fits: rounding alone is left over."""
+        return max(200 * self.eps, 1e-12)
+
+    @functools.cached_property
+    def initial(self):
+        """`initial.Initial`: the states before the first step."""
+        return initial.measure(self.left, self.right)
+
+    @functools.cached_property
+    def batches(self):
+        """`batches.Batches`: which examples went where."""
+        return batches.measure(self.steps)
+
+    @functools.cached_property
+    def masks(self):
+        """`masks.Masks`: what dropout kept."""
+        return masks.measure(self.steps)
+
+    @functools.cached_property
+    def gradients(self):
+        """[`gradients.ReplicaGradient`] of all steps from the same state."""
+        return gradients.measure([step for step in self.steps if step.same_state], self.clean)
+
+    @functools.cached_property
+    def combining(self):
+        """(left, right) `combining.Combining`: how each side made one gradient of its replicas'."""
+        return combining.measure(self)
+
+    @functools.cached_property
+    def totals(self):
+        """`totals.Totals`: factors of the data's gradient and of the decay, replicas and reduction together."""
+        return totals.measure(self)
+
+    @functools.cached_property
+    def rates(self):
+        """`rates.Rates`: the learning rates of both sides."""
+        return rates.measure([step for step in self.steps if not step.locked])
+
+    @functools.cached_property
+    def updates(self):
+        """(left, right) `updates.Updates`: how each side changed its weights and slots."""
+        return updates.measure(self)
+
+    @functools.cached_property
+    def statistics(self):
+        """`statistics.Statistics`: whose batch-norm statistics each side kept, and how they moved."""
+        return statistics.measure(self.steps)
+
+    @functools.cached_property
+    def averages(self):
+        """(left, right) lists of `averages.Average`, one a step."""
+        return averages.measure(self.steps)
+
+    @functools.cached_property
+    def repeats_differ(self):
+        """Largest relative difference of what the right side's optimizer got in a step that was taken twice."""
+        return max((relative(flat(b.combined) - flat(a.combined), flat(a.combined)) for a, b in self.repeats), default=0.0)

@@ -1,0 +1,51 @@
+"""The learning rates of both sides, step by step. They depend on the step alone, so any trajectory will do."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import List
+
+import numpy as np
+
+
+@dataclasses.dataclass(frozen=True)
+class Rates:
+    """Attributes:
+    steps: numbers of the steps that both sides gave a rate for.
+    left, right: the rates.
+    """
+
+    steps: List[int]
+    left: np.ndarray
+    right: np.ndarray
+
+    @property
+    def equal(self):
+        """Whether no rate differs by more than a few roundings."""
+        return bool(np.allclose(self.left, self.right, rtol=1e-6, atol=0))
+
+    @property
+    def ratio(self):
+        """right / left, one a step."""
+        return self.right / np.where(self.left == 0, np.nan, self.left)
+
+    def explains(self, factor, offset=0):
+        """Whether the right's rate of step t is the left's of step `factor * t + offset`, and this can be told.
+
+        Told means: at least two of the right's rates differ, or the left's do where the right's stands still.
+        """
+        lefts = dict(zip(self.steps, self.left))
+        pairs = [(lefts.get(int(np.floor(factor * t + offset + 1e-9))), r) for t, r in zip(self.steps, self.right)]
+        pairs = [(a, b) for a, b in pairs if a is not None]
+        moved = len({float(a) for a, _ in pairs}) > 1
+        return moved and all(abs(b - a) <= 1e-6 * abs(a) for a, b in pairs)
+
+
+def measure(steps):
+    """`Rates` of the steps that are part of the free run: a step from a loaded state has the state's step count."""
+    known = [s for s in steps if s.left.learning_rate is not None and s.right.learning_rate is not None]
+    return Rates(
+        [step.left.step for step in known],
+        np.array([float(step.left.learning_rate) for step in known]),
+        np.array([float(step.right.learning_rate) for step in known]),
+    )
