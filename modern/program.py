@@ -111,6 +111,10 @@ class ModernProgram(Program):
         """How often the step was traced in Python so far."""
         return self._replica_step.traces
 
+    def runs_eagerly(self):
+        """Whether the step last ran op by op, without a graph."""
+        return self._replica_step.eager
+
     def _start(self):
         """Opens the input at the current step; what is traced from here on reads it.
 

@@ -58,10 +58,13 @@ class ReplicaStep:
         self._rules = rules
         #: How often a replica's step was traced: Python runs this function only then.
         self.traces = 0
+        #: Whether it last ran without a graph.
+        self.eager = False
 
     def __call__(self, batch):
         """Runs the step on {input name: tensor [per-replica batch, *shape]}; returns `Seen`."""
         self.traces += 1
+        self.eager = tf.executing_eagerly()
         context = tf.distribute.get_replica_context()
         replica = int(tf.get_static_value(context.replica_id_in_sync_group))
         workload, local = self._job.workload, self._variables.local(replica)

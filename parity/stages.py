@@ -22,7 +22,8 @@ def tensors(record):
             yield GRADIENTS, "{} on replica {}".format(name, replica), np.asarray(gradients[name])
     for name in sorted(record.combined):
         yield COMBINED, name, np.asarray(record.combined[name])
-    yield RATE, "learning rate", np.asarray(record.learning_rate)
+    if record.learning_rate is not None:
+        yield RATE, "learning rate", np.asarray(record.learning_rate)
     yield from _state(record.state)
 
 

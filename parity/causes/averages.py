@@ -67,7 +67,7 @@ def skipped(evidence):
     left, right = evidence.averages
     moved = {a.step: a.moved for a in left}
     still = [a.step for a in right if not a.moved and moved.get(a.step)]
-    if not still:
+    if not still or stale(evidence):
         return None
     return Found(
         "The port does not move its averages in {} of {} steps (first at step {}).".format(

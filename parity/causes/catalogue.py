@@ -3,10 +3,23 @@
 from __future__ import annotations
 
 from parity import stages
-from parity.causes import averages, clipping, optimizer, randomness, rate, regularization, scale, statistics
+from parity.causes import (
+    averages,
+    clipping,
+    counting,
+    data,
+    numerics,
+    optimizer,
+    randomness,
+    rate,
+    regularization,
+    scale,
+    sparse,
+    statistics,
+)
 from parity.causes.cause import HIGH, LOW, MEDIUM, Finding
 
-SUBJECTS = (scale, regularization, clipping, rate, optimizer, statistics, averages, randomness)
+SUBJECTS = (data, randomness, counting, scale, regularization, clipping, rate, optimizer, sparse, statistics, averages, numerics)
 
 CAUSES = tuple(cause for subject in SUBJECTS for cause in subject.CAUSES)
 
@@ -15,9 +28,12 @@ _SURE = {HIGH: 0, MEDIUM: 1, LOW: 2}
 
 def find(evidence):
     """[`Finding`] of all causes that the evidence shows: bugs first, by stage in causal order, then by confidence."""
-    found = [(cause, cause.find(evidence)) for cause in CAUSES]
-    findings = [Finding(cause, what) for cause, what in found if what is not None]
-    return sorted(findings, key=_order)
+    return _ask(evidence, [c for c in CAUSES if not c.last]) or _ask(evidence, [c for c in CAUSES if c.last])
+
+
+def _ask(evidence, causes):
+    found = [(cause, cause.find(evidence)) for cause in causes]
+    return sorted([Finding(cause, what) for cause, what in found if what is not None], key=_order)
 
 
 def _order(finding):

@@ -32,7 +32,7 @@ class Fault:
       name: what is printed.
       plant: function from a `pair.Setup` to the faulty side's `Program`.
       suits: function from a workload to the workload it is planted in (itself, or with other named fields); None
-        where it cannot occur.
+        where it cannot occur. A workload with a field `replicas` is told them.
       side: the side that is faulty, "modern" or "legacy".
       start: steps that legacy trains before the comparison starts.
       replicas: function from a number of replicas to whether it can occur there.
@@ -46,6 +46,11 @@ class Fault:
     start: int = 0
     replicas: Callable = lambda replicas: True
     also: Tuple[str, ...] = ()
+
+    def variant(self, workload, replicas):
+        """The workload that it is planted in at so many replicas, or None where it cannot occur."""
+        made = self.suits(workload) if self.replicas(replicas) else None
+        return dataclasses.replace(made, replicas=replicas) if hasattr(made, "replicas") else made
 
 
 @dataclasses.dataclass(frozen=True)
@@ -63,6 +68,7 @@ class Cause:
       faults: `Fault`s that plant it.
       rules: numbers of the rules of the project's list of pitfalls.
       bug: False where both sides do the same in other terms.
+      last: asked only if no other cause is found.
     """
 
     id: str
@@ -75,6 +81,7 @@ class Cause:
     faults: Tuple[Fault, ...] = ()
     rules: str = ""
     bug: bool = True
+    last: bool = False
 
 
 @dataclasses.dataclass(frozen=True)

@@ -192,7 +192,7 @@ def constants(evidence):
         return None
     rates = {step.step: step.rate for step in sides[1].steps}
     for slot in sides[1].slots:
-        a, b = (_constant(side.slots[slot]) for side in sides)
+        a, b = (_constant(side.slots[slot], slot != "momentum") for side in sides)
         if not (np.isfinite(a) and np.isfinite(b)) or near(a, b, 2e-3) or near(1 - a, 1 - b, 2e-3):
             continue
         if slot == "momentum" and (momentum_form(evidence) or _keeps_rate(sides[1].slots[slot], rates)):
@@ -207,12 +207,16 @@ def constants(evidence):
     return None
 
 
-def _constant(fits):
-    """What a slot keeps of itself, from the steps in which that can be told; not-a-number if they do not agree."""
+def _constant(fits, averaging):
+    """What a slot keeps of itself, from the steps in which that can be told; not-a-number if they do not agree.
+
+    Args:
+      averaging: whether what it takes up is one minus what it keeps, so that an empty slot tells too.
+    """
     known = [f for f in fits if f.residual < 1e-3]
     keeps = [f.keep for f in known if f.old_size > 1e-2 and f.gain_size > 1e-6]
     gains = [1 - f.gain for f in known if f.old_size <= 1e-2]
-    values = keeps or gains
+    values = keeps or (gains if averaging else [])
     return float(np.median(values)) if values and spread(values) < 1e-2 else float("nan")
 
 

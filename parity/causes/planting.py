@@ -13,85 +13,117 @@ from workloads.program import Program
 from workloads.workload import Clip
 
 
-def fields(make, side="modern"):
-    """The workload with other fields on one side; `make(job)` gives {field: value}."""
+@dataclasses.dataclass(frozen=True)
+class Change:
+    """What is changed on the modern side. Changes add up: `(a + b)(setup)` is a program with both faults.
 
-    def plant(setup):
-        workload = dataclasses.replace(setup.job.workload, **make(setup.job))
-        changed = dataclasses.replace(setup, job=dataclasses.replace(setup.job, workload=workload))
-        return changed.legacy_program() if side == "legacy" else changed.modern_program()
+    Attributes:
+      fields: functions from the job to {workload field: value}.
+      options: {`ModernOptions` field: value}.
+      job: functions from the job to {job field: value}.
+      sources: functions from the setup's function of a job to another one.
+      steps: `ReplicaStep` subclasses, which call `super()`.
+      rules: functions from update rules to others.
+      states: functions that alter the first `State` in place, given the setup.
+      records: functions that alter each `StepRecord` in place.
+    """
 
-    return plant
+    fields: tuple = ()
+    options: tuple = ()
+    job: tuple = ()
+    sources: tuple = ()
+    steps: tuple = ()
+    rules: tuple = ()
+    states: tuple = ()
+    records: tuple = ()
+
+    def __add__(self, other):
+        names = [field.name for field in dataclasses.fields(self)]
+        return Change(**{name: getattr(self, name) + getattr(other, name) for name in names})
+
+    def __call__(self, setup, start=None):
+        """The faulty program; it starts from the `State` `start` if one is given."""
+        setup = self._setup(setup)
+        program = self._class()(setup.job, setup.make_source(setup.job), setup.modern, setup.devices())
+        if start is not None or self.states:
+            first = program.state() if start is None else copy.deepcopy(start)
+            for change in self.states:
+                change(first, setup)
+            program.load(first)
+        return Altered(program, self.records) if self.records else program
+
+    def _setup(self, setup):
+        job = setup.job
+        for make in self.fields:
+            job = dataclasses.replace(job, workload=dataclasses.replace(job.workload, **make(job)))
+        for make in self.job:
+            job = dataclasses.replace(job, **make(job))
+        source = setup.make_source
+        for wrap in self.sources:
+            source = wrap(source)
+        modern = dataclasses.replace(setup.modern, **dict(self.options))
+        return dataclasses.replace(setup, job=job, make_source=source, modern=modern)
+
+    def _class(self):
+        steps, rules = self.steps, self.rules
+
+        class Planted(ModernProgram):
+            step_class = type("PlantedStep", steps, {}) if steps else ReplicaStep
+
+            def _make_rules(self, state):
+                made = super()._make_rules(state)
+                for wrap in rules:
+                    made = wrap(made)
+                return made
+
+        return Planted
+
+
+def fields(make):
+    """The workload with other fields on the modern side; `make(job)` gives {field: value}."""
+    return Change(fields=(make,))
 
 
 def step(step_class):
     """Another `ReplicaStep` on the modern side."""
-
-    def plant(setup):
-        program = type("Planted", (ModernProgram,), {"step_class": step_class})
-        return program(setup.job, setup.make_source(setup.job), setup.modern, setup.devices())
-
-    return plant
+    return Change(steps=(step_class,))
 
 
 def rules(make):
     """Other update rules on the modern side; `make(rules)` gives them, from the program's own."""
-
-    class Planted(ModernProgram):
-        def _make_rules(self, state):
-            return make(super()._make_rules(state))
-
-    def plant(setup):
-        return Planted(setup.job, setup.make_source(setup.job), setup.modern, setup.devices())
-
-    return plant
+    return Change(rules=(make,))
 
 
 def options(**changed):
     """Other `ModernOptions`."""
+    return Change(options=tuple(changed.items()))
 
-    def plant(setup):
-        return dataclasses.replace(setup, modern=dataclasses.replace(setup.modern, **changed)).modern_program()
 
-    return plant
+def job(make):
+    """Another job on the modern side; `make(job)` gives {field: value}."""
+    return Change(job=(make,))
 
 
 def source(make):
     """Other batches on the modern side; `make` is the `Source` class, from the one that the setup has."""
-
-    def plant(setup):
-        return dataclasses.replace(setup, make_source=make(setup.make_source)).modern_program()
-
-    return plant
+    return Change(sources=(make,))
 
 
 def state(change):
-    """Another first state on the modern side; `change(state, setup)` alters it in place, or a copy of `start`."""
-
-    def plant(setup, start=None):
-        program = setup.modern_program()
-        first = program.state() if start is None else copy.deepcopy(start)
-        change(first, setup)
-        program.load(first)
-        return program
-
-    return plant
+    """Another first state on the modern side; `change(state, setup)` alters it in place."""
+    return Change(states=(change,))
 
 
-def record(change, plant=None):
-    """The modern side's records, altered in place by `change(record)`; the program under them may be planted too."""
-
-    def make(setup):
-        return Altered(setup.modern_program() if plant is None else plant(setup), change)
-
-    return make
+def record(change):
+    """The modern side's records, altered in place by `change(record)`."""
+    return Change(records=(change,))
 
 
 def towers(name, make):
     """`legacy.towers.<name>` replaced by `make(it)` while the towers are built."""
     from legacy import towers as module
 
-    def plant(setup):
+    def plant(setup, start=None):
         with mock.patch.object(module, name, make(getattr(module, name))):
             return LegacyProgram(setup.job, setup.make_source(setup.job), setup.legacy, setup.devices())
 
@@ -105,8 +137,8 @@ LENGTHS = {"sigmoid_stack": 0.13, "regression": 20.0, "cifar_cnn": 0.2, "resnet1
 class Altered(Program):
     """A program whose records are altered after each step."""
 
-    def __init__(self, program, change):
-        self._program, self._change = program, change
+    def __init__(self, program, changes):
+        self._program, self._changes = program, changes
         self.side = program.side
 
     def variables(self):
@@ -123,7 +155,8 @@ class Altered(Program):
 
     def step(self):
         seen = self._program.step()
-        self._change(seen)
+        for change in self._changes:
+            change(seen)
         return seen
 
     def close(self):

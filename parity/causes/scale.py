@@ -310,9 +310,9 @@ CAUSES = (
         "slots, never weights alone.",
         hidden_scale,
         (
-            Fault("slots_show_a_sum", planting.record(_forget_gradients, planting.fields(lambda job: {"combine": "sum"})),
+            Fault("slots_show_a_sum", planting.fields(lambda job: {"combine": "sum"}) + planting.record(_forget_gradients),
                   _adam, also=("LOSS_NOT_DIVIDED",)),
-            Fault("slots_show_a_factor", planting.record(_forget_gradients, planting.step(_Thrice)), _adam,
+            Fault("slots_show_a_factor", planting.step(_Thrice) + planting.record(_forget_gradients), _adam,
                   also=("GRADIENT_SCALE",)),
         ),
         "R15",

@@ -6,10 +6,12 @@ import numpy as np
 
 from parity import stages
 from parity.causes import planting
-from parity.causes.cause import HIGH, Cause, Fault, Found
+from parity.causes.cause import HIGH, MEDIUM, Cause, Fault, Found
 from parity.causes.scale import number
 from parity.diagnosis.fits import near, spread
 from workloads import layers
+
+_BATCH_NORM = layers.batch_norm
 
 _WHO = {"first": "the first replica's", "last": "the last replica's", "mean": "the mean of all replicas'", "none": "none"}
 
@@ -23,7 +25,7 @@ def _name(owners):
 
 def who_updates(evidence):
     seen = evidence.statistics
-    if seen is None or not all(seen.owners) or set(seen.owners[0]) & set(seen.owners[1]):
+    if seen is None or not all(seen.owners) or set(seen.owners[0]) & set(seen.owners[1]) or "none" in seen.owners[1]:
         return None
     return Found(
         "Legacy keeps {} batch statistics and the port {}.".format(*(_name(owners) for owners in seen.owners)),
@@ -99,6 +101,24 @@ def synchronized(evidence):
     )
 
 
+def after_first_norm(evidence):
+    seen = evidence.statistics
+    if seen is None or seen.borrowed or not seen.gaps or bessel(evidence) or decay(evidence) or synchronized(evidence):
+        return None
+    equal = [name for name, gap in seen.gaps.items() if gap <= 10 * evidence.eps]
+    unequal = [name for name, gap in seen.gaps.items() if gap > 1000 * evidence.eps]
+    if not equal or not unequal or any(not batch.same for batch in evidence.batches):
+        return None
+    return Found(
+        "The first batch normalization ({}) sees the same moments on both sides and what follows it does not: its "
+        "epsilon, scale or offset differs.".format(sorted(equal)[0].rsplit("/", 1)[0]),
+        MEDIUM,
+        "largest gap of its proposals {:.1e}; of {} later ones up to {:.1e}".format(
+            max(seen.gaps[name] for name in equal), len(unequal), max(seen.gaps.values())
+        ),
+    )
+
+
 def not_updated(evidence):
     seen = evidence.statistics
     if seen is None or "none" not in seen.owners[1] or "none" in seen.owners[0]:
@@ -146,16 +166,24 @@ def _synchronized_norm(scope, x, momentum=0.9, epsilon=1e-5):
     return _normalize(scope, x, momentum, epsilon, lambda m, n: (1.0 - m, n / max(n - 1.0, 1.0)), _global_moments)
 
 
+def _larger_epsilon(scope, x, momentum=0.9, epsilon=1e-5):
+    return _BATCH_NORM(scope, x, momentum, 100 * epsilon)
+
+
 def _with_norm(batch_norm):
-    """The modern side traced with another `layers.batch_norm`."""
+    """The modern side traced with another `layers.batch_norm`.
+
+    Put back to the one that this module was imported with: replicas are traced in threads that take turns wherever
+    they exchange something, so "the one before" may be another replica's.
+    """
 
     class Step(planting.Scaled):
         def _forward_backward(self, local, step, replica, batch):
-            kept, layers.batch_norm = layers.batch_norm, batch_norm
+            layers.batch_norm = batch_norm
             try:
                 return super()._forward_backward(local, step, replica, batch)
             finally:
-                layers.batch_norm = kept
+                layers.batch_norm = _BATCH_NORM
 
     return planting.step(Step)
 
@@ -281,6 +309,16 @@ CAUSES = (
                   normalizing),
         ),
         "R21",
+    ),
+    Cause(
+        "BN_EPSILON",
+        stages.LOSS,
+        "batch normalization's epsilon",
+        "the first normalization's moments agree, all after it differ by 1e-5 to 1e-2",
+        "Epsilon defaults differ: 1e-3 in tf.layers, slim and Keras, 1e-5 in PyTorch and in papers; slim has no scale.",
+        "Give the port legacy's epsilon, and its scale and offset.",
+        after_first_norm,
+        (Fault("norm_epsilon_of_another_library", _with_norm(_larger_epsilon), normalizing),),
     ),
     Cause(
         "SYNC_BN_ON",

@@ -18,6 +18,10 @@ class Replay(Program):
         self._variables, self._initial, self._records, self._about = variables, state, records, about or {}
         self._next = 0
 
+    def again(self):
+        """A copy that starts at the first record."""
+        return Replay(self._variables, self._initial, self._records, self._about)
+
     def variables(self):
         return self._variables
 
@@ -38,7 +42,7 @@ def keep(program, steps):
     return Replay(program.variables(), state, [program.step() for _ in range(steps)], program.describe())
 
 
-def collect(left, right, context, free=FREE, locked=LOCKED, repeat=False):
+def collect(left, right, context, free=FREE, locked=LOCKED):
     """Steps both programs and returns `Evidence`.
 
     Args:
@@ -46,7 +50,6 @@ def collect(left, right, context, free=FREE, locked=LOCKED, repeat=False):
       context: `Context`.
       free: steps that each takes from its own state.
       locked: steps after those, which the right side takes from the left's state; 0 if it cannot be loaded.
-      repeat: whether the right side takes the last step a second time.
     """
     evidence = Evidence(context, left.state(), right.state(), [])
     before = [evidence.left, evidence.right]
@@ -56,8 +59,12 @@ def collect(left, right, context, free=FREE, locked=LOCKED, repeat=False):
             before[1] = before[0]
         records = left.step(), right.step()
         evidence.steps.append(Step(*records, *before, number >= free))
-        again, before = before[0], [record.state for record in records]
-    if repeat and locked:
-        right.load(again)
-        evidence.repeats.append((evidence.steps[-1].right, right.step()))
+        before = [record.state for record in records]
+    if locked:
+        evidence.again = lambda: _again(right, evidence.steps[-1].right_before)
     return evidence
+
+
+def _again(program, state):
+    program.load(state)
+    return program.step()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from typing import List
+from typing import Callable, List, Optional
 
 import numpy as np
 
@@ -47,14 +47,14 @@ class Evidence:
       context: `Context` of the left side's job.
       left, right: the `State`s before the first step.
       steps: `Step`s, in order.
-      repeats: pairs of `StepRecord`s of the right side, the same step taken twice from the same state; may be empty.
+      again: function that takes the right side's last step once more and returns its record; None if it cannot.
     """
 
     context: Context
     left: State
     right: State
     steps: List[Step]
-    repeats: list = dataclasses.field(default_factory=list)
+    again: Optional[Callable] = None
 
     @property
     def replicas(self):
@@ -124,5 +124,8 @@ class Evidence:
 
     @functools.cached_property
     def repeats_differ(self):
-        """Largest relative difference of what the right side's optimizer got in a step that was taken twice."""
-        return max((relative(flat(b.combined) - flat(a.combined), flat(a.combined)) for a, b in self.repeats), default=0.0)
+        """Relative difference of what the right side's optimizer got when its last step was taken a second time."""
+        if self.again is None:
+            return 0.0
+        first, second = flat(self.steps[-1].right.combined), flat(self.again().combined)
+        return relative(second - first, first)

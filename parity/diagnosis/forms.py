@@ -47,6 +47,21 @@ def slot_term(taken, slot, power):
     return taken.gradient**power
 
 
+def expected_slots(taken, rule):
+    """{slot: what 1.x's rule makes of it} from the old slots and the gradient."""
+    g, old = taken.gradient, taken.old
+    if isinstance(rule, optimizers.Momentum):
+        return {"momentum": rule.momentum * old["momentum"] + g}
+    if isinstance(rule, optimizers.Adam):
+        return {
+            "m": rule.beta1 * old["m"] + (1 - rule.beta1) * g,
+            "v": rule.beta2 * old["v"] + (1 - rule.beta2) * g**2,
+        }
+    if isinstance(rule, optimizers.RMSProp):
+        return {"rms": rule.decay * old["rms"] + (1 - rule.decay) * g**2}
+    return {"accumulator": old["accumulator"] + g**2} if isinstance(rule, optimizers.Adagrad) else {}
+
+
 def _descent(taken, rule):
     return -taken.rate * taken.gradient
 

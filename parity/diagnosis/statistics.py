@@ -33,9 +33,10 @@ class Statistics:
       "last", "replica i", "mean", "all in turn", "none".
     borrowed: whether the right's are explained by the left's proposals, since it shows none of its own.
     moves: {statistic: [`Move`]}, over replicas and steps from the same state.
-    alike: (left, right) largest relative difference between replicas of a moment's proposal, smallest over
-      statistics; 0 where the replicas share their moments.
+    alike: (left, right) largest relative difference between replicas of a statistic's proposal; 0 where the
+      replicas share their moments.
     global_mean: smallest relative gap, over statistics, between the right's proposal and the mean of the left's.
+    gaps: {statistic: largest relative gap between the two sides' proposals, in steps from the same state}.
     drift: statistics whose copies disagreed on the right.
     steps: how many were seen.
     """
@@ -45,6 +46,7 @@ class Statistics:
     moves: Dict[str, List[Move]]
     alike: tuple
     global_mean: float
+    gaps: Dict[str, float]
     drift: List[str]
     steps: int
 
@@ -71,6 +73,7 @@ def measure(steps):
         {name: [m for s in shown for m in _moves(s, name)] for name in names},
         tuple(_alike([getattr(s, side).proposals for s in shown], names) for side in ("left", "right")),
         _global(shown, names),
+        {name: _gap_between(shown, name) for name in names} if shown else {},
         sorted({name for step in steps for name in step.right.drift if name in names}),
         len(steps),
     )
@@ -128,13 +131,21 @@ def _moves(step, name):
 
 
 def _alike(records, names):
-    """Smallest over statistics of how far the replicas' proposals are apart."""
+    """Largest over statistics of how far the replicas' proposals are apart."""
     gaps = [
         max((relative(flat(other, [name]) - flat(row[0], [name]), flat(row[0], [name])) for other in row[1:]), default=1.0)
         for row in records
         for name in names
     ]
-    return min(gaps, default=float("nan"))
+    return max(gaps, default=float("nan"))
+
+
+def _gap_between(steps, name):
+    return max(
+        relative(flat(b, [name]) - flat(a, [name]), flat(a, [name]))
+        for step in steps
+        for a, b in zip(step.left.proposals, step.right.proposals)
+    )
 
 
 def _global(steps, names):

@@ -34,9 +34,11 @@ class Totals:
 
 def measure(evidence):
     """`Totals`, or None if no step from the same state shows gradients that one factor and a decay explain."""
-    found = evidence.gradients
-    if not found:
+    if not evidence.gradients:
         return _from_combined(evidence)
+    found = [entry for entry in evidence.gradients if np.isfinite(entry.data)]  # no gradient at all has no factor
+    if not found:
+        return None
     residual = max(entry.residual for entry in found)
     factors = [entry.data for entry in found]
     if not residual <= 4 * evidence.clean or spread(factors) > 1e-4:

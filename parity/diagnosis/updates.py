@@ -148,7 +148,7 @@ def _update(taken, rule, eps):
         factor,
         (float(both.coefficients[1]), share, both.residual),
         _still(taken, own, eps),
-        _rows(taken, own, eps),
+        _rows(taken, rule, own, eps),
     )
 
 
@@ -160,18 +160,21 @@ def _still(taken, expected, eps):
     return names
 
 
-def _rows(taken, expected, eps):
+def _rows(taken, rule, expected, eps):
     """{weight: (touched, untouched)} for matrices in which some rows have no gradient at all."""
     found = {}
+    wrong = np.abs(taken.change - expected) > 20 * eps * (np.abs(taken.weights) + 8 * np.abs(taken.change))
+    for slot, value in forms.expected_slots(taken, rule).items():
+        whole = np.abs(taken.old[slot]) + np.abs(taken.new[slot])
+        wrong |= np.abs(taken.new[slot] - value) > 50 * eps * whole
     for (name, part), shape in zip(taken.parts(), taken.shapes):
         if len(shape) < 2:
             continue
         touched = np.any(taken.gradient[part].reshape(shape[0], -1) != 0, axis=1)
         if touched.all() or not touched.any():
             continue
-        unit = eps * (np.abs(taken.weights[part]) + 8 * np.abs(taken.change[part]))
-        wrong = np.any((np.abs(taken.change[part] - expected[part]) > 20 * unit).reshape(shape[0], -1), axis=1)
-        found[name] = (float(wrong[touched].mean()), float(wrong[~touched].mean()))
+        rows = np.any(wrong[part].reshape(shape[0], -1), axis=1)
+        found[name] = (float(rows[touched].mean()), float(rows[~touched].mean()))
     return found
 
 
