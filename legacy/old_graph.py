@@ -14,7 +14,8 @@ from legacy import runnable
 from legacy.program import session_config
 from workloads.lifted.noise import key_of
 from workloads.lifted.workload import running
-from workloads.program import Program, StepRecord, batch_digest
+from workloads.program import Program, StepRecord
+from workloads.writer import batch_digest
 
 v1 = tf.compat.v1
 

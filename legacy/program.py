@@ -9,7 +9,8 @@ import tensorflow as tf
 
 from legacy import inputs, towers
 from workloads import scope
-from workloads.program import STATES, Program, State, StepRecord, batch_digest, example_ids, initial_state
+from workloads.program import STATES, Program, State, StepRecord, initial_state
+from workloads.writer import batch_digest, example_ids
 
 v1 = tf.compat.v1
 

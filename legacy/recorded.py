@@ -14,8 +14,9 @@ from legacy.runnable import rates
 from workloads.errors import InputError, require
 from workloads.lifted import checkpoint
 from workloads.lifted.graph import split, tensor_name
-from workloads.program import Program, StepRecord, batch_digest
+from workloads.program import Program, StepRecord
 from workloads.sources import Source
+from workloads.writer import batch_digest
 
 v1 = tf.compat.v1
 FORMAT = 1

@@ -11,7 +11,8 @@ from modern.lifted_step import LiftedStep
 from modern.strategy import mirrored
 from modern.variables import MirroredState
 from workloads.lifted.workload import running
-from workloads.program import Program, StepRecord, batch_digest
+from workloads.program import Program, StepRecord
+from workloads.writer import batch_digest
 
 
 class LiftedProgram(Program):

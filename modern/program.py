@@ -11,7 +11,8 @@ from modern.replica_step import ReplicaStep
 from modern.strategy import mirrored
 from modern.variables import MirroredState
 from workloads import scope
-from workloads.program import Program, StepRecord, batch_digest, example_ids, initial_state
+from workloads.program import Program, StepRecord, initial_state
+from workloads.writer import batch_digest, example_ids
 
 
 class ModernProgram(Program):

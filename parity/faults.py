@@ -7,7 +7,6 @@ can occur, at 2 and 4 replicas; legacy runs beside it, and the rules name a caus
 
 from __future__ import annotations
 
-import concurrent.futures
 import multiprocessing
 import os
 import sys
@@ -63,19 +62,19 @@ def run(names, replicas, only, pairs, processes, show):
         show(row, len(rows), total)
 
     context = multiprocessing.get_context("spawn")
-    with context.Manager() as manager:
+    # A pool that is left is terminated: TensorFlow would wait at exit for each of the iterators that were made.
+    with context.Manager() as manager, context.Pool(processes, _prepare) as pool:
         queue = manager.Queue()
-        with concurrent.futures.ProcessPoolExecutor(processes, context, _prepare) as pool:
-            jobs = [pool.submit(_group, name, count, only, pairs, queue) for name, count in groups]
-            if not pairs and _speed_faults(only):
-                jobs.append(pool.submit(_speed, only, queue))
-            while not all(job.done() for job in jobs) or not queue.empty():
-                if not queue.empty():
-                    take(queue.get())
-                else:
-                    concurrent.futures.wait(jobs, timeout=0.1)
-            for job in jobs:
-                job.result()
+        jobs = [pool.apply_async(_group, (name, count, only, pairs, queue)) for name, count in groups]
+        if not pairs and _speed_faults(only):
+            jobs.append(pool.apply_async(_speed, (only, queue)))
+        while not all(job.ready() for job in jobs) or not queue.empty():
+            if queue.empty():
+                jobs[-1].wait(0.1)
+            else:
+                take(queue.get())
+        for job in jobs:
+            job.get()
     return rows
 
 

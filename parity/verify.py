@@ -90,6 +90,29 @@ def run(setup, left, steps, mode, rule, with_floor):
         return result, {"left": left.describe(), "right": right.describe()}
 
 
+def explain(setup, folder, verification):
+    """(findings, `Evidence`) for a verification that failed: both sides run again, from their first states.
+
+    They run freely a little past the first failure; then, where legacy is not a recording that ends, some steps more
+    from legacy's state.
+    """
+    from parity.causes import catalogue
+    from parity.diagnosis import collect, context
+
+    first = verification.first["step"] if verification.first else 0
+    with contextlib.ExitStack() as stack:
+        left = left_from_flags(setup, folder)
+        free, locked = max(collect.FREE, first + 2), collect.LOCKED
+        if left is not None:
+            free = min(free, left.steps)
+            locked = min(locked, left.steps - free)
+        left = stack.enter_context(setup.legacy_program() if left is None else left)
+        right = stack.enter_context(setup.modern_program())
+        about = {"left": left.describe(), "right": right.describe()}
+        evidence = collect.collect(left, right, context.of_job(setup.job, about), free, locked)
+        return catalogue.find(evidence), evidence
+
+
 def left_from_flags(setup, folder):
     """The recording that the flags name or ask for, as a `Program`; None if the towers run here."""
     from parity import old_python, settings
@@ -97,10 +120,11 @@ def left_from_flags(setup, folder):
 
     path = FLAGS.recording
     if FLAGS.legacy_python:
-        old_python.version(FLAGS.legacy_python)
         path = os.path.join(folder, "legacy.npz")
-        job_and_towers = old_python.same_flags(FLAGS, [job_flags.__name__, legacy_flags.__name__])
-        old_python.record(FLAGS.legacy_python, job_and_towers + ["--steps={}".format(FLAGS.steps)], path)
+        if not os.path.exists(path):
+            old_python.version(FLAGS.legacy_python)
+            job_and_towers = old_python.same_flags(FLAGS, [job_flags.__name__, legacy_flags.__name__])
+            old_python.record(FLAGS.legacy_python, job_and_towers + ["--steps={}".format(FLAGS.steps)], path)
     if path is None:
         return None
     recording = Recording(path)
@@ -148,11 +172,13 @@ def recorded_json(setup, result):
     }
 
 
-def show(setup, result, about, console):
-    """Prints verdict and tables."""
-    from parity import report, settings
+def show(setup, result, about, console, causes=None):
+    """Prints the causes first, where something failed; then tables and verdict."""
+    from parity import cause_report, report, settings
 
     job = setup.job
+    for line in cause_report.lines(*causes) if causes else ():
+        console.print(line, highlight=False, markup=False)
     console.print(
         "{}: {} replicas, global batch {} ({} per replica), {}, {} mode".format(
             job.workload.name, job.replicas, job.global_batch, job.per_replica_batch, job.dtype, result.mode
@@ -171,14 +197,15 @@ def show(setup, result, about, console):
     console.print(report.verdict_line(result), style="bold green" if result.passed else "bold red", highlight=False)
 
 
-def to_json(setup, result, about, left):
+def to_json(setup, result, about, left, causes=None):
     """Everything there is to know about the comparison."""
-    from parity import settings
+    from parity import cause_report, settings
 
     return {
         "workload": setup.job.workload.name,
         "job": setup.job.describe(),
         **result.to_json(),
+        **(cause_report.to_json(*causes) if causes else {"causes": []}),
         "settings": {
             "legacy": about["left"],
             "modern": about["right"],
@@ -205,9 +232,10 @@ def main(argv):
     with tempfile.TemporaryDirectory() as folder:
         left = left_from_flags(setup, folder)
         result, about = run(setup, left, FLAGS.steps, FLAGS.mode, tolerance_name(), FLAGS.floor)
-    show(setup, result, about, report.console())
+        causes = None if result.passed or result.mismatched else explain(setup, folder, result)
+    show(setup, result, about, report.console(), causes)
     if FLAGS.json:
-        json_file.write_json(FLAGS.json, to_json(setup, result, about, left))
+        json_file.write_json(FLAGS.json, to_json(setup, result, about, left, causes))
     sys.exit(0 if result.passed else 1)
 
 

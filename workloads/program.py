@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 from typing import Dict, List
 
 import numpy as np
@@ -49,7 +48,7 @@ class StepRecord:
       drift: names of mirrored variables whose copies disagree between replicas; empty where there is one copy.
 
     What is not compared but helps to name a cause; empty where a source of records does not know it:
-      examples: each replica's `example_ids`.
+      examples: each replica's `writer.example_ids`.
       masks: each replica's {dropout name: boolean array, true where kept}.
       proposals: each replica's {statistic: the value it proposes}, of which the workload takes one or the mean.
     """
@@ -105,28 +104,6 @@ class Program:
 
     def __exit__(self, *unused):
         self.close()
-
-
-def batch_digest(batch):
-    """Sixteen hex digits of a replica's batch {name: array}: names, dtypes, shapes and bytes."""
-    sha = hashlib.sha256()
-    for name in sorted(batch):
-        array = np.ascontiguousarray(batch[name])
-        sha.update("{} {} {} ".format(name, array.dtype.str, array.shape).encode("utf-8"))
-        sha.update(array.tobytes())
-    return sha.hexdigest()[:16]
-
-
-def example_ids(batch):
-    """A uint64 for every example of a replica's batch {name: array [per-replica batch, *shape]}: its bytes, hashed."""
-    arrays = [np.ascontiguousarray(batch[name]) for name in sorted(batch)]
-    ids = []
-    for row in zip(*arrays):
-        sha = hashlib.blake2b(digest_size=8)
-        for value in row:
-            sha.update(np.ascontiguousarray(value).tobytes())
-        ids.append(int.from_bytes(sha.digest(), "little"))
-    return np.array(ids, np.uint64)
 
 
 def initial_state(workload, specs, values):

@@ -1,21 +1,11 @@
 """Recordings: the `StepRecord`s of a run in one `.npz`, written in one environment and compared in another.
 
-The file is an ordinary numpy archive. Its members are `<step>/<stage>/...` arrays and, last, `manifest`: JSON
-with the job, the environment and the variables. The archive's comment, the last bytes of the file, is the
-SHA-256 of all bytes before it, so that damage anywhere is found.
-
-    00000/digests                        text [replicas]
-    00000/losses                         [replicas]
-    00000/gradients/<replica>/<weight>   also combined, weights, slots, statistics, averages
-    00000/learning_rate
-
-and, where they are known, `drift`, and each replica's `examples`, `masks` and `proposals`; see `StepRecord`.
+The format, and what writes it, are in `writer`.
 """
 
 from __future__ import annotations
 
 import bisect
-import hashlib
 import io
 import json
 import os
@@ -23,96 +13,21 @@ import zipfile
 
 import numpy as np
 
+from workloads import writer
 from workloads.errors import InputError
 from workloads.program import STATES, Program, State, StepRecord
 from workloads.scope import VariableSpec
-
-FORMAT = 1
-MANIFEST = "manifest"
-DIGEST = 64  # hex digits of a SHA-256
+from workloads.writer import DIGEST, FORMAT, MANIFEST, digest_of
 
 
-class Writer:
-    """Streams records to `path`; the file appears under that name only once `close` has completed it.
-
-    Args:
-      path: where the recording goes.
-      about: {"job": {...}, "settings": {...}, "environment": {...}}, texts that the reader compares or prints.
-      variables: the program's `VariableSpec`s.
-    """
+class Writer(writer.Writer):
+    """`writer.Writer` for this project's commands: a file that cannot be written is an `InputError`."""
 
     def __init__(self, path, about, variables):
-        self._path = path
-        self._part = "{}.part{}".format(path, os.getpid())
-        self._manifest = {
-            "format": FORMAT,
-            "variables": [[s.name, list(s.shape), str(s.dtype), bool(s.trainable)] for s in variables],
-            "steps": 0,
-        }
-        self._manifest.update(about)
         try:
-            self._zip = zipfile.ZipFile(self._part, "w", zipfile.ZIP_STORED, allowZip64=True)
+            super().__init__(path, about, variables)
         except OSError as error:
             raise InputError("--out: cannot write {}: {}".format(path, error.strerror))
-
-    def initial(self, state):
-        """Writes the state before the first step."""
-        self._state("initial", state)
-
-    def write(self, record):
-        """Writes one step."""
-        step = "{:05d}".format(record.step)
-        if record.digests:
-            self._put(step + "/digests", np.array(record.digests))
-        self._put(step + "/losses", np.stack(record.losses))
-        for replica, gradients in enumerate(record.gradients):
-            for name, value in gradients.items():
-                self._put("{}/gradients/{}/{}".format(step, replica, name), value)
-        for name, value in record.combined.items():
-            self._put("{}/combined/{}".format(step, name), value)
-        if record.learning_rate is not None:
-            self._put(step + "/learning_rate", record.learning_rate)
-        if record.drift:
-            self._put(step + "/drift", np.array(record.drift))
-        for replica, ids in enumerate(record.examples):
-            self._put("{}/examples/{}".format(step, replica), ids)
-        for kind in ("masks", "proposals"):
-            for replica, arrays in enumerate(getattr(record, kind)):
-                for name, value in arrays.items():
-                    self._put("{}/{}/{}/{}".format(step, kind, replica, name), value)
-        self._state(step, record.state)
-        self._manifest["steps"] += 1
-
-    def _state(self, step, state):
-        for stage in STATES:
-            for name, value in getattr(state, stage).items():
-                self._put("{}/{}/{}".format(step, stage, name), value)
-
-    def _put(self, name, array):
-        content = io.BytesIO()
-        np.lib.format.write_array(content, np.asanyarray(array), allow_pickle=False)
-        self._zip.writestr(name + ".npy", content.getvalue())
-
-    def close(self):
-        """Completes the recording and gives it its name."""
-        self._put(MANIFEST, np.array(json.dumps(self._manifest, sort_keys=True)))
-        self._zip.comment = b"0" * DIGEST
-        self._zip.close()
-        digest = _digest(self._part).encode("ascii")
-        with open(self._part, "r+b") as file:
-            file.seek(-DIGEST, os.SEEK_END)
-            file.write(digest)
-        os.replace(self._part, self._path)
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, kind, *unused):
-        if kind is None:
-            self.close()
-        else:  # nothing half written stays behind
-            self._zip.close()
-            os.remove(self._part)
 
 
 class Recording(Program):
@@ -125,18 +40,19 @@ class Recording(Program):
 
     side = "recording"
 
-    def __init__(self, path):
-        self._path = path
+    def __init__(self, path, argument="--recording"):
+        self.path = path
+        self._argument = argument
         try:
             with open(path, "rb") as file:
                 file.seek(0, os.SEEK_END)
                 file.seek(max(0, file.tell() - DIGEST))
                 digest = file.read()
-            if _digest(path).encode("ascii") != digest:
+            if digest_of(path).encode("ascii") != digest:
                 raise self._damaged("its checksum does not match")
             self._zip = zipfile.ZipFile(path)
         except OSError as error:
-            raise InputError("--recording: cannot read {}: {}".format(path, error.strerror))
+            raise InputError("{}: cannot read {}: {}".format(argument, path, error.strerror))
         except zipfile.BadZipFile as error:
             raise self._damaged(error)
         self._members = sorted(self._zip.namelist())
@@ -166,7 +82,7 @@ class Recording(Program):
 
     def step(self):
         if self._step >= self.steps:
-            raise InputError("--steps: {} holds {} steps".format(self._path, self.steps))
+            raise InputError("--steps: {} holds {} steps".format(self.path, self.steps))
         prefix = "{:05d}".format(self._step)
         record = StepRecord(
             step=self._step,
@@ -218,16 +134,4 @@ class Recording(Program):
         return np.lib.format.read_array(io.BytesIO(content), allow_pickle=False)
 
     def _damaged(self, what):
-        return InputError("--recording: {} is damaged, or not a recording: {}".format(self._path, what))
-
-
-def _digest(path):
-    """SHA-256, in hex, of all of a file but its last `DIGEST` bytes."""
-    sha = hashlib.sha256()
-    with open(path, "rb") as file:
-        left = os.fstat(file.fileno()).st_size - DIGEST
-        while left > 0:
-            block = file.read(min(left, 1 << 20))
-            sha.update(block)
-            left -= len(block)
-    return sha.hexdigest()
+        return InputError("{}: {} is damaged, or not a recording: {}".format(self._argument, self.path, what))

@@ -49,8 +49,8 @@ def warm_up(evidence):
 
 def stale(evidence):
     left, right = evidence.averages
-    told = [a for a in right if a.moved and a.noise < LOUD]
-    if not told or not all(a.old.residual < 1e-2 and a.new.residual > 10 * a.old.residual for a in told):
+    told = [a for a in right if a.moved and a.noise < 2e-3]
+    if not told or not all(a.old.residual < 2e-2 and a.new.residual > 10 * a.old.residual for a in told):
         return None
     if not any(a.moved and a.new.residual < 1e-2 for a in left):
         return None
@@ -176,8 +176,11 @@ CAUSES = (
         "Give the port legacy's decay.",
         decay,
         (
-            Fault("another_decay_of_the_averages",
-                  planting.fields(lambda job: {"moving_average": MovingAverage(0.8, False)}), _averaging_at_once),
+            Fault(
+                "another_decay_of_the_averages",
+                planting.fields(lambda job: {"moving_average": MovingAverage(0.8, False)}),
+                _averaging_at_once,
+            ),
         ),
     ),
 )

@@ -19,7 +19,20 @@ from parity.causes import (
 )
 from parity.causes.cause import HIGH, LOW, MEDIUM, Finding
 
-SUBJECTS = (data, randomness, counting, scale, regularization, clipping, rate, optimizer, sparse, statistics, averages, numerics)
+SUBJECTS = (
+    data,
+    randomness,
+    counting,
+    scale,
+    regularization,
+    clipping,
+    rate,
+    optimizer,
+    sparse,
+    statistics,
+    averages,
+    numerics,
+)
 
 CAUSES = tuple(cause for subject in SUBJECTS for cause in subject.CAUSES)
 

@@ -150,7 +150,9 @@ CAUSES = (
         "Reduce first (replica_context.all_reduce), clip what was reduced, apply it without another reduction.",
         before_reduce,
         (
-            Fault("shares_clipped_then_summed", planting.step(_SharesClipped), planting.with_clip("combined", bite=0.15)),
+            Fault(
+                "shares_clipped_then_summed", planting.step(_SharesClipped), planting.with_clip("combined", bite=0.15)
+            ),
             Fault("clipped_on_each_replica", _clip(where="tower"), _told_apart("combined")),
         ),
         "R17",
@@ -188,8 +190,11 @@ CAUSES = (
         "Give the port legacy's limit.",
         limit,
         (
-            Fault("clip_limit_over_replicas", planting.fields(
-                lambda job: {"clip": Clip(job.workload.clip.limit / job.replicas, "combined")}), _after),
+            Fault(
+                "clip_limit_over_replicas",
+                planting.fields(lambda job: {"clip": Clip(job.workload.clip.limit / job.replicas, "combined")}),
+                _after,
+            ),
             Fault("clip_limit_of_another_run", _limit_times(0.8), _before),
         ),
     ),
@@ -203,8 +208,11 @@ CAUSES = (
         missing,
         (
             Fault("not_clipped", planting.fields(lambda job: {"clip": None}), _after),
-            Fault("clipped_in_the_port_only", planting.fields(
-                lambda job: {"clip": planting.with_clip("combined")(job.workload).clip}), planting.no_clip),
+            Fault(
+                "clipped_in_the_port_only",
+                planting.fields(lambda job: {"clip": planting.with_clip("combined")(job.workload).clip}),
+                planting.no_clip,
+            ),
         ),
     ),
 )

@@ -123,7 +123,12 @@ CAUSES = (
         "last batch of an epoch is split unevenly, and may leave a replica none.",
         "Batch by the per-replica or the global size as the call wants it; drop_remainder=True.",
         sizes,
-        (Fault("replicas_batched_by_the_global_batch", planting.job(lambda job: {"global_batch": job.global_batch * job.replicas})),),
+        (
+            Fault(
+                "replicas_batched_by_the_global_batch",
+                planting.job(lambda job: {"global_batch": job.global_batch * job.replicas}),
+            ),
+        ),
         "R33",
     ),
     Cause(
@@ -134,7 +139,11 @@ CAUSES = (
         "Every replica (or worker, with auto-sharding off) reads the whole dataset from its start.",
         "Shard by InputContext.input_pipeline_id, or let the strategy distribute one global dataset.",
         not_sharded,
-        (Fault("every_replica_the_same_batch", _source("Same", lambda first, job, step: first(step)[:1] * job.replicas)),),
+        (
+            Fault(
+                "every_replica_the_same_batch", _source("Same", lambda first, job, step: first(step)[:1] * job.replicas)
+            ),
+        ),
         "R32",
     ),
     Cause(

@@ -22,7 +22,9 @@ def not_repeatable(evidence):
         "The port's reduction gives another result each time: the same step from the same state differs by {:.1e}, and "
         "no sum of the replicas' gradients explains it.".format(evidence.repeats_differ),
         HIGH,
-        "the last step was taken twice; legacy's reduction is explained to {:.1e}".format(next(iter(left.fits.values()))),
+        "the last step was taken twice; legacy's reduction is explained to {:.1e}".format(
+            next(iter(left.fits.values()))
+        ),
     )
 
 
@@ -72,7 +74,9 @@ def rounding(evidence):
         "What differs is rounding: gradients agree to {:.1e} of their length in steps from the same state, and nothing "
         "has a factor or a trend.".format(worst),
         HIGH,
-        "machine epsilon is {:.1e}; additions in another order, or other kernels, make a few of it".format(evidence.eps),
+        "machine epsilon is {:.1e}; additions in another order, or other kernels, make a few of it".format(
+            evidence.eps
+        ),
     )
 
 

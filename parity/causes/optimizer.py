@@ -113,7 +113,9 @@ def form(evidence):
         return None
     others = [name for name in sides[1].steps[0].forms if name in ("nesterov", "heavy ball", "no bias correction")]
     own = next(iter(sides[1].steps[0].forms))
-    good = [name for name in others if sides[1].explained_by(name) and sides[1].misfit(name) * BETTER < sides[1].misfit(own)]
+    good = [
+        name for name in others if sides[1].explained_by(name) and sides[1].misfit(name) * BETTER < sides[1].misfit(own)
+    ]
     good = [name for name in good if not sides[0].explained_by(name)]
     if not good:
         return None
@@ -283,7 +285,8 @@ def sparse(evidence):
         rows = [step.rows[name] for step in sides[1].steps if name in step.rows]
         mine = [step.rows[name] for step in sides[0].steps if name in step.rows]
         touched, untouched = (float(np.mean([row[i] for row in rows])) for i in (0, 1))
-        if any(max(row) > 0 for row in mine):
+        others = {weight for step in sides[1].steps for weight in step.wrong if weight != name}
+        if any(max(row) > 0 for row in mine) or others:
             continue
         if touched > 0 and untouched == 0:
             return Found(
@@ -326,7 +329,8 @@ def unknown_update(evidence):
 def _zero_slots(kind, value=0.0):
     def change(state, setup):
         state.slots = {
-            name: np.full_like(array, value) if name.endswith("/" + kind) else array for name, array in state.slots.items()
+            name: np.full_like(array, value) if name.endswith("/" + kind) else array
+            for name, array in state.slots.items()
         }
 
     return change
@@ -335,9 +339,7 @@ def _zero_slots(kind, value=0.0):
 def _forget_slots(state, setup):
     rule = setup.job.workload.optimizer
     start = {**rule.slots(), **rule.accumulators()}
-    state.slots = {
-        name: np.full_like(array, start[name.rsplit("/", 1)[-1]]) for name, array in state.slots.items()
-    }
+    state.slots = {name: np.full_like(array, start[name.rsplit("/", 1)[-1]]) for name, array in state.slots.items()}
 
 
 def _optimizer(**changes):
@@ -447,7 +449,11 @@ CAUSES = (
         "epsilon=1e-8.",
         epsilon(optimizers.Adam),
         (
-            Fault("keras_epsilon", _optimizer(epsilon=1e-7), _small_gradients,),
+            Fault(
+                "keras_epsilon",
+                _optimizer(epsilon=1e-7),
+                _small_gradients,
+            ),
             Fault("large_epsilon", _optimizer(epsilon=1e-3), _adam),
         ),
         "R12",

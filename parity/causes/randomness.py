@@ -105,7 +105,13 @@ def keep_rate(evidence):
 
 def other_masks(evidence):
     masks = evidence.masks
-    if masks is None or not np.isfinite(masks.same) or masks.same > 0.9999 or same_mask(evidence) or keep_rate(evidence):
+    if (
+        masks is None
+        or not np.isfinite(masks.same)
+        or masks.same > 0.9999
+        or same_mask(evidence)
+        or keep_rate(evidence)
+    ):
         return None
     return Found(
         "Dropout draws other masks ({:.0%} of the elements agree, {:.0%} would by chance): losses and gradients "
@@ -118,7 +124,8 @@ def other_masks(evidence):
 def _rescale(factor):
     def change(state, setup):
         state.weights = {
-            name: np.asarray(value * factor, value.dtype) if np.ptp(value) else value for name, value in state.weights.items()
+            name: np.asarray(value * factor, value.dtype) if np.ptp(value) else value
+            for name, value in state.weights.items()
         }
         _averages_too(state)
 

@@ -126,11 +126,19 @@ CAUSES = (
         "Count one step per update (a variable with aggregation ONLY_FIRST_REPLICA) and epochs with the global batch.",
         step_counter,
         (
-            Fault("steps_counted_by_every_replica", _reading(lambda job: _AtStep(job.workload.learning_rate, job.replicas)),
-                  _decaying),
-            Fault("epochs_of_the_per_replica_batch",
-                  _reading(lambda job: _AtStep(job.workload.learning_rate, 1 / job.replicas)), _decaying),
-            Fault("step_read_after_the_update", _reading(lambda job: _AtStep(job.workload.learning_rate, 1, 1)), _decaying),
+            Fault(
+                "steps_counted_by_every_replica",
+                _reading(lambda job: _AtStep(job.workload.learning_rate, job.replicas)),
+                _decaying,
+            ),
+            Fault(
+                "epochs_of_the_per_replica_batch",
+                _reading(lambda job: _AtStep(job.workload.learning_rate, 1 / job.replicas)),
+                _decaying,
+            ),
+            Fault(
+                "step_read_after_the_update", _reading(lambda job: _AtStep(job.workload.learning_rate, 1, 1)), _decaying
+            ),
         ),
         "R30",
     ),
@@ -162,9 +170,6 @@ CAUSES = (
         "Another formula or other constants (staircase or not, decay rate, warm-up).",
         "Compare the schedules' constants.",
         other_schedule,
-        (
-            Fault("not_a_staircase",
-                  _reading(lambda job: dataclasses.replace(SCHEDULE, staircase=False)), _decaying),
-        ),
+        (Fault("not_a_staircase", _reading(lambda job: dataclasses.replace(SCHEDULE, staircase=False)), _decaying),),
     ),
 )

@@ -73,8 +73,9 @@ def half_factor(evidence):
         return None
     sure = shown or replicas != 2
     return Found(
-        "The weight decay is {} x legacy's: 1.x's l2_loss is half the squared norm and Keras's L2 is all of "
-        "it.".format(number(ratio)),
+        "The weight decay is {} x legacy's: 1.x's l2_loss is half the squared norm and Keras's L2 is all of it.".format(
+            number(ratio)
+        ),
         HIGH if sure and not (replicas == 4 and near(ratio, 8, 5e-3) and not shown) else MEDIUM,
         _because(evidence),
     )
@@ -165,7 +166,8 @@ class _FirstReplicaOnly(planting.Scaled):
         if replica:
             rate, names = self._job.workload.weight_decay, decayed(self._job)
             gradients = {
-                name: g - rate * local.weights[name].read_value() if name in names else g for name, g in gradients.items()
+                name: g - rate * local.weights[name].read_value() if name in names else g
+                for name, g in gradients.items()
             }
         return (loss, gradients, *rest)
 
@@ -232,7 +234,9 @@ CAUSES = (
         collected_once,
         (
             Fault("penalty_in_the_first_replica_only", planting.step(_FirstReplicaOnly), _decaying),
-            Fault("penalty_in_the_first_tower_only", planting.towers("tower_loss", _first_tower_only), _decaying, "legacy"),
+            Fault(
+                "penalty_in_the_first_tower_only", planting.towers("tower_loss", _first_tower_only), _decaying, "legacy"
+            ),
             Fault("penalty_lost", _decay(lambda job: 0), _decaying),
         ),
         "R06",

@@ -37,6 +37,8 @@ def _is(totals, evidence, *names):
 
 def not_divided(evidence):
     totals = different(evidence)
+    if evidence.totals is None:
+        return _summed_at_least(evidence)
     if totals is None or not _is(totals, evidence, "N"):
         return None
     summed = near(totals.reduction, evidence.replicas, 1e-4)
@@ -52,7 +54,28 @@ def not_divided(evidence):
         "Every gradient is {} x legacy's, the number of replicas: gradients are summed over the replicas, and the loss "
         "is not divided by the global batch.".format(number(totals.all)),
         HIGH if summed or evidence.replicas != 2 else MEDIUM,
-        "{}; {}{}".format(_fit(totals), because, "" if summed or evidence.replicas != 2 else "; a factor of 2 in the loss"),
+        "{}; {}{}".format(
+            _fit(totals), because, "" if summed or evidence.replicas != 2 else "; a factor of 2 in the loss"
+        ),
+    )
+
+
+def _summed_at_least(evidence):
+    """Gradients cannot be compared, but each side's own reduction can be told: a sum for a mean."""
+    left, right = evidence.combining
+    if left is None or right is None or right.borrowed or left.first is None or right.first is None:
+        return None
+    losses = [
+        np.nanmean([float(x) for s in evidence.steps for x in getattr(s, side).losses]) for side in ("left", "right")
+    ]
+    share = near(losses[1] / losses[0], 1 / evidence.replicas, 0.2) if losses[0] else False
+    if (left.first.reduce, right.first.reduce) != ("mean", "sum") or left.first in right.fits or share:
+        return None
+    return Found(
+        "The port sums its replicas' gradients where legacy averages its towers': {} x.".format(evidence.replicas),
+        MEDIUM,
+        "each side's combined gradient is explained by its own replicas' in {} steps; their gradients themselves cannot "
+        "be compared".format(right.steps),
     )
 
 
@@ -310,10 +333,18 @@ CAUSES = (
         "slots, never weights alone.",
         hidden_scale,
         (
-            Fault("slots_show_a_sum", planting.fields(lambda job: {"combine": "sum"}) + planting.record(_forget_gradients),
-                  _adam, also=("LOSS_NOT_DIVIDED",)),
-            Fault("slots_show_a_factor", planting.step(_Thrice) + planting.record(_forget_gradients), _adam,
-                  also=("GRADIENT_SCALE",)),
+            Fault(
+                "slots_show_a_sum",
+                planting.fields(lambda job: {"combine": "sum"}) + planting.record(_forget_gradients),
+                _adam,
+                also=("LOSS_NOT_DIVIDED",),
+            ),
+            Fault(
+                "slots_show_a_factor",
+                planting.step(_Thrice) + planting.record(_forget_gradients),
+                _adam,
+                also=("GRADIENT_SCALE",),
+            ),
         ),
         "R15",
     ),

@@ -112,8 +112,11 @@ CAUSES = (
         sparse,
         (
             Fault("occurrences_squared_apart", planting.step(_Apart), _embedding),
-            Fault("momentum_of_touched_rows_only", planting.rules(_TouchedOnly),
-                  lambda workload: _embedding(workload, optimizer=optimizers.Momentum())),
+            Fault(
+                "momentum_of_touched_rows_only",
+                planting.rules(_TouchedOnly),
+                lambda workload: _embedding(workload, optimizer=optimizers.Momentum()),
+            ),
         ),
         "R16",
     ),

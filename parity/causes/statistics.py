@@ -13,7 +13,12 @@ from workloads import layers
 
 _BATCH_NORM = layers.batch_norm
 
-_WHO = {"first": "the first replica's", "last": "the last replica's", "mean": "the mean of all replicas'", "none": "none"}
+_WHO = {
+    "first": "the first replica's",
+    "last": "the last replica's",
+    "mean": "the mean of all replicas'",
+    "none": "none",
+}
 
 
 def _name(owners):
@@ -62,7 +67,9 @@ def bessel(evidence):
         "The port's moving variance takes {} x legacy's batch variance ({} examples and positions in {}): one side "
         "stores it with Bessel's n / (n - 1), the other without.".format(number(factors[name]), round(count), name),
         HIGH,
-        "moving means agree; variance fitted as a x legacy's + c x old, residual {:.1e}".format(max(m[2] for m in seen)),
+        "moving means agree; variance fitted as a x legacy's + c x old, residual {:.1e}".format(
+            max(m[2] for m in seen)
+        ),
     )
 
 
@@ -80,7 +87,8 @@ def decay(evidence):
         return None
     return Found(
         "The port's statistics take {} x legacy's share of each batch: 1 - momentum differs by that factor ({}).".format(
-            number(share), "0.99 against 0.999 is 10" if near(share, 10, 0.02) or near(share, 0.1, 0.02) else "so does the decay"
+            number(share),
+            "0.99 against 0.999 is 10" if near(share, 10, 0.02) or near(share, 0.1, 0.02) else "so does the decay",
         ),
         HIGH,
         "the same ratio in {} proposals, residual {:.1e}".format(len(shares), max(s.residual for s in shares)),
@@ -123,7 +131,9 @@ def not_updated(evidence):
     seen = evidence.statistics
     if seen is None or "none" not in seen.owners[1] or "none" in seen.owners[0]:
         return None
-    return Found("The port never updates its batch statistics.", HIGH, "no bit of them moves in {} steps".format(seen.steps))
+    return Found(
+        "The port never updates its batch statistics.", HIGH, "no bit of them moves in {} steps".format(seen.steps)
+    )
 
 
 def _moving(how):
@@ -305,8 +315,11 @@ CAUSES = (
         "Give the port legacy's momentum.",
         decay,
         (
-            Fault("momentum_of_another_library", _with_norm(_moving(lambda m, n: ((1.0 - m) / 10, n / (n - 1.0)))),
-                  normalizing),
+            Fault(
+                "momentum_of_another_library",
+                _with_norm(_moving(lambda m, n: ((1.0 - m) / 10, n / (n - 1.0)))),
+                normalizing,
+            ),
         ),
         "R21",
     ),
@@ -332,4 +345,3 @@ CAUSES = (
         "R23",
     ),
 )
-

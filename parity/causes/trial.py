@@ -49,7 +49,15 @@ def single(cause, fault, name, workload, replicas) -> Optional[Planted]:
     if made is None:
         return None
     return Planted(
-        (fault.name,), (cause.id,), ((cause.id,) + fault.also,), made, name, replicas, fault.plant, fault.side, fault.start
+        (fault.name,),
+        (cause.id,),
+        ((cause.id,) + fault.also,),
+        made,
+        name,
+        replicas,
+        fault.plant,
+        fault.side,
+        fault.start,
     )
 
 

@@ -35,9 +35,7 @@ def measure(steps):
     names = list(steps[0].right.masks[0])
     kept = {name: (_kept(lefts, name), _kept(rights, name)) for name in names}
     sizes = {name: sum(np.size(masks[name]) for record in rights for masks in record) for name in names}
-    expected = tuple(
-        float(np.mean([k[side] ** 2 + (1 - k[side]) ** 2 for k in kept.values()])) for side in (0, 1)
-    )
+    expected = tuple(float(np.mean([k[side] ** 2 + (1 - k[side]) ** 2 for k in kept.values()])) for side in (0, 1))
     same = [_same(a[name], b[name]) for x, y in zip(lefts, rights) for a, b in zip(x, y) for name in names if name in a]
     return Masks(
         kept, sizes, (_agreement(lefts), _agreement(rights)), expected, float(np.mean(same)) if same else float("nan")
@@ -50,9 +48,7 @@ def _kept(records: List[list], name):
 
 
 def _agreement(records):
-    values = [
-        _same(record[0][name], other[name]) for record in records for other in record[1:] for name in record[0]
-    ]
+    values = [_same(record[0][name], other[name]) for record in records for other in record[1:] for name in record[0]]
     return float(np.min(values)) if values else float("nan")
 
 

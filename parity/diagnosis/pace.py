@@ -5,6 +5,12 @@ from __future__ import annotations
 import dataclasses
 import time
 
+#: Steps that are timed: fewer than tf.data takes for a loop that should have been traced.
+STEPS = 12
+
+#: Steps for examples/s, more than any buffer holds.
+LONG = 64
+
 
 @dataclasses.dataclass(frozen=True)
 class Pace:
@@ -14,6 +20,7 @@ class Pace:
     eager: whether it runs without a graph.
     claimed, counted: examples of a step, as the program says and as its batches show.
     returned, finished: seconds until the steps' call returned, and until the weights were there.
+    read: seconds to read the weights once more.
     resident, streamed: examples/s with one batch on the devices, and with new ones; 0 if not measured.
     replicas: how many.
     """
@@ -25,12 +32,13 @@ class Pace:
     counted: float
     returned: float
     finished: float
+    read: float
     resident: float
     streamed: float
     replicas: int
 
 
-def measure(program, job, make_resident=None, steps=40):
+def measure(program, job, make_resident=None, steps=STEPS):
     """The `Pace` of a modern `Program`.
 
     Args:
@@ -46,10 +54,15 @@ def measure(program, job, make_resident=None, steps=40):
     returned = time.perf_counter() - start
     program.state()
     finished = time.perf_counter() - start
+    program.state()
+    read = time.perf_counter() - start - finished
+    per_function = not program.runs_eagerly() and program.traces() == traces
+    streamed = job.global_batch * LONG / _seconds(program, LONG) if per_function else 0.0
     resident = 0.0
     if make_resident is not None:
         with make_resident() as other:
-            resident = job.global_batch * steps / _seconds(other, steps)
+            other.run(2)
+            resident = job.global_batch * LONG / _seconds(other, LONG)
     return Pace(
         steps,
         program.traces() - traces,
@@ -58,14 +71,14 @@ def measure(program, job, make_resident=None, steps=40):
         counted,
         returned,
         finished,
+        read,
         resident,
-        job.global_batch * steps / finished,
+        streamed,
         job.replicas,
     )
 
 
 def _seconds(program, steps):
-    program.run(steps)
     start = time.perf_counter()
     program.run(steps)
     program.state()

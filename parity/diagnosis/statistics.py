@@ -133,7 +133,10 @@ def _moves(step, name):
 def _alike(records, names):
     """Largest over statistics of how far the replicas' proposals are apart."""
     gaps = [
-        max((relative(flat(other, [name]) - flat(row[0], [name]), flat(row[0], [name])) for other in row[1:]), default=1.0)
+        max(
+            (relative(flat(other, [name]) - flat(row[0], [name]), flat(row[0], [name])) for other in row[1:]),
+            default=1.0,
+        )
         for row in records
         for name in names
     ]

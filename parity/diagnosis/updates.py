@@ -36,7 +36,9 @@ class Update:
       factor: `Scale` of the change by what the side's own rule predicts.
       decay: c of `change ~ a * predicted + c * weight`, and how much of the change that is.
       still: weights that did not move though the rule says that they should have.
-      rows: {weight: parts of its rows, touched and untouched by the gradient, that the rule does not explain}.
+      rows: {weight: parts of its rows, touched and untouched by the gradient, that the rule does not explain}, of
+        matrices in which some rows have no gradient at all.
+      wrong: weights with elements, or slots, that the rule does not explain.
     """
 
     step: int
@@ -46,6 +48,7 @@ class Update:
     decay: tuple
     still: List[str]
     rows: Dict[str, tuple]
+    wrong: List[str]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -148,7 +151,7 @@ def _update(taken, rule, eps):
         factor,
         (float(both.coefficients[1]), share, both.residual),
         _still(taken, own, eps),
-        _rows(taken, rule, own, eps),
+        *_rows(taken, rule, own, eps),
     )
 
 
@@ -161,12 +164,13 @@ def _still(taken, expected, eps):
 
 
 def _rows(taken, rule, expected, eps):
-    """{weight: (touched, untouched)} for matrices in which some rows have no gradient at all."""
+    """(`Update.rows`, `Update.wrong`)."""
     found = {}
     wrong = np.abs(taken.change - expected) > 20 * eps * (np.abs(taken.weights) + 8 * np.abs(taken.change))
     for slot, value in forms.expected_slots(taken, rule).items():
         whole = np.abs(taken.old[slot]) + np.abs(taken.new[slot])
         wrong |= np.abs(taken.new[slot] - value) > 50 * eps * whole
+    names = [name for name, part in taken.parts() if wrong[part].any()]
     for (name, part), shape in zip(taken.parts(), taken.shapes):
         if len(shape) < 2:
             continue
@@ -175,7 +179,7 @@ def _rows(taken, rule, expected, eps):
             continue
         rows = np.any(wrong[part].reshape(shape[0], -1), axis=1)
         found[name] = (float(rows[touched].mean()), float(rows[~touched].mean()))
-    return found
+    return found, names
 
 
 def _slot_fit(taken, slot, power):

@@ -1,0 +1,36 @@
+"""Named causes as text for people and as JSON for programs."""
+
+from __future__ import annotations
+
+from parity.diagnosis import sharpest
+
+
+def lines(findings, evidence, differs=True):
+    """The causes, the most likely first, one paragraph each; or "no known cause" and the sharpest facts."""
+    if not findings and not differs:
+        yield "NOTHING DIFFERS: {} steps".format(len(evidence.steps))
+        return
+    if not findings:
+        yield "NO KNOWN CAUSE: {}".format("; ".join(sharpest.facts(evidence)))
+        return
+    for number, finding in enumerate(findings):
+        cause, found = finding.cause, finding.found
+        yield "{}{}: {}{}".format(
+            "ALSO " if number else "", cause.id, found.sentence, "" if cause.bug else " No bug: both sides do the same."
+        )
+        yield "  fix: {}".format(cause.fix)
+        yield "  confidence: {} ({})".format(found.confidence, found.because)
+        yield "  more: docs/causes.md#{}".format(cause.id.lower())
+    yield "facts: " + "; ".join(sharpest.facts(evidence))
+
+
+def to_json(findings, evidence):
+    """For `--json`."""
+    return {"causes": [finding.to_json() for finding in findings], "facts": sharpest.facts(evidence)}
+
+
+def differs(evidence):
+    """Whether anything that both sides show has other bits."""
+    from parity.causes import trial
+
+    return trial.first_difference(evidence) is not None

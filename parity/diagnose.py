@@ -1,0 +1,74 @@
+"""`python -m parity.diagnose --left=a.npz --right=b.npz`: why do these two runs differ?
+
+Two recordings, wherever they were made (`legacy.record`, or `workloads/writer.py` from any training loop), legacy's on
+the left. Names causes from the numbers alone, each with the fitted figures, the fix, and how sure it is. Exit status
+0: nothing differs but rounding, or in other terms only; 1: something does; 2: input that cannot be used.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from absl import flags
+
+from parity import flags as parity_flags
+from workloads import environment, json_file
+from workloads.errors import require, run_main
+
+flags.DEFINE_string("left", None, "The reference: a recording (.npz).")
+flags.DEFINE_string("right", None, "The run to explain: a recording (.npz).")
+flags.DEFINE_integer("steps", 0, "Steps to read; 0 for all that both hold.", lower_bound=0)
+
+FLAGS = flags.FLAGS
+
+#: More steps than these tell nothing new and take memory.
+MOST_STEPS = 60
+
+
+def evidence_of(left, right, steps=0):
+    """`Evidence` of two `Recording`s.
+
+    Raises:
+      InputError: they have no step, or no weight, in common.
+    """
+    from parity.diagnosis import collect, context
+
+    common = min(left.steps, right.steps, steps or MOST_STEPS)
+    require(common >= 1, "--right", right.path, "both recordings must hold at least one step")
+    shared = {s.name: s.shape for s in left.variables()}
+    matching = [s for s in right.variables() if shared.get(s.name) == s.shape]
+    listed = ", ".join(sorted(shared)[:4])
+    require(matching, "--right", right.path, "no variable has a name and shape of --left's, such as " + listed)
+    about = {"left": left.describe(), "right": right.describe()}
+    return collect.collect(left, right, context.of_texts(left.manifest.get("job", {}), about), common, 0)
+
+
+def main(argv):
+    require(len(argv) == 1, "argument", argv[1:], "flags only; see --help")
+    for name in ("left", "right"):
+        require(FLAGS[name].value, "--" + name, FLAGS[name].value, "name a recording (.npz)")
+    parity_flags.check_json()
+    environment.prepare(exact=False)
+    from parity import cause_report, report
+    from parity.causes import catalogue
+    from workloads.recording import Recording
+
+    with Recording(FLAGS.left, "--left") as left, Recording(FLAGS.right, "--right") as right:
+        evidence = evidence_of(left, right, FLAGS.steps)
+    findings = catalogue.find(evidence)
+    differs = cause_report.differs(evidence)
+    console = report.console()
+    for line in cause_report.lines(findings, evidence, differs):
+        console.print(line, highlight=False, markup=False)
+    if FLAGS.json:
+        json_file.write_json(FLAGS.json, cause_report.to_json(findings, evidence))
+    sys.exit(1 if differs and (not findings or any(finding.cause.bug for finding in findings)) else 0)
+
+
+def console():
+    """Entry point."""
+    run_main(main)
+
+
+if __name__ == "__main__":
+    console()

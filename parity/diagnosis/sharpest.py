@@ -1,0 +1,96 @@
+"""The sharpest facts there are, one line each: what is said when no cause fits, and beside those that do."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from parity.diagnosis.fits import flat, relative
+
+
+def facts(evidence):
+    """[text], in causal order."""
+    return [
+        text
+        for make in (_initial, _batches, _gradients, _combining, _rates, _updates, _statistics)
+        for text in make(evidence)
+    ]
+
+
+def _initial(evidence):
+    start = evidence.initial
+    if start.weights or start.slots or start.reset or start.other:
+        names = [weight.name for weight in start.weights] + list(start.slots) + start.reset + start.other
+        yield "{} initial values differ, first {}".format(len(names), names[0])
+
+
+def _batches(evidence):
+    unlike = [batch for batch in evidence.batches if not batch.same]
+    if unlike:
+        yield "{} of {} batches differ, first at step {}: {:.0%} of the examples are shared".format(
+            len(unlike), len(evidence.batches), unlike[0].step, unlike[0].shared
+        )
+
+
+def _gradients(evidence):
+    found = [entry for entry in evidence.gradients if np.isfinite(entry.fit.factor)]
+    if not found:
+        yield "no step from the same state shows gradients on both sides"
+        return
+    if any(entry.fit.residual > evidence.clean or abs(entry.fit.factor - 1) > evidence.clean for entry in found):
+        worst = max(found, key=lambda entry: entry.fit.residual)
+        yield "gradients are {:.6g} to {:.6g} x legacy's, residual up to {:.1e} (step {}, replica {}); losses {:.6g} to {:.6g} x".format(
+            min(entry.fit.factor for entry in found),
+            max(entry.fit.factor for entry in found),
+            worst.fit.residual,
+            worst.step,
+            worst.replica,
+            min(entry.loss for entry in found),
+            max(entry.loss for entry in found),
+        )
+        rows = {name: fit for entry in found for name, fit in entry.tensors.items() if np.isfinite(fit.residual)}
+        name = max(rows, key=lambda n: max(rows[n].residual, abs(rows[n].factor - 1)), default=None)
+        if name is not None:
+            yield "most of it in {}: {:.6g} x, residual {:.1e}".format(name, *rows[name])
+    else:
+        yield "gradients agree to {:.1e} in steps from the same state".format(max(e.fit.residual for e in found))
+
+
+def _combining(evidence):
+    for side, who in zip(evidence.combining, ("legacy", "the port")):
+        if side is None:
+            continue
+        if side.first is not None:
+            yield "{} gives its optimizer {} (residual {:.1e})".format(who, side.first, side.fits[side.first])
+        else:
+            fit = side.coefficients[0]
+            yield "what {} gives its optimizer is no mean or sum of its replicas' gradients; best weights {} leave {:.1e}".format(
+                who, ", ".join("{:.4g}".format(value) for value in fit.coefficients), fit.residual
+            )
+
+
+def _rates(evidence):
+    rates = evidence.rates
+    if len(rates.steps) and not rates.equal:
+        yield "learning rates {} against {}".format(_few(rates.right), _few(rates.left))
+
+
+def _few(values):
+    return ", ".join("{:.4g}".format(value) for value in values[:5])
+
+
+def _updates(evidence):
+    for side, who in zip(evidence.updates, ("legacy", "the port")):
+        if side is not None:
+            own = next(iter(side.steps[0].forms))
+            yield "{} moves its weights {:.6g} x as its rule says, to {:.1f} roundings".format(
+                who, side.steps[0].factor.factor, side.misfit(own)
+            )
+
+
+def _statistics(evidence):
+    names = sorted({name for step in evidence.steps for name in step.left.state.statistics})
+    steps = [step for step in evidence.steps if step.same_state]
+    if names and steps:
+        a, b = (flat(getattr(steps[0], side).state.statistics, names) for side in ("left", "right"))
+        if relative(b - a, a) > 0:
+            yield "statistics differ by {:.1e} after the first step".format(relative(b - a, a))
