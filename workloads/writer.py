@@ -25,7 +25,7 @@ of all bytes before it, so that damage anywhere is found.
     00000/proposals/<replica>/<statistic>
     00000/drift                          mirrored variables whose copies disagree
 
-Slots are named "weight/slot", in 1.x's words: momentum; m, v (and beta1_power, beta2_power); rms, momentum; accumulator.
+Slots are "weight/slot", in 1.x's words: momentum; m, v (and beta1_power, beta2_power); rms, momentum; accumulator.
 """
 
 from __future__ import annotations

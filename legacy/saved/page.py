@@ -2,21 +2,32 @@
 
 from __future__ import annotations
 
+import collections
 import os
 
-from legacy.saved import analysis, facts, graph_file
+from legacy.saved import analysis, facts, graph_file, hazards
+from workloads.errors import InputError
 
 WIDEST = 70
 
 
 def inspect(path, train_op=(), feed=None):
-    """{section: rows}, see `facts.facts`.
+    """{section: rows}, see `facts.facts`; the last is `hazards.find`'s, and may be all that can be told.
 
     Raises:
       InputError: the file holds no graph that trains.
     """
     saved = graph_file.read(path)
-    return facts.facts(saved, analysis.analyse(saved, os.path.basename(path), train_op, feed))
+    try:
+        found = analysis.analyse(saved, os.path.basename(path), train_op, feed)
+    except InputError as error:
+        rows = hazards.find(saved)
+        if not rows:
+            raise
+        return collections.OrderedDict([("not taken apart", [{"what": str(error)}]), ("hazards", rows)])
+    sections = facts.facts(saved, found)
+    sections["hazards"] = hazards.find(saved, found)
+    return sections
 
 
 def text(sections, most_rows):

@@ -60,7 +60,7 @@ def find(graph, imported, state, gradients):
     backward = {name for name in graph.nodes if "_grad/" in name} or set(graph.nodes)
     model = graph.ancestors(backward, controls=False) & graph.descendants(set(state.variables), controls=False)
     best, best_score = None, 0
-    for found_by, labels in _labellings(graph):
+    for found_by, labels in labellings(graph):
         candidate = _resolve(graph, imported, settings, members, found_by, labels, gradients)
         if _leak(graph, candidate):
             continue
@@ -96,7 +96,7 @@ def is_scalar_setting(graph, imported, name):
     return imported.dtype(name) in ("bool", "float32") and all(k in elementwise for k in users) and len(users) > 0
 
 
-def _labellings(graph):
+def labellings(graph):
     """[(how, {node: number})], numbers from 0 without gaps, in the order in which ties are decided.
 
     A gradient op belongs where its forward op does.

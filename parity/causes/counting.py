@@ -76,8 +76,8 @@ def fixed_size(evidence):
     step, factors = off[0]
     counts = _examples(evidence, factors)
     return Found(
-        "In {} of {} steps (first at step {}) every gradient is {} of legacy's: a short batch of {} examples is divided "
-        "by the full batch's {}.".format(
+        "In {} of {} steps (first at step {}) every gradient is {} of legacy's: a short batch of {} examples is "
+        "divided by the full batch's {}.".format(
             len(off), len(rows), step, number(float(np.mean(factors))), sum(counts), evidence.context.global_batch
         ),
         HIGH,
@@ -94,8 +94,10 @@ def mean_of_means(evidence):
         return None
     step, factors = off[0]
     return Found(
-        "In {} of {} steps (first at step {}) the replicas' gradients are {} x legacy's: each replica's mean counts alike "
-        "though their numbers of examples differ.".format(len(off), len(rows), step, ", ".join(map(number, factors))),
+        "In {} of {} steps (first at step {}) the replicas' gradients are {} x legacy's: each replica's mean counts "
+        "alike though their numbers of examples differ.".format(
+            len(off), len(rows), step, ", ".join(map(number, factors))
+        ),
         HIGH,
         "the factors' reciprocals have the mean 1, as shares of one batch do; exact in the other steps",
     )

@@ -409,7 +409,7 @@ CAUSES = (
         stages.INITIAL,
         "RMSProp's mean square starts at ones in 1.x and at zeros in Keras",
         "slot rms is 1 against 0 before the first step; step-1 updates differ by hundreds, then less and less",
-        "tf.train.RMSPropOptimizer starts its mean square at ones; Keras's starts at zeros, with epsilon 1e-7 for 1e-10.",
+        "tf.train.RMSPropOptimizer starts its mean square at ones; Keras's at zeros, with epsilon 1e-7 for 1e-10.",
         "Keep the 1.x kernel, or set Keras's velocities to ones and epsilon to 1e-10 before the first step.",
         rmsprop_ones,
         (Fault("rmsprop_from_zeros", planting.state(_zero_slots("rms")), _rmsprop),),

@@ -1,4 +1,4 @@
-"""Ways to plant a fault: in a named field, in one method of the replica step, in a module of the towers, in a record."""
+"""Ways to plant a fault: in a named field, in one method of the replica step, in the towers' module, in a record."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ def init_seed(evidence):
     if not weights or _scaled(evidence) or not all(abs(w.fit.factor) < 0.9 for w in weights if w.size > 30):
         return None
     return Found(
-        "{} weights start from other random numbers of the same spread ({}): nothing after them can be compared.".format(
+        "{} weights start from other random numbers of the same spread ({}): nothing after them is comparable.".format(
             len(weights), weights[0].name
         ),
         HIGH,

@@ -74,8 +74,8 @@ def _summed_at_least(evidence):
     return Found(
         "The port sums its replicas' gradients where legacy averages its towers': {} x.".format(evidence.replicas),
         MEDIUM,
-        "each side's combined gradient is explained by its own replicas' in {} steps; their gradients themselves cannot "
-        "be compared".format(right.steps),
+        "each side's combined gradient is explained by its own replicas' in {} steps; their gradients themselves "
+        "cannot be compared".format(right.steps),
     )
 
 
@@ -355,8 +355,8 @@ CAUSES = (
         "every gradient is N times legacy's, residual below 1e-5",
         "tf.distribute sums the replicas' gradients. A tower's mean over its own batch, kept as it was, then counts N "
         "times; so does a global_batch_size that is the per-replica batch, and a gradient that is reduced twice.",
-        "Divide the loss by the global batch (tf.nn.compute_average_loss(per_example, global_batch_size=B)), divide the "
-        "per-replica mean by the number of replicas, or reduce with MEAN.",
+        "Divide the loss by the global batch (tf.nn.compute_average_loss(per_example, global_batch_size=B)), divide "
+        "the per-replica mean by the number of replicas, or reduce with MEAN.",
         not_divided,
         (
             Fault("sum_for_mean", planting.fields(lambda job: {"combine": "sum"}), planting.no_clip),

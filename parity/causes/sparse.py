@@ -106,8 +106,8 @@ CAUSES = (
         stages.SLOTS,
         "rows of an embedding that occur twice, or not at all, are updated otherwise",
         "dense weights agree, an embedding does not; the error is confined to some rows",
-        "1.x sums a row's gradients before it squares them (Adam, Adagrad), Keras 3 squares each occurrence. 1.x's sparse "
-        "momentum leaves rows without a gradient alone, a dense one moves them on.",
+        "1.x sums a row's gradients before it squares them (Adam, Adagrad), Keras 3 squares each occurrence. 1.x's "
+        "sparse momentum leaves rows without a gradient alone, a dense one moves them on.",
         "Keep the 1.x kernel, or make the gradient dense (tf.convert_to_tensor) before the update.",
         sparse,
         (

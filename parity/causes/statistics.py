@@ -86,7 +86,7 @@ def decay(evidence):
     if near(share, 1, 1e-3):
         return None
     return Found(
-        "The port's statistics take {} x legacy's share of each batch: 1 - momentum differs by that factor ({}).".format(
+        "The port's statistics take {} x legacy's share of a batch: 1 - momentum differs by that factor ({}).".format(
             number(share),
             "0.99 against 0.999 is 10" if near(share, 10, 0.02) or near(share, 0.1, 0.02) else "so does the decay",
         ),
@@ -263,8 +263,8 @@ CAUSES = (
         "replicas of one variable have different bits after a step",
         "Keras 3's batch normalization keeps statistics per replica (aggregation none); an all-reduce that does not "
         "give every replica the same; an update that only some replicas run.",
-        "Statistics: a variable with aggregation ONLY_FIRST_REPLICA (or MEAN), or synchronized=True knowingly. Weights: "
-        "compare with tf.distribute.ReductionToOneDevice.",
+        "Statistics: a variable with aggregation ONLY_FIRST_REPLICA (or MEAN), or synchronized=True knowingly. "
+        "Weights: compare with tf.distribute.ReductionToOneDevice.",
         drift,
         (Fault("every_replica_its_own_statistics", planting.step(_Own), normalizing),),
         "R22",

@@ -38,15 +38,11 @@ def _gradients(evidence):
         return
     if any(entry.fit.residual > evidence.clean or abs(entry.fit.factor - 1) > evidence.clean for entry in found):
         worst = max(found, key=lambda entry: entry.fit.residual)
-        yield "gradients are {:.6g} to {:.6g} x legacy's, residual up to {:.1e} (step {}, replica {}); losses {:.6g} to {:.6g} x".format(
-            min(entry.fit.factor for entry in found),
-            max(entry.fit.factor for entry in found),
-            worst.fit.residual,
-            worst.step,
-            worst.replica,
-            min(entry.loss for entry in found),
-            max(entry.loss for entry in found),
+        factors, losses = [entry.fit.factor for entry in found], [entry.loss for entry in found]
+        yield "gradients are {:.6g} to {:.6g} x legacy's, residual up to {:.1e} (step {}, replica {})".format(
+            min(factors), max(factors), worst.fit.residual, worst.step, worst.replica
         )
+        yield "losses are {:.6g} to {:.6g} x legacy's".format(min(losses), max(losses))
         rows = {name: fit for entry in found for name, fit in entry.tensors.items() if np.isfinite(fit.residual)}
         name = max(rows, key=lambda n: max(rows[n].residual, abs(rows[n].factor - 1)), default=None)
         if name is not None:
@@ -63,9 +59,9 @@ def _combining(evidence):
             yield "{} gives its optimizer {} (residual {:.1e})".format(who, side.first, side.fits[side.first])
         else:
             fit = side.coefficients[0]
-            yield "what {} gives its optimizer is no mean or sum of its replicas' gradients; best weights {} leave {:.1e}".format(
-                who, ", ".join("{:.4g}".format(value) for value in fit.coefficients), fit.residual
-            )
+            best = ", ".join("{:.4g}".format(value) for value in fit.coefficients)
+            yield "what {} gives its optimizer is no mean or sum of its replicas' gradients".format(who)
+            yield "its best weights, {}, leave {:.1e}".format(best, fit.residual)
 
 
 def _rates(evidence):
