@@ -21,6 +21,8 @@ def _row(*parts):
 def regularization(whole):
     """Penalties that only some towers' gradients have, or none."""
     penalties = [n for n in whole.graph.nodes if whole.graph.type(n) == "L2Loss" or _named_penalty(whole, n)]
+    # A global norm of gradients is made of the same op.
+    penalties = [n for n in penalties if not any("_grad/" in b for b in whole.graph.ancestors([n], controls=False))]
     if not penalties or not whole.applies:
         return
     known = set(penalties)
@@ -69,6 +71,8 @@ def statistics(whole, found):
     kinds = collections.defaultdict(list)
     for name, who in owners.items():
         kinds["in turn" if len(who) > 1 else who[0]].append(name)
+    if len({len(kinds.get((tower,), ())) for tower in range(towers)}) == 1 and "in turn" not in kinds:
+        return  # each tower has as many of its own: state that it carries, not statistics of one model
     for who, names in kinds.items():
         if who == "in turn":
             what = "{} statistics are updated by several towers one after the other, in no fixed order"

@@ -84,16 +84,20 @@ def constant(node):
 
 
 def _labels(graph):
-    """(how, {node: tower}) of the labelling with the most nodes, if each tower computes something backwards."""
-    best = ("no towers were told apart", {})
+    """(how, {node: tower}) of the labelling with the most nodes, if each tower computes something backwards.
+
+    Names are believed before devices: an op may be placed where its variable is.
+    """
+    best, most = ("no towers were told apart", {}), 0.0
     for found_by, labels in towers.labellings(graph):
         back = collections.Counter(tower for name, tower in labels.items() if "_grad/" in name)
         if len(back) < len(set(labels.values())) or min(back.values()) < towers.SMALLEST_TOWER * max(back.values()):
             continue
         if _layers(graph, labels):
             continue
-        if len(labels) > len(best[1]) or (len(labels) == len(best[1]) and "scope" in found_by):
-            best = (found_by, labels)
+        worth = len(labels) * (1.0 if found_by.startswith("device") else 1.5)
+        if worth > most:
+            best, most = (found_by, labels), worth
     return best
 
 
