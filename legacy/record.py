@@ -22,25 +22,13 @@ flags.DEFINE_string("out", None, "The recording to write (.npz).")
 FLAGS = flags.FLAGS
 
 
-def record(program, job, steps, path, progress):
-    """Writes `steps` steps of `program` to `path`; calls `progress(step, loss)` after each."""
-    from workloads.recording import Writer
-
-    about = {"job": job.describe(), "settings": program.describe(), "environment": environment.describe()}
-    with Writer(path, about, program.variables()) as writer:
-        writer.initial(program.state())
-        for _ in range(steps):
-            record_ = program.step()
-            writer.write(record_)
-            progress(record_.step, sum(map(float, record_.losses)) / len(record_.losses))
-
-
 def main(argv):
     require(len(argv) == 1, "argument", argv[1:], "flags only; see --help")
     require(FLAGS.out, "--out", FLAGS.out, "name the file to write")
     require(FLAGS.steps >= 1, "--steps", FLAGS.steps, "must be at least 1")
     environment.prepare(exact=True)
     from legacy import programs
+    from workloads.recording import record
 
     job, make_source = job_flags.job_from_flags()
     options = legacy_flags.options_from_flags(exact=True, resident=FLAGS.resident)

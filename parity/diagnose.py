@@ -21,27 +21,6 @@ flags.DEFINE_integer("steps", 0, "Steps to read; 0 for all that both hold.", low
 
 FLAGS = flags.FLAGS
 
-#: More steps than these tell nothing new and take memory.
-MOST_STEPS = 60
-
-
-def evidence_of(left, right, steps=0):
-    """`Evidence` of two `Recording`s.
-
-    Raises:
-      InputError: they have no step, or no weight, in common.
-    """
-    from parity.diagnosis import collect, context
-
-    common = min(left.steps, right.steps, steps or MOST_STEPS)
-    require(common >= 1, "--right", right.path, "both recordings must hold at least one step")
-    shared = {s.name: s.shape for s in left.variables()}
-    matching = [s for s in right.variables() if shared.get(s.name) == s.shape]
-    listed = ", ".join(sorted(shared)[:4])
-    require(matching, "--right", right.path, "no variable has a name and shape of --left's, such as " + listed)
-    about = {"left": left.describe(), "right": right.describe()}
-    return collect.collect(left, right, context.of_texts(left.manifest.get("job", {}), about), common, 0)
-
 
 def main(argv):
     require(len(argv) == 1, "argument", argv[1:], "flags only; see --help")
@@ -51,10 +30,11 @@ def main(argv):
     environment.prepare(exact=False)
     from parity import cause_report, report
     from parity.causes import catalogue
+    from parity.diagnosis import collect
     from workloads.recording import Recording
 
     with Recording(FLAGS.left, "--left") as left, Recording(FLAGS.right, "--right") as right:
-        evidence = evidence_of(left, right, FLAGS.steps)
+        evidence = collect.of_recordings(left, right, FLAGS.steps)
     findings = catalogue.find(evidence)
     differs = cause_report.differs(evidence)
     console = report.console()

@@ -13,7 +13,7 @@ import zipfile
 
 import numpy as np
 
-from workloads import writer
+from workloads import environment, writer
 from workloads.errors import InputError
 from workloads.program import STATES, Program, State, StepRecord
 from workloads.scope import VariableSpec
@@ -28,6 +28,18 @@ class Writer(writer.Writer):
             super().__init__(path, about, variables)
         except OSError as error:
             raise InputError("--out: cannot write {}: {}".format(path, error.strerror))
+
+
+def record(program, job, steps, path, progress=None):
+    """Writes `steps` steps of `program` to `path`; calls `progress(step, loss)` after each."""
+    about = {"job": job.describe(), "settings": program.describe(), "environment": environment.describe()}
+    with Writer(path, about, program.variables()) as made:
+        made.initial(program.state())
+        for _ in range(steps):
+            seen = program.step()
+            made.write(seen)
+            if progress is not None:
+                progress(seen.step, sum(map(float, seen.losses)) / len(seen.losses))
 
 
 class Recording(Program):

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from parity.diagnosis import context
 from parity.diagnosis.evidence import Evidence, Step
+from workloads.errors import require
 from workloads.program import Program
 
 #: Steps of a diagnosis: along two free trajectories first, then each from the left side's state.
 FREE, LOCKED = 10, 3
+
+#: Of recordings: more steps than these tell nothing new and take memory.
+MOST_STEPS = 60
 
 
 class Replay(Program):
@@ -42,16 +47,16 @@ def keep(program, steps):
     return Replay(program.variables(), state, [program.step() for _ in range(steps)], program.describe())
 
 
-def collect(left, right, context, free=FREE, locked=LOCKED):
+def collect(left, right, known, free=FREE, locked=LOCKED):
     """Steps both programs and returns `Evidence`.
 
     Args:
       left, right: `Program`s at their first state.
-      context: `Context`.
+      known: `Context`.
       free: steps that each takes from its own state.
       locked: steps after those, which the right side takes from the left's state; 0 if it cannot be loaded.
     """
-    evidence = Evidence(context, left.state(), right.state(), [])
+    evidence = Evidence(known, left.state(), right.state(), [])
     before = [evidence.left, evidence.right]
     for number in range(free + locked):
         if number >= free:
@@ -68,3 +73,19 @@ def collect(left, right, context, free=FREE, locked=LOCKED):
 def _again(program, state):
     program.load(state)
     return program.step()
+
+
+def of_recordings(left, right, steps=0):
+    """`Evidence` of two `Recording`s.
+
+    Raises:
+      InputError: they have no step, or no weight, in common.
+    """
+    common = min(left.steps, right.steps, steps or MOST_STEPS)
+    require(common >= 1, "--right", right.path, "both recordings must hold at least one step")
+    shared = {s.name: s.shape for s in left.variables()}
+    matching = [s for s in right.variables() if shared.get(s.name) == s.shape]
+    listed = ", ".join(sorted(shared)[:4])
+    require(matching, "--right", right.path, "no variable has a name and shape of --left's, such as " + listed)
+    about = {"left": left.describe(), "right": right.describe()}
+    return collect(left, right, context.of_texts(left.manifest.get("job", {}), about), common, 0)

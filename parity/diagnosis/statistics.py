@@ -62,15 +62,21 @@ def measure(steps):
     same = [step for step in steps if step.same_state and _near_states(step, names)]
     borrowed = not all(step.right.proposals for step in steps)
     left = _owners([(s.left_before, s.left, s.left.proposals) for s in steps], names)
-    if borrowed:
-        right = _owners([(s.right_before, s.right, s.left.proposals) for s in same], names)
+    if borrowed:  # variances may lack Bessel's correction, so means alone tell whose they are
+        means = [name for name in names if "mean" in name.lower()] or names
+        right = _owners([(s.right_before, s.right, s.left.proposals) for s in same], means)
     else:
         right = _owners([(s.right_before, s.right, s.right.proposals) for s in steps], names)
     shown = [] if borrowed else same
+    kept = [dict(s.right.state.statistics) for s in same] if borrowed and "first" in right else []
     return Statistics(
         (left, right),
         borrowed,
-        {name: [m for s in shown for m in _moves(s, name)] for name in names},
+        {
+            name: [m for s in shown for m in _moves(s, name, s.right.proposals)]
+            + [m for s, row in zip(same, kept) for m in _moves(s, name, [row])]
+            for name in names
+        },
         tuple(_alike([getattr(s, side).proposals for s in shown], names) for side in ("left", "right")),
         _global(shown, names),
         {name: _gap_between(shown, name) for name in names} if shown else {},
@@ -121,9 +127,9 @@ def _gap(before, record, proposals, who, names):
     return relative(kept - expected, expected - old)
 
 
-def _moves(step, name):
+def _moves(step, name, proposals):
     old = np.asarray(step.left_before.statistics[name], np.float64).ravel()
-    for left, right in zip(step.left.proposals, step.right.proposals):
+    for left, right in zip(step.left.proposals, proposals):
         if name in left and name in right:
             a, b = np.asarray(left[name], np.float64).ravel(), np.asarray(right[name], np.float64).ravel()
             mix = combination([a, old], b)

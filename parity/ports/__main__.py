@@ -1,0 +1,110 @@
+"""`python -m parity.ports`: plain Keras 3 ports of three workloads, recorded and diagnosed against legacy.
+
+Each is trained under MirroredStrategy from legacy's first weights on legacy's batches; the recordings are then
+compared as `parity.diagnose` compares any two. Exit status 0: every known difference was named; 1: not.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+import tempfile
+
+from absl import flags
+
+from parity import flags as parity_flags  # noqa: F401  --json
+from workloads import environment, json_file
+from workloads.errors import require, run_main
+
+NAMES = ("sigmoid_stack", "stacked_lstm", "resnet18")
+
+flags.DEFINE_list("ports", list(NAMES), "Which ports.")
+flags.DEFINE_integer("port_steps", 8, "Steps to record.", lower_bound=1)
+
+FLAGS = flags.FLAGS
+
+
+class Data:
+    """Legacy's batches, for a port."""
+
+    def __init__(self, job, source):
+        self.global_batch, self._job, self._source = job.global_batch, job, source
+
+    def shards(self, step):
+        """The batches of the replicas in that step: [{input: array}]."""
+        return self._source.shards(step)
+
+    def dataset(self, choose):
+        """A `tf.data.Dataset` of global batches, each as `choose({input: array})` has it."""
+        import tensorflow as tf
+
+        first = choose(self._source.batch(0))
+        signature = tuple(tf.TensorSpec(array.shape, array.dtype) for array in first)
+
+        def batches():
+            step = 0
+            while True:
+                yield choose(self._source.batch(step))
+                step += 1
+
+        return tf.data.Dataset.from_generator(batches, output_signature=signature)
+
+
+def diagnose_port(name, replicas, steps, folder):
+    """(port's module, findings, evidence) of one port, recorded in `folder`."""
+    from legacy.options import LegacyOptions
+    from modern import strategy
+    from modern.options import ModernOptions
+    from parity.causes import catalogue
+    from parity.diagnosis import collect
+    from parity.pair import Setup
+    from workloads import sources
+    from workloads.job import Job
+    from workloads.recording import Recording, record
+
+    port = importlib.import_module("parity.ports." + name)
+    job = Job(port.WORKLOAD, replicas)
+    setup = Setup(job, sources.Synthetic, LegacyOptions(exact=True), ModernOptions(exact=True), FLAGS.device)
+    paths = [os.path.join(folder, "{}_{}.npz".format(name, side)) for side in ("legacy", "port")]
+    with setup.legacy_program() as program:
+        initial = program.state()
+        record(program, job, steps, paths[0])
+    mirrored = strategy.mirrored(setup.devices(), ModernOptions(all_reduce="auto"))
+    port.train(paths[1], mirrored, Data(job, sources.Synthetic(job)), initial, steps)
+    with Recording(paths[0]) as left, Recording(paths[1]) as right:
+        evidence = collect.of_recordings(left, right)
+    return port, catalogue.find(evidence), evidence
+
+
+def main(argv):
+    require(len(argv) == 1, "argument", argv[1:], "flags only; see --help")
+    for name in FLAGS.ports:
+        require(name in NAMES, "--ports", name, "allowed: " + ", ".join(NAMES))
+    parity_flags.check_json()
+    environment.prepare(exact=True)
+    from parity import cause_report, report
+
+    console, results = report.console(), []
+    with tempfile.TemporaryDirectory() as folder:
+        for name in FLAGS.ports:
+            port, findings, evidence = diagnose_port(name, FLAGS.replicas or 2, FLAGS.port_steps, folder)
+            found = [finding.id for finding in findings]
+            missed = [cause for cause in port.EXPECTED if cause not in found]
+            console.print("{}: {}".format(name, "missed " + ", ".join(missed) if missed else "all named"), style="bold")
+            for line in cause_report.lines(findings, evidence):
+                console.print(line, highlight=False, markup=False)
+            results.append({"port": name, "expected": port.EXPECTED, "named": found, "missed": missed})
+            results[-1].update(cause_report.to_json(findings, evidence))
+    if FLAGS.json:
+        json_file.write_json(FLAGS.json, {"ports": results})
+    sys.exit(1 if any(result["missed"] for result in results) else 0)
+
+
+def console():
+    """Entry point."""
+    run_main(main)
+
+
+if __name__ == "__main__":
+    console()
