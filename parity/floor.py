@@ -12,7 +12,8 @@ import collections
 import numpy as np
 
 from parity.compare import compare, relative
-from parity.stages import BATCH, tensors
+from parity.diagnosis.fits import scale
+from parity.stages import BATCH, FACTORED, tensors
 
 
 class Floor:
@@ -32,6 +33,7 @@ class Floor:
         self._truth_dtype = np.dtype("float64" if dtype == np.float32 else "float32")
         self._scale = min(1.0, float(np.finfo(dtype).eps) / float(np.finfo(self._truth_dtype).eps))
         self._stages = collections.defaultdict(StageFloor)
+        self._factors = {}
 
     def load(self, state):
         """Makes `state` the one that the next step starts from."""
@@ -45,11 +47,19 @@ class Floor:
           scales: `scales.Scales` that has taken in `left`.
         """
         records = (left, right, self._again.step(), self._truth.step())
+        for stage, values in FACTORED.items():
+            both = scale(values(left), values(records[-1]))
+            self._factors[stage] = max(self._factors.get(stage, 0.0), abs(both.factor - 1) * self._scale)
         for (stage, name, a), (_, _, b), (_, _, c), (_, _, truth) in zip(*map(tensors, records)):
             if stage != BATCH:
-                scale = scales.of(stage, name)
-                again = compare(name, a, c, scale).max_rel
-                self._stages[stage].add(name, self._distance(a, truth, scale), self._distance(b, truth, scale), again)
+                size = scales.of(stage, name)
+                again = compare(name, a, c, size).max_rel
+                self._stages[stage].add(name, self._distance(a, truth, size), self._distance(b, truth, size), again)
+
+    def factor(self, stage):
+        """Largest factor, less one, between legacy's and the truth's tensors of a stage in one step."""
+        found = self._factors.get(stage, 0.0)
+        return found if np.isfinite(found) else 0.0
 
     def allowance(self, stage, name):
         """Legacy's relative distance from the truth in the median step: of this tensor, or of nine in ten of its stage.

@@ -4,11 +4,21 @@ from __future__ import annotations
 
 import numpy as np
 
+from parity.diagnosis.fits import flat
+
 BATCH, LOSS, GRADIENTS, COMBINED = "batch", "loss", "gradients", "combined gradients"
 RATE, WEIGHTS, SLOTS, STATISTICS, AVERAGES = "learning rate", "weights", "slots", "statistics", "moving averages"
 INITIAL = "initial values"
 
 STAGES = (INITIAL, BATCH, LOSS, GRADIENTS, COMBINED, RATE, WEIGHTS, SLOTS, STATISTICS, AVERAGES)
+
+
+def _gradients(record):
+    return flat({(str(i), name): g for i, gradients in enumerate(record.gradients) for name, g in gradients.items()})
+
+
+#: {stage: function from a record to all its tensors as one vector}: where a factor common to all is looked for.
+FACTORED = {GRADIENTS: _gradients, COMBINED: lambda record: flat(record.combined)}
 
 
 def tensors(record):

@@ -95,6 +95,22 @@ def kinks_allowed(steps):
     return max(1, steps // KINK_EVERY)
 
 
+#: ulps by which all gradients together may be too long or too short; see `factor`.
+FACTOR_UNITS = 16
+
+
+def factor(dtype, replicas, truth):
+    """Relative factor allowed over all of a stage's tensors together, in the median step.
+
+    Rounding goes up as often as down, so a factor common to all elements is far smaller than what one element may
+    differ by: a scale error shows here long before it does in any tensor's worst element.
+
+    Args:
+      truth: the largest factor, less one, between legacy and the same step in the other precision.
+    """
+    return max(FACTOR_UNITS * np.finfo(dtype).eps * np.sqrt(replicas), FLOOR_FACTOR * truth)
+
+
 def reason(stage):
     """Why the stage has the allowance it has."""
     return BASE[stage][1]

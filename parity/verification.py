@@ -8,6 +8,7 @@ program, and a trajectory that parts is reported, not blamed.
 
 from __future__ import annotations
 
+import collections
 import dataclasses
 from typing import Any, Dict, List, Optional
 
@@ -15,6 +16,7 @@ import numpy as np
 
 from parity import stages, tolerance
 from parity.compare import Difference, compare
+from parity.diagnosis.fits import scale
 from parity.scales import Scales
 from workloads.errors import InputError
 
@@ -189,6 +191,7 @@ class _Judge:
         self._floor = floor
         self._units = units
         self._scales = Scales()
+        self._factors = collections.defaultdict(list)
 
     def initial(self, left, right):
         failures = self._compare(self._result.stages, 0, 0, stages.initial_tensors(left), stages.initial_tensors(right))
@@ -211,6 +214,11 @@ class _Judge:
             if len(result.kinks) <= tolerance.kinks_allowed(result.steps + 1):
                 failures = []
         self._blame(failures)
+        if result.tolerance_name != "exact" and one_step:
+            for stage, values in stages.FACTORED.items():
+                found = scale(values(left), values(judged))
+                if np.isfinite(found.factor):
+                    self._factors[stage].append((step, found.factor))
         if witness is not None:
             apart = self._compare(result.trajectory, step, step, stages.tensors(left), stages.tensors(right))
             if apart and result.parted is None:
@@ -220,9 +228,31 @@ class _Judge:
             result.passed = False
 
     def finish(self):
-        """Completes the result."""
+        """Completes the result: judges what only all steps together show."""
+        for stage, found in self._factors.items():
+            self._judge_factor(stage, found)
         if self._floor is not None:
             self._result.floor = self._floor.to_json()
+
+    def _judge_factor(self, stage, found):
+        """A factor common to all of a stage's tensors, small in each, that the median step has."""
+        middle = float(np.median([factor for _, factor in found]))
+        truth = self._floor.factor(stage) if self._floor is not None else 0.0
+        allowed = tolerance.factor(self._job.dtype, self._job.replicas, truth)
+        if abs(middle - 1) > allowed and self._result.passed:
+            difference = Difference(
+                "factor of all tensors together",
+                len(found),
+                len(found),
+                abs(middle - 1),
+                abs(middle - 1),
+                0,
+                (),
+                1.0,
+                middle,
+            )
+            self._result.stages[stage].failed = found[0][0]
+            self._blame([{"step": found[0][0], "stage": stage, "difference": difference, "allowed": allowed}])
 
     def _blame(self, failures):
         if failures:

@@ -73,7 +73,11 @@ def _better(sides, evidence, prefix):
         return None
     names = [name for name in right.steps[0].forms if name.startswith(prefix)]
     best = min(names, key=right.misfit, default=None)
-    if best is None or right.misfit(best) * BETTER > right.misfit(own) or right.misfit(best) > 10 * EXPLAINED:
+    if (
+        best is None
+        or right.misfit(best) * BETTER > right.misfit(own)
+        or right.misfit(best) > max(10 * EXPLAINED, 1e-3 * right.misfit(own))
+    ):
         return None
     return best if left.misfit(best) * 2 > left.misfit(own) else None
 

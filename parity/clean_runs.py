@@ -1,0 +1,133 @@
+"""`python -m parity.clean_runs`: many runs without a fault, in which nothing may be flagged.
+
+Workloads x replicas x dtypes x reductions x batches x modes, each with its own seed. A run is flagged if it does not
+verify, or if any rule names a cause. Exit status 0: nothing was flagged; 1: something was; 2: input that cannot be
+used. `--json` holds every run with its seed, so that each can be run again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import multiprocessing
+import os
+import sys
+import time
+
+from absl import flags
+
+from parity import flags as parity_flags  # noqa: F401  --json
+from workloads import environment, json_file, registry
+from workloads.errors import require, run_main
+
+flags.DEFINE_integer("runs", 540, "How many runs.", lower_bound=1)
+flags.DEFINE_integer("first_seed", 0, "Seed of the first run; each has the next.")
+flags.DEFINE_integer("run_steps", 6, "Steps of a run.", lower_bound=2)
+flags.DEFINE_integer("processes", 2, "Processes that share the work.", lower_bound=1)
+
+FLAGS = flags.FLAGS
+
+CASES = tuple(
+    {"workload": w, "replicas": n, "dtype": d, "all_reduce": r, "mode": m, "batch": b}
+    for n, d, r, m, b, w in itertools.product(
+        (2, 3, 4),
+        ("float32", "float64"),
+        ("tower_order", "auto", "one_device"),
+        ("free", "locked"),
+        (1, 2),
+        registry.NAMES,
+    )
+)
+
+
+def planned(runs, first_seed):
+    """[case with its seed and tolerance]; the cases in turn, so that few runs already cover all workloads."""
+    made = []
+    stride = 7  # shares no factor with the cases' number, so that a few runs differ in everything
+    for number in range(runs):
+        case = dict(CASES[(number * stride) % len(CASES)], seed=first_seed + number)
+        case["tolerance"] = "exact" if case["all_reduce"] == "tower_order" else "auto"
+        made.append(case)
+    return made
+
+
+def run(case, steps):
+    """The case with {"flagged": [texts], "seconds"}: why it does not verify, and which causes are named."""
+    from legacy.options import LegacyOptions
+    from modern.options import ModernOptions
+    from parity import report
+    from parity.causes import catalogue
+    from parity.diagnosis import collect, context
+    from parity.pair import Setup
+    from parity.verification import verify
+    from workloads import sources
+    from workloads.job import Job
+
+    start = time.perf_counter()
+    workload = registry.get(case["workload"])
+    size = -(-workload.global_batch * case["batch"] // (2 * case["replicas"])) * case["replicas"]
+    job = Job(workload, case["replicas"], size, case["dtype"], case["seed"])
+    modern = ModernOptions(all_reduce=case["all_reduce"], exact=True)
+    setup = Setup(job, sources.Synthetic, LegacyOptions(exact=True), modern, "cpu")
+    auto = case["tolerance"] == "auto"
+    with contextlib.ExitStack() as stack:
+        with setup.legacy_program() as program:
+            kept = collect.keep(program, steps + 2)
+        right = stack.enter_context(setup.modern_program())
+        witness = stack.enter_context(setup.modern_program()) if auto and case["mode"] == "free" else None
+        floor = stack.enter_context(setup.closing_floor()) if auto else None
+        result = verify(kept.again(), right, job, steps, case["mode"], case["tolerance"], witness, floor)
+        flagged = [] if result.passed else [report.verdict_line(result)]
+        right.load(kept.state())
+        evidence = collect.collect(kept.again(), right, context.of_job(job), steps - 1, 2)
+        flagged += [f.id + ": " + f.found.sentence for f in catalogue.find(evidence) if f.cause.bug]
+    return dict(case, global_batch=size, flagged=flagged, seconds=round(time.perf_counter() - start, 2))
+
+
+def _prepare():
+    environment.prepare(exact=True)
+
+
+def _one(arguments):
+    return run(*arguments)
+
+
+def main(argv):
+    require(len(argv) == 1, "argument", argv[1:], "flags only; see --help")
+    parity_flags.check_json()
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    cases = planned(FLAGS.runs, FLAGS.first_seed)
+    rows = []
+    context = multiprocessing.get_context("spawn")
+    with context.Pool(FLAGS.processes, _prepare, maxtasksperchild=60) as pool:
+        for row in pool.imap_unordered(_one, [(case, FLAGS.run_steps) for case in cases]):
+            rows.append(row)
+            _show(row, len(rows), len(cases))
+    flagged = [row for row in rows if row["flagged"]]
+    print(
+        "\n{} clean runs, seeds {} to {}: {} flagged".format(
+            len(rows), FLAGS.first_seed, FLAGS.first_seed + len(rows) - 1, len(flagged)
+        )
+    )
+    if FLAGS.json:
+        json_file.write_json(FLAGS.json, {"runs": sorted(rows, key=lambda row: row["seed"]), "flagged": len(flagged)})
+    sys.exit(1 if flagged else 0)
+
+
+def _show(row, done, total):
+    if row["flagged"]:
+        print("\nFLAGGED {}".format(row))
+    elif sys.stdout.isatty():
+        sys.stdout.write("\r{} of {} clean runs".format(done, total))
+        sys.stdout.flush()
+    elif done % 20 == 0:
+        print("{} of {} clean runs".format(done, total), flush=True)
+
+
+def console():
+    """Entry point."""
+    run_main(main)
+
+
+if __name__ == "__main__":
+    console()
