@@ -98,9 +98,9 @@ class Scope:
         return mask
 
 
-def tower_loss(workload, frame, batch):
+def tower_loss(workload, frame, batch, kind=Scope):
     """One tower's loss: the model's plus its penalties. Scalar tensor of the run's dtype."""
-    loss = workload.loss(Scope(frame), batch)
+    loss = workload.loss(kind(frame), batch)
     return tf.add_n([loss] + frame.penalties) if frame.penalties else loss
 
 
@@ -111,17 +111,17 @@ class _TracingFrame(Frame):
         super().__init__(dtype, seed=0, step=tf.constant(0, tf.int64), replica=0)
         self.specs = collections.OrderedDict()
         self.noises = collections.OrderedDict()
-        self._values = {}
+        self.values = {}
 
     def variable(self, name, shape, initializer, trainable):
         if name not in self.specs:
             self.specs[name] = VariableSpec(name, shape, self.dtype, trainable, initializer)
-            self._values[name] = tf.compat.v1.placeholder(self.dtype, shape)
+            self.values[name] = tf.compat.v1.placeholder(self.dtype, shape)
         elif self.specs[name].shape != shape:
             raise InputError(
                 "scope.get: {!r} was asked for as {} and as {}".format(name, self.specs[name].shape, shape)
             )
-        return self._values[name]
+        return self.values[name]
 
     def noise(self, name, shape):
         self.noises[name] = shape
@@ -153,14 +153,29 @@ def trace_noise(workload, per_replica_batch, dtype):
     return dict(_trace(workload, per_replica_batch, dtype)[1].noises)
 
 
-def _trace(workload, per_replica_batch, dtype):
+def trace_decayed(workload, per_replica_batch=1, dtype="float32"):
+    """Names of the weights that the model hands to `Scope.decay`, at whatever rate."""
+    seen = []
+
+    class Spy(Scope):
+        def child(self, name):
+            return Spy(self._frame, self._prefix + name + "/")
+
+        def decay(self, rate, weight):
+            seen.extend(name for name, value in self._frame.values.items() if value is weight and rate)
+
+    _trace(workload, per_replica_batch, dtype, Spy)
+    return tuple(seen)
+
+
+def _trace(workload, per_replica_batch, dtype, kind=Scope):
     with tf.Graph().as_default():
         frame = _TracingFrame(dtype)
         batch = {
             name: tf.compat.v1.placeholder(spec.dtype(dtype), (per_replica_batch,) + tuple(spec.shape))
             for name, spec in workload.inputs().items()
         }
-        return tower_loss(workload, frame, batch), frame
+        return tower_loss(workload, frame, batch, kind), frame
 
 
 def initial_values(specs, seed):

@@ -11,8 +11,8 @@ replicas, b and B the per-replica and global batch, l a rate of weight decay; g_
 mean loss. This page is written by `python -m parity.causes`; rules and the faults that prove them stand side by side in
 `parity/causes/`.
 
-How sure a name is: **high**, a clean fit that nothing else in the catalogue makes; **medium**, a clean fit that something
-else could make too, and the report says what; **low**, it looks like this. If nothing fits, nothing is named.
+How sure a name is: **high**, a clean fit that nothing else in the catalogue makes; **medium**, a clean fit that
+something else could make too, and the report says what; **low**, it looks like this. If nothing fits, nothing is named.
 """
 
 

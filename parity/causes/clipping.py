@@ -35,8 +35,22 @@ def _sure(evidence):
     return MEDIUM if evidence.combining[1].derived and evidence.combining[1].noise > 1e-3 else HIGH
 
 
+def _shares(evidence, forms):
+    """The form "sum of clip(g_i / N)" if it explains the port too, where towers point one way and others do as well."""
+    times = forms[0].limit * evidence.replicas
+    fits = [form for form in evidence.combining[1].fits if form.where == "tower" and form.reduce == "mean"]
+    return next((form for form in fits if near(form.limit, times, 1e-4)), None)
+
+
 def before_reduce(evidence):
     forms = _forms(evidence)
+    if forms is not None and forms[0].where == "combined" == forms[1].where and _shares(evidence, forms):
+        return Found(
+            "The port lets {} x legacy's limit through, the number of replicas: it clips each replica's share before "
+            "they are reduced.".format(evidence.replicas),
+            MEDIUM,
+            _because(evidence) + "; the replicas' gradients are parallel, so a larger limit would look the same",
+        )
     if forms is None or forms[0].where != "combined" or forms[1].where != "tower":
         return None
     limit, used = forms[0].limit, forms[1].limit
@@ -79,7 +93,7 @@ def limit(evidence):
     forms = _forms(evidence)
     if forms is None or (forms[0].where, forms[0].how) != (forms[1].where, forms[1].how) or forms[0].where is None:
         return None
-    if near(forms[0].limit, forms[1].limit, 1e-4):
+    if near(forms[0].limit, forms[1].limit, 1e-4) or before_reduce(evidence):
         return None
     return Found(
         "Legacy clips at {:.6g}, the port at {:.6g}.".format(forms[0].limit, forms[1].limit),

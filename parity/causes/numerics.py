@@ -40,11 +40,12 @@ def reduced_precision(evidence):
         return None
     if evidence.masks is not None and evidence.masks.same < 1:
         return None
+    signs = {entry.loss > 1 for entry in found if np.isfinite(entry.loss) and entry.loss != 1}
     about = " ".join(str(value) for side in evidence.context.about.values() for value in dict(side).values())
     return Found(
         "Losses and gradients differ by {:.0e} without a factor or a pattern, and all that follows from them agrees: "
         "the size of products in reduced precision (TensorFloat-32 rounds to 10 bits).".format(middle),
-        MEDIUM if 5e-5 < middle < 5e-3 or "TF32" in about else LOW,
+        MEDIUM if (5e-5 < middle < 5e-3 and len(signs) == 2) or "TF32" in about else LOW,
         "median residual of {} gradients; no one factor, decay, mask, batch, clipping or update explains it".format(
             len(found)
         ),

@@ -281,6 +281,23 @@ def not_trained(evidence):
     )
 
 
+def skipped(evidence):
+    sides = _sides(evidence)
+    if sides is None:
+        return None
+    whole = [step.step for step in sides[1].steps if step.still and not step.factor.factor]
+    moved = {step.step for step in sides[0].steps if step.factor.factor}
+    if not whole or len(whole) == len(sides[1].steps) or not moved & set(whole):
+        return None
+    return Found(
+        "No weight of the port moves in {} of {} steps (first at step {}); legacy's do.".format(
+            len(whole), len(sides[1].steps), whole[0]
+        ),
+        HIGH,
+        "no bit of any weight changes there, though the optimizer gets gradients",
+    )
+
+
 def sparse(evidence):
     sides = _sides(evidence)
     if sides is None:
@@ -312,6 +329,7 @@ def sparse(evidence):
 def unknown_update(evidence):
     sides = _sides(evidence)
     others = (form, momentum_form, slot_convention, constants, scaled_update, decoupled, not_trained, sparse)
+    others += (skipped,)
     others += tuple(epsilon(kind) for kind in (optimizers.Adam, optimizers.RMSProp, optimizers.Adagrad))
     if sides is None or any(rule(evidence) for rule in others):
         return None
@@ -368,6 +386,20 @@ class _Further(_Rules):
         self._rules.apply(local, gradients, rate)
         for name, old in before.items():
             local.weights[name].assign(old + 2.0 * (local.weights[name].read_value() - old))
+
+
+class _EverySecond(_Rules):
+    """Weights and slots move in even steps only."""
+
+    def apply(self, local, gradients, rate):
+        import tensorflow as tf
+
+        variables = list(local.weights.values()) + list(local.slots.values())
+        before = [variable.read_value() for variable in variables]
+        even = tf.equal(tf.math.floormod(local.step.read_value(), 2), 0)
+        self._rules.apply(local, gradients, rate)
+        for variable, old in zip(variables, before):
+            variable.assign(tf.where(even, variable.read_value(), old))
 
 
 class _Decoupled(_Rules):
@@ -549,6 +581,16 @@ CAUSES = (
         "Give the optimizer every trainable variable.",
         not_trained,
         (Fault("first_weight_not_trained", planting.rules(_FirstKept)),),
+    ),
+    Cause(
+        "UPDATE_SKIPPED",
+        stages.WEIGHTS,
+        "some steps update nothing",
+        "no weight moves in some steps",
+        "Gradient accumulation, a loss scale that skips steps, an update behind a condition.",
+        "Update in every step, or give legacy the same condition.",
+        skipped,
+        (Fault("every_second_update_skipped", planting.rules(_EverySecond)),),
     ),
     Cause(
         "UPDATE_UNKNOWN",

@@ -9,7 +9,7 @@ from parity.causes import planting
 from parity.causes.cause import HIGH, MEDIUM, Cause, Fault, Found
 from parity.causes.scale import number
 from parity.diagnosis.fits import near, spread
-from workloads import scope as scope_lib
+from workloads import scope
 
 
 def _decays(evidence):
@@ -18,12 +18,36 @@ def _decays(evidence):
     The right's own multiple of a weight is the data's factor times legacy's, plus what the fit adds.
     """
     totals, rate = evidence.totals, evidence.context.weight_decay
-    if totals is None or not totals.decay or not rate:
+    if totals is None or not totals.decay or not rate or _elsewhere(evidence):
         return None
     rows = [[totals.all + extra / rate for extra in values] for values in totals.decay.values()]
     if max(spread(column) for column in zip(*rows)) > 1e-2 and np.ptp(rows, axis=0).max() > 1e-2:
         return None
     return [float(np.median(column)) for column in zip(*rows)]
+
+
+def _elsewhere(evidence):
+    """Weights that get a decay on the right and that legacy does not decay, where it is known which it does."""
+    totals, known = evidence.totals, evidence.context.decayed
+    if totals is None or known is None:
+        return []
+    return sorted(name for name, values in totals.decay.items() if name not in known and max(map(abs, values)) > 0)
+
+
+def elsewhere(evidence):
+    names = _elsewhere(evidence)
+    if not names or not evidence.totals.replicas_shown:
+        return None
+    rates = [evidence.totals.decay[name][0] for name in names]
+    if spread(rates) > 0.05:
+        return None
+    return Found(
+        "The port decays {} weights that legacy does not ({}), at rate {:.4g}.".format(
+            len(names), ", ".join(names[:3]), float(np.median(rates))
+        ),
+        HIGH,
+        _because(evidence),
+    )
 
 
 def _because(evidence):
@@ -76,7 +100,7 @@ def half_factor(evidence):
         "The weight decay is {} x legacy's: 1.x's l2_loss is half the squared norm and Keras's L2 is all of it.".format(
             number(ratio)
         ),
-        HIGH if sure and not (replicas == 4 and near(ratio, 8, 5e-3) and not shown) else MEDIUM,
+        HIGH if sure and evidence.context.decayed is not None else MEDIUM,
         _because(evidence),
     )
 
@@ -117,6 +141,10 @@ def other_rate(evidence):
     return Found("The weight decay is {} x legacy's.".format(number(ratio)), MEDIUM, _because(evidence))
 
 
+def _decayed(job):
+    return scope.trace_decayed(job.workload, job.per_replica_batch, job.dtype)
+
+
 class _Unscaled(planting.Scaled):
     """The data's loss is divided by N, the decay is not; gradients are summed."""
 
@@ -130,32 +158,9 @@ class _Unscaled(planting.Scaled):
         replicas, rate = self._job.replicas, self._job.workload.weight_decay
         mixed = {}
         for name, gradient in gradients.items():
-            decay = rate * local.weights[name].read_value() if name in decayed(self._job) else 0.0
+            decay = rate * local.weights[name].read_value() if name in _decayed(self._job) else 0.0
             mixed[name] = (gradient - decay) / replicas + decay
         return mixed
-
-
-def decayed(job):
-    """Names of the weights that the workload's layers hand to `scope.decay`."""
-    seen = []
-
-    class Spy(scope_lib.Scope):
-        def child(self, name):
-            return Spy(self._frame, self._prefix + name + "/")
-
-        def decay(self, rate, weight):
-            seen.extend(n for n, value in self._frame._values.items() if value is weight)
-
-    import tensorflow as tf
-
-    with tf.Graph().as_default():
-        frame = scope_lib._TracingFrame(job.dtype)
-        batch = {
-            name: tf.compat.v1.placeholder(spec.dtype(job.dtype), (job.per_replica_batch,) + tuple(spec.shape))
-            for name, spec in job.workload.inputs().items()
-        }
-        job.workload.loss(Spy(frame), batch)
-    return tuple(seen)
 
 
 class _FirstReplicaOnly(planting.Scaled):
@@ -164,12 +169,22 @@ class _FirstReplicaOnly(planting.Scaled):
     def _forward_backward(self, local, step, replica, batch):
         loss, gradients, *rest = super()._forward_backward(local, step, replica, batch)
         if replica:
-            rate, names = self._job.workload.weight_decay, decayed(self._job)
+            rate, names = self._job.workload.weight_decay, _decayed(self._job)
             gradients = {
                 name: g - rate * local.weights[name].read_value() if name in names else g
                 for name, g in gradients.items()
             }
         return (loss, gradients, *rest)
+
+
+class _DecaysAll(planting.Scaled):
+    """A decay of every weight that the model does not decay itself."""
+
+    def _forward_backward(self, local, step, replica, batch):
+        loss, gradients, *rest = super()._forward_backward(local, step, replica, batch)
+        names = set(gradients) - set(_decayed(self._job))
+        weights = {name: local.weights[name].read_value() for name in names}
+        return (loss, {n: g + 0.01 * weights[n] if n in names else g for n, g in gradients.items()}, *rest)
 
 
 def _first_tower_only(tower_loss):
@@ -240,6 +255,16 @@ CAUSES = (
             Fault("penalty_lost", _decay(lambda job: 0), _decaying),
         ),
         "R06",
+    ),
+    Cause(
+        "WEIGHT_DECAY_ELSEWHERE",
+        stages.GRADIENTS,
+        "other weights are decayed",
+        "a multiple of the weight is added where legacy adds none (biases, batch norm's scale and offset)",
+        "A regularizer or an optimizer's weight decay that takes all variables.",
+        "Decay the weights that legacy decays.",
+        elsewhere,
+        (Fault("every_weight_decayed", planting.step(_DecaysAll), planting.no_clip),),
     ),
     Cause(
         "WEIGHT_DECAY_RATE",

@@ -145,6 +145,8 @@ def gradient_scale(evidence):
         ["b"],
     ):
         return None
+    if abs(totals.all - 1) < 20 * totals.residual:
+        return None  # what is left over is as large: no factor, but noise
     names = known(totals.all, evidence.replicas, evidence.context.global_batch)
     return Found(
         "Every gradient is {:.9g} x legacy's{}: one factor in the loss or in the reduction.".format(
@@ -222,6 +224,49 @@ def _reported(evidence):
     return None
 
 
+def _by_weight(evidence):
+    """{weight: [factor, one a replica and step]} if each weight's gradient is one clean factor, else {}."""
+    found = [entry for entry in evidence.gradients if entry.tensors]
+    if not found or evidence.totals is not None:
+        return {}
+    rows = {}
+    for entry in found:
+        for name, fit in entry.tensors.items():
+            if not np.isfinite(fit.factor):
+                continue
+            if fit.residual > 4 * evidence.clean and fit.factor != 0:
+                return {}
+            rows.setdefault(name, []).append(fit.factor)
+    return {name: values for name, values in rows.items() if spread(values) < 1e-3}
+
+
+def no_gradient(evidence):
+    rows = _by_weight(evidence)
+    zero = [name for name, values in rows.items() if not any(values)]
+    if not zero or len(zero) == len(rows):
+        return None
+    return Found(
+        "{} weights get no gradient in the port ({}); legacy's do.".format(len(zero), ", ".join(sorted(zero)[:3])),
+        HIGH,
+        "exactly zero in every replica and step from the same state",
+    )
+
+
+def partly_scaled(evidence):
+    rows = _by_weight(evidence)
+    off = {name: values[0] for name, values in rows.items() if not near(values[0], 1, 1e-4) and any(values)}
+    if not off or len(off) == len(rows) or spread(off.values()) > 1e-3:
+        return None
+    name, factor = sorted(off.items())[0]
+    return Found(
+        "The gradients of {} of {} weights are {} x legacy's, the others agree ({}).".format(
+            len(off), len(rows), number(factor), name
+        ),
+        HIGH,
+        "weight by weight, one factor in every replica and step from the same state",
+    )
+
+
 def left_out(evidence):
     left, right = evidence.combining
     for side, who in ((right, "the port"), (left, "legacy")):
@@ -282,6 +327,24 @@ class _Share(_DividedToo):
 class _Slightly(planting.Scaled):
     def factor(self):
         return 1.0 + 1e-4
+
+
+class _SomeTwice(planting.Scaled):
+    """The first weight's gradient is doubled."""
+
+    def _forward_backward(self, local, step, replica, batch):
+        loss, gradients, *rest = super()._forward_backward(local, step, replica, batch)
+        name = next(iter(gradients))
+        return (loss, {**gradients, name: gradients[name] * 2.0}, *rest)
+
+
+class _SomeStopped(planting.Scaled):
+    """The first weight's gradient is stopped."""
+
+    def _forward_backward(self, local, step, replica, batch):
+        loss, gradients, *rest = super()._forward_backward(local, step, replica, batch)
+        name = next(iter(gradients))
+        return (loss, {**gradients, name: gradients[name] * 0.0}, *rest)
 
 
 class _Thrice(planting.Scaled):
@@ -416,6 +479,26 @@ CAUSES = (
             Fault("gradients_a_little_larger", planting.step(_Slightly), planting.no_clip),
             Fault("loss_times_three", planting.step(_Thrice), planting.no_clip),
         ),
+    ),
+    Cause(
+        "GRADIENT_MISSING",
+        stages.GRADIENTS,
+        "some weights get no gradient",
+        "gradients of some weights are zero, of the others equal",
+        "A stop_gradient, a variable that is read outside the tape, a layer that is not trainable.",
+        "Compute the loss from the variables themselves, inside the tape.",
+        no_gradient,
+        (Fault("first_weights_gradient_stopped", planting.step(_SomeStopped)),),
+    ),
+    Cause(
+        "GRADIENT_PARTLY_SCALED",
+        stages.GRADIENTS,
+        "some weights' gradients have a factor",
+        "gradients of some weights are one number times legacy's, of the others equal",
+        "A gradient multiplier for some layers (slim's, or a custom gradient), or a weight that is used twice.",
+        "Carry the multipliers over.",
+        partly_scaled,
+        (Fault("first_weights_gradient_doubled", planting.step(_SomeTwice)),),
     ),
     Cause(
         "REPLICA_LEFT_OUT",

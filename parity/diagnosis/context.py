@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import ast
 import dataclasses
-from typing import Any, Dict, Optional
+from typing import Any, Dict, Optional, Tuple
 
 from workloads import optimizers
+from workloads.lifted.workload import LiftedWorkload
+from workloads.scope import trace_decayed
 from workloads.workload import Clip, MovingAverage
 
 _CLASSES = {
@@ -30,6 +32,7 @@ class Context:
     Attributes:
       replicas, global_batch: 0 if not known.
       optimizer, clip, combine, statistics, weight_decay, moving_average: as in `Workload`.
+      decayed: names of the weights that the model decays.
       about: {side: {setting: text}}, what each side says of itself.
     """
 
@@ -41,6 +44,7 @@ class Context:
     statistics: Optional[str] = None
     weight_decay: Optional[float] = None
     moving_average: Optional[MovingAverage] = None
+    decayed: Optional[Tuple[str, ...]] = None
     about: Dict[str, Any] = dataclasses.field(default_factory=dict)
 
     @property
@@ -53,6 +57,8 @@ def of_job(job, about=None):
     """The `Context` of a `Job`."""
     workload = job.workload
     fields = {name: getattr(workload, name, None) for name in _WORKLOAD_FIELDS}
+    if not isinstance(workload, LiftedWorkload):
+        fields["decayed"] = trace_decayed(workload, job.per_replica_batch, job.dtype)
     return Context(job.replicas, job.global_batch, about=about or {}, **fields)
 
 
