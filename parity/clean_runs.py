@@ -99,7 +99,7 @@ def main(argv):
     cases = planned(FLAGS.runs, FLAGS.first_seed)
     rows = []
     context = multiprocessing.get_context("spawn")
-    with context.Pool(FLAGS.processes, _prepare, maxtasksperchild=60) as pool:
+    with context.Pool(FLAGS.processes, _prepare, maxtasksperchild=20) as pool:
         for row in pool.imap_unordered(_one, [(case, FLAGS.run_steps) for case in cases]):
             rows.append(row)
             _show(row, len(rows), len(cases))

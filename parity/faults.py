@@ -27,6 +27,9 @@ flags.DEFINE_boolean("list", False, "List causes and their faults, and run nothi
 
 FLAGS = flags.FLAGS
 
+#: Trials that one process runs.
+PORTION = 24
+
 
 def planned(names, replicas, only, pairs):
     """[`trial.Planted`] of what the flags ask for."""
@@ -52,9 +55,10 @@ def _wanted(planted, only):
 
 def run(names, replicas, only, pairs, processes, show):
     """[row] of all trials, `show(row, done, total)` called for each as it is done."""
-    groups = [(name, count) for name in names for count in replicas]
-    groups.sort(key=lambda group: (group[0] != "resnet18", -group[1]))  # the longest first
-    total = len(planned(names, replicas, only, pairs)) + (0 if pairs else len(_speed_faults(only)))
+    groups = sorted(((n, c) for n in names for c in replicas), key=lambda g: (g[0] != "resnet18", -g[1]))
+    sizes = {(name, count): len(planned([name], [count], only, pairs)) for name, count in groups}
+    total = sum(sizes.values()) + (0 if pairs else len(_speed_faults(only)))
+    portions = [(*group, start) for group in groups for start in range(0, sizes[group], PORTION)]
     rows = []
 
     def take(row):
@@ -62,15 +66,18 @@ def run(names, replicas, only, pairs, processes, show):
         show(row, len(rows), total)
 
     context = multiprocessing.get_context("spawn")
-    # A pool that is left is terminated: TensorFlow would wait at exit for each of the iterators that were made.
-    with context.Manager() as manager, context.Pool(processes, _prepare) as pool:
+    # TensorFlow keeps what sessions and functions took, so a process ends with its portion. A pool that is left is
+    # terminated: TensorFlow would wait at exit for each of the iterators that were made.
+    with context.Manager() as manager, context.Pool(processes, _prepare, maxtasksperchild=1) as pool:
         queue = manager.Queue()
-        jobs = [pool.apply_async(_group, (name, count, only, pairs, queue)) for name, count in groups]
+        jobs = [
+            pool.apply_async(_portion, (*portion, only, pairs, queue), error_callback=print) for portion in portions
+        ]
         if not pairs and _speed_faults(only):
             jobs.append(pool.apply_async(_speed, (only, queue)))
         while not all(job.ready() for job in jobs) or not queue.empty():
             if queue.empty():
-                jobs[-1].wait(0.1)
+                time.sleep(0.1)
             else:
                 take(queue.get())
         for job in jobs:
@@ -82,11 +89,11 @@ def _prepare():
     environment.prepare(exact=True)
 
 
-def _group(name, count, only, pairs, queue):
+def _portion(name, count, first, only, pairs, queue):
     from parity.causes import trial
 
     trials = trial.Trials()
-    for planted in planned([name], [count], only, pairs):
+    for planted in planned([name], [count], only, pairs)[first : first + PORTION]:
         start = time.perf_counter()
         row = trials.run(planted)
         row["seconds"] = round(time.perf_counter() - start, 2)
