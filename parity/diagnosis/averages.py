@@ -29,13 +29,17 @@ class Average:
 
 def measure(steps):
     """([left's `Average`s], [right's]) of the steps that have averages."""
-    left = [_average(s.left, s.left_before) for s in steps if s.left.state.averages and s.left_before.averages]
-    right = [_average(s.right, s.right_before) for s in steps if s.right.state.averages and s.right_before.averages]
-    return left, right
+    left = [(s.left, s.left_before) for s in steps]
+    right = [(s.right, s.right_before) for s in steps]
+    return tuple([_average(*row, _names(*row)) for row in side if _names(*row)] for side in (left, right))
 
 
-def _average(record, before):
-    names = sorted(set(record.state.averages) & set(before.averages) & set(before.weights))
+def _names(record, before):
+    """Weights that have an average before and after the step."""
+    return sorted(set(record.state.averages) & set(before.averages) & set(before.weights))
+
+
+def _average(record, before, names):
     old, new = flat(before.averages, names), flat(record.state.averages, names)
     change = new - old
     eps = max(np.finfo(np.asarray(before.averages[name]).dtype).eps for name in names)

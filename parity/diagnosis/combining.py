@@ -9,6 +9,7 @@ import numpy as np
 
 from parity.diagnosis import derived
 from parity.diagnosis.fits import Fit, combination, flat, relative, scale, spread
+from parity.diagnosis.rates import rate_of
 
 HOW = ("global_norm", "norm", "value")
 
@@ -146,14 +147,19 @@ def _seen(evidence, step, side):
         gradients, borrowed = step.left.gradients, True
     was_derived = not combined
     if was_derived:
-        rate = record.learning_rate if record.learning_rate is not None else step.left.learning_rate
+        rate = rate_of(record) or rate_of(step.left)
         combined, noise = derived.combined(evidence.context.optimizer, before, record.state, rate, evidence.eps)
     if not gradients or not combined:
         return None
-    names = [name for name in sorted(combined) if all(name in g for g in gradients)]
+    names = [name for name in sorted(combined) if all(_alike(g, combined, name) for g in gradients)]
     if not names or not all(np.all(np.isfinite(flat(g, names))) for g in list(gradients) + [combined]):
         return None
     return _Seen(list(gradients), combined, names, was_derived, borrowed, noise) if names else None
+
+
+def _alike(gradients, combined, name):
+    """Whether both have it in one shape; rows of an embedding are no dense gradient."""
+    return name in gradients and np.shape(gradients[name]) == np.shape(combined[name])
 
 
 def _candidates(evidence, left):

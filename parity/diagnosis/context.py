@@ -56,9 +56,10 @@ class Context:
 def of_job(job, about=None):
     """The `Context` of a `Job`."""
     workload = job.workload
-    fields = {name: getattr(workload, name, None) for name in _WORKLOAD_FIELDS}
-    if not isinstance(workload, LiftedWorkload):
-        fields["decayed"] = trace_decayed(workload, job.per_replica_batch, job.dtype)
+    if isinstance(workload, LiftedWorkload):  # what a saved graph does is in its ops, not in fields
+        return Context(job.replicas, job.global_batch, about=about or {})
+    fields = {name: getattr(workload, name) for name in _WORKLOAD_FIELDS}
+    fields["decayed"] = trace_decayed(workload, job.per_replica_batch, job.dtype)
     return Context(job.replicas, job.global_batch, about=about or {}, **fields)
 
 

@@ -71,12 +71,15 @@ def plane(left, right, weights, names):
 
 
 def _measure(step, replica, left, right, clean):
-    names = [name for name in sorted(left) if name in right]
+    names = [name for name in sorted(left) if name in right and np.shape(left[name]) == np.shape(right[name])]
+    weights = step.left_before.weights
     fit = scale(flat(left, names), flat(right, names))
     if fit.residual <= clean or not np.isfinite(fit.residual):
         data, decay, residual = fit.factor, {}, fit.residual
     else:
-        data, decay, residual = plane(left, right, step.left_before.weights, names)
+        data, decay, residual = plane(
+            left, right, weights, [n for n in names if np.shape(left[n]) == np.shape(weights[n])]
+        )
     tensors = {name: scale(flat(left, [name]), flat(right, [name])) for name in names}
     losses = [record.losses[replica] if replica < len(record.losses) else np.nan for record in (step.left, step.right)]
     ratio = float(losses[1]) / float(losses[0]) if float(losses[0]) else float("nan")

@@ -43,9 +43,12 @@ class Rates:
 
 def measure(steps):
     """`Rates` of the steps that are part of the free run: a step from a loaded state has the state's step count."""
-    known = [s for s in steps if s.left.learning_rate is not None and s.right.learning_rate is not None]
-    return Rates(
-        [step.left.step for step in known],
-        np.array([float(step.left.learning_rate) for step in known]),
-        np.array([float(step.right.learning_rate) for step in known]),
-    )
+    rows = [(step.left.step, rate_of(step.left), rate_of(step.right)) for step in steps]
+    known = [row for row in rows if row[1] is not None and row[2] is not None]
+    return Rates([n for n, _, _ in known], np.array([a for _, a, _ in known]), np.array([b for _, _, b in known]))
+
+
+def rate_of(record):
+    """The one learning rate of a step as a float; None if it shows none, or (a lift) several."""
+    values = np.ravel([] if record.learning_rate is None else record.learning_rate)
+    return float(values[0]) if values.size and np.all(values == values[0]) else None

@@ -9,6 +9,7 @@ import numpy as np
 
 from parity.diagnosis import forms
 from parity.diagnosis.fits import Scale, combination, flat, relative, scale
+from parity.diagnosis.rates import rate_of
 
 
 @dataclasses.dataclass(frozen=True)
@@ -110,7 +111,7 @@ def _taken(record, before, rule, last_change):
     names = [n for n in sorted(record.combined) if n in before.weights and n in record.state.weights]
     needed = ["{}/{}".format(name, slot) for name in names for slot in rule.slots()]
     shown = all(key in before.slots and key in record.state.slots for key in needed)
-    if not names or not shown or record.learning_rate is None:
+    if not names or not shown or rate_of(record) is None:
         return None
     if not np.all(np.isfinite(flat(record.combined, names))):
         return None
@@ -122,7 +123,7 @@ def _taken(record, before, rule, last_change):
     weights = flat(before.weights, names)
     return forms.Taken(
         step=record.step,
-        rate=float(record.learning_rate),
+        rate=rate_of(record),
         names=names,
         sizes=[np.size(before.weights[name]) for name in names],
         shapes=[np.shape(before.weights[name]) for name in names],

@@ -1,0 +1,131 @@
+"""What names causes, as people run it."""
+
+import json
+
+import numpy as np
+import pytest
+
+from tests.parity.test_commands import refused, run
+from workloads.recording import Recording
+from workloads.writer import Writer
+
+
+def altered(source, target, change):
+    """A copy of a recording whose records are changed in place by `change(record)`."""
+    with Recording(str(source)) as recording, Writer(str(target), recording.manifest, recording.variables()) as writer:
+        writer._manifest["steps"] = 0
+        writer.initial(recording.state())
+        for _ in range(recording.steps):
+            record = recording.step()
+            change(record)
+            writer.write(record)
+    return target
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory):
+    """A recording of six steps of `regression`."""
+    path = tmp_path_factory.mktemp("recorded") / "left.npz"
+    process = run("legacy.record", "--workload=regression", "--steps=6", f"--out={path}")
+    assert process.returncode == 0, process.stderr
+    return path
+
+
+def summed(record):
+    record.combined = {name: value * 2 for name, value in record.combined.items()}
+
+
+def test_equal_recordings_have_no_cause(recorded):
+    process = run("parity.diagnose", f"--left={recorded}", f"--right={recorded}")
+    assert process.returncode == 0, process.stderr
+    assert process.stdout.startswith("NOTHING DIFFERS: 6 steps")
+
+
+def test_two_recordings_are_explained(recorded, tmp_path):
+    right = altered(recorded, tmp_path / "right.npz", summed)
+    process = run("parity.diagnose", f"--left={recorded}", f"--right={right}", f"--json={tmp_path / 'out.json'}")
+    assert process.returncode == 1, process.stderr
+    assert process.stdout.startswith("LOSS_NOT_DIVIDED: Every gradient is 2 x legacy's")
+    causes = json.loads((tmp_path / "out.json").read_text())["causes"]
+    assert causes[0]["confidence"] == "high"
+    assert causes[0]["page"] == "docs/causes.md#loss_not_divided"
+
+
+def test_what_fits_nothing_is_not_named(recorded, tmp_path):
+    def scrambled(record):
+        rng = np.random.RandomState(record.step)
+        for gradients in record.gradients:
+            for name, value in gradients.items():
+                gradients[name] = np.asarray(rng.standard_normal(value.shape), value.dtype)
+
+    right = altered(recorded, tmp_path / "right.npz", scrambled)
+    process = run("parity.diagnose", f"--left={recorded}", f"--right={right}")
+    assert process.returncode == 1
+    assert process.stdout.startswith("NO KNOWN CAUSE: gradients are ")
+
+
+def test_recordings_of_nothing_in_common_are_refused(recorded, tmp_path):
+    from workloads.writer import Recorder
+
+    with Recorder(str(tmp_path / "other.npz"), 2, {"theirs": np.zeros(3)}) as recorder:
+        recorder.step(1.0, {"theirs": np.ones(3)})
+    line = refused(run("parity.diagnose", f"--left={recorded}", f"--right={tmp_path / 'other.npz'}"))
+    assert "--right" in line and "no variable has a name and shape of --left's" in line
+
+
+def test_a_missing_recording_is_refused(recorded):
+    assert "--right: cannot read /no/such" in refused(run("parity.diagnose", f"--left={recorded}", "--right=/no/such"))
+    assert "--left: got None" in refused(run("parity.diagnose", f"--right={recorded}"))
+
+
+def test_verify_says_the_cause_first(tmp_path):
+    flags = ["--workload=regression", "--replicas=4", "--steps=2", "--all_reduce=auto", f"--json={tmp_path / 'o.json'}"]
+    process = run("parity.verify", *flags)
+    assert process.returncode == 1, process.stderr
+    assert process.stdout.startswith("FLOAT_ORDER: What differs is rounding")
+    assert json.loads((tmp_path / "o.json").read_text())["causes"][0]["cause"] == "FLOAT_ORDER"
+
+
+def test_faults_are_planted_and_named(tmp_path):
+    path = tmp_path / "faults.json"
+    flags = ["--workloads=sigmoid_stack", "--planted_replicas=2", "--only=LOSS_NOT_DIVIDED,EXAMPLES_MISCOUNTED"]
+    process = run("parity.faults", *flags, f"--json={path}")
+    assert process.returncode == 0, process.stderr + process.stdout
+    runs = json.loads(path.read_text())["runs"]
+    assert {row["planted"] for row in runs} == {"sum_for_mean", "reduced_twice", "one_replicas_examples_counted"}
+    for row in runs:
+        assert row["detected"] and row["right"]
+        assert {"planted", "workload", "replicas", "detected", "stage", "named", "confidence"} <= set(row)
+
+
+def test_faults_are_listed():
+    process = run("parity.faults", "--list")
+    assert process.returncode == 0, process.stderr
+    assert "LOSS_NOT_DIVIDED" in process.stdout and "R01" in process.stdout
+
+
+@pytest.mark.parametrize(
+    "flags, message",
+    [
+        (["--workloads=resnet19"], "--workloads: got 'resnet19'"),
+        (["--planted_replicas=one"], "--planted_replicas: got 'one'"),
+        (["--only=NO_SUCH"], "--only: got ['NO_SUCH'], no such fault or cause"),
+    ],
+)
+def test_faults_that_do_not_exist_are_refused(flags, message):
+    assert message in refused(run("parity.faults", *flags))
+
+
+def test_clean_runs_flag_nothing(tmp_path):
+    process = run("parity.clean_runs", "--runs=4", "--run_steps=3", f"--json={tmp_path / 'clean.json'}")
+    assert process.returncode == 0, process.stderr + process.stdout
+    result = json.loads((tmp_path / "clean.json").read_text())
+    assert [row["seed"] for row in result["runs"]] == [0, 1, 2, 3]
+    assert result["flagged"] == 0
+
+
+def test_a_plain_keras_port_is_explained(tmp_path):
+    process = run("parity.ports", "--ports=stacked_lstm", f"--json={tmp_path / 'ports.json'}")
+    assert process.returncode == 0, process.stderr + process.stdout
+    named = json.loads((tmp_path / "ports.json").read_text())["ports"][0]["named"]
+    assert {"RMSPROP_INIT_ONES", "CLIP_BEFORE_REDUCE", "SAME_DROPOUT_MASK", "RMSPROP_EPS"} <= set(named)
