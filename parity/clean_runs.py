@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-import multiprocessing
 import os
 import sys
 import time
@@ -17,7 +16,8 @@ import time
 from absl import flags
 
 from parity import flags as parity_flags  # noqa: F401  --json
-from workloads import environment, json_file, registry
+from parity import workers
+from workloads import json_file, registry
 from workloads.errors import require, run_main
 
 flags.DEFINE_integer("runs", 540, "How many runs.", lower_bound=1)
@@ -84,10 +84,6 @@ def run(case, steps):
     return dict(case, global_batch=size, flagged=flagged, seconds=round(time.perf_counter() - start, 2))
 
 
-def _prepare():
-    environment.prepare(exact=True)
-
-
 def _one(arguments):
     return run(*arguments)
 
@@ -98,8 +94,7 @@ def main(argv):
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     cases = planned(FLAGS.runs, FLAGS.first_seed)
     rows = []
-    context = multiprocessing.get_context("spawn")
-    with context.Pool(FLAGS.processes, _prepare, maxtasksperchild=20) as pool:
+    with workers.pool(FLAGS.processes, tasks_per_process=20) as pool:
         for row in pool.imap_unordered(_one, [(case, FLAGS.run_steps) for case in cases]):
             rows.append(row)
             _show(row, len(rows), len(cases))

@@ -7,7 +7,6 @@ can occur, at 2 and 4 replicas; legacy runs beside it, and the rules name a caus
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import sys
 import time
@@ -15,6 +14,7 @@ import time
 from absl import flags
 
 from parity import flags as parity_flags  # noqa: F401  --json
+from parity import workers
 from workloads import environment, json_file, registry
 from workloads.errors import require, run_main
 
@@ -65,10 +65,7 @@ def run(names, replicas, only, pairs, processes, show):
         rows.append(row)
         show(row, len(rows), total)
 
-    context = multiprocessing.get_context("spawn")
-    # TensorFlow keeps what sessions and functions took, so a process ends with its portion. A pool that is left is
-    # terminated: TensorFlow would wait at exit for each of the iterators that were made.
-    with context.Manager() as manager, context.Pool(processes, _prepare, maxtasksperchild=1) as pool:
+    with workers.manager() as manager, workers.pool(processes, tasks_per_process=1) as pool:
         queue = manager.Queue()
         jobs = [
             pool.apply_async(_portion, (*portion, only, pairs, queue), error_callback=print) for portion in portions
@@ -83,10 +80,6 @@ def run(names, replicas, only, pairs, processes, show):
         for job in jobs:
             job.get()
     return rows
-
-
-def _prepare():
-    environment.prepare(exact=True)
 
 
 def _portion(name, count, first, only, pairs, queue):
