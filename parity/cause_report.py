@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from parity import settings
 from parity.diagnosis import sharpest
 
 
@@ -22,6 +23,14 @@ def lines(findings, evidence, differs=True):
         yield "  confidence: {} ({})".format(found.confidence, found.because)
         yield "  more: docs/causes.md#{}".format(cause.id.lower())
     yield "facts: " + "; ".join(sharpest.facts(evidence))
+
+
+def told_differences(left, right):
+    """Lines about fields in which two recordings' jobs differ, as they say themselves; where both say."""
+    jobs = left.get("job", {}), right.get("job", {})
+    rows = [row for row in settings.differences(*jobs) if "-" not in row[1:]]
+    for name, a, b in rows:
+        yield "the recordings' jobs differ in {}: {} | {}".format(name, a, b)
 
 
 def to_json(findings, evidence):

@@ -35,10 +35,11 @@ def main(argv):
 
     with Recording(FLAGS.left, "--left") as left, Recording(FLAGS.right, "--right") as right:
         evidence = collect.of_recordings(left, right, FLAGS.steps)
+        told = list(cause_report.told_differences(left.manifest, right.manifest))
     findings = catalogue.find(evidence)
     differs = cause_report.differs(evidence)
     console = report.console()
-    for line in cause_report.lines(findings, evidence, differs):
+    for line in list(cause_report.lines(findings, evidence, differs)) + told:
         console.print(line, highlight=False, markup=False)
     if FLAGS.json:
         json_file.write_json(FLAGS.json, cause_report.to_json(findings, evidence))

@@ -15,15 +15,25 @@ from workloads import scope
 def _decays(evidence):
     """[decay on the right over legacy's, one a replica], the same for every decayed weight; None if there is none.
 
-    The right's own multiple of a weight is the data's factor times legacy's, plus what the fit adds.
+    The right's own multiple of a weight is the data's factor times legacy's, plus what the fit adds. Where the
+    replicas' data gradients are legacy's and only the reduction has a factor, that one belongs to the reduction.
     """
     totals, rate = evidence.totals, evidence.context.weight_decay
     if totals is None or not totals.decay or not rate or _elsewhere(evidence):
         return None
-    rows = [[totals.all + extra / rate for extra in values] for values in totals.decay.values()]
+    base = _base(totals, rate)
+    rows = [[(totals.all + extra / rate) / base for extra in values] for values in totals.decay.values()]
     if max(spread(column) for column in zip(*rows)) > 1e-2 and np.ptp(rows, axis=0).max() > 1e-2:
         return None
     return [float(np.median(column)) for column in zip(*rows)]
+
+
+def _base(totals, rate):
+    """What a decay that is legacy's counts in all: the reduction's factor, or 1 if that is what it counts."""
+    whole = [totals.all + extra / rate for values in totals.decay.values() for extra in values]
+    if not totals.replicas_shown or not near(totals.replica, 1, 1e-3) or all(near(w, 1, 5e-3) for w in whole):
+        return 1.0
+    return totals.reduction
 
 
 def _elsewhere(evidence):
@@ -109,7 +119,8 @@ def collected_once(evidence):
     ratios, replicas = _decays(evidence), evidence.replicas
     if ratios is None or replicas < 2:
         return None
-    scaled = [ratio / (evidence.totals.all or 1.0) for ratio in ratios]
+    base = _base(evidence.totals, evidence.context.weight_decay)
+    scaled = [ratio * base / (evidence.totals.all or 1.0) for ratio in ratios]
     if len(ratios) == replicas and np.ptp(scaled) > 0.5:
         if near(scaled[0], 1, 5e-2) and all(abs(ratio) < 0.05 for ratio in scaled[1:]):
             return _once("The port adds the weight decay in the first replica only: it counts 1/{}.", evidence)

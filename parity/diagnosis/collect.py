@@ -10,8 +10,8 @@ from workloads.program import Program
 #: Steps of a diagnosis: along two free trajectories first, then each from the left side's state.
 FREE, LOCKED = 10, 3
 
-#: Of recordings: more steps than these tell nothing new and take memory.
-MOST_STEPS = 60
+#: More steps than these tell nothing new; so many first ones, and as many last ones as there is room for, are kept.
+MOST_STEPS, MOST_BYTES, FIRST = 60, 4 << 30, 5
 
 
 class Replay(Program):
@@ -65,9 +65,18 @@ def collect(left, right, known, free=FREE, locked=LOCKED):
         records = left.step(), right.step()
         evidence.steps.append(Step(*records, *before, number >= free))
         before = [record.state for record in records]
+        if len(evidence.steps) > _most(evidence):  # the first steps and the last tell the most
+            del evidence.steps[FIRST]
     if locked:
         evidence.again = lambda: _again(right, evidence.steps[-1].right_before)
     return evidence
+
+
+def _most(evidence):
+    """Steps that are kept at once: both sides' gradients, slots and weights of each are."""
+    state = evidence.left
+    size = sum(value.nbytes for part in (state.weights, state.slots) for value in part.values())
+    return int(max(FREE, min(MOST_STEPS, MOST_BYTES // (2 * size * (evidence.replicas + 2) or 1))))
 
 
 def _again(program, state):
@@ -81,7 +90,7 @@ def of_recordings(left, right, steps=0):
     Raises:
       InputError: they have no step, or no weight, in common.
     """
-    common = min(left.steps, right.steps, steps or MOST_STEPS)
+    common = min(left.steps, right.steps, steps or left.steps)
     require(common >= 1, "--right", right.path, "both recordings must hold at least one step")
     shared = {s.name: s.shape for s in left.variables()}
     matching = [s for s in right.variables() if shared.get(s.name) == s.shape]
