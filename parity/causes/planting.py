@@ -182,6 +182,16 @@ class Scaled(ReplicaStep):
         return {name: value * replicas for name, value in combined.items()}
 
 
+class Rules:
+    """Update rules that wrap others; subclasses have another `apply`."""
+
+    def __init__(self, rules):
+        self._rules = rules
+
+    def __getattr__(self, name):
+        return getattr(self._rules, name)
+
+
 def with_clip(where, how="global_norm", bite=0.5):
     """`suits` for faults of clipping: the workload clipping at `bite` times its first gradient's usual length."""
 

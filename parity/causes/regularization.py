@@ -81,36 +81,32 @@ def _shares(evidence):
 
 def not_scaled(evidence):
     ratio, replicas = _even(evidence), evidence.replicas
-    if not (near(ratio, replicas, 5e-3) or near(ratio, 2 * replicas, 5e-3)) or replicas == 1:
+    if replicas == 1 or not (near(ratio, replicas, 5e-3) or near(ratio, 2 * replicas, 5e-3)):
         return None
-    sure = _shares(evidence) or replicas != 2
-    if replicas == 2 and not _shares(evidence) and evidence.totals.replicas_shown and near(ratio, 2, 5e-3):
+    doubled = replicas == 2 and near(ratio, 2, 5e-3) and not _shares(evidence)
+    if doubled and evidence.totals.replicas_shown:
         return None  # a factor of 2 inside each replica: `L2_HALF_FACTOR`
-    if replicas != 2 and near(ratio, 2 * replicas, 5e-3) is False and near(ratio, 2, 5e-3):
-        return None
     return Found(
         "The weight decay counts {} x: every replica adds all of it and the replicas are summed, while the data's "
         "gradient is {} x legacy's.".format(number(ratio), number(evidence.totals.all)),
-        HIGH if sure else MEDIUM,
-        _because(evidence) + ("" if sure else "; with two replicas, a missing factor of one half looks the same"),
+        MEDIUM if doubled else HIGH,
+        _because(evidence) + ("; with two replicas, a missing factor of one half looks the same" if doubled else ""),
     )
 
 
 def half_factor(evidence):
     ratio, replicas = _even(evidence), evidence.replicas
-    if not any(near(ratio, value, 5e-3) for value in (2, 0.5, 2 * replicas)):
+    both = replicas > 1 and near(ratio, 2 * replicas, 5e-3)
+    if not both and not near(ratio, 2, 5e-3) and not near(ratio, 0.5, 5e-3):
         return None
-    shown = evidence.totals.replicas_shown
-    if replicas == 2 and (_shares(evidence) and near(ratio, 2, 5e-3)):
-        return None
-    if near(ratio, 2 * replicas, 5e-3) and replicas == 1:
-        return None
-    sure = shown or replicas != 2
+    if replicas == 2 and near(ratio, 2, 5e-3) and _shares(evidence):
+        return None  # each replica's decay is legacy's, counted twice: `REG_NOT_SCALED`
+    sure = evidence.context.decayed is not None and (evidence.totals.replicas_shown or replicas != 2)
     return Found(
         "The weight decay is {} x legacy's: 1.x's l2_loss is half the squared norm and Keras's L2 is all of it.".format(
             number(ratio)
         ),
-        HIGH if sure and evidence.context.decayed is not None else MEDIUM,
+        HIGH if sure else MEDIUM,
         _because(evidence),
     )
 

@@ -6,14 +6,43 @@ import dataclasses
 from typing import Any
 from unittest import mock
 
+import numpy as np
 import tensorflow as tf
 
 from parity import stages
 from parity.causes import planting
-from parity.causes.cause import Cause, Fault
-from parity.causes.optimizer import sparse
+from parity.causes.cause import HIGH, MEDIUM, Cause, Fault, Found
+from parity.causes.sides import both_updates
 from workloads import combining, layers, optimizers, schedules
 from workloads.workload import InputSpec, Workload
+
+
+def rows(evidence):
+    sides = both_updates(evidence)
+    if sides is None:
+        return None
+    for name in {name for step in sides[1].steps for name in step.rows}:
+        seen = [step.rows[name] for step in sides[1].steps if name in step.rows]
+        mine = [step.rows[name] for step in sides[0].steps if name in step.rows]
+        touched, untouched = (float(np.mean([row[i] for row in seen])) for i in (0, 1))
+        others = {weight for step in sides[1].steps for weight in step.wrong if weight != name}
+        if any(max(row) > 0 for row in mine) or others:
+            continue
+        if touched > 0 and untouched == 0:
+            return Found(
+                "Only rows of {} that this step's examples touch differ, and not all of them ({:.0%}): duplicate rows "
+                "are applied one by one instead of summed first.".format(name, touched),
+                HIGH if touched < 1 else MEDIUM,
+                "every other weight and row is explained by legacy's rule to rounding",
+            )
+        if untouched > 0 and touched == 0:
+            return Found(
+                "Only rows of {} without a gradient differ ({:.0%} of them): one side moves them on by momentum, the "
+                "other leaves them.".format(name, untouched),
+                HIGH,
+                "touched rows are explained by legacy's rule to rounding",
+            )
+    return None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -109,7 +138,7 @@ CAUSES = (
         "1.x sums a row's gradients before it squares them (Adam, Adagrad), Keras 3 squares each occurrence. 1.x's "
         "sparse momentum leaves rows without a gradient alone, a dense one moves them on.",
         "Keep the 1.x kernel, or make the gradient dense (tf.convert_to_tensor) before the update.",
-        sparse,
+        rows,
         (
             Fault("occurrences_squared_apart", planting.step(_Apart), _embedding),
             Fault(

@@ -1,0 +1,212 @@
+"""Causes in the form of the update: epsilons, Nesterov, or something that no form explains."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from parity import stages
+from parity.causes import moves, planting, slot_rules, sparse
+from parity.causes.cause import HIGH, LOW, Cause, Fault, Found
+from parity.causes.scale import number
+from parity.causes.sides import both_updates
+from parity.diagnosis.fits import near, spread
+from workloads import optimizers, schedules
+
+#: A form of the rule explains a step below this misfit, which is about 1 where rounding alone is left; see `updates`.
+EXPLAINED = 20.0
+
+
+#: Another form must explain so much better before it is named.
+BETTER = 5.0
+
+
+def _better(sides, evidence, prefix):
+    """The first form of the right that explains it where its own does not, or None."""
+    left, right = sides
+    own = next(iter(right.steps[0].forms))
+    if right.misfit(own) <= EXPLAINED and not _beaten(right, own, prefix):
+        return None
+    names = [name for name in right.steps[0].forms if name.startswith(prefix)]
+    best = min(names, key=right.misfit, default=None)
+    if (
+        best is None
+        or right.misfit(best) * BETTER > right.misfit(own)
+        or right.misfit(best) > max(10 * EXPLAINED, 1e-3 * right.misfit(own))
+    ):
+        return None
+    return best if left.misfit(best) * 2 > left.misfit(own) else None
+
+
+def _beaten(updates, own, prefix):
+    return any(updates.misfit(n) * BETTER < updates.misfit(own) for n in updates.steps[0].forms if n.startswith(prefix))
+
+
+def epsilon(kind):
+    """A rule for optimizers of class `kind`."""
+
+    def rule(evidence):
+        sides = both_updates(evidence)
+        if sides is None or not isinstance(evidence.context.optimizer, kind):
+            return None
+        best = _better(sides, evidence, "epsilon ")
+        if best is None:
+            return None
+        used = best.split()[1]
+        return Found(
+            "{} in the port uses epsilon {} where legacy uses {:g}: worst where gradients are small.".format(
+                kind.__name__, used, evidence.context.optimizer.epsilon
+            ),
+            HIGH,
+            "with {} the update is explained to {:.1f} roundings (root mean square), with legacy's to {:.0f}".format(
+                used, sides[1].misfit(best), sides[1].misfit(next(iter(sides[1].steps[0].forms)))
+            ),
+        )
+
+    return rule
+
+
+def form(evidence):
+    sides = both_updates(evidence)
+    rule = evidence.context.optimizer
+    if sides is None or isinstance(rule, optimizers.RMSProp):
+        return None
+    others = [name for name in sides[1].steps[0].forms if name in ("nesterov", "heavy ball", "no bias correction")]
+    own = next(iter(sides[1].steps[0].forms))
+    good = [
+        name for name in others if sides[1].explained_by(name) and sides[1].misfit(name) * BETTER < sides[1].misfit(own)
+    ]
+    good = [name for name in good if not sides[0].explained_by(name)]
+    if not good:
+        return None
+    return Found(
+        "The port's update is {} and legacy's is not.".format(good[0]),
+        HIGH,
+        "explained to {:.1f} roundings by that form, to {:.0f} by legacy's".format(
+            sides[1].misfit(good[0]), sides[1].misfit(own)
+        ),
+    )
+
+
+def scaled_update(evidence):
+    sides = both_updates(evidence)
+    if sides is None or form(evidence) or not evidence.rates.equal:
+        return None
+    left, right = ([step.factor for step in side.steps] for side in sides)
+    ratios = [b.factor / a.factor for a, b in zip(left, right) if a.factor]
+    if not ratios or spread(ratios) > 1e-3 or near(ratios[0], 1, 1e-3) or max(b.residual for b in right) > 1e-2:
+        return None
+    if any(_better(sides, evidence, name) for name in ("epsilon ", "keras slot")):
+        return None
+    return Found(
+        "The port moves its weights {} x as far as its own gradient, slots and rate say.".format(number(ratios[0])),
+        HIGH,
+        "the same factor in {} steps, residual {:.1e}".format(len(ratios), max(b.residual for b in right)),
+    )
+
+
+def unknown_update(evidence):
+    sides = both_updates(evidence)
+    rules = [form, scaled_update, sparse.rows, *slot_rules.RULES, *moves.RULES]
+    rules += [epsilon(kind) for kind in (optimizers.Adam, optimizers.RMSProp, optimizers.Adagrad)]
+    if sides is None or any(rule(evidence) for rule in rules):
+        return None
+    own = next(iter(sides[1].steps[0].forms))
+    if sides[1].misfit(own) <= 50 * EXPLAINED or sides[0].misfit(own) > EXPLAINED:
+        return None
+    return Found(
+        "The port's weights do not move by {} of its own gradient, slots and rate (best: {} x the expected change, "
+        "residual {:.1e}).".format(
+            type(evidence.context.optimizer).__name__,
+            number(sides[1].steps[0].factor.factor),
+            sides[1].steps[0].factor.residual,
+        ),
+        LOW,
+        "legacy's do, to {:.1f} roundings; no form or constant in the catalogue fits".format(sides[0].misfit(own)),
+    )
+
+
+def _optimizer(**changes):
+    return planting.fields(lambda job: {"optimizer": dataclasses.replace(job.workload.optimizer, **changes)})
+
+
+class _Further(planting.Rules):
+    """Weights move twice as far as the rule says."""
+
+    def apply(self, local, gradients, rate):
+        before = {name: local.weights[name].read_value() for name in gradients}
+        self._rules.apply(local, gradients, rate)
+        for name, old in before.items():
+            local.weights[name].assign(old + 2.0 * (local.weights[name].read_value() - old))
+
+
+_adam = planting.having(optimizer=optimizers.Adam())
+
+
+_small_gradients = planting.having(optimizer=optimizers.Adam(epsilon=1e-8))
+
+
+_momentum = planting.having(optimizer=optimizers.Momentum(), learning_rate=schedules.Fixed(0.01))
+
+
+_rmsprop = planting.having(optimizer=optimizers.RMSProp(), learning_rate=schedules.Fixed(1e-3))
+
+
+CAUSES = (
+    Cause(
+        "ADAM_EPS",
+        stages.WEIGHTS,
+        "Adam's epsilon",
+        "gradients and slots agree; the update is smaller where |g| is small",
+        "1.x's default is 1e-8, Keras's is 1e-7, both in the epsilon-hat form.",
+        "epsilon=1e-8.",
+        epsilon(optimizers.Adam),
+        (
+            Fault(
+                "keras_epsilon",
+                _optimizer(epsilon=1e-7),
+                _small_gradients,
+            ),
+            Fault("large_epsilon", _optimizer(epsilon=1e-3), _adam),
+        ),
+        "R12",
+    ),
+    Cause(
+        "RMSPROP_EPS",
+        stages.SLOTS,
+        "RMSProp's epsilon",
+        "gradients and mean squares agree; the update is smaller where |g| is small",
+        "1.x's default is 1e-10 inside the root, Keras's 1e-7.",
+        "epsilon=1e-10.",
+        epsilon(optimizers.RMSProp),
+        (Fault("rmsprop_large_epsilon", _optimizer(epsilon=1e-3), _rmsprop),),
+    ),
+    Cause(
+        "UPDATE_FORM",
+        stages.WEIGHTS,
+        "another form of the rule",
+        "slots agree, the update fits another form (Nesterov, no bias correction)",
+        "A flag that was lost or added.",
+        "Set the flag as legacy does.",
+        form,
+        (Fault("nesterov", _optimizer(nesterov=True), _momentum),),
+    ),
+    Cause(
+        "UPDATE_SCALED",
+        stages.WEIGHTS,
+        "weights move further than the rule says",
+        "gradients, slots and rate agree; the change of the weights has a factor",
+        "An update applied twice (each replica applies it to one shared copy), or averaged over replicas.",
+        "Apply the update once per replica's own copy.",
+        scaled_update,
+        (Fault("update_applied_twice", planting.rules(_Further)),),
+    ),
+    Cause(
+        "UPDATE_UNKNOWN",
+        stages.WEIGHTS,
+        "the update follows another rule",
+        "the change of the weights is explained by no form of legacy's optimizer",
+        "Another optimizer, or a step between the gradient and the update that no record shows.",
+        "Compare the optimizers, and what is done to the gradients after they are recorded.",
+        unknown_update,
+    ),
+)
