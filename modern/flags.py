@@ -35,3 +35,12 @@ def options_from_flags(exact, average="stack"):
         average=average,
         exact=exact,
     )
+
+
+def program_from_flags(job, source, devices, exact):
+    """The port that the flags say, for the main modules that run it alone."""
+    from modern import programs, strategy
+
+    if devices[0].startswith("CPU"):
+        strategy.divide_cpu(len(devices))
+    return programs.program(job, source, options_from_flags(exact), devices)

@@ -5,22 +5,15 @@ As `legacy.record` does for the towers; `parity.diagnose` tells why two recordin
 
 from __future__ import annotations
 
+import functools
+
 from modern import flags as modern_flags
 from workloads import record_main
 
 
-def make_program(job, source, devices):
-    """The port that the flags say, with exact kernels."""
-    from modern import programs, strategy
-
-    if devices[0].startswith("CPU"):
-        strategy.divide_cpu(len(devices))
-    return programs.program(job, source, modern_flags.options_from_flags(exact=True), devices)
-
-
 def console():
     """Entry point."""
-    record_main.run(make_program)
+    record_main.run(functools.partial(modern_flags.program_from_flags, exact=True))
 
 
 if __name__ == "__main__":

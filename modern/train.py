@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
+import functools
+
 from modern import flags as modern_flags
 from workloads import train_main
 
 
-def make_program(job, source, devices):
-    """The port that the flags say."""
-    from modern import programs, strategy
-
-    if devices[0].startswith("CPU"):
-        strategy.divide_cpu(len(devices))
-    return programs.program(job, source, modern_flags.options_from_flags(exact=False), devices)
-
-
 def console():
     """Entry point."""
-    train_main.run(make_program)
+    train_main.run(functools.partial(modern_flags.program_from_flags, exact=False))
 
 
 if __name__ == "__main__":

@@ -85,17 +85,21 @@ def detected(name, replicas, dtype, stage, e):
 
 
 def smallest(name, replicas, dtype, stage):
-    """The smallest power of ten, and then of that half, that is detected; None if there is nothing of the stage."""
-    found = None
-    for exponent in range(1, 17):
-        for e in (10.0**-exponent, 0.3 * 10.0**-exponent):
-            seen = detected(name, replicas, dtype, stage, e)
-            if seen is None:
-                return None
-            if not seen:
-                return found
-            found = e
-    return found
+    """The smallest power of ten, or three tenths of it, that is detected; None if there is nothing of the stage.
+
+    What is found is found at any larger error too, so the exponents are halved.
+    """
+    seen, missed = 1, 17
+    if detected(name, replicas, dtype, stage, 10.0**-seen) is None:
+        return None
+    while missed - seen > 1:
+        middle = (seen + missed) // 2
+        if detected(name, replicas, dtype, stage, 10.0**-middle):
+            seen = middle
+        else:
+            missed = middle
+    third = 0.3 * 10.0**-seen
+    return third if detected(name, replicas, dtype, stage, third) else 10.0**-seen
 
 
 def main(argv):

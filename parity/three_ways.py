@@ -15,7 +15,7 @@ from legacy.recorded import RecordedRun, RecordedSource, RecordedSteps
 from parity.pair import Setup
 from parity.verification import verify
 from workloads.errors import require
-from workloads.program import Program
+from workloads.program import Shown
 
 #: The comparisons, in the order of the columns.
 COLUMNS = ("original / old graph here", "old graph here / port", "original / port")
@@ -99,7 +99,7 @@ def verdict(result):
     return "NO PARITY with the original" + ("" if here.passed else ", nor with the old graph here: the port differs")
 
 
-class Only(Program):
+class Only(Shown):
     """A program whose records hold only what some other records hold.
 
     Args:
@@ -108,22 +108,10 @@ class Only(Program):
     """
 
     def __init__(self, program, like):
-        self._program, self._like = program, like
+        super().__init__(program)
+        self._like = like
 
-    def variables(self):
-        return self._program.variables()
-
-    def describe(self):
-        return self._program.describe()
-
-    def load(self, state):
-        self._program.load(state)
-
-    def state(self):
-        return self._program.state()
-
-    def step(self):
-        record = self._program.step()
+    def shown(self, record):
         like = self._like[record.step % len(self._like)]
         gradients = [{n: g[n] for n in kept if n in g} for g, kept in zip(record.gradients, like.gradients)]
         combined = {name: record.combined[name] for name in like.combined}

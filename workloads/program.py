@@ -106,6 +106,36 @@ class Program:
         self.close()
 
 
+class Shown(Program):
+    """Another program whose records are shown otherwise: subclasses say how in `shown`."""
+
+    def __init__(self, program):
+        self._program = program
+        self.side = program.side
+
+    def shown(self, record):
+        """The record to show for `record`, which may be altered in place."""
+        raise NotImplementedError
+
+    def variables(self):
+        return self._program.variables()
+
+    def describe(self):
+        return self._program.describe()
+
+    def load(self, state):
+        self._program.load(state)
+
+    def state(self):
+        return self._program.state()
+
+    def step(self):
+        return self.shown(self._program.step())
+
+    def close(self):
+        self._program.close()
+
+
 def initial_state(workload, specs, values):
     """The `State` before the first step.
 

@@ -9,7 +9,7 @@ from unittest import mock
 from legacy.program import LegacyProgram
 from modern.program import ModernProgram
 from modern.replica_step import ReplicaStep
-from workloads.program import Program
+from workloads.program import Shown
 from workloads.workload import Clip
 
 
@@ -134,33 +134,17 @@ def towers(name, make):
 LENGTHS = {"sigmoid_stack": 0.13, "regression": 20.0, "cifar_cnn": 0.2, "resnet18": 6.0, "stacked_lstm": 0.24}
 
 
-class Altered(Program):
+class Altered(Shown):
     """A program whose records are altered after each step."""
 
     def __init__(self, program, changes):
-        self._program, self._changes = program, changes
-        self.side = program.side
+        super().__init__(program)
+        self._changes = changes
 
-    def variables(self):
-        return self._program.variables()
-
-    def describe(self):
-        return self._program.describe()
-
-    def load(self, state):
-        self._program.load(state)
-
-    def state(self):
-        return self._program.state()
-
-    def step(self):
-        seen = self._program.step()
+    def shown(self, record):
         for change in self._changes:
-            change(seen)
-        return seen
-
-    def close(self):
-        self._program.close()
+            change(record)
+        return record
 
 
 class Scaled(ReplicaStep):
