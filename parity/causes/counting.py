@@ -68,7 +68,7 @@ def nonzero_mean(evidence):
 
 def fixed_size(evidence):
     found = _sometimes(evidence)
-    if found is None:
+    if found is None or empty(evidence):  # an empty replica's share is missing too
         return None
     off, rows = found
     if len(off) * 2 > len(rows) or any(_examples(evidence, factors) is None for _, factors in off):

@@ -131,7 +131,7 @@ CAUSES = (
         "Wrong sums in an all-reduce (real bugs existed), a race, an unseeded random op between gradient and update.",
         "Compare with tf.distribute.ReductionToOneDevice; tf.config.experimental.enable_op_determinism.",
         not_repeatable,
-        (Fault("reduction_with_noise", planting.step(_Noisy), planting.no_clip),),
+        (Fault("reduction_with_noise", planting.step(_Noisy), planting.no_clip, also=("REPLICA_DRIFT",)),),
         "R29",
     ),
     Cause(
