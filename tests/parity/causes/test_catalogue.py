@@ -6,38 +6,20 @@ import re
 
 import pytest
 
-from parity.causes import catalogue, speed, trial
+from parity.causes import catalogue, speed
 from parity.causes.__main__ import page
 from parity.causes.pairs import PAIRS
 from parity.diagnosis import collect, context
 from parity.diagnosis.pace import Pace
-from tests.cases import Everything, setup
-from workloads import optimizers, registry, schedules
-from workloads.workload import MovingAverage
-
-FAULTS = {fault.name: (cause, fault) for cause in catalogue.CAUSES for fault in cause.faults}
-
-#: Faults that cannot occur in `Everything`, or cannot be told there, and the system that they are planted in instead.
-ELSEWHERE = {
-    "occurrences_squared_apart": "regression",
-    "momentum_of_touched_rows_only": "regression",
-    "clipnorm_for_global_clipnorm": "regression",  # no gradient of one weight is as long as the limit
-    "products_in_tensor_float_32": "regression",  # too small a net for errors to look random
-    "norm_epsilon_of_another_library": "resnet18",  # one normalization has none after it
-}
-
-SMALL = Everything(
-    global_batch=32,
-    learning_rate=schedules.Fixed(0.125),
-    dropout_rate=0.25,
-    moving_average=MovingAverage(0.99),
-    optimizer=optimizers.Momentum(),
-)
+from tests.cases import setup
+from tests.parity.causes import planted
+from tests.parity.causes.planted import FAULTS, SMALL
 
 
 @pytest.fixture(scope="module")
-def trials():
-    return trial.Trials()
+def rows():
+    """{what is planted: the trial's row}."""
+    return planted.rows()
 
 
 def test_ids_and_faults_are_unique_and_every_cause_has_its_page():
@@ -56,27 +38,16 @@ def test_every_rule_that_can_occur_without_a_gpu_has_a_cause():
     assert rules == {"R{:02d}".format(number) for number in range(1, 37)}
 
 
-@pytest.mark.parametrize("name", sorted(set(FAULTS) - set(ELSEWHERE)))
-def test_the_planted_cause_is_named_first(name, trials):
-    cause, fault = FAULTS[name]
-    planted = trial.single(cause, fault, "everything", SMALL, 2 if fault.replicas(2) else 4)
-    row = trials.run(planted)
-    assert row["detected"], row
-    assert row["right"], row
+@pytest.mark.parametrize("name", sorted(FAULTS))
+def test_the_planted_cause_is_named_first(name, rows):
+    assert rows[name]["detected"], rows[name]
+    assert rows[name]["right"], rows[name]
 
 
-@pytest.mark.parametrize("name", sorted(ELSEWHERE))
-def test_the_planted_cause_is_named_first_in_another_system(name, trials):
-    row = trials.run(trial.single(*FAULTS[name], ELSEWHERE[name], registry.get(ELSEWHERE[name]), 2))
-    assert row["detected"] and row["right"], row
-
-
-@pytest.mark.parametrize("first, second", PAIRS[::6])
-def test_two_at_once_are_both_named(first, second, trials):
-    planted = trial.pair(FAULTS[first], FAULTS[second], "everything", SMALL, 2)
-    row = trials.run(planted)
-    assert row["detected"], row
-    assert row["both_named"], row
+@pytest.mark.parametrize("name", [" + ".join(pair) for pair in planted.SOME_PAIRS])
+def test_two_at_once_are_both_named(name, rows):
+    assert rows[name]["detected"], rows[name]
+    assert rows[name]["both_named"], rows[name]
 
 
 def test_pairs_are_of_known_faults():
