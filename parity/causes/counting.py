@@ -19,6 +19,8 @@ from workloads.workload import Workload
 
 def _scaled(evidence):
     """[(step, [factor of each replica])] of the steps from the same state whose replicas are each one clean factor."""
+    if any(not batch.same and batch.sizes[0] == batch.sizes[1] for batch in evidence.batches):
+        return []  # other examples: no factor of their gradients counts anything
     rows = {}
     for entry in evidence.gradients:
         rows.setdefault(entry.step, []).append(entry)
