@@ -1,7 +1,7 @@
 """`python -m parity.clean_runs`: many runs without a fault, in which nothing may be flagged.
 
-Workloads x replicas x dtypes x reductions x batches x modes, each with its own seed. A run is flagged if it does not
-verify, or if any rule names a cause. Exit status 0: nothing was flagged; 1: something was; 2: input that cannot be
+Workloads x replicas x dtypes x reductions x batches, each with its own seed, in both modes. A run is flagged if it
+does not verify, or if any rule names a cause. Exit status 0: nothing was flagged; 1: something was; 2: input that cannot be
 used. `--json` holds every run with its seed, so that each can be run again.
 """
 
@@ -11,7 +11,6 @@ import contextlib
 import itertools
 import os
 import sys
-import time
 
 from absl import flags
 
@@ -19,10 +18,11 @@ from parity import flags as parity_flags  # noqa: F401  --json
 from parity import workers
 from workloads import json_file, registry
 from workloads.errors import require, run_main
+from workloads.program import Shown
 
 flags.DEFINE_integer("runs", 540, "How many runs.", lower_bound=1)
-flags.DEFINE_integer("first_seed", 0, "Seed of the first run; each has the next.")
-flags.DEFINE_integer("run_steps", 6, "Steps of a run.", lower_bound=2)
+flags.DEFINE_integer("first_seed", 0, "Seed of the first run; each pair of modes has the next.")
+flags.DEFINE_integer("run_steps", 4, "Steps of a run.", lower_bound=2)
 flags.DEFINE_integer("processes", 2, "Processes that share the work.", lower_bound=1)
 
 FLAGS = flags.FLAGS
@@ -31,18 +31,20 @@ FLAGS = flags.FLAGS
 WORKLOADS = ("sigmoid_stack", "regression", "cifar_cnn") * 4 + ("stacked_lstm", "resnet18")
 
 CASES = tuple(
-    {"replicas": n, "dtype": d, "all_reduce": r, "mode": m, "batch": b}
-    for n, d, r, m, b in itertools.product(
-        (2, 3, 4), ("float32", "float64"), ("tower_order", "auto", "one_device"), ("free", "locked"), (1, 2)
+    {"replicas": n, "dtype": d, "all_reduce": r, "batch": b}
+    for n, d, r, b in itertools.product(
+        (2, 3, 4), ("float32", "float64"), ("tower_order", "auto", "one_device"), (1, 2)
     )
 )
 
+MODES = ("free", "locked")
+
 
 def planned(runs, first_seed):
-    """[case with its workload, seed and tolerance]; few runs already differ in everything."""
+    """[case with its workload, seed and tolerance], each for a run in both modes; few already differ in everything."""
     made = []
-    stride = 5  # shares no factor with the cases' number, so that a few runs differ in everything
-    for number in range(runs):
+    stride = 5  # shares no factor with the cases' number
+    for number in range(-(-runs // len(MODES))):
         case = {"workload": WORKLOADS[number % len(WORKLOADS)], "seed": first_seed + number}
         case.update(CASES[(number * stride) % len(CASES)])
         case["tolerance"] = "exact" if case["all_reduce"] == "tower_order" else "auto"
@@ -50,37 +52,59 @@ def planned(runs, first_seed):
     return made
 
 
+class _Kept(Shown):
+    """A program that keeps the records it shows and the states they started from."""
+
+    def __init__(self, program):
+        super().__init__(program)
+        self.records, self.before = [], [program.state()]
+
+    def load(self, state):
+        super().load(state)
+        self.before[-1] = state
+
+    def shown(self, record):
+        self.records.append(record)
+        self.before.append(record.state)
+        return record
+
+
 def run(case, steps):
-    """The case with {"flagged": [texts], "seconds"}: why it does not verify, and which causes are named."""
+    """[the case in each mode with {"flagged": [texts]}]: why it does not verify, and which causes are named."""
     from legacy.options import LegacyOptions
     from modern.options import ModernOptions
     from parity import report
     from parity.causes import catalogue
     from parity.diagnosis import collect, context
+    from parity.diagnosis.evidence import Evidence, Step
     from parity.pair import Setup
     from parity.verification import verify
     from workloads import sources
     from workloads.job import Job
 
-    start = time.perf_counter()
     workload = registry.get(case["workload"])
     size = -(-workload.global_batch * case["batch"] // (2 * case["replicas"])) * case["replicas"]
     job = Job(workload, case["replicas"], size, case["dtype"], case["seed"])
     modern = ModernOptions(all_reduce=case["all_reduce"], exact=True)
     setup = Setup(job, sources.Synthetic, LegacyOptions(exact=True), modern, "cpu")
-    auto = case["tolerance"] == "auto"
+    auto, flagged = case["tolerance"] == "auto", {}
     with contextlib.ExitStack() as stack:
         with setup.legacy_program() as program:
-            kept = collect.keep(program, steps + 2)
-        right = stack.enter_context(setup.modern_program())
-        witness = stack.enter_context(setup.modern_program()) if auto and case["mode"] == "free" else None
-        floor = stack.enter_context(setup.closing_floor()) if auto else None
-        result = verify(kept.again(), right, job, steps, case["mode"], case["tolerance"], witness, floor)
-        flagged = [] if result.passed else [report.verdict_line(result)]
-        right.load(kept.state())
-        evidence = collect.collect(kept.again(), right, context.of_job(job), steps - 1, 2)
-        flagged += [f.id + ": " + f.found.sentence for f in catalogue.find(evidence) if f.cause.bug]
-    return dict(case, global_batch=size, flagged=flagged, seconds=round(time.perf_counter() - start, 2))
+            left = _Kept(collect.keep(program, len(MODES) * steps))
+        right = _Kept(stack.enter_context(setup.modern_program()))
+        witness = stack.enter_context(setup.modern_program()) if auto else None
+        for mode in MODES:  # one after the other, the second from where the first has come to
+            floor = stack.enter_context(setup.closing_floor()) if auto else None
+            judge = witness if mode == "free" else None
+            if mode == "locked":
+                right.load(left.state())
+            result = verify(left, right, job, steps, mode, case["tolerance"], judge, floor)
+            flagged[mode] = [] if result.passed else [report.verdict_line(result)]
+        rows = zip(left.records, right.records, left.before, right.before, itertools.count())
+        taken = [Step(a, b, c, d, number >= steps) for a, b, c, d, number in rows]
+        evidence = Evidence(context.of_job(job), left.before[0], right.before[0], taken)
+        named = [f.id + ": " + f.found.sentence for f in catalogue.find(evidence) if f.cause.bug]
+    return [dict(case, mode=mode, global_batch=size, flagged=flagged[mode] + named) for mode in MODES]
 
 
 def _one(arguments):
@@ -94,13 +118,14 @@ def main(argv):
     cases = planned(FLAGS.runs, FLAGS.first_seed)
     rows = []
     with workers.pool(FLAGS.processes, tasks_per_process=20) as pool:
-        for row in pool.imap_unordered(_one, [(case, FLAGS.run_steps) for case in cases]):
-            rows.append(row)
-            _show(row, len(rows), len(cases))
+        for made in pool.imap_unordered(_one, [(case, FLAGS.run_steps) for case in cases]):
+            for row in made:
+                rows.append(row)
+                _show(row, len(rows), len(cases) * len(MODES))
     flagged = [row for row in rows if row["flagged"]]
     print(
         "\n{} clean runs, seeds {} to {}: {} flagged".format(
-            len(rows), FLAGS.first_seed, FLAGS.first_seed + len(rows) - 1, len(flagged)
+            len(rows), FLAGS.first_seed, FLAGS.first_seed + len(cases) - 1, len(flagged)
         )
     )
     if FLAGS.json:

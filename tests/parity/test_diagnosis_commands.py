@@ -120,7 +120,9 @@ def test_clean_runs_flag_nothing(tmp_path):
     process = run("parity.clean_runs", "--runs=4", "--run_steps=3", f"--json={tmp_path / 'clean.json'}")
     assert process.returncode == 0, process.stderr + process.stdout
     result = json.loads((tmp_path / "clean.json").read_text())
-    assert [row["seed"] for row in result["runs"]] == [0, 1, 2, 3]
+    assert [(row["seed"], row["mode"]) for row in result["runs"]] == [
+        (s, m) for s in (0, 1) for m in ("free", "locked")
+    ]
     assert result["flagged"] == 0
 
 
