@@ -1,8 +1,8 @@
 """`python -m parity.clean_runs`: many runs without a fault, in which nothing may be flagged.
 
 Workloads x replicas x dtypes x reductions x batches, each with its own seed, in both modes. A run is flagged if it
-does not verify, or if any rule names a cause. Exit status 0: nothing was flagged; 1: something was; 2: input that cannot be
-used. `--json` holds every run with its seed, so that each can be run again.
+does not verify, or if any rule names a cause. Exit status 0: nothing was flagged; 1: something was; 2: input that
+cannot be used. `--json` holds every run with its seed, so that each can be run again.
 """
 
 from __future__ import annotations
