@@ -14,15 +14,8 @@ import keras
 import numpy as np
 import tensorflow as tf
 
+from modern.keras_rules import SLOTS
 from workloads.writer import Recorder
-
-#: {Keras optimizer: {1.x slot: its list of slots}}
-SLOTS = {
-    "SGD": {"momentum": "momentums"},
-    "Adam": {"m": "_momentums", "v": "_velocities"},
-    "RMSprop": {"rms": "_velocities", "momentum": "_momentums"},
-    "Adagrad": {"accumulator": "_accumulators"},
-}
 
 
 class KerasRecorder:
@@ -44,7 +37,7 @@ class KerasRecorder:
         known = SLOTS.get(type(optimizer).__name__, {})
         self._slots = {slot: known[slot] for slot in (known if slots is None else slots)}
         self._replicas = strategy.num_replicas_in_sync
-        self._batches, self._recorder = None, None
+        self._recorder = None
 
     def begin(self):
         """Taps the model and the optimizer, and writes the state before the first step. Call before the first trace."""

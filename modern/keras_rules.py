@@ -15,13 +15,12 @@ import tensorflow as tf
 
 from workloads import optimizers, schedules
 
-#: {rule: {1.x slot: name of the Keras optimizer's list of slots}}
-_SLOTS = {
-    optimizers.GradientDescent: {},
-    optimizers.Momentum: {"momentum": "momentums"},
-    optimizers.Adam: {"m": "_momentums", "v": "_velocities"},
-    optimizers.RMSProp: {"rms": "_velocities", "momentum": "_momentums"},
-    optimizers.Adagrad: {"accumulator": "_accumulators"},
+#: {Keras optimizer: {1.x slot: name of its list of slots}}; a list is empty where the optimizer keeps none.
+SLOTS = {
+    "SGD": {"momentum": "momentums"},
+    "Adam": {"m": "_momentums", "v": "_velocities"},
+    "RMSprop": {"rms": "_velocities", "momentum": "_momentums"},
+    "Adagrad": {"accumulator": "_accumulators"},
 }
 
 
@@ -82,7 +81,7 @@ class KerasRules:
         return slots
 
     def _pairs(self, optimizer):
-        for slot, attribute in _SLOTS[type(self._rule)].items():
+        for slot, attribute in SLOTS[type(optimizer).__name__].items():
             for index, variable in enumerate(getattr(optimizer, attribute)):
                 yield slot, index, variable
 

@@ -193,11 +193,6 @@ def having(**fields_):
     return lambda workload: dataclasses.replace(workload, **fields_)
 
 
-def only(*names):
-    """`suits`: workloads of these names, as they are."""
-    return lambda workload: workload if workload.name in names else None
-
-
 def no_clip(workload):
     """`suits`: without clipping, which would hide a gradient's length."""
     return dataclasses.replace(workload, clip=None)

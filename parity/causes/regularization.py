@@ -162,10 +162,10 @@ class _Unscaled(planting.Scaled):
         return (loss / self._job.replicas, self._with_decay(local, gradients), *rest)
 
     def _with_decay(self, local, gradients):
-        replicas, rate = self._job.replicas, self._job.workload.weight_decay
+        replicas, rate, names = self._job.replicas, self._job.workload.weight_decay, _decayed(self._job)
         mixed = {}
         for name, gradient in gradients.items():
-            decay = rate * local.weights[name].read_value() if name in _decayed(self._job) else 0.0
+            decay = rate * local.weights[name].read_value() if name in names else 0.0
             mixed[name] = (gradient - decay) / replicas + decay
         return mixed
 

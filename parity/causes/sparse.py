@@ -91,12 +91,10 @@ class _Apart(planting.Scaled):
         return super()._combine(context, gradients)
 
 
-class _SquaresApart:
+class _SquaresApart(planting.Rules):
     def __init__(self, rules, step):
-        self._rules, self._step = rules, step
-
-    def __getattr__(self, name):
-        return getattr(self._rules, name)
+        super().__init__(rules)
+        self._step = step
 
     def apply(self, local, gradients, rate):
         apart = self._step.squares
@@ -106,14 +104,8 @@ class _SquaresApart:
             local.weights[name].assign_sub(tf.cast(rate, squares.dtype) * gradients[name] / tf.sqrt(total))
 
 
-class _TouchedOnly:
+class _TouchedOnly(planting.Rules):
     """Momentum moves only rows that have a gradient, as 1.x's sparse kernel does."""
-
-    def __init__(self, rules):
-        self._rules = rules
-
-    def __getattr__(self, name):
-        return getattr(self._rules, name)
 
     def apply(self, local, gradients, rate):
         table, slot = local.weights["table"], local.slots["table/momentum"]

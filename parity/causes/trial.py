@@ -124,15 +124,15 @@ def result(planted, evidence, findings):
     """The trial as a row of the report."""
     ids = [finding.id for finding in findings]
     named = [any(name in ids for name in allowed) for allowed in planted.allowed]
-    first = findings[0] if findings else None
+    first, stage = findings[0] if findings else None, first_difference(evidence)
     return {
         "planted": " + ".join(planted.names),
         "expected": list(planted.expected),
         "workload": planted.base,
         "model": planted.workload.name,
         "replicas": planted.replicas,
-        "detected": first_difference(evidence) is not None,
-        "stage": first_difference(evidence),
+        "detected": stage is not None,
+        "stage": stage,
         "named": first.id if first else None,
         "confidence": first.found.confidence if first else None,
         "right": bool(first) and any(first.id in allowed for allowed in planted.allowed),

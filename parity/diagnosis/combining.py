@@ -154,7 +154,7 @@ def _seen(evidence, step, side):
     names = [name for name in sorted(combined) if all(_alike(g, combined, name) for g in gradients)]
     if not names or not all(np.all(np.isfinite(flat(g, names))) for g in list(gradients) + [combined]):
         return None
-    return _Seen(list(gradients), combined, names, was_derived, borrowed, noise) if names else None
+    return _Seen(list(gradients), combined, names, was_derived, borrowed, noise)
 
 
 def _alike(gradients, combined, name):

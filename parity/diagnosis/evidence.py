@@ -30,13 +30,9 @@ class Step:
     @functools.cached_property
     def same_state(self):
         """Whether both sides took the step from the same weights, so that losses and gradients can be compared."""
-        pairs = [
-            (kind[name], other[name])
-            for kind, other in ((self.left_before.weights, self.right_before.weights),)
-            for name in kind
-            if name in other
-        ]
-        return all(relative(np.subtract(b, a, dtype=np.float64), a) <= SAME_STATE for a, b in pairs)
+        left, right = self.left_before.weights, self.right_before.weights
+        gaps = (relative(np.subtract(right[n], left[n], dtype=np.float64), left[n]) for n in left if n in right)
+        return all(gap <= SAME_STATE for gap in gaps)
 
 
 @dataclasses.dataclass

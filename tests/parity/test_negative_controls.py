@@ -4,8 +4,8 @@ import pytest
 
 from parity import stages
 from parity.verification import verify
-from tests import faults
 from tests.cases import Everything, setup
+from tests.faults import PLANTED
 from workloads import optimizers, schedules
 from workloads.workload import Clip, MovingAverage
 
@@ -13,17 +13,17 @@ FIXED = schedules.Fixed(0.125)
 
 #: fault, the workload it is planted in, and the step and stage that must be blamed
 FAULTS = [
-    (faults.sum_for_mean, Everything(), 0, stages.COMBINED),
-    (faults.clip_after_instead_of_before, Everything(clip=Clip(0.05, "tower")), 0, stages.COMBINED),
-    (faults.wrong_towers_statistics, Everything(), 0, stages.STATISTICS),
-    (faults.last_replicas_statistics, Everything(), 0, stages.STATISTICS),
-    (faults.shards_swapped, Everything(), 0, stages.BATCH),
-    (faults.learning_rate_times_replicas, Everything(learning_rate=FIXED), 0, stages.RATE),
-    (faults.keras_epsilon, Everything(optimizer=optimizers.Adam(epsilon=1e-3)), 0, stages.WEIGHTS),
-    (faults.rmsprop_from_zeros, Everything(optimizer=optimizers.RMSProp()), 0, stages.INITIAL),
-    (faults.weight_decay_times_replicas, Everything(), 0, stages.LOSS),
-    (faults.same_noise_on_every_replica, Everything(), 0, stages.LOSS),
-    (faults.one_step_of_the_average_skipped, Everything(moving_average=MovingAverage(0.9)), 2, stages.AVERAGES),
+    ("sum_for_mean", Everything(), 0, stages.COMBINED),
+    ("clipped_after_and_not_in_towers", Everything(clip=Clip(0.05, "tower")), 0, stages.COMBINED),
+    ("mean_of_all_statistics", Everything(), 0, stages.STATISTICS),
+    ("last_replicas_statistics", Everything(), 0, stages.STATISTICS),
+    ("shards_in_reverse", Everything(), 0, stages.BATCH),
+    ("rate_times_replicas", Everything(learning_rate=FIXED), 0, stages.RATE),
+    ("keras_epsilon", Everything(optimizer=optimizers.Adam(epsilon=1e-3)), 0, stages.WEIGHTS),
+    ("rmsprop_from_zeros", Everything(optimizer=optimizers.RMSProp()), 0, stages.INITIAL),
+    ("decay_times_replicas", Everything(), 0, stages.LOSS),
+    ("same_noise_on_every_replica", Everything(), 0, stages.LOSS),
+    ("one_step_of_the_average_skipped", Everything(moving_average=MovingAverage(0.9)), 2, stages.AVERAGES),
 ]
 
 
@@ -33,18 +33,18 @@ def blamed(result):
     return result.first["step"], result.first["stage"]
 
 
-@pytest.mark.parametrize("fault, workload, step, stage", FAULTS, ids=[fault[0].__name__ for fault in FAULTS])
+@pytest.mark.parametrize("fault, workload, step, stage", FAULTS, ids=[fault[0] for fault in FAULTS])
 @pytest.mark.parametrize("mode", ["free", "locked"])
 def test_exact(fault, workload, step, stage, mode):
-    made = setup(workload, 2)
-    with made.legacy_program() as left, fault(made) as right:
+    made, plant = setup(workload, 2), PLANTED[fault]
+    with made.legacy_program() as left, plant(made) as right:
         assert blamed(verify(left, right, made.job, 4, mode, "exact")) == (step, stage)
 
 
-@pytest.mark.parametrize("fault, workload, step, stage", FAULTS, ids=[fault[0].__name__ for fault in FAULTS])
+@pytest.mark.parametrize("fault, workload, step, stage", FAULTS, ids=[fault[0] for fault in FAULTS])
 def test_auto(fault, workload, step, stage):
-    made = setup(workload, 2)
-    with made.legacy_program() as left, fault(made) as right, fault(made) as witness, made.closing_floor() as floor:
+    made, plant = setup(workload, 2), PLANTED[fault]
+    with made.legacy_program() as left, plant(made) as right, plant(made) as witness, made.closing_floor() as floor:
         assert blamed(verify(left, right, made.job, 4, "free", "auto", witness, floor)) == (step, stage)
 
 
