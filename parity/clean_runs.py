@@ -16,6 +16,7 @@ from absl import flags
 
 from parity import flags as parity_flags  # noqa: F401  --json
 from parity import workers
+from parity.progress import Progress
 from workloads import json_file, registry
 from workloads.errors import require, run_main
 from workloads.program import Shown
@@ -116,31 +117,24 @@ def main(argv):
     parity_flags.check_json()
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     cases = planned(FLAGS.runs, FLAGS.first_seed)
-    rows = []
+    rows, progress = [], Progress("clean_runs")
     with workers.pool(FLAGS.processes, tasks_per_process=20) as pool:
         for made in pool.imap_unordered(_one, [(case, FLAGS.run_steps) for case in cases]):
             for row in made:
                 rows.append(row)
-                _show(row, len(rows), len(cases) * len(MODES))
+                if row["flagged"]:
+                    print("FLAGGED {}".format(row), flush=True)
+                progress.update(len(rows), len(cases) * len(MODES), "clean runs")
+    progress.done()
     flagged = [row for row in rows if row["flagged"]]
     print(
-        "\n{} clean runs, seeds {} to {}: {} flagged".format(
+        "{} clean runs, seeds {} to {}: {} flagged".format(
             len(rows), FLAGS.first_seed, FLAGS.first_seed + len(cases) - 1, len(flagged)
         )
     )
     if FLAGS.json:
         json_file.write_json(FLAGS.json, {"runs": sorted(rows, key=lambda row: row["seed"]), "flagged": len(flagged)})
     sys.exit(1 if flagged else 0)
-
-
-def _show(row, done, total):
-    if row["flagged"]:
-        print("\nFLAGGED {}".format(row))
-    elif sys.stdout.isatty():
-        sys.stdout.write("\r{} of {} clean runs".format(done, total))
-        sys.stdout.flush()
-    elif done % 20 == 0:
-        print("{} of {} clean runs".format(done, total), flush=True)
 
 
 def console():
