@@ -47,6 +47,7 @@ def make(name, form, replicas):
         gpus = len(tf.config.list_physical_devices("GPU"))
         require(gpus >= 2, "--all_reduce", name, "needs at least two physical GPUs, found {}".format(gpus))
         return tf.distribute.NcclAllReduce()
+    require(name != "ring", "--all_reduce", name, "is between workers; towers of one process: auto, tower_order")
     if name == "hierarchical_copy":
         require(
             replicas == 1 or replicas % 2 == 0,
@@ -60,13 +61,34 @@ def make(name, form, replicas):
     return TowerOrder(form) if name == "tower_order" else None
 
 
+def collective(name):
+    """The `CommunicationImplementation` between workers; "tower_order" gathers by it and adds by itself.
+
+    Raises:
+      InputError: an all-reduce that is not between workers.
+    """
+    known = tf.distribute.experimental.CommunicationImplementation
+    choices = {"auto": known.AUTO, "tower_order": known.AUTO, "ring": known.RING, "nccl": known.NCCL}
+    require(name in choices, "--all_reduce", name, "between workers: " + ", ".join(choices))
+    return choices[name]
+
+
 def describe(strategy):
     """What will really reduce, read from the strategy and not from a flag."""
+    if getattr(strategy, "form", None):
+        return "TowerOrder of gathered gradients"
     ops = strategy.extended._get_cross_device_ops(tf.constant(0.0))
     name = type(ops).__name__
     options = getattr(ops, "_options", None)
     if options is not None:
-        name += " " + options.implementation.value
+        name += " " + _resolved(options.implementation.value, strategy)
     if strategy.num_replicas_in_sync == 1:
         return "none: one replica (would be {})".format(name)
     return name
+
+
+def _resolved(implementation, strategy):
+    """TensorFlow's "AUTO" between workers is NCCL on GPUs and a ring elsewhere."""
+    if implementation != "AUTO" or not isinstance(strategy, tf.distribute.MultiWorkerMirroredStrategy):
+        return implementation
+    return "NCCL" if "GPU" in strategy.extended.worker_devices[0] else "RING"

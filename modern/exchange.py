@@ -5,20 +5,25 @@ from __future__ import annotations
 import tensorflow as tf
 
 from modern import packing
+from workloads import combining
 
 
 def all_reduce(context, how, tensors):
     """Every replica gets the replicas' tensors reduced; `how` is a `tf.distribute.ReduceOp`."""
-    return _packed(context, tensors, lambda packed: context.all_reduce(how, packed))
+    form = getattr(context.strategy, "form", None)
+    if form is None:
+        return _packed(context, tensors, lambda packed: context.all_reduce(how, packed))
+    name = "mean" if how == tf.distribute.ReduceOp.MEAN else "sum"
+
+    def in_order(packed):
+        return [combining.combine(values, name, form) for values in gather(context, packed)]
+
+    return _packed(context, tensors, in_order)
 
 
 def from_first(context, tensors):
     """Every replica gets the first replica's values."""
-
-    def first(strategy, *packed):
-        return [strategy.experimental_local_results(value)[0] for value in packed]
-
-    return _packed(context, tensors, lambda packed: context.merge_call(first, args=tuple(packed)))
+    return _packed(context, tensors, lambda packed: [values[0] for values in gather(context, packed)])
 
 
 def _packed(context, tensors, exchange):
@@ -31,13 +36,16 @@ def _packed(context, tensors, exchange):
 
 def gather(context, tensors):
     """Every replica gets, for each of `tensors`, the list of all replicas' values."""
-    if context.num_replicas_in_sync == 1:
+    if context.num_replicas_in_sync == 1 or not tensors:
         return [[tensor] for tensor in tensors]
+    if isinstance(context.strategy, tf.distribute.MultiWorkerMirroredStrategy):
+        together = context.all_gather([tensor[tf.newaxis] for tensor in tensors], 0)
+        return [tf.unstack(values, context.num_replicas_in_sync) for values in together]
 
     def collect(strategy, *values):
         return [list(strategy.experimental_local_results(value)) for value in values]
 
-    return context.merge_call(collect, args=tuple(tensors)) if tensors else []
+    return context.merge_call(collect, args=tuple(tensors))
 
 
 def concat(context, tensors):

@@ -6,7 +6,9 @@ from absl import flags
 
 from modern.options import ALL_REDUCE, AUTODIFF, UPDATE_RULES, ModernOptions
 
-flags.DEFINE_string("all_reduce", "tower_order", "How replicas combine: " + ", ".join(ALL_REDUCE) + ".")
+flags.DEFINE_string(
+    "all_reduce", "tower_order", "How replicas combine: " + ", ".join(ALL_REDUCE) + " (ring: between workers only)."
+)
 flags.DEFINE_string(
     "update_rules",
     "tf1",
@@ -20,6 +22,8 @@ flags.DEFINE_string(
 )
 flags.DEFINE_integer("steps_per_call", 100, "Steps inside one call of the tf.function.")
 flags.DEFINE_boolean("xla", False, "Compile each replica's forward and backward pass with XLA.")
+
+flags.DEFINE_integer("workers", 1, "Processes that share the job, each with --replicas; started on this machine.")
 
 FLAGS = flags.FLAGS
 

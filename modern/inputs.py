@@ -17,10 +17,12 @@ class ReplicaInput:
     Args:
       job, source: what to deliver; a fixed source is put on the devices once.
       strategy: whose replicas take the batches.
+      here: range of the replicas in this process, all or a worker's: it takes their shards of every global batch.
     """
 
-    def __init__(self, job, source, strategy):
+    def __init__(self, job, source, strategy, here):
         self._job = job
+        self._here = here
         self._source = source
         self._strategy = strategy
         self._first = 0
@@ -60,7 +62,7 @@ class ReplicaInput:
         def dataset(context):
             # Said to be endless, the iterator needs no look ahead for a partial last batch.
             made = batches.apply(tf.data.experimental.assert_cardinality(tf.data.experimental.INFINITE_CARDINALITY))
-            return made.prefetch(2 * self._job.replicas).with_options(_fixed_options())
+            return made.prefetch(2 * len(self._here)).with_options(_fixed_options())
 
         return self._strategy.distribute_datasets_from_function(dataset)
 
@@ -69,21 +71,23 @@ class ReplicaInput:
         first = self._source.shards(0)[0]
         steps = self._steps_per_chunk(first)
         signature = {
-            name: tf.TensorSpec((steps * self._job.replicas,) + value.shape, value.dtype)
-            for name, value in first.items()
+            name: tf.TensorSpec((steps * len(self._here),) + value.shape, value.dtype) for name, value in first.items()
         }
 
         def chunks():
             """Several steps' replica batches at once: a call from TensorFlow into Python costs a small step's time."""
             for first in itertools.count(self._first, steps):
-                shards = [shard for step in range(first, first + steps) for shard in self._source.shards(step)]
+                shards = [shard for step in range(first, first + steps) for shard in self._mine(step)]
                 yield {name: np.stack([shard[name] for shard in shards]) for name in signature}
 
         return tf.data.Dataset.from_generator(chunks, output_signature=signature).prefetch(1).unbatch()
 
+    def _mine(self, step):
+        return self._source.shards(step)[self._here.start : self._here.stop]
+
     def _steps_per_chunk(self, shard):
         """As many steps as `CHUNK_BYTES` hold, from 1 to 16."""
-        batch = sum(value.nbytes for value in shard.values()) * self._job.replicas
+        batch = sum(value.nbytes for value in shard.values()) * len(self._here)
         return max(1, min(16, CHUNK_BYTES // batch))
 
 

@@ -37,7 +37,7 @@ class LiftedProgram(Program):
         noise = getattr(source, "noise", "keyed")
         phases = range(len(self._plan.phases))
         self._steps = [LiftedStep(job, phase, self._variables, options, noise) for phase in phases]
-        self._input = ReplicaInput(job, source, self.strategy)
+        self._input = ReplicaInput(job, source, self.strategy, range(job.replicas))
         self._step = start.step
         self._batches = self._observed = self._many = None
         # Each tower's own, such as a recurrent state: replicas that run one tower's graph keep theirs apart.

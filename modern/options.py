@@ -6,7 +6,7 @@ import dataclasses
 
 from workloads.errors import require
 
-ALL_REDUCE = ("auto", "nccl", "hierarchical_copy", "one_device", "tower_order")
+ALL_REDUCE = ("auto", "ring", "nccl", "hierarchical_copy", "one_device", "tower_order")
 UPDATE_RULES = ("tf1", "keras")
 AUTODIFF = ("graph", "tape", "new")
 
@@ -16,8 +16,8 @@ class ModernOptions:
     """How the replica step is built and run.
 
     Attributes:
-      all_reduce: "auto" (the strategy's own choice), "nccl", "hierarchical_copy", "one_device", or
-        "tower_order" (adds the replicas in order, as towers did).
+      all_reduce: "auto" (the strategy's own choice), "nccl", "hierarchical_copy", "one_device", "ring" (between
+        workers), or "tower_order" (adds the replicas in order, as towers did).
       update_rules: "tf1" (the kernels that `tf.compat.v1.train` optimizers run) or "keras" (Keras 3).
       autodiff: "graph" (`tf.gradients` inside the replica function; a lifted graph's own gradients) or "tape"
         (`tf.GradientTape`); for a lifted workload, "new" differentiates its loss afresh.

@@ -8,7 +8,7 @@ import tensorflow as tf
 from modern import all_reduce, calls, update_rules
 from modern.inputs import ReplicaInput
 from modern.replica_step import ReplicaStep
-from modern.strategy import mirrored
+from modern.strategy import Workers, mirrored
 from modern.variables import MirroredState
 from workloads import scope
 from workloads.program import Program, StepRecord, initial_state
@@ -16,31 +16,37 @@ from workloads.writer import batch_digest, example_ids
 
 
 class ModernProgram(Program):
-    """Runs `job` under `MirroredStrategy`.
+    """Runs `job` under `MirroredStrategy`, or one worker's share of it under `MultiWorkerMirroredStrategy`.
+
+    What it shows of a step is what this process's own replicas see.
 
     Args:
       job: the `Job`.
       source: `sources.Source` of its batches.
       options: `ModernOptions`.
-      devices: device of each replica, e.g. ["CPU:0", "CPU:1"].
+      devices: device of each replica in this process, e.g. ["CPU:0", "CPU:1"].
+      worker: `cluster.Worker` that this process is, or None where there are no others.
     """
 
     side = "modern"
     #: What a replica runs; planted faults put another one here.
     step_class = ReplicaStep
 
-    def __init__(self, job, source, options, devices):
+    def __init__(self, job, source, options, devices, worker=None):
         tf.config.optimizer.set_experimental_options({"disable_meta_optimizer": options.exact})
         self._job = job
         self._options = options
         self._devices = devices
+        self._alone = worker is None
         self._specs = scope.trace(job.workload, job.per_replica_batch, job.dtype)
-        self.strategy = mirrored(devices, options)
+        self.strategy = mirrored(devices, options) if worker is None else Workers(worker, devices, options)
+        first = 0 if worker is None else worker.index * len(devices)
+        self._here = range(first, first + len(devices))
         state = initial_state(job.workload, self._specs, scope.initial_values(self._specs, job.seed))
         self._variables = MirroredState(self.strategy, state)
         self._rules = self._make_rules(state)
-        self._replica_step = self.step_class(job, options, self._variables, self._rules)
-        self._input = ReplicaInput(job, source, self.strategy)
+        self._replica_step = self.step_class(job, options, self._variables, self._rules, first)
+        self._input = ReplicaInput(job, source, self.strategy, self._here)
         self._step = 0
         self._batches = None
         self._observed = None
@@ -52,7 +58,7 @@ class ModernProgram(Program):
     def describe(self):
         options = self._options
         return {
-            "program": "tf.distribute.MirroredStrategy",
+            "program": "tf.distribute." + ("MirroredStrategy" if self._alone else "MultiWorkerMirroredStrategy"),
             "devices": ", ".join(self._devices),
             "input": "resident" if self._input.resident else "dataset",
             "variables on": "every replica",
@@ -78,8 +84,7 @@ class ModernProgram(Program):
         seen, batch = self._observed()
         local = self.strategy.experimental_local_results
         state, drift = self._read()
-        replicas = range(self._job.replicas)
-        batches = [{name: local(value)[r].numpy() for name, value in batch.items()} for r in replicas]
+        batches = self._on_each(batch)
         record = StepRecord(
             step=self._step,
             digests=[batch_digest(batch) for batch in batches],
@@ -99,7 +104,7 @@ class ModernProgram(Program):
     def run(self, steps):
         self._start()
         if self._many is None:
-            self._many = calls.many(self._run_once, self._job.replicas, self._job.dtype)
+            self._many = calls.many(self._run_once, len(self._here), self._job.dtype)
         losses = calls.run(self._many, steps, self._options.steps_per_call)
         self._step += steps
         return losses
@@ -134,7 +139,7 @@ class ModernProgram(Program):
     def _on_each(self, values):
         """[{name: array}] over replicas, of {name: per-replica value}."""
         local = self.strategy.experimental_local_results
-        return [{name: local(value)[r].numpy() for name, value in values.items()} for r in range(self._job.replicas)]
+        return [{name: local(value)[r].numpy() for name, value in values.items()} for r in range(len(self._here))]
 
     def _run_once(self):
         """One step's losses, one per replica."""

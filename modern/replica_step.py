@@ -49,13 +49,15 @@ class ReplicaStep:
       job, options: what to do.
       variables: `MirroredState`.
       rules: `update_rules.Tf1Rules` or `keras_rules.KerasRules`.
+      first: number of the first replica in this process.
     """
 
-    def __init__(self, job, options, variables, rules):
+    def __init__(self, job, options, variables, rules, first=0):
         self._job = job
         self._options = options
         self._variables = variables
         self._rules = rules
+        self._first = first
         #: How often a replica's step was traced: Python runs this function only then.
         self.traces = 0
         #: Whether it last ran without a graph.
@@ -67,7 +69,7 @@ class ReplicaStep:
         self.eager = tf.executing_eagerly()
         context = tf.distribute.get_replica_context()
         replica = int(tf.get_static_value(context.replica_id_in_sync_group))
-        workload, local = self._job.workload, self._variables.local(replica)
+        workload, local = self._job.workload, self._variables.local(replica - self._first)
         step = local.step.read_value()
         rate = self._rate(step)
         loss, gradients, updates, masks = self._forward_backward(local, step, replica, batch)

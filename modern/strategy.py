@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tensorflow as tf
+from tensorflow.python.distribute import collective_all_reduce_strategy
 
 from modern import all_reduce
 from workloads.errors import require
@@ -32,3 +33,39 @@ def mirrored(devices, options):
     return tf.distribute.MirroredStrategy(
         ["/device:" + device for device in devices], all_reduce.make(options.all_reduce, options.average, len(devices))
     )
+
+
+class Workers(tf.distribute.MultiWorkerMirroredStrategy):
+    """`MultiWorkerMirroredStrategy` whose workers may also have several replicas on one CPU.
+
+    TensorFlow's own gives a worker without GPUs one replica, whatever logical devices its CPU has.
+
+    Args:
+      worker: `cluster.Worker`.
+      devices: device of each replica in this process, e.g. ["CPU:0", "CPU:1"].
+      options: `ModernOptions`.
+
+    Attributes:
+      form: in which form gathered gradients are added in the towers' order (see `combining.combine`), or None where
+        collectives add them.
+    """
+
+    def __init__(self, worker, devices, options):
+        communication = tf.distribute.experimental.CommunicationOptions(
+            implementation=all_reduce.collective(options.all_reduce)
+        )
+        extended = _Workers(self, worker.resolver, communication, devices)
+        tf.distribute.Strategy.__init__(self, extended)
+        self.form = options.average if options.all_reduce == "tower_order" else None
+
+
+class _Workers(collective_all_reduce_strategy.CollectiveAllReduceExtended):
+    """As TensorFlow's, on the devices it is given."""
+
+    def __init__(self, strategy, resolver, communication, devices):
+        self._given = devices
+        super().__init__(strategy, resolver, communication)
+
+    def _initialize_local_devices(self, cluster_resolver, worker_device):
+        kind = self._given[0].split(":")[0]
+        return tuple("{}/device:{}".format(worker_device, device) for device in self._given), kind

@@ -27,7 +27,7 @@ class MirroredState:
                 )
 
     def local(self, replica):
-        """A `LocalState`: the copies that belong to `replica`."""
+        """A `LocalState`: the copies that belong to `replica`, counted in this process."""
         return LocalState(
             replica,
             self._copy(self.step, replica),

@@ -8,6 +8,7 @@ from legacy import flags as legacy_flags
 from modern import flags as modern_flags
 from workloads import flags as job_flags
 from workloads import json_file
+from workloads.errors import require
 
 flags.DEFINE_string("json", None, "Write the whole result here.")
 
@@ -29,9 +30,10 @@ def setup_from_flags(exact, workload_name=None, resident=None):
     from parity.pair import Setup
 
     resident = FLAGS.resident if resident is None else resident
-    job, make_source = job_flags.job_from_flags(workload_name, resident)
+    require(FLAGS.workers >= 1, "--workers", FLAGS.workers, "must be at least 1")
+    job, make_source = job_flags.job_from_flags(workload_name, resident, FLAGS.workers)
     legacy = legacy_flags.options_from_flags(exact, resident)
     modern = modern_flags.options_from_flags(exact, legacy.average)
-    setup = Setup(job, make_source, legacy, modern, FLAGS.device, FLAGS.logical_cpus)
+    setup = Setup(job, make_source, legacy, modern, FLAGS.device, FLAGS.logical_cpus, FLAGS.workers)
     setup.devices()
     return setup

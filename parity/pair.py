@@ -8,6 +8,7 @@ import dataclasses
 from legacy import programs as legacy_programs
 from modern import programs as modern_programs
 from modern import strategy
+from modern.cluster_program import ClusterProgram
 from parity.floor import Floor
 from workloads import devices as devices_lib
 from workloads.lifted.workload import LiftedWorkload
@@ -22,6 +23,7 @@ class Setup:
       make_source: function from a job to its `Source`; a job of another dtype gets the same numbers.
       legacy, modern: `LegacyOptions` and `ModernOptions`.
       device, logical_cpus: see `workloads.devices.choose`.
+      workers: processes that the port's replicas are divided among; legacy's towers all run in this one.
     """
 
     job: object
@@ -30,6 +32,7 @@ class Setup:
     modern: object
     device: str = "auto"
     logical_cpus: int = 8
+    workers: int = 1
 
     def devices(self):
         """The device of each replica; divides the CPU if replicas are to run on it.
@@ -49,6 +52,9 @@ class Setup:
 
     def modern_program(self):
         """The port."""
+        if self.workers > 1:
+            devices = self.devices()[: self.job.replicas // self.workers]
+            return ClusterProgram(self.job, self.make_source, self.modern, self.workers, devices)
         return modern_programs.program(self.job, self.make_source(self.job), self.modern, self.devices())
 
     def floor(self):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 from absl import flags
 
 from workloads import registry
@@ -34,15 +36,16 @@ flags.DEFINE_integer("logical_cpus", 8, "How many logical devices the CPU may be
 FLAGS = flags.FLAGS
 
 
-def job_from_flags(workload_name=None, resident=None):
+def job_from_flags(workload_name=None, resident=None, workers=1):
     """The job that the flags say, and where its batches come from.
 
     Args:
       workload_name, resident: instead of `--workload` and `--resident`.
+      workers: how many workers there are; `--replicas` are one worker's.
 
     Returns:
       (`Job`, make_source): `make_source(job)` gives a `Source` of batches for that job, or one that differs
-      in dtype.
+      in dtype. It can be pickled.
 
     Raises:
       InputError: a flag's value is not usable.
@@ -57,14 +60,15 @@ def job_from_flags(workload_name=None, resident=None):
     resident = FLAGS.resident if resident is None else resident
     require(not (FLAGS.data_dir and resident), "--resident", True, "not with --data_dir")
     if isinstance(workload, LiftedWorkload):
+        require(workers == 1, "--workers", workers, "a lifted workload runs on one")
         return _lifted_job(workload, resident)
     require(FLAGS.data is None, "--data", FLAGS.data, "only for a lifted workload; others take --data_dir")
     data, make_source = ("resident", sources.Resident) if resident else ("synthetic", sources.Synthetic)
     if FLAGS.data_dir is not None:
         workload, images, labels, data = folder.open_folder(FLAGS.data_dir, workload)
-        make_source = lambda job: sources.Images(job, images, labels)  # noqa: E731
+        make_source = functools.partial(sources.Images, images=images, labels=labels)
     replicas = 2 if FLAGS.replicas is None else FLAGS.replicas
-    job = Job(workload, replicas, FLAGS.global_batch, FLAGS.dtype, FLAGS.seed, data)
+    job = Job(workload, workers * replicas, FLAGS.global_batch, FLAGS.dtype, FLAGS.seed, data)
     return job, make_source
 
 

@@ -1,0 +1,72 @@
+"""Which worker of which cluster this process is: from `TF_CONFIG`, or from SLURM."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+from typing import Any
+
+import tensorflow as tf
+
+from workloads.errors import InputError, require
+
+resolvers = tf.distribute.cluster_resolver
+
+
+@dataclasses.dataclass(frozen=True)
+class Worker:
+    """One of the workers of a cluster.
+
+    Attributes:
+      resolver: the `tf.distribute.cluster_resolver.ClusterResolver` that knows all of them.
+      index: this worker's number, from 0; worker 0 is the chief.
+      count: how many there are.
+    """
+
+    resolver: Any
+    index: int
+    count: int
+
+    @property
+    def chief(self):
+        """Whether this worker writes what is written once."""
+        return self.index == 0
+
+
+def from_environment():
+    """The `Worker` that `TF_CONFIG`, or else SLURM, says this process is.
+
+    Raises:
+      InputError: neither says so, or `TF_CONFIG` is not usable.
+    """
+    if os.environ.get("TF_CONFIG"):
+        _check_config(os.environ["TF_CONFIG"])
+        resolver = resolvers.TFConfigClusterResolver()
+    elif "SLURM_PROCID" in os.environ:
+        # GPUs are counted here and not by nvidia-smi, which a node without GPUs does not have.
+        gpus = len(tf.config.experimental.list_physical_devices("GPU"))
+        resolver = resolvers.SlurmClusterResolver(gpus_per_node=gpus, auto_set_gpu=False)
+    else:
+        raise InputError("TF_CONFIG: not set, and no SLURM job; it must name the cluster and this worker's place in it")
+    spec = resolver.cluster_spec().as_dict()
+    order = [("chief", i) for i in range(len(spec.get("chief", ())))]
+    order += [("worker", i) for i in range(len(spec.get("worker", ())))]
+    return Worker(resolver, order.index((resolver.task_type, resolver.task_id)), len(order))
+
+
+def config(addresses, index, job="worker"):
+    """The text of `TF_CONFIG` for worker `index` of those at `addresses` ("host:port")."""
+    return json.dumps({"cluster": {job: list(addresses)}, "task": {"type": job, "index": index}})
+
+
+def _check_config(text):
+    try:
+        content = json.loads(text)
+        cluster, task = content["cluster"], content["task"]
+        kind, index = task["type"], int(task["index"])
+    except (ValueError, KeyError, TypeError):
+        raise InputError('TF_CONFIG: got {!r}, must be JSON with "cluster" and "task" (type, index)'.format(text[:80]))
+    require(kind in ("chief", "worker"), "TF_CONFIG task type", kind, "allowed: chief, worker")
+    known = len(cluster.get(kind, ()))
+    require(0 <= index < known, "TF_CONFIG task index", index, "the cluster has {} of {!r}".format(known, kind))
