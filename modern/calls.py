@@ -27,10 +27,11 @@ def many(step, replicas, dtype):
 
 
 def run(function, steps, steps_per_call):
-    """Takes `steps` steps by `many`'s function, so many in a call and the rest one by one; the last step's losses."""
+    """Takes `steps` steps by `many`'s function, at most so many in a call; the last step's losses."""
     full, rest = divmod(steps, steps_per_call)
-    for count, call in ((full, steps_per_call), (rest, 1)):
-        inside = tf.constant(call, tf.int64)
-        for _ in range(count):
-            losses = function(inside)
+    inside = tf.constant(steps_per_call, tf.int64)
+    for _ in range(full):
+        losses = function(inside)
+    if rest:
+        losses = function(tf.constant(rest, tf.int64))
     return [np.asarray(loss) for loss in losses]

@@ -5,13 +5,10 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
+import re
 from typing import Any
 
-import tensorflow as tf
-
 from workloads.errors import InputError, require
-
-resolvers = tf.distribute.cluster_resolver
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,6 +37,9 @@ def from_environment():
     Raises:
       InputError: neither says so, or `TF_CONFIG` is not usable.
     """
+    import tensorflow as tf  # here, so that who starts workers need not wait for it
+
+    resolvers = tf.distribute.cluster_resolver
     if os.environ.get("TF_CONFIG"):
         _check_config(os.environ["TF_CONFIG"])
         resolver = resolvers.TFConfigClusterResolver()
@@ -58,6 +58,16 @@ def from_environment():
 def config(addresses, index, job="worker"):
     """The text of `TF_CONFIG` for worker `index` of those at `addresses` ("host:port")."""
     return json.dumps({"cluster": {job: list(addresses)}, "task": {"type": job, "index": index}})
+
+
+def lost(worker, error):
+    """One line about a `tf.errors.OpError` that ended a worker's step: who is gone, as far as TensorFlow tells."""
+    told = re.findall(r"/job:(\w+)/replica:\d+/task:(\d+)", str(error))
+    others = sorted({"{} {}".format(*name) for name in told if int(name[1]) != worker.index})
+    who = " ({})".format(", ".join(others)) if others else ""
+    return "worker {} of {} stops: a worker{} was lost: {}".format(
+        worker.index, worker.count, who, " ".join(str(error).split())[:160]
+    )
 
 
 def _check_config(text):

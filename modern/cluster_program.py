@@ -62,7 +62,7 @@ class ClusterProgram(Program):
         return merge(self._all("step"))
 
     def run(self, steps):
-        return [loss for losses in self._all("run", steps) for loss in losses]
+        return self._all("run", steps)[0]
 
     def close(self):
         """Ends the workers."""

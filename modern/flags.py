@@ -41,10 +41,10 @@ def options_from_flags(exact, average="stack"):
     )
 
 
-def program_from_flags(job, source, devices, exact):
-    """The port that the flags say, for the main modules that run it alone."""
+def program_from_flags(job, source, devices, exact, worker=None):
+    """The port that the flags say, for the main modules that run it alone; or a `cluster.Worker`'s share of it."""
     from modern import programs, strategy
 
     if devices[0].startswith("CPU"):
         strategy.divide_cpu(len(devices))
-    return programs.program(job, source, options_from_flags(exact), devices)
+    return programs.program(job, source, options_from_flags(exact), devices, worker)

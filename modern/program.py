@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import tensorflow as tf
 
-from modern import all_reduce, calls, update_rules
+from modern import all_reduce, calls, exchange, update_rules
 from modern.inputs import ReplicaInput
 from modern.replica_step import ReplicaStep
 from modern.strategy import Workers, mirrored
@@ -51,6 +51,7 @@ class ModernProgram(Program):
         self._batches = None
         self._observed = None
         self._many = None
+        self._gather = None
 
     def variables(self):
         return self._specs
@@ -107,7 +108,19 @@ class ModernProgram(Program):
             self._many = calls.many(self._run_once, len(self._here), self._job.dtype)
         losses = calls.run(self._many, steps, self._options.steps_per_call)
         self._step += steps
-        return losses
+        return losses if self._alone else list(self._everyones(losses).flatten())
+
+    def agree(self, number):
+        return number if self._alone else int(self._everyones([number]).max())
+
+    def _everyones(self, numbers):
+        """[workers, len(numbers)] float64: what every worker says, all of which must call this at the same step."""
+        if self._gather is None:
+            gathered = lambda value: exchange.gather(tf.distribute.get_replica_context(), [value])[0]  # noqa: E731
+            self._gather = tf.function(lambda value: self.strategy.run(gathered, (value,)), autograph=False)
+        answers = self._gather(tf.constant(numbers, tf.float64))
+        local = self.strategy.experimental_local_results
+        return np.array([local(answer)[0] for answer in answers[:: len(self._here)]])
 
     def close(self):
         """Lets go of the input and of the functions that read it."""

@@ -6,8 +6,8 @@ from workloads.errors import require
 from workloads.lifted.workload import LiftedWorkload
 
 
-def program(job, source, options, devices):
-    """The `Program` that runs `job` under a `tf.distribute` strategy.
+def program(job, source, options, devices, worker=None):
+    """The `Program` that runs `job` under a `tf.distribute` strategy, or a `cluster.Worker`'s share of it.
 
     Raises:
       InputError: the options are not for this kind of workload.
@@ -17,9 +17,10 @@ def program(job, source, options, devices):
 
         require(options.update_rules == "tf1", "--update_rules", options.update_rules, "a lift keeps its own; only tf1")
         require(options.autodiff != "tape", "--autodiff", options.autodiff, "for a lifted workload: graph, new")
+        require(worker is None, "--strategy", "multi_worker", "not for a lifted workload")
         require(not options.xla, "--xla", options.xla, "not for a lifted workload")
         return LiftedProgram(job, source, options, devices)
     require(options.autodiff != "new", "--autodiff", options.autodiff, "only for a lifted workload; graph, tape")
     from modern.program import ModernProgram
 
-    return ModernProgram(job, source, options, devices)
+    return ModernProgram(job, source, options, devices, worker)

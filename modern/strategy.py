@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import tensorflow as tf
-from tensorflow.python.distribute import collective_all_reduce_strategy
+from tensorflow.compiler.xla.tsl.protobuf import coordination_config_pb2
+from tensorflow.python.distribute import collective_all_reduce_strategy, multi_worker_util
+from tensorflow.python.eager import context
 
 from modern import all_reduce
 from workloads.errors import require
 
 KEYS_PER_STRATEGY = 1000
+
+#: Workers wait so long for each other at the start, and take one for lost that has been silent for so long.
+START_SECONDS, HEARTBEAT_SECONDS = 300, 20
 
 
 def divide_cpu(count):
@@ -65,6 +70,21 @@ class _Workers(collective_all_reduce_strategy.CollectiveAllReduceExtended):
     def __init__(self, strategy, resolver, communication, devices):
         self._given = devices
         super().__init__(strategy, resolver, communication)
+
+    def _initialize_multi_worker(self, cluster_resolver):
+        """As TensorFlow's, which waits an hour for workers that never come."""
+        spec = multi_worker_util.normalize_cluster_spec(cluster_resolver.cluster_spec())
+        jobs = [job for job in ("chief", "worker") if job in spec.jobs]
+        context.context().configure_coordination_service(
+            service_type="standalone",
+            service_leader=multi_worker_util.coordination_leader(spec),
+            cluster_register_timeout_in_ms=1000 * START_SECONDS,
+            heartbeat_timeout_in_ms=1000 * HEARTBEAT_SECONDS,
+            coordinated_jobs=[
+                coordination_config_pb2.CoordinatedJob(name=job, num_tasks=spec.num_tasks(job)) for job in jobs
+            ],
+        )
+        super()._initialize_multi_worker(cluster_resolver)
 
     def _initialize_local_devices(self, cluster_resolver, worker_device):
         kind = self._given[0].split(":")[0]

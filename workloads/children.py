@@ -20,10 +20,6 @@ from workloads import environment, errors
 GRACE = 5.0
 
 
-class ChildLost(RuntimeError):
-    """A child ended, or failed; the message says which and how."""
-
-
 class Child:
     """A new interpreter that runs `target(connection, *arguments)`.
 
@@ -62,7 +58,7 @@ class Child:
         """Hands `message` to the child.
 
         Raises:
-          ChildLost: it has ended.
+          Lost: it has ended.
         """
         try:
             self._connection.send(message)
@@ -73,19 +69,19 @@ class Child:
         """The child's next message.
 
         Raises:
-          ChildLost: it ended, failed, or said nothing for `timeout` seconds.
+          Lost: it ended, failed, or said nothing for `timeout` seconds.
           InputError: it refused its input.
         """
         try:
             if not self._connection.poll(timeout):
-                raise ChildLost("{} said nothing for {:.0f} s".format(self.name, timeout))
+                raise errors.Lost("{} said nothing for {:.0f} s".format(self.name, timeout))
             kind, content = self._connection.recv()
         except (EOFError, OSError):
             raise self._lost()
         if kind == "refused":
             raise errors.InputError(content)
         if kind == "failed":
-            raise ChildLost("{} failed: {}".format(self.name, content))
+            raise errors.Lost("{} failed: {}".format(self.name, content))
         return content
 
     def stop(self, grace=GRACE):
@@ -105,7 +101,7 @@ class Child:
         self._process.join(GRACE)
         code = self._process.exitcode
         how = "by signal {}".format(-code) if code is not None and code < 0 else "with status {}".format(code)
-        return ChildLost("{} (process {}) ended {}".format(self.name, self.pid, how))
+        return errors.Lost("{} (process {}) ended {}".format(self.name, self.pid, how))
 
 
 class Speaker:
@@ -130,7 +126,7 @@ def receive_from_all(children):
     """The next message of each, in order; waits for all.
 
     Raises:
-      ChildLost: one ended or failed. One that was killed is named before those that failed because of it.
+      Lost: one ended or failed. One that was killed is named before those that failed because of it.
     """
     messages, waiting = {}, {child._connection: child for child in children}
     while waiting:
@@ -138,7 +134,7 @@ def receive_from_all(children):
             child = waiting.pop(ready)
             try:
                 messages[child.name] = child.receive()
-            except ChildLost as lost:
+            except errors.Lost as lost:
                 raise _first_cause(children, lost)
     return [messages[child.name] for child in children]
 

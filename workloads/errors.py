@@ -9,6 +9,10 @@ class InputError(ValueError):
     """Bad input. The message is one line: the argument, the value it had, and what is allowed."""
 
 
+class Lost(RuntimeError):
+    """Something that a run depends on is gone, such as a worker. The message is one line; the exit status is 1."""
+
+
 def require(condition, argument, value, allowed):
     """Raises `InputError` naming `argument`, its `value` and what is `allowed`, unless `condition` holds."""
     if not condition:
@@ -44,6 +48,9 @@ def run_main(main):
             return main(argv)
         except InputError as error:
             _refuse(" ".join(str(error).split()))
+        except Lost as error:
+            print("error: " + " ".join(str(error).split()), file=sys.stderr)
+            sys.exit(1)
         except KeyboardInterrupt:
             print("interrupted", file=sys.stderr)
             sys.exit(130)

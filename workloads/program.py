@@ -96,6 +96,10 @@ class Program:
         """Runs `steps` steps, observing nothing, and returns the last step's losses, one per replica."""
         raise NotImplementedError
 
+    def agree(self, number):
+        """The largest `number` that any process of this program says, all of which call this at the same step."""
+        return number
+
     def close(self):
         """Frees threads and sessions. A closed program is not used again."""
 
