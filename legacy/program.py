@@ -8,7 +8,7 @@ import numpy as np
 import tensorflow as tf
 
 from legacy import inputs, towers
-from workloads import scope
+from workloads import pending, scope
 from workloads.program import STATES, Program, State, StepRecord, initial_state
 from workloads.writer import batch_digest, example_ids
 
@@ -42,7 +42,7 @@ class LegacyProgram(Program):
         self._session.run(initialize)
         self._step = 0
         self._started = False
-        self.load(initial_state(job.workload, self._specs, scope.initial_values(self._specs, job.seed)))
+        self.load(initial_state(job, self._specs, scope.initial_values(self._specs, job.seed)))
 
     def variables(self):
         return self._specs
@@ -90,7 +90,7 @@ class LegacyProgram(Program):
             "proposals": ends.proposals,
             "masks": ends.masks,
         }
-        _, seen = self._session.run([ends.train_op, observed], self._input.feed(self._step))
+        _, seen = self._session.run([self._train_op(self._step), observed], self._input.feed(self._step))
         record = StepRecord(
             step=self._step,
             digests=[batch_digest(batch) for batch in seen["batches"]],
@@ -108,11 +108,15 @@ class LegacyProgram(Program):
 
     def run(self, steps):
         self._start()
-        run, train_op, feed = self._session.run, self._towers.train_op, self._input.feed
+        run, feed = self._session.run, self._input.feed
         for step in range(self._step, self._step + steps - 1):
-            run(train_op, feed(step))
+            run(self._train_op(step), feed(step))
         self._step += steps
-        return run([self._towers.losses, train_op], feed(self._step - 1))[0]
+        return run([self._towers.losses, self._train_op(self._step - 1)], feed(self._step - 1))[0]
+
+    def _train_op(self, step):
+        """What `step` runs: the same op always, but for the first asynchronous steps."""
+        return self._towers.train_ops[0 if self._job.staleness is None else pending.empty(self._job, step)]
 
     def export(self, folder):
         """Writes what an old program would have left: graph.meta, and model.ckpt with every variable's value."""

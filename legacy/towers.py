@@ -6,7 +6,7 @@ from typing import Any, Dict, List, NamedTuple
 
 import tensorflow as tf
 
-from legacy import optimizers
+from legacy import optimizers, stale
 from legacy.frame import TowerFrame
 from workloads import combining
 from workloads.scope import tower_loss
@@ -15,9 +15,12 @@ v1 = tf.compat.v1
 
 
 class TowerGraph(NamedTuple):
-    """Ends of the graph that a session runs. Lists are over towers."""
+    """Ends of the graph that a session runs. Lists are over towers.
 
-    train_op: Any
+    `train_ops` has one op, 0, but for asynchronous updates, whose first steps have fewer; see `stale`.
+    """
+
+    train_ops: Dict[int, Any]
     losses: List[Any]
     gradients: List[Dict[str, Any]]
     combined: Dict[str, Any]
@@ -58,24 +61,29 @@ def build(job, options, batches, devices):
             losses.append(loss)
             gradients.append(tower_gradients(optimizer, loss, frame, variables))
     names = list(gradients[0])
+    weights = {name: variables[name] for name in names}
     with tf.device(shared):
-        combined = dict(zip(names, combine_towers(workload, options, [[g[n] for n in names] for g in gradients])))
-        apply = optimizer.apply_gradients([(combined[name], variables[name]) for name in names], global_step)
+        if job.staleness is None:
+            combined = dict(zip(names, combine_towers(workload, options, [[g[n] for n in names] for g in gradients])))
+            apply = {0: optimizer.apply_gradients([(combined[name], weights[name]) for name in names], global_step)}
+            waiting = {}
+        else:
+            combined, apply, waiting = stale.build(job, optimizer, gradients, weights, global_step)
         statistics = [
             v1.assign(variables[name], value)
             for name, value in combine_statistics(workload, options, [frame.updates for frame in frames]).items()
         ]
-        weights = {name: variables[name] for name in names}
-        train_op, averages = average_weights(workload, tf.group(apply, *statistics), global_step, weights)
+        apply = {missing: tf.group(op, *statistics) for missing, op in apply.items()}
+        train_ops, averages = average_weights(workload, apply, global_step, weights)
     return TowerGraph(
-        train_op,
+        train_ops,
         losses,
         gradients,
         combined,
         rate,
         global_step,
         variables,
-        optimizers.slot_variables(optimizer, workload.optimizer, weights),
+        {**optimizers.slot_variables(optimizer, workload.optimizer, weights), **waiting},
         averages,
         [dict(frame.updates) for frame in frames],
         [dict(frame.masks) for frame in frames],
@@ -109,7 +117,7 @@ def combine_statistics(workload, options, updates):
 
 
 def average_weights(workload, apply, global_step, weights):
-    """The train op with the moving average *after* the update, and {weight name: its shadow variable}.
+    """Train ops with the moving average *after* the updates, and {weight name: its shadow variable}.
 
     Many old programs group the two without an order, and then average the old weight in some steps; a
     comparison needs one order, and this is the one their authors meant.
@@ -118,6 +126,8 @@ def average_weights(workload, apply, global_step, weights):
     if rule is None:
         return apply, {}
     average = v1.train.ExponentialMovingAverage(rule.decay, global_step if rule.warm_up else None)
-    with tf.control_dependencies([apply]):
-        train_op = average.apply(list(weights.values()))
-    return train_op, {name: average.average(variable) for name, variable in weights.items()}
+    train_ops = {}
+    for missing, update in apply.items():
+        with tf.control_dependencies([update]):
+            train_ops[missing] = average.apply(list(weights.values()))
+    return train_ops, {name: average.average(variable) for name, variable in weights.items()}

@@ -8,6 +8,7 @@ import tensorflow as tf
 from modern import all_reduce, calls, exchange, update_rules
 from modern.inputs import ReplicaInput
 from modern.replica_step import ReplicaStep
+from modern.stale_step import StaleStep
 from modern.strategy import Workers, mirrored
 from modern.variables import MirroredState
 from workloads import scope
@@ -29,7 +30,7 @@ class ModernProgram(Program):
     """
 
     side = "modern"
-    #: What a replica runs; planted faults put another one here.
+    #: What a replica runs in synchronous training; planted faults put another one here.
     step_class = ReplicaStep
 
     def __init__(self, job, source, options, devices, worker=None):
@@ -42,10 +43,11 @@ class ModernProgram(Program):
         self.strategy = mirrored(devices, options) if worker is None else Workers(worker, devices, options)
         first = 0 if worker is None else worker.index * len(devices)
         self._here = range(first, first + len(devices))
-        state = initial_state(job.workload, self._specs, scope.initial_values(self._specs, job.seed))
+        state = initial_state(job, self._specs, scope.initial_values(self._specs, job.seed))
         self._variables = MirroredState(self.strategy, state)
         self._rules = self._make_rules(state)
-        self._replica_step = self.step_class(job, options, self._variables, self._rules, first)
+        step_class = self.step_class if job.staleness is None else StaleStep
+        self._replica_step = step_class(job, options, self._variables, self._rules, first)
         self._input = ReplicaInput(job, source, self.strategy, self._here)
         self._step = 0
         self._batches = None

@@ -21,6 +21,8 @@ def program(job, source, options, devices, worker=None):
         require(not options.xla, "--xla", options.xla, "not for a lifted workload")
         return LiftedProgram(job, source, options, devices)
     require(options.autodiff != "new", "--autodiff", options.autodiff, "only for a lifted workload; graph, tape")
+    if job.staleness is not None:
+        require(options.update_rules == "tf1", "--update_rules", options.update_rules, "with --staleness: tf1")
     from modern.program import ModernProgram
 
     return ModernProgram(job, source, options, devices, worker)

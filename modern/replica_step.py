@@ -73,13 +73,18 @@ class ReplicaStep:
         step = local.step.read_value()
         rate = self._rate(step)
         loss, gradients, updates, masks = self._forward_backward(local, step, replica, batch)
-        combined = self._combine(context, gradients)
-        self._rules.apply(local, combined, rate)
+        combined = self._update(context, local, step, gradients, rate)
         self._update_statistics(context, local, updates)
         tf.raw_ops.AssignAddVariableOp(resource=local.step.handle, value=tf.ones([], tf.int64))
         if workload.moving_average is not None:
             self._update_averages(local)
         return Seen(loss, gradients, combined, rate, updates, masks)
+
+    def _update(self, context, local, step, gradients, rate):
+        """Updates weights and slots; returns {weight: what the optimizer got}."""
+        combined = self._combine(context, gradients)
+        self._rules.apply(local, combined, rate)
+        return combined
 
     def _rate(self, step):
         return self._job.workload.learning_rate(step, self._job.global_batch)

@@ -232,7 +232,8 @@ def main(argv):
     with tempfile.TemporaryDirectory() as folder:
         left = left_from_flags(setup, folder)
         result, about = run(setup, left, FLAGS.steps, FLAGS.mode, tolerance_name(), FLAGS.floor)
-        causes = None if result.passed or result.mismatched else explain(setup, folder, result)
+        asked = not (result.passed or result.mismatched) and setup.job.staleness is None
+        causes = explain(setup, folder, result) if asked else None
     show(setup, result, about, report.console(), causes)
     if FLAGS.json:
         json_file.write_json(FLAGS.json, to_json(setup, result, about, left, causes))

@@ -24,6 +24,9 @@ flags.DEFINE_integer(
 flags.DEFINE_integer("global_batch", None, "Examples of all replicas in one step; default: the workload's.")
 flags.DEFINE_string("dtype", "float32", "float32 or float64.")
 flags.DEFINE_integer("seed", 0, "Of initial values, synthetic data, shuffling and noise.")
+flags.DEFINE_integer(
+    "staleness", None, "Asynchronous: each replica's gradient is applied by itself, so many updates late. Default: no."
+)
 flags.DEFINE_string("data_dir", None, "Folder with CIFAR-10 binary or IDX (MNIST) files; default: synthetic data.")
 flags.DEFINE_string(
     "data", None, "For a lift: an .npz file, or module:function that gives a tf.data.Dataset for a global batch."
@@ -68,7 +71,7 @@ def job_from_flags(workload_name=None, resident=None, workers=1):
         workload, images, labels, data = folder.open_folder(FLAGS.data_dir, workload)
         make_source = functools.partial(sources.Images, images=images, labels=labels)
     replicas = 2 if FLAGS.replicas is None else FLAGS.replicas
-    job = Job(workload, workers * replicas, FLAGS.global_batch, FLAGS.dtype, FLAGS.seed, data)
+    job = Job(workload, workers * replicas, FLAGS.global_batch, FLAGS.dtype, FLAGS.seed, data, FLAGS.staleness)
     return job, make_source
 
 
@@ -78,6 +81,7 @@ def _lifted_job(workload, resident):
     from workloads.job import Job
     from workloads.lifted import sources
 
+    require(FLAGS.staleness is None, "--staleness", FLAGS.staleness, "not for a lifted workload")
     require(FLAGS.data_dir is None, "--data_dir", FLAGS.data_dir, "not for a lifted workload; give --data")
     settings = pairs(FLAGS.settings, "--settings", "name=value")
     for name in settings:

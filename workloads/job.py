@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
+from typing import Optional
 
 from workloads import workload as workload_lib
 from workloads.errors import require
@@ -24,6 +25,9 @@ class Job:
       dtype: "float32" or "float64", of weights and activations.
       seed: of initial values, synthetic data, shuffling and noise.
       data: where the batches come from, in words (see `sources`).
+      staleness: None for synchronous training. Else each replica's gradient is applied by itself, in the replicas'
+        order, `staleness` updates later than it would be at 0, where the replicas' gradients of one step are applied
+        one after the other (see `pending`).
 
     Raises:
       InputError: a field is not usable.
@@ -35,6 +39,7 @@ class Job:
     dtype: str = "float32"
     seed: int = 0
     data: str = "synthetic"
+    staleness: Optional[int] = None
 
     def __post_init__(self):
         workload_lib.check(self.workload)
@@ -49,6 +54,7 @@ class Job:
             self.global_batch,
             "must be a multiple of --replicas={}".format(self.replicas),
         )
+        require(self.staleness is None or self.staleness >= 0, "--staleness", self.staleness, "must be at least 0")
         self.workload.check_size(self.replicas, self.per_replica_batch)
 
     @property
@@ -61,6 +67,8 @@ class Job:
         fields = {"workload." + name: text for name, text in self.workload.describe().items()}
         for name in ("replicas", "global_batch", "dtype", "seed", "data"):
             fields[name] = str(getattr(self, name))
+        if self.staleness is not None:
+            fields["staleness"] = str(self.staleness)
         return fields
 
     def digest(self):

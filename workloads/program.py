@@ -7,6 +7,8 @@ from typing import Dict, List
 
 import numpy as np
 
+from workloads import pending
+
 Arrays = Dict[str, np.ndarray]
 
 #: The parts of a `State` that are {name: array}.
@@ -140,13 +142,14 @@ class Shown(Program):
         self._program.close()
 
 
-def initial_state(workload, specs, values):
-    """The `State` before the first step.
+def initial_state(job, specs, values):
+    """The `State` before the first step of `job`.
 
     Args:
       specs: the model's `VariableSpec`s.
       values: {variable name: array}, see `scope.initial_values`.
     """
+    workload = job.workload
     weights = {s.name: np.asarray(values[s.name], s.dtype) for s in specs if s.trainable}
     statistics = {s.name: np.asarray(values[s.name], s.dtype) for s in specs if not s.trainable}
     slots = {
@@ -155,5 +158,7 @@ def initial_state(workload, specs, values):
         for slot, start in workload.optimizer.slots().items()
     }
     slots.update((n, np.asarray(v, np.float32)) for n, v in workload.optimizer.accumulators().items())
+    for name, weight in weights.items():
+        slots.update(pending.slots(job, name, weight))
     averages = {name: weight.copy() for name, weight in weights.items()} if workload.moving_average else {}
     return State(0, weights, slots, statistics, averages)
