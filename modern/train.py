@@ -1,8 +1,8 @@
 """`python -m modern.train --workload=cifar_cnn --replicas=2 --steps=200`: train under a tf.distribute strategy.
 
 On several machines, start it on each with TF_CONFIG set, or as a SLURM job, and --strategy=multi_worker. With --workers
-and no such environment, the workers are started on this machine. With --checkpoint_dir a run goes on from where it was
-stopped, with the bits of a run that never was.
+and no such environment, the workers are started on this machine; so are --parameter_servers. With --checkpoint_dir a
+run goes on from where it was stopped, with the bits of a run that never was.
 """
 
 from __future__ import annotations
@@ -18,23 +18,18 @@ from workloads import environment, train_main
 from workloads import flags as job_flags
 from workloads.errors import Lost, require, run_main
 
-STRATEGIES = ("mirrored", "multi_worker")
-
-flags.DEFINE_string("strategy", "mirrored", "Which tf.distribute strategy: " + ", ".join(STRATEGIES) + ".")
-
 FLAGS = flags.FLAGS
 
 
 def check_flags(argv):
     """Raises `InputError` for what can be refused before TensorFlow is started."""
     train_main.check_flags(argv)
-    require(FLAGS.strategy in STRATEGIES, "--strategy", FLAGS.strategy, "allowed: " + ", ".join(STRATEGIES))
-    require(FLAGS.workers >= 1, "--workers", FLAGS.workers, "must be at least 1")
+    modern_flags.check_strategy()
     require(
         FLAGS.workers == 1 or FLAGS.strategy != "mirrored",
         "--workers",
         FLAGS.workers,
-        "--strategy=mirrored has one; several need --strategy=multi_worker",
+        "--strategy=mirrored has one; several need --strategy=multi_worker or parameter_server",
     )
 
 
@@ -91,6 +86,35 @@ def start_workers():
         children.stop_all(workers)
 
 
+def train_by_servers():
+    """Trains as the coordinator of workers and parameter servers; or is one of these, where `TF_CONFIG` says so."""
+    from modern import servers
+
+    task = servers.task_of_environment()
+    if task is not None and task[0] != "chief":
+        environment.prepare(exact=True)  # see `Servers`
+        servers.serve_environment()
+    if task is not None:
+        environment.prepare(exact=False)
+        import tensorflow as tf
+
+        return _coordinate(tf.distribute.cluster_resolver.TFConfigClusterResolver())
+    with servers.Servers(FLAGS.workers, FLAGS.parameter_servers) as started:
+        environment.prepare(exact=False)
+        _coordinate(started.resolver())
+
+
+def _coordinate(resolver):
+    from modern.parameter_servers import ParameterServerProgram
+
+    workers = len(resolver.cluster_spec().as_dict()["worker"])
+    job, make_source = job_flags.job_from_flags(workers=workers, replicas=1)
+    options = modern_flags.options_from_flags(exact=False)
+    with ParameterServerProgram(job, make_source(job), options, resolver) as program:
+        train_main.train(program, job)
+        print(program.staleness_line())
+
+
 def _worker(speaker, argv):
     FLAGS(argv)
     try:
@@ -104,6 +128,9 @@ def main(argv):
     check_flags(argv)
     if FLAGS.strategy == "multi_worker" and not in_cluster():
         sys.exit(start_workers())
+    if FLAGS.strategy == "parameter_server":
+        train_by_servers()
+        return
     environment.prepare(exact=False)
     train_as_worker() if FLAGS.strategy == "multi_worker" else train_alone()
 

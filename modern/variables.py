@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import numpy as np
 import tensorflow as tf
 
@@ -21,10 +23,18 @@ class MirroredState:
         with strategy.scope():
             self.step = tf.Variable(state.step, dtype=tf.int64, name="global_step")
             for kind in STATES:
-                values = getattr(state, kind)
-                setattr(
-                    self, kind, {name: tf.Variable(value, name=_name(kind, name)) for name, value in values.items()}
-                )
+                made = {}
+                setattr(self, kind, made)
+                for name, value in getattr(state, kind).items():
+                    with self._beside(kind, name):
+                        made[name] = tf.Variable(value, name=_name(kind, name))
+
+    def _beside(self, kind, name):
+        """Where a weight's slot is made: with its weight, where servers divide the variables among them."""
+        weight = self.weights.get(name.rsplit("/", 1)[0]) if kind == "slots" else None
+        if weight is None or not isinstance(self._strategy, tf.distribute.ParameterServerStrategy):
+            return contextlib.nullcontext()
+        return self._strategy.extended.colocate_vars_with(weight)
 
     def local(self, replica):
         """A `LocalState`: the copies that belong to `replica`, counted in this process."""

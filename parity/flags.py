@@ -30,10 +30,17 @@ def setup_from_flags(exact, workload_name=None, resident=None):
     from parity.pair import Setup
 
     resident = FLAGS.resident if resident is None else resident
-    require(FLAGS.workers >= 1, "--workers", FLAGS.workers, "must be at least 1")
-    job, make_source = job_flags.job_from_flags(workload_name, resident, FLAGS.workers)
+    modern_flags.check_strategy()
+    servers = FLAGS.parameter_servers if FLAGS.strategy == "parameter_server" else 0
+    require(
+        not servers or FLAGS.workers == 1,
+        "--workers",
+        FLAGS.workers,
+        "with parameter servers only one worker has an order to compare; for late updates in order: --staleness",
+    )
+    job, make_source = job_flags.job_from_flags(workload_name, resident, FLAGS.workers, 1 if servers else 2)
     legacy = legacy_flags.options_from_flags(exact, resident)
     modern = modern_flags.options_from_flags(exact, legacy.average)
-    setup = Setup(job, make_source, legacy, modern, FLAGS.device, FLAGS.logical_cpus, FLAGS.workers)
+    setup = Setup(job, make_source, legacy, modern, FLAGS.device, FLAGS.logical_cpus, FLAGS.workers, servers)
     setup.devices()
     return setup

@@ -7,7 +7,7 @@ import dataclasses
 
 from legacy import programs as legacy_programs
 from modern import programs as modern_programs
-from modern import strategy
+from modern import parameter_servers, strategy
 from modern.cluster_program import ClusterProgram
 from parity.floor import Floor
 from workloads import devices as devices_lib
@@ -24,6 +24,7 @@ class Setup:
       legacy, modern: `LegacyOptions` and `ModernOptions`.
       device, logical_cpus: see `workloads.devices.choose`.
       workers: processes that the port's replicas are divided among; legacy's towers all run in this one.
+      parameter_servers: processes that hold the port's variables, or 0 for mirrored ones.
     """
 
     job: object
@@ -33,6 +34,7 @@ class Setup:
     device: str = "auto"
     logical_cpus: int = 8
     workers: int = 1
+    parameter_servers: int = 0
 
     def devices(self):
         """The device of each replica; divides the CPU if replicas are to run on it.
@@ -52,6 +54,10 @@ class Setup:
 
     def modern_program(self):
         """The port."""
+        if self.parameter_servers:
+            return parameter_servers.on_this_machine(
+                self.job, self.make_source(self.job), self.modern, self.parameter_servers
+            )
         if self.workers > 1:
             devices = self.devices()[: self.job.replicas // self.workers]
             return ClusterProgram(self.job, self.make_source, self.modern, self.workers, devices)

@@ -39,12 +39,13 @@ flags.DEFINE_integer("logical_cpus", 8, "How many logical devices the CPU may be
 FLAGS = flags.FLAGS
 
 
-def job_from_flags(workload_name=None, resident=None, workers=1):
+def job_from_flags(workload_name=None, resident=None, workers=1, replicas=2):
     """The job that the flags say, and where its batches come from.
 
     Args:
       workload_name, resident: instead of `--workload` and `--resident`.
       workers: how many workers there are; `--replicas` are one worker's.
+      replicas: what `--replicas` is unless the user says otherwise.
 
     Returns:
       (`Job`, make_source): `make_source(job)` gives a `Source` of batches for that job, or one that differs
@@ -70,7 +71,7 @@ def job_from_flags(workload_name=None, resident=None, workers=1):
     if FLAGS.data_dir is not None:
         workload, images, labels, data = folder.open_folder(FLAGS.data_dir, workload)
         make_source = functools.partial(sources.Images, images=images, labels=labels)
-    replicas = 2 if FLAGS.replicas is None else FLAGS.replicas
+    replicas = replicas if FLAGS.replicas is None else FLAGS.replicas
     job = Job(workload, workers * replicas, FLAGS.global_batch, FLAGS.dtype, FLAGS.seed, data, FLAGS.staleness)
     return job, make_source
 

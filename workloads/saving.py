@@ -54,3 +54,4 @@ class Saving:
 
     def _note(self, number, frame):
         self._signalled = True
+        signal.signal(number, signal.SIG_DFL)  # a second one ends it as it is
