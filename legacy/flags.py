@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from absl import flags
 
-from legacy.options import AVERAGES, INPUTS, VARIABLES, LegacyOptions
+from legacy.options import AVERAGES, INPUTS, UPDATES, VARIABLES, LegacyOptions
 
 flags.DEFINE_string("legacy_input", "feed", "How towers get their batches: " + ", ".join(INPUTS) + ".")
 flags.DEFINE_string(
     "legacy_variables", "cpu", "Where variables are: " + ", ".join(VARIABLES) + " (the first tower's device)."
 )
 flags.DEFINE_string("legacy_average", "stack", "How gradients are combined: " + ", ".join(AVERAGES) + ".")
+flags.DEFINE_string("updates", "sync", "When gradients are applied: " + ", ".join(UPDATES) + " (each tower its own).")
 flags.DEFINE_boolean("pin_towers_to_cpu", False, "System 1's fault: tf.device('/cpu:0') inside the tower loop.")
 
 FLAGS = flags.FLAGS
@@ -24,5 +25,6 @@ def options_from_flags(exact, resident=False):
         variables=FLAGS.legacy_variables,
         average=FLAGS.legacy_average,
         pin_towers_to_cpu=FLAGS.pin_towers_to_cpu,
+        updates=FLAGS.updates,
         exact=exact,
     )

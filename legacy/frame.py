@@ -10,7 +10,7 @@ v1 = tf.compat.v1
 
 
 class TowerFrame(Frame):
-    """One tower's pass through the model; the first makes the variables, the others find them.
+    """One tower's pass through the model; the first of a graph makes the variables, the others find them.
 
     Args:
       job: the `Job`.
@@ -22,15 +22,15 @@ class TowerFrame(Frame):
 
     def __init__(self, job, step, tower, variables, device):
         super().__init__(job.dtype, job.seed, step, tower)
-        self._variables = variables
+        self.variables = variables
         self._device = device
         self._reads = {}
 
     def variable(self, name, shape, initializer, trainable):
         if name not in self._reads:
-            with v1.variable_scope(v1.get_variable_scope(), reuse=self.replica > 0):
+            with v1.variable_scope(v1.get_variable_scope(), reuse=name in self.variables):
                 variable = self._get_variable(name, shape, trainable)
-            self._variables.setdefault(name, variable)
+            self.variables.setdefault(name, variable)
             # One read a tower: all uses see one value, and their gradients meet here in one sum.
             self._reads[name] = tf.identity(variable)
         return self._reads[name]

@@ -9,6 +9,7 @@ from workloads.errors import require
 INPUTS = ("feed", "split", "queue", "dataset", "resident")
 VARIABLES = ("cpu", "tower")
 AVERAGES = ("stack", "add_n")
+UPDATES = ("sync", "async")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -21,6 +22,8 @@ class LegacyOptions:
       variables: on the "cpu", or on the first "tower"'s device.
       average: combine gradients by "stack" and `reduce_mean`, or by "add_n".
       pin_towers_to_cpu: system 1's fault: `tf.device('/cpu:0')` inside the tower loop.
+      updates: "sync" (one update from all towers' gradients), or "async" (each tower applies its own, in a thread
+        of its own).
       exact: Grappler off, so that the kernels are the graph's own.
     """
 
@@ -28,9 +31,11 @@ class LegacyOptions:
     variables: str = "cpu"
     average: str = "stack"
     pin_towers_to_cpu: bool = False
+    updates: str = "sync"
     exact: bool = False
 
     def __post_init__(self):
         require(self.input in INPUTS, "--legacy_input", self.input, "allowed: " + ", ".join(INPUTS))
         require(self.variables in VARIABLES, "--legacy_variables", self.variables, "allowed: " + ", ".join(VARIABLES))
+        require(self.updates in UPDATES, "--updates", self.updates, "allowed: " + ", ".join(UPDATES))
         require(self.average in AVERAGES, "--legacy_average", self.average, "allowed: " + ", ".join(AVERAGES))

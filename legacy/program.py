@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import concurrent.futures
 import os
 
 import numpy as np
@@ -9,6 +10,7 @@ import tensorflow as tf
 
 from legacy import inputs, towers
 from workloads import pending, scope
+from workloads.errors import require
 from workloads.program import STATES, Program, State, StepRecord, initial_state
 from workloads.writer import batch_digest, example_ids
 
@@ -61,7 +63,8 @@ class LegacyProgram(Program):
         }
 
     def load(self, state):
-        feed = {self._loaded["step"]: state.step}
+        free = self._options.updates == "async"
+        feed = {self._loaded["step"]: state.step * (self._job.replicas if free else 1)}
         for kind in STATES:
             feed.update((self._loaded[kind, name], value) for name, value in getattr(state, kind).items())
         self._session.run(self._load, feed)
@@ -76,9 +79,12 @@ class LegacyProgram(Program):
         step, weights, slots, statistics, averages = self._session.run(
             [towers_.global_step, weights, towers_.slots, statistics, towers_.averages]
         )
-        return State(int(step), weights, slots, statistics, averages)
+        step = int(step) if self._options.updates == "sync" else self._step  # free towers count every update
+        return State(step, weights, slots, statistics, averages)
 
     def step(self):
+        one = self._options.updates == "sync" or self._job.replicas == 1
+        require(one, "--updates", "async", "several towers have no order that could be compared; see --staleness")
         self._start()
         ends = self._towers
         observed = {
@@ -108,11 +114,27 @@ class LegacyProgram(Program):
 
     def run(self, steps):
         self._start()
+        if self._options.updates == "async":
+            return self._run_freely(steps)
         run, feed = self._session.run, self._input.feed
         for step in range(self._step, self._step + steps - 1):
             run(self._train_op(step), feed(step))
         self._step += steps
         return run([self._towers.losses, self._train_op(self._step - 1)], feed(self._step - 1))[0]
+
+    def _run_freely(self, steps):
+        """Each tower in a thread of its own, with its own part of each batch, waiting for no other."""
+
+        def run(tower):
+            for step in range(self._step, self._step + steps):
+                fetches = [self._towers.losses[tower], self._towers.train_ops[tower]]
+                loss = self._session.run(fetches, self._input.feed(step))[0]
+            return loss
+
+        with concurrent.futures.ThreadPoolExecutor(self._job.replicas) as pool:
+            losses = list(pool.map(run, range(self._job.replicas)))
+        self._step += steps
+        return losses
 
     def _train_op(self, step):
         """What `step` runs: the same op always, but for the first asynchronous steps."""

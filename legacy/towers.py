@@ -17,7 +17,8 @@ v1 = tf.compat.v1
 class TowerGraph(NamedTuple):
     """Ends of the graph that a session runs. Lists are over towers.
 
-    `train_ops` has one op, 0, but for asynchronous updates, whose first steps have fewer; see `stale`.
+    `train_ops` has one op, 0. Of asynchronous updates in a fixed order (see `stale`) the first steps have fewer;
+    where towers do not wait for each other, there is one op a tower.
     """
 
     train_ops: Dict[int, Any]
@@ -63,17 +64,23 @@ def build(job, options, batches, devices):
     names = list(gradients[0])
     weights = {name: variables[name] for name in names}
     with tf.device(shared):
-        if job.staleness is None:
+        proposals = combine_statistics(workload, options, [frame.updates for frame in frames])
+        waiting = {}
+        if options.updates == "async":
+            combined = {}
+            apply = each_its_own(workload, optimizer, gradients, weights, global_step)
+        elif job.staleness is None:
             combined = dict(zip(names, combine_towers(workload, options, [[g[n] for n in names] for g in gradients])))
             apply = {0: optimizer.apply_gradients([(combined[name], weights[name]) for name in names], global_step)}
-            waiting = {}
         else:
             combined, apply, waiting = stale.build(job, optimizer, gradients, weights, global_step)
-        statistics = [
-            v1.assign(variables[name], value)
-            for name, value in combine_statistics(workload, options, [frame.updates for frame in frames]).items()
-        ]
-        apply = {missing: tf.group(op, *statistics) for missing, op in apply.items()}
+        if options.updates == "async" and workload.statistics == "mean_of_towers":
+            changes = {tower: frame.updates for tower, frame in enumerate(frames)}
+        else:
+            changes = {number: proposals for number in apply if options.updates == "sync" or number == 0}
+        for number, proposed in changes.items():
+            assigns = [v1.assign(variables[name], value) for name, value in proposed.items()]
+            apply[number] = tf.group(apply[number], *assigns)
         train_ops, averages = average_weights(workload, apply, global_step, weights)
     return TowerGraph(
         train_ops,
@@ -107,6 +114,17 @@ def combine_towers(workload, options, gradients):
     clipped = [combining.clip(tower, workload.clip, "tower") for tower in gradients]
     combined = [combining.combine(list(values), workload.combine, options.average) for values in zip(*clipped)]
     return combining.clip(combined, workload.clip, "combined")
+
+
+def each_its_own(workload, optimizer, gradients, weights, global_step):
+    """{tower: op that applies this tower's gradients, clipped, and counts an update}."""
+    ops = {}
+    for tower, own in enumerate(gradients):
+        clipped = combining.clip(list(own.values()), workload.clip, "tower")
+        clipped = combining.clip(clipped, workload.clip, "combined")
+        pairs = [(gradient, weights[name]) for name, gradient in zip(own, clipped)]
+        ops[tower] = optimizer.apply_gradients(pairs, global_step)
+    return ops
 
 
 def combine_statistics(workload, options, updates):

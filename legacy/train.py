@@ -1,9 +1,24 @@
-"""`python -m legacy.train --workload=cifar_cnn --replicas=2 --steps=200`: train on towers in a session."""
+"""`python -m legacy.train --workload=cifar_cnn --replicas=2 --steps=200`: train on towers in a session.
+
+On several machines: --cluster="worker=HOST:PORT,HOST:PORT;ps=HOST:PORT" and --task=worker:0, --task=ps:0, ... on each.
+With numbers, --cluster="worker=2;ps=1", these tasks are started on this machine.
+"""
 
 from __future__ import annotations
 
+import sys
+
+from absl import flags
+
 from legacy import flags as legacy_flags
-from workloads import train_main
+from workloads import environment, train_main
+from workloads import flags as job_flags
+from workloads.errors import pairs, require, run_main
+
+flags.DEFINE_string("cluster", None, "Tasks of several processes: their addresses, or how many to start here.")
+flags.DEFINE_string("task", None, "With addresses in --cluster: which of them this process is, as worker:0.")
+
+FLAGS = flags.FLAGS
 
 
 def make_program(job, source, devices):
@@ -14,9 +29,102 @@ def make_program(job, source, devices):
     return programs.program(job, source, options, devices)
 
 
+def parse(text):
+    """{"worker": addresses, "ps": addresses}; or numbers of tasks to start instead of addresses.
+
+    Raises:
+      InputError: it is neither.
+    """
+    expected = 'such as "worker=2;ps=1", or "worker=HOST:PORT,HOST:PORT;ps=HOST:PORT"'
+    cluster = pairs(text.split(";"), "--cluster", expected)
+    require(set(cluster) == {"worker", "ps"}, "--cluster", text, "expected worker and ps, " + expected)
+    if all(tasks.isdigit() for tasks in cluster.values()):
+        cluster = {job: int(tasks) for job, tasks in cluster.items()}
+        require(min(cluster.values()) >= 1, "--cluster", text, "at least one of each")
+        return cluster
+    cluster = {job: tasks.split(",") for job, tasks in cluster.items()}
+    for place in cluster["worker"] + cluster["ps"]:
+        require(place.rpartition(":")[0] and place.rpartition(":")[2].isdigit(), "--cluster", place, expected)
+    return cluster
+
+
+def task_of(text, cluster):
+    """(job, index) of `--task`.
+
+    Raises:
+      InputError: `cluster` has no such task.
+    """
+    job, _, index = (text or "").partition(":")
+    known = ["{}:{}".format(name, number) for name in ("worker", "ps") for number in range(len(cluster[name]))]
+    require("{}:{}".format(job, index) in known, "--task", text, "allowed: " + ", ".join(known))
+    return job, int(index)
+
+
+def be_task(cluster, job_name, index):
+    """Is one task of the cluster: a parameter server for good, or a worker that trains."""
+    from legacy import cluster as cluster_lib
+    from workloads import training
+
+    server = cluster_lib.server(cluster, job_name, index)
+    if job_name == "ps":
+        server.join()
+    job, make_source = job_flags.job_from_flags(workers=len(cluster["worker"]), replicas=1)
+    require(FLAGS.replicas in (None, 1), "--replicas", FLAGS.replicas, "a worker of a cluster has one tower")
+    worker = cluster_lib.ClusterWorker(job, make_source(job), cluster, index, FLAGS.updates == "sync", server.target)
+    training.train(worker, job, FLAGS.steps, FLAGS.log_every, training.Output("legacy", FLAGS.json_lines, *_to(index)))
+    worker.close()
+
+
+def start_tasks(counts):
+    """Starts every task of the cluster on this machine, and waits for the workers."""
+    from workloads import addresses, children
+
+    places = addresses.free(counts["worker"] + counts["ps"])
+    cluster = {"worker": places[: counts["worker"]], "ps": places[counts["worker"] :]}
+    started = {}
+    try:
+        for job in ("ps", "worker"):
+            for index in range(counts[job]):
+                name = "{} {}".format(job, index)
+                started[name] = children.Child(name, _task, (sys.argv, cluster, job, index))
+        children.receive_from_all([child for name, child in started.items() if name.startswith("worker")])
+    finally:
+        children.stop_all(started.values())
+
+
+def _task(speaker, argv, cluster, job, index):
+    FLAGS(argv)
+    be_task(cluster, job, index)
+    speaker.say("done")
+    speaker.listen()  # a worker's server answers the others until all are done
+
+
+def _to(index):
+    return [] if index == 0 else [None]
+
+
+def main(argv):
+    train_main.check_flags(argv)
+    if FLAGS.cluster is None:
+        environment.prepare(exact=False)
+        job, make_source = job_flags.job_from_flags()
+        with make_program(job, make_source(job), job_flags.devices_from_flags(job)) as program:
+            train_main.train(program, job)
+        return
+    for name in ("checkpoint_dir", "summary_dir", "save"):
+        require(not FLAGS[name].value, "--" + name, FLAGS[name].value, "not with --cluster")
+    cluster = parse(FLAGS.cluster)
+    if isinstance(cluster["worker"], int):
+        start_tasks(cluster)
+        return
+    job, index = task_of(FLAGS.task, cluster)
+    environment.prepare(exact=False)
+    be_task(cluster, job, index)
+
+
 def console():
     """Entry point."""
-    train_main.run(make_program)
+    run_main(main)
 
 
 if __name__ == "__main__":

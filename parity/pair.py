@@ -6,8 +6,8 @@ import contextlib
 import dataclasses
 
 from legacy import programs as legacy_programs
-from modern import programs as modern_programs
 from modern import parameter_servers, strategy
+from modern import programs as modern_programs
 from modern.cluster_program import ClusterProgram
 from parity.floor import Floor
 from workloads import devices as devices_lib

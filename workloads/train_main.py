@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from absl import flags
 
-from workloads import environment, errors
-from workloads import flags as job_flags
+from workloads import errors
+from workloads import flags as job_flags  # noqa: F401  the job
 
 flags.DEFINE_integer("steps", 200, "Steps to train; a run that goes on from a checkpoint counts those before.")
 flags.DEFINE_integer("log_every", 50, "Steps between lines of output.")
@@ -17,19 +17,6 @@ flags.DEFINE_integer("keep_checkpoints", 3, "How many of the newest checkpoints 
 flags.DEFINE_string("summary_dir", None, "Write loss, learning rate and examples/s for TensorBoard here.")
 
 FLAGS = flags.FLAGS
-
-
-def run(make_program):
-    """Trains as the flags say; `make_program(job, source, devices)` makes the `Program`, once flags are parsed."""
-
-    def main(argv):
-        check_flags(argv)
-        environment.prepare(exact=False)
-        job, make_source = job_flags.job_from_flags()
-        with make_program(job, make_source(job), job_flags.devices_from_flags(job)) as program:
-            train(program, job)
-
-    errors.run_main(main)
 
 
 def check_flags(argv):

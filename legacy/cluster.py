@@ -1,0 +1,175 @@
+"""Towers of several processes, as in 2016: servers, between-graph replicas, variables on parameter servers.
+
+Every worker builds the graph of its own tower; `replica_device_setter` puts variables on the parameter servers.
+Synchronous updates are `SyncReplicasOptimizer`'s: accumulators on the servers take one gradient a worker. Without it,
+each worker applies its own gradient when it has one.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import tensorflow as tf
+
+from legacy import optimizers, towers
+from legacy.frame import TowerFrame
+from legacy.program import build_loader, session_config
+from workloads import combining, scope
+from workloads.errors import require
+from workloads.program import STATES, Program, State, initial_state
+
+v1 = tf.compat.v1
+
+
+def server(cluster, job, index):
+    """TensorFlow's server for task `index` of `job` in `cluster` ({job: addresses})."""
+    return v1.train.Server(v1.train.ClusterSpec(cluster), job_name=job, task_index=index)
+
+
+def check(job):
+    """Raises `InputError` for what towers of several processes cannot do."""
+    workload = job.workload
+    require(workload.combine == "mean", "--workload", workload.name, "accumulators give the mean of the gradients")
+    require(
+        job.staleness is None, "--staleness", job.staleness, "not with --cluster; --updates=async is late by itself"
+    )
+    require(
+        workload.statistics == "first_tower" or job.replicas == 1,
+        "--workload",
+        workload.name,
+        "statistics of several processes are the first one's",
+    )
+
+
+class ClusterWorker(Program):
+    """One worker's tower, in a session on its server, as a `Program` that is run and not observed.
+
+    Args:
+      job: the `Job`; its replicas are the workers.
+      source: `sources.Source` of its batches.
+      cluster: {"worker": addresses, "ps": addresses}.
+      index: this worker's number; 0 is the chief, which initializes and applies.
+      sync: whether updates wait for all workers.
+      target: of this worker's server.
+      exact: Grappler off; see `LegacyOptions`.
+    """
+
+    side = "legacy"
+
+    def __init__(self, job, source, cluster, index, sync, target, exact=False):
+        check(job)
+        self._job, self._source, self._index = job, source, index
+        self._step = 0
+        specs = scope.trace(job.workload, job.per_replica_batch, job.dtype)
+        with tf.Graph().as_default():
+            worker = "/job:worker/task:{}".format(index)
+            with v1.device(v1.train.replica_device_setter(worker_device=worker, cluster=v1.train.ClusterSpec(cluster))):
+                hooks = self._build(sync)
+            holders, load = build_loader(self._ends)
+            state = initial_state(job, specs, scope.initial_values(specs, job.seed))
+            feed = {holders["step"]: state.step}
+            for kind in STATES:
+                known = {name: value for name, value in getattr(state, kind).items() if (kind, name) in holders}
+                feed.update((holders[kind, name], value) for name, value in known.items())
+            # The chief's first assignment is the initialization: nobody sees another value before it.
+            scaffold = v1.train.Scaffold(init_op=load, init_feed_dict=feed)
+            self._session = v1.train.MonitoredTrainingSession(
+                target,
+                index == 0,
+                scaffold=scaffold,
+                hooks=hooks,
+                save_summaries_steps=None,
+                save_summaries_secs=None,
+                config=session_config(["CPU:0"], exact),
+            )
+
+    def run(self, steps):
+        """Takes so many steps, and returns the loss of the last."""
+        for step in range(self._step, self._step + steps):
+            shard = self._source.shards(step)[self._index]
+            feed = {self._batch[name]: shard[name] for name in self._batch}
+            loss, _ = self._session.run([self._ends.losses[0], self._ends.train_ops[0]], feed)
+        self._step += steps
+        return [loss]
+
+    def state(self):
+        """The `State` on the parameter servers."""
+        ends = self._ends
+        variables, slots, averages = self._session.run([ends.variables, ends.slots, ends.averages])
+        weights = {name: value for name, value in variables.items() if ends.variables[name].trainable}
+        statistics = {name: value for name, value in variables.items() if not ends.variables[name].trainable}
+        return State(self._step, weights, slots, statistics, averages)
+
+    def close(self):
+        """Ends the session."""
+        self._session.close()
+
+    def _build(self, sync):
+        """Builds the tower and its update; returns the session's hooks."""
+        job, workload = self._job, self._job.workload
+        global_step = v1.train.get_or_create_global_step()
+        step = tf.identity(global_step)
+        rate = workload.learning_rate(step, job.global_batch)
+        inner = optimizers.make(workload.optimizer, rate)
+        self._batch = {
+            name: v1.placeholder(spec.dtype(job.dtype), (job.per_replica_batch,) + tuple(spec.shape), name)
+            for name, spec in sorted(workload.inputs().items())
+        }
+        frame = TowerFrame(job, step, self._index, {}, None)
+        loss = scope.tower_loss(workload, frame, self._batch)
+        gradients = towers.tower_gradients(inner, loss, frame, frame.variables)
+        weights = {name: frame.variables[name] for name in gradients}
+        optimizer = _Clipping(inner, workload.clip)
+        hooks = []
+        if sync:
+            optimizer = v1.train.SyncReplicasOptimizer(optimizer, job.replicas, job.replicas)
+            # No tokens to begin with: with some, a fast worker could give two gradients to one update.
+            hooks = [optimizer.make_session_run_hook(self._index == 0, num_tokens=0)]
+        clipped = combining.clip(list(gradients.values()), workload.clip, "tower")
+        apply = optimizer.apply_gradients(list(zip(clipped, weights.values())), global_step)
+        statistics = [v1.assign(frame.variables[name], value) for name, value in frame.updates.items()]
+        chief = self._index == 0
+        train_ops = {0: tf.group(apply, *(statistics if chief else []))}
+        averages = {}
+        if chief or not sync:  # a synchronous update is averaged once, by the chief, before it gives its next gradient
+            train_ops, averages = towers.average_weights(workload, train_ops, global_step, weights)
+        self._ends = towers.TowerGraph(
+            train_ops,
+            [loss],
+            [gradients],
+            {},
+            rate,
+            global_step,
+            frame.variables,
+            optimizers.slot_variables(inner, workload.optimizer, weights),
+            averages,
+            [],
+            [],
+        )
+        return hooks
+
+
+class _Clipping:
+    """An optimizer that clips what it is given to apply, where the workload clips combined gradients."""
+
+    def __init__(self, optimizer, rule):
+        self._optimizer, self._rule = optimizer, rule
+
+    def __getattr__(self, name):
+        return getattr(self._optimizer, name)
+
+    def apply_gradients(self, pairs, global_step=None, name=None):
+        pairs = list(pairs)
+        clipped = combining.clip([gradient for gradient, _ in pairs], self._rule, "combined")
+        return self._optimizer.apply_gradients(
+            [(gradient, variable) for gradient, (_, variable) in zip(clipped, pairs)], global_step, name
+        )
+
+
+def differing(left, right):
+    """Names of the weights, slots, statistics and averages of two `State`s whose bits differ."""
+    return [
+        "{}/{}".format(kind, name)
+        for kind in STATES
+        for name, value in getattr(left, kind).items()
+        if np.asarray(value).tobytes() != np.asarray(getattr(right, kind)[name]).tobytes()
+    ]
