@@ -72,15 +72,9 @@ class ClusterWorker(Program):
                 feed.update((holders[kind, name], value) for name, value in known.items())
             # The chief's first assignment is the initialization: nobody sees another value before it.
             scaffold = v1.train.Scaffold(init_op=load, init_feed_dict=feed)
-            self._session = v1.train.MonitoredTrainingSession(
-                target,
-                index == 0,
-                scaffold=scaffold,
-                hooks=hooks,
-                save_summaries_steps=None,
-                save_summaries_secs=None,
-                config=session_config(["CPU:0"], exact),
-            )
+            creator = v1.train.ChiefSessionCreator if index == 0 else _WaitingCreator
+            config = session_config(["CPU:0"], exact)
+            self._session = v1.train.MonitoredSession(creator(scaffold, target, config), hooks)
 
     def run(self, steps):
         """Takes so many steps, and returns the loss of the last."""
@@ -100,8 +94,7 @@ class ClusterWorker(Program):
         return State(self._step, weights, slots, statistics, averages)
 
     def close(self):
-        """Ends the session."""
-        self._session.close()
+        """Leaves the session to the end of the process: the chief's would wait two minutes for a last gradient."""
 
     def _build(self, sync):
         """Builds the tower and its update; returns the session's hooks."""
@@ -146,6 +139,15 @@ class ClusterWorker(Program):
             [],
         )
         return hooks
+
+
+class _WaitingCreator(v1.train.WorkerSessionCreator):
+    """A worker's session, which looks every second whether the chief has initialized, and not every thirty."""
+
+    def _get_session_manager(self):
+        manager = super()._get_session_manager()
+        manager._recovery_wait_secs = 1
+        return manager
 
 
 class _Clipping:

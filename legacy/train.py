@@ -60,17 +60,14 @@ def task_of(text, cluster):
     return job, int(index)
 
 
-def be_task(cluster, job_name, index):
-    """Is one task of the cluster: a parameter server for good, or a worker that trains."""
+def train_as_worker(cluster, index, target):
+    """Trains as worker `index`, whose server is at `target`."""
     from legacy import cluster as cluster_lib
     from workloads import training
 
-    server = cluster_lib.server(cluster, job_name, index)
-    if job_name == "ps":
-        server.join()
     job, make_source = job_flags.job_from_flags(workers=len(cluster["worker"]), replicas=1)
     require(FLAGS.replicas in (None, 1), "--replicas", FLAGS.replicas, "a worker of a cluster has one tower")
-    worker = cluster_lib.ClusterWorker(job, make_source(job), cluster, index, FLAGS.updates == "sync", server.target)
+    worker = cluster_lib.ClusterWorker(job, make_source(job), cluster, index, FLAGS.updates == "sync", target)
     training.train(worker, job, FLAGS.steps, FLAGS.log_every, training.Output("legacy", FLAGS.json_lines, *_to(index)))
     worker.close()
 
@@ -93,10 +90,14 @@ def start_tasks(counts):
 
 
 def _task(speaker, argv, cluster, job, index):
+    from legacy import cluster as cluster_lib
+
     FLAGS(argv)
-    be_task(cluster, job, index)
-    speaker.say("done")
-    speaker.listen()  # a worker's server answers the others until all are done
+    server = cluster_lib.server(cluster, job, index)
+    if job == "worker":
+        train_as_worker(cluster, index, server.target)
+        speaker.say("done")
+    speaker.listen()  # a server answers the others until all are done
 
 
 def _to(index):
@@ -119,7 +120,12 @@ def main(argv):
         return
     job, index = task_of(FLAGS.task, cluster)
     environment.prepare(exact=False)
-    be_task(cluster, job, index)
+    from legacy import cluster as cluster_lib
+
+    server = cluster_lib.server(cluster, job, index)
+    if job == "ps":
+        server.join()
+    train_as_worker(cluster, index, server.target)
 
 
 def console():
