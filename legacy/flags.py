@@ -26,5 +26,6 @@ def options_from_flags(exact, resident=False):
         average=FLAGS.legacy_average,
         pin_towers_to_cpu=FLAGS.pin_towers_to_cpu,
         updates=FLAGS.updates,
+        placement=FLAGS.placement,
         exact=exact,
     )

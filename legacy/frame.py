@@ -18,10 +18,11 @@ class TowerFrame(Frame):
       tower: number of the tower.
       variables: {name: tf.Variable}, filled by the first tower.
       device: where variables are placed, or None for the current device.
+      stages: see `Frame.devices`.
     """
 
-    def __init__(self, job, step, tower, variables, device):
-        super().__init__(job.dtype, job.seed, step, tower)
+    def __init__(self, job, step, tower, variables, device, stages=()):
+        super().__init__(job.dtype, job.seed, step, tower, stages)
         self.variables = variables
         self._device = device
         self._reads = {}

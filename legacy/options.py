@@ -24,6 +24,8 @@ class LegacyOptions:
       pin_towers_to_cpu: system 1's fault: `tf.device('/cpu:0')` inside the tower loop.
       updates: "sync" (one update from all towers' gradients), or "async" (each tower applies its own, in a thread
         of its own).
+      placement: "towers" (a tower a device), or "layers" (the model's layers divided among the devices; towers are
+        then micro-batches, which all go through all devices).
       exact: Grappler off, so that the kernels are the graph's own.
     """
 
@@ -32,6 +34,7 @@ class LegacyOptions:
     average: str = "stack"
     pin_towers_to_cpu: bool = False
     updates: str = "sync"
+    placement: str = "towers"
     exact: bool = False
 
     def __post_init__(self):

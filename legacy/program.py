@@ -24,7 +24,7 @@ class LegacyProgram(Program):
       job: the `Job`.
       source: `sources.Source` of its batches.
       options: `LegacyOptions`.
-      devices: device of each tower, e.g. ["CPU:0", "CPU:1"].
+      devices: device of each tower, or of each stage of layers, e.g. ["CPU:0", "CPU:1"].
     """
 
     side = "legacy"
@@ -33,11 +33,13 @@ class LegacyProgram(Program):
         self._job = job
         self._options = options
         self._devices = ["/device:" + device for device in devices]
+        stages = self._devices if options.placement == "layers" else ()
+        towers_on = self._devices[:1] * job.replicas if stages else self._devices
         self._specs = scope.trace(job.workload, job.per_replica_batch, job.dtype)
         self.graph = tf.Graph()
         with self.graph.as_default():
-            self._input = inputs.KINDS[options.input](job, source, self._devices)
-            self._towers = towers.build(job, options, self._input.batches, self._devices)
+            self._input = inputs.KINDS[options.input](job, source, towers_on)
+            self._towers = towers.build(job, options, self._input.batches, towers_on, stages)
             self._loaded, self._load = build_loader(self._towers)
             initialize = v1.global_variables_initializer()
         self._session = v1.Session(graph=self.graph, config=session_config(devices, options.exact))
@@ -54,7 +56,7 @@ class LegacyProgram(Program):
             "program": "tf.compat.v1 towers in a session",
             "devices": ", ".join(device.replace("/device:", "") for device in self._devices),
             "input": self._options.input,
-            "variables on": self._options.variables,
+            "variables on": self._options.variables if self._options.placement == "towers" else "their layer's device",
             "reduction": "{} in the towers' order".format(self._options.average),
             "update rules": "tf.compat.v1.train",
             "autodiff": "tf.gradients",

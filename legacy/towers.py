@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any, Dict, List, NamedTuple
 
 import tensorflow as tf
@@ -34,12 +35,13 @@ class TowerGraph(NamedTuple):
     masks: List[Dict[str, Any]]
 
 
-def build(job, options, batches, devices):
+def build(job, options, batches, devices, stages=()):
     """Builds the towers and the update in the current graph.
 
     Args:
       batches: list over towers of {input name: tensor}.
       devices: list over towers of device names.
+      stages: devices that the layers of every tower are divided among, or none; see `Scope.stage`.
 
     Returns:
       `TowerGraph`.
@@ -56,7 +58,8 @@ def build(job, options, batches, devices):
     frames, losses, gradients, variables = [], [], [], {}
     for tower, device in enumerate(devices):
         with tf.device("/cpu:0" if options.pin_towers_to_cpu else device), v1.name_scope("tower_{}".format(tower)):
-            frame = TowerFrame(job, step, tower, variables, "/cpu:0" if options.variables == "cpu" else None)
+            on_cpu = options.variables == "cpu" and not stages
+            frame = TowerFrame(job, step, tower, variables, "/cpu:0" if on_cpu else None, stages)
             loss = tower_loss(workload, frame, batches[tower])
             frames.append(frame)
             losses.append(loss)
@@ -70,7 +73,7 @@ def build(job, options, batches, devices):
             combined = {}
             apply = each_its_own(workload, optimizer, gradients, weights, global_step)
         elif job.staleness is None:
-            combined = dict(zip(names, combine_towers(workload, options, [[g[n] for n in names] for g in gradients])))
+            combined = combine_towers(workload, options, gradients, weights if stages else {})
             apply = {0: optimizer.apply_gradients([(combined[name], weights[name]) for name in names], global_step)}
         else:
             combined, apply, waiting = stale.build(job, optimizer, gradients, weights, global_step)
@@ -100,20 +103,26 @@ def build(job, options, batches, devices):
 def tower_gradients(optimizer, loss, frame, variables):
     """{weight name: dense gradient of this tower's loss}."""
     weights = {name: variable for name, variable in variables.items() if variable.trainable}
-    pairs = optimizer.compute_gradients(loss, list(weights.values()))
+    # A stage's gradients are computed where the stage is.
+    pairs = optimizer.compute_gradients(loss, list(weights.values()), colocate_gradients_with_ops=bool(frame.devices))
     reads = [frame.read(name) for name in weights]
     return dict(zip(weights, combining.dense([gradient for gradient, _ in pairs], reads)))
 
 
-def combine_towers(workload, options, gradients):
-    """What the optimizer gets: clipped per tower, combined, clipped again, as the workload says.
+def combine_towers(workload, options, gradients, beside):
+    """{weight: what the optimizer gets}: clipped per tower, combined, clipped again, as the workload says.
 
     Args:
-      gradients: list over towers of lists over weights.
+      gradients: list over towers of {weight: gradient}.
+      beside: {weight: variable} where each is combined on its variable's device; else on the current one.
     """
-    clipped = [combining.clip(tower, workload.clip, "tower") for tower in gradients]
-    combined = [combining.combine(list(values), workload.combine, options.average) for values in zip(*clipped)]
-    return combining.clip(combined, workload.clip, "combined")
+    names = list(gradients[0])
+    clipped = [combining.clip([tower[name] for name in names], workload.clip, "tower") for tower in gradients]
+    combined = []
+    for name, values in zip(names, zip(*clipped)):
+        with tf.device(beside[name].device) if beside else contextlib.nullcontext():
+            combined.append(combining.combine(list(values), workload.combine, options.average))
+    return dict(zip(names, combining.clip(combined, workload.clip, "combined")))
 
 
 def each_its_own(workload, optimizer, gradients, weights, global_step):

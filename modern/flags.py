@@ -53,6 +53,7 @@ def options_from_flags(exact, average="stack"):
         steps_per_call=FLAGS.steps_per_call,
         xla=FLAGS.xla,
         average=average,
+        placement=FLAGS.placement,
         exact=exact,
     )
 

@@ -24,6 +24,8 @@ class ModernOptions:
       steps_per_call: steps inside one call of the `tf.function`.
       xla: compile each replica's forward and backward pass.
       average: "stack" or "add_n": the form of the sum in tower order; exact parity needs legacy's.
+      placement: "towers" (a replica a device), or "layers" (the model's layers divided among the devices, in one
+        function; replicas are then micro-batches).
       exact: Grappler off, so that the kernels are the function's own.
     """
 
@@ -33,6 +35,7 @@ class ModernOptions:
     steps_per_call: int = 1
     xla: bool = False
     average: str = "stack"
+    placement: str = "towers"
     exact: bool = False
 
     def __post_init__(self):

@@ -21,6 +21,14 @@ def program(job, source, options, devices, worker=None):
         require(not options.xla, "--xla", options.xla, "not for a lifted workload")
         return LiftedProgram(job, source, options, devices)
     require(options.autodiff != "new", "--autodiff", options.autodiff, "only for a lifted workload; graph, tape")
+    if options.placement == "layers":
+        require(worker is None, "--placement", "layers", "in one process")
+        require(job.staleness is None, "--staleness", job.staleness, "not with --placement=layers")
+        require(not options.xla, "--xla", options.xla, "not with --placement=layers")
+        require(options.update_rules == "tf1", "--update_rules", options.update_rules, "with layers on devices: tf1")
+        from modern.stages_program import StagesProgram
+
+        return StagesProgram(job, source, options, devices)
     if job.staleness is not None:
         require(options.update_rules == "tf1", "--update_rules", options.update_rules, "with --staleness: tf1")
     from modern.program import ModernProgram

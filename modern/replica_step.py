@@ -28,10 +28,11 @@ class ReplicaFrame(Frame):
     Args:
       values: {variable name: tensor}.
       noises: {noise name: tensor} drawn already, or empty to draw them on the way.
+      stages: see `Frame.devices`.
     """
 
-    def __init__(self, job, step, replica, values, noises):
-        super().__init__(job.dtype, job.seed, step, replica)
+    def __init__(self, job, step, replica, values, noises, stages=()):
+        super().__init__(job.dtype, job.seed, step, replica, stages)
         self._values = values
         self._noises = noises
 
@@ -51,6 +52,9 @@ class ReplicaStep:
       rules: `update_rules.Tf1Rules` or `keras_rules.KerasRules`.
       first: number of the first replica in this process.
     """
+
+    #: Devices that the model's layers are divided among; see `Frame.devices`.
+    stages = ()
 
     def __init__(self, job, options, variables, rules, first=0):
         self._job = job
@@ -98,9 +102,9 @@ class ReplicaStep:
         statistics = {name: variable.read_value() for name, variable in local.statistics.items()}
 
         def compute(batch, weights, statistics, step, noises):
-            frame = ReplicaFrame(self._job, step, replica, {**weights, **statistics}, noises)
+            frame = ReplicaFrame(self._job, step, replica, {**weights, **statistics}, noises, self.stages)
             differentiate = _tape if self._options.autodiff == "tape" else _graph
-            loss, gradients = differentiate(lambda: tower_loss(self._job.workload, frame, batch), weights)
+            loss, gradients = differentiate(lambda: tower_loss(self._job.workload, frame, batch), weights, self.stages)
             return loss, gradients, dict(frame.updates), dict(frame.masks)
 
         if not self._options.xla:
@@ -131,15 +135,16 @@ class ReplicaStep:
             tf.raw_ops.AssignVariableOp(resource=local.statistics[name].handle, value=value)
 
 
-def _graph(loss_of, weights):
+def _graph(loss_of, weights, stages):
     """`tf.gradients`: adds the contributions of a weight that is used many times in tower code's order."""
     loss = loss_of()
     values = list(weights.values())
-    gradients = tf.compat.v1.gradients(loss, values)
+    # A stage's gradients are computed where the stage is.
+    gradients = tf.compat.v1.gradients(loss, values, colocate_gradients_with_ops=bool(stages))
     return loss, dict(zip(weights, combining.dense(gradients, values)))
 
 
-def _tape(loss_of, weights):
+def _tape(loss_of, weights, stages):
     values = list(weights.values())
     with tf.GradientTape(watch_accessed_variables=False) as tape:
         tape.watch(values)

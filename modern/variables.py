@@ -16,10 +16,11 @@ class MirroredState:
     Args:
       strategy: the `tf.distribute.Strategy`.
       state: `State` whose values they start with.
+      places: {weight or statistic: device}, where the model's layers are on several; slots are with their weights.
     """
 
-    def __init__(self, strategy, state):
-        self._strategy = strategy
+    def __init__(self, strategy, state, places=None):
+        self._strategy, self._places = strategy, places or {}
         with strategy.scope():
             self.step = tf.Variable(state.step, dtype=tf.int64, name="global_step")
             for kind in STATES:
@@ -30,7 +31,10 @@ class MirroredState:
                         made[name] = tf.Variable(value, name=_name(kind, name))
 
     def _beside(self, kind, name):
-        """Where a weight's slot is made: with its weight, where servers divide the variables among them."""
+        """Where a variable is made: on its layer's device; a slot with its weight, where variables are in places."""
+        owner = name.rsplit("/", 1)[0] if kind == "slots" else name
+        if owner in self._places:
+            return tf.device(self._places[owner])
         weight = self.weights.get(name.rsplit("/", 1)[0]) if kind == "slots" else None
         if weight is None or not isinstance(self._strategy, tf.distribute.ParameterServerStrategy):
             return contextlib.nullcontext()

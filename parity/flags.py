@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 from absl import flags
 
 from legacy import flags as legacy_flags
@@ -42,5 +44,7 @@ def setup_from_flags(exact, workload_name=None, resident=None):
     legacy = legacy_flags.options_from_flags(exact, resident)
     modern = modern_flags.options_from_flags(exact, legacy.average)
     setup = Setup(job, make_source, legacy, modern, FLAGS.device, FLAGS.logical_cpus, FLAGS.workers, servers)
+    if FLAGS.placement == "layers":
+        setup = dataclasses.replace(setup, layer_devices=job_flags.devices_needed(job))
     setup.devices()
     return setup

@@ -24,6 +24,7 @@ class Setup:
       legacy, modern: `LegacyOptions` and `ModernOptions`.
       device, logical_cpus: see `workloads.devices.choose`.
       workers: processes that the port's replicas are divided among; legacy's towers all run in this one.
+      layer_devices: devices that the layers are divided among, or 0 for a device a replica.
       parameter_servers: processes that hold the port's variables, or 0 for mirrored ones.
     """
 
@@ -35,6 +36,7 @@ class Setup:
     logical_cpus: int = 8
     workers: int = 1
     parameter_servers: int = 0
+    layer_devices: int = 0
 
     def devices(self):
         """The device of each replica; divides the CPU if replicas are to run on it.
@@ -42,7 +44,7 @@ class Setup:
         Raises:
           InputError: more replicas than devices.
         """
-        chosen = devices_lib.choose(self.device, self.job.replicas, self.logical_cpus)
+        chosen = devices_lib.choose(self.device, self.layer_devices or self.job.replicas, self.logical_cpus)
         if chosen[0].startswith("CPU"):
             strategy.divide_cpu(self.logical_cpus)
         return chosen

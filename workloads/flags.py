@@ -32,11 +32,16 @@ flags.DEFINE_string(
     "data", None, "For a lift: an .npz file, or module:function that gives a tf.data.Dataset for a global batch."
 )
 flags.DEFINE_list("settings", [], "For a lift with --data: values of its scalar inputs, as name=value, by commas.")
+flags.DEFINE_string("placement", "towers", "towers: each on its device; layers: the model's layers on several devices.")
+flags.DEFINE_integer("layer_devices", 2, "With --placement=layers: devices that the layers are divided among.")
+flags.DEFINE_integer("micro_batches", 1, "With --placement=layers: parts of a batch that go through them side by side.")
 flags.DEFINE_boolean("resident", False, "The first synthetic batch at every step: input that costs nothing.")
 flags.DEFINE_string("device", "auto", "auto: GPUs if there are any, else logical CPU devices; cpu; gpu.")
 flags.DEFINE_integer("logical_cpus", 8, "How many logical devices the CPU may be divided into.")
 
 FLAGS = flags.FLAGS
+
+PLACEMENTS = ("towers", "layers")
 
 
 def job_from_flags(workload_name=None, resident=None, workers=1, replicas=2):
@@ -67,11 +72,17 @@ def job_from_flags(workload_name=None, resident=None, workers=1, replicas=2):
         require(workers == 1, "--workers", workers, "a lifted workload runs on one")
         return _lifted_job(workload, resident)
     require(FLAGS.data is None, "--data", FLAGS.data, "only for a lifted workload; others take --data_dir")
+    replicas = replicas if FLAGS.replicas is None else FLAGS.replicas
+    require(FLAGS.placement in PLACEMENTS, "--placement", FLAGS.placement, "allowed: " + ", ".join(PLACEMENTS))
+    if FLAGS.placement == "layers":
+        require(FLAGS.replicas is None, "--replicas", FLAGS.replicas, "with --placement=layers: --micro_batches")
+        require(workers == 1, "--workers", workers, "with --placement=layers: 1")
+        require(FLAGS.micro_batches >= 1, "--micro_batches", FLAGS.micro_batches, "must be at least 1")
+        replicas = FLAGS.micro_batches
     data, make_source = ("resident", sources.Resident) if resident else ("synthetic", sources.Synthetic)
     if FLAGS.data_dir is not None:
         workload, images, labels, data = folder.open_folder(FLAGS.data_dir, workload)
         make_source = functools.partial(sources.Images, images=images, labels=labels)
-    replicas = replicas if FLAGS.replicas is None else FLAGS.replicas
     job = Job(workload, workers * replicas, FLAGS.global_batch, FLAGS.dtype, FLAGS.seed, data, FLAGS.staleness)
     return job, make_source
 
@@ -82,6 +93,7 @@ def _lifted_job(workload, resident):
     from workloads.job import Job
     from workloads.lifted import sources
 
+    require(FLAGS.placement == "towers", "--placement", FLAGS.placement, "not for a lifted workload")
     require(FLAGS.staleness is None, "--staleness", FLAGS.staleness, "not for a lifted workload")
     require(FLAGS.data_dir is None, "--data_dir", FLAGS.data_dir, "not for a lifted workload; give --data")
     settings = pairs(FLAGS.settings, "--settings", "name=value")
@@ -98,7 +110,17 @@ def _lifted_job(workload, resident):
 
 
 def devices_from_flags(job):
-    """The device of each replica of a `Job`; see `devices.choose`."""
+    """The device of each replica of a `Job`, or of each stage of its layers; see `devices.choose`."""
     from workloads import devices
 
-    return devices.choose(FLAGS.device, job.replicas, FLAGS.logical_cpus)
+    return devices.choose(FLAGS.device, devices_needed(job), FLAGS.logical_cpus)
+
+
+def devices_needed(job):
+    """How many devices a process of this job uses."""
+    from workloads.errors import require
+
+    if FLAGS.placement == "towers":
+        return job.replicas
+    require(FLAGS.layer_devices >= 1, "--layer_devices", FLAGS.layer_devices, "must be at least 1")
+    return FLAGS.layer_devices

@@ -8,6 +8,7 @@ placeholders, so that a model's variables are known without running anything.
 from __future__ import annotations
 
 import collections
+import contextlib
 
 import numpy as np
 import tensorflow as tf
@@ -29,16 +30,18 @@ class Frame:
     Attributes:
       dtype: name of the run's float dtype.
       seed, step, replica: what noise is keyed by; `step` an int64 tensor, `replica` an int.
+      devices: those that the model's layers are divided among, or none if it stays on one; see `Scope.stage`.
       penalties: scalar tensors that the tower adds to the model's loss, in order.
       updates: {statistic name: new value tensor}.
       masks: {dropout name: boolean tensor, true where kept}.
     """
 
-    def __init__(self, dtype, seed, step, replica):
+    def __init__(self, dtype, seed, step, replica, devices=()):
         self.dtype = dtype
         self.seed = seed
         self.step = step
         self.replica = replica
+        self.devices = tuple(devices)
         self.penalties = []
         self.updates = collections.OrderedDict()
         self.masks = collections.OrderedDict()
@@ -76,6 +79,11 @@ class Scope:
         initializer = initializers.GlorotUniform() if initializer is None else initializer
         return self._frame.variable(self._prefix + name, tuple(shape), initializer, trainable)
 
+    def stage(self, index, count):
+        """Context in which stage `index` of the model's `count` is built: on its device, if layers are divided."""
+        devices = self._frame.devices
+        return tf.device(devices[index * len(devices) // count]) if devices else contextlib.nullcontext()
+
     def update(self, name, value):
         """Proposes the statistic's next value; `Workload.statistics` says whose proposal is taken."""
         if self._prefix + name in self._frame.updates:
@@ -107,8 +115,8 @@ def tower_loss(workload, frame, batch, kind=Scope):
 class _TracingFrame(Frame):
     """Answers with placeholders and writes down what was asked for."""
 
-    def __init__(self, dtype):
-        super().__init__(dtype, seed=0, step=tf.constant(0, tf.int64), replica=0)
+    def __init__(self, dtype, devices=()):
+        super().__init__(dtype, seed=0, step=tf.constant(0, tf.int64), replica=0, devices=devices)
         self.specs = collections.OrderedDict()
         self.noises = collections.OrderedDict()
         self.values = {}
@@ -168,9 +176,26 @@ def trace_decayed(workload, per_replica_batch=1, dtype="float32"):
     return tuple(seen)
 
 
-def _trace(workload, per_replica_batch, dtype, kind=Scope):
+def trace_devices(workload, per_replica_batch, dtype, devices):
+    """{variable name: its device} of a model whose layers are divided among `devices`.
+
+    Raises:
+      InputError: the model does not say where its layers are (`Scope.stage`), so that all would be on one device.
+    """
+    frame = _trace(workload, per_replica_batch, dtype, devices=devices)[1]
+    found = {name: value.device or devices[0] for name, value in frame.values.items()}
+    if len(set(found.values())) < len(devices):
+        raise InputError(
+            "--layer_devices: got {}, the layers of {} fill {}".format(
+                len(devices), workload.name, len(set(found.values()))
+            )
+        )
+    return found
+
+
+def _trace(workload, per_replica_batch, dtype, kind=Scope, devices=()):
     with tf.Graph().as_default():
-        frame = _TracingFrame(dtype)
+        frame = _TracingFrame(dtype, devices)
         batch = {
             name: tf.compat.v1.placeholder(spec.dtype(dtype), (per_replica_batch,) + tuple(spec.shape))
             for name, spec in workload.inputs().items()

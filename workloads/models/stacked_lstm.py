@@ -1,4 +1,4 @@
-"""System 5: a stack of LSTM layers, here data parallel; the write-up gives the stack and no figures."""
+"""System 5: a stack of LSTM layers, data parallel or a stage a layer; the write-up gives the stack and no figures."""
 
 from __future__ import annotations
 
@@ -33,12 +33,14 @@ class StackedLstm(Workload):
     def loss(self, scope, batch):
         steps = tf.unstack(batch["x"], axis=1)
         for layer in range(self.depth):
-            here = scope.child("lstm{}".format(layer))
-            outputs = layers.lstm(here, steps, self.units)
-            together = layers.dropout(here, tf.stack(outputs, axis=1), self.dropout_rate)
-            steps = tf.unstack(together, axis=1)
-        logits = layers.dense(scope.child("logits"), steps[-1], self.classes)
-        return layers.cross_entropy(logits, batch["labels"])
+            with scope.stage(layer, self.depth):
+                here = scope.child("lstm{}".format(layer))
+                outputs = layers.lstm(here, steps, self.units)
+                together = layers.dropout(here, tf.stack(outputs, axis=1), self.dropout_rate)
+                steps = tf.unstack(together, axis=1)
+        with scope.stage(self.depth - 1, self.depth):
+            logits = layers.dense(scope.child("logits"), steps[-1], self.classes)
+            return layers.cross_entropy(logits, batch["labels"])
 
 
 SEED = StackedLstm()
