@@ -142,6 +142,12 @@ class LegacyProgram(Program):
         """What `step` runs: the same op always, but for the first asynchronous steps."""
         return self._towers.train_ops[0 if self._job.staleness is None else pending.empty(self._job, step)]
 
+    def run_traced(self, options, metadata):
+        """Takes a step under `RunOptions` that fill `RunMetadata`."""
+        self._start()
+        self._session.run(self._train_op(self._step), self._input.feed(self._step), options, metadata)
+        self._step += 1
+
     def export(self, folder):
         """Writes what an old program would have left: graph.meta, and model.ckpt with every variable's value."""
         from workloads.lifted import checkpoint

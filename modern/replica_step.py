@@ -98,8 +98,8 @@ class ReplicaStep:
 
     def _forward_backward(self, local, step, replica, batch):
         """(loss, {weight: gradient}, {statistic: proposed value}, {dropout: mask}) of this replica."""
-        weights = {name: variable.read_value() for name, variable in local.weights.items()}
-        statistics = {name: variable.read_value() for name, variable in local.statistics.items()}
+        weights = {name: self._read(variable) for name, variable in local.weights.items()}
+        statistics = {name: self._read(variable) for name, variable in local.statistics.items()}
 
         def compute(batch, weights, statistics, step, noises):
             frame = ReplicaFrame(self._job, step, replica, {**weights, **statistics}, noises, self.stages)
@@ -114,6 +114,11 @@ class ReplicaStep:
         frame = ReplicaFrame(self._job, step, replica, {}, {})
         noises = {name: frame.noise(name, shape) for name, shape in shapes.items()}
         return tf.function(compute, jit_compile=True, autograph=False)(batch, weights, statistics, step, noises)
+
+    def _read(self, variable):
+        # `read_value` adds an identity, which would carry every weight to the current device and back.
+        with tf.device(variable.device if self.stages else None):
+            return variable.read_value()
 
     def _combine(self, context, gradients):
         """{weight: what the optimizer gets}: clipped here, combined, clipped again, as the workload says."""

@@ -95,9 +95,9 @@ class StagesProgram(Program):
         self._batches = self._observed = self._many = None
 
     def one_step(self):
-        """The function of one step, as it was traced; for who wants to look at its graph or at its run."""
+        """A function that takes one step and gives its losses; for who wants to look at its graph or at its run."""
         self._start()
-        return self._observed
+        return tf.function(lambda: self._run_once()[0].loss, autograph=False)
 
     def _start(self):
         if self._batches is None:

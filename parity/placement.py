@@ -1,0 +1,136 @@
+"""`python -m parity.placement --workload=stacked_lstm --layer_devices=3 --micro_batches=4`: layers on several devices.
+
+Runs the model with its layers divided among devices, the old way and the new way; compares both with each other and
+with one device running the same micro-batches; and shows, from a trace of each, which bytes cross between devices in a
+step and how busy each device is. Exit status 0: identical bits; 1: not.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import sys
+
+from absl import flags
+
+from parity import flags as parity_flags
+from workloads import environment, json_file
+from workloads import flags as job_flags  # noqa: F401
+from workloads.errors import require, run_main
+
+flags.DEFINE_integer("steps", 20, "Steps to compare.")
+flags.DEFINE_integer("trace_steps", 5, "Steps to trace; the median of each figure is shown.")
+
+FLAGS = flags.FLAGS
+FLAGS.set_default("placement", "layers")
+FLAGS.set_default("workload", "stacked_lstm")
+
+
+def compare(setup, steps):
+    """{what: `Verification`}: the port's stages against the towers', and each against one device of its kind."""
+    from parity.verification import verify
+
+    one = dataclasses.replace(setup, layer_devices=1)
+    several = "{} devices".format(setup.layer_devices)
+    pairs = {
+        "legacy | modern, {}".format(several): (setup.legacy_program, setup.modern_program),
+        "legacy, {} | one device".format(several): (setup.legacy_program, one.legacy_program),
+        "modern, {} | one device".format(several): (setup.modern_program, one.modern_program),
+    }
+    found = {}
+    for what, (left, right) in pairs.items():
+        with left() as first, right() as second:
+            found[what] = verify(first, second, setup.job, steps)
+    return found
+
+
+def trace(setup, repeats):
+    """{side: list of `DeviceTrace`} of as many steps."""
+    from parity import device_trace
+
+    traces = {}
+    with contextlib.ExitStack() as stack:
+        legacy = stack.enter_context(setup.legacy_program())
+        legacy.run(3)
+        traces["legacy"] = [device_trace.of_session(legacy) for _ in range(repeats)]
+    for _ in range(repeats):
+        with setup.modern_program() as modern:
+            traces.setdefault("modern", []).append(device_trace.of_function(modern))
+    return traces
+
+
+def rows(traces):
+    """The table's rows: one a side and device, medians over the traces."""
+    made = []
+    for side, found in traces.items():
+        for device in sorted(found[0].busy):
+            out = [sum(size for (start, _), size in one.crossing.items() if start == device) for one in found]
+            into = [sum(size for (_, end), size in one.crossing.items() if end == device) for one in found]
+            busy = [one.busy.get(device, 0.0) / one.seconds for one in found]
+            made.append(
+                {"side": side, "device": device, "out": _median(out), "in": _median(into), "busy": _median(busy)}
+            )
+    return made
+
+
+def _median(values):
+    return sorted(values)[len(values) // 2]
+
+
+def show(setup, found, traces, console):
+    """Prints verdicts and table."""
+    from rich.table import Table
+
+    from parity import report
+
+    job = setup.job
+    console.print(
+        "{}: layers on {} devices, {} micro-batches of {}".format(
+            job.workload.name, setup.layer_devices, job.replicas, job.per_replica_batch
+        ),
+        style="bold",
+    )
+    for what, verification in found.items():
+        console.print("{}: {}".format(what, report.verdict_line(verification)), highlight=False)
+    table = Table(title="one step, from a trace; bytes that cross between devices", title_justify="left")
+    for column in ("side", "device", "bytes out", "bytes in", "busy"):
+        table.add_column(column, justify="left" if column in ("side", "device") else "right")
+    for row in rows(traces):
+        table.add_row(
+            row["side"],
+            row["device"],
+            "{:,}".format(row["out"]),
+            "{:,}".format(row["in"]),
+            "{:.0%}".format(row["busy"]),
+        )
+    console.print(table)
+
+
+def main(argv):
+    require(len(argv) == 1, "argument", argv[1:], "flags only; see --help")
+    require(FLAGS.steps >= 1, "--steps", FLAGS.steps, "must be at least 1")
+    require(FLAGS.trace_steps >= 1, "--trace_steps", FLAGS.trace_steps, "must be at least 1")
+    require(FLAGS.placement == "layers", "--placement", FLAGS.placement, "here: layers")
+    parity_flags.check_json()
+    environment.prepare(exact=True)
+    from parity import report
+
+    setup = parity_flags.setup_from_flags(exact=True)
+    found = compare(setup, FLAGS.steps)
+    traces = trace(setup, FLAGS.trace_steps)
+    show(setup, found, traces, report.console())
+    passed = all(verification.passed for verification in found.values())
+    if FLAGS.json:
+        result = {"passed": passed, "devices": rows(traces)}
+        result["comparisons"] = {what: verification.to_json() for what, verification in found.items()}
+        json_file.write_json(FLAGS.json, result)
+    sys.exit(0 if passed else 1)
+
+
+def console():
+    """Entry point."""
+    run_main(main)
+
+
+if __name__ == "__main__":
+    console()
