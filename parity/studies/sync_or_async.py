@@ -1,0 +1,177 @@
+"""System 5's question: do N replicas that each push their step overshoot, or is the noise harmless or even useful?
+
+Every run sees the same examples in the same order. Synchronous runs make one update of a global batch, by the mean of
+the replicas' gradients; asynchronous ones make one update of each replica's gradient, `staleness` updates late (see
+`workloads.pending`), so N updates of the same examples.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from typing import Optional
+
+import numpy as np
+
+from parity.studies.intervals import interval
+from workloads import schedules
+
+SYNC = None
+STALENESS = (SYNC, 0, 1, 2, 4, 8)
+RATES = {"cifar_cnn": (0.01, 0.03, 0.1, 0.3), "regression": (1e-4, 1e-3, 1e-2, 1e-1)}
+
+
+@dataclasses.dataclass(frozen=True)
+class Case:
+    """One run of the study."""
+
+    workload: str
+    rate: float
+    staleness: Optional[int]
+    seed: int
+    replicas: int
+    steps: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Outcome:
+    """What a run came to: its loss at the start, and at the end (the mean of the last tenth of its steps)."""
+
+    case: Case
+    first: float
+    final: float
+
+    @property
+    def diverged(self):
+        """Whether it ended at no number, or no better than it began."""
+        return not np.isfinite(self.final) or self.final >= self.first
+
+
+def plan(workloads, replicas, steps, seeds):
+    """Every `Case`: workloads x rates x staleness x seeds."""
+    return [
+        Case(name, rate, staleness, seed, replicas, steps)
+        for name in workloads
+        for rate in RATES[name]
+        for staleness in STALENESS
+        for seed in range(seeds)
+    ]
+
+
+def run(case, images=None):
+    """The `Outcome` of one case, on the modern side; legacy's has the same bits (`parity.verify --staleness`).
+
+    Args:
+      images: (uint8 images, labels) for a workload that takes images.
+    """
+    from modern import programs, strategy
+    from modern.options import ModernOptions
+    from workloads import registry, sources
+    from workloads.job import Job
+
+    workload = dataclasses.replace(registry.get(case.workload, "small"), learning_rate=schedules.Fixed(case.rate))
+    make_source = sources.Synthetic
+    if hasattr(workload, "channels"):
+        workload = dataclasses.replace(workload, channels=images[0].shape[-1], distort=False)
+        make_source = functools.partial(sources.Images, images=images[0], labels=images[1])
+    job = Job(workload, case.replicas, seed=case.seed, staleness=case.staleness)
+    devices = ["CPU:{}".format(index) for index in range(case.replicas)]
+    strategy.divide_cpu(case.replicas)
+    last = max(1, case.steps // 10)
+    with programs.program(job, make_source(job), ModernOptions(steps_per_call=case.steps), devices) as program:
+        first = float(np.mean(program.run(1)))
+        program.run(case.steps - 1 - last)
+        final = float(np.mean([program.run(1) for _ in range(last)]))
+    return Outcome(case, first, final)
+
+
+@dataclasses.dataclass
+class Cell:
+    """All seeds of one workload, rate and staleness.
+
+    Attributes:
+      mean, half: of the final loss, with half its 95 % interval; None if a run diverged.
+      diverged, runs: how many of how many did.
+      gain, gain_half: synchronous minus this, seed by seed, at the same rate; None if either diverged.
+    """
+
+    mean: Optional[float]
+    half: Optional[float]
+    diverged: int
+    runs: int
+    gain: Optional[float] = None
+    gain_half: Optional[float] = None
+
+
+def table(outcomes):
+    """{workload: {rate: {staleness: `Cell`}}}."""
+    cells = {}
+    for outcome in outcomes:
+        case = outcome.case
+        row = cells.setdefault(case.workload, {}).setdefault(case.rate, {})
+        row.setdefault(case.staleness, []).append(outcome)
+    return {
+        name: {rate: {k: _cell(row[k], row[SYNC]) for k in STALENESS} for rate, row in sorted(rates.items())}
+        for name, rates in cells.items()
+    }
+
+
+def _cell(outcomes, sync):
+    outcomes, sync = ({o.case.seed: o for o in each} for each in (outcomes, sync))
+    diverged = sum(outcome.diverged for outcome in outcomes.values())
+    if diverged:
+        return Cell(None, None, diverged, len(outcomes))
+    cell = Cell(*interval([outcome.final for outcome in outcomes.values()]), 0, len(outcomes))
+    if not any(outcome.diverged for outcome in sync.values()):
+        cell.gain, cell.gain_half = interval([sync[seed].final - outcomes[seed].final for seed in outcomes])
+    return cell
+
+
+def answer(workload, rates, replicas):
+    """One paragraph: which of the write-up's two guesses holds when, from a table's rows of one workload."""
+    asynchronous = [k for k in STALENESS if k is not SYNC]
+    useful, worse, lost = [], [], []
+    for rate, row in rates.items():
+        for k in asynchronous:
+            cell = row[k]
+            if cell.diverged and not row[SYNC].diverged:
+                lost.append((rate, k))
+            elif cell.gain is not None and abs(cell.gain) > cell.gain_half:
+                (useful if cell.gain > 0 else worse).append((rate, k))
+    best = {
+        k: min(((row[k].mean, rate) for rate, row in rates.items() if row[k].mean is not None), default=None)
+        for k in STALENESS
+    }
+    largest = {k: max((rate for rate, row in rates.items() if not row[k].diverged), default=None) for k in STALENESS}
+    parts = [
+        "{} ({} replicas).".format(workload, replicas),
+        "Useful (asynchronous ends lower than synchronous at the same rate and the same examples): {}.".format(
+            _listed(useful)
+        ),
+        "Overshooting (it ends higher, or diverges where synchronous does not): {}.".format(_listed(worse + lost)),
+        "The largest rate at which every run trains: {}.".format(
+            ", ".join("{} {:g}".format(_name(k), rate) if rate else _name(k) + " none" for k, rate in largest.items())
+        ),
+    ]
+    if best[SYNC] is not None:
+        parts.append(
+            "Each at its own best rate: {}.".format(
+                ", ".join(
+                    "{} {:.4g} (rate {:g})".format(_name(k), *found) if found else "{} none".format(_name(k))
+                    for k, found in best.items()
+                )
+            )
+        )
+    return " ".join(parts)
+
+
+def _listed(pairs):
+    by_rate = {}
+    for rate, k in pairs:
+        by_rate.setdefault(rate, []).append(str(k))
+    told = ["at rate {:g} with staleness {}".format(rate, ", ".join(ks)) for rate, ks in sorted(by_rate.items())]
+    return "; ".join(told) if told else "nowhere"
+
+
+def _name(staleness):
+    return "synchronous" if staleness is SYNC else "staleness {}".format(staleness)
