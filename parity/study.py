@@ -1,7 +1,7 @@
 """`python -m parity.study --name=sync_or_async`: answers a question that the write-ups leave open, with numbers.
 
-sync_or_async: final losses of synchronous and asynchronous training on equal examples, at several staleness and learning
-rates, over several seeds, with 95 % intervals; where it diverges; and which of the two guesses holds when.
+sync_or_async: final losses of synchronous and asynchronous training on equal examples, at several learning rates and
+stalenesses, over several seeds, with 95 % intervals; where it diverges; and which of the two guesses holds when.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ flags.DEFINE_string("name", "sync_or_async", "Which study: " + ", ".join(NAMES) 
 flags.DEFINE_list("workloads", list(WORKLOADS), "On which workloads: " + ", ".join(WORKLOADS) + ".")
 flags.DEFINE_integer("replicas", 4, "Replicas of every run.")
 flags.DEFINE_integer("steps", 300, "Steps of every run, of one global batch each.")
-flags.DEFINE_integer("seeds", 3, "Runs of each setting, from 0 on.")
+flags.DEFINE_integer("seeds", 5, "Runs of each setting, from 0 on.")
 flags.DEFINE_string("data_dir", None, "CIFAR-10 or MNIST for cifar_cnn; default: scikit-learn's scanned digits.")
 flags.DEFINE_integer("processes", 2, "Processes that share the work.")
 flags.DEFINE_string("json", None, "Write every run here.")

@@ -138,10 +138,7 @@ def answer(workload, rates, replicas):
                 lost.append((rate, k))
             elif cell.gain is not None and abs(cell.gain) > cell.gain_half:
                 (useful if cell.gain > 0 else worse).append((rate, k))
-    best = {
-        k: min(((row[k].mean, rate) for rate, row in rates.items() if row[k].mean is not None), default=None)
-        for k in STALENESS
-    }
+    best = {k: _best(rates, k) for k in STALENESS}
     largest = {k: max((rate for rate, row in rates.items() if not row[k].diverged), default=None) for k in STALENESS}
     parts = [
         "{} ({} replicas).".format(workload, replicas),
@@ -163,6 +160,12 @@ def answer(workload, rates, replicas):
             )
         )
     return " ".join(parts)
+
+
+def _best(rates, k):
+    """(lowest mean final loss, its rate) at one staleness, or None if every rate diverged."""
+    means = [(row[k].mean, rate) for rate, row in rates.items() if row[k].mean is not None]
+    return min(means, default=None)
 
 
 def _listed(pairs):
