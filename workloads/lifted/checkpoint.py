@@ -34,7 +34,7 @@ def read(path):
         reader = tf.train.load_checkpoint(path)
         names = reader.get_variable_to_shape_map()
         values = {name: reader.get_tensor(name) for name in names if name != OBJECT_GRAPH}
-    except (tf.errors.OpError, ValueError, RuntimeError, MemoryError) as error:
+    except (tf.errors.OpError, ValueError, LookupError, TypeError, RuntimeError, MemoryError) as error:
         raise InputError("checkpoint: cannot read {!r}: {}".format(path, str(error).splitlines()[0][:200]))
     if OBJECT_GRAPH not in names:
         return values
