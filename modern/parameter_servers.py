@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import logging
 
 import numpy as np
 import tensorflow as tf
@@ -36,6 +37,7 @@ class ParameterServerProgram(Program):
         tf.config.optimizer.set_experimental_options({"disable_meta_optimizer": options.exact})
         self._job, self._source, self._options = job, source, options
         self._specs = scope.trace(job.workload, job.per_replica_batch, job.dtype)
+        logging.getLogger("tensorflow").addFilter(_first_line)
         self.strategy = tf.distribute.ParameterServerStrategy(resolver)
         self._coordinator = tf.distribute.coordinator.ClusterCoordinator(self.strategy)
         state = initial_state(job, self._specs, scope.initial_values(self._specs, job.seed))
@@ -140,11 +142,17 @@ class ParameterServerProgram(Program):
         self.staleness.update(max(0, int(late)) for late in lates)
 
 
+def _first_line(record):
+    """A lost worker is told in one line: TensorFlow's message has the batch and a traceback in it."""
+    record.msg, record.args = record.getMessage().partition("\n")[0][:160], ()
+    return True
+
+
 def on_this_machine(job, source, options, parameter_servers):
     """A `ParameterServerProgram` with servers of its own."""
     started = servers.Servers(job.replicas, parameter_servers)
     try:
-        return ParameterServerProgram(job, source, options, started.resolver(), started)
+        return ParameterServerProgram(job, source, options, servers.resolver(started.cluster), started)
     except BaseException:
         started.close()
         raise

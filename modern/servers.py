@@ -41,14 +41,6 @@ class Servers:
             self.close()
             raise
 
-    def resolver(self):
-        """The `ClusterResolver` of the coordinator."""
-        import tensorflow as tf
-
-        return tf.distribute.cluster_resolver.SimpleClusterResolver(
-            tf.train.ClusterSpec(self.cluster), task_type="chief", task_id=0, rpc_layer="grpc"
-        )
-
     def close(self):
         """Ends them all."""
         children.stop_all(self.children.values())
@@ -58,6 +50,15 @@ class Servers:
 
     def __exit__(self, *unused):
         self.close()
+
+
+def resolver(cluster):
+    """The `ClusterResolver` of the coordinator of `cluster` ({job: addresses})."""
+    import tensorflow as tf
+
+    return tf.distribute.cluster_resolver.SimpleClusterResolver(
+        tf.train.ClusterSpec(cluster), task_type="chief", task_id=0, rpc_layer="grpc"
+    )
 
 
 def task_of_environment():

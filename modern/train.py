@@ -101,7 +101,7 @@ def train_by_servers():
         return _coordinate(tf.distribute.cluster_resolver.TFConfigClusterResolver())
     with servers.Servers(FLAGS.workers, FLAGS.parameter_servers) as started:
         environment.prepare(exact=False)
-        _coordinate(started.resolver())
+        _coordinate(servers.resolver(started.cluster))
 
 
 def _coordinate(resolver):

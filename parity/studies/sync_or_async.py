@@ -18,7 +18,7 @@ from workloads import schedules
 
 SYNC = None
 STALENESS = (SYNC, 0, 1, 2, 4, 8)
-RATES = {"cifar_cnn": (0.01, 0.03, 0.1, 0.3), "regression": (1e-4, 1e-3, 1e-2, 1e-1)}
+RATES = {"cifar_cnn": (0.03, 0.1, 0.3, 1.0), "regression": (1e-4, 1e-3, 1e-2, 1e-1)}
 
 
 @dataclasses.dataclass(frozen=True)
