@@ -100,19 +100,16 @@ def main(argv):
 
     start = time.monotonic()
     pictures = images() if "cifar_cnn" in FLAGS.workloads else (None, None, "")
-    cases, outcomes, shown = (
-        study.plan(FLAGS.workloads, FLAGS.replicas, FLAGS.steps, FLAGS.seeds),
-        [],
-        Progress("study"),
-    )
+    settings = study.plan(FLAGS.workloads, FLAGS.replicas, FLAGS.steps, FLAGS.seeds)
+    outcomes, shown = [], Progress("study")
     with workers.pool(FLAGS.processes, tasks_per_process=24) as pool:
-        for outcome in pool.imap_unordered(functools.partial(study.run, images=pictures[:2]), cases):
-            outcomes.append(outcome)
-            shown.update(len(outcomes), len(cases), outcome.case.workload)
+        for made in pool.imap_unordered(functools.partial(study.run, images=pictures[:2]), settings):
+            outcomes += made
+            shown.update(len(outcomes), len(settings) * FLAGS.seeds, made[0].case.workload)
     shown.done()
     tables = study.table(outcomes)
     about = "{} runs: {} replicas, {} steps, seeds 0 to {}{}.".format(
-        len(cases),
+        len(outcomes),
         FLAGS.replicas,
         FLAGS.steps,
         FLAGS.seeds - 1,

@@ -48,41 +48,61 @@ class Outcome:
 
 
 def plan(workloads, replicas, steps, seeds):
-    """Every `Case`: workloads x rates x staleness x seeds."""
+    """Lists of `Case`s, all seeds of one setting together: workloads x rates x staleness."""
     return [
-        Case(name, rate, staleness, seed, replicas, steps)
+        [Case(name, rate, staleness, seed, replicas, steps) for seed in range(seeds)]
         for name in workloads
         for rate in RATES[name]
         for staleness in STALENESS
-        for seed in range(seeds)
     ]
 
 
-def run(case, images=None):
-    """The `Outcome` of one case, on the modern side; legacy's has the same bits (`parity.verify --staleness`).
+def run(cases, images=None):
+    """The `Outcome`s of cases that differ in the seed, on the legacy side, where one graph serves all of them.
+
+    The modern side has the same bits (`parity.verify --staleness`), but a function is traced anew for each input.
 
     Args:
       images: (uint8 images, labels) for a workload that takes images.
     """
-    from modern import programs, strategy
-    from modern.options import ModernOptions
-    from workloads import registry, sources
+    from legacy import programs
+    from legacy.options import LegacyOptions
+    from workloads import registry, scope, sources
     from workloads.job import Job
+    from workloads.program import initial_state
 
+    case = cases[0]
     workload = dataclasses.replace(registry.get(case.workload, "small"), learning_rate=schedules.Fixed(case.rate))
     make_source = sources.Synthetic
     if hasattr(workload, "channels"):
         workload = dataclasses.replace(workload, channels=images[0].shape[-1], distort=False)
         make_source = functools.partial(sources.Images, images=images[0], labels=images[1])
-    job = Job(workload, case.replicas, seed=case.seed, staleness=case.staleness)
+    jobs = [Job(workload, case.replicas, seed=case.seed, staleness=case.staleness) for case in cases]
+    source = _Current(make_source(jobs[0]))
     devices = ["CPU:{}".format(index) for index in range(case.replicas)]
-    strategy.divide_cpu(case.replicas)
-    last = max(1, case.steps // 10)
-    with programs.program(job, make_source(job), ModernOptions(steps_per_call=case.steps), devices) as program:
-        first = float(np.mean(program.run(1)))
-        program.run(case.steps - 1 - last)
-        final = float(np.mean([program.run(1) for _ in range(last)]))
-    return Outcome(case, first, final)
+    outcomes, last = [], max(1, case.steps // 10)
+    with programs.program(jobs[0], source, LegacyOptions(), devices) as program:
+        for case, job in zip(cases, jobs):
+            source.current = make_source(job)
+            specs = program.variables()
+            program.load(initial_state(job, specs, scope.initial_values(specs, job.seed)))
+            first = float(np.mean(program.run(1)))
+            program.run(case.steps - 1 - last)
+            final = float(np.mean([program.run(1) for _ in range(last)]))
+            outcomes.append(Outcome(case, first, final))
+    return outcomes
+
+
+class _Current:
+    """A source that can be changed between runs of one program."""
+
+    fixed = False
+
+    def __init__(self, source):
+        self.current = source
+
+    def shards(self, step):
+        return self.current.shards(step)
 
 
 @dataclasses.dataclass
