@@ -9,13 +9,14 @@ from modern import all_reduce, calls
 from modern.inputs import ReplicaInput
 from modern.lifted_step import LiftedStep
 from modern.strategy import mirrored
+from modern.traced import TracedProgram
 from modern.variables import MirroredState
 from workloads.lifted.workload import running
-from workloads.program import Program, StepRecord
+from workloads.program import StepRecord
 from workloads.writer import batch_digest
 
 
-class LiftedProgram(Program):
+class LiftedProgram(TracedProgram):
     """Runs a lifted `job` under `MirroredStrategy`.
 
     Args:
@@ -24,8 +25,6 @@ class LiftedProgram(Program):
       options: `ModernOptions`.
       devices: device of each replica.
     """
-
-    side = "modern"
 
     def __init__(self, job, source, options, devices):
         tf.config.optimizer.set_experimental_options({"disable_meta_optimizer": options.exact})
@@ -39,7 +38,6 @@ class LiftedProgram(Program):
         self._steps = [LiftedStep(job, phase, self._variables, options, noise) for phase in phases]
         self._input = ReplicaInput(job, source, self.strategy, range(job.replicas))
         self._step = start.step
-        self._batches = self._observed = self._many = None
         # Each tower's own, such as a recurrent state: replicas that run one tower's graph keep theirs apart.
         self._states = {v.name for v in self._plan.variables if v.role == "state"}
 
@@ -65,14 +63,6 @@ class LiftedProgram(Program):
         return (
             about if about.startswith("as written") else "{}, by {}".format(about, all_reduce.describe(self.strategy))
         )
-
-    def load(self, state):
-        self._variables.load(state)
-        if state.step != self._step:
-            self._step, self._batches = state.step, None
-
-    def state(self):
-        return self._variables.read()[0]
 
     def step(self):
         self._start()
@@ -113,10 +103,6 @@ class LiftedProgram(Program):
         losses = calls.run(self._many, steps, self._options.steps_per_call)
         self._step += steps
         return losses
-
-    def close(self):
-        """Lets go of the input and of the functions that read it."""
-        self._batches = self._observed = self._many = None
 
     def traces(self):
         """How often a step was traced in Python so far."""

@@ -10,13 +10,14 @@ from modern.inputs import ReplicaInput
 from modern.replica_step import ReplicaStep
 from modern.stale_step import StaleStep
 from modern.strategy import Workers, mirrored
+from modern.traced import TracedProgram
 from modern.variables import MirroredState
 from workloads import scope
-from workloads.program import Program, StepRecord, initial_state
+from workloads.program import StepRecord, initial_state
 from workloads.writer import batch_digest, example_ids
 
 
-class ModernProgram(Program):
+class ModernProgram(TracedProgram):
     """Runs `job` under `MirroredStrategy`, or one worker's share of it under `MultiWorkerMirroredStrategy`.
 
     What it shows of a step is what this process's own replicas see.
@@ -29,7 +30,6 @@ class ModernProgram(Program):
       worker: `cluster.Worker` that this process is, or None where there are no others.
     """
 
-    side = "modern"
     #: What a replica runs in synchronous training; planted faults put another one here.
     step_class = ReplicaStep
 
@@ -50,9 +50,6 @@ class ModernProgram(Program):
         self._replica_step = step_class(job, options, self._variables, self._rules, first)
         self._input = ReplicaInput(job, source, self.strategy, self._here)
         self._step = 0
-        self._batches = None
-        self._observed = None
-        self._many = None
         self._gather = None
 
     def variables(self):
@@ -74,10 +71,8 @@ class ModernProgram(Program):
         }
 
     def load(self, state):
-        self._variables.load(state)
+        super().load(state)
         self._rules.load(state, self._rate(state.step - 1))
-        if state.step != self._step:
-            self._step, self._batches = state.step, None
 
     def state(self):
         return self._read()[0]
@@ -124,10 +119,6 @@ class ModernProgram(Program):
         local = self.strategy.experimental_local_results
         return np.array([local(answer)[0] for answer in answers[:: len(self._here)]])
 
-    def close(self):
-        """Lets go of the input and of the functions that read it."""
-        self._batches = self._observed = self._many = None
-
     def traces(self):
         """How often the step was traced in Python so far."""
         return self._replica_step.traces
@@ -137,11 +128,7 @@ class ModernProgram(Program):
         return self._replica_step.eager
 
     def _start(self):
-        """Opens the input at the current step; what is traced from here on reads it.
-
-        The input is captured and not an argument: looking distributed values up by type at every call takes
-        longer than a small model's step.
-        """
+        """Opens the input at the current step; what is traced from here on reads it."""
         if self._batches is None:
             self._batches = self._input.start(self._step)
             self._observed = tf.function(self._run_observed, autograph=False)

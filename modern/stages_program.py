@@ -8,13 +8,14 @@ import tensorflow as tf
 from modern import calls, update_rules
 from modern.inputs import ReplicaInput
 from modern.stages_step import StagesStep
+from modern.traced import TracedProgram
 from modern.variables import MirroredState
 from workloads import scope
-from workloads.program import Program, StepRecord, initial_state
+from workloads.program import StepRecord, initial_state
 from workloads.writer import batch_digest, example_ids
 
 
-class StagesProgram(Program):
+class StagesProgram(TracedProgram):
     """Runs `job` with its layers on `devices`; its replicas are micro-batches.
 
     Args:
@@ -23,8 +24,6 @@ class StagesProgram(Program):
       options: `ModernOptions`.
       devices: device of each stage, e.g. ["CPU:0", "CPU:1"].
     """
-
-    side = "modern"
 
     def __init__(self, job, source, options, devices):
         tf.config.optimizer.set_experimental_options({"disable_meta_optimizer": options.exact})
@@ -39,7 +38,6 @@ class StagesProgram(Program):
         self._stages_step = StagesStep(job, options, self._variables, rules, self._stages)
         self._input = ReplicaInput(job, source, self._strategy, range(job.replicas))
         self._step = 0
-        self._batches = self._observed = self._many = None
 
     def variables(self):
         return self._specs
@@ -56,14 +54,6 @@ class StagesProgram(Program):
             "steps per call": str(self._options.steps_per_call),
             "Grappler": "off" if self._options.exact else "on",
         }
-
-    def load(self, state):
-        self._variables.load(state)
-        if state.step != self._step:
-            self._step, self._batches = state.step, None
-
-    def state(self):
-        return self._variables.read()[0]
 
     def step(self):
         self._start()
@@ -89,10 +79,6 @@ class StagesProgram(Program):
         losses = calls.run(self._many, steps, self._options.steps_per_call)
         self._step += steps
         return losses
-
-    def close(self):
-        """Lets go of the input and of the functions that read it."""
-        self._batches = self._observed = self._many = None
 
     def one_step(self):
         """A function that takes one step and gives its losses; for who wants to look at its graph or at its run."""

@@ -18,7 +18,8 @@ from workloads import schedules
 
 SYNC = None
 STALENESS = (SYNC, 0, 1, 2, 4, 8)
-RATES = {"cifar_cnn": (0.03, 0.1, 0.3, 1.0), "regression": (1e-4, 1e-3, 1e-2, 1e-1)}
+#: Each with its fourfold among the others: four replicas' updates go about as far as one at four times the rate.
+RATES = {"cifar_cnn": (0.0125, 0.025, 0.05, 0.1, 0.2), "regression": (6.25e-5, 2.5e-4, 1e-3, 4e-3, 1.6e-2)}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -105,22 +106,27 @@ class _Current:
         return self.current.shards(step)
 
 
-@dataclasses.dataclass
 class Cell:
     """All seeds of one workload, rate and staleness.
 
-    Attributes:
-      mean, half: of the final loss, with half its 95 % interval; None if a run diverged.
-      diverged, runs: how many of how many did.
-      gain, gain_half: synchronous minus this, seed by seed, at the same rate; None if either diverged.
+    Args:
+      outcomes: list of `Outcome`, one a seed.
     """
 
-    mean: Optional[float]
-    half: Optional[float]
-    diverged: int
-    runs: int
-    gain: Optional[float] = None
-    gain_half: Optional[float] = None
+    def __init__(self, outcomes):
+        self._finals = {outcome.case.seed: outcome.final for outcome in outcomes}
+        self.diverged = sum(outcome.diverged for outcome in outcomes)
+        self.runs = len(outcomes)
+        #: Of the final loss, with half its 95 % interval; None if a run diverged.
+        self.mean, self.half = (None, None) if self.diverged else interval(list(self._finals.values()))
+
+    def against(self, other):
+        """ "better" or "worse" where this cell's losses are lower or higher than the other's, seed by seed and beyond
+        the 95 % interval of the difference; "worse" where only this one diverged; else None."""
+        if self.diverged or other.diverged:
+            return "worse" if self.diverged and not other.diverged else None
+        gain, half = interval([other._finals[seed] - final for seed, final in self._finals.items()])
+        return None if abs(gain) <= half else "better" if gain > 0 else "worse"
 
 
 def table(outcomes):
@@ -128,58 +134,51 @@ def table(outcomes):
     cells = {}
     for outcome in outcomes:
         case = outcome.case
-        row = cells.setdefault(case.workload, {}).setdefault(case.rate, {})
-        row.setdefault(case.staleness, []).append(outcome)
+        cells.setdefault(case.workload, {}).setdefault(case.rate, {}).setdefault(case.staleness, []).append(outcome)
     return {
-        name: {rate: {k: _cell(row[k], row[SYNC]) for k in STALENESS} for rate, row in sorted(rates.items())}
+        name: {rate: {k: Cell(row[k]) for k in STALENESS} for rate, row in sorted(rates.items())}
         for name, rates in cells.items()
     }
 
 
-def _cell(outcomes, sync):
-    outcomes, sync = ({o.case.seed: o for o in each} for each in (outcomes, sync))
-    diverged = sum(outcome.diverged for outcome in outcomes.values())
-    if diverged:
-        return Cell(None, None, diverged, len(outcomes))
-    cell = Cell(*interval([outcome.final for outcome in outcomes.values()]), 0, len(outcomes))
-    if not any(outcome.diverged for outcome in sync.values()):
-        cell.gain, cell.gain_half = interval([sync[seed].final - outcomes[seed].final for seed in outcomes])
-    return cell
-
-
 def answer(workload, rates, replicas):
     """One paragraph: which of the write-up's two guesses holds when, from a table's rows of one workload."""
-    asynchronous = [k for k in STALENESS if k is not SYNC]
-    useful, worse, lost = [], [], []
-    for rate, row in rates.items():
-        for k in asynchronous:
-            cell = row[k]
-            if cell.diverged and not row[SYNC].diverged:
-                lost.append((rate, k))
-            elif cell.gain is not None and abs(cell.gain) > cell.gain_half:
-                (useful if cell.gain > 0 else worse).append((rate, k))
-    best = {k: _best(rates, k) for k in STALENESS}
+    same = _compared(rates, 1)
+    far = _compared(rates, replicas)
     largest = {k: max((rate for rate, row in rates.items() if not row[k].diverged), default=None) for k in STALENESS}
+    best = {k: _best(rates, k) for k in STALENESS}
     parts = [
-        "{} ({} replicas).".format(workload, replicas),
-        "Useful (asynchronous ends lower than synchronous at the same rate and the same examples): {}.".format(
-            _listed(useful)
+        "{}, {} replicas.".format(workload, replicas),
+        "At the same rate, asynchronous training is useful {}; it overshoots {}.".format(
+            _listed(same["better"]), _listed(same["worse"])
         ),
-        "Overshooting (it ends higher, or diverges where synchronous does not): {}.".format(_listed(worse + lost)),
+        "Against synchronous training at {0} times the rate, as {0} updates go as far as one of {0} times the rate, it "
+        "is useful {1}; it overshoots {2}; the noise is harmless {3}.".format(
+            replicas, _listed(far["better"]), _listed(far["worse"]), _listed(far[None])
+        ),
         "The largest rate at which every run trains: {}.".format(
             ", ".join("{} {:g}".format(_name(k), rate) if rate else _name(k) + " none" for k, rate in largest.items())
         ),
-    ]
-    if best[SYNC] is not None:
-        parts.append(
-            "Each at its own best rate: {}.".format(
-                ", ".join(
-                    "{} {:.4g} (rate {:g})".format(_name(k), *found) if found else "{} none".format(_name(k))
-                    for k, found in best.items()
-                )
+        "The lowest loss, each at its own best rate: {}.".format(
+            ", ".join(
+                "{} {:.4g} (at {:g})".format(_name(k), *found) if found else _name(k) + " none"
+                for k, found in best.items()
             )
-        )
+        ),
+    ]
     return " ".join(parts)
+
+
+def _compared(rates, times):
+    """{"better", "worse" or None: [(rate, staleness)]}, each against synchronous training at `times` the rate."""
+    found = {"better": [], "worse": [], None: []}
+    for rate, row in rates.items():
+        if rate * times in rates:
+            for k in STALENESS[1:]:
+                other = rates[rate * times][SYNC]
+                if not (row[k].diverged and other.diverged):
+                    found[row[k].against(other)].append((rate, k))
+    return found
 
 
 def _best(rates, k):
@@ -189,10 +188,11 @@ def _best(rates, k):
 
 
 def _listed(pairs):
+    """Of (rate, staleness), in words."""
     by_rate = {}
     for rate, k in pairs:
         by_rate.setdefault(rate, []).append(str(k))
-    told = ["at rate {:g} with staleness {}".format(rate, ", ".join(ks)) for rate, ks in sorted(by_rate.items())]
+    told = ["at {:g} with staleness {}".format(rate, ", ".join(ks)) for rate, ks in sorted(by_rate.items())]
     return "; ".join(told) if told else "nowhere"
 
 

@@ -171,3 +171,15 @@ def test_the_true_old_tensorflow_against_the_port(name, tmp_path, legacy_python)
     result = json.loads(out.read_text())
     assert result["legacy_environment"]["tensorflow"].startswith("1.")
     assert result["steps"] == 20
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [
+        ["--workload=cifar_cnn", "--staleness=3"],
+        ["--workload=stacked_lstm", "--placement=layers", "--layer_devices=3", "--micro_batches=2"],
+    ],
+)
+def test_the_true_old_tensorflow_knows_late_updates_and_layers_on_devices(flags, legacy_python):
+    process = run("parity.verify", "--device=cpu", *flags, "--steps=6", f"--legacy_python={legacy_python}")
+    assert process.returncode == 0, process.stderr + process.stdout
