@@ -104,6 +104,21 @@ def train_by_servers():
         _coordinate(servers.resolver(started.cluster))
 
 
+def end_with(work):
+    """Does `work` and ends the process: a coordinator's threads would wait for servers that are gone."""
+    status = 0
+    try:
+        work()
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        status = 130
+    except SystemExit as stopped:
+        status = stopped.code
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(status)
+
+
 def _coordinate(resolver):
     from modern.parameter_servers import ParameterServerProgram
 
@@ -129,8 +144,7 @@ def main(argv):
     if FLAGS.strategy == "multi_worker" and not in_cluster():
         sys.exit(start_workers())
     if FLAGS.strategy == "parameter_server":
-        train_by_servers()
-        return
+        end_with(train_by_servers)
     environment.prepare(exact=False)
     train_as_worker() if FLAGS.strategy == "multi_worker" else train_alone()
 

@@ -12,9 +12,10 @@ import sys
 from absl import flags
 
 from modern import flags as modern_flags
+from parity import fewer_workers
 from parity import flags as parity_flags
 from parity.progress import Progress
-from workloads import children, environment, json_file
+from workloads import environment, json_file
 from workloads import flags as job_flags
 from workloads.errors import require, run_main
 
@@ -25,48 +26,6 @@ FLAGS = flags.FLAGS
 FLAGS.set_default("workers", 3)
 FLAGS.set_default("parameter_servers", 2)
 FLAGS.set_default("strategy", "parameter_server")
-
-#: Seconds in which the coordinator must say something.
-SILENCE = 300.0
-
-
-def train(speaker, job, make_source, options, cluster, steps):
-    """The coordinator: says its losses step by step, and at the end how late its updates were."""
-    from modern import servers
-    from modern.parameter_servers import ParameterServerProgram
-
-    program = ParameterServerProgram(job, make_source(job), options, servers.resolver(cluster))
-    for _ in range(steps):
-        losses = program.run(1)
-        speaker.say(sum(map(float, losses)) / len(losses))
-    speaker.say(dict(program.staleness))
-
-
-def run(job, make_source, options, parameter_servers, steps, kill_at=None):
-    """(final loss, {staleness: updates}) of one run; a worker is killed after step `kill_at`."""
-    from modern.servers import Servers
-
-    with Servers(job.replicas, parameter_servers) as started:
-        arguments = (job, make_source, options, started.cluster, steps)
-        coordinator = children.Child("coordinator", train, arguments, exact=True)
-        try:
-            losses = []
-            for step in range(steps):
-                losses.append(coordinator.receive(SILENCE))
-                if step == kill_at:
-                    started.children["worker {}".format(job.replicas - 1)].kill()
-            late = coordinator.receive(SILENCE)
-        finally:
-            coordinator.kill()
-    last = max(1, steps // 10)
-    return sum(losses[-last:]) / last, late
-
-
-def within(lost, whole):
-    """Whether every loss of `lost` lies within the spread of `whole`: three deviations about its mean."""
-    mean = sum(whole) / len(whole)
-    deviation = (sum((loss - mean) ** 2 for loss in whole) / (len(whole) - 1)) ** 0.5
-    return all(abs(loss - mean) <= 3 * deviation for loss in lost)
 
 
 def main(argv):
@@ -83,7 +42,7 @@ def main(argv):
     finals = {False: [], True: []}
     for number in range(2 * FLAGS.runs):
         killed = bool(number % 2)
-        loss, late = run(
+        loss, late = fewer_workers.run(
             job, make_source, options, FLAGS.parameter_servers, FLAGS.steps, FLAGS.steps // 2 if killed else None
         )
         finals[killed].append(loss)
@@ -100,7 +59,7 @@ def main(argv):
         )
         shown.update(number + 1, 2 * FLAGS.runs)
     shown.done()
-    passed = within(finals[True], finals[False])
+    passed = fewer_workers.within(finals[True], finals[False])
     print(
         "every run was completed; those that lost a worker are {}the spread".format("within " if passed else "BEYOND ")
     )

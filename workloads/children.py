@@ -12,6 +12,7 @@ import os
 import pickle
 import signal
 import threading
+import time
 import traceback
 
 from workloads import environment, errors
@@ -149,11 +150,12 @@ def _first_cause(children, lost):
 
 
 def stop_all(children):
-    """Ends all of `children`, together and not one after the other."""
+    """Ends all of `children`, together and not one after the other, in `GRACE` seconds at most."""
+    children, end = list(children), time.monotonic() + GRACE
     for child in children:
         child._connection.close()
     for child in children:
-        child.stop()
+        child.stop(max(0.0, end - time.monotonic()))
 
 
 def _run(lifeline, connection, work, exact, variables):

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from modern import cluster_program
-from parity import lost_worker, survival
+from parity import fewer_workers, interrupted
 from tests.cases import Dyadic, records, setup
 from tests.parity.test_commands import ROOT, refused, run
 from workloads.lifted import checkpoint
@@ -18,7 +18,7 @@ from workloads.lifted import checkpoint
 
 def final(folder):
     """{name: array} of the newest checkpoint in `folder`."""
-    return survival.final_state(str(folder))[1]
+    return interrupted.final_state(str(folder))[1]
 
 
 def test_two_workers_have_the_towers_bits_by_their_own_reduction(tmp_path):
@@ -55,13 +55,13 @@ def test_a_killed_run_ends_with_the_bits_of_one_that_was_not(workers, tmp_path):
     process = run("parity.survival", *flags, "--kill_seed=1", f"--json={path}")
     assert process.returncode == 0, process.stdout + process.stderr
     result = json.loads(path.read_text())
-    assert result["passed"] and len(result["kills"]) == 1 and result["kills"][0]["seconds"] < survival.BOUND
+    assert result["passed"] and len(result["kills"]) == 1 and result["kills"][0]["seconds"] < interrupted.BOUND
 
 
 def test_differing_names_what_differs():
     left = {"weights/a": np.float32(1), "weights/b": np.float32(2)}
-    assert survival.differing(left, dict(left)) == []
-    assert survival.differing(left, {"weights/a": np.float32(1.5), "slots/c": np.float32(0)}) == [
+    assert interrupted.differing(left, dict(left)) == []
+    assert interrupted.differing(left, {"weights/a": np.float32(1.5), "slots/c": np.float32(0)}) == [
         "slots/c",
         "weights/a",
         "weights/b",
@@ -95,7 +95,7 @@ def test_a_preemption_signal_saves_first(workers, tmp_path):
     reached = int(final(tmp_path / "a")["step"])
     whole = run("modern.train", *flags, f"--steps={reached}", f"--checkpoint_dir={tmp_path / 'b'}")
     assert whole.returncode == 0, whole.stderr
-    assert survival.differing(final(tmp_path / "a"), final(tmp_path / "b")) == []
+    assert interrupted.differing(final(tmp_path / "a"), final(tmp_path / "b")) == []
 
 
 def descendants(pid):
@@ -137,7 +137,7 @@ def test_one_worker_of_parameter_servers_is_the_sequential_run():
 
 
 def test_training_goes_on_when_a_worker_is_lost():
-    loss, late = lost_worker.run(*job_of("regression", 2), 1, steps=6, kill_at=2)
+    loss, late = fewer_workers.run(*job_of("regression", 2), 1, steps=6, kill_at=2)
     assert np.isfinite(loss) and sum(late.values()) == 12
 
 
@@ -148,8 +148,8 @@ def job_of(name, workers):
 
 
 def test_beyond_the_spread_is_beyond_it():
-    assert lost_worker.within([1.0, 1.1], [0.9, 1.0, 1.1])
-    assert not lost_worker.within([1.0, 1.5], [0.9, 1.0, 1.1])
+    assert fewer_workers.within([1.0, 1.1], [0.9, 1.0, 1.1])
+    assert not fewer_workers.within([1.0, 1.5], [0.9, 1.0, 1.1])
 
 
 def test_sync_replicas_are_the_towers(tmp_path):
