@@ -44,9 +44,9 @@ def from_environment():
         _check_config(os.environ["TF_CONFIG"])
         resolver = resolvers.TFConfigClusterResolver()
     elif "SLURM_PROCID" in os.environ:
-        # GPUs are counted here and not by nvidia-smi, which a node without GPUs does not have.
-        gpus = len(tf.config.experimental.list_physical_devices("GPU"))
-        resolver = resolvers.SlurmClusterResolver(gpus_per_node=gpus, auto_set_gpu=False)
+        # Which GPUs a task sees is SLURM's business. TensorFlow's resolver wants at least one a task, or has no tasks.
+        tasks = int(os.environ["SLURM_STEP_NUM_TASKS"])
+        resolver = resolvers.SlurmClusterResolver(gpus_per_node=tasks, gpus_per_task=1, auto_set_gpu=False)
     else:
         raise InputError("TF_CONFIG: not set, and no SLURM job; it must name the cluster and this worker's place in it")
     spec = resolver.cluster_spec().as_dict()
