@@ -16,7 +16,7 @@ from absl import flags
 from modern import flags as modern_flags
 from workloads import environment, train_main
 from workloads import flags as job_flags
-from workloads.errors import Lost, require, run_main
+from workloads.errors import Lost, require, run_main, status_of
 
 FLAGS = flags.FLAGS
 
@@ -58,7 +58,7 @@ def train_as_worker():
 
     worker = cluster.from_environment()
     job, make_source = job_flags.job_from_flags(workers=worker.count)
-    devices = job_flags.devices_from_flags(job)[: job.replicas // worker.count]
+    devices = job_flags.devices_from_flags(job, worker.count)
     try:
         program = modern_flags.program_from_flags(job, make_source(job), devices, False, worker)
         train_main.train(program, job, worker.chief)
@@ -106,28 +106,26 @@ def train_by_servers():
 
 def end_with(work):
     """Does `work` and ends the process: a coordinator's threads would wait for servers that are gone."""
-    status = 0
-    try:
-        work()
-    except KeyboardInterrupt:
-        print("interrupted", file=sys.stderr)
-        status = 130
-    except SystemExit as stopped:
-        status = stopped.code
+    status = status_of(work)
     sys.stdout.flush()
     sys.stderr.flush()
-    os._exit(status)
+    os._exit(status or 0)
 
 
 def _coordinate(resolver):
+    import tensorflow as tf
+
     from modern.parameter_servers import ParameterServerProgram
 
     workers = len(resolver.cluster_spec().as_dict()["worker"])
     job, make_source = job_flags.job_from_flags(workers=workers, replicas=1)
     options = modern_flags.options_from_flags(exact=False)
-    with ParameterServerProgram(job, make_source(job), options, resolver) as program:
-        train_main.train(program, job)
-        print(program.staleness_line())
+    try:
+        with ParameterServerProgram(job, make_source(job), options, resolver) as program:
+            train_main.train(program, job)
+            print(program.staleness_line())
+    except tf.errors.UnavailableError as error:  # a worker that is lost is missed by nobody
+        raise Lost("a parameter server was lost: " + " ".join(str(error).split())[:160])
 
 
 def _worker(speaker, argv):

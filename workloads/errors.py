@@ -44,20 +44,31 @@ def run_main(main):
             _refuse(" ".join(str(error).split()) + " (see --help)")
 
     def guarded(argv):
-        try:
-            return main(argv)
-        except InputError as error:
-            _refuse(" ".join(str(error).split()))
-        except Lost as error:
-            print("error: " + " ".join(str(error).split()), file=sys.stderr)
-            sys.exit(1)
-        except KeyboardInterrupt:
-            print("interrupted", file=sys.stderr)
-            sys.exit(130)
+        sys.exit(status_of(lambda: main(argv)))
 
     app.run(guarded, flags_parser=parse)
 
 
+def status_of(work):
+    """Does `work` and gives the exit status it ends with; `InputError`, `Lost` and Ctrl-C are told in one line."""
+    try:
+        work()
+        return 0
+    except InputError as error:
+        return _tell(error, 2)
+    except Lost as error:
+        return _tell(error, 1)
+    except SystemExit as ended:
+        return ended.code
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return 130
+
+
+def _tell(error, status):
+    print("error: " + " ".join(str(error).split()), file=sys.stderr)
+    return status
+
+
 def _refuse(line):
-    print("error: " + line, file=sys.stderr)
-    sys.exit(2)
+    sys.exit(_tell(line, 2))

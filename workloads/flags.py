@@ -109,11 +109,14 @@ def _lifted_job(workload, resident):
     return Job(workload, replicas, FLAGS.global_batch, FLAGS.dtype, FLAGS.seed, data), make_source
 
 
-def devices_from_flags(job):
-    """The device of each replica of a `Job`, or of each stage of its layers; see `devices.choose`."""
+def devices_from_flags(job, workers=1):
+    """The device of each replica of a `Job`, or of each stage of its layers; see `devices.choose`.
+
+    Of one of the `workers` that share the job: its own replicas' devices.
+    """
     from workloads import devices
 
-    return devices.choose(FLAGS.device, devices_needed(job), FLAGS.logical_cpus)
+    return devices.choose(FLAGS.device, devices_needed(job) // workers, FLAGS.logical_cpus)
 
 
 def devices_needed(job):
