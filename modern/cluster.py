@@ -10,6 +10,12 @@ from typing import Any
 
 from workloads.errors import InputError, require
 
+#: What TensorFlow's long message says of the way to a worker that is gone.
+_WHY = re.compile(
+    "Connection reset by peer|Connection refused|Socket closed|failed to connect to all addresses"
+    "|[^.:\n]*heartbeat[^.:\n]*"
+)
+
 
 @dataclasses.dataclass(frozen=True)
 class Worker:
@@ -65,8 +71,9 @@ def lost(worker, error):
     told = re.findall(r"/job:(\w+)/replica:\d+/task:(\d+)", str(error))
     others = sorted({"{} {}".format(*name) for name in told if int(name[1]) != worker.index})
     who = " ({})".format(", ".join(others)) if others else ""
-    return "worker {} of {} stops: a worker{} was lost: {}".format(
-        worker.index, worker.count, who, " ".join(str(error).split())[:160]
+    why = _WHY.search(str(error))
+    return "worker {} of {} stops: a worker{} was lost ({})".format(
+        worker.index, worker.count, who, why.group().strip() if why else type(error).__name__
     )
 
 

@@ -61,8 +61,11 @@ def test_another_environment_is_refused(monkeypatch, text, message):
 
 def test_a_lost_worker_is_named():
     worker = cluster.Worker(None, 0, 3)
-    told = cluster.lost(worker, ValueError("from /job:worker/replica:0/task:2:\n closed"))
-    assert told.startswith("worker 0 of 3 stops: a worker (worker 2) was lost: from") and "\n" not in told
+    told = cluster.lost(
+        worker, ValueError("from /job:worker/replica:0/task:2:\nrecvmsg:Connection reset by peer. Call")
+    )
+    assert told == "worker 0 of 3 stops: a worker (worker 2) was lost (Connection reset by peer)"
+    assert cluster.lost(worker, ValueError("?")) == "worker 0 of 3 stops: a worker was lost (ValueError)"
 
 
 class Nvml(types.SimpleNamespace):
