@@ -71,10 +71,13 @@ def lost(worker, error):
     told = re.findall(r"/job:(\w+)/replica:\d+/task:(\d+)", str(error))
     others = sorted({"{} {}".format(*name) for name in told if int(name[1]) != worker.index})
     who = " ({})".format(", ".join(others)) if others else ""
-    why = _WHY.search(str(error))
-    return "worker {} of {} stops: a worker{} was lost ({})".format(
-        worker.index, worker.count, who, why.group().strip() if why else type(error).__name__
-    )
+    return "worker {} of {} stops: a worker{} was lost ({})".format(worker.index, worker.count, who, reason(error))
+
+
+def reason(error):
+    """What a `tf.errors.OpError` says of the way to another process, in a few words; else the error's name."""
+    found = _WHY.search(str(error))
+    return found.group().strip() if found else type(error).__name__
 
 
 def _check_config(text):

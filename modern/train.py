@@ -115,6 +115,7 @@ def end_with(work):
 def _coordinate(resolver):
     import tensorflow as tf
 
+    from modern import cluster
     from modern.parameter_servers import ParameterServerProgram
 
     workers = len(resolver.cluster_spec().as_dict()["worker"])
@@ -125,7 +126,7 @@ def _coordinate(resolver):
             train_main.train(program, job)
             print(program.staleness_line())
     except tf.errors.UnavailableError as error:  # a worker that is lost is missed by nobody
-        raise Lost("a parameter server was lost: " + " ".join(str(error).split())[:160])
+        raise Lost("a parameter server was lost ({})".format(cluster.reason(error)))
 
 
 def _worker(speaker, argv):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 
@@ -60,6 +61,9 @@ def status_of(work):
         return _tell(error, 1)
     except SystemExit as ended:
         return ended.code
+    except BrokenPipeError:  # whoever read the output has gone, as `head` does
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for what is flushed at exit
+        return 128 + 13
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         return 130

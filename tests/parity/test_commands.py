@@ -183,3 +183,9 @@ def test_the_true_old_tensorflow_against_the_port(name, tmp_path, legacy_python)
 def test_the_true_old_tensorflow_knows_late_updates_and_layers_on_devices(flags, legacy_python):
     process = run("parity.verify", "--device=cpu", *flags, "--steps=6", f"--legacy_python={legacy_python}")
     assert process.returncode == 0, process.stderr + process.stdout
+
+
+def test_a_reader_that_goes_away_ends_the_command_quietly():
+    command = f"{sys.executable} -m modern.train --workload=regression --steps=1000000 --log_every=1 | head -n 1"
+    process = subprocess.run(command, shell=True, cwd=ROOT, capture_output=True, text=True)
+    assert process.stdout.startswith("modern | step      1 of") and process.stderr == ""
