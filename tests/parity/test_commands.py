@@ -152,7 +152,18 @@ def test_a_benchmark_says_parity_ratio_and_every_block(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "module", ["parity", "parity.verify", "parity.benchmark", "legacy.train", "legacy.record", "modern.train"]
+    "module",
+    [
+        "parity",
+        "parity.verify",
+        "parity.benchmark",
+        "parity.survival",
+        "parity.lost_worker",
+        "parity.placement",
+        "legacy.train",
+        "legacy.record",
+        "modern.train",
+    ],
 )
 def test_help_explains_every_flag(module):
     process = run(module, "--help")
