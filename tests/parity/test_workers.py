@@ -187,3 +187,14 @@ def test_sync_replicas_are_the_towers(tmp_path):
 )
 def test_what_cannot_be_used_is_refused_in_one_line(command, message):
     assert message in refused(run(*command))
+
+
+def test_the_true_old_tensorflow_trains_on_a_cluster(legacy_python):
+    flags = ["--workload=stacked_lstm", "--steps=6", "--log_every=6", "--json_lines"]
+    environment = dict(os.environ, PYTHONPATH=ROOT)
+    command = [legacy_python, "-m", "legacy.train", *flags, "--cluster=worker=2;ps=1"]
+    old = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+    assert old.returncode == 0, old.stderr
+    with setup("stacked_lstm").legacy_program() as program:
+        losses = program.run(6)
+    assert json.loads(old.stdout.splitlines()[0])["loss"] == pytest.approx(float(losses[0]), rel=1e-5)
