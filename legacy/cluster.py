@@ -7,7 +7,6 @@ each worker applies its own gradient when it has one.
 
 from __future__ import annotations
 
-import numpy as np
 import tensorflow as tf
 
 from legacy import optimizers, towers
@@ -165,13 +164,3 @@ class _Clipping:
         return self._optimizer.apply_gradients(
             [(gradient, variable) for gradient, (_, variable) in zip(clipped, pairs)], global_step, name
         )
-
-
-def differing(left, right):
-    """Names of the weights, slots, statistics and averages of two `State`s whose bits differ."""
-    return [
-        "{}/{}".format(kind, name)
-        for kind in STATES
-        for name, value in getattr(left, kind).items()
-        if np.asarray(value).tobytes() != np.asarray(getattr(right, kind)[name]).tobytes()
-    ]

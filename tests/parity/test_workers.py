@@ -13,7 +13,8 @@ from modern import cluster_program
 from parity import fewer_workers, interrupted
 from tests.cases import Dyadic, records, setup
 from tests.parity.test_commands import ROOT, refused, run
-from workloads.lifted import checkpoint
+from workloads import addresses, children, sources
+from workloads.program import STATES
 
 
 def final(folder):
@@ -152,18 +153,38 @@ def test_beyond_the_spread_is_beyond_it():
     assert not fewer_workers.within([1.0, 1.5], [0.9, 1.0, 1.1])
 
 
-def test_sync_replicas_are_the_towers(tmp_path):
-    """Two processes with SyncReplicasOptimizer print the loss that towers of one process print."""
-    flags = ["--workload=stacked_lstm", "--steps=6", "--log_every=6", "--json_lines"]
-    cluster = run("legacy.train", *flags, "--cluster=worker=2;ps=2")
-    assert cluster.returncode == 0, cluster.stderr
-    towers = run("legacy.train", *flags, "--replicas=2", f"--checkpoint_dir={tmp_path}")
-    first = json.loads(cluster.stdout.splitlines()[0])["loss"]
-    with setup("stacked_lstm").legacy_program() as program:
-        losses = program.run(6)
-    assert first == pytest.approx(float(losses[0]), rel=1e-5)  # there Grappler is on
-    assert json.loads(towers.stdout.splitlines()[0])["loss"] == pytest.approx(np.mean(losses), rel=1e-5)
-    assert checkpoint.read(str(tmp_path / "step-00000006" / "state"))["step"] == 6
+def be_task(speaker, job, cluster, kind, index):
+    """A task of an old cluster; a worker takes six synchronous steps and says the state on the servers."""
+    from legacy import cluster as cluster_lib
+
+    server = cluster_lib.server(cluster, kind, index)
+    if kind == "worker":
+        source = sources.Synthetic(job)
+        worker = cluster_lib.ClusterWorker(job, source, cluster, index, True, server.target, exact=True)
+        worker.run(6)
+        speaker.say(worker.state())
+    speaker.listen()
+
+
+@pytest.mark.parametrize("name", ["cifar_cnn", "stacked_lstm"])  # averages and decay; clipping after averaging
+def test_sync_replicas_have_the_towers_bits(name):
+    made, places = setup(name), addresses.free(4)
+    cluster = {"worker": places[:2], "ps": places[2:]}
+    tasks = {
+        (kind, index): children.Child(f"{kind} {index}", be_task, (made.job, cluster, kind, index), exact=True)
+        for kind in cluster
+        for index in range(2)
+    }
+    state = children.receive_from_all([tasks["worker", 0], tasks["worker", 1]])[0]
+    children.stop_all(tasks.values())
+    with made.legacy_program() as program:
+        start = program.state()
+        program.run(6)
+        expected = program.state()
+    for kind in STATES:
+        for weight, value in getattr(expected, kind).items():
+            assert getattr(state, kind)[weight].tobytes() == value.tobytes(), (kind, weight)
+    assert all(start.weights[weight].tobytes() != value.tobytes() for weight, value in state.weights.items())
 
 
 @pytest.mark.parametrize(
