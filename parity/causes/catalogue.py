@@ -5,6 +5,7 @@ from __future__ import annotations
 from parity import stages
 from parity.causes import (
     averages,
+    batch_norm,
     clipping,
     counting,
     data,
@@ -40,6 +41,7 @@ SUBJECTS = (
     moves,
     sparse,
     statistics,
+    batch_norm,
     averages,
     numerics,
 )
