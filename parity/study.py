@@ -71,7 +71,9 @@ def lines(tables, replicas, about, seconds):
     yield from (study.__doc__ or "").strip().splitlines()
     yield ""
     yield about
-    yield "Loss: mean of the last tenth of the steps, ± half a 95 % interval over the seeds."
+    yield "Loss: mean of the last tenth of the steps, ± half a 95 % interval over the seeds. Diverged: no number, or no"
+    yield "better than at the first step. Comparisons are seed by seed, each at 95 % by itself: of twenty settings that"
+    yield "do not differ, one would be called different. Where none is seen, the seeds may be too few to see it."
     for name, rates in tables.items():
         heads = ["rate"] + ["synchronous" if k is None else "staleness {}".format(k) for k in study.STALENESS]
         yield ""

@@ -153,7 +153,7 @@ def answer(workload, rates, replicas):
             _listed(same["better"]), _listed(same["worse"])
         ),
         "Against synchronous training at {0} times the rate, as {0} updates go as far as one of {0} times the rate, it "
-        "is useful {1}; it overshoots {2}; the noise is harmless {3}.".format(
+        "is useful {1}; it overshoots {2}; no difference is seen {3}.".format(
             replicas, _listed(far["better"]), _listed(far["worse"]), _listed(far[None])
         ),
         "The largest rate at which every run trains: {}.".format(
