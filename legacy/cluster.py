@@ -11,10 +11,10 @@ import tensorflow as tf
 
 from legacy import optimizers, towers
 from legacy.frame import TowerFrame
-from legacy.program import build_loader, session_config
+from legacy.program import build_loader, by_kind, feed_of, session_config
 from workloads import combining, scope
 from workloads.errors import require
-from workloads.program import STATES, Program, State, initial_state
+from workloads.program import Program, State, initial_state
 
 v1 = tf.compat.v1
 
@@ -63,14 +63,8 @@ class ClusterWorker(Program):
             worker = "/job:worker/task:{}".format(index)
             with v1.device(v1.train.replica_device_setter(worker_device=worker, cluster=v1.train.ClusterSpec(cluster))):
                 hooks = self._build(sync)
-            holders, load = build_loader(self._ends)
-            state = initial_state(job, specs, scope.initial_values(specs, job.seed))
-            feed = {holders["step"]: state.step}
-            for kind in STATES:
-                known = {name: value for name, value in getattr(state, kind).items() if (kind, name) in holders}
-                feed.update((holders[kind, name], value) for name, value in known.items())
             # The chief's first assignment is the initialization: nobody sees another value before it.
-            scaffold = v1.train.Scaffold(init_op=load, init_feed_dict=feed)
+            scaffold = self._initialization(specs) if index == 0 else v1.train.Scaffold()
             creator = v1.train.ChiefSessionCreator if index == 0 else _WaitingCreator
             config = session_config(["CPU:0"], exact)
             self._session = v1.train.MonitoredSession(creator(scaffold, target, config), hooks)
@@ -86,14 +80,15 @@ class ClusterWorker(Program):
 
     def state(self):
         """The `State` on the parameter servers."""
-        ends = self._ends
-        variables, slots, averages = self._session.run([ends.variables, ends.slots, ends.averages])
-        weights = {name: value for name, value in variables.items() if ends.variables[name].trainable}
-        statistics = {name: value for name, value in variables.items() if not ends.variables[name].trainable}
-        return State(self._step, weights, slots, statistics, averages)
+        return State(self._step, **self._session.run(by_kind(self._ends)))
 
     def close(self):
         """Leaves the session to the end of the process: the chief's would wait two minutes for a last gradient."""
+
+    def _initialization(self, specs):
+        holders, load = build_loader(self._ends)
+        state = initial_state(self._job, specs, scope.initial_values(specs, self._job.seed))
+        return v1.train.Scaffold(init_op=load, init_feed_dict=feed_of(holders, state, state.step))
 
     def _build(self, sync):
         """Builds the tower and its update; returns the session's hooks."""

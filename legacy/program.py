@@ -66,23 +66,16 @@ class LegacyProgram(Program):
 
     def load(self, state):
         free = self._options.updates == "async"
-        feed = {self._loaded["step"]: state.step * (self._job.replicas if free else 1)}
-        for kind in STATES:
-            feed.update((self._loaded[kind, name], value) for name, value in getattr(state, kind).items())
-        self._session.run(self._load, feed)
+        count = state.step * (self._job.replicas if free else 1)
+        self._session.run(self._load, feed_of(self._loaded, state, count))
         if self._step != state.step:
             self._step = state.step
             self._started = False
 
     def state(self):
-        towers_ = self._towers
-        weights = {name: v for name, v in towers_.variables.items() if v.trainable}
-        statistics = {name: v for name, v in towers_.variables.items() if not v.trainable}
-        step, weights, slots, statistics, averages = self._session.run(
-            [towers_.global_step, weights, towers_.slots, statistics, towers_.averages]
-        )
+        step, found = self._session.run([self._towers.global_step, by_kind(self._towers)])
         step = int(step) if self._options.updates == "sync" else self._step  # free towers count every update
-        return State(step, weights, slots, statistics, averages)
+        return State(step, **found)
 
     def step(self):
         one = self._options.updates == "sync" or self._job.replicas == 1
@@ -169,15 +162,31 @@ class LegacyProgram(Program):
             self._input.start(self._session, self._step)
 
 
+def by_kind(ends):
+    """{kind of `STATES`: {name: variable}} of a `TowerGraph`."""
+    return {
+        "weights": {name: v for name, v in ends.variables.items() if v.trainable},
+        "slots": ends.slots,
+        "statistics": {name: v for name, v in ends.variables.items() if not v.trainable},
+        "averages": ends.averages,
+    }
+
+
+def feed_of(holders, state, step):
+    """What `build_loader`'s op is fed, for it to assign a `State`; `step` is what the graph is to count from."""
+    feed = {holders["step"]: step}
+    for kind in STATES:
+        feed.update((holders[kind, name], value) for name, value in getattr(state, kind).items())
+    return feed
+
+
 def build_loader(ends):
     """Placeholders for a whole `State`, and the op that assigns them.
 
     Returns:
       ({"step" or (kind, variable name): placeholder}, op).
     """
-    places = {("weights" if v.trainable else "statistics", name): v for name, v in ends.variables.items()}
-    places.update((("slots", name), variable) for name, variable in ends.slots.items())
-    places.update((("averages", name), variable) for name, variable in ends.averages.items())
+    places = {(kind, name): v for kind, variables in by_kind(ends).items() for name, v in variables.items()}
     places["step"] = ends.global_step
     holders, assigns = {}, []
     for key, variable in places.items():

@@ -40,7 +40,7 @@ def build(job, optimizer, gradients, variables, global_step):
     waiting = {name: tf.identity(slots[pending.slot(name)]) for name in names} if late else {}
     queue = [{name: waiting[name][place] for name in names} for place in range(late)]
     for tower in gradients:
-        queue.append(dict(zip(names, _clip(job.workload.clip, [tower[name] for name in names]))))
+        queue.append(dict(zip(names, combining.clip_alone([tower[name] for name in names], job.workload.clip))))
     made = [value for update in queue for value in update.values()]
     ops = {
         missing: _in_order(optimizer, queue, range(missing, count), variables, slots, global_step, made)
@@ -63,11 +63,6 @@ def _in_order(optimizer, queue, numbers, variables, slots, global_step, before):
             if variable is not None
         ]
         return tf.group(v1.assign_add(global_step, 1), *moved)
-
-
-def _clip(rule, gradients):
-    """Clipped as a tower's, and as what the optimizer gets: here they are one."""
-    return combining.clip(combining.clip(gradients, rule, "tower"), rule, "combined")
 
 
 def _slot(name, variable, late):

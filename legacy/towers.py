@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from typing import Any, Dict, List, NamedTuple
 
 import tensorflow as tf
@@ -67,20 +66,17 @@ def build(job, options, batches, devices, stages=()):
     names = list(gradients[0])
     weights = {name: variables[name] for name in names}
     with tf.device(shared):
-        proposals = combine_statistics(workload, options, [frame.updates for frame in frames])
         waiting = {}
         if options.updates == "async":
             combined = {}
             apply = each_its_own(workload, optimizer, gradients, weights, global_step)
         elif job.staleness is None:
-            combined = combine_towers(workload, options, gradients, weights if stages else {})
+            beside = {name: weight.device for name, weight in weights.items()} if stages else None
+            combined = combining.combine_gradients(workload, gradients, options.average, beside)
             apply = {0: optimizer.apply_gradients([(combined[name], weights[name]) for name in names], global_step)}
         else:
             combined, apply, waiting = stale.build(job, optimizer, gradients, weights, global_step)
-        if options.updates == "async" and workload.statistics == "mean_of_towers":
-            changes = {tower: frame.updates for tower, frame in enumerate(frames)}
-        else:
-            changes = {number: proposals for number in apply if options.updates == "sync" or number == 0}
+        changes = statistic_changes(workload, options, [frame.updates for frame in frames], list(apply))
         for number, proposed in changes.items():
             assigns = [v1.assign(variables[name], value) for name, value in proposed.items()]
             apply[number] = tf.group(apply[number], *assigns)
@@ -109,31 +105,21 @@ def tower_gradients(optimizer, loss, frame, variables):
     return dict(zip(weights, combining.dense([gradient for gradient, _ in pairs], reads)))
 
 
-def combine_towers(workload, options, gradients, beside):
-    """{weight: what the optimizer gets}: clipped per tower, combined, clipped again, as the workload says.
-
-    Args:
-      gradients: list over towers of {weight: gradient}.
-      beside: {weight: variable} where each is combined on its variable's device; else on the current one.
-    """
-    names = list(gradients[0])
-    clipped = [combining.clip([tower[name] for name in names], workload.clip, "tower") for tower in gradients]
-    combined = []
-    for name, values in zip(names, zip(*clipped)):
-        with tf.device(beside[name].device) if beside else contextlib.nullcontext():
-            combined.append(combining.combine(list(values), workload.combine, options.average))
-    return dict(zip(names, combining.clip(combined, workload.clip, "combined")))
-
-
 def each_its_own(workload, optimizer, gradients, weights, global_step):
     """{tower: op that applies this tower's gradients, clipped, and counts an update}."""
     ops = {}
     for tower, own in enumerate(gradients):
-        clipped = combining.clip(list(own.values()), workload.clip, "tower")
-        clipped = combining.clip(clipped, workload.clip, "combined")
+        clipped = combining.clip_alone(list(own.values()), workload.clip)
         pairs = [(gradient, weights[name]) for name, gradient in zip(own, clipped)]
         ops[tower] = optimizer.apply_gradients(pairs, global_step)
     return ops
+
+
+def statistic_changes(workload, options, updates, numbers):
+    """{number of a train op: {statistic: its next value}}: all the same, or of free towers each its own."""
+    if options.updates == "sync":
+        return dict.fromkeys(numbers, combine_statistics(workload, options, updates))
+    return {tower: updates[tower] for tower in numbers if tower == 0 or workload.statistics == "mean_of_towers"}
 
 
 def combine_statistics(workload, options, updates):

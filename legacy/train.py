@@ -68,7 +68,8 @@ def train_as_worker(cluster, index, target):
     job, make_source = job_flags.job_from_flags(workers=len(cluster["worker"]), replicas=1)
     require(FLAGS.replicas in (None, 1), "--replicas", FLAGS.replicas, "a worker of a cluster has one tower")
     worker = cluster_lib.ClusterWorker(job, make_source(job), cluster, index, FLAGS.updates == "sync", target)
-    training.train(worker, job, FLAGS.steps, FLAGS.log_every, training.Output("legacy", FLAGS.json_lines, *_to(index)))
+    out = training.Output(worker.side, FLAGS.json_lines, sys.stdout if index == 0 else None)
+    training.train(worker, job, FLAGS.steps, FLAGS.log_every, out)
     worker.close()
 
 
@@ -98,10 +99,6 @@ def _task(speaker, argv, cluster, job, index):
         train_as_worker(cluster, index, server.target)
         speaker.say("done")
     speaker.listen()  # a server answers the others until all are done
-
-
-def _to(index):
-    return [] if index == 0 else [None]
 
 
 def main(argv):

@@ -47,7 +47,9 @@ def from_environment():
 
     resolvers = tf.distribute.cluster_resolver
     if os.environ.get("TF_CONFIG"):
-        _check_config(os.environ["TF_CONFIG"])
+        cluster, kind, index = tf_config(("chief", "worker"))
+        known = len(cluster.get(kind, ()))
+        require(0 <= index < known, "TF_CONFIG task index", index, "the cluster has {} of {!r}".format(known, kind))
         resolver = resolvers.TFConfigClusterResolver()
     elif "SLURM_PROCID" in os.environ:
         # Which GPUs a task sees is SLURM's business. TensorFlow's resolver wants at least one a task, or has no tasks.
@@ -80,13 +82,20 @@ def reason(error):
     return found.group().strip() if found else type(error).__name__
 
 
-def _check_config(text):
+def tf_config(kinds):
+    """(cluster, task type, task index) of `TF_CONFIG`; None if it is not set.
+
+    Raises:
+      InputError: it is no such JSON, or the task is of none of `kinds`.
+    """
+    text = os.environ.get("TF_CONFIG")
+    if not text:
+        return None
     try:
         content = json.loads(text)
         cluster, task = content["cluster"], content["task"]
         kind, index = task["type"], int(task["index"])
     except (ValueError, KeyError, TypeError):
         raise InputError('TF_CONFIG: got {!r}, must be JSON with "cluster" and "task" (type, index)'.format(text[:80]))
-    require(kind in ("chief", "worker"), "TF_CONFIG task type", kind, "allowed: chief, worker")
-    known = len(cluster.get(kind, ()))
-    require(0 <= index < known, "TF_CONFIG task index", index, "the cluster has {} of {!r}".format(known, kind))
+    require(kind in kinds, "TF_CONFIG task type", kind, "allowed: " + ", ".join(kinds))
+    return cluster, kind, index

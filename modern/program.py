@@ -12,7 +12,7 @@ from modern.stale_step import StaleStep
 from modern.strategy import Workers, mirrored
 from modern.traced import TracedProgram
 from modern.variables import MirroredState
-from workloads import scope
+from workloads import schedules, scope
 from workloads.program import StepRecord, initial_state
 from workloads.writer import batch_digest, example_ids
 
@@ -166,6 +166,4 @@ class ModernProgram(TracedProgram):
         """The learning rate that step used, as a float: Keras keeps it inside a slot."""
         if self._options.update_rules == "tf1":
             return None
-        with tf.Graph().as_default(), tf.compat.v1.Session() as session:
-            rate = self._job.workload.learning_rate(tf.constant(max(step, 0), tf.int64), self._job.global_batch)
-            return float(session.run(rate))
+        return schedules.at(self._job.workload.learning_rate, max(step, 0), self._job.global_batch)

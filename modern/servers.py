@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import json
-import os
-
 from workloads import addresses, children
-from workloads.errors import require
 
 
 class Servers:
@@ -61,20 +57,9 @@ def resolver(cluster):
     )
 
 
-def task_of_environment():
-    """(job, index) of this process in `TF_CONFIG`, or None if that is not set."""
-    text = os.environ.get("TF_CONFIG")
-    if not text:
-        return None
-    task = json.loads(text).get("task", {})
-    require(task.get("type") in ("chief", "worker", "ps"), "TF_CONFIG task type", task, "allowed: chief, worker, ps")
-    return task["type"], int(task["index"])
-
-
-def serve_environment():
-    """Is the server that `TF_CONFIG` says, for good."""
-    job, index = task_of_environment()
-    _server(json.loads(os.environ["TF_CONFIG"])["cluster"], job, index).join()
+def serve(cluster, job, index):
+    """Is task `index` of `job` for good."""
+    _server(cluster, job, index).join()
 
 
 def _serve(speaker, cluster, job, index):

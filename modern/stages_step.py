@@ -30,7 +30,8 @@ class StagesStep(ReplicaStep):
         rate = self._rate(step)
         passes = [self._forward_backward(local, step, number, batch) for number, batch in enumerate(batches)]
         losses, gradients, updates, masks = (list(part) for part in zip(*passes))
-        combined = self._combine_all(local, gradients)
+        beside = {name: weight.device for name, weight in local.weights.items()}
+        combined = combining.combine_gradients(workload, gradients, self._options.average, beside)
         self._rules.apply(local, combined, rate)
         for name in updates[0]:
             proposed = [own[name] for own in updates]
@@ -41,13 +42,3 @@ class StagesStep(ReplicaStep):
         if workload.moving_average is not None:
             self._update_averages(local)
         return Seen(losses, gradients, combined, rate, updates, masks)
-
-    def _combine_all(self, local, gradients):
-        """{weight: what the optimizer gets}, each on its weight's device."""
-        workload, names = self._job.workload, list(gradients[0])
-        clipped = [combining.clip([own[name] for name in names], workload.clip, "tower") for own in gradients]
-        combined = []
-        for name, values in zip(names, zip(*clipped)):
-            with tf.device(local.weights[name].device):
-                combined.append(combining.combine(list(values), workload.combine, self._options.average))
-        return dict(zip(names, combining.clip(combined, workload.clip, "combined")))

@@ -14,7 +14,7 @@ class StaleStep(ReplicaStep):
 
     def _update(self, context, local, step, gradients, rate):
         names, count, late = list(gradients), self._job.replicas, self._job.staleness
-        made = exchange.gather(context, self._clip(list(gradients.values())))
+        made = exchange.gather(context, combining.clip_alone(list(gradients.values()), self._job.workload.clip))
         queue = [{name: local.slots[pending.slot(name)].read_value()[place] for name in names} for place in range(late)]
         queue += [{name: made[weight][replica] for weight, name in enumerate(names)} for replica in range(count)]
         for number, update in enumerate(queue[:count]):
@@ -24,11 +24,6 @@ class StaleStep(ReplicaStep):
                 waiting = tf.stack([update[name] for update in queue[count:]])
                 tf.raw_ops.AssignVariableOp(resource=local.slots[pending.slot(name)].handle, value=waiting)
         return pending.names(queue[:count])
-
-    def _clip(self, gradients):
-        """Clipped as a tower's, and as what the optimizer gets: here they are one."""
-        rule = self._job.workload.clip
-        return combining.clip(combining.clip(gradients, rule, "tower"), rule, "combined")
 
     def _apply(self, local, made, update, rate, always):
         """Applies `update` if there is one: before that, no slot may change either."""

@@ -88,13 +88,13 @@ def start_workers():
 
 def train_by_servers():
     """Trains as the coordinator of workers and parameter servers; or is one of these, where `TF_CONFIG` says so."""
-    from modern import servers
+    from modern import cluster, servers
 
-    task = servers.task_of_environment()
-    if task is not None and task[0] != "chief":
+    config = cluster.tf_config(("chief", "worker", "ps"))
+    if config is not None and config[1] != "chief":
         environment.prepare(exact=True)  # see `Servers`
-        servers.serve_environment()
-    if task is not None:
+        servers.serve(*config)
+    if config is not None:
         environment.prepare(exact=False)
         import tensorflow as tf
 

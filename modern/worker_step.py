@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import tensorflow as tf
 
-from modern.replica_step import Seen
-from modern.stale_step import StaleStep
+from modern.replica_step import ReplicaStep, Seen
+from workloads import combining
 
 
-class WorkerStep(StaleStep):
+class WorkerStep(ReplicaStep):
     """The step of a `Job` as a function of one replica's batch, whatever worker runs it.
 
     The variables count updates, not steps: what 1.x's asynchronous towers call `global_step`.
@@ -27,7 +27,7 @@ class WorkerStep(StaleStep):
         with tf.control_dependencies([read_at]):
             rate = self._rate(step)
             loss, gradients, proposals, masks = self._forward_backward(local, step, replica, batch)
-        applied = dict(zip(gradients, self._clip(list(gradients.values()))))
+        applied = dict(zip(gradients, combining.clip_alone(list(gradients.values()), workload.clip)))
         self._rules.apply(local, applied, rate)
         if replica == 0 or workload.statistics == "mean_of_towers":  # there is no moment at which all have proposed
             for name, value in proposals.items():

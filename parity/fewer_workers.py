@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import statistics
+
 from workloads import children
 
 #: Seconds in which the coordinator must say something.
@@ -42,6 +44,5 @@ def run(job, make_source, options, parameter_servers, steps, kill_at=None):
 
 def within(lost, whole):
     """Whether every loss of `lost` lies within the spread of `whole`: three deviations about its mean."""
-    mean = sum(whole) / len(whole)
-    deviation = (sum((loss - mean) ** 2 for loss in whole) / (len(whole) - 1)) ** 0.5
+    mean, deviation = statistics.mean(whole), statistics.stdev(whole)
     return all(abs(loss - mean) <= 3 * deviation for loss in lost)

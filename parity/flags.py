@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 from absl import flags
 
 from legacy import flags as legacy_flags
@@ -43,8 +41,7 @@ def setup_from_flags(exact, workload_name=None, resident=None):
     job, make_source = job_flags.job_from_flags(workload_name, resident, FLAGS.workers, 1 if servers else 2)
     legacy = legacy_flags.options_from_flags(exact, resident)
     modern = modern_flags.options_from_flags(exact, legacy.average)
-    setup = Setup(job, make_source, legacy, modern, FLAGS.device, FLAGS.logical_cpus, FLAGS.workers, servers)
-    if FLAGS.placement == "layers":
-        setup = dataclasses.replace(setup, layer_devices=job_flags.devices_needed(job))
+    layers = job_flags.devices_needed(job) if FLAGS.placement == "layers" else 0
+    setup = Setup(job, make_source, legacy, modern, FLAGS.device, FLAGS.logical_cpus, FLAGS.workers, servers, layers)
     setup.devices()
     return setup

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import statistics
 import sys
 
 from absl import flags
@@ -68,13 +69,15 @@ def rows(traces):
             into = [sum(size for (_, end), size in one.crossing.items() if end == device) for one in found]
             busy = [one.busy.get(device, 0.0) / one.seconds for one in found]
             made.append(
-                {"side": side, "device": device, "out": _median(out), "in": _median(into), "busy": _median(busy)}
+                {
+                    "side": side,
+                    "device": device,
+                    "out": statistics.median_high(out),
+                    "in": statistics.median_high(into),
+                    "busy": statistics.median_high(busy),
+                }
             )
     return made
-
-
-def _median(values):
-    return sorted(values)[len(values) // 2]
 
 
 def show(setup, found, traces, console):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import tensorflow as tf
 
 
@@ -32,6 +34,27 @@ def clip(gradients, rule, where):
     if rule.how == "norm":
         return [tf.clip_by_norm(gradient, rule.limit) for gradient in gradients]
     return [tf.clip_by_value(gradient, -rule.limit, rule.limit) for gradient in gradients]
+
+
+def clip_alone(gradients, rule):
+    """`gradients` of one tower, clipped as a tower's and as what the optimizer gets: applied alone, they are both."""
+    return clip(clip(gradients, rule, "tower"), rule, "combined")
+
+
+def combine_gradients(workload, gradients, form, devices=None):
+    """{weight: what the optimizer gets}: clipped per tower, combined, clipped again, as the workload says.
+
+    Args:
+      gradients: list over towers of {weight: gradient}.
+      devices: {weight: where its gradients are combined}, or None for the current device.
+    """
+    names = list(gradients[0])
+    clipped = [clip([tower[name] for name in names], workload.clip, "tower") for tower in gradients]
+    combined = []
+    for name, values in zip(names, zip(*clipped)):
+        with tf.device(devices[name]) if devices else contextlib.nullcontext():
+            combined.append(combine(list(values), workload.combine, form))
+    return dict(zip(names, clip(combined, workload.clip, "combined")))
 
 
 def dense(gradients, weights):

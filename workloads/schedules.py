@@ -60,3 +60,9 @@ class PiecewiseConstant:
     def __call__(self, step, global_batch):
         boundaries = [tf.constant(boundary, step.dtype) for boundary in self.boundaries]
         return tf.compat.v1.train.piecewise_constant(step, boundaries, list(self.rates))
+
+
+def at(schedule, step, global_batch):
+    """The rate at `step` as a float, whatever graph or session is open."""
+    with tf.Graph().as_default(), tf.compat.v1.Session() as session:
+        return float(session.run(schedule(tf.constant(step, tf.int64), global_batch)))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 from absl import flags
 
 from workloads import errors
@@ -35,7 +37,7 @@ def train(program, job, chief=True):
 
     lifted = hasattr(job.workload, "save")
     errors.require(lifted or not FLAGS.save, "--save", FLAGS.save, "only for a lifted workload")
-    out = training.Output(program.side, FLAGS.json_lines, *([] if chief else [None]))
+    out = training.Output(program.side, FLAGS.json_lines, sys.stdout if chief else None)
     kept, shown = None, summaries.Summaries(FLAGS.summary_dir if chief else None)
     if FLAGS.checkpoint_dir:
         found = checkpoints.Checkpoints(FLAGS.checkpoint_dir, job, FLAGS.keep_checkpoints, chief)

@@ -144,3 +144,11 @@ def test_a_link_says_how_two_gpus_are_joined():
     found, _ = links.read(Nvml(3, [(0, 1)], [(0, 1)], ancestor=10))
     assert found[0] == links.Link(0, 1, True, 1, "one PCIe switch")
     assert found[1] == links.Link(0, 2, False, 0, "one PCIe switch")
+
+
+def test_a_servers_environment_is_checked_as_a_workers_is(monkeypatch):
+    monkeypatch.setenv("TF_CONFIG", cluster.config(["a:1"], 0, "ps"))
+    assert cluster.tf_config(("chief", "worker", "ps")) == ({"ps": ["a:1"]}, "ps", 0)
+    monkeypatch.setenv("TF_CONFIG", "{")
+    with pytest.raises(InputError, match="must be JSON"):
+        cluster.tf_config(("chief", "worker", "ps"))
