@@ -12,8 +12,8 @@ import os
 
 from absl import flags
 
-from workloads import environment
-from workloads.errors import require, run_main
+from workloads.support import environment
+from workloads.support.errors import require, run_main
 
 flags.DEFINE_string("out", None, "The checkpoint to write, as a prefix: model.ckpt-1000.")
 

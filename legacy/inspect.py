@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from absl import flags
 
-from workloads import environment, json_file
-from workloads.errors import pairs, require, run_main
+from workloads.support import environment, json_file
+from workloads.support.errors import pairs, require, run_main
 
 flags.DEFINE_list("train_op", [], "What the program ran to train; several, by commas, if it ran them in turn.")
 flags.DEFINE_list("feed", [], "Settings that stay as they are, as placeholder=value, by commas.")
@@ -25,7 +25,7 @@ def main(argv):
     if FLAGS.json:
         json_file.require_writable(FLAGS.json, "--json")
     environment.prepare(exact=False)
-    from legacy.saved import page
+    from legacy.saved.report import page
 
     sections = page.inspect(argv[1], FLAGS.train_op, feed)
     for line in page.text(sections, FLAGS.rows):

@@ -11,8 +11,8 @@ import sys
 
 from absl import flags
 
-from workloads import environment
-from workloads.errors import pairs, require, run_main
+from workloads.support import environment
+from workloads.support.errors import pairs, require, run_main
 
 flags.DEFINE_string("checkpoint", None, "The values to start from, e.g. model.ckpt-1000. Default: initial values.")
 flags.DEFINE_string("out", None, "The folder to write.")
@@ -31,11 +31,11 @@ def main(argv):
     require(len(argv) == 2, "argument", argv[1:], "name one graph file; see --help")
     require(FLAGS.out, "--out", FLAGS.out, "name the folder to write")
     environment.prepare(exact=False)
-    from legacy.lifting import lift
+    from legacy.saved.lifting import lift
 
     feed, carry = pairs(FLAGS.feed, "--feed", "placeholder=value"), pairs(FLAGS.carry, "--carry", "placeholder=tensor")
     plan = lift(argv[1], FLAGS.out, FLAGS.checkpoint, FLAGS.train_op, feed, FLAGS.allow_ops, FLAGS.name, carry, _tell)
-    print("{}: {}, {} towers, told apart by {}".format(FLAGS.out, plan.name, plan.towers, plan.found_by))
+    print(f"{FLAGS.out}: {plan.name}, {plan.towers} towers, told apart by {plan.found_by}")
 
 
 def _tell(text):

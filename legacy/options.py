@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from workloads.errors import require
+from workloads.support.errors import require
 
 INPUTS = ("feed", "split", "queue", "dataset", "resident")
 VARIABLES = ("cpu", "tower")

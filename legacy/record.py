@@ -8,20 +8,20 @@ digests, losses, gradients, learning rate, weights, slots and statistics, for `p
 from __future__ import annotations
 
 from legacy import flags as legacy_flags
-from workloads import record_main
+from workloads.records import command
 
 
 def make_program(job, source, devices):
     """The towers that the flags say, with exact kernels."""
-    from legacy import programs
+    from legacy import factory
 
     options = legacy_flags.options_from_flags(exact=True, resident=source.fixed)
-    return programs.program(job, source, options, devices)
+    return factory.program(job, source, options, devices)
 
 
 def console():
     """Entry point."""
-    record_main.run(make_program)
+    command.run(make_program)
 
 
 if __name__ == "__main__":

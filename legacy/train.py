@@ -11,9 +11,10 @@ import sys
 from absl import flags
 
 from legacy import flags as legacy_flags
-from workloads import environment, train_main
 from workloads import flags as job_flags
-from workloads.errors import pairs, require, run_main
+from workloads.support import environment
+from workloads.support.errors import pairs, require, run_main
+from workloads.training import command
 
 flags.DEFINE_string("cluster", None, "Tasks of several processes: their addresses, or how many to start here.")
 flags.DEFINE_string("task", None, "With addresses in --cluster: which of them this process is, as worker:0.")
@@ -23,10 +24,10 @@ FLAGS = flags.FLAGS
 
 def make_program(job, source, devices):
     """The towers that the flags say."""
-    from legacy import programs
+    from legacy import factory
 
     options = legacy_flags.options_from_flags(exact=False, resident=source.fixed)
-    return programs.program(job, source, options, devices)
+    return factory.program(job, source, options, devices)
 
 
 def parse(text):
@@ -55,27 +56,27 @@ def task_of(text, cluster):
       InputError: `cluster` has no such task.
     """
     job, _, index = (text or "").partition(":")
-    known = ["{}:{}".format(name, number) for name in ("worker", "ps") for number in range(len(cluster[name]))]
-    require("{}:{}".format(job, index) in known, "--task", text, "allowed: " + ", ".join(known))
+    known = [f"{name}:{number}" for name in ("worker", "ps") for number in range(len(cluster[name]))]
+    require(f"{job}:{index}" in known, "--task", text, "allowed: " + ", ".join(known))
     return job, int(index)
 
 
 def train_as_worker(cluster, index, target):
     """Trains as worker `index`, whose server is at `target`."""
-    from legacy import cluster as cluster_lib
-    from workloads import training
+    from legacy.towers import cluster as cluster_lib
+    from workloads.training import loop
 
     job, make_source = job_flags.job_from_flags(workers=len(cluster["worker"]), replicas=1)
     require(FLAGS.replicas in (None, 1), "--replicas", FLAGS.replicas, "a worker of a cluster has one tower")
     worker = cluster_lib.ClusterWorker(job, make_source(job), cluster, index, FLAGS.updates == "sync", target)
-    out = training.Output(worker.side, FLAGS.json_lines, sys.stdout if index == 0 else None)
-    training.train(worker, job, FLAGS.steps, FLAGS.log_every, out)
+    out = loop.Output(worker.side, FLAGS.json_lines, sys.stdout if index == 0 else None)
+    loop.train(worker, job, FLAGS.steps, FLAGS.log_every, out)
     worker.close()
 
 
 def start_tasks(counts):
     """Starts every task of the cluster on this machine, and waits for the workers."""
-    from workloads import addresses, children
+    from workloads.support import addresses, child_processes
 
     places = addresses.free(counts["worker"] + counts["ps"])
     cluster = {"worker": places[: counts["worker"]], "ps": places[counts["worker"] :]}
@@ -83,15 +84,15 @@ def start_tasks(counts):
     try:
         for job in ("ps", "worker"):
             for index in range(counts[job]):
-                name = "{} {}".format(job, index)
-                started[name] = children.Child(name, _task, (sys.argv, cluster, job, index))
-        children.receive_from_all([child for name, child in started.items() if name.startswith("worker")])
+                name = f"{job} {index}"
+                started[name] = child_processes.Child(name, _task, (sys.argv, cluster, job, index))
+        child_processes.receive_from_all([child for name, child in started.items() if name.startswith("worker")])
     finally:
-        children.stop_all(started.values())
+        child_processes.stop_all(started.values())
 
 
 def _task(speaker, argv, cluster, job, index):
-    from legacy import cluster as cluster_lib
+    from legacy.towers import cluster as cluster_lib
 
     FLAGS(argv)
     server = cluster_lib.server(cluster, job, index)
@@ -102,12 +103,12 @@ def _task(speaker, argv, cluster, job, index):
 
 
 def main(argv):
-    train_main.check_flags(argv)
+    command.check_flags(argv)
     if FLAGS.cluster is None:
         environment.prepare(exact=False)
         job, make_source = job_flags.job_from_flags()
         with make_program(job, make_source(job), job_flags.devices_from_flags(job)) as program:
-            train_main.train(program, job)
+            command.train(program, job)
         return
     for name in ("checkpoint_dir", "summary_dir", "save"):
         require(not FLAGS[name].value, "--" + name, FLAGS[name].value, "not with --cluster")
@@ -117,7 +118,7 @@ def main(argv):
         return
     job, index = task_of(FLAGS.task, cluster)
     environment.prepare(exact=False)
-    from legacy import cluster as cluster_lib
+    from legacy.towers import cluster as cluster_lib
 
     server = cluster_lib.server(cluster, job, index)
     if job == "ps":

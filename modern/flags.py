@@ -5,7 +5,7 @@ from __future__ import annotations
 from absl import flags
 
 from modern.options import ALL_REDUCE, AUTODIFF, UPDATE_RULES, ModernOptions
-from workloads.errors import require
+from workloads.support.errors import require
 
 STRATEGIES = ("mirrored", "multi_worker", "parameter_server")
 
@@ -60,8 +60,9 @@ def options_from_flags(exact, average="stack"):
 
 def program_from_flags(job, source, devices, exact, worker=None):
     """The port that the flags say, for the main modules that run it alone; or a `cluster.Worker`'s share of it."""
-    from modern import programs, strategy
+    from modern import factory
+    from modern.collectives import strategy
 
     if devices[0].startswith("CPU"):
         strategy.divide_cpu(len(devices))
-    return programs.program(job, source, options_from_flags(exact), devices, worker)
+    return factory.program(job, source, options_from_flags(exact), devices, worker)

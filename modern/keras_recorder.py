@@ -14,8 +14,8 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from modern.keras_rules import SLOTS
-from workloads.writer import Recorder
+from modern.mirrored.keras_rules import SLOTS
+from workloads.records.writer import Recorder
 
 
 class KerasRecorder:
@@ -160,7 +160,7 @@ class KerasRecorder:
             arrays = [self._first(v) for v in getattr(self._optimizer, attribute, [])]
             if arrays:
                 named = self._to_legacy(arrays, slot)
-                slots.update(("{}/{}".format(name, slot), value) for name, value in named.items())
+                slots.update((f"{name}/{slot}", value) for name, value in named.items())
         if "m" in self._slots:
             step = float(keras.ops.convert_to_numpy(self._optimizer.iterations)) + 1
             slots["beta1_power"] = np.float32(self._optimizer.beta_1**step)

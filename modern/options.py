@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from workloads.errors import require
+from workloads.support.errors import require
 
 ALL_REDUCE = ("auto", "ring", "nccl", "hierarchical_copy", "one_device", "tower_order")
 UPDATE_RULES = ("tf1", "keras")

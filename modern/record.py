@@ -8,12 +8,12 @@ from __future__ import annotations
 import functools
 
 from modern import flags as modern_flags
-from workloads import record_main
+from workloads.records import command
 
 
 def console():
     """Entry point."""
-    record_main.run(functools.partial(modern_flags.program_from_flags, exact=True))
+    command.run(functools.partial(modern_flags.program_from_flags, exact=True))
 
 
 if __name__ == "__main__":

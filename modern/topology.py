@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from absl import flags
 
-from workloads import environment, json_file
-from workloads.errors import require, run_main
+from workloads.support import environment, json_file
+from workloads.support.errors import require, run_main
 
 flags.DEFINE_string("json", None, "Write what was found here.")
 flags.DEFINE_integer("logical_cpus", 2, "Logical devices to divide the CPU into, as the other commands do.")
@@ -21,7 +21,7 @@ def devices(logical_cpus):
     """Every physical device TensorFlow sees: [{"name", "type", "logical": its logical devices, "details"}]."""
     import tensorflow as tf
 
-    from modern import strategy
+    from modern.collectives import strategy
 
     strategy.divide_cpu(logical_cpus)
     logical = [device.name.rpartition("device:")[2] for device in tf.config.list_logical_devices()]
@@ -36,21 +36,21 @@ def devices(logical_cpus):
 
 def links_here():
     """(links, memory of each GPU in bytes, line about why there are none or None), as NVIDIA's library tells."""
-    from modern import links
+    from modern.collectives import gpu_links
 
     try:
         import pynvml
     except ImportError:
         return [], [], 'NVIDIA\'s management library is not installed: pip install "tower-parity[gpu]"'
     try:
-        return links.read(pynvml) + (None,)
+        return gpu_links.read(pynvml) + (None,)
     except pynvml.NVMLError as error:
-        return [], [], "NVIDIA's management library says: {}".format(error)
+        return [], [], f"NVIDIA's management library says: {error}"
 
 
 def describe(logical_cpus):
     """All that `main` shows, as one dictionary."""
-    from modern import links
+    from modern.collectives import gpu_links
 
     found = devices(logical_cpus)
     result = {"devices": found, "links": [], "note": None}
@@ -60,11 +60,11 @@ def describe(logical_cpus):
         return result
     between, memory, result["note"] = links_here()
     for device, size in zip(gpus, memory):
-        device["details"] = dict(device["details"], memory="{:.1f} GiB".format(size / 2**30))
+        device["details"] = dict(device["details"], memory=f"{size / 2**30:.1f} GiB")
     if memory:
         result["links"] = [vars(link) for link in between]
-        result["islands"] = links.islands(between, len(memory))
-        result["all_reduce"], result["why"] = links.suggest(between, len(memory))
+        result["islands"] = gpu_links.islands(between, len(memory))
+        result["all_reduce"], result["why"] = gpu_links.suggest(between, len(memory))
     return result
 
 
@@ -76,7 +76,7 @@ def show(result, console):
     for column in ("device", "logical devices", "details"):
         table.add_column(column)
     for device in result["devices"]:
-        details = ", ".join("{} {}".format(name, value) for name, value in sorted(device["details"].items()))
+        details = ", ".join(f"{name} {value}" for name, value in sorted(device["details"].items()))
         table.add_row(device["name"], ", ".join(device["logical"]), details or "-")
     console.print(table)
     if result["links"]:

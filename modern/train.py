@@ -14,16 +14,17 @@ import sys
 from absl import flags
 
 from modern import flags as modern_flags
-from workloads import environment, train_main
 from workloads import flags as job_flags
-from workloads.errors import Lost, require, run_main, status_of
+from workloads.support import environment
+from workloads.support.errors import Lost, require, run_main, status_of
+from workloads.training import command
 
 FLAGS = flags.FLAGS
 
 
 def check_flags(argv):
     """Raises `InputError` for what can be refused before TensorFlow is started."""
-    train_main.check_flags(argv)
+    command.check_flags(argv)
     modern_flags.check_strategy()
     require(
         FLAGS.workers == 1 or FLAGS.strategy != "mirrored",
@@ -43,7 +44,7 @@ def train_alone():
     job, make_source = job_flags.job_from_flags()
     devices = job_flags.devices_from_flags(job)
     with modern_flags.program_from_flags(job, make_source(job), devices, exact=False) as program:
-        train_main.train(program, job)
+        command.train(program, job)
 
 
 def train_as_worker():
@@ -54,54 +55,54 @@ def train_as_worker():
     """
     import tensorflow as tf
 
-    from modern import cluster
+    from modern.multi_worker import cluster_config
 
-    worker = cluster.from_environment()
+    worker = cluster_config.from_environment()
     job, make_source = job_flags.job_from_flags(workers=worker.count)
     devices = job_flags.devices_from_flags(job, worker.count)
     try:
         program = modern_flags.program_from_flags(job, make_source(job), devices, False, worker)
-        train_main.train(program, job, worker.chief)
+        command.train(program, job, worker.chief)
         program.agree(0)  # nobody leaves while another still needs an answer
     except tf.errors.OpError as error:
-        raise Lost(cluster.lost(worker, error))
+        raise Lost(cluster_config.lost(worker, error))
 
 
 def start_workers():
     """Starts the workers on this machine and waits for them; their exit status."""
-    from modern import cluster
-    from workloads import addresses, children
+    from modern.multi_worker import cluster_config
+    from workloads.support import addresses, child_processes
 
     places, workers = addresses.free(FLAGS.workers), []
     try:
         for index in range(FLAGS.workers):
-            name, variables = "worker {}".format(index), {"TF_CONFIG": cluster.config(places, index)}
-            workers.append(children.Child(name, _worker, (sys.argv,), variables=variables))
+            name, variables = f"worker {index}", {"TF_CONFIG": cluster_config.config(places, index)}
+            workers.append(child_processes.Child(name, _worker, (sys.argv,), variables=variables))
         signal.signal(signal.SIGTERM, lambda *unused: [os.kill(worker.pid, signal.SIGTERM) for worker in workers])
-        return max(children.receive_from_all(workers))
+        return max(child_processes.receive_from_all(workers))
     except Lost as error:
         again = "; start again to go on from the last checkpoint" if FLAGS.checkpoint_dir else ""
-        raise Lost("{}; the others were stopped{}".format(error, again))
+        raise Lost(f"{error}; the others were stopped{again}")
     finally:
-        children.stop_all(workers)
+        child_processes.stop_all(workers)
 
 
 def train_by_servers():
     """Trains as the coordinator of workers and parameter servers; or is one of these, where `TF_CONFIG` says so."""
-    from modern import cluster, servers
+    from modern.multi_worker import cluster_config, local_servers
 
-    config = cluster.tf_config(("chief", "worker", "ps"))
+    config = cluster_config.tf_config(("chief", "worker", "ps"))
     if config is not None and config[1] != "chief":
         environment.prepare(exact=True)  # see `Servers`
-        servers.serve(*config)
+        local_servers.serve(*config)
     if config is not None:
         environment.prepare(exact=False)
         import tensorflow as tf
 
         return _coordinate(tf.distribute.cluster_resolver.TFConfigClusterResolver())
-    with servers.Servers(FLAGS.workers, FLAGS.parameter_servers) as started:
+    with local_servers.Servers(FLAGS.workers, FLAGS.parameter_servers) as started:
         environment.prepare(exact=False)
-        _coordinate(servers.resolver(started.cluster))
+        _coordinate(local_servers.resolver(started.cluster))
 
 
 def end_with(work):
@@ -115,18 +116,18 @@ def end_with(work):
 def _coordinate(resolver):
     import tensorflow as tf
 
-    from modern import cluster
-    from modern.parameter_servers import ParameterServerProgram
+    from modern.multi_worker import cluster_config
+    from modern.multi_worker.parameter_server_program import ParameterServerProgram
 
     workers = len(resolver.cluster_spec().as_dict()["worker"])
     job, make_source = job_flags.job_from_flags(workers=workers, replicas=1)
     options = modern_flags.options_from_flags(exact=False)
     try:
         with ParameterServerProgram(job, make_source(job), options, resolver) as program:
-            train_main.train(program, job)
+            command.train(program, job)
             print(program.staleness_line())
     except tf.errors.UnavailableError as error:  # a worker that is lost is missed by nobody
-        raise Lost("a parameter server was lost ({})".format(cluster.reason(error)))
+        raise Lost(f"a parameter server was lost ({cluster_config.reason(error)})")
 
 
 def _worker(speaker, argv):

@@ -16,9 +16,10 @@ import time
 from absl import flags
 
 from parity import benchmark, verify
-from workloads import environment, json_file, registry
-from workloads.errors import InputError, require, run_main
+from workloads import registry
 from workloads.lifted import is_lifted
+from workloads.support import environment, json_file
+from workloads.support.errors import InputError, require, run_main
 
 PHASES = ("all", "verify", "benchmark")
 
@@ -48,7 +49,7 @@ def run_phases(report):
             if child.returncode == 2:
                 sys.exit(2)  # the child has said why
             if not os.path.exists(path):
-                raise InputError("phase {} ended with status {} and no result".format(phase, child.returncode))
+                raise InputError(f"phase {phase} ended with status {child.returncode} and no result")
             with open(path, encoding="utf-8") as file:
                 results[phase] = json.load(file)
     report.console().print(report.main_table(results))
@@ -82,11 +83,11 @@ def _suit_machine():
 
 def _verify_one(name):
     from parity import flags as parity_flags
-    from parity import report
+    from parity.reports import tables as report
 
     setup = parity_flags.setup_from_flags(exact=True, workload_name=name)
     result, about = verify.run(setup, None, FLAGS.steps, FLAGS.mode, verify.tolerance_name(), FLAGS.floor)
-    print("{:14} {}".format(setup.job.workload.name, report.verdict_line(result)), flush=True)
+    print(f"{setup.job.workload.name:14} {report.verdict_line(result)}", flush=True)
     return verify.to_json(setup, result, about, None)
 
 
@@ -94,7 +95,7 @@ def _benchmark_one(name):
     result = benchmark.run(*benchmark.setup_from_flags(name))
     peak_bytes = benchmark.peaks(result, name) if FLAGS.memory and result.ratio is not None else {}
     for line in benchmark.lines(result, peak_bytes):
-        print("{:14} {}".format(result.setup.job.workload.name, line), flush=True)
+        print(f"{result.setup.job.workload.name:14} {line}", flush=True)
     return benchmark.to_json(result, peak_bytes)
 
 
@@ -109,7 +110,7 @@ def main(argv):
             "allowed: {}; package.module:attribute; a lift's folder".format(", ".join(registry.NAMES)),
         )
     verify.check_flags()
-    from parity import report
+    from parity.reports import tables as report
 
     start = time.time()
     path = FLAGS.json or "report.json"

@@ -14,9 +14,9 @@ from absl import flags
 from legacy import flags as legacy_flags
 from modern import flags as modern_flags
 from parity import flags as parity_flags
-from workloads import environment, json_file
 from workloads import flags as job_flags
-from workloads.errors import require, run_main
+from workloads.support import environment, json_file
+from workloads.support.errors import require, run_main
 
 flags.DEFINE_integer("warmup", 20, "Steps of each side before the clock starts.", lower_bound=1)
 flags.DEFINE_integer("blocks", 20, "Blocks a side, at least ten; an even number.", lower_bound=10)
@@ -36,7 +36,7 @@ FLAGS = flags.FLAGS
 
 def setup_from_flags(workload_name=None):
     """(`pair.Setup`, `speed.Plan`): batches resident unless they come from files or `--stream` is given."""
-    from parity.speed import Plan
+    from parity.speed.measurement import Plan
     from workloads.lifted.workload import LiftedWorkload
 
     require(FLAGS.most_blocks >= FLAGS.blocks, "--most_blocks", FLAGS.most_blocks, "must not be below --blocks")
@@ -50,24 +50,25 @@ def setup_from_flags(workload_name=None):
 
 def run(setup, plan):
     """The `SpeedResult` of `setup` under `plan`."""
-    from parity import speed
-    from parity.progress import Progress
+    from parity.reports.progress import Progress
+    from parity.speed import measurement
 
     progress = Progress("benchmark " + setup.job.workload.name)
-    result = speed.run(setup, plan, lambda text, done, total: progress.update(done, total, text))
+    result = measurement.run(setup, plan, lambda text, done, total: progress.update(done, total, text))
     progress.done()
     return result
 
 
 def peaks(result, workload_name):
     """{side: peak bytes of a process of its own that trains a few steps}; see `memory`."""
-    from parity import memory, old_python
+    from parity.processes import interpreter
+    from parity.speed import memory
 
-    job = old_python.same_flags(FLAGS, [job_flags.__name__], without=("workload", "resident"))
+    job = interpreter.same_flags(FLAGS, [job_flags.__name__], without=("workload", "resident"))
     job += ["--workload=" + workload_name, "--resident={}".format(str(result.setup.job.data == "resident").lower())]
-    towers = old_python.same_flags(FLAGS, [legacy_flags.__name__], without=("legacy_input",))
+    towers = interpreter.same_flags(FLAGS, [legacy_flags.__name__], without=("legacy_input",))
     towers.append("--legacy_input=" + result.setup.legacy.input)
-    port = old_python.same_flags(FLAGS, [modern_flags.__name__])
+    port = interpreter.same_flags(FLAGS, [modern_flags.__name__])
     steps = 2 * FLAGS.steps_per_call
     return {"legacy": memory.peak("legacy", job + towers, steps), "modern": memory.peak("modern", job + port, steps)}
 
@@ -76,9 +77,9 @@ def lines(result, peak_bytes):
     """The result for people, line by line."""
     job = result.setup.job
     if result.ratio is None:
-        from parity import report
+        from parity.reports import tables
 
-        yield report.verdict_line(result.verification) + ": no speed is shown for programs that are not equal"
+        yield tables.verdict_line(result.verification) + ": no speed is shown for programs that are not equal"
         return
     rates = result.examples_per_second(job.global_batch)
     for side, key in (("legacy", "left"), ("modern", "right")):
@@ -134,7 +135,7 @@ def main(argv):
     parity_flags.check_json()
     result = run(*setup_from_flags())
     peak_bytes = peaks(result, FLAGS.workload) if FLAGS.memory and result.ratio is not None else {}
-    print("{}: job {}".format(result.setup.job.workload.name, result.setup.job.digest()))
+    print(f"{result.setup.job.workload.name}: job {result.setup.job.digest()}")
     for line in lines(result, peak_bytes):
         print(line)
     if FLAGS.json:

@@ -1,6 +1,6 @@
 """`python -m parity.diagnose --left=a.npz --right=b.npz`: why do these two runs differ?
 
-Two recordings, wherever they were made (`legacy.record`, or `workloads/writer.py` from any training loop), legacy's on
+Two recordings, wherever they were made (`legacy.record`, or `workloads/records/writer.py` from any training loop), legacy's on
 the left. Names causes from the numbers alone, each with the fitted figures, the fix, and how sure it is. Exit status
 0: nothing differs but rounding, or in other terms only; 1: something does; 2: input that cannot be used.
 """
@@ -12,8 +12,8 @@ import sys
 from absl import flags
 
 from parity import flags as parity_flags
-from workloads import environment, json_file
-from workloads.errors import require, run_main
+from workloads.support import environment, json_file
+from workloads.support.errors import require, run_main
 
 flags.DEFINE_string("left", None, "The reference: a recording (.npz).")
 flags.DEFINE_string("right", None, "The run to explain: a recording (.npz).")
@@ -28,21 +28,21 @@ def main(argv):
         require(FLAGS[name].value, "--" + name, FLAGS[name].value, "name a recording (.npz)")
     parity_flags.check_json()
     environment.prepare(exact=False)
-    from parity import cause_report, report
     from parity.causes import catalogue
     from parity.diagnosis import collect
-    from workloads.recording import Recording
+    from parity.reports import causes, tables
+    from workloads.records.reader import Recording
 
     with Recording(FLAGS.left, "--left") as left, Recording(FLAGS.right, "--right") as right:
         evidence = collect.of_recordings(left, right, FLAGS.steps)
-        told = list(cause_report.told_differences(left.manifest, right.manifest))
+        told = list(causes.told_differences(left.manifest, right.manifest))
     findings = catalogue.find(evidence)
-    differs = cause_report.differs(evidence)
-    console = report.console()
-    for line in list(cause_report.lines(findings, evidence, differs)) + told:
+    differs = causes.differs(evidence)
+    console = tables.console()
+    for line in list(causes.lines(findings, evidence, differs)) + told:
         console.print(line, highlight=False, markup=False)
     if FLAGS.json:
-        json_file.write_json(FLAGS.json, cause_report.to_json(findings, evidence))
+        json_file.write_json(FLAGS.json, causes.to_json(findings, evidence))
     sys.exit(1 if differs and (not findings or any(finding.cause.bug for finding in findings)) else 0)
 
 

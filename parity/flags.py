@@ -7,8 +7,8 @@ from absl import flags
 from legacy import flags as legacy_flags
 from modern import flags as modern_flags
 from workloads import flags as job_flags
-from workloads import json_file
-from workloads.errors import require
+from workloads.support import json_file
+from workloads.support.errors import require
 
 flags.DEFINE_string("json", None, "Write the whole result here.")
 
@@ -27,7 +27,7 @@ def setup_from_flags(exact, workload_name=None, resident=None):
     Raises:
       InputError: a flag's value is not usable, or there are fewer devices than replicas.
     """
-    from parity.pair import Setup
+    from parity.comparison.setup import Setup
 
     resident = FLAGS.resident if resident is None else resident
     modern_flags.check_strategy()

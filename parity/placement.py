@@ -15,9 +15,9 @@ import sys
 from absl import flags
 
 from parity import flags as parity_flags
-from workloads import environment, json_file
 from workloads import flags as job_flags  # noqa: F401
-from workloads.errors import require, run_main
+from workloads.support import environment, json_file
+from workloads.support.errors import require, run_main
 
 flags.DEFINE_integer("steps", 20, "Steps to compare.")
 flags.DEFINE_integer("trace_steps", 5, "Steps to trace; the median of each figure is shown.")
@@ -29,14 +29,14 @@ FLAGS.set_default("workload", "stacked_lstm")
 
 def compare(setup, steps):
     """{what: `Verification`}: the port's stages against the towers', and each against one device of its kind."""
-    from parity.verification import verify
+    from parity.comparison.verification import verify
 
     one = dataclasses.replace(setup, layer_devices=1)
-    several = "{} devices".format(setup.layer_devices)
+    several = f"{setup.layer_devices} devices"
     pairs = {
-        "legacy | modern, {}".format(several): (setup.legacy_program, setup.modern_program),
-        "legacy, {} | one device".format(several): (setup.legacy_program, one.legacy_program),
-        "modern, {} | one device".format(several): (setup.modern_program, one.modern_program),
+        f"legacy | modern, {several}": (setup.legacy_program, setup.modern_program),
+        f"legacy, {several} | one device": (setup.legacy_program, one.legacy_program),
+        f"modern, {several} | one device": (setup.modern_program, one.modern_program),
     }
     found = {}
     for what, (left, right) in pairs.items():
@@ -47,7 +47,7 @@ def compare(setup, steps):
 
 def trace(setup, repeats):
     """{side: list of `DeviceTrace`} of as many steps."""
-    from parity import device_trace
+    from parity.speed import device_trace
 
     traces = {}
     with contextlib.ExitStack() as stack:
@@ -84,17 +84,15 @@ def show(setup, found, traces, console):
     """Prints verdicts and table."""
     from rich.table import Table
 
-    from parity import report
+    from parity.reports import tables
 
     job = setup.job
     console.print(
-        "{}: layers on {} devices, {} micro-batches of {}".format(
-            job.workload.name, setup.layer_devices, job.replicas, job.per_replica_batch
-        ),
+        f"{job.workload.name}: layers on {setup.layer_devices} devices, {job.replicas} micro-batches of {job.per_replica_batch}",
         style="bold",
     )
     for what, verification in found.items():
-        console.print("{}: {}".format(what, report.verdict_line(verification)), highlight=False)
+        console.print(f"{what}: {tables.verdict_line(verification)}", highlight=False)
     table = Table(title="one step, from a trace; bytes that cross between devices", title_justify="left")
     for column in ("side", "device", "bytes out", "bytes in", "busy"):
         table.add_column(column, justify="left" if column in ("side", "device") else "right")
@@ -116,12 +114,12 @@ def main(argv):
     require(FLAGS.placement == "layers", "--placement", FLAGS.placement, "here: layers")
     parity_flags.check_json()
     environment.prepare(exact=True)
-    from parity import report
+    from parity.reports import tables
 
     setup = parity_flags.setup_from_flags(exact=True)
     found = compare(setup, FLAGS.steps)
     traces = trace(setup, FLAGS.trace_steps)
-    show(setup, found, traces, report.console())
+    show(setup, found, traces, tables.console())
     passed = all(verification.passed for verification in found.values())
     if FLAGS.json:
         result = {"passed": passed, "devices": rows(traces)}

@@ -16,9 +16,9 @@ from absl import flags
 
 from legacy import flags as legacy_flags
 from parity import flags as parity_flags
-from workloads import environment, json_file
 from workloads import flags as job_flags
-from workloads.errors import require, run_main
+from workloads.support import environment, json_file
+from workloads.support.errors import require, run_main
 
 MODES = ("free", "locked")
 
@@ -41,7 +41,7 @@ FLAGS = flags.FLAGS
 
 def check_flags():
     """Raises `InputError` for what can be refused before TensorFlow is started."""
-    from parity import tolerance
+    from parity.comparison import tolerance
 
     require(FLAGS.steps >= 1, "--steps", FLAGS.steps, "must be at least 1")
     require(FLAGS.mode in MODES, "--mode", FLAGS.mode, "allowed: " + ", ".join(MODES))
@@ -63,9 +63,9 @@ def run(setup, left, steps, mode, rule, with_floor):
     Returns:
       (`Verification`, {"left", "right"} settings).
     """
-    from parity import tolerance
-    from parity.progress import Progress
-    from parity.verification import verify
+    from parity.comparison import tolerance
+    from parity.comparison.verification import verify
+    from parity.reports.progress import Progress
 
     auto = rule == "auto"
     progress = Progress("verify " + setup.job.workload.name)
@@ -97,7 +97,7 @@ def explain(setup, folder, verification):
     from legacy's state.
     """
     from parity.causes import catalogue
-    from parity.diagnosis import collect, context
+    from parity.diagnosis import collect, job_context
 
     first = verification.first["step"] if verification.first else 0
     with contextlib.ExitStack() as stack:
@@ -109,36 +109,38 @@ def explain(setup, folder, verification):
         left = stack.enter_context(setup.legacy_program() if left is None else left)
         right = stack.enter_context(setup.modern_program())
         about = {"left": left.describe(), "right": right.describe()}
-        evidence = collect.collect(left, right, context.of_job(setup.job, about), free, locked)
+        evidence = collect.collect(left, right, job_context.of_job(setup.job, about), free, locked)
         return catalogue.find(evidence), evidence
 
 
 def left_from_flags(setup, folder):
     """The recording that the flags name or ask for, as a `Program`; None if the towers run here."""
-    from parity import old_python, settings
-    from workloads.recording import Recording
+    from parity.comparison import settings
+    from parity.processes import interpreter
+    from workloads.records.reader import Recording
 
     path = FLAGS.recording
     if FLAGS.legacy_python:
         path = os.path.join(folder, "legacy.npz")
         if not os.path.exists(path):
-            old_python.version(FLAGS.legacy_python)
-            job_and_towers = old_python.same_flags(FLAGS, [job_flags.__name__, legacy_flags.__name__])
-            old_python.record(FLAGS.legacy_python, job_and_towers + ["--steps={}".format(FLAGS.steps)], path)
+            interpreter.version(FLAGS.legacy_python)
+            job_and_towers = interpreter.same_flags(FLAGS, [job_flags.__name__, legacy_flags.__name__])
+            interpreter.record(FLAGS.legacy_python, job_and_towers + [f"--steps={FLAGS.steps}"], path)
     if path is None:
         return None
     recording = Recording(path)
     settings.require_same_job(recording.manifest["job"], setup.job)
-    require(FLAGS.steps <= recording.steps, "--steps", FLAGS.steps, "the recording holds {}".format(recording.steps))
+    require(FLAGS.steps <= recording.steps, "--steps", FLAGS.steps, f"the recording holds {recording.steps}")
     return recording
 
 
 def verify_recorded_run(setup):
     """`three_ways.ThreeWays` of a lifted workload and the recording that `--recording` names; shows it."""
-    from parity import report, three_ways
-    from parity.progress import Progress
+    from parity.comparison import three_ways
+    from parity.reports import tables
+    from parity.reports.progress import Progress
 
-    progress, console = Progress("verify " + setup.job.workload.name), report.console()
+    progress, console = Progress("verify " + setup.job.workload.name), tables.console()
     steps = FLAGS.steps if FLAGS["steps"].present else None
     result = three_ways.run(
         setup,
@@ -148,8 +150,8 @@ def verify_recorded_run(setup):
         lambda column, done, so_far: progress.update(done, so_far.steps, column),
     )
     progress.done()
-    console.print(report.columns_table(result.columns))
-    for line in report.notes(result.columns[three_ways.COLUMNS[-1]]):
+    console.print(tables.columns_table(result.columns))
+    for line in tables.notes(result.columns[three_ways.COLUMNS[-1]]):
         console.print("note: " + line)
     for missing in result.missing:
         console.print("note: the recording does not hold the " + missing)
@@ -159,7 +161,7 @@ def verify_recorded_run(setup):
 
 def recorded_json(setup, result):
     """`to_json` for a recorded run: the judged comparison, and all columns."""
-    from parity import three_ways
+    from parity.comparison import three_ways
 
     return {
         "workload": setup.job.workload.name,
@@ -174,32 +176,33 @@ def recorded_json(setup, result):
 
 def show(setup, result, about, console, causes=None):
     """Prints the causes first, where something failed; then tables and verdict."""
-    from parity import cause_report, report, settings
+    from parity.comparison import settings
+    from parity.reports import causes as cause_report
+    from parity.reports import tables
 
     job = setup.job
     for line in cause_report.lines(*causes) if causes else ():
         console.print(line, highlight=False, markup=False)
     console.print(
-        "{}: {} replicas, global batch {} ({} per replica), {}, {} mode".format(
-            job.workload.name, job.replicas, job.global_batch, job.per_replica_batch, job.dtype, result.mode
-        ),
+        f"{job.workload.name}: {job.replicas} replicas, global batch {job.global_batch} ({job.per_replica_batch} per replica), {job.dtype}, {result.mode} mode",
         style="bold",
     )
-    console.print(report.settings_table(settings.differences(about["left"], about["right"]), "legacy", "modern"))
+    console.print(tables.settings_table(settings.differences(about["left"], about["right"]), "legacy", "modern"))
     if result.stages:
-        console.print(report.stages_table(result.stages, report.judged(result)))
+        console.print(tables.stages_table(result.stages, tables.judged(result)))
     if result.trajectory:
-        console.print(report.stages_table(result.trajectory, "the free trajectories, reported and not judged"))
+        console.print(tables.stages_table(result.trajectory, "the free trajectories, reported and not judged"))
     if result.floor:
-        console.print(report.floor_table(result.floor))
-    for line in report.notes(result):
+        console.print(tables.floor_table(result.floor))
+    for line in tables.notes(result):
         console.print("note: " + line)
-    console.print(report.verdict_line(result), style="bold green" if result.passed else "bold red", highlight=False)
+    console.print(tables.verdict_line(result), style="bold green" if result.passed else "bold red", highlight=False)
 
 
 def to_json(setup, result, about, left, causes=None):
     """Everything there is to know about the comparison."""
-    from parity import cause_report, settings
+    from parity.comparison import settings
+    from parity.reports import causes as cause_report
 
     return {
         "workload": setup.job.workload.name,
@@ -220,7 +223,7 @@ def main(argv):
     require(len(argv) == 1, "argument", argv[1:], "flags only; see --help")
     check_flags()
     environment.prepare(exact=True)
-    from parity import report
+    from parity.reports import tables
     from workloads.lifted.workload import LiftedWorkload
 
     setup = parity_flags.setup_from_flags(exact=True)
@@ -234,7 +237,7 @@ def main(argv):
         result, about = run(setup, left, FLAGS.steps, FLAGS.mode, tolerance_name(), FLAGS.floor)
         asked = not (result.passed or result.mismatched) and setup.job.staleness is None
         causes = explain(setup, folder, result) if asked else None
-    show(setup, result, about, report.console(), causes)
+    show(setup, result, about, tables.console(), causes)
     if FLAGS.json:
         json_file.write_json(FLAGS.json, to_json(setup, result, about, left, causes))
     sys.exit(0 if result.passed else 1)

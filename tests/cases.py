@@ -8,7 +8,7 @@ import tensorflow as tf
 
 from legacy.options import LegacyOptions
 from modern.options import ModernOptions
-from parity.pair import Setup
+from parity.comparison.setup import Setup
 from workloads import initializers, layers, optimizers, registry, schedules, sources
 from workloads.job import Job
 from workloads.workload import InputSpec, Workload
@@ -80,7 +80,7 @@ def records(program, steps):
 
 def assert_same(left, right):
     """Asserts that two lists of records have identical bits, stage by stage."""
-    from parity import stages
+    from parity.comparison import stages
 
     assert len(left) == len(right)
     for a, b in zip(left, right):

@@ -9,11 +9,11 @@ import sys
 
 import pytest
 
-from workloads import environment
+from workloads.support import environment
 
 environment.prepare(exact=True)
 
-from modern import strategy  # noqa: E402  TensorFlow must be prepared first
+from modern.collectives import strategy  # noqa: E402  TensorFlow must be prepared first
 
 LOGICAL_CPUS = 8
 strategy.divide_cpu(LOGICAL_CPUS)

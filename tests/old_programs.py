@@ -4,10 +4,10 @@ import functools
 import os
 import tempfile
 
-from legacy.lifting import lift
 from legacy.options import LegacyOptions
+from legacy.saved.lifting import lift
 from modern.options import ModernOptions
-from parity.pair import Setup
+from parity.comparison.setup import Setup
 from workloads import registry
 from workloads.job import Job
 from workloads.lifted.sources import LiftedSynthetic

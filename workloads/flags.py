@@ -61,9 +61,9 @@ def job_from_flags(workload_name=None, resident=None, workers=1, replicas=2):
     """
     from workloads import sources
     from workloads.data import folder
-    from workloads.errors import require
     from workloads.job import Job
     from workloads.lifted.workload import LiftedWorkload
+    from workloads.support.errors import require
 
     workload = registry.get(workload_name or FLAGS.workload, FLAGS.size)
     resident = FLAGS.resident if resident is None else resident
@@ -89,9 +89,9 @@ def job_from_flags(workload_name=None, resident=None, workers=1, replicas=2):
 
 def _lifted_job(workload, resident):
     """`job_from_flags` for a lifted workload."""
-    from workloads.errors import pairs, require
     from workloads.job import Job
     from workloads.lifted import sources
+    from workloads.support.errors import pairs, require
 
     require(FLAGS.placement == "towers", "--placement", FLAGS.placement, "not for a lifted workload")
     require(FLAGS.staleness is None, "--staleness", FLAGS.staleness, "not for a lifted workload")
@@ -114,14 +114,14 @@ def devices_from_flags(job, workers=1):
 
     Of one of the `workers` that share the job: its own replicas' devices.
     """
-    from workloads import devices
+    from workloads.support import devices
 
     return devices.choose(FLAGS.device, devices_needed(job) // workers, FLAGS.logical_cpus)
 
 
 def devices_needed(job):
     """How many devices a process of this job uses."""
-    from workloads.errors import require
+    from workloads.support.errors import require
 
     if FLAGS.placement == "towers":
         return job.replicas

@@ -8,7 +8,7 @@ import json
 from typing import Optional
 
 from workloads import workload as workload_lib
-from workloads.errors import require
+from workloads.support.errors import require
 
 DTYPES = ("float32", "float64")
 
@@ -52,7 +52,7 @@ class Job:
             self.global_batch % self.replicas == 0,
             "--global_batch",
             self.global_batch,
-            "must be a multiple of --replicas={}".format(self.replicas),
+            f"must be a multiple of --replicas={self.replicas}",
         )
         require(self.staleness is None or self.staleness >= 0, "--staleness", self.staleness, "must be at least 0")
         self.workload.check_size(self.replicas, self.per_replica_batch)

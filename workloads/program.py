@@ -7,7 +7,7 @@ from typing import Dict, List
 
 import numpy as np
 
-from workloads import pending
+from workloads.numerics import staleness
 
 Arrays = Dict[str, np.ndarray]
 
@@ -153,12 +153,12 @@ def initial_state(job, specs, values):
     weights = {s.name: np.asarray(values[s.name], s.dtype) for s in specs if s.trainable}
     statistics = {s.name: np.asarray(values[s.name], s.dtype) for s in specs if not s.trainable}
     slots = {
-        "{}/{}".format(name, slot): np.full_like(weight, start)
+        f"{name}/{slot}": np.full_like(weight, start)
         for name, weight in weights.items()
         for slot, start in workload.optimizer.slots().items()
     }
     slots.update((n, np.asarray(v, np.float32)) for n, v in workload.optimizer.accumulators().items())
     for name, weight in weights.items():
-        slots.update(pending.slots(job, name, weight))
+        slots.update(staleness.slots(job, name, weight))
     averages = {name: weight.copy() for name, weight in weights.items()} if workload.moving_average else {}
     return State(0, weights, slots, statistics, averages)

@@ -6,8 +6,8 @@ import importlib
 import os
 import sys
 
-from workloads.errors import InputError, require
 from workloads.lifted import is_lifted
+from workloads.support.errors import InputError, require
 
 NAMES = ("sigmoid_stack", "regression", "cifar_cnn", "resnet18", "stacked_lstm")
 SIZES = ("small", "seed")
@@ -45,13 +45,11 @@ def _load(name):
     try:
         module = importlib.import_module(module_name)
     except Exception as error:  # whatever the user's module raises while it is imported
-        raise InputError(
-            "--workload: {!r}: importing {!r} failed: {}: {}".format(name, module_name, type(error).__name__, error)
-        )
+        raise InputError(f"--workload: {name!r}: importing {module_name!r} failed: {type(error).__name__}: {error}")
     try:
         workload = getattr(module, attribute)
     except AttributeError:
-        raise InputError("--workload: {!r}: module {!r} has no attribute {!r}".format(name, module_name, attribute))
+        raise InputError(f"--workload: {name!r}: module {module_name!r} has no attribute {attribute!r}")
     if callable(workload):
         workload = workload()
     check(workload)

@@ -13,8 +13,9 @@ import contextlib
 import numpy as np
 import tensorflow as tf
 
-from workloads import initializers, keys
-from workloads.errors import InputError
+from workloads import initializers
+from workloads.numerics import random_keys
+from workloads.support.errors import InputError
 
 VariableSpec = collections.namedtuple("VariableSpec", "name shape dtype trainable initializer")
 
@@ -52,7 +53,7 @@ class Frame:
 
     def noise(self, name, shape):
         """Uniform float32 noise in [0, 1), keyed by (seed, replica, name) and counted by the step."""
-        key = tf.constant(keys.noise_key(self.seed, self.replica, name), tf.int32)
+        key = tf.constant(random_keys.noise_key(self.seed, self.replica, name), tf.int32)
         seed = tf.stack([key, tf.cast(self.step, tf.int32)])
         # The raw op (Philox) draws the same numbers in TensorFlow 1.15 and today, on CPU and GPU.
         return tf.raw_ops.StatelessRandomUniform(shape=list(shape), seed=seed, dtype=tf.float32)
@@ -87,7 +88,7 @@ class Scope:
     def update(self, name, value):
         """Proposes the statistic's next value; `Workload.statistics` says whose proposal is taken."""
         if self._prefix + name in self._frame.updates:
-            raise InputError("scope.update: {!r} was updated twice in one pass".format(self._prefix + name))
+            raise InputError(f"scope.update: {self._prefix + name!r} was updated twice in one pass")
         self._frame.updates[self._prefix + name] = value
 
     def decay(self, rate, weight):
@@ -126,9 +127,7 @@ class _TracingFrame(Frame):
             self.specs[name] = VariableSpec(name, shape, self.dtype, trainable, initializer)
             self.values[name] = tf.compat.v1.placeholder(self.dtype, shape)
         elif self.specs[name].shape != shape:
-            raise InputError(
-                "scope.get: {!r} was asked for as {} and as {}".format(name, self.specs[name].shape, shape)
-            )
+            raise InputError(f"scope.get: {name!r} was asked for as {self.specs[name].shape} and as {shape}")
         return self.values[name]
 
     def noise(self, name, shape):
@@ -147,12 +146,12 @@ def trace(workload, per_replica_batch=1, dtype="float32"):
     """
     loss, frame = _trace(workload, per_replica_batch, dtype)
     if loss.shape.rank != 0:
-        raise InputError("{}.loss: got shape {}, must be a scalar".format(workload.name, loss.shape))
+        raise InputError(f"{workload.name}.loss: got shape {loss.shape}, must be a scalar")
     for name in frame.updates:
         if name not in frame.specs or frame.specs[name].trainable:
-            raise InputError("scope.update: {!r} is not a statistic (scope.get(..., trainable=False))".format(name))
+            raise InputError(f"scope.update: {name!r} is not a statistic (scope.get(..., trainable=False))")
     if not any(spec.trainable for spec in frame.specs.values()):
-        raise InputError("{}.loss: asked for no trainable variable, so there is nothing to train".format(workload.name))
+        raise InputError(f"{workload.name}.loss: asked for no trainable variable, so there is nothing to train")
     return tuple(frame.specs.values())
 
 
@@ -186,9 +185,7 @@ def trace_devices(workload, per_replica_batch, dtype, devices):
     found = {name: value.device or devices[0] for name, value in frame.values.items()}
     if len(set(found.values())) < len(devices):
         raise InputError(
-            "--layer_devices: got {}, the layers of {} fill {}".format(
-                len(devices), workload.name, len(set(found.values()))
-            )
+            f"--layer_devices: got {len(devices)}, the layers of {workload.name} fill {len(set(found.values()))}"
         )
     return found
 
@@ -205,4 +202,4 @@ def _trace(workload, per_replica_batch, dtype, kind=Scope, devices=()):
 
 def initial_values(specs, seed):
     """{variable name: float32 array}, each keyed by its own name, so that adding one changes no other."""
-    return {spec.name: spec.initializer(spec.shape, keys.generator("init", seed, spec.name)) for spec in specs}
+    return {spec.name: spec.initializer(spec.shape, random_keys.generator("init", seed, spec.name)) for spec in specs}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from workloads import keys
+from workloads.numerics import random_keys
 
 
 class Source:
@@ -43,7 +43,7 @@ class Synthetic(Source):
     """The workload's own made-up examples, new at every step."""
 
     def _examples(self, step):
-        rng = keys.generator("batch", self._job.seed, self._job.workload.name, step)
+        rng = random_keys.generator("batch", self._job.seed, self._job.workload.name, step)
         return self._job.workload.examples(rng, self._job.global_batch)
 
 
@@ -68,7 +68,7 @@ class Images(Source):
 
     def _order(self, epoch):
         if self._epoch[0] != epoch:
-            rng = keys.generator("shuffle", self._job.seed, epoch)
+            rng = random_keys.generator("shuffle", self._job.seed, epoch)
             self._epoch = (epoch, rng.permutation(len(self._labels)))
         return self._epoch[1]
 
@@ -81,6 +81,6 @@ class Images(Source):
         from workloads.data import distort
 
         chosen = self._indices(step)
-        rng = keys.generator("distort", self._job.seed, step)
+        rng = random_keys.generator("distort", self._job.seed, step)
         images = distort.prepare(self._images[chosen], self._job.workload, rng)
         return {"images": images, "labels": self._labels[chosen]}

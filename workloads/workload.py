@@ -8,7 +8,7 @@ from typing import Any, Optional, Tuple
 import numpy as np
 
 from workloads import optimizers
-from workloads.errors import require
+from workloads.support.errors import require
 
 COMBINE = ("mean", "sum")
 CLIP_WHERE = ("tower", "combined")
@@ -84,7 +84,7 @@ class Workload:
 
     def inputs(self):
         """{input name: `InputSpec`}."""
-        raise NotImplementedError("{}.inputs".format(type(self).__name__))
+        raise NotImplementedError(f"{type(self).__name__}.inputs")
 
     def loss(self, scope, batch):
         """The scalar loss of one replica, usually a mean over its examples.
@@ -93,7 +93,7 @@ class Workload:
           scope: `Scope` that hands out variables, takes statistics, penalties and draws noise.
           batch: {input name: tensor [per-replica batch, *shape]}.
         """
-        raise NotImplementedError("{}.loss".format(type(self).__name__))
+        raise NotImplementedError(f"{type(self).__name__}.loss")
 
     def examples(self, rng, count):
         """Synthetic examples {input name: array [count, *shape]}: uniform in [0, 1), or uniform class numbers."""

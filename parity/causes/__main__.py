@@ -20,18 +20,18 @@ def page(causes):
     """The page as text."""
     parts = [INTRO]
     for cause in causes:
-        faults = ", ".join("`{}`".format(fault.name) for fault in cause.faults)
+        faults = ", ".join(f"`{fault.name}`" for fault in cause.faults)
         parts.append(
             "## {}\n\n{}{}. Stage: {}.{}\n\n* **Signature**: {}.\n* **Why**: {}\n* **Fix**: {}\n{}".format(
                 cause.id,
                 cause.title[0].upper() + cause.title[1:],
                 "" if cause.bug else " (no bug)",
                 cause.stage,
-                " Rule {}.".format(cause.rules) if cause.rules else "",
+                f" Rule {cause.rules}." if cause.rules else "",
                 cause.signature.rstrip("."),
                 cause.why,
                 cause.fix,
-                "* **Planted as**: {}\n".format(faults) if faults else "",
+                f"* **Planted as**: {faults}\n" if faults else "",
             )
         )
     return "\n".join(parts)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from parity import stages
-from parity.causes import planting
+from parity.causes import injection
 from parity.causes.cause import HIGH, Cause, Fault, Found
 from parity.causes.scale import number
-from parity.diagnosis.fits import near, spread
+from parity.comparison import stages
+from parity.comparison.fits import near, spread
 from workloads.workload import MovingAverage
 
 #: An average's share is known where the change stands out of rounding.
@@ -43,7 +43,7 @@ def warm_up(evidence):
         "{} averages warm up, with decay min(decay, (1 + n) / (10 + n)), and {}'s take {} of the weight in every "
         "step.".format(*(("Legacy's", "the port") if warm(left) else ("The port's", "legacy")), number(constant[0])),
         HIGH,
-        "share of the new weight fitted in {} steps".format(len(pairs)),
+        f"share of the new weight fitted in {len(pairs)} steps",
     )
 
 
@@ -57,9 +57,7 @@ def stale(evidence):
     return Found(
         "The port averages the weights before the update and legacy those after it.",
         HIGH,
-        "the change of the averages fits the old weights (residual {:.1e}) and not the new ones ({:.1e})".format(
-            max(a.old.residual for a in told), min(a.new.residual for a in told)
-        ),
+        f"the change of the averages fits the old weights (residual {max(a.old.residual for a in told):.1e}) and not the new ones ({min(a.new.residual for a in told):.1e})",
     )
 
 
@@ -70,9 +68,7 @@ def skipped(evidence):
     if not still or stale(evidence):
         return None
     return Found(
-        "The port does not move its averages in {} of {} steps (first at step {}).".format(
-            len(still), len(right), still[0]
-        ),
+        f"The port does not move its averages in {len(still)} of {len(right)} steps (first at step {still[0]}).",
         HIGH,
         "no bit of them changes there; legacy's change",
     )
@@ -84,15 +80,13 @@ def decay(evidence):
     if not ratios or warm_up(evidence) or stale(evidence) or near(float(np.median(ratios)), 1, 2e-2):
         return None
     return Found(
-        "The port's averages take {} of the new weight in a step and legacy's {}: another decay.".format(
-            number(pairs[-1][2]), number(pairs[-1][1])
-        ),
+        f"The port's averages take {number(pairs[-1][2])} of the new weight in a step and legacy's {number(pairs[-1][1])}: another decay.",
         HIGH,
-        "share of the new weight fitted in {} steps".format(len(pairs)),
+        f"share of the new weight fitted in {len(pairs)} steps",
     )
 
 
-class _Before(planting.Scaled):
+class _Before(injection.Scaled):
     """The averages are moved before the update."""
 
     def __call__(self, batch):
@@ -115,7 +109,7 @@ class _Before(planting.Scaled):
             local.weights[name].assign(tf.identity(value))
 
 
-class _Sometimes(planting.Scaled):
+class _Sometimes(injection.Scaled):
     """The averages are moved in even steps only."""
 
     def _update_averages(self, local):
@@ -129,12 +123,12 @@ class _Sometimes(planting.Scaled):
 
 
 def _average(**changes):
-    return planting.fields(lambda job: {"moving_average": MovingAverage(**{**_RULE, **changes})})
+    return injection.fields(lambda job: {"moving_average": MovingAverage(**{**_RULE, **changes})})
 
 
 _RULE = {"decay": 0.99, "warm_up": True}
-_averaging = planting.having(moving_average=MovingAverage(**_RULE))
-_averaging_at_once = planting.having(moving_average=MovingAverage(0.9, False))
+_averaging = injection.having(moving_average=MovingAverage(**_RULE))
+_averaging_at_once = injection.having(moving_average=MovingAverage(0.9, False))
 
 CAUSES = (
     Cause(
@@ -145,7 +139,7 @@ CAUSES = (
         "A moving average grouped with the update instead of run after it.",
         "Move the averages after the optimizer's update (control dependency, or the order of statements).",
         stale,
-        (Fault("averages_before_the_update", planting.step(_Before), _averaging),),
+        (Fault("averages_before_the_update", injection.step(_Before), _averaging),),
     ),
     Cause(
         "EMA_SKIPPED",
@@ -155,7 +149,7 @@ CAUSES = (
         "An update behind a condition, or every few steps.",
         "Move them in every step.",
         skipped,
-        (Fault("averages_every_other_step", planting.step(_Sometimes), _averaging),),
+        (Fault("averages_every_other_step", injection.step(_Sometimes), _averaging),),
     ),
     Cause(
         "EMA_WARM_UP",
@@ -178,7 +172,7 @@ CAUSES = (
         (
             Fault(
                 "another_decay_of_the_averages",
-                planting.fields(lambda job: {"moving_average": MovingAverage(0.8, False)}),
+                injection.fields(lambda job: {"moving_average": MovingAverage(0.8, False)}),
                 _averaging_at_once,
             ),
         ),

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from parity import stages
-from parity.causes import planting
+from parity.causes import injection
 from parity.causes.cause import HIGH, MEDIUM, Cause, Fault, Found
+from parity.causes.moving_statistics import normalizing
 from parity.causes.scale import number
-from parity.causes.statistics import normalizing
-from parity.diagnosis.fits import near, spread
+from parity.comparison import stages
+from parity.comparison.fits import near, spread
 from workloads import layers
 
 _BATCH_NORM = layers.batch_norm
@@ -38,12 +38,10 @@ def bessel(evidence):
         return None
     name, count = min(counts.items(), key=lambda item: item[1])
     return Found(
-        "The port's moving variance takes {} x legacy's batch variance ({} examples and positions in {}): one side "
-        "stores it with Bessel's n / (n - 1), the other without.".format(number(factors[name]), round(count), name),
+        f"The port's moving variance takes {number(factors[name])} x legacy's batch variance ({round(count)} examples and positions in {name}): one side "
+        "stores it with Bessel's n / (n - 1), the other without.",
         HIGH,
-        "moving means agree; variance fitted as a x legacy's + c x old, residual {:.1e}".format(
-            max(m[2] for m in seen)
-        ),
+        f"moving means agree; variance fitted as a x legacy's + c x old, residual {max(m[2] for m in seen):.1e}",
     )
 
 
@@ -65,7 +63,7 @@ def decay(evidence):
             "0.99 against 0.999 is 10" if near(share, 10, 0.02) or near(share, 0.1, 0.02) else "so does the decay",
         ),
         HIGH,
-        "the same ratio in {} proposals, residual {:.1e}".format(len(shares), max(s.residual for s in shares)),
+        f"the same ratio in {len(shares)} proposals, residual {max(s.residual for s in shares):.1e}",
     )
 
 
@@ -78,8 +76,8 @@ def synchronized(evidence):
     return Found(
         "The port's replicas normalize with the moments of the global batch; legacy's towers each with their own.",
         HIGH,
-        "all replicas propose the same moments (gap {:.1e}; legacy's towers {:.1e}), and the first layer's mean is the "
-        "mean of legacy's ({:.1e})".format(seen.alike[1], seen.alike[0], seen.global_mean),
+        f"all replicas propose the same moments (gap {seen.alike[1]:.1e}; legacy's towers {seen.alike[0]:.1e}), and the first layer's mean is the "
+        f"mean of legacy's ({seen.global_mean:.1e})",
     )
 
 
@@ -95,9 +93,7 @@ def after_first_norm(evidence):
         "The first batch normalization ({}) sees the same moments on both sides and what follows it does not: its "
         "epsilon, scale or offset differs.".format(sorted(equal)[0].rsplit("/", 1)[0]),
         MEDIUM,
-        "largest gap of its proposals {:.1e}; of {} later ones up to {:.1e}".format(
-            max(seen.gaps[name] for name in equal), len(unequal), max(seen.gaps.values())
-        ),
+        f"largest gap of its proposals {max(seen.gaps[name] for name in equal):.1e}; of {len(unequal)} later ones up to {max(seen.gaps.values()):.1e}",
     )
 
 
@@ -152,7 +148,7 @@ def _with_norm(batch_norm):
     they exchange something, so "the one before" may be another replica's.
     """
 
-    class Step(planting.Scaled):
+    class Step(injection.Scaled):
         def _forward_backward(self, local, step, replica, batch):
             layers.batch_norm = batch_norm
             try:
@@ -160,7 +156,7 @@ def _with_norm(batch_norm):
             finally:
                 layers.batch_norm = _BATCH_NORM
 
-    return planting.step(Step)
+    return injection.step(Step)
 
 
 CAUSES = (

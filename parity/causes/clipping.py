@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 
-from parity import stages
-from parity.causes import planting
+from parity.causes import injection
 from parity.causes.cause import HIGH, MEDIUM, Cause, Fault, Found
-from parity.diagnosis.fits import near
+from parity.comparison import stages
+from parity.comparison.fits import near
 from workloads.workload import Clip
 
 
@@ -46,8 +46,8 @@ def before_reduce(evidence):
     forms = _forms(evidence)
     if forms is not None and forms[0].where == "combined" == forms[1].where and _shares(evidence, forms):
         return Found(
-            "The port lets {} x legacy's limit through, the number of replicas: it clips each replica's share before "
-            "they are reduced.".format(evidence.replicas),
+            f"The port lets {evidence.replicas} x legacy's limit through, the number of replicas: it clips each replica's share before "
+            "they are reduced.",
             MEDIUM,
             _because(evidence) + "; the replicas' gradients are parallel, so a larger limit would look the same",
         )
@@ -55,12 +55,12 @@ def before_reduce(evidence):
         return None
     limit, used = forms[0].limit, forms[1].limit
     if forms[1].reduce == "mean" and near(used, limit * evidence.replicas, 1e-3):
-        detail = "sum of clip(g_i / N, {:.6g}): up to {} x the limit gets through".format(limit, evidence.replicas)
+        detail = f"sum of clip(g_i / N, {limit:.6g}): up to {evidence.replicas} x the limit gets through"
     else:
-        detail = "{}".format(forms[1])
+        detail = f"{forms[1]}"
     return Found(
         "The port clips each replica's gradients before they are reduced; legacy clips what was reduced. It applies "
-        "{}.".format(detail),
+        f"{detail}.",
         _sure(evidence),
         _because(evidence),
     )
@@ -71,8 +71,8 @@ def tower_clip(evidence):
     if forms is None or forms[0].where != "tower" or forms[1].where != "combined":
         return None
     return Found(
-        "Legacy clips each tower's gradients to {:.6g} and then combines them; the port clips what was "
-        "combined.".format(forms[0].limit),
+        f"Legacy clips each tower's gradients to {forms[0].limit:.6g} and then combines them; the port clips what was "
+        "combined.",
         _sure(evidence),
         _because(evidence),
     )
@@ -96,7 +96,7 @@ def limit(evidence):
     if near(forms[0].limit, forms[1].limit, 1e-4) or before_reduce(evidence):
         return None
     return Found(
-        "Legacy clips at {:.6g}, the port at {:.6g}.".format(forms[0].limit, forms[1].limit),
+        f"Legacy clips at {forms[0].limit:.6g}, the port at {forms[1].limit:.6g}.",
         _sure(evidence),
         _because(evidence),
     )
@@ -108,18 +108,18 @@ def missing(evidence):
         return None
     if forms[1].where is None:
         return Found(
-            "Legacy clips its gradients to {:.6g} and the port does not.".format(forms[0].limit),
+            f"Legacy clips its gradients to {forms[0].limit:.6g} and the port does not.",
             _sure(evidence),
             _because(evidence),
         )
     return Found(
-        "The port clips its gradients to {:.6g} and legacy does not.".format(forms[1].limit),
+        f"The port clips its gradients to {forms[1].limit:.6g} and legacy does not.",
         _sure(evidence),
         _because(evidence),
     )
 
 
-class _SharesClipped(planting.Scaled):
+class _SharesClipped(injection.Scaled):
     """Keras 3: each replica's share g / N is clipped, then the shares are summed."""
 
     def _combine(self, context, gradients):
@@ -136,22 +136,22 @@ class _SharesClipped(planting.Scaled):
 
 
 def _clip(**changes):
-    return planting.fields(lambda job: {"clip": dataclasses.replace(job.workload.clip, **changes)})
+    return injection.fields(lambda job: {"clip": dataclasses.replace(job.workload.clip, **changes)})
 
 
 def _told_apart(where, how="global_norm"):
     """Workloads whose towers' gradients point in different directions; system 1's are parallel to 1e-6."""
-    suits = planting.with_clip(where, how)
+    suits = injection.with_clip(where, how)
     return lambda workload: None if workload.name == "sigmoid_stack" else suits(workload)
 
 
 def _limit_times(factor):
-    return planting.fields(
+    return injection.fields(
         lambda job: {"clip": dataclasses.replace(job.workload.clip, limit=job.workload.clip.limit * factor)}
     )
 
 
-_after, _before = planting.with_clip("combined"), planting.with_clip("tower")
+_after, _before = injection.with_clip("combined"), injection.with_clip("tower")
 
 CAUSES = (
     Cause(
@@ -165,7 +165,7 @@ CAUSES = (
         before_reduce,
         (
             Fault(
-                "shares_clipped_then_summed", planting.step(_SharesClipped), planting.with_clip("combined", bite=0.15)
+                "shares_clipped_then_summed", injection.step(_SharesClipped), injection.with_clip("combined", bite=0.15)
             ),
             Fault("clipped_on_each_replica", _clip(where="tower"), _told_apart("combined")),
         ),
@@ -192,7 +192,7 @@ CAUSES = (
         kind,
         (
             Fault("clipnorm_for_global_clipnorm", _clip(how="norm"), _after),
-            Fault("clipvalue_for_global_clipnorm", _clip(how="value"), planting.with_clip("combined", bite=0.05)),
+            Fault("clipvalue_for_global_clipnorm", _clip(how="value"), injection.with_clip("combined", bite=0.05)),
         ),
     ),
     Cause(
@@ -206,7 +206,7 @@ CAUSES = (
         (
             Fault(
                 "clip_limit_over_replicas",
-                planting.fields(lambda job: {"clip": Clip(job.workload.clip.limit / job.replicas, "combined")}),
+                injection.fields(lambda job: {"clip": Clip(job.workload.clip.limit / job.replicas, "combined")}),
                 _after,
             ),
             Fault("clip_limit_of_another_run", _limit_times(0.8), _before),
@@ -221,11 +221,11 @@ CAUSES = (
         "Clip as legacy does.",
         missing,
         (
-            Fault("not_clipped", planting.fields(lambda job: {"clip": None}), _after),
+            Fault("not_clipped", injection.fields(lambda job: {"clip": None}), _after),
             Fault(
                 "clipped_in_the_port_only",
-                planting.fields(lambda job: {"clip": planting.with_clip("combined")(job.workload).clip}),
-                planting.no_clip,
+                injection.fields(lambda job: {"clip": injection.with_clip("combined")(job.workload).clip}),
+                injection.no_clip,
             ),
         ),
     ),

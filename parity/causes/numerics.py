@@ -6,10 +6,10 @@ from unittest import mock
 
 import numpy as np
 
-from parity import stages
-from parity.causes import planting
+from parity.causes import injection
 from parity.causes.cause import HIGH, LOW, MEDIUM, Cause, Fault, Found
-from parity.diagnosis.fits import flat, relative
+from parity.comparison import stages
+from parity.comparison.fits import flat, relative
 
 
 def not_repeatable(evidence):
@@ -19,12 +19,10 @@ def not_repeatable(evidence):
     if evidence.repeats_differ <= 1e-5:
         return None
     return Found(
-        "The port's reduction gives another result each time: the same step from the same state differs by {:.1e}, and "
-        "no sum of the replicas' gradients explains it.".format(evidence.repeats_differ),
+        f"The port's reduction gives another result each time: the same step from the same state differs by {evidence.repeats_differ:.1e}, and "
+        "no sum of the replicas' gradients explains it.",
         HIGH,
-        "the last step was taken twice; legacy's reduction is explained to {:.1e}".format(
-            next(iter(left.fits.values()))
-        ),
+        f"the last step was taken twice; legacy's reduction is explained to {next(iter(left.fits.values())):.1e}",
     )
 
 
@@ -43,12 +41,10 @@ def reduced_precision(evidence):
     signs = {entry.loss > 1 for entry in found if np.isfinite(entry.loss) and entry.loss != 1}
     about = " ".join(str(value) for side in evidence.context.about.values() for value in dict(side).values())
     return Found(
-        "Losses and gradients differ by {:.0e} without a factor or a pattern, and all that follows from them agrees: "
-        "the size of products in reduced precision (TensorFloat-32 rounds to 10 bits).".format(middle),
+        f"Losses and gradients differ by {middle:.0e} without a factor or a pattern, and all that follows from them agrees: "
+        "the size of products in reduced precision (TensorFloat-32 rounds to 10 bits).",
         MEDIUM if (5e-5 < middle < 5e-3 and len(signs) == 2) or "TF32" in about else LOW,
-        "median residual of {} gradients; no one factor, decay, mask, batch, clipping or update explains it".format(
-            len(found)
-        ),
+        f"median residual of {len(found)} gradients; no one factor, decay, mask, batch, clipping or update explains it",
     )
 
 
@@ -72,23 +68,21 @@ def rounding(evidence):
     if not differ or worst > 100 * evidence.eps:
         return None
     return Found(
-        "What differs is rounding: gradients agree to {:.1e} of their length in steps from the same state, and nothing "
-        "has a factor or a trend.".format(worst),
+        f"What differs is rounding: gradients agree to {worst:.1e} of their length in steps from the same state, and nothing "
+        "has a factor or a trend.",
         HIGH,
-        "machine epsilon is {:.1e}; additions in another order, or other kernels, make a few of it".format(
-            evidence.eps
-        ),
+        f"machine epsilon is {evidence.eps:.1e}; additions in another order, or other kernels, make a few of it",
     )
 
 
-class _Backwards(planting.Scaled):
+class _Backwards(injection.Scaled):
     """Each replica's examples in reverse: the same sums in another order."""
 
     def _forward_backward(self, local, step, replica, batch):
         return super()._forward_backward(local, step, replica, {name: value[::-1] for name, value in batch.items()})
 
 
-class _TensorFloat(planting.Scaled):
+class _TensorFloat(injection.Scaled):
     """Products of operands rounded to 10 bits of mantissa, as an Ampere GPU takes them."""
 
     def _forward_backward(self, local, step, replica, batch):
@@ -106,7 +100,7 @@ class _TensorFloat(planting.Scaled):
             return super()._forward_backward(local, step, replica, batch)
 
 
-class _Noisy(planting.Scaled):
+class _Noisy(injection.Scaled):
     """A reduction that adds something else each time."""
 
     def _combine(self, context, gradients):
@@ -119,7 +113,7 @@ class _Noisy(planting.Scaled):
 
 def _in_order(workload):
     """`suits`: dropout would give the reversed examples other masks."""
-    return planting.having(dropout_rate=0.0)(workload) if hasattr(workload, "dropout_rate") else workload
+    return injection.having(dropout_rate=0.0)(workload) if hasattr(workload, "dropout_rate") else workload
 
 
 CAUSES = (
@@ -131,7 +125,7 @@ CAUSES = (
         "Wrong sums in an all-reduce (real bugs existed), a race, an unseeded random op between gradient and update.",
         "Compare with tf.distribute.ReductionToOneDevice; tf.config.experimental.enable_op_determinism.",
         not_repeatable,
-        (Fault("reduction_with_noise", planting.step(_Noisy), planting.no_clip, also=("REPLICA_DRIFT",)),),
+        (Fault("reduction_with_noise", injection.step(_Noisy), injection.no_clip, also=("REPLICA_DRIFT",)),),
         "R29",
     ),
     Cause(
@@ -143,7 +137,7 @@ CAUSES = (
         "tf.config.experimental.enable_tensor_float_32_execution(False) on both sides for parity; say what a speed run "
         "used.",
         reduced_precision,
-        (Fault("products_in_tensor_float_32", planting.step(_TensorFloat)),),
+        (Fault("products_in_tensor_float_32", injection.step(_TensorFloat)),),
         "R27",
         last=True,
     ),
@@ -155,7 +149,7 @@ CAUSES = (
         "Floating-point addition is not associative; reductions and kernels add in different orders.",
         "Accept it (--tolerance=auto), or --all_reduce=tower_order for identical bits.",
         rounding,
-        (Fault("examples_in_reverse", planting.step(_Backwards), _in_order),),
+        (Fault("examples_in_reverse", injection.step(_Backwards), _in_order),),
         "R28",
         bug=False,
         last=True,

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from parity import stages
-from parity.causes import planting
+from parity.causes import injection
 from parity.causes.cause import HIGH, LOW, MEDIUM, Cause, Fault, Found
 from parity.causes.scale import number
-from parity.diagnosis.fits import near
-from workloads import keys, layers
+from parity.comparison import stages
+from parity.comparison.fits import near
+from workloads import layers
+from workloads.numerics import random_keys
 
 #: {ratio of standard deviations: what makes it}
 RATIOS = {
@@ -63,11 +64,9 @@ def init_seed(evidence):
     if not weights or _scaled(evidence) or not all(abs(w.fit.factor) < 0.9 for w in weights if w.size > 30):
         return None
     return Found(
-        "{} weights start from other random numbers of the same spread ({}): nothing after them is comparable.".format(
-            len(weights), weights[0].name
-        ),
+        f"{len(weights)} weights start from other random numbers of the same spread ({weights[0].name}): nothing after them is comparable.",
         HIGH,
-        "standard deviations agree, correlation {:.2f}".format(weights[0].fit.factor),
+        f"standard deviations agree, correlation {weights[0].fit.factor:.2f}",
     )
 
 
@@ -76,11 +75,9 @@ def same_mask(evidence):
     if masks is None or not masks.agree[1] > 0.99 or masks.agree[0] > 0.99:
         return None
     return Found(
-        "All replicas drop the same elements ({:.1%} agree; independent masks agree on {:.0%}).".format(
-            masks.agree[1], masks.expected[1]
-        ),
+        f"All replicas drop the same elements ({masks.agree[1]:.1%} agree; independent masks agree on {masks.expected[1]:.0%}).",
         HIGH,
-        "legacy's towers agree on {:.0%}".format(masks.agree[0]),
+        f"legacy's towers agree on {masks.agree[0]:.0%}",
     )
 
 
@@ -98,7 +95,7 @@ def keep_rate(evidence):
                 name, right, left, ": keep_prob was read as a rate" if flipped else ""
             ),
             HIGH if flipped else MEDIUM,
-            "{} elements were counted".format(masks.sizes[name]),
+            f"{masks.sizes[name]} elements were counted",
         )
     return None
 
@@ -114,8 +111,8 @@ def other_masks(evidence):
     ):
         return None
     return Found(
-        "Dropout draws other masks ({:.0%} of the elements agree, {:.0%} would by chance): losses and gradients "
-        "cannot be compared.".format(masks.same, masks.expected[0]),
+        f"Dropout draws other masks ({masks.same:.0%} of the elements agree, {masks.expected[0]:.0%} would by chance): losses and gradients "
+        "cannot be compared.",
         HIGH if abs(masks.same - masks.expected[0]) < 0.1 else LOW,
         "rates agree, replicas are independent",
     )
@@ -129,13 +126,13 @@ def _rescale(factor):
         }
         _averages_too(state)
 
-    return planting.state(change)
+    return injection.state(change)
 
 
 def _redraw(state, setup):
     for name, value in state.weights.items():
         if np.ptp(value):
-            shuffled = keys.generator("another seed", name).permutation(value.ravel())
+            shuffled = random_keys.generator("another seed", name).permutation(value.ravel())
             state.weights[name] = shuffled.reshape(value.shape)
     _averages_too(state)
 
@@ -144,19 +141,19 @@ def _averages_too(state):
     state.averages = {name: state.weights[name].copy() for name in state.averages}
 
 
-class _FirstsNoise(planting.Scaled):
+class _FirstsNoise(injection.Scaled):
     """Every replica draws the first one's noise: what Keras 3's Dropout does."""
 
     def _forward_backward(self, local, step, replica, batch):
         return super()._forward_backward(local, step, 0, batch)
 
 
-class _OtherNoise(planting.Scaled):
+class _OtherNoise(injection.Scaled):
     def _forward_backward(self, local, step, replica, batch):
         return super()._forward_backward(local, step, replica + 100, batch)
 
 
-class _KeepsRate(planting.Scaled):
+class _KeepsRate(injection.Scaled):
     """1.x's keep_prob handed to an argument that means the rate."""
 
     def _forward_backward(self, local, step, replica, batch):
@@ -198,7 +195,7 @@ CAUSES = (
         "The same seed gives other numbers in another API.",
         "Load legacy's first values (a checkpoint, or the recording's).",
         init_seed,
-        (Fault("other_first_values", planting.state(_redraw)),),
+        (Fault("other_first_values", injection.state(_redraw)),),
     ),
     Cause(
         "SAME_DROPOUT_MASK",
@@ -208,7 +205,7 @@ CAUSES = (
         "Keras 3's Dropout, and any op with a fixed seed, draw the same numbers on every replica.",
         "Fold the replica's number into a stateless seed.",
         same_mask,
-        (Fault("same_noise_on_every_replica", planting.step(_FirstsNoise), dropping),),
+        (Fault("same_noise_on_every_replica", injection.step(_FirstsNoise), dropping),),
         "R25",
     ),
     Cause(
@@ -219,7 +216,7 @@ CAUSES = (
         "tf.nn.dropout's second argument is keep_prob in 1.x and the rate in 2.x.",
         "rate = 1 - keep_prob.",
         keep_rate,
-        (Fault("keep_prob_as_rate", planting.step(_KeepsRate), dropping),),
+        (Fault("keep_prob_as_rate", injection.step(_KeepsRate), dropping),),
         "R26",
     ),
     Cause(
@@ -230,6 +227,6 @@ CAUSES = (
         "Two random generators.",
         "Inject the masks, or set the rate to zero for the comparison.",
         other_masks,
-        (Fault("noise_of_another_seed", planting.step(_OtherNoise), dropping),),
+        (Fault("noise_of_another_seed", injection.step(_OtherNoise), dropping),),
     ),
 )

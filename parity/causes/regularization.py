@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from parity import stages
-from parity.causes import planting
+from parity.causes import injection
 from parity.causes.cause import HIGH, MEDIUM, Cause, Fault, Found
 from parity.causes.scale import number
-from parity.diagnosis.fits import near, spread
+from parity.comparison import stages
+from parity.comparison.fits import near, spread
 from workloads import scope
 
 
@@ -62,9 +62,7 @@ def elsewhere(evidence):
 
 def _because(evidence):
     totals = evidence.totals
-    return "fitted g = a g_legacy + d w in {} steps from the same state: data factor {}, residual {:.1e}".format(
-        totals.steps, number(totals.all), totals.residual
-    )
+    return f"fitted g = a g_legacy + d w in {totals.steps} steps from the same state: data factor {number(totals.all)}, residual {totals.residual:.1e}"
 
 
 def _even(evidence):
@@ -87,8 +85,8 @@ def not_scaled(evidence):
     if doubled and evidence.totals.replicas_shown:
         return None  # a factor of 2 inside each replica: `L2_HALF_FACTOR`
     return Found(
-        "The weight decay counts {} x: every replica adds all of it and the replicas are summed, while the data's "
-        "gradient is {} x legacy's.".format(number(ratio), number(evidence.totals.all)),
+        f"The weight decay counts {number(ratio)} x: every replica adds all of it and the replicas are summed, while the data's "
+        f"gradient is {number(evidence.totals.all)} x legacy's.",
         MEDIUM if doubled else HIGH,
         _because(evidence) + ("; with two replicas, a missing factor of one half looks the same" if doubled else ""),
     )
@@ -103,9 +101,7 @@ def half_factor(evidence):
         return None  # each replica's decay is legacy's, counted twice: `REG_NOT_SCALED`
     sure = evidence.context.decayed is not None and (evidence.totals.replicas_shown or replicas != 2)
     return Found(
-        "The weight decay is {} x legacy's: 1.x's l2_loss is half the squared norm and Keras's L2 is all of it.".format(
-            number(ratio)
-        ),
+        f"The weight decay is {number(ratio)} x legacy's: 1.x's l2_loss is half the squared norm and Keras's L2 is all of it.",
         HIGH if sure else MEDIUM,
         _because(evidence),
     )
@@ -127,7 +123,7 @@ def collected_once(evidence):
         return Found(
             "The port's gradient has no weight decay at all; legacy's towers add it.",
             HIGH,
-            _because(evidence) + "; the fitted decay is {:.1e} of legacy's".format(abs(ratios[0])),
+            _because(evidence) + f"; the fitted decay is {abs(ratios[0]):.1e} of legacy's",
         )
     if replicas != 2 and near(_even(evidence), 1 / replicas, 5e-3):
         return _once("The weight decay counts 1/{} of legacy's.", evidence)
@@ -145,14 +141,14 @@ def other_rate(evidence):
     known = (2, 0.5, replicas, 2 * replicas, 1 / replicas, evidence.totals.all)
     if any(near(ratio, value, 5e-3) for value in known):
         return None
-    return Found("The weight decay is {} x legacy's.".format(number(ratio)), MEDIUM, _because(evidence))
+    return Found(f"The weight decay is {number(ratio)} x legacy's.", MEDIUM, _because(evidence))
 
 
 def _decayed(job):
     return scope.trace_decayed(job.workload, job.per_replica_batch, job.dtype)
 
 
-class _Unscaled(planting.Scaled):
+class _Unscaled(injection.Scaled):
     """The data's loss is divided by N, the decay is not; gradients are summed."""
 
     summed = True
@@ -170,7 +166,7 @@ class _Unscaled(planting.Scaled):
         return mixed
 
 
-class _FirstReplicaOnly(planting.Scaled):
+class _FirstReplicaOnly(injection.Scaled):
     """Only the first replica's loss has the decay."""
 
     def _forward_backward(self, local, step, replica, batch):
@@ -184,7 +180,7 @@ class _FirstReplicaOnly(planting.Scaled):
         return (loss, gradients, *rest)
 
 
-class _DecaysAll(planting.Scaled):
+class _DecaysAll(injection.Scaled):
     """A decay of every weight that the model does not decay itself."""
 
     def _forward_backward(self, local, step, replica, batch):
@@ -207,11 +203,11 @@ def _first_tower_only(tower_loss):
 
 
 def _decay(factor):
-    return planting.fields(lambda job: {"weight_decay": job.workload.weight_decay * factor(job)})
+    return injection.fields(lambda job: {"weight_decay": job.workload.weight_decay * factor(job)})
 
 
 def _decaying(workload):
-    return planting.no_clip(workload) if workload.weight_decay else None
+    return injection.no_clip(workload) if workload.weight_decay else None
 
 
 CAUSES = (
@@ -225,7 +221,7 @@ CAUSES = (
         "tf.nn.scale_regularization_loss, or divide the penalty by the number of replicas.",
         not_scaled,
         (
-            Fault("penalty_not_divided", planting.step(_Unscaled), _decaying),
+            Fault("penalty_not_divided", injection.step(_Unscaled), _decaying),
             Fault("decay_times_replicas", _decay(lambda job: job.replicas), _decaying, replicas=lambda n: n > 2),
         ),
         "R04",
@@ -255,9 +251,12 @@ CAUSES = (
         "port mends it.",
         collected_once,
         (
-            Fault("penalty_in_the_first_replica_only", planting.step(_FirstReplicaOnly), _decaying),
+            Fault("penalty_in_the_first_replica_only", injection.step(_FirstReplicaOnly), _decaying),
             Fault(
-                "penalty_in_the_first_tower_only", planting.towers("tower_loss", _first_tower_only), _decaying, "legacy"
+                "penalty_in_the_first_tower_only",
+                injection.towers("tower_loss", _first_tower_only),
+                _decaying,
+                "legacy",
             ),
             Fault("penalty_lost", _decay(lambda job: 0), _decaying),
         ),
@@ -271,7 +270,7 @@ CAUSES = (
         "A regularizer or an optimizer's weight decay that takes all variables.",
         "Decay the weights that legacy decays.",
         elsewhere,
-        (Fault("every_weight_decayed", planting.step(_DecaysAll), planting.no_clip),),
+        (Fault("every_weight_decayed", injection.step(_DecaysAll), injection.no_clip),),
     ),
     Cause(
         "WEIGHT_DECAY_RATE",

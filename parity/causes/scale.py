@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import numpy as np
 
-from parity import stages
-from parity.causes import planting
+from parity.causes import injection
 from parity.causes.cause import HIGH, MEDIUM, Cause, Fault, Found
-from parity.diagnosis.fits import near
-from parity.diagnosis.totals import known
+from parity.comparison import stages
+from parity.comparison.fits import near
+from parity.diagnosis.gradient_factors import known
 
 
 def number(value):
     """A fitted number as reports print it: 4.000, 0.2500, 1.00001."""
-    return "{:.4g}".format(value) if not near(value, 1.0, 5e-3) else "{:.7g}".format(value)
+    return f"{value:.4g}" if not near(value, 1.0, 5e-3) else f"{value:.7g}"
 
 
 def fit_text(totals):
-    return "least-squares fit over {} steps from the same state, residual {:.1e}".format(totals.steps, totals.residual)
+    return f"least-squares fit over {totals.steps} steps from the same state, residual {totals.residual:.1e}"
 
 
 def different(evidence):
@@ -50,8 +50,8 @@ def not_divided(evidence):
     else:
         because = "worked out from what the optimizer got"
     return Found(
-        "Every gradient is {} x legacy's, the number of replicas: gradients are summed over the replicas, and the loss "
-        "is not divided by the global batch.".format(number(totals.all)),
+        f"Every gradient is {number(totals.all)} x legacy's, the number of replicas: gradients are summed over the replicas, and the loss "
+        "is not divided by the global batch.",
         HIGH if summed or evidence.replicas != 2 else MEDIUM,
         "{}; {}{}".format(
             fit_text(totals), because, "" if summed or evidence.replicas != 2 else "; a factor of 2 in the loss"
@@ -71,10 +71,10 @@ def _summed_at_least(evidence):
     if (left.first.reduce, right.first.reduce) != ("mean", "sum") or left.first in right.fits or share:
         return None
     return Found(
-        "The port sums its replicas' gradients where legacy averages its towers': {} x.".format(evidence.replicas),
+        f"The port sums its replicas' gradients where legacy averages its towers': {evidence.replicas} x.",
         MEDIUM,
-        "each side's combined gradient is explained by its own replicas' in {} steps; their gradients themselves "
-        "cannot be compared".format(right.steps),
+        f"each side's combined gradient is explained by its own replicas' in {right.steps} steps; their gradients themselves "
+        "cannot be compared",
     )
 
 
@@ -91,8 +91,8 @@ def divided_twice(evidence):
     if near(totals.reduction, 1 / evidence.replicas, 1e-4) and near(totals.replica, 1, 1e-4):
         return None  # averaged where legacy sums: `TOWERS_SUMMED`
     return Found(
-        "Every gradient is {} x legacy's, one over the number of replicas: the loss is divided by the number of "
-        "replicas twice.".format(number(totals.all)),
+        f"Every gradient is {number(totals.all)} x legacy's, one over the number of replicas: the loss is divided by the number of "
+        "replicas twice.",
         HIGH if evidence.replicas != 2 else MEDIUM,
         fit_text(totals)
         + _keras(evidence)
@@ -102,7 +102,7 @@ def divided_twice(evidence):
 
 def _keras(evidence):
     version = str(evidence.context.about.get("right", {}).get("keras", ""))
-    return "; Keras {} loss objects divide by themselves".format(version) if version.startswith("3") else ""
+    return f"; Keras {version} loss objects divide by themselves" if version.startswith("3") else ""
 
 
 def sum_reduction(evidence):
@@ -114,9 +114,7 @@ def sum_reduction(evidence):
     which = "the global batch" if _is(totals, evidence, "B") else "the per-replica batch"
     other = [name for name in known(totals.all, evidence.replicas, evidence.context.global_batch) if name not in "Bb"]
     return Found(
-        "Every gradient is {} x legacy's, {}: the loss is a sum over examples and not a mean.".format(
-            number(totals.all), which
-        ),
+        f"Every gradient is {number(totals.all)} x legacy's, {which}: the loss is a sum over examples and not a mean.",
         MEDIUM if other else HIGH,
         fit_text(totals) + ("; the same number is also " + ", ".join(other) if other else ""),
     )
@@ -127,13 +125,9 @@ def towers_summed(evidence):
     if totals is None or not near(totals.reduction, 1 / evidence.replicas, 1e-4) or not near(totals.replica, 1, 1e-4):
         return None
     return Found(
-        "Legacy sums its towers' gradients and the port averages them: every gradient is {} x legacy's.".format(
-            number(totals.all)
-        ),
+        f"Legacy sums its towers' gradients and the port averages them: every gradient is {number(totals.all)} x legacy's.",
         HIGH,
-        "{}; each side's combined gradients are explained by its own replicas' (legacy: sum, port: mean)".format(
-            fit_text(totals)
-        ),
+        f"{fit_text(totals)}; each side's combined gradients are explained by its own replicas' (legacy: sum, port: mean)",
     )
 
 
@@ -154,19 +148,17 @@ def gradient_scale(evidence):
             totals.all, " ({})".format(", ".join(names)) if names else ", no number of replicas or examples"
         ),
         MEDIUM,
-        "{}; of it {} within a replica and {} in the reduction".format(
-            fit_text(totals), number(totals.replica), number(totals.reduction)
-        ),
+        f"{fit_text(totals)}; of it {number(totals.replica)} within a replica and {number(totals.reduction)} in the reduction",
     )
 
 
-class _Twice(planting.Scaled):
+class _Twice(injection.Scaled):
     def _combine(self, context, gradients):
         combined = super()._combine(context, gradients)
         return {name: value * self._job.replicas for name, value in combined.items()}
 
 
-class DividedToo(planting.Scaled):
+class DividedToo(injection.Scaled):
     def factor(self):
         return 1.0 / self._job.replicas
 
@@ -178,7 +170,7 @@ class _DividedTwiceSummed(DividedToo):
         return 1.0 / self._job.replicas**2
 
 
-class _SumOfExamples(planting.Scaled):
+class _SumOfExamples(injection.Scaled):
     def factor(self):
         return float(self._job.per_replica_batch)
 
@@ -187,18 +179,18 @@ class _SumOfExamplesSummed(_SumOfExamples):
     summed = True
 
 
-class _Slightly(planting.Scaled):
+class _Slightly(injection.Scaled):
     def factor(self):
         return 1.0 + 1e-4
 
 
-class Thrice(planting.Scaled):
+class Thrice(injection.Scaled):
     def factor(self):
         return 3.0
 
 
 def _summing(workload):
-    return planting.having(combine="sum", clip=None)(workload)
+    return injection.having(combine="sum", clip=None)(workload)
 
 
 CAUSES = (
@@ -213,8 +205,8 @@ CAUSES = (
         "the per-replica mean by the number of replicas, or reduce with MEAN.",
         not_divided,
         (
-            Fault("sum_for_mean", planting.fields(lambda job: {"combine": "sum"}), planting.no_clip),
-            Fault("reduced_twice", planting.step(_Twice), planting.no_clip),
+            Fault("sum_for_mean", injection.fields(lambda job: {"combine": "sum"}), injection.no_clip),
+            Fault("reduced_twice", injection.step(_Twice), injection.no_clip),
         ),
         "R01",
     ),
@@ -228,8 +220,8 @@ CAUSES = (
         "Drop the manual division, or take tf.nn and compute_average_loss instead of a keras.losses object.",
         divided_twice,
         (
-            Fault("divided_and_averaged", planting.step(DividedToo), planting.no_clip),
-            Fault("divided_twice_and_summed", planting.step(_DividedTwiceSummed), planting.no_clip),
+            Fault("divided_and_averaged", injection.step(DividedToo), injection.no_clip),
+            Fault("divided_twice_and_summed", injection.step(_DividedTwiceSummed), injection.no_clip),
         ),
         "R02",
     ),
@@ -242,8 +234,8 @@ CAUSES = (
         "Divide the sum by the global batch.",
         sum_reduction,
         (
-            Fault("sum_over_examples_and_replicas", planting.step(_SumOfExamplesSummed), planting.no_clip),
-            Fault("sum_over_examples", planting.step(_SumOfExamples), planting.no_clip),
+            Fault("sum_over_examples_and_replicas", injection.step(_SumOfExamplesSummed), injection.no_clip),
+            Fault("sum_over_examples", injection.step(_SumOfExamples), injection.no_clip),
         ),
         "R03",
     ),
@@ -256,7 +248,7 @@ CAUSES = (
         "was tuned for that.",
         "Reduce with SUM and do not divide the loss, or keep MEAN and multiply the learning rate by N, knowingly.",
         towers_summed,
-        (Fault("mean_for_sum", planting.fields(lambda job: {"combine": "mean"}), _summing),),
+        (Fault("mean_for_sum", injection.fields(lambda job: {"combine": "mean"}), _summing),),
     ),
     Cause(
         "GRADIENT_SCALE",
@@ -267,8 +259,8 @@ CAUSES = (
         "Look for that number in the loss and in what scales it.",
         gradient_scale,
         (
-            Fault("gradients_a_little_larger", planting.step(_Slightly), planting.no_clip),
-            Fault("loss_times_three", planting.step(Thrice), planting.no_clip),
+            Fault("gradients_a_little_larger", injection.step(_Slightly), injection.no_clip),
+            Fault("loss_times_three", injection.step(Thrice), injection.no_clip),
         ),
     ),
 )

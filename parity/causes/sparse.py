@@ -9,11 +9,12 @@ from unittest import mock
 import numpy as np
 import tensorflow as tf
 
-from parity import stages
-from parity.causes import planting
+from parity.causes import injection
 from parity.causes.cause import HIGH, MEDIUM, Cause, Fault, Found
 from parity.causes.sides import both_updates
-from workloads import combining, layers, optimizers, schedules
+from parity.comparison import stages
+from workloads import layers, optimizers, schedules
+from workloads.numerics import combining
 from workloads.workload import InputSpec, Workload
 
 
@@ -30,15 +31,15 @@ def rows(evidence):
             continue
         if touched > 0 and untouched == 0:
             return Found(
-                "Only rows of {} that this step's examples touch differ, and not all of them ({:.0%}): duplicate rows "
-                "are applied one by one instead of summed first.".format(name, touched),
+                f"Only rows of {name} that this step's examples touch differ, and not all of them ({touched:.0%}): duplicate rows "
+                "are applied one by one instead of summed first.",
                 HIGH if touched < 1 else MEDIUM,
                 "every other weight and row is explained by legacy's rule to rounding",
             )
         if untouched > 0 and touched == 0:
             return Found(
-                "Only rows of {} without a gradient differ ({:.0%} of them): one side moves them on by momentum, the "
-                "other leaves them.".format(name, untouched),
+                f"Only rows of {name} without a gradient differ ({untouched:.0%} of them): one side moves them on by momentum, the "
+                "other leaves them.",
                 HIGH,
                 "touched rows are explained by legacy's rule to rounding",
             )
@@ -64,7 +65,7 @@ class EmbeddingBag(Workload):
         return layers.cross_entropy(layers.dense(scope.child("last"), x, 4), batch["labels"])
 
 
-class _Apart(planting.Scaled):
+class _Apart(injection.Scaled):
     """Adagrad squares each occurrence of a row by itself, as Keras does, and not their sum."""
 
     def __init__(self, *args):
@@ -91,7 +92,7 @@ class _Apart(planting.Scaled):
         return super()._combine(context, gradients)
 
 
-class _SquaresApart(planting.Rules):
+class _SquaresApart(injection.Rules):
     def __init__(self, rules, step):
         super().__init__(rules)
         self._step = step
@@ -104,7 +105,7 @@ class _SquaresApart(planting.Rules):
             local.weights[name].assign_sub(tf.cast(rate, squares.dtype) * gradients[name] / tf.sqrt(total))
 
 
-class _TouchedOnly(planting.Rules):
+class _TouchedOnly(injection.Rules):
     """Momentum moves only rows that have a gradient, as 1.x's sparse kernel does."""
 
     def apply(self, local, gradients, rate):
@@ -132,10 +133,10 @@ CAUSES = (
         "Keep the 1.x kernel, or make the gradient dense (tf.convert_to_tensor) before the update.",
         rows,
         (
-            Fault("occurrences_squared_apart", planting.step(_Apart), _embedding),
+            Fault("occurrences_squared_apart", injection.step(_Apart), _embedding),
             Fault(
                 "momentum_of_touched_rows_only",
-                planting.rules(_TouchedOnly),
+                injection.rules(_TouchedOnly),
                 lambda workload: _embedding(workload, optimizer=optimizers.Momentum()),
             ),
         ),

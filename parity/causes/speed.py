@@ -6,10 +6,10 @@ import dataclasses
 import threading
 import time
 
-from modern.program import ModernProgram
+from modern.mirrored.program import ModernProgram
 from parity.causes.cause import HIGH, MEDIUM, Cause, Fault, Found
-from parity.diagnosis import pace
-from parity.diagnosis.fits import near
+from parity.comparison.fits import near
+from parity.diagnosis import run_speed
 from workloads import registry, sources
 
 STAGE = "speed"
@@ -19,7 +19,7 @@ def retrace(seen):
     if seen.traces < seen.steps or seen.eager:
         return None
     return Found(
-        "The step was traced {} times in {} steps: it is compiled anew each time.".format(seen.traces, seen.steps),
+        f"The step was traced {seen.traces} times in {seen.steps} steps: it is compiled anew each time.",
         HIGH,
         "Python ran the replica function that often after the first call",
     )
@@ -42,7 +42,7 @@ def miscounted(seen):
     known = [text for value, text in ((seen.replicas, "N"), (1 / seen.replicas, "1/N")) if near(ratio, value)]
     return Found(
         "{:g} examples a step are claimed and {:g} are consumed: examples/s are {:g} x what they are{}.".format(
-            seen.claimed, seen.counted, ratio, " ({}, the number of replicas)".format(known[0]) if known else ""
+            seen.claimed, seen.counted, ratio, f" ({known[0]}, the number of replicas)" if known else ""
         ),
         HIGH if known else MEDIUM,
         "counted from the replicas' batches",
@@ -54,8 +54,8 @@ def unsynchronized(seen):
     if left < 3 * seen.read or left < seen.returned:
         return None
     return Found(
-        "{} steps return after {:.3g} s and are done after {:.3g} s: the clock was read before the work was "
-        "done.".format(seen.steps, seen.returned, seen.finished),
+        f"{seen.steps} steps return after {seen.returned:.3g} s and are done after {seen.finished:.3g} s: the clock was read before the work was "
+        "done.",
         HIGH,
         "weights were read back to wait for the work",
     )
@@ -66,10 +66,10 @@ def input_bound(seen):
     if others or not seen.streamed or seen.resident <= 2 * seen.streamed:
         return None
     return Found(
-        "With a batch that stays on the devices it runs {:.1f} x as fast as with new batches: the input is what takes "
-        "the time.".format(seen.resident / seen.streamed),
+        f"With a batch that stays on the devices it runs {seen.resident / seen.streamed:.1f} x as fast as with new batches: the input is what takes "
+        "the time.",
         HIGH if seen.resident > 3 * seen.streamed else MEDIUM,
-        "{:.4g} against {:.4g} examples/s".format(seen.resident, seen.streamed),
+        f"{seen.resident:.4g} against {seen.streamed:.4g} examples/s",
     )
 
 
@@ -153,7 +153,7 @@ def trial(cause, fault):
     """A row of `parity.faults` for a fault of speed, planted in system 2 at two replicas."""
     from legacy.options import LegacyOptions
     from modern.options import ModernOptions
-    from parity.pair import Setup
+    from parity.comparison.setup import Setup
     from workloads.job import Job
 
     job = Job(registry.get("regression"), 2)
@@ -161,7 +161,7 @@ def trial(cause, fault):
     start = time.perf_counter()
     with fault.plant(setup) as program:
         resident = dataclasses.replace(setup, make_source=sources.Resident).modern_program
-        found = find(pace.measure(program, job, resident))
+        found = find(run_speed.measure(program, job, resident))
     ids = [cause_.id for cause_, _ in found]
     return {
         "planted": fault.name,

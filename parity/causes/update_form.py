@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 
-from parity import stages
-from parity.causes import moves, planting, slot_rules, sparse
+from parity.causes import injection, slot_updates, sparse, step_length
 from parity.causes.cause import HIGH, LOW, Cause, Fault, Found
 from parity.causes.scale import number
 from parity.causes.sides import both_updates
-from parity.diagnosis.fits import near, spread
+from parity.comparison import stages
+from parity.comparison.fits import near, spread
 from workloads import optimizers, schedules
 
 #: A form of the rule explains a step below this misfit, which is about 1 where rounding alone is left; see `updates`.
@@ -53,13 +53,9 @@ def epsilon(kind):
             return None
         used = best.split()[1]
         return Found(
-            "{} in the port uses epsilon {} where legacy uses {:g}: worst where gradients are small.".format(
-                kind.__name__, used, evidence.context.optimizer.epsilon
-            ),
+            f"{kind.__name__} in the port uses epsilon {used} where legacy uses {evidence.context.optimizer.epsilon:g}: worst where gradients are small.",
             HIGH,
-            "with {} the update is explained to {:.1f} roundings (root mean square), with legacy's to {:.0f}".format(
-                used, sides[1].misfit(best), sides[1].misfit(next(iter(sides[1].steps[0].forms)))
-            ),
+            f"with {used} the update is explained to {sides[1].misfit(best):.1f} roundings (root mean square), with legacy's to {sides[1].misfit(next(iter(sides[1].steps[0].forms))):.0f}",
         )
 
     return rule
@@ -79,11 +75,9 @@ def form(evidence):
     if not good:
         return None
     return Found(
-        "The port's update is {} and legacy's is not.".format(good[0]),
+        f"The port's update is {good[0]} and legacy's is not.",
         HIGH,
-        "explained to {:.1f} roundings by that form, to {:.0f} by legacy's".format(
-            sides[1].misfit(good[0]), sides[1].misfit(own)
-        ),
+        f"explained to {sides[1].misfit(good[0]):.1f} roundings by that form, to {sides[1].misfit(own):.0f} by legacy's",
     )
 
 
@@ -98,15 +92,15 @@ def scaled_update(evidence):
     if any(_better(sides, evidence, name) for name in ("epsilon ", "keras slot")):
         return None
     return Found(
-        "The port moves its weights {} x as far as its own gradient, slots and rate say.".format(number(ratios[0])),
+        f"The port moves its weights {number(ratios[0])} x as far as its own gradient, slots and rate say.",
         HIGH,
-        "the same factor in {} steps, residual {:.1e}".format(len(ratios), max(b.residual for b in right)),
+        f"the same factor in {len(ratios)} steps, residual {max(b.residual for b in right):.1e}",
     )
 
 
 def unknown_update(evidence):
     sides = both_updates(evidence)
-    rules = [form, scaled_update, sparse.rows, *slot_rules.RULES, *moves.RULES]
+    rules = [form, scaled_update, sparse.rows, *slot_updates.RULES, *step_length.RULES]
     rules += [epsilon(kind) for kind in (optimizers.Adam, optimizers.RMSProp, optimizers.Adagrad)]
     if sides is None or any(rule(evidence) for rule in rules):
         return None
@@ -114,22 +108,18 @@ def unknown_update(evidence):
     if sides[1].misfit(own) <= 50 * EXPLAINED or sides[0].misfit(own) > EXPLAINED:
         return None
     return Found(
-        "The port's weights do not move by {} of its own gradient, slots and rate (best: {} x the expected change, "
-        "residual {:.1e}).".format(
-            type(evidence.context.optimizer).__name__,
-            number(sides[1].steps[0].factor.factor),
-            sides[1].steps[0].factor.residual,
-        ),
+        f"The port's weights do not move by {type(evidence.context.optimizer).__name__} of its own gradient, slots and rate (best: {number(sides[1].steps[0].factor.factor)} x the expected change, "
+        f"residual {sides[1].steps[0].factor.residual:.1e}).",
         LOW,
-        "legacy's do, to {:.1f} roundings; no form or constant in the catalogue fits".format(sides[0].misfit(own)),
+        f"legacy's do, to {sides[0].misfit(own):.1f} roundings; no form or constant in the catalogue fits",
     )
 
 
 def _optimizer(**changes):
-    return planting.fields(lambda job: {"optimizer": dataclasses.replace(job.workload.optimizer, **changes)})
+    return injection.fields(lambda job: {"optimizer": dataclasses.replace(job.workload.optimizer, **changes)})
 
 
-class _Further(planting.Rules):
+class _Further(injection.Rules):
     """Weights move twice as far as the rule says."""
 
     def apply(self, local, gradients, rate):
@@ -139,16 +129,16 @@ class _Further(planting.Rules):
             local.weights[name].assign(old + 2.0 * (local.weights[name].read_value() - old))
 
 
-_adam = planting.having(optimizer=optimizers.Adam())
+_adam = injection.having(optimizer=optimizers.Adam())
 
 
-_small_gradients = planting.having(optimizer=optimizers.Adam(epsilon=1e-8))
+_small_gradients = injection.having(optimizer=optimizers.Adam(epsilon=1e-8))
 
 
-_momentum = planting.having(optimizer=optimizers.Momentum(), learning_rate=schedules.Fixed(0.01))
+_momentum = injection.having(optimizer=optimizers.Momentum(), learning_rate=schedules.Fixed(0.01))
 
 
-_rmsprop = planting.having(optimizer=optimizers.RMSProp(), learning_rate=schedules.Fixed(1e-3))
+_rmsprop = injection.having(optimizer=optimizers.RMSProp(), learning_rate=schedules.Fixed(1e-3))
 
 
 CAUSES = (
@@ -198,7 +188,7 @@ CAUSES = (
         "An update applied twice (each replica applies it to one shared copy), or averaged over replicas.",
         "Apply the update once per replica's own copy.",
         scaled_update,
-        (Fault("update_applied_twice", planting.rules(_Further)),),
+        (Fault("update_applied_twice", injection.rules(_Further)),),
     ),
     Cause(
         "UPDATE_UNKNOWN",

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from parity.diagnosis import context
+from parity.diagnosis import job_context
 from parity.diagnosis.evidence import Evidence, Step
-from workloads.errors import require
 from workloads.program import Program
+from workloads.support.errors import require
 
 #: Steps of a diagnosis: along two free trajectories first, then each from the left side's state.
 FREE, LOCKED = 10, 3
@@ -97,4 +97,4 @@ def of_recordings(left, right, steps=0):
     listed = ", ".join(sorted(shared)[:4])
     require(matching, "--right", right.path, "no variable has a name and shape of --left's, such as " + listed)
     about = {"left": left.describe(), "right": right.describe()}
-    return collect(left, right, context.of_texts(left.manifest.get("job", {}), about), common, 0)
+    return collect(left, right, job_context.of_texts(left.manifest.get("job", {}), about), common, 0)

@@ -8,9 +8,20 @@ from typing import Callable, List, Optional
 
 import numpy as np
 
-from parity.diagnosis import averages, batches, combining, gradients, initial, masks, rates, statistics, totals, updates
-from parity.diagnosis.context import Context
-from parity.diagnosis.fits import flat, relative
+from parity.comparison.fits import flat, relative
+from parity.diagnosis import (
+    batches,
+    combined_gradients,
+    dropout_masks,
+    gradient_factors,
+    gradients,
+    initial_state,
+    learning_rates,
+    moving_averages,
+    moving_statistics,
+    updates,
+)
+from parity.diagnosis.job_context import Context
 from workloads.program import State, StepRecord
 
 #: Two states are the same where they are this near, in float32; in another dtype by its epsilon's ratio.
@@ -71,7 +82,7 @@ class Evidence:
     @functools.cached_property
     def initial(self):
         """`initial.Initial`: the states before the first step."""
-        return initial.measure(self.left, self.right)
+        return initial_state.measure(self.left, self.right)
 
     @functools.cached_property
     def batches(self):
@@ -81,7 +92,7 @@ class Evidence:
     @functools.cached_property
     def masks(self):
         """`masks.Masks`: what dropout kept."""
-        return masks.measure(self.steps)
+        return dropout_masks.measure(self.steps)
 
     @functools.cached_property
     def gradients(self):
@@ -91,17 +102,17 @@ class Evidence:
     @functools.cached_property
     def combining(self):
         """(left, right) `combining.Combining`: how each side made one gradient of its replicas'."""
-        return combining.measure(self)
+        return combined_gradients.measure(self)
 
     @functools.cached_property
     def totals(self):
         """`totals.Totals`: factors of the data's gradient and of the decay, replicas and reduction together."""
-        return totals.measure(self)
+        return gradient_factors.measure(self)
 
     @functools.cached_property
     def rates(self):
         """`rates.Rates`: the learning rates of both sides."""
-        return rates.measure([step for step in self.steps if not step.locked])
+        return learning_rates.measure([step for step in self.steps if not step.locked])
 
     @functools.cached_property
     def updates(self):
@@ -111,12 +122,12 @@ class Evidence:
     @functools.cached_property
     def statistics(self):
         """`statistics.Statistics`: whose batch-norm statistics each side kept, and how they moved."""
-        return statistics.measure(self.steps)
+        return moving_statistics.measure(self.steps)
 
     @functools.cached_property
     def averages(self):
         """(left, right) lists of `averages.Average`, one a step."""
-        return averages.measure(self.steps)
+        return moving_averages.measure(self.steps)
 
     @functools.cached_property
     def repeats_differ(self):

@@ -7,7 +7,7 @@ from typing import Dict
 
 import numpy as np
 
-from parity.diagnosis.fits import Scale, flat, relative, scale
+from parity.comparison.fits import Scale, flat, relative, scale
 
 
 @dataclasses.dataclass(frozen=True)

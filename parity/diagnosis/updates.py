@@ -7,9 +7,9 @@ from typing import Dict, List
 
 import numpy as np
 
-from parity.diagnosis import forms
-from parity.diagnosis.fits import Scale, combination, flat, relative, scale
-from parity.diagnosis.rates import rate_of
+from parity.comparison.fits import Scale, combination, flat, relative, scale
+from parity.diagnosis import update_forms as forms
+from parity.diagnosis.learning_rates import rate_of
 
 
 @dataclasses.dataclass(frozen=True)
@@ -109,14 +109,14 @@ def _side(evidence, side, rule):
 def _taken(record, before, rule, last_change):
     """`forms.Taken`, or None if the record lacks what the rule reads."""
     names = [n for n in sorted(record.combined) if n in before.weights and n in record.state.weights]
-    needed = ["{}/{}".format(name, slot) for name in names for slot in rule.slots()]
+    needed = [f"{name}/{slot}" for name in names for slot in rule.slots()]
     shown = all(key in before.slots and key in record.state.slots for key in needed)
     if not names or not shown or rate_of(record) is None:
         return None
     if not np.all(np.isfinite(flat(record.combined, names))):
         return None
     slots = [
-        {slot: flat(state.slots, ["{}/{}".format(name, slot) for name in names]) for slot in rule.slots()}
+        {slot: flat(state.slots, [f"{name}/{slot}" for name in names]) for slot in rule.slots()}
         for state in (before, record.state)
     ]
     powers = [float(before.slots[name]) for name in rule.accumulators() if name in before.slots]

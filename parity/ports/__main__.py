@@ -14,8 +14,8 @@ import tempfile
 from absl import flags
 
 from parity import flags as parity_flags  # noqa: F401  --json
-from workloads import environment, json_file
-from workloads.errors import require, run_main
+from workloads.support import environment, json_file
+from workloads.support.errors import require, run_main
 
 NAMES = ("sigmoid_stack", "stacked_lstm", "resnet18")
 
@@ -54,19 +54,19 @@ class Data:
 def diagnose_port(name, replicas, steps, folder):
     """(port's module, findings, evidence) of one port, recorded in `folder`."""
     from legacy.options import LegacyOptions
-    from modern import strategy
+    from modern.collectives import strategy
     from modern.options import ModernOptions
     from parity.causes import catalogue
+    from parity.comparison.setup import Setup
     from parity.diagnosis import collect
-    from parity.pair import Setup
     from workloads import sources
     from workloads.job import Job
-    from workloads.recording import Recording, record
+    from workloads.records.reader import Recording, record
 
     port = importlib.import_module("parity.ports." + name)
     job = Job(port.WORKLOAD, replicas)
     setup = Setup(job, sources.Synthetic, LegacyOptions(exact=True), ModernOptions(exact=True), FLAGS.device)
-    paths = [os.path.join(folder, "{}_{}.npz".format(name, side)) for side in ("legacy", "port")]
+    paths = [os.path.join(folder, f"{name}_{side}.npz") for side in ("legacy", "port")]
     with setup.legacy_program() as program:
         initial = program.state()
         record(program, job, steps, paths[0])
@@ -83,19 +83,19 @@ def main(argv):
         require(name in NAMES, "--ports", name, "allowed: " + ", ".join(NAMES))
     parity_flags.check_json()
     environment.prepare(exact=True)
-    from parity import cause_report, report
+    from parity.reports import causes, tables
 
-    console, results = report.console(), []
+    console, results = tables.console(), []
     with tempfile.TemporaryDirectory() as folder:
         for name in FLAGS.ports:
             port, findings, evidence = diagnose_port(name, FLAGS.replicas or 2, FLAGS.port_steps, folder)
             found = [finding.id for finding in findings]
             missed = [cause for cause in port.EXPECTED if cause not in found]
             console.print("{}: {}".format(name, "missed " + ", ".join(missed) if missed else "all named"), style="bold")
-            for line in cause_report.lines(findings, evidence):
+            for line in causes.lines(findings, evidence):
                 console.print(line, highlight=False, markup=False)
             results.append({"port": name, "expected": port.EXPECTED, "named": found, "missed": missed})
-            results[-1].update(cause_report.to_json(findings, evidence))
+            results[-1].update(causes.to_json(findings, evidence))
     if FLAGS.json:
         json_file.write_json(FLAGS.json, {"ports": results})
     sys.exit(1 if any(result["missed"] for result in results) else 0)

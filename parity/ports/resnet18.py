@@ -64,7 +64,7 @@ def build():
     x = keras.ops.relu(conv_norm(inputs, "stem", WORKLOAD.filters[0], 3, 1))
     for stage, filters in enumerate(WORKLOAD.filters):
         for block in range(WORKLOAD.blocks):
-            name, stride = "stage{}_block{}/".format(stage, block), 2 if stage > 0 and block == 0 else 1
+            name, stride = f"stage{stage}_block{block}/", 2 if stage > 0 and block == 0 else 1
             y = keras.ops.relu(conv_norm(x, name + "conv1", filters, 3, stride))
             y = conv_norm(y, name + "conv2", filters, 3, 1)
             if stride != 1 or x.shape[-1] != filters:

@@ -22,7 +22,7 @@ def train(path, strategy, data, initial, steps):
         inputs = x = keras.Input((WORKLOAD.time, WORKLOAD.features))
         for layer in range(WORKLOAD.depth):
             x = keras.layers.LSTM(WORKLOAD.units, return_sequences=True)(x)
-            x = keras.layers.Dropout(WORKLOAD.dropout_rate, name="lstm{}_dropout".format(layer))(x)
+            x = keras.layers.Dropout(WORKLOAD.dropout_rate, name=f"lstm{layer}_dropout")(x)
         model = keras.Model(inputs, keras.layers.Dense(WORKLOAD.classes)(x[:, -1]))
         optimizer = keras.optimizers.RMSprop(1e-3, rho=0.9, momentum=0.9, global_clipnorm=WORKLOAD.clip.limit)
         model.compile(optimizer, loss=keras.losses.SparseCategoricalCrossentropy(from_logits=True))
@@ -42,7 +42,7 @@ def to_keras(weights):
     """Legacy's kernels [features + units, 4 units], gates i, j, f, o, as Keras's three arrays, gates i, f, c, o."""
     made = []
     for layer in range(WORKLOAD.depth):
-        kernel, bias = weights["lstm{}/kernel".format(layer)], weights["lstm{}/bias".format(layer)]
+        kernel, bias = weights[f"lstm{layer}/kernel"], weights[f"lstm{layer}/bias"]
         kernel, bias = _gates(kernel), _gates(bias)
         bias[WORKLOAD.units : 2 * WORKLOAD.units] += 1.0  # forget_bias, which 1.x adds at run time
         made += [kernel[: -WORKLOAD.units], kernel[-WORKLOAD.units :], bias]
@@ -57,8 +57,8 @@ def to_legacy(arrays, kind):
         bias = np.array(bias)
         if kind == "weights":
             bias[WORKLOAD.units : 2 * WORKLOAD.units] -= 1.0
-        named["lstm{}/kernel".format(layer)] = _gates(np.concatenate([kernel, recurrent]), back=True)
-        named["lstm{}/bias".format(layer)] = _gates(bias, back=True)
+        named[f"lstm{layer}/kernel"] = _gates(np.concatenate([kernel, recurrent]), back=True)
+        named[f"lstm{layer}/bias"] = _gates(bias, back=True)
     named["logits/weights"], named["logits/biases"] = arrays[-2:]
     return named
 

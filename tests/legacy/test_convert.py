@@ -8,9 +8,9 @@ import pytest
 import tensorflow as tf
 
 from tests import old_programs
-from workloads.errors import InputError
 from workloads.lifted import checkpoint
 from workloads.lifted.checkpoint import convert
+from workloads.support.errors import InputError
 
 
 @pytest.mark.parametrize("name", old_programs.NAMES)

@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from legacy.saved import analysis, graph_file, hazards, page
+from legacy.saved.analysis import analyse
+from legacy.saved.graph import graph_file
+from legacy.saved.report import hazards, page
 from tests.cases import Everything, setup
 
 v1 = tf.compat.v1
@@ -37,8 +39,8 @@ def tower_program(
         parts = [x] * TOWERS if feed_same else tf.split(x, TOWERS)
         gradients, losses, moments = [], [], []
         for tower in range(TOWERS):
-            with tf.device(devices[tower]), v1.name_scope("tower_{}".format(tower)):
-                with v1.variable_scope("" if reuse else "own_{}".format(tower), reuse=reuse and tower > 0):
+            with tf.device(devices[tower]), v1.name_scope(f"tower_{tower}"):
+                with v1.variable_scope("" if reuse else f"own_{tower}", reuse=reuse and tower > 0):
                     w = v1.get_variable("w", [4, 3])
                 with tf.device(inner_device):
                     y = tf.matmul(tf.tanh(parts[tower]), w)
@@ -52,7 +54,7 @@ def tower_program(
                     loss = loss + penalty if penalty_used else loss
                 losses.append(loss)
                 moments.append(tf.reduce_mean(y, 0))
-                variables = [v for v in v1.trainable_variables() if reuse or "own_{}".format(1 - tower) not in v.name]
+                variables = [v for v in v1.trainable_variables() if reuse or f"own_{1 - tower}" not in v.name]
                 gradients.append(dict(zip([v.name for v in variables], tf.gradients(loss, variables))))
                 if tower in summaries:
                     v1.summary.scalar("loss", loss)
@@ -125,7 +127,7 @@ def test_system_1s_fault_in_the_towers_of_this_project(tmp_path):
         with made.legacy_program() as program:
             program.export(str(tmp_path / str(pinned)))
         saved = graph_file.read(str(tmp_path / str(pinned) / "graph.meta"))
-        names = [row["hazard"] for row in hazards.find(saved, analysis.analyse(saved, "x"))]
+        names = [row["hazard"] for row in hazards.find(saved, analyse.analyse(saved, "x"))]
         assert ("TOWER_ON_CPU" in names) == pinned
 
 
@@ -134,7 +136,7 @@ def test_constants_are_read_as_numbers():
         tf.constant(3.5, name="number")
         tf.constant(np.arange(3), name="vector")
         nodes = {node.name: node for node in graph.as_graph_def().node}
-    from legacy.saved.whole import constant
+    from legacy.saved.report.whole_graph import constant
 
     assert constant(nodes["number"]) == 3.5
     assert constant(nodes["vector"]) is None

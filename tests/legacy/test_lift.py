@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from legacy.lifting import lift
-from parity.verification import verify
+from legacy.saved.lifting import lift
+from parity.comparison.verification import verify
 from tests import old_programs
 from workloads import registry
-from workloads.errors import InputError
 from workloads.lifted import sources
 from workloads.lifted import workload as lifted_workload
+from workloads.support.errors import InputError
 
 v1 = tf.compat.v1
 

@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import pytest
 
-from legacy.recorded import RecordedSteps
+from legacy.rerun.recording import RecordedSteps
 from tests import old_programs
 from workloads import registry
 from workloads.lifted import checkpoint

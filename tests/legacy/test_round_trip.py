@@ -3,18 +3,18 @@
 import numpy as np
 import pytest
 
-from legacy.lifting import lift
 from legacy.options import LegacyOptions
-from legacy.program import LegacyProgram
+from legacy.saved.lifting import lift
+from legacy.towers.program import LegacyProgram
+from modern.factory import program as modern_program
+from modern.mirrored.program import ModernProgram
 from modern.options import ModernOptions
-from modern.program import ModernProgram
-from modern.programs import program as modern_program
 from workloads import registry, sources
 from workloads.job import Job
 from workloads.lifted.sources import LiftedData
 
 REPLICAS, STEPS = 2, 5
-DEVICES = ["CPU:{}".format(i) for i in range(REPLICAS)]
+DEVICES = [f"CPU:{i}" for i in range(REPLICAS)]
 
 
 @pytest.mark.parametrize("name", registry.NAMES)

@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from legacy.lifting import lift
 from legacy.options import LegacyOptions
+from legacy.saved.lifting import lift
 from modern.options import ModernOptions
-from parity.pair import Setup
-from parity.verification import verify
+from parity.comparison.setup import Setup
+from parity.comparison.verification import verify
 from workloads import registry
-from workloads.errors import InputError
 from workloads.job import Job
 from workloads.lifted.sources import LiftedSynthetic
+from workloads.support.errors import InputError
 
 v1 = tf.compat.v1
 TOWERS, BATCH = 2, 4
@@ -163,7 +163,7 @@ def test_state_that_was_fetched_and_fed(tmp_path):
 
         return apply(tf.add_n(towers(gradient)) / TOWERS)
 
-    carry = {"tower_{}/state".format(i): "tower_{}/new:0".format(i) for i in range(TOWERS)}
+    carry = {f"tower_{i}/state": f"tower_{i}/new:0" for i in range(TOWERS)}
     setup = lifted(build, tmp_path, carry=carry)
     states = [v for v in setup.job.workload.plan.variables if v.role == "state"]
     assert [(v.name, v.tower) for v in states] == [("tower_0/state", 0), ("tower_1/state", 1)]
@@ -212,7 +212,7 @@ def test_layers_are_not_taken_for_towers(tmp_path):
     def build():
         x = v1.placeholder(tf.float32, [BATCH, 3], name="x")
         for layer in range(2):
-            with v1.name_scope("layer{}".format(layer)):
+            with v1.name_scope(f"layer{layer}"):
                 x = tf.tanh(tf.matmul(tf.matmul(x, weights()), weights(), transpose_b=True))
         return apply(tf.gradients(tf.reduce_sum(x**2), [weights()])[0])
 

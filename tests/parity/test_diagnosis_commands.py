@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from tests.parity.test_commands import refused, run
-from workloads.recording import Recording
-from workloads.writer import Writer
+from workloads.records.reader import Recording
+from workloads.records.writer import Writer
 
 
 def altered(source, target, change):
@@ -65,7 +65,7 @@ def test_what_fits_nothing_is_not_named(recorded, tmp_path):
 
 
 def test_recordings_of_nothing_in_common_are_refused(recorded, tmp_path):
-    from workloads.writer import Recorder
+    from workloads.records.writer import Recorder
 
     with Recorder(str(tmp_path / "other.npz"), 2, {"theirs": np.zeros(3)}) as recorder:
         recorder.step(1.0, {"theirs": np.ones(3)})

@@ -2,8 +2,8 @@
 
 import pytest
 
-from parity import stages
-from parity.verification import verify
+from parity.comparison import stages
+from parity.comparison.verification import verify
 from tests.cases import Everything, setup
 from tests.faults import PLANTED
 from workloads import optimizers, schedules

@@ -9,17 +9,18 @@ import sys
 import numpy as np
 import pytest
 
-from modern import cluster_program
-from parity import fewer_workers, interrupted
+from modern.multi_worker import cluster_program
+from parity.processes import kill_and_resume, worker_loss
 from tests.cases import Dyadic, records, setup
 from tests.parity.test_commands import ROOT, refused, run
-from workloads import addresses, children, sources
+from workloads import sources
 from workloads.program import STATES
+from workloads.support import addresses, child_processes
 
 
 def final(folder):
     """{name: array} of the newest checkpoint in `folder`."""
-    return interrupted.final_state(str(folder))[1]
+    return kill_and_resume.final_state(str(folder))[1]
 
 
 def test_two_workers_have_the_towers_bits_by_their_own_reduction(tmp_path):
@@ -56,13 +57,13 @@ def test_a_killed_run_ends_with_the_bits_of_one_that_was_not(workers, tmp_path):
     process = run("parity.survival", *flags, "--kill_seed=1", f"--json={path}")
     assert process.returncode == 0, process.stdout + process.stderr
     result = json.loads(path.read_text())
-    assert result["passed"] and len(result["kills"]) == 1 and result["kills"][0]["seconds"] < interrupted.BOUND
+    assert result["passed"] and len(result["kills"]) == 1 and result["kills"][0]["seconds"] < kill_and_resume.BOUND
 
 
 def test_differing_names_what_differs():
     left = {"weights/a": np.float32(1), "weights/b": np.float32(2)}
-    assert interrupted.differing(left, dict(left)) == []
-    assert interrupted.differing(left, {"weights/a": np.float32(1.5), "slots/c": np.float32(0)}) == [
+    assert kill_and_resume.differing(left, dict(left)) == []
+    assert kill_and_resume.differing(left, {"weights/a": np.float32(1.5), "slots/c": np.float32(0)}) == [
         "slots/c",
         "weights/a",
         "weights/b",
@@ -96,13 +97,13 @@ def test_a_preemption_signal_saves_first(workers, tmp_path):
     reached = int(final(tmp_path / "a")["step"])
     whole = run("modern.train", *flags, f"--steps={reached}", f"--checkpoint_dir={tmp_path / 'b'}")
     assert whole.returncode == 0, whole.stderr
-    assert interrupted.differing(final(tmp_path / "a"), final(tmp_path / "b")) == []
+    assert kill_and_resume.differing(final(tmp_path / "a"), final(tmp_path / "b")) == []
 
 
 def descendants(pid):
     """Open process descriptors of all processes below `pid`."""
     below = []
-    for child in open("/proc/{0}/task/{0}/children".format(pid)).read().split():
+    for child in open(f"/proc/{pid}/task/{pid}/children").read().split():
         below += [os.pidfd_open(int(child)), *descendants(int(child))]
     return below
 
@@ -138,7 +139,7 @@ def test_one_worker_of_parameter_servers_is_the_sequential_run():
 
 
 def test_training_goes_on_when_a_worker_is_lost():
-    loss, late = fewer_workers.run(*job_of("regression", 2), 1, steps=6, kill_at=2)
+    loss, late = worker_loss.run(*job_of("regression", 2), 1, steps=6, kill_at=2)
     assert np.isfinite(loss) and sum(late.values()) == 12
 
 
@@ -149,13 +150,13 @@ def job_of(name, workers):
 
 
 def test_beyond_the_spread_is_beyond_it():
-    assert fewer_workers.within([1.0, 1.1], [0.9, 1.0, 1.1])
-    assert not fewer_workers.within([1.0, 1.5], [0.9, 1.0, 1.1])
+    assert worker_loss.within([1.0, 1.1], [0.9, 1.0, 1.1])
+    assert not worker_loss.within([1.0, 1.5], [0.9, 1.0, 1.1])
 
 
 def be_task(speaker, job, cluster, kind, index):
     """A task of an old cluster; a worker takes six synchronous steps and says the state on the servers."""
-    from legacy import cluster as cluster_lib
+    from legacy.towers import cluster as cluster_lib
 
     server = cluster_lib.server(cluster, kind, index)
     if kind == "worker":
@@ -171,12 +172,12 @@ def test_sync_replicas_have_the_towers_bits(name):
     made, places = setup(name), addresses.free(4)
     cluster = {"worker": places[:2], "ps": places[2:]}
     tasks = {
-        (kind, index): children.Child(f"{kind} {index}", be_task, (made.job, cluster, kind, index), exact=True)
+        (kind, index): child_processes.Child(f"{kind} {index}", be_task, (made.job, cluster, kind, index), exact=True)
         for kind in cluster
         for index in range(2)
     }
-    state = children.receive_from_all([tasks["worker", 0], tasks["worker", 1]])[0]
-    children.stop_all(tasks.values())
+    state = child_processes.receive_from_all([tasks["worker", 0], tasks["worker", 1]])[0]
+    child_processes.stop_all(tasks.values())
     with made.legacy_program() as program:
         start = program.state()
         program.run(6)

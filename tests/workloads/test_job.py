@@ -4,8 +4,8 @@ import pytest
 
 from tests.cases import Dyadic
 from workloads import schedules
-from workloads.errors import InputError
 from workloads.job import Job
+from workloads.support.errors import InputError
 from workloads.workload import Clip
 
 

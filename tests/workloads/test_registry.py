@@ -4,7 +4,7 @@ import pytest
 
 import workloads
 from workloads import registry
-from workloads.errors import InputError
+from workloads.support.errors import InputError
 
 
 @pytest.mark.parametrize("name", registry.NAMES)

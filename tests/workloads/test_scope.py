@@ -6,7 +6,7 @@ import tensorflow as tf
 
 from tests.cases import Dyadic, Everything
 from workloads import initializers, registry, scope
-from workloads.errors import InputError
+from workloads.support.errors import InputError
 
 
 def test_trace_finds_variables_without_running():

@@ -4,7 +4,7 @@ from tests.cases import Dyadic, Everything
 from workloads import sources
 from workloads.job import Job
 from workloads.models.cifar_cnn import SMALL
-from workloads.writer import batch_digest
+from workloads.records.writer import batch_digest
 
 
 def test_a_batch_is_a_function_of_seed_and_step():

@@ -6,7 +6,7 @@ import os
 
 import numpy as np
 
-from workloads.errors import InputError
+from workloads.support.errors import InputError
 
 FILES = ("data_batch_1.bin", "data_batch_2.bin", "data_batch_3.bin", "data_batch_4.bin", "data_batch_5.bin")
 RECORD = 1 + 3 * 32 * 32
@@ -35,15 +35,13 @@ def read_file(path):
     try:
         content = np.fromfile(path, np.uint8)
     except OSError as error:
-        raise InputError("--data_dir: cannot read {}: {}".format(path, error.strerror))
+        raise InputError(f"--data_dir: cannot read {path}: {error.strerror}")
     if content.size == 0 or content.size % RECORD:
         raise InputError(
-            "--data_dir: {} has {} bytes, not a whole number of {}-byte records: truncated?".format(
-                path, content.size, RECORD
-            )
+            f"--data_dir: {path} has {content.size} bytes, not a whole number of {RECORD}-byte records: truncated?"
         )
     records = content.reshape(-1, RECORD)
     labels = records[:, 0].astype(np.int32)
     if labels.max() > 9:
-        raise InputError("--data_dir: {} holds label {}, CIFAR-10's are 0 to 9".format(path, labels.max()))
+        raise InputError(f"--data_dir: {path} holds label {labels.max()}, CIFAR-10's are 0 to 9")
     return records[:, 1:].reshape(-1, 3, 32, 32).transpose(0, 2, 3, 1), labels

@@ -7,8 +7,8 @@ import hashlib
 import os
 
 from workloads.data import cifar10, idx
-from workloads.errors import require
 from workloads.models.images import ImageWorkload
+from workloads.support.errors import require
 
 
 def open_folder(path, workload):
@@ -25,21 +25,19 @@ def open_folder(path, workload):
         isinstance(workload, ImageWorkload),
         "--data_dir",
         path,
-        "workload {!r} does not take images; leave it out".format(workload.name),
+        f"workload {workload.name!r} does not take images; leave it out",
     )
     require(os.path.isdir(path), "--data_dir", path, "no such folder")
     readers = [reader for reader in (cifar10, idx) if reader.present(path)]
-    require(
-        readers, "--data_dir", path, "holds neither CIFAR-10's {} nor an IDX {}".format(cifar10.FILES[0], idx.IMAGES)
-    )
+    require(readers, "--data_dir", path, f"holds neither CIFAR-10's {cifar10.FILES[0]} nor an IDX {idx.IMAGES}")
     images, labels = readers[0].read(path)
     require(
         labels.max() < workload.classes,
         "--data_dir",
         path,
-        "has label {}, the workload has {} classes".format(labels.max(), workload.classes),
+        f"has label {labels.max()}, the workload has {workload.classes} classes",
     )
     name = readers[0].__name__.rsplit(".", 1)[-1]
     sha = hashlib.sha256(images.tobytes() + labels.tobytes()).hexdigest()[:12]
     workload = dataclasses.replace(workload, channels=images.shape[-1])
-    return workload, images, labels, "{}:{} images:{}".format(name, len(labels), sha)
+    return workload, images, labels, f"{name}:{len(labels)} images:{sha}"

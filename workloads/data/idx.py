@@ -9,7 +9,7 @@ import zlib
 
 import numpy as np
 
-from workloads.errors import InputError
+from workloads.support.errors import InputError
 
 IMAGES = "train-images-idx3-ubyte"
 LABELS = "train-labels-idx1-ubyte"
@@ -35,9 +35,7 @@ def read(folder):
     images, labels = read_file(images_path, 3), read_file(labels_path, 1)
     if len(images) != len(labels):
         raise InputError(
-            "--data_dir: {} holds {} images but {} holds {} labels".format(
-                images_path, len(images), labels_path, len(labels)
-            )
+            f"--data_dir: {images_path} holds {len(images)} images but {labels_path} holds {len(labels)} labels"
         )
     return images[..., np.newaxis], labels.astype(np.int32)
 
@@ -47,14 +45,12 @@ def read_file(path, rank):
     content = _bytes(path)
     header = 4 + 4 * rank
     if len(content) < header or content[:4] != bytes([0, 0, UNSIGNED_BYTE, rank]):
-        raise InputError("--data_dir: {} is not an IDX file of unsigned bytes with {} dimensions".format(path, rank))
-    shape = struct.unpack(">{}I".format(rank), content[4:header])
+        raise InputError(f"--data_dir: {path} is not an IDX file of unsigned bytes with {rank} dimensions")
+    shape = struct.unpack(f">{rank}I", content[4:header])
     expected = header + int(np.prod(shape, dtype=np.int64))
     if len(content) != expected or not shape[0]:
         raise InputError(
-            "--data_dir: {} has {} bytes, its header {} promises {}: truncated?".format(
-                path, len(content), shape, expected
-            )
+            f"--data_dir: {path} has {len(content)} bytes, its header {shape} promises {expected}: truncated?"
         )
     return np.frombuffer(content, np.uint8, offset=header).reshape(shape)
 
@@ -64,7 +60,7 @@ def _find(folder, name):
         path = os.path.join(folder, candidate)
         if os.path.exists(path):
             return path
-    raise InputError("--data_dir: {} is missing (plain or .gz)".format(os.path.join(folder, name)))
+    raise InputError(f"--data_dir: {os.path.join(folder, name)} is missing (plain or .gz)")
 
 
 def _bytes(path):
@@ -72,4 +68,4 @@ def _bytes(path):
         with (gzip.open if path.endswith(".gz") else open)(path, "rb") as file:
             return file.read()
     except (OSError, EOFError, zlib.error) as error:
-        raise InputError("--data_dir: cannot read {}: {}".format(path, error))
+        raise InputError(f"--data_dir: cannot read {path}: {error}")

@@ -8,7 +8,7 @@ import re
 import numpy as np
 import tensorflow as tf
 
-from workloads.errors import InputError, require
+from workloads.support.errors import InputError, require
 
 v1 = tf.compat.v1
 
@@ -35,7 +35,7 @@ def read(path):
         names = reader.get_variable_to_shape_map()
         values = {name: reader.get_tensor(name) for name in names if name != OBJECT_GRAPH}
     except (tf.errors.OpError, ValueError, LookupError, TypeError, RuntimeError, MemoryError) as error:
-        raise InputError("checkpoint: cannot read {!r}: {}".format(path, str(error).splitlines()[0][:200]))
+        raise InputError(f"checkpoint: cannot read {path!r}: {str(error).splitlines()[0][:200]}")
     if OBJECT_GRAPH not in names:
         return values
     values = {n: v for n, v in values.items() if n.startswith(PREFIX) and n.endswith(SUFFIX)}
@@ -49,7 +49,7 @@ def is_object_based(path):
 
 def write(path, values):
     """Writes {name: array} as an object-based checkpoint, of `tf.train.Checkpoint(values={name: variable})`."""
-    require(tf.__version__[0] != "1", "checkpoint", path, "TensorFlow {} writes none by object".format(tf.__version__))
+    require(tf.__version__[0] != "1", "checkpoint", path, f"TensorFlow {tf.__version__} writes none by object")
     with tf.init_scope(), tf.device("/cpu:0"):
         made = {name: tf.Variable(value, dtype=_dtype(value), trainable=False) for name, value in values.items()}
         tf.train.Checkpoint(values=made).write(path + ".part")

@@ -22,7 +22,7 @@ def split(text):
 
 def tensor_name(name, output):
     """ "node:0" of ("node", 0)."""
-    return "{}:{}".format(name, output)
+    return f"{name}:{output}"
 
 
 def forget_placement(node):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import tensorflow as tf
 
-from workloads import keys
+from workloads.numerics import random_keys
 
 v1 = tf.compat.v1
 
@@ -25,7 +25,7 @@ TURN = 7919
 
 def key_of(seed, replica, name):
     """int32 key of the noise called `name` on a replica; `replica` is None for noise that is drawn once for all."""
-    return keys.noise_key(seed, "all" if replica is None else replica, name)
+    return random_keys.noise_key(seed, "all" if replica is None else replica, name)
 
 
 def drawn_nodes(plan):
@@ -40,8 +40,8 @@ def loops_of(plan):
 
 def seed(node):
     """Gives a random NodeDef without a twin seeds made from its name: both sides then draw the same sequence."""
-    node.attr["seed"].i = 1 + (keys.noise_key(1, 0, node.name) >> 1)
-    node.attr["seed2"].i = 1 + (keys.noise_key(2, 0, node.name) >> 1)
+    node.attr["seed"].i = 1 + (random_keys.noise_key(1, 0, node.name) >> 1)
+    node.attr["seed2"].i = 1 + (random_keys.noise_key(2, 0, node.name) >> 1)
 
 
 def use_twin(node, key):

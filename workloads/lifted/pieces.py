@@ -101,7 +101,7 @@ class Cutter:
         if name not in work.seen:
             work.seen.add(name)
             work.todo.append(name)
-        return name if output == 0 else "{}:{}".format(name, output)
+        return name if output == 0 else f"{name}:{output}"
 
     def _feed_tensor(self, work, kind, tensor):
         name = tensor_name(*tensor)

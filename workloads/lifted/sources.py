@@ -9,9 +9,9 @@ import sys
 import numpy as np
 import tensorflow as tf
 
-from workloads import keys
-from workloads.errors import InputError, require
+from workloads.numerics import random_keys
 from workloads.sources import Source
+from workloads.support.errors import InputError, require
 
 #: Size of a dimension that the graph leaves open and that is not the batch: of images (rank 4), and of anything else.
 OPEN_IMAGE, OPEN = 64, 6
@@ -39,7 +39,9 @@ class LiftedSynthetic(Source):
         for name, entry in sorted(workload.inputs().items()):
             alone = entry.kind in ("same", "setting")
             for replica in range(replicas):
-                rng = keys.generator("lifted", self._job.seed, workload.name, step, name, 0 if alone else replica)
+                rng = random_keys.generator(
+                    "lifted", self._job.seed, workload.name, step, name, 0 if alone else replica
+                )
                 shards[replica][name] = self._draw(entry, rng)
         return shards
 
@@ -55,7 +57,7 @@ class LiftedSynthetic(Source):
             entry.dtype.startswith(("float", "double", "half", "bfloat")),
             "--data",
             None,
-            "input {!r} is of {}, which cannot be made up; give data".format(entry.name, entry.dtype),
+            f"input {entry.name!r} is of {entry.dtype}, which cannot be made up; give data",
         )
         return np.asarray(rng.random_sample(shape)).astype(entry.dtype)
 
@@ -102,9 +104,7 @@ class LiftedData(LiftedSynthetic):
         for name, entry in self._job.workload.inputs().items():
             value = batch.get(name, self._settings.get(name))
             have = ", ".join(sorted(batch)) or "nothing"
-            require(
-                value is not None, "--data", have, "it must have {!r}: {} {}".format(name, entry.dtype, entry.shape)
-            )
+            require(value is not None, "--data", have, f"it must have {name!r}: {entry.dtype} {entry.shape}")
             value = np.asarray(value).astype(entry.dtype)
             for replica in range(replicas):
                 part = value
@@ -115,7 +115,7 @@ class LiftedData(LiftedSynthetic):
                         len(part) == rows,
                         "--data",
                         value.shape,
-                        "{!r} has too few rows for --global_batch={}".format(name, self._job.global_batch),
+                        f"{name!r} has too few rows for --global_batch={self._job.global_batch}",
                     )
                 shards[replica][name] = part
         return shards
@@ -137,14 +137,14 @@ def from_text(text, settings):
         with np.load(text) as file:
             arrays = {name: file[name] for name in file.files}
     except (OSError, ValueError) as error:
-        raise InputError("--data: cannot read {!r} as .npz: {}".format(text, error))
+        raise InputError(f"--data: cannot read {text!r} as .npz: {error}")
     require(arrays and len({len(a) for a in arrays.values()}) == 1, "--data", text, "arrays must have equal lengths")
     return lambda job: LiftedData(job, _from_arrays(arrays, job.global_batch), settings)
 
 
 def _from_arrays(arrays, size):
     count = len(next(iter(arrays.values())))
-    require(count >= size, "--data", "{} examples".format(count), "fewer than --global_batch={}".format(size))
+    require(count >= size, "--data", f"{count} examples", f"fewer than --global_batch={size}")
 
     def batch(step):
         rows = np.arange(step * size, (step + 1) * size) % count
@@ -203,4 +203,4 @@ def _function(text):
     try:
         return getattr(importlib.import_module(module_name), attribute)
     except Exception as error:  # whatever the user's module raises while it is imported
-        raise InputError("--data: {!r}: {}: {}".format(text, type(error).__name__, error))
+        raise InputError(f"--data: {text!r}: {type(error).__name__}: {error}")

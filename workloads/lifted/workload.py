@@ -14,7 +14,6 @@ import numpy as np
 import tensorflow as tf
 
 from workloads import schedules
-from workloads.errors import InputError, require
 from workloads.lifted import PLAN, checkpoint, is_lifted
 from workloads.lifted.graph import Graph
 from workloads.lifted.noise import loops_of
@@ -22,6 +21,7 @@ from workloads.lifted.pieces import Cutter
 from workloads.lifted.plan import FORMAT, Plan
 from workloads.program import State
 from workloads.scope import VariableSpec
+from workloads.support.errors import InputError, require
 from workloads.workload import Workload
 
 v1 = tf.compat.v1
@@ -62,7 +62,7 @@ class LiftedWorkload(Workload):
             self.plan.batch in (None, per_replica_batch),
             "--global_batch",
             replicas * per_replica_batch,
-            "this graph takes {} a replica, so {}".format(self.plan.batch, replicas * (self.plan.batch or 0)),
+            f"this graph takes {self.plan.batch} a replica, so {replicas * (self.plan.batch or 0)}",
         )
 
     def default_global_batch(self, replicas):
@@ -129,7 +129,7 @@ def running(what):
         said = next(
             (line for line in lines if not line.startswith(("2 root", "(0)", "Detected"))), lines[0] if lines else ""
         )
-        raise InputError("--workload: {} does not run here with these data: {}".format(what, said[:300]))
+        raise InputError(f"--workload: {what} does not run here with these data: {said[:300]}")
 
 
 def load(folder):
@@ -143,19 +143,19 @@ def load(folder):
             content = json.load(file)
         with open(os.path.join(folder, GRAPH), "rb") as file:
             graph_bytes = file.read()
-        require(content.get("format") == FORMAT, "--workload", folder, "expected a lift of format {}".format(FORMAT))
+        require(content.get("format") == FORMAT, "--workload", folder, f"expected a lift of format {FORMAT}")
         require(
             content.pop("graph_digest") == hashlib.sha256(graph_bytes).hexdigest(),
             "--workload",
             folder,
-            "{} is not the graph that {} was made for; lift again".format(GRAPH, PLAN),
+            f"{GRAPH} is not the graph that {PLAN} was made for; lift again",
         )
         plan = Plan.from_json(content)
         graph = Graph(v1.GraphDef.FromString(graph_bytes))
     except (OSError, ValueError, KeyError, TypeError) as error:
         if isinstance(error, InputError):
             raise
-        raise InputError("--workload: {!r} is damaged, or not a lift: {}".format(folder, error))
+        raise InputError(f"--workload: {folder!r} is damaged, or not a lift: {error}")
     digest = hashlib.sha256(graph_bytes + json.dumps(content, sort_keys=True).encode("utf-8")).hexdigest()[:12]
     return LiftedWorkload(
         name=plan.name,

@@ -43,9 +43,7 @@ class CifarCnn(ImageWorkload):
         for index, units in enumerate(self.units):
             weights = initializers.TruncatedNormal(0.04)
             x = tf.nn.relu(
-                layers.dense(
-                    scope.child("local{}".format(index + 3)), x, units, weights, TENTH, decay=self.weight_decay
-                )
+                layers.dense(scope.child(f"local{index + 3}"), x, units, weights, TENTH, decay=self.weight_decay)
             )
         weights = initializers.TruncatedNormal(1.0 / self.units[-1])
         logits = layers.dense(scope.child("softmax_linear"), x, self.classes, weights)

@@ -45,7 +45,7 @@ class Regression(Workload):
         for index, units in enumerate(self.hidden):
             stddev = float(int(x.shape[-1])) ** -0.5 if self.weight_stddev is None else self.weight_stddev
             weights = initializers.TruncatedNormal(stddev)
-            x = layers.dense(scope.child("affine{}".format(index)), x, units, weights, bias_shape=())
+            x = layers.dense(scope.child(f"affine{index}"), x, units, weights, bias_shape=())
             x = tf.nn.relu(x)
         weights = initializers.Constant(self.last_weight)
         output = layers.dense(scope.child("affine_last"), x, 1, weights, bias_shape=())

@@ -28,7 +28,7 @@ class ResNet18(ImageWorkload):
         for stage, filters in enumerate(self.filters):
             for block in range(self.blocks):
                 stride = 2 if stage > 0 and block == 0 else 1
-                x = _residual(scope.child("stage{}_block{}".format(stage, block)), x, filters, stride)
+                x = _residual(scope.child(f"stage{stage}_block{block}"), x, filters, stride)
         features = tf.reduce_mean(x, axis=[1, 2])
         logits = layers.dense(scope.child("logits"), features, self.classes)
         return layers.cross_entropy(logits, batch["labels"])

@@ -29,8 +29,8 @@ class SigmoidStack(Workload):
     def loss(self, scope, batch):
         x = batch["x"]
         for layer in range(self.depth):
-            weight = scope.get("Layer.{}.weight".format(layer), (self.dim, self.dim))
-            bias = scope.get("Layer.{}.bias".format(layer), (self.dim,))
+            weight = scope.get(f"Layer.{layer}.weight", (self.dim, self.dim))
+            bias = scope.get(f"Layer.{layer}.bias", (self.dim,))
             rows = tf.reshape(x, [-1, self.dim])
             x = tf.reshape(tf.sigmoid(tf.matmul(rows, weight) + bias), [-1, self.dim, self.dim])
         return tf.reduce_mean(x)

@@ -34,7 +34,7 @@ class StackedLstm(Workload):
         steps = tf.unstack(batch["x"], axis=1)
         for layer in range(self.depth):
             with scope.stage(layer, self.depth):
-                here = scope.child("lstm{}".format(layer))
+                here = scope.child(f"lstm{layer}")
                 outputs = layers.lstm(here, steps, self.units)
                 together = layers.dropout(here, tf.stack(outputs, axis=1), self.dropout_rate)
                 steps = tf.unstack(together, axis=1)

@@ -1,8 +1,9 @@
 """Trials for the tests, run in processes of their own: each leaves TensorFlow's threads behind."""
 
-from parity import workers
-from parity.causes import catalogue, trial
-from parity.causes.pairs import PAIRS
+from parity.causes import catalogue
+from parity.fault_injection import trial
+from parity.fault_injection.pairs import PAIRS
+from parity.processes import pool as workers
 from tests.cases import Everything
 from workloads import optimizers, registry, schedules
 from workloads.workload import MovingAverage

@@ -8,9 +8,9 @@ import pytest
 
 from parity.causes import catalogue, speed
 from parity.causes.__main__ import page
-from parity.causes.pairs import PAIRS
-from parity.diagnosis import collect, context
-from parity.diagnosis.pace import Pace
+from parity.diagnosis import collect, job_context
+from parity.diagnosis.run_speed import Pace
+from parity.fault_injection.pairs import PAIRS
 from tests.cases import setup
 from tests.parity.causes import planted
 from tests.parity.causes.planted import FAULTS, SMALL
@@ -35,7 +35,7 @@ def test_ids_and_faults_are_unique_and_every_cause_has_its_page():
 
 def test_every_rule_that_can_occur_without_a_gpu_has_a_cause():
     rules = {rule for cause in catalogue.CAUSES + speed.CAUSES for rule in cause.rules.split()}
-    assert rules == {"R{:02d}".format(number) for number in range(1, 37)}
+    assert rules == {f"R{number:02d}" for number in range(1, 37)}
 
 
 @pytest.mark.parametrize("name", sorted(FAULTS))
@@ -60,7 +60,7 @@ def test_pairs_are_of_known_faults():
 def test_without_a_fault_nothing_is_named(replicas, dtype):
     made = setup(SMALL, replicas, dtype=dtype)
     with made.legacy_program() as left, made.modern_program() as right:
-        evidence = collect.collect(left, right, context.of_job(made.job), 5, 2)
+        evidence = collect.collect(left, right, job_context.of_job(made.job), 5, 2)
         assert catalogue.find(evidence) == []
 
 
@@ -76,7 +76,7 @@ def test_what_is_not_in_the_catalogue_is_not_named_for_sure():
     fields = {field.name: getattr(made.job.workload, field.name) for field in dataclasses.fields(SMALL)}
     other = dataclasses.replace(made.job, workload=Tempered(**fields))
     with made.legacy_program() as left, dataclasses.replace(made, job=other).modern_program() as right:
-        evidence = collect.collect(left, right, context.of_job(made.job), 5, 2)
+        evidence = collect.collect(left, right, job_context.of_job(made.job), 5, 2)
         assert [f.id for f in catalogue.find(evidence) if f.found.confidence == "high"] == []
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from workloads import registry
 from workloads.data import cifar10, folder, idx
-from workloads.errors import InputError
+from workloads.support.errors import InputError
 
 
 def write_cifar(path, count=3, label=1):

@@ -6,9 +6,9 @@ import tensorflow as tf
 
 from tests import old_programs
 from workloads import registry
-from workloads.errors import InputError
 from workloads.job import Job
 from workloads.lifted import sources
+from workloads.support.errors import InputError
 
 
 def job_of(name, replicas=None, global_batch=None):

@@ -1,0 +1,175 @@
+"""`OldGraphProgram`: a saved graph as it is, towers and all, in a session.
+
+Only its ends are replaced: data enter by placeholders where queues and iterators were, and random numbers are drawn by
+stateless twins of the old ops, so that the port can draw the same. Where the graph leaves an order of reads and updates
+open, control edges pin the order that the plan chose.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import tensorflow as tf
+
+from legacy.rerun import runnable
+from legacy.towers.program import session_config
+from workloads.lifted.noise import key_of
+from workloads.lifted.workload import running
+from workloads.program import Program, StepRecord
+from workloads.records.writer import batch_digest
+
+v1 = tf.compat.v1
+
+
+class OldGraphProgram(Program):
+    """Runs a lifted job's old graph.
+
+    Args:
+      job: a `Job` of a `LiftedWorkload`, with as many replicas as the graph has towers.
+      source: `Source` of its batches.
+      options: `LegacyOptions`; only `exact` matters here.
+      devices: device of each tower.
+      pins: for each phase, the control edges that fix an open order; default: the plan's.
+    """
+
+    side = "legacy"
+
+    def __init__(self, job, source, options, devices, pins=None):
+        self._job, self._source, self._options, self._devices = job, source, options, devices
+        self._workload = job.workload
+        self._plan = job.workload.plan
+        self._step = 0
+        noise = getattr(source, "noise", "keyed")
+        self._drawn = runnable.drawn(self._workload) if noise == "drawn" else {}
+        self._inputs = runnable.placeholders(self._plan, self._drawn)
+        graph_def = runnable.runnable(self._workload, self._inputs, devices, noise, pins)
+        self.graph = tf.Graph()
+        with self.graph.as_default():
+            self._resident = self._keep(source.shards(0)) if source.fixed else None
+            tf.import_graph_def(graph_def, input_map=self._resident or {}, name="")
+            self._reads, self._holders, self._assign = self._state_ops()
+        self._session = v1.Session(graph=self.graph, config=session_config(devices, options.exact))
+        self._session.run(self._starters)
+        names = {operation.name for operation in self.graph.get_operations()}
+        self._keys = [
+            (runnable.key_name(node) + ":0", key_of(job.seed, tower, name))
+            for node, tower, name in runnable.noise_nodes(self._plan)
+            if runnable.key_name(node) in names
+        ]
+        self._fetches = [self._observed(phase) for phase in self._plan.phases]
+        self.load(self._workload.initial_state())
+
+    def variables(self):
+        return self._workload.variables()
+
+    def describe(self):
+        races = sum(len(phase.races) for phase in self._plan.phases)
+        return {
+            "program": "the saved graph in a session",
+            "devices": ", ".join(self._devices),
+            "input": "resident" if self._resident else "feed",
+            "variables on": "as the graph says",
+            "reduction": "as written",
+            "update rules": self._workload.update_rules(),
+            "autodiff": "the graph's own gradients",
+            "races": f"{races} pinned to one order that the graph allows" if races else "none",
+            "Grappler": "off" if self._options.exact else "on",
+        }
+
+    def load(self, state):
+        feed = {}
+        for arrays in (state.weights, state.slots, state.statistics, state.averages):
+            feed.update((self._holders[name], value) for name, value in arrays.items())
+        self._session.run(self._assign, feed)
+        self._step = state.step
+
+    def state(self):
+        return self._workload.state(self._step, self._session.run(self._reads))
+
+    def step(self):
+        phase = self._step % len(self._plan.phases)
+        shards = self._source.shards(self._step)
+        with running("the old graph"):
+            _, seen = self._session.run([self._train_op(phase), self._fetches[phase]], self._feed(shards))
+        step = self._step
+        self._step += 1
+        return StepRecord(
+            step=step,
+            digests=[batch_digest(batch) for batch in shards],
+            losses=[np.asarray(loss) for loss in seen["losses"]],
+            gradients=seen["gradients"],
+            combined=seen["combined"],
+            learning_rate=np.asarray(seen["rates"]),
+            state=self.state(),
+        )
+
+    def run(self, steps):
+        phases = len(self._plan.phases)
+        for _ in range(steps):
+            phase = self._step % phases
+            shards = None if self._resident else self._source.shards(self._step)
+            losses, _ = self._session.run([self._fetches[phase]["losses"], self._train_op(phase)], self._feed(shards))
+            self._step += 1
+        return [np.mean(loss) for loss in losses]
+
+    def close(self):
+        self._session.close()
+
+    def _train_op(self, phase):
+        return self.graph.get_operation_by_name(self._plan.phases[phase].train_op)
+
+    def _tensor(self, name):
+        """A tensor of the graph, or what took its place."""
+        placeholder = self._inputs[name] + ":0" if name in self._inputs else name
+        if self._resident and placeholder in self._resident:
+            return self._resident[placeholder]
+        return self.graph.get_tensor_by_name(placeholder)
+
+    def _observed(self, phase):
+        tensor = self._tensor
+        effects = [effect for effect in phase.effects if effect.gradient]
+        return {
+            "losses": [tensor(name) for name in phase.losses],
+            "gradients": [{w: tensor(name) for w, name in tower.items()} for tower in phase.gradients],
+            "combined": {effect.writes[0]: tensor(effect.gradient) for effect in effects},
+            "rates": [tensor(name) for name in runnable.rates(phase)],
+        }
+
+    def _feed(self, shards):
+        """{placeholder: value}: the batch, and the keys of the noise."""
+        feed = {}
+        if not self._resident:
+            for name, entry in self._workload.inputs().items():
+                for tower, tensor in enumerate(entry.tensors):
+                    feed[self._inputs[tensor] + ":0"] = shards[tower][name]
+            for tensor, (tower, key) in self._drawn.items():
+                feed[self._inputs[tensor] + ":0"] = shards[tower][key]
+        for holder, key in self._keys:
+            feed[holder] = np.array([key, self._step], np.int32)
+        return feed
+
+    def _keep(self, shards):
+        """{placeholder: tensor} of variables that hold the first batch, on the towers' devices."""
+        kept, self._starters = {}, []
+        for name, entry in self._workload.inputs().items():
+            for tower, tensor in enumerate(entry.tensors):
+                with tf.device("/device:" + self._devices[tower]):
+                    variable = v1.Variable(shards[tower][name], trainable=False, use_resource=True, name="resident")
+                self._starters.append(variable.initializer)
+                kept[self._inputs[tensor] + ":0"] = variable.read_value()
+        return kept
+
+    def _state_ops(self):
+        """({variable: read}, {variable: placeholder}, op that assigns the placeholders)."""
+        if not self._resident:
+            self._starters = []
+        reads, holders, assigns = {}, {}, []
+        for variable in self._plan.variables:
+            tensor = self.graph.get_tensor_by_name(variable.name + ":0")
+            holders[variable.name] = v1.placeholder(variable.dtype, variable.shape)
+            if variable.resource:
+                reads[variable.name] = tf.raw_ops.ReadVariableOp(resource=tensor, dtype=variable.dtype)
+                assigns.append(tf.raw_ops.AssignVariableOp(resource=tensor, value=holders[variable.name]))
+            else:
+                reads[variable.name] = tensor
+                assigns.append(tf.raw_ops.Assign(ref=tensor, value=holders[variable.name]).op)
+        return reads, holders, tf.group(*assigns)

@@ -1,0 +1,4 @@
+"""Tower programs built from a workload: the graph with its loop over devices, and what runs it in a session.
+
+Here: the graph, its inputs, optimizers and cluster of servers. Not here: graphs that somebody else saved (`legacy.rerun`).
+Start with `graph.py` (the loop over towers), then `program.py` (the session)."""

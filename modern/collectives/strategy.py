@@ -1,0 +1,91 @@
+"""Strategies on the devices that are here; without GPUs, on logical devices of the CPU."""
+
+from __future__ import annotations
+
+import tensorflow as tf
+from tensorflow.compiler.xla.tsl.protobuf import coordination_config_pb2
+from tensorflow.python.distribute import collective_all_reduce_strategy, multi_worker_util
+from tensorflow.python.eager import context
+
+from modern.collectives import all_reduce
+from workloads.support.errors import require
+
+KEYS_PER_STRATEGY = 1000
+
+#: Workers wait so long for each other at the start, and take one for lost that has been silent for so long.
+START_SECONDS, HEARTBEAT_SECONDS = 300, 20
+
+
+def divide_cpu(count):
+    """Makes `count` logical CPU devices, once per process, before TensorFlow uses the CPU.
+
+    Raises:
+      InputError: TensorFlow already runs with fewer.
+    """
+    cpu = tf.config.list_physical_devices("CPU")[0]
+    try:
+        tf.config.set_logical_device_configuration(cpu, [tf.config.LogicalDeviceConfiguration()] * count)
+    except RuntimeError:  # already running: fine if there are enough
+        have = len(tf.config.list_logical_devices("CPU"))
+        require(have >= count, "--logical_cpus", count, f"TensorFlow already runs with {have}")
+
+
+def mirrored(devices, options):
+    """`MirroredStrategy` on `devices` (e.g. ["CPU:0", "CPU:1"]) with the all-reduce of `options`."""
+    # Every strategy numbers its collectives from the same start, so two in one process would meet in each other's.
+    # TensorFlow's own tests (distribute/strategy_combinations.py) move the start in this way; no public one exists.
+    tf.distribute.MirroredStrategy._collective_key_base += KEYS_PER_STRATEGY
+    return tf.distribute.MirroredStrategy(
+        ["/device:" + device for device in devices], all_reduce.make(options.all_reduce, options.average, len(devices))
+    )
+
+
+class Workers(tf.distribute.MultiWorkerMirroredStrategy):
+    """`MultiWorkerMirroredStrategy` whose workers may also have several replicas on one CPU.
+
+    TensorFlow's own gives a worker without GPUs one replica, whatever logical devices its CPU has.
+
+    Args:
+      worker: `cluster.Worker`.
+      devices: device of each replica in this process, e.g. ["CPU:0", "CPU:1"].
+      options: `ModernOptions`.
+
+    Attributes:
+      form: in which form gathered gradients are added in the towers' order (see `combining.combine`), or None where
+        collectives add them.
+    """
+
+    def __init__(self, worker, devices, options):
+        communication = tf.distribute.experimental.CommunicationOptions(
+            implementation=all_reduce.collective(options.all_reduce)
+        )
+        extended = _Workers(self, worker.resolver, communication, devices)
+        tf.distribute.Strategy.__init__(self, extended)
+        self.form = options.average if options.all_reduce == "tower_order" else None
+
+
+class _Workers(collective_all_reduce_strategy.CollectiveAllReduceExtended):
+    """As TensorFlow's, on the devices it is given."""
+
+    def __init__(self, strategy, resolver, communication, devices):
+        self._given = devices
+        super().__init__(strategy, resolver, communication)
+
+    def _initialize_multi_worker(self, cluster_resolver):
+        """As TensorFlow's, which waits an hour for workers that never come."""
+        spec = multi_worker_util.normalize_cluster_spec(cluster_resolver.cluster_spec())
+        jobs = [job for job in ("chief", "worker") if job in spec.jobs]
+        context.context().configure_coordination_service(
+            service_type="standalone",
+            service_leader=multi_worker_util.coordination_leader(spec),
+            cluster_register_timeout_in_ms=1000 * START_SECONDS,
+            heartbeat_timeout_in_ms=1000 * HEARTBEAT_SECONDS,
+            coordinated_jobs=[
+                coordination_config_pb2.CoordinatedJob(name=job, num_tasks=spec.num_tasks(job)) for job in jobs
+            ],
+        )
+        super()._initialize_multi_worker(cluster_resolver)
+
+    def _initialize_local_devices(self, cluster_resolver, worker_device):
+        kind = self._given[0].split(":")[0]
+        return tuple(f"{worker_device}/device:{device}" for device in self._given), kind

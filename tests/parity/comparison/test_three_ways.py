@@ -1,0 +1,107 @@
+"""Recordings of real old environments against the old graph here and the port."""
+
+import concurrent.futures
+import io
+import json
+import shutil
+import sys
+import zipfile
+
+import numpy as np
+import pytest
+
+from legacy.rerun.recording import RecordedSteps
+from parity.comparison import three_ways
+from tests import old_programs
+from workloads.support.errors import InputError
+
+
+@pytest.mark.parametrize("name", old_programs.NAMES)
+def test_port_does_what_the_original_did(name):
+    result = three_ways.run(old_programs.setup(name), old_programs.path(name), None)
+    assert result.passed, result.columns[three_ways.COLUMNS[-1]].first
+    assert result.columns[three_ways.COLUMNS[1]].passed  # the port has the old graph's bits, on the recorded batches
+    assert all(verification.steps == 20 for verification in result.columns.values())
+
+
+def test_says_which_orders_the_original_took():
+    result = three_ways.run(old_programs.setup("c_queue_ema"), old_programs.path("c_queue_ema"), 5)
+    races = result.columns[three_ways.COLUMNS[-1]].races
+    assert races and all("ExponentialMovingAverage" in text for text in races)
+
+
+def tampered(name, tmp_path, change):
+    """A copy of a recording with one step's arrays changed."""
+    folder = tmp_path / "recording"
+    shutil.copytree(old_programs.path(name), folder)
+    with zipfile.ZipFile(folder / "steps.zip") as archive:
+        members = {member: archive.read(member) for member in archive.namelist()}
+    with np.load(io.BytesIO(members["00002.npz"])) as arrays:
+        arrays = {key: arrays[key] for key in arrays.files}
+    change(arrays)
+    content = io.BytesIO()
+    np.savez(content, **arrays)
+    members["00002.npz"] = content.getvalue()
+    with zipfile.ZipFile(folder / "steps.zip", "w") as archive:
+        for member, data in members.items():
+            archive.writestr(member, data)
+    return str(folder)
+
+
+def test_another_weight_in_the_recording_is_seen(tmp_path):
+    def change(arrays):
+        arrays["after/net/w"] = arrays["after/net/w"] * np.float32(1 + 1e-4)
+
+    folder = tampered("f_sum_clip_after", tmp_path, change)
+    result = three_ways.run(old_programs.setup("f_sum_clip_after"), folder, 5)
+    first = result.columns[three_ways.COLUMNS[-1]].first
+    assert not result.passed and (first["step"], first["stage"]) == (2, "weights")
+    assert "this TensorFlow" in three_ways.verdict(result)  # the port has the old graph's bits
+
+
+def test_an_average_that_no_order_gives_is_seen(tmp_path):
+    def change(arrays):
+        key = "after/local/weights/ExponentialMovingAverage"
+        arrays[key] = arrays[key] * np.float32(1.01)
+
+    result = three_ways.run(old_programs.setup("c_queue_ema"), tampered("c_queue_ema", tmp_path, change), 5)
+    assert result.columns[three_ways.COLUMNS[-1]].first["stage"] == "moving averages"
+
+
+def test_refuses_what_is_no_recording_of_this_program(tmp_path):
+    setup = old_programs.setup("f_sum_clip_after")
+    with pytest.raises(InputError, match="is not a recording"):
+        three_ways.run(setup, str(tmp_path), None)
+    with pytest.raises(InputError, match="step 0 ran Adam"):
+        three_ways.run(setup, old_programs.path("b_adam_clip"), None)
+    with pytest.raises(InputError, match="--steps: got 99, the recording holds 20"):
+        three_ways.run(setup, old_programs.path("f_sum_clip_after"), 99)
+    damaged = tmp_path / "damaged"
+    shutil.copytree(old_programs.path("f_sum_clip_after"), damaged)
+    (damaged / "steps.zip").write_bytes((damaged / "steps.zip").read_bytes()[:5000])
+    with pytest.raises(InputError, match="damaged"):
+        three_ways.run(setup, str(damaged), None)
+
+
+def test_steps_are_read_rightly_from_several_threads():
+    setup = old_programs.setup("a_split_sgd")
+    steps = RecordedSteps(old_programs.path("a_split_sgd"), setup.job.workload.plan)
+    expected = [steps.tensor(step, "images:0").tobytes() for step in range(20)]
+
+    def read(offset):
+        numbers = [(offset + step // 3) % 20 for step in range(300)]
+        return all(steps.tensor(number, "images:0").tobytes() == expected[number] for number in numbers)
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)  # so that threads meet between any two lines
+    try:
+        with concurrent.futures.ThreadPoolExecutor(8) as pool:
+            assert all(pool.map(read, range(0, 20, 2)))
+    finally:
+        sys.setswitchinterval(interval)
+
+
+def test_a_recording_says_where_it_was_made():
+    with open(old_programs.path("a_split_sgd", "recording.json")) as file:
+        about = json.load(file)
+    assert (about["tensorflow"], about["python"], len(about["steps"])) == ("0.12.1", "2.7.18", 20)

@@ -1,0 +1,151 @@
+import contextlib
+import dataclasses
+
+import numpy as np
+import pytest
+
+from parity.comparison import stages, tolerance
+from parity.comparison.verification import mismatches, verify
+from tests.cases import Everything, setup
+from workloads import registry, sources
+from workloads.models import cifar_cnn
+from workloads.program import Program
+from workloads.scope import VariableSpec
+from workloads.workload import MovingAverage
+
+
+def exact(made, steps=3, mode="free"):
+    with made.legacy_program() as left, made.modern_program() as right:
+        return verify(left, right, made.job, steps, mode, "exact")
+
+
+@pytest.mark.parametrize("name", registry.NAMES)
+@pytest.mark.parametrize("replicas, dtype", [(1, "float32"), (2, "float64"), (3, "float32"), (8, "float32")])
+def test_the_five_systems_have_identical_bits(name, replicas, dtype):
+    result = exact(setup(name, replicas, dtype=dtype))
+    assert result.passed
+    assert all(stage.differing_elements == 0 for stage in result.stages.values())
+    assert result.stages[stages.LOSS].tensors == 3 * replicas
+
+
+@pytest.mark.parametrize("average", ["stack", "add_n"])
+@pytest.mark.parametrize("statistics", ["first_tower", "mean_of_towers"])
+@pytest.mark.parametrize("combine", ["mean", "sum"])
+def test_every_way_to_combine_has_identical_bits(average, statistics, combine):
+    workload = Everything(statistics=statistics, combine=combine, moving_average=MovingAverage())
+    made = setup(workload, 5, 20, legacy={"average": average}, modern={"average": average})
+    assert exact(made).passed
+
+
+def test_locked_mode_has_identical_bits():
+    assert exact(setup(Everything(), 2), mode="locked").passed
+
+
+def auto(made, steps=6):
+    with contextlib.ExitStack() as stack:
+        left, right, witness = (
+            stack.enter_context(make()) for make in (made.legacy_program, made.modern_program, made.modern_program)
+        )
+        floor = stack.enter_context(made.closing_floor())
+        return verify(left, right, made.job, steps, "free", "auto", witness, floor)
+
+
+@pytest.mark.parametrize("name", registry.NAMES)
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_the_default_reduction_passes_auto(name, dtype):
+    result = auto(setup(name, 4, dtype=dtype, modern={"all_reduce": "auto"}))
+    assert result.passed, result.first
+    assert result.floor[stages.LOSS]["legacy_to_itself"] == 0
+
+
+def test_the_floor_tells_legacy_from_truth():
+    result = auto(setup("cifar_cnn", 2), steps=3)
+    gradients = result.floor[stages.GRADIENTS]
+    assert 1e-8 < gradients["legacy_to_truth"] < 1e-4
+    assert gradients["modern_over_legacy"] == 1.0  # identical bits are equally far
+
+
+def test_an_overflow_in_the_same_places_passes_and_is_said():
+    workload = dataclasses.replace(
+        cifar_cnn.SMALL, learning_rate=dataclasses.replace(cifar_cnn.SMALL.learning_rate, rate=1e30)
+    )
+    result = exact(setup(workload, 2), steps=4)
+    assert result.passed
+    assert result.stages[stages.LOSS].nonfinite > 0
+
+
+class Fixed(Program):
+    """Steps through given records."""
+
+    def __init__(self, specs, state, records):
+        self._specs, self._state, self._records = specs, state, iter(records)
+
+    def variables(self):
+        return self._specs
+
+    def state(self):
+        return self._state
+
+    def step(self):
+        return next(self._records)
+
+
+def test_a_nan_on_one_side_never_passes():
+    made = setup(Everything(), 2)
+    with made.legacy_program() as program:
+        specs, start, record = program.variables(), program.state(), program.step()
+    broken = dataclasses.replace(record, losses=[np.float32("nan"), record.losses[1]])
+    result = verify(Fixed(specs, start, [record]), Fixed(specs, start, [broken]), made.job, 1, "free", "auto")
+    assert (result.passed, result.first["stage"]) == (False, stages.LOSS)
+
+
+def test_a_drifting_copy_fails_though_every_tensor_agrees():
+    made = setup(Everything(), 2)
+    with made.legacy_program() as program:
+        specs, start, record = program.variables(), program.state(), program.step()
+    drifted = dataclasses.replace(record, drift=["first/weights"])
+    result = verify(Fixed(specs, start, [record]), Fixed(specs, start, [drifted]), made.job, 1, "free", "exact")
+    assert (result.passed, result.drift) == (False, ["first/weights at step 0"])
+
+
+SPEC = VariableSpec("w", (2,), "float32", True, None)
+
+
+@pytest.mark.parametrize(
+    "other, line",
+    [
+        ([], "w: only on the left"),
+        ([SPEC, SPEC._replace(name="v")], "v: only on the right"),
+        ([SPEC._replace(shape=(3,))], "w: shape (2,) against (3,)"),
+        ([SPEC._replace(dtype="float64")], "w: dtype float32 against float64"),
+        ([SPEC._replace(trainable=False)], "w: trainable True against False"),
+    ],
+)
+def test_variables_are_matched_before_any_number(other, line):
+    assert mismatches([SPEC], [SPEC]) == []
+    assert mismatches([SPEC], other) == [line]
+    result = verify(Fixed([SPEC], None, []), Fixed(other, None, []), None, 3)
+    assert (result.passed, result.steps, result.mismatched) == (False, 0, [line])
+
+
+def gradients(record, factor):
+    scaled = {name: value * np.float32(factor) for name, value in record.combined.items()}
+    return dataclasses.replace(record, combined=scaled)
+
+
+def test_a_kink_is_small_and_begins_with_the_gradients():
+    with setup(Everything(), 2).legacy_program() as program:
+        record = program.step()
+    assert tolerance.is_kink(stages.GRADIENTS, record, gradients(record, 1.04))
+    assert not tolerance.is_kink(stages.GRADIENTS, record, gradients(record, 1.06))
+    assert not tolerance.is_kink(stages.LOSS, record, record)
+    assert not tolerance.is_kink(stages.GRADIENTS, record, gradients(record, np.nan))
+    assert [tolerance.kinks_allowed(steps) for steps in (1, 9, 10, 100)] == [1, 1, 2, 20]
+
+
+def test_real_pictures_reach_both_sides_the_same():
+    rng = np.random.RandomState(0)
+    images = rng.randint(0, 256, (300, 32, 32, 3)).astype(np.uint8)
+    labels = rng.randint(0, 10, 300).astype(np.int32)
+    made = setup("cifar_cnn", 2, 64, source=lambda job: sources.Images(job, images, labels))
+    assert exact(made, steps=6).passed  # six steps of 64 pass the end of the epoch

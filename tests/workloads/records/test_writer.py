@@ -1,0 +1,61 @@
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from workloads.records import writer
+from workloads.records.reader import Recording
+
+
+def record(path, steps=2):
+    """A recording of a loop that shows little: a loss, a gradient and one weight."""
+    weight = np.array([1.0, 2.0], np.float32)
+    with writer.Recorder(
+        path, replicas=2, weights={"w": weight}, global_batch=4, about={"made by": "hand"}
+    ) as recorder:
+        for step in range(steps):
+            batch = {"x": np.arange(2) + step}
+            weight = weight - np.float32(0.5)
+            recorder.step(
+                losses=[1.0, 3.0], weights={"w": weight}, gradients=[{"w": weight}, {"w": -weight}], batches=[batch] * 2
+            )
+
+
+def test_what_was_shown_is_read_back_and_the_rest_is_empty(tmp_path):
+    record(str(tmp_path / "run.npz"))
+    with Recording(str(tmp_path / "run.npz")) as recording:
+        assert recording.manifest["job"] == {"replicas": "2", "global_batch": "4"}
+        assert recording.describe() == {"made by": "hand"}
+        assert recording.state().weights["w"].tolist() == [1.0, 2.0]
+        first = recording.step()
+        assert first.state.weights["w"].tolist() == [0.5, 1.5]
+        assert [float(loss) for loss in first.losses] == [1.0, 3.0]
+        assert first.gradients[1]["w"].tolist() == [-0.5, -1.5]
+        assert first.examples[0].tolist() == first.examples[1].tolist()
+        assert first.examples[0].tolist() != recording.step().examples[0].tolist()
+        assert (first.combined, first.learning_rate, first.masks, first.drift) == ({}, None, [], [])
+
+
+def test_a_loop_that_fails_leaves_no_file(tmp_path):
+    with pytest.raises(ZeroDivisionError), writer.Recorder(str(tmp_path / "run.npz"), 1, {"w": np.zeros(2)}):
+        raise ZeroDivisionError
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_file_needs_numpy_alone(tmp_path):
+    source = tmp_path / "writer.py"
+    source.write_text(open(writer.__file__, encoding="utf-8").read(), encoding="utf-8")
+    code = "import sys, writer; print(sorted(m for m in ('tensorflow', 'workloads', 'absl') if m in sys.modules))"
+    out = subprocess.run([sys.executable, "-c", code], cwd=str(tmp_path), capture_output=True, text=True, check=True)
+    assert out.stdout.strip() == "[]"
+
+
+def test_examples_are_told_apart_by_every_input():
+    batch = {"x": np.array([[1.0], [1.0], [2.0]]), "y": np.array([0, 1, 0])}
+    ids = writer.example_ids(batch)
+    assert len(set(ids.tolist())) == 3
+    again = writer.example_ids({name: value[::-1] for name, value in batch.items()})
+    assert ids.tolist() == again[::-1].tolist()
+    assert json.dumps(ids.tolist())

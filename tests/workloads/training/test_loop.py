@@ -1,0 +1,102 @@
+"""The training loop: where it stops, what it saves, what it shows, and what a signal does."""
+
+import io
+import json
+import os
+import signal
+
+import numpy as np
+import pytest
+
+from tests.cases import Dyadic
+from workloads.job import Job
+from workloads.program import Program, State
+from workloads.training import loop, saving, summaries
+from workloads.training.checkpoints import Checkpoints
+
+
+class Counting(Program):
+    """A program whose one weight counts its steps."""
+
+    side = "counting"
+
+    def __init__(self, at=0, on_run=None):
+        self._step, self.portions, self._on_run = at, [], on_run
+
+    def load(self, state):
+        self._step = int(state.weights["w"])
+
+    def state(self):
+        return State(self._step, {"w": np.float32(self._step)}, {}, {}, {})
+
+    def run(self, steps):
+        self._step += steps
+        self.portions.append(steps)
+        if self._on_run is not None:
+            self._on_run(self._step)
+        return [np.float32(self._step)] * 2
+
+
+def lines(program, steps, log_every, kept=None):
+    """(JSON lines, result) of a training."""
+    file = io.StringIO()
+    out = loop.Output("counting", as_json=True, file=file)
+    result = loop.train(program, Job(Dyadic()), steps, log_every, out, kept)
+    return [json.loads(line) for line in file.getvalue().splitlines()], result
+
+
+@pytest.mark.parametrize("step, stop", [(0, 20), (20, 30), (45, 50), (80, 90), (90, 95)])
+def test_it_stops_where_a_line_or_a_checkpoint_is_due(step, stop):
+    assert loop.next_stop(step, 95, 50, 30, 20) == min(stop, 60 if step == 50 else stop)
+    assert loop.next_stop(step, 95, None, 1000) == 95
+
+
+def test_lines_and_portions():
+    program = Counting()
+    seen, result = lines(program, 25, 10)
+    assert [line["step"] for line in seen if "step" in line] == [10, 20, 25]
+    assert program.portions == [10, 10, 5]
+    assert result == (25.0, 25)
+
+
+def test_it_goes_on_from_the_newest_checkpoint(tmp_path):
+    def kept():
+        return saving.Saving(Checkpoints(str(tmp_path), Job(Dyadic())), 10, lambda line: None)
+
+    first = kept()
+    assert first.resume(Counting()) == 0
+    lines(Counting(), 25, 100, first)
+    assert sorted(os.listdir(tmp_path)) == ["step-00000010", "step-00000020", "step-00000025"]
+    program = Counting()
+    assert kept().resume(program) == 25
+    _, result = lines(program, 40, 100, kept())
+    assert result[1] == 40 and sum(program.portions) == 15
+
+
+def test_a_signal_ends_it_saved(tmp_path):
+    told = []
+    kept = saving.Saving(Checkpoints(str(tmp_path), Job(Dyadic())), 1000, told.append)
+    before = signal.getsignal(signal.SIGUSR1)
+    kept.listen([signal.SIGUSR1])
+    try:
+        program = Counting(on_run=lambda step: step == 20 and os.kill(os.getpid(), signal.SIGUSR1))
+        _, (_, reached) = lines(program, 100, 10, kept)
+        assert signal.getsignal(signal.SIGUSR1) is signal.SIG_DFL  # a second one would end the process as it is
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+    assert reached == 20
+    assert os.listdir(tmp_path) == ["step-00000020"]
+    assert told == ["stopped by a signal at step 20, which is saved"]
+
+
+def test_tensorboard_gets_loss_rate_and_speed(tmp_path):
+    import tensorflow as tf
+
+    shown = summaries.Summaries(str(tmp_path))
+    loop.train(Counting(), Job(Dyadic()), 4, 2, loop.Output("counting", file=None), summaries=shown)
+    shown.close()
+    (path,) = tmp_path.iterdir()
+    events = list(tf.compat.v1.train.summary_iterator(str(path)))
+    seen = {(event.step, value.tag): value.simple_value for event in events for value in event.summary.value}
+    assert seen[4, "total_loss"] == 4.0 and seen[2, "learning_rate"] == 2.0**-4
+    assert seen[2, "examples_per_second"] > 0

@@ -1,0 +1,77 @@
+"""The process a program runs in: settings made before TensorFlow is imported, and what a report says of them."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import platform
+import sys
+
+
+def prepare(exact):
+    """Settles the process-wide switches, then imports TensorFlow. Call before anything else imports it.
+
+    Args:
+      exact: for runs that must give identical bits: oneDNN's graph rewrite off, which fuses ops differently in
+        a session and in a function. (Grappler, the other one, is switched off where programs are built.)
+    """
+    if "tensorflow" in sys.modules:
+        raise RuntimeError("environment.prepare must be called before TensorFlow is imported")
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+    os.environ.setdefault("GRPC_VERBOSITY", "ERROR")
+    if exact:
+        os.environ["TF_ENABLE_ONEDNN_OPTS"] = "0"
+    with _muted_stderr():  # where TensorFlow tells of CUDA drivers and CPU features, whatever the log level
+        import tensorflow as tf
+
+        tf.config.experimental.list_physical_devices("GPU")
+        tf.compat.v1.logging.set_verbosity(tf.compat.v1.logging.ERROR)
+
+
+@contextlib.contextmanager
+def _muted_stderr():
+    """Sends the process's stderr, C++'s too, to nowhere; a Python exception still says what it has to say."""
+    sys.stderr.flush()
+    kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nowhere, 2)
+        yield
+    finally:
+        sys.stderr.flush()
+        os.dup2(kept, 2)
+        os.close(kept)
+        os.close(nowhere)
+
+
+def describe():
+    """{item: text}: versions, processor, and every machine-made choice that can move the numbers."""
+    import numpy as np
+    import tensorflow as tf
+
+    about = {
+        "tensorflow": tf.__version__,
+        "numpy": np.__version__,
+        "python": platform.python_version(),
+        "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",
+        "oneDNN": "off" if os.environ.get("TF_ENABLE_ONEDNN_OPTS") == "0" else "default",
+    }
+    gpus = tf.config.experimental.list_physical_devices("GPU")
+    about["GPUs"] = str(len(gpus))
+    if hasattr(tf.config.experimental, "tensor_float_32_execution_enabled"):
+        about["TF32"] = "on" if tf.config.experimental.tensor_float_32_execution_enabled() else "off"
+    return about
+
+
+def peak_bytes():
+    """The most memory this process had resident so far.
+
+    Read from the kernel's per-program high-water mark where there is one: `getrusage` counts what the process
+    was before it became this program, too.
+    """
+    try:
+        with open("/proc/self/status") as status:
+            return next(int(line.split()[1]) * 1024 for line in status if line.startswith("VmHWM"))
+    except (OSError, StopIteration):
+        import resource
+
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
