@@ -11,7 +11,7 @@ import sys
 from absl import flags
 
 from legacy import flags as legacy_flags
-from workloads import flags as job_flags
+from workloads.selection import flags as job_flags
 from workloads.support import environment
 from workloads.support.errors import pairs, require, run_main
 from workloads.training import command

@@ -14,7 +14,7 @@ import sys
 from absl import flags
 
 from modern import flags as modern_flags
-from workloads import flags as job_flags
+from workloads.selection import flags as job_flags
 from workloads.support import environment
 from workloads.support.errors import Lost, require, run_main, status_of
 from workloads.training import command

@@ -16,8 +16,8 @@ import time
 from absl import flags
 
 from parity import benchmark, verify
-from workloads import registry
 from workloads.lifted import is_lifted
+from workloads.selection import registry
 from workloads.support import environment, json_file
 from workloads.support.errors import InputError, require, run_main
 

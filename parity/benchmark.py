@@ -14,7 +14,7 @@ from absl import flags
 from legacy import flags as legacy_flags
 from modern import flags as modern_flags
 from parity import flags as parity_flags
-from workloads import flags as job_flags
+from workloads.selection import flags as job_flags
 from workloads.support import environment, json_file
 from workloads.support.errors import require, run_main
 

@@ -6,7 +6,7 @@ from absl import flags
 
 from legacy import flags as legacy_flags
 from modern import flags as modern_flags
-from workloads import flags as job_flags
+from workloads.selection import flags as job_flags
 from workloads.support import json_file
 from workloads.support.errors import require
 

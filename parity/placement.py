@@ -15,7 +15,7 @@ import sys
 from absl import flags
 
 from parity import flags as parity_flags
-from workloads import flags as job_flags  # noqa: F401
+from workloads.selection import flags as job_flags  # noqa: F401
 from workloads.support import environment, json_file
 from workloads.support.errors import require, run_main
 

@@ -9,8 +9,9 @@ import tensorflow as tf
 from legacy.options import LegacyOptions
 from modern.options import ModernOptions
 from parity.comparison.setup import Setup
-from workloads import initializers, layers, optimizers, registry, schedules, sources
+from workloads import initializers, layers, optimizers, schedules, sources
 from workloads.job import Job
+from workloads.selection import registry
 from workloads.workload import InputSpec, Workload
 
 

@@ -8,9 +8,9 @@ from legacy.options import LegacyOptions
 from legacy.saved.lifting import lift
 from modern.options import ModernOptions
 from parity.comparison.setup import Setup
-from workloads import registry
 from workloads.job import Job
 from workloads.lifted.sources import LiftedSynthetic
+from workloads.selection import registry
 
 FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "legacy", "recordings")
 NAMES = sorted(os.listdir(FOLDER))

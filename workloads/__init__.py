@@ -10,7 +10,7 @@ Everything here runs under TensorFlow 1.15 on Python 3.7 and under current Tenso
 
 
 def get(name, size="small"):
-    """The `Workload` called `name`; see `workloads.registry.get`."""
-    from workloads import registry  # late: importing `workloads` must not import TensorFlow
+    """The `Workload` called `name`; see `workloads.selection.registry.get`."""
+    from workloads.selection import registry  # late: importing `workloads` must not import TensorFlow
 
     return registry.get(name, size)

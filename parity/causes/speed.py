@@ -10,7 +10,8 @@ from modern.mirrored.program import ModernProgram
 from parity.causes.cause import HIGH, MEDIUM, Cause, Fault, Found
 from parity.comparison.fits import near
 from parity.diagnosis import run_speed
-from workloads import registry, sources
+from workloads import sources
+from workloads.selection import registry
 
 STAGE = "speed"
 

@@ -68,16 +68,18 @@ def run(cases, images=None):
     """
     from legacy import factory
     from legacy.options import LegacyOptions
-    from workloads import registry, scope, sources
+    from workloads import scope, sources
+    from workloads.data import image_source
     from workloads.job import Job
     from workloads.program import initial_state
+    from workloads.selection import registry
 
     case = cases[0]
     workload = dataclasses.replace(registry.get(case.workload, "small"), learning_rate=schedules.Fixed(case.rate))
     make_source = sources.Synthetic
     if hasattr(workload, "channels"):
         workload = dataclasses.replace(workload, channels=images[0].shape[-1], distort=False)
-        make_source = functools.partial(sources.Images, images=images[0], labels=images[1])
+        make_source = functools.partial(image_source.ImageSource, images=images[0], labels=images[1])
     jobs = [Job(workload, case.replicas, seed=case.seed, staleness=case.staleness) for case in cases]
     source = _Current(make_source(jobs[0]))
     devices = [f"CPU:{index}" for index in range(case.replicas)]

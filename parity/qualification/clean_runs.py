@@ -17,8 +17,8 @@ from absl import flags
 from parity import flags as parity_flags  # noqa: F401  --json
 from parity.processes import pool as workers
 from parity.reports.progress import Progress
-from workloads import registry
 from workloads.program import Shown
+from workloads.selection import registry
 from workloads.support import json_file
 from workloads.support.errors import require, run_main
 

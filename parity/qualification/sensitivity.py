@@ -11,7 +11,7 @@ import sys
 from absl import flags
 
 from parity import flags as parity_flags  # noqa: F401  --json
-from workloads import registry
+from workloads.selection import registry
 from workloads.support import environment, json_file
 from workloads.support.errors import require, run_main
 

@@ -54,8 +54,8 @@ def check_flags(argv):
 def images():
     """(uint8 images, labels, what they are)."""
     from parity.experiments import images as images_lib
-    from workloads import registry
     from workloads.data import folder
+    from workloads.selection import registry
 
     if FLAGS.data_dir:
         return folder.open_folder(FLAGS.data_dir, registry.get("cifar_cnn", "small"))[1:]

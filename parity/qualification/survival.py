@@ -18,7 +18,7 @@ from modern import flags as modern_flags
 from parity import flags as parity_flags
 from parity.processes import interpreter, kill_and_resume
 from parity.reports.progress import Progress
-from workloads import flags as job_flags
+from workloads.selection import flags as job_flags
 from workloads.support import environment, json_file
 from workloads.support.errors import require, run_main
 

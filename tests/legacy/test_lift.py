@@ -11,9 +11,9 @@ import tensorflow as tf
 from legacy.saved.lifting import lift
 from parity.comparison.verification import verify
 from tests import old_programs
-from workloads import registry
 from workloads.lifted import sources
 from workloads.lifted import workload as lifted_workload
+from workloads.selection import registry
 from workloads.support.errors import InputError
 
 v1 = tf.compat.v1

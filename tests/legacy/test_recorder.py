@@ -10,8 +10,8 @@ import pytest
 
 from legacy.rerun.recording import RecordedSteps
 from tests import old_programs
-from workloads import registry
 from workloads.lifted import checkpoint
+from workloads.selection import registry
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 PROGRAMS = os.path.join(ROOT, "tests", "legacy", "programs")

@@ -9,9 +9,10 @@ from legacy.towers.program import LegacyProgram
 from modern.factory import program as modern_program
 from modern.mirrored.program import ModernProgram
 from modern.options import ModernOptions
-from workloads import registry, sources
+from workloads import sources
 from workloads.job import Job
 from workloads.lifted.sources import LiftedData
+from workloads.selection import registry
 
 REPLICAS, STEPS = 2, 5
 DEVICES = [f"CPU:{i}" for i in range(REPLICAS)]

@@ -11,9 +11,9 @@ from legacy.saved.lifting import lift
 from modern.options import ModernOptions
 from parity.comparison.setup import Setup
 from parity.comparison.verification import verify
-from workloads import registry
 from workloads.job import Job
 from workloads.lifted.sources import LiftedSynthetic
+from workloads.selection import registry
 from workloads.support.errors import InputError
 
 v1 = tf.compat.v1

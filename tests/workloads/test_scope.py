@@ -5,7 +5,8 @@ import pytest
 import tensorflow as tf
 
 from tests.cases import Dyadic, Everything
-from workloads import initializers, registry, scope
+from workloads import initializers, scope
+from workloads.selection import registry
 from workloads.support.errors import InputError
 
 

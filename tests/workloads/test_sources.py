@@ -2,6 +2,7 @@ import numpy as np
 
 from tests.cases import Dyadic, Everything
 from workloads import sources
+from workloads.data import image_source
 from workloads.job import Job
 from workloads.models.cifar_cnn import SMALL
 from workloads.records.writer import batch_digest
@@ -35,7 +36,7 @@ def test_resident_is_the_first_batch_for_ever():
 
 def test_every_image_once_an_epoch_in_a_new_order():
     images = np.zeros((10, 32, 32, 3), np.uint8)
-    source = sources.Images(Job(SMALL, 2, 4), images, np.arange(10) % 10)
+    source = image_source.ImageSource(Job(SMALL, 2, 4), images, np.arange(10) % 10)
     epochs = np.concatenate([source.batch(step)["labels"] for step in range(5)]).reshape(2, 10)
     assert [sorted(epoch) for epoch in epochs] == [list(range(10))] * 2
     assert list(epochs[0]) != list(epochs[1])

@@ -7,7 +7,7 @@ import time
 
 from absl import flags
 
-from workloads import flags as job_flags
+from workloads.selection import flags as job_flags
 from workloads.support import environment
 from workloads.support.errors import require, run_main
 

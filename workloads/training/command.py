@@ -6,7 +6,7 @@ import sys
 
 from absl import flags
 
-from workloads import flags as job_flags  # noqa: F401  the job
+from workloads.selection import flags as job_flags  # noqa: F401  the job
 from workloads.support import errors
 
 flags.DEFINE_integer("steps", 200, "Steps to train; a run that goes on from a checkpoint counts those before.")

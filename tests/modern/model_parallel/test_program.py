@@ -6,7 +6,7 @@ import pytest
 
 from parity.speed import device_trace
 from tests.cases import assert_same, records, setup
-from workloads import registry
+from workloads.selection import registry
 from workloads.support.errors import InputError
 
 LSTM = dataclasses.replace(registry.get("stacked_lstm", "small"), time=3, units=8, global_batch=8)

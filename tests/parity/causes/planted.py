@@ -5,7 +5,8 @@ from parity.fault_injection import trial
 from parity.fault_injection.pairs import PAIRS
 from parity.processes import pool as workers
 from tests.cases import Everything
-from workloads import optimizers, registry, schedules
+from workloads import optimizers, schedules
+from workloads.selection import registry
 from workloads.workload import MovingAverage
 
 FAULTS = {fault.name: (cause, fault) for cause in catalogue.CAUSES for fault in cause.faults}

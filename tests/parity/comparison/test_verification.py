@@ -7,10 +7,11 @@ import pytest
 from parity.comparison import stages, tolerance
 from parity.comparison.verification import mismatches, verify
 from tests.cases import Everything, setup
-from workloads import registry, sources
+from workloads.data import image_source
 from workloads.models import cifar_cnn
 from workloads.program import Program
 from workloads.scope import VariableSpec
+from workloads.selection import registry
 from workloads.workload import MovingAverage
 
 
@@ -147,5 +148,5 @@ def test_real_pictures_reach_both_sides_the_same():
     rng = np.random.RandomState(0)
     images = rng.randint(0, 256, (300, 32, 32, 3)).astype(np.uint8)
     labels = rng.randint(0, 10, 300).astype(np.int32)
-    made = setup("cifar_cnn", 2, 64, source=lambda job: sources.Images(job, images, labels))
+    made = setup("cifar_cnn", 2, 64, source=lambda job: image_source.ImageSource(job, images, labels))
     assert exact(made, steps=6).passed  # six steps of 64 pass the end of the epoch

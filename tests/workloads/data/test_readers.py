@@ -4,8 +4,8 @@ import struct
 import numpy as np
 import pytest
 
-from workloads import registry
 from workloads.data import cifar10, folder, idx
+from workloads.selection import registry
 from workloads.support.errors import InputError
 
 

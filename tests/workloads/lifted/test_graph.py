@@ -7,10 +7,10 @@ import pytest
 import tensorflow as tf
 
 from tests import old_programs
-from workloads import registry
 from workloads.lifted.graph import Graph
 from workloads.lifted.pieces import Cutter
 from workloads.lifted.plan import Plan
+from workloads.selection import registry
 
 v1 = tf.compat.v1
 

@@ -5,9 +5,9 @@ import pytest
 import tensorflow as tf
 
 from tests import old_programs
-from workloads import registry
 from workloads.job import Job
 from workloads.lifted import sources
+from workloads.selection import registry
 from workloads.support.errors import InputError
 
 

@@ -6,7 +6,7 @@ import functools
 
 from absl import flags
 
-from workloads import registry
+from workloads.selection import registry
 
 flags.DEFINE_string(
     "workload",
@@ -60,7 +60,7 @@ def job_from_flags(workload_name=None, resident=None, workers=1, replicas=2):
       InputError: a flag's value is not usable.
     """
     from workloads import sources
-    from workloads.data import folder
+    from workloads.data import folder, image_source
     from workloads.job import Job
     from workloads.lifted.workload import LiftedWorkload
     from workloads.support.errors import require
@@ -82,7 +82,7 @@ def job_from_flags(workload_name=None, resident=None, workers=1, replicas=2):
     data, make_source = ("resident", sources.Resident) if resident else ("synthetic", sources.Synthetic)
     if FLAGS.data_dir is not None:
         workload, images, labels, data = folder.open_folder(FLAGS.data_dir, workload)
-        make_source = functools.partial(sources.Images, images=images, labels=labels)
+        make_source = functools.partial(image_source.ImageSource, images=images, labels=labels)
     job = Job(workload, workers * replicas, FLAGS.global_batch, FLAGS.dtype, FLAGS.seed, data, FLAGS.staleness)
     return job, make_source
 

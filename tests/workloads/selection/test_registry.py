@@ -3,7 +3,7 @@ import dataclasses
 import pytest
 
 import workloads
-from workloads import registry
+from workloads.selection import registry
 from workloads.support.errors import InputError
 
 
