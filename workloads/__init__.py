@@ -8,9 +8,16 @@ Everything here runs under TensorFlow 1.15 on Python 3.7 and under current Tenso
 `legacy`, `modern` or `parity`. No Keras, no session, no strategy, no flags outside `flags.py`.
 """
 
+from __future__ import annotations
 
-def get(name, size="small"):
+import importlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from workloads.workload import Workload
+
+
+def get(name: str, size: str = "small") -> Workload:
     """The `Workload` called `name`; see `workloads.selection.registry.get`."""
-    from workloads.selection import registry  # late: importing `workloads` must not import TensorFlow
-
-    return registry.get(name, size)
+    # By name and late: importing `workloads` must not import TensorFlow, and nothing here depends on `selection`.
+    return importlib.import_module("workloads.selection.registry").get(name, size)

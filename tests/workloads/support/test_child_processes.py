@@ -96,10 +96,10 @@ def test_the_killed_one_is_named():
 SCRIPT = """
 import os, sys
 sys.path.insert(0, {root!r})
-from tests.workloads.test_children import children, wait, _run_without_tensorflow
+from tests.workloads.support.test_child_processes import child_processes, wait, _run_without_tensorflow
 if __name__ == "__main__":
-    children._run = _run_without_tensorflow
-    child = children.Child("worker", wait)
+    child_processes._run = _run_without_tensorflow
+    child = child_processes.Child("worker", wait)
     child.receive(60)
     print(child.pid, flush=True)
     sys.stdin.read()
