@@ -1,11 +1,10 @@
 """One TensorFlow for all in-process tests: exact settings, eight logical CPU devices.
 
-What is process-wide and must differ (flags, exit statuses, another interpreter) is tested by `tests/commands.py`
-in processes of its own.
+Tests of what is process-wide and must differ (flags, exit statuses, another interpreter) start processes of their own:
+`tests/parity/test_commands.py` and its like.
 """
 
 import os
-import sys
 
 import pytest
 
@@ -45,20 +44,3 @@ def legacy_python():
     if old_python() is None:
         pytest.skip("no TensorFlow 1.15: set LEGACY_PYTHON, or run `make legacy-python`")
     return old_python()
-
-
-_status = []
-
-
-def pytest_sessionfinish(exitstatus):
-    """Keeps the status for `pytest_unconfigure`."""
-    _status.append(int(exitstatus))
-
-
-@pytest.hookimpl(trylast=True)
-def pytest_unconfigure():
-    """Ends the process at once: TensorFlow waits a second or so at exit for each of the hundreds of iterators made."""
-    sys.stdout.flush()
-    sys.stderr.flush()
-    if _status:
-        os._exit(_status[0])

@@ -12,13 +12,27 @@ def all_reduce(context, how, tensors):
     """Every replica gets the replicas' tensors reduced; `how` is a `tf.distribute.ReduceOp`."""
     form = getattr(context.strategy, "form", None)
     if form is None:
-        return _packed(context, tensors, lambda packed: context.all_reduce(how, packed))
+        return _packed(context, tensors, lambda packed: _reduce(context, how, packed))
     name = "mean" if how == tf.distribute.ReduceOp.MEAN else "sum"
 
     def in_order(packed):
         return [combining.combine(values, name, form) for values in gather(context, packed)]
 
     return _packed(context, tensors, in_order)
+
+
+def _reduce(context, how, tensors):
+    """`context.all_reduce`, without the gradient that it registers under mirrored strategies.
+
+    TensorFlow keeps that gradient, and with it the traced step and its input's threads, until the process ends.
+    """
+    if not isinstance(context.strategy, tf.distribute.MirroredStrategy):
+        return context.all_reduce(how, tensors)
+
+    def reduce(strategy, *values):
+        return strategy.extended.batch_reduce_to(how, [(value, value) for value in values])
+
+    return list(context.merge_call(reduce, args=tuple(tensors)))
 
 
 def from_first(context, tensors):
