@@ -34,7 +34,7 @@ def main(argv):
     from workloads.records.reader import Recording
 
     with Recording(FLAGS.left, "--left") as left, Recording(FLAGS.right, "--right") as right:
-        evidence = collect.of_recordings(left, right, FLAGS.steps)
+        evidence = collect.evidence_of_recordings(left, right, FLAGS.steps)
         told = list(causes.told_differences(left.manifest, right.manifest))
     findings = catalogue.find(evidence)
     differs = causes.differs(evidence)

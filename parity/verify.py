@@ -109,7 +109,7 @@ def explain(setup, folder, verification):
         left = stack.enter_context(setup.legacy_program() if left is None else left)
         right = stack.enter_context(setup.modern_program())
         about = {"left": left.describe(), "right": right.describe()}
-        evidence = collect.collect(left, right, job_context.of_job(setup.job, about), free, locked)
+        evidence = collect.collect_evidence(left, right, job_context.context_of_job(setup.job, about), free, locked)
         return catalogue.find(evidence), evidence
 
 

@@ -27,10 +27,12 @@ def _moves(evidence):
 
 def bessel(evidence):
     means, variances = _moves(evidence)
-    seen = [m.mix for m in variances if m.mix[2] <= 4 * evidence.clean and np.isfinite(m.mix[2])]
+    seen = [m.mix for m in variances if m.mix.residual <= 4 * evidence.clean_residual and np.isfinite(m.mix.residual)]
     if not means or len(seen) < len(variances) or any(not near(m.share.factor, 1, 1e-3) for m in means):
         return None
-    factors = {name: _median(moves, 0) for name, moves in evidence.statistics.moves.items() if "var" in name.lower()}
+    factors = {
+        name: _median_factor(moves) for name, moves in evidence.statistics.moves.items() if "var" in name.lower()
+    }
     if not factors or all(near(factor, 1, 1e-5) for factor in factors.values()):
         return None
     counts = {name: 1 / abs(1 - (f if f < 1 else 1 / f)) for name, f in factors.items() if not near(f, 1, 1e-6)}
@@ -41,12 +43,12 @@ def bessel(evidence):
         f"The port's moving variance takes {number(factors[name])} x legacy's batch variance ({round(count)} examples and positions in {name}): one side "
         "stores it with Bessel's n / (n - 1), the other without.",
         HIGH,
-        f"moving means agree; variance fitted as a x legacy's + c x old, residual {max(m[2] for m in seen):.1e}",
+        f"moving means agree; variance fitted as a x legacy's + c x old, residual {max(m.residual for m in seen):.1e}",
     )
 
 
-def _median(moves, index):
-    return float(np.median([move.mix[index] for move in moves]))
+def _median_factor(moves):
+    return float(np.median([move.mix.factor for move in moves]))
 
 
 def decay(evidence):

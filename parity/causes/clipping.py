@@ -13,14 +13,14 @@ from workloads.workload import Clip
 
 def _forms(evidence):
     """(legacy's form, the port's) where they differ and both are known, else None."""
-    left, right = evidence.combining
+    left, right = evidence.combined_fits
     if left is None or right is None or left.first is None or right.first is None or left.first in right.fits:
         return None
     return left.first, right.first
 
 
 def _because(evidence):
-    left, right = evidence.combining
+    left, right = evidence.combined_fits
     return "legacy's combined gradient is {} (residual {:.1e}), the port's {} ({:.1e}), over {} steps{}".format(
         left.first,
         left.fits[left.first],
@@ -32,13 +32,13 @@ def _because(evidence):
 
 
 def _sure(evidence):
-    return MEDIUM if evidence.combining[1].derived and evidence.combining[1].noise > 1e-3 else HIGH
+    return MEDIUM if evidence.combined_fits[1].derived and evidence.combined_fits[1].noise > 1e-3 else HIGH
 
 
 def _shares(evidence, forms):
     """The form "sum of clip(g_i / N)" if it explains the port too, where towers point one way and others do as well."""
     times = forms[0].limit * evidence.replicas
-    fits = [form for form in evidence.combining[1].fits if form.where == "tower" and form.reduce == "mean"]
+    fits = [form for form in evidence.combined_fits[1].fits if form.where == "tower" and form.reduce == "mean"]
     return next((form for form in fits if near(form.limit, times, 1e-4)), None)
 
 

@@ -24,7 +24,7 @@ def _scaled(evidence):
     rows = {}
     for entry in evidence.gradients:
         rows.setdefault(entry.step, []).append(entry)
-    if any(e.residual > 4 * evidence.clean for row in rows.values() for e in row if np.isfinite(e.residual)):
+    if any(e.residual > 4 * evidence.clean_residual for row in rows.values() for e in row if np.isfinite(e.residual)):
         return []
     return [(step, [e.data for e in row]) for step, row in sorted(rows.items())]
 

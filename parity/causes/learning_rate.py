@@ -18,7 +18,7 @@ SCHEDULE = schedules.ExponentialDecay(0.01, 2, 0.5, staircase=True)
 
 
 def step_counter(evidence):
-    rates, replicas = evidence.rates, evidence.replicas
+    rates, replicas = evidence.learning_rates, evidence.replicas
     if rates.equal or replicas < 2 or _frozen(rates):
         return None
     for factor, text in ((replicas, "{} x too early: the step counts every replica"), (1 / replicas, "{} x too late")):
@@ -46,7 +46,7 @@ def _frozen(rates):
 
 
 def frozen(evidence):
-    rates = evidence.rates
+    rates = evidence.learning_rates
     if rates.equal or not _frozen(rates):
         return None
     first = near(rates.right[0], rates.left[0], 1e-6)
@@ -60,7 +60,7 @@ def frozen(evidence):
 
 
 def scaled(evidence):
-    rates = evidence.rates
+    rates = evidence.learning_rates
     if rates.equal or not len(rates.steps) or _frozen(rates) or spread(rates.ratio) > 1e-5:
         return None
     ratio = float(np.median(rates.ratio))
@@ -73,7 +73,7 @@ def scaled(evidence):
 
 
 def other_schedule(evidence):
-    rates = evidence.rates
+    rates = evidence.learning_rates
     if rates.equal or not len(rates.steps) or any(rule(evidence) for rule in (step_counter, frozen, scaled)):
         return None
     first = int(np.argmax(np.abs(rates.ratio - 1) > 1e-6))

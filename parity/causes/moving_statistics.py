@@ -5,25 +5,26 @@ from __future__ import annotations
 from parity.causes import injection
 from parity.causes.cause import HIGH, Cause, Fault, Found
 from parity.comparison import stages
+from parity.diagnosis.statistics_owners import NONE, OwnerKind
 
 _WHO = {
-    "first": "the first replica's",
-    "last": "the last replica's",
-    "mean": "the mean of all replicas'",
-    "none": "none",
+    OwnerKind.FIRST: "the first replica's",
+    OwnerKind.LAST: "the last replica's",
+    OwnerKind.MEAN: "the mean of all replicas'",
+    OwnerKind.NONE: "none",
 }
 
 
 def _name(owners):
-    who = next(iter(owners))
-    if isinstance(who, tuple):
-        return f"all replicas', one after the other (momentum {who[1]:g} to the power of their number)"
-    return _WHO.get(who, who + "'s")
+    owner = next(iter(owners))
+    if owner.kind is OwnerKind.IN_TURN:
+        return f"all replicas', one after the other (momentum {owner.momentum:g} to the power of their number)"
+    return _WHO.get(owner.kind, f"replica {owner.replica}'s")
 
 
 def who_updates(evidence):
     seen = evidence.statistics
-    if seen is None or not all(seen.owners) or set(seen.owners[0]) & set(seen.owners[1]) or "none" in seen.owners[1]:
+    if seen is None or not all(seen.owners) or set(seen.owners[0]) & set(seen.owners[1]) or NONE in seen.owners[1]:
         return None
     return Found(
         "Legacy keeps {} batch statistics and the port {}.".format(*(_name(owners) for owners in seen.owners)),
@@ -36,7 +37,7 @@ def who_updates(evidence):
 
 def not_updated(evidence):
     seen = evidence.statistics
-    if seen is None or "none" not in seen.owners[1] or "none" in seen.owners[0]:
+    if seen is None or NONE not in seen.owners[1] or NONE in seen.owners[0]:
         return None
     return Found("The port never updates its batch statistics.", HIGH, f"no bit of them moves in {seen.steps} steps")
 

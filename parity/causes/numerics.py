@@ -9,17 +9,17 @@ import numpy as np
 from parity.causes import injection
 from parity.causes.cause import HIGH, LOW, MEDIUM, Cause, Fault, Found
 from parity.comparison import stages
-from parity.comparison.fits import flat, relative
+from parity.comparison.fits import flatten_arrays, relative_norm
 
 
 def not_repeatable(evidence):
-    left, right = evidence.combining
+    left, right = evidence.combined_fits
     if right is None or right.fits or np.isfinite(right.weight) or left is None or not left.fits:
         return None
-    if evidence.repeats_differ <= 1e-5:
+    if evidence.repeat_difference <= 1e-5:
         return None
     return Found(
-        f"The port's reduction gives another result each time: the same step from the same state differs by {evidence.repeats_differ:.1e}, and "
+        f"The port's reduction gives another result each time: the same step from the same state differs by {evidence.repeat_difference:.1e}, and "
         "no sum of the replicas' gradients explains it.",
         HIGH,
         f"the last step was taken twice; legacy's reduction is explained to {next(iter(left.fits.values())):.1e}",
@@ -55,15 +55,15 @@ def rounding(evidence):
             continue
         for left, right in zip(step.left.gradients, step.right.gradients):
             names = sorted(set(left) & set(right))
-            a, b = flat(left, names), flat(right, names)
+            a, b = flatten_arrays(left, names), flatten_arrays(right, names)
             differ = differ or not np.array_equal(a, b)
-            worst = max(worst, relative(b - a, a))
+            worst = max(worst, relative_norm(b - a, a))
         for name in set(step.left.combined) & set(step.right.combined):
             differ = differ or not np.array_equal(step.left.combined[name], step.right.combined[name])
         if step.left.combined and step.right.combined:
             names = sorted(set(step.left.combined) & set(step.right.combined))
-            a, b = flat(step.left.combined, names), flat(step.right.combined, names)
-            worst = max(worst, relative(b - a, a))
+            a, b = flatten_arrays(step.left.combined, names), flatten_arrays(step.right.combined, names)
+            worst = max(worst, relative_norm(b - a, a))
         differ = differ or any(not np.array_equal(a, b) for a, b in zip(step.left.losses, step.right.losses))
     if not differ or worst > 100 * evidence.eps:
         return None

@@ -14,14 +14,14 @@ from parity.comparison.fits import near, spread
 def _by_weight(evidence):
     """{weight: [factor, one a replica and step]} if each weight's gradient is one clean factor, else {}."""
     found = [entry for entry in evidence.gradients if entry.tensors]
-    if not found or evidence.totals is not None:
+    if not found or evidence.gradient_factors is not None:
         return {}
     rows = {}
     for entry in found:
         for name, fit in entry.tensors.items():
             if not np.isfinite(fit.factor):
                 continue
-            if fit.residual > 4 * evidence.clean and fit.factor != 0:
+            if fit.residual > 4 * evidence.clean_residual and fit.factor != 0:
                 return {}
             rows.setdefault(name, []).append(fit.factor)
     return {name: values for name, values in rows.items() if spread(values) < 1e-3}
@@ -53,7 +53,7 @@ def partly_scaled(evidence):
 
 
 def left_out(evidence):
-    left, right = evidence.combining
+    left, right = evidence.combined_fits
     for side, who in ((right, "the port"), (left, "legacy")):
         if side is None or side.first is not None or side.borrowed or len(side.coefficients[0].coefficients) < 2:
             continue

@@ -18,11 +18,11 @@ def _decays(evidence):
     The right's own multiple of a weight is the data's factor times legacy's, plus what the fit adds. Where the
     replicas' data gradients are legacy's and only the reduction has a factor, that one belongs to the reduction.
     """
-    totals, rate = evidence.totals, evidence.context.weight_decay
+    totals, rate = evidence.gradient_factors, evidence.context.weight_decay
     if totals is None or not totals.decay or not rate or _elsewhere(evidence):
         return None
     base = _base(totals, rate)
-    rows = [[(totals.all + extra / rate) / base for extra in values] for values in totals.decay.values()]
+    rows = [[(totals.total + extra / rate) / base for extra in values] for values in totals.decay.values()]
     if max(spread(column) for column in zip(*rows)) > 1e-2 and np.ptp(rows, axis=0).max() > 1e-2:
         return None
     return [float(np.median(column)) for column in zip(*rows)]
@@ -30,7 +30,7 @@ def _decays(evidence):
 
 def _base(totals, rate):
     """What a decay that is legacy's counts in all: the reduction's factor, or 1 if that is what it counts."""
-    whole = [totals.all + extra / rate for values in totals.decay.values() for extra in values]
+    whole = [totals.total + extra / rate for values in totals.decay.values() for extra in values]
     if not totals.replicas_shown or not near(totals.replica, 1, 1e-3) or all(near(w, 1, 5e-3) for w in whole):
         return 1.0
     return totals.reduction
@@ -38,7 +38,7 @@ def _base(totals, rate):
 
 def _elsewhere(evidence):
     """Weights that get a decay on the right and that legacy does not decay, where it is known which it does."""
-    totals, known = evidence.totals, evidence.context.decayed
+    totals, known = evidence.gradient_factors, evidence.context.decayed
     if totals is None or known is None:
         return []
     return sorted(name for name, values in totals.decay.items() if name not in known and max(map(abs, values)) > 0)
@@ -46,9 +46,9 @@ def _elsewhere(evidence):
 
 def elsewhere(evidence):
     names = _elsewhere(evidence)
-    if not names or not evidence.totals.replicas_shown:
+    if not names or not evidence.gradient_factors.replicas_shown:
         return None
-    rates = [evidence.totals.decay[name][0] for name in names]
+    rates = [evidence.gradient_factors.decay[name][0] for name in names]
     if spread(rates) > 0.05:
         return None
     return Found(
@@ -61,8 +61,8 @@ def elsewhere(evidence):
 
 
 def _because(evidence):
-    totals = evidence.totals
-    return f"fitted g = a g_legacy + d w in {totals.steps} steps from the same state: data factor {number(totals.all)}, residual {totals.residual:.1e}"
+    totals = evidence.gradient_factors
+    return f"fitted g = a g_legacy + d w in {totals.steps} steps from the same state: data factor {number(totals.total)}, residual {totals.residual:.1e}"
 
 
 def _even(evidence):
@@ -73,7 +73,7 @@ def _even(evidence):
 
 def _shares(evidence):
     """Whether each replica's data gradient is 1/N while its decay is whole: the usual way to count it N times."""
-    totals = evidence.totals
+    totals = evidence.gradient_factors
     return totals.replicas_shown and near(totals.replica, 1 / evidence.replicas, 1e-3)
 
 
@@ -82,11 +82,11 @@ def not_scaled(evidence):
     if replicas == 1 or not (near(ratio, replicas, 5e-3) or near(ratio, 2 * replicas, 5e-3)):
         return None
     doubled = replicas == 2 and near(ratio, 2, 5e-3) and not _shares(evidence)
-    if doubled and evidence.totals.replicas_shown:
+    if doubled and evidence.gradient_factors.replicas_shown:
         return None  # a factor of 2 inside each replica: `L2_HALF_FACTOR`
     return Found(
         f"The weight decay counts {number(ratio)} x: every replica adds all of it and the replicas are summed, while the data's "
-        f"gradient is {number(evidence.totals.all)} x legacy's.",
+        f"gradient is {number(evidence.gradient_factors.total)} x legacy's.",
         MEDIUM if doubled else HIGH,
         _because(evidence) + ("; with two replicas, a missing factor of one half looks the same" if doubled else ""),
     )
@@ -99,7 +99,7 @@ def half_factor(evidence):
         return None
     if replicas == 2 and near(ratio, 2, 5e-3) and _shares(evidence):
         return None  # each replica's decay is legacy's, counted twice: `REG_NOT_SCALED`
-    sure = evidence.context.decayed is not None and (evidence.totals.replicas_shown or replicas != 2)
+    sure = evidence.context.decayed is not None and (evidence.gradient_factors.replicas_shown or replicas != 2)
     return Found(
         f"The weight decay is {number(ratio)} x legacy's: 1.x's l2_loss is half the squared norm and Keras's L2 is all of it.",
         HIGH if sure else MEDIUM,
@@ -111,8 +111,8 @@ def collected_once(evidence):
     ratios, replicas = _decays(evidence), evidence.replicas
     if ratios is None or replicas < 2:
         return None
-    base = _base(evidence.totals, evidence.context.weight_decay)
-    scaled = [ratio * base / (evidence.totals.all or 1.0) for ratio in ratios]
+    base = _base(evidence.gradient_factors, evidence.context.weight_decay)
+    scaled = [ratio * base / (evidence.gradient_factors.total or 1.0) for ratio in ratios]
     if len(ratios) == replicas and np.ptp(scaled) > 0.5:
         if near(scaled[0], 1, 5e-2) and all(abs(ratio) < 0.05 for ratio in scaled[1:]):
             return _once("The port adds the weight decay in the first replica only: it counts 1/{}.", evidence)
@@ -138,7 +138,7 @@ def other_rate(evidence):
     ratio, replicas = _even(evidence), evidence.replicas
     if not np.isfinite(ratio) or abs(ratio) < 5e-3 or near(ratio, 1, 2e-3):
         return None
-    known = (2, 0.5, replicas, 2 * replicas, 1 / replicas, evidence.totals.all)
+    known = (2, 0.5, replicas, 2 * replicas, 1 / replicas, evidence.gradient_factors.total)
     if any(near(ratio, value, 5e-3) for value in known):
         return None
     return Found(f"The weight decay is {number(ratio)} x legacy's.", MEDIUM, _because(evidence))

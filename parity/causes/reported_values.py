@@ -9,12 +9,12 @@ from parity.causes.cause import HIGH, Cause, Fault, Found
 from parity.causes.scale import DividedToo, Thrice, different, fit_text, number
 from parity.comparison import stages
 from parity.comparison.fits import near, spread
-from parity.diagnosis.gradient_factors import known
+from parity.diagnosis.gradient_factors import factor_names
 from workloads import optimizers
 
 
 def loss_share(evidence):
-    totals = evidence.totals
+    totals = evidence.gradient_factors
     if totals is None or not totals.replicas_shown or different(evidence) is not None or totals.decay:
         return None
     if near(totals.replica, 1, 1e-4):
@@ -28,13 +28,13 @@ def loss_share(evidence):
 
 
 def hidden_scale(evidence):
-    left, right = evidence.combining
+    left, right = evidence.combined_fits
     totals = different(evidence)
     rule = evidence.context.optimizer
     if totals is None or right is None or not right.derived or not isinstance(rule, optimizers.Adam):
         return None
     return Found(
-        f"The slots say that every gradient is {number(totals.all)} x legacy's (m x {number(totals.all)}, v x {number(totals.all**2)}); Adam divides it out again, so the "
+        f"The slots say that every gradient is {number(totals.total)} x legacy's (m x {number(totals.total)}, v x {number(totals.total**2)}); Adam divides it out again, so the "
         "weights nearly agree.",
         HIGH,
         fit_text(totals) + "; the record shows no gradients, they were worked out from the slots",
@@ -43,7 +43,7 @@ def hidden_scale(evidence):
 
 def reported_loss(evidence):
     found = [entry for entry in evidence.gradients if all(entry.loss_finite)]
-    totals = evidence.totals
+    totals = evidence.gradient_factors
     if not found or totals is None or totals.decay or not near(totals.replica, 1, 1e-5):
         return None
     ratios = [entry.loss for entry in found]
@@ -73,7 +73,7 @@ def _reported(evidence):
         return "the mean over the replicas, for each of them"
     ratios = [float(ratio) for a, b in rows for ratio in b / a]
     if spread(ratios) <= 1000 * evidence.eps and not near(ratios[0], 1, 1e-3):
-        names = known(ratios[0], evidence.replicas, evidence.context.global_batch)
+        names = factor_names(ratios[0], evidence.replicas, evidence.context.global_batch)
         return "{} x legacy's{}".format(number(ratios[0]), f" ({names[0]})" if names else "")
     return None
 

@@ -8,7 +8,7 @@ from parity.causes import injection
 from parity.causes.cause import HIGH, MEDIUM, Cause, Fault, Found
 from parity.comparison import stages
 from parity.comparison.fits import near
-from parity.diagnosis.gradient_factors import known
+from parity.diagnosis.gradient_factors import factor_names
 
 
 def number(value):
@@ -22,21 +22,21 @@ def fit_text(totals):
 
 def different(evidence):
     """The `Totals` if the data's gradient differs by a factor that rounding does not explain, else None."""
-    totals = evidence.totals
-    if totals is None or not np.isfinite(totals.all):
+    totals = evidence.gradient_factors
+    if totals is None or not np.isfinite(totals.total):
         return None
     noise = max(32 * evidence.eps, totals.residual if not totals.replicas_shown else 0.0)
-    return totals if abs(totals.all - 1) > noise else None
+    return totals if abs(totals.total - 1) > noise else None
 
 
 def _is(totals, evidence, *names):
-    names_known = known(totals.all, evidence.replicas, evidence.context.global_batch)
+    names_known = factor_names(totals.total, evidence.replicas, evidence.context.global_batch)
     return any(name in names_known for name in names)
 
 
 def not_divided(evidence):
     totals = different(evidence)
-    if evidence.totals is None:
+    if evidence.gradient_factors is None:
         return _summed_at_least(evidence)
     if totals is None or not _is(totals, evidence, "N"):
         return None
@@ -50,7 +50,7 @@ def not_divided(evidence):
     else:
         because = "worked out from what the optimizer got"
     return Found(
-        f"Every gradient is {number(totals.all)} x legacy's, the number of replicas: gradients are summed over the replicas, and the loss "
+        f"Every gradient is {number(totals.total)} x legacy's, the number of replicas: gradients are summed over the replicas, and the loss "
         "is not divided by the global batch.",
         HIGH if summed or evidence.replicas != 2 else MEDIUM,
         "{}; {}{}".format(
@@ -61,7 +61,7 @@ def not_divided(evidence):
 
 def _summed_at_least(evidence):
     """Gradients cannot be compared, but each side's own reduction can be told: a sum for a mean."""
-    left, right = evidence.combining
+    left, right = evidence.combined_fits
     if left is None or right is None or right.borrowed or left.first is None or right.first is None:
         return None
     losses = [
@@ -91,7 +91,7 @@ def divided_twice(evidence):
     if near(totals.reduction, 1 / evidence.replicas, 1e-4) and near(totals.replica, 1, 1e-4):
         return None  # averaged where legacy sums: `TOWERS_SUMMED`
     return Found(
-        f"Every gradient is {number(totals.all)} x legacy's, one over the number of replicas: the loss is divided by the number of "
+        f"Every gradient is {number(totals.total)} x legacy's, one over the number of replicas: the loss is divided by the number of "
         "replicas twice.",
         HIGH if evidence.replicas != 2 else MEDIUM,
         fit_text(totals)
@@ -112,9 +112,13 @@ def sum_reduction(evidence):
     if _is(totals, evidence, "N") and not (totals.replicas_shown and _is_batch(totals, evidence)):
         return None
     which = "the global batch" if _is(totals, evidence, "B") else "the per-replica batch"
-    other = [name for name in known(totals.all, evidence.replicas, evidence.context.global_batch) if name not in "Bb"]
+    other = [
+        name
+        for name in factor_names(totals.total, evidence.replicas, evidence.context.global_batch)
+        if name not in "Bb"
+    ]
     return Found(
-        f"Every gradient is {number(totals.all)} x legacy's, {which}: the loss is a sum over examples and not a mean.",
+        f"Every gradient is {number(totals.total)} x legacy's, {which}: the loss is a sum over examples and not a mean.",
         MEDIUM if other else HIGH,
         fit_text(totals) + ("; the same number is also " + ", ".join(other) if other else ""),
     )
@@ -125,7 +129,7 @@ def towers_summed(evidence):
     if totals is None or not near(totals.reduction, 1 / evidence.replicas, 1e-4) or not near(totals.replica, 1, 1e-4):
         return None
     return Found(
-        f"Legacy sums its towers' gradients and the port averages them: every gradient is {number(totals.all)} x legacy's.",
+        f"Legacy sums its towers' gradients and the port averages them: every gradient is {number(totals.total)} x legacy's.",
         HIGH,
         f"{fit_text(totals)}; each side's combined gradients are explained by its own replicas' (legacy: sum, port: mean)",
     )
@@ -133,19 +137,19 @@ def towers_summed(evidence):
 
 def gradient_scale(evidence):
     totals = different(evidence)
-    if totals is None or known(totals.all, evidence.replicas, evidence.context.global_batch)[:1] in (
+    if totals is None or factor_names(totals.total, evidence.replicas, evidence.context.global_batch)[:1] in (
         ["N"],
         ["1/N"],
         ["B"],
         ["b"],
     ):
         return None
-    if abs(totals.all - 1) < 20 * totals.residual:
+    if abs(totals.total - 1) < 20 * totals.residual:
         return None  # what is left over is as large: no factor, but noise
-    names = known(totals.all, evidence.replicas, evidence.context.global_batch)
+    names = factor_names(totals.total, evidence.replicas, evidence.context.global_batch)
     return Found(
         "Every gradient is {:.9g} x legacy's{}: one factor in the loss or in the reduction.".format(
-            totals.all, " ({})".format(", ".join(names)) if names else ", no number of replicas or examples"
+            totals.total, " ({})".format(", ".join(names)) if names else ", no number of replicas or examples"
         ),
         MEDIUM,
         f"{fit_text(totals)}; of it {number(totals.replica)} within a replica and {number(totals.reduction)} in the reduction",

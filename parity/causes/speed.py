@@ -162,7 +162,7 @@ def trial(cause, fault):
     start = time.perf_counter()
     with fault.plant(setup) as program:
         resident = dataclasses.replace(setup, make_source=sources.Resident).modern_program
-        found = find(run_speed.measure(program, job, resident))
+        found = find(run_speed.measure_run_speed(program, job, resident))
     ids = [cause_.id for cause_, _ in found]
     return {
         "planted": fault.name,

@@ -10,6 +10,7 @@ from parity.causes.scale import number
 from parity.causes.sides import both_updates
 from parity.comparison import stages
 from parity.comparison.fits import near, spread
+from parity.diagnosis.update_forms import FormKind
 from workloads import optimizers, schedules
 
 #: A form of the rule explains a step below this misfit, which is about 1 where rounding alone is left; see `updates`.
@@ -20,14 +21,14 @@ EXPLAINED = 20.0
 BETTER = 5.0
 
 
-def _better(sides, evidence, prefix):
-    """The first form of the right that explains it where its own does not, or None."""
+def _better(sides, evidence, kind):
+    """The first form of a kind that explains the right where its own does not, or None."""
     left, right = sides
-    own = next(iter(right.steps[0].forms))
-    if right.misfit(own) <= EXPLAINED and not _beaten(right, own, prefix):
+    own = right.own_form
+    if right.misfit(own) <= EXPLAINED and not _beaten(right, own, kind):
         return None
-    names = [name for name in right.steps[0].forms if name.startswith(prefix)]
-    best = min(names, key=right.misfit, default=None)
+    forms = [form for form in right.steps[0].forms if form.kind is kind]
+    best = min(forms, key=right.misfit, default=None)
     if (
         best is None
         or right.misfit(best) * BETTER > right.misfit(own)
@@ -37,8 +38,8 @@ def _better(sides, evidence, prefix):
     return best if left.misfit(best) * 2 > left.misfit(own) else None
 
 
-def _beaten(updates, own, prefix):
-    return any(updates.misfit(n) * BETTER < updates.misfit(own) for n in updates.steps[0].forms if n.startswith(prefix))
+def _beaten(updates, own, kind):
+    return any(updates.misfit(f) * BETTER < updates.misfit(own) for f in updates.steps[0].forms if f.kind is kind)
 
 
 def epsilon(kind):
@@ -48,14 +49,14 @@ def epsilon(kind):
         sides = both_updates(evidence)
         if sides is None or not isinstance(evidence.context.optimizer, kind):
             return None
-        best = _better(sides, evidence, "epsilon ")
+        best = _better(sides, evidence, FormKind.EPSILON)
         if best is None:
             return None
-        used = best.split()[1]
+        used = best.epsilon
         return Found(
             f"{kind.__name__} in the port uses epsilon {used} where legacy uses {evidence.context.optimizer.epsilon:g}: worst where gradients are small.",
             HIGH,
-            f"with {used} the update is explained to {sides[1].misfit(best):.1f} roundings (root mean square), with legacy's to {sides[1].misfit(next(iter(sides[1].steps[0].forms))):.0f}",
+            f"with {used} the update is explained to {sides[1].misfit(best):.1f} roundings (root mean square), with legacy's to {sides[1].misfit(sides[1].own_form):.0f}",
         )
 
     return rule
@@ -66,8 +67,8 @@ def form(evidence):
     rule = evidence.context.optimizer
     if sides is None or isinstance(rule, optimizers.RMSProp):
         return None
-    others = [name for name in sides[1].steps[0].forms if name in ("nesterov", "heavy ball", "no bias correction")]
-    own = next(iter(sides[1].steps[0].forms))
+    others = [form for form in sides[1].steps[0].forms if form.kind is FormKind.VARIANT]
+    own = sides[1].own_form
     good = [
         name for name in others if sides[1].explained_by(name) and sides[1].misfit(name) * BETTER < sides[1].misfit(own)
     ]
@@ -75,7 +76,7 @@ def form(evidence):
     if not good:
         return None
     return Found(
-        f"The port's update is {good[0]} and legacy's is not.",
+        f"The port's update is {good[0].name} and legacy's is not.",
         HIGH,
         f"explained to {sides[1].misfit(good[0]):.1f} roundings by that form, to {sides[1].misfit(own):.0f} by legacy's",
     )
@@ -83,13 +84,13 @@ def form(evidence):
 
 def scaled_update(evidence):
     sides = both_updates(evidence)
-    if sides is None or form(evidence) or not evidence.rates.equal:
+    if sides is None or form(evidence) or not evidence.learning_rates.equal:
         return None
     left, right = ([step.factor for step in side.steps] for side in sides)
     ratios = [b.factor / a.factor for a, b in zip(left, right) if a.factor]
     if not ratios or spread(ratios) > 1e-3 or near(ratios[0], 1, 1e-3) or max(b.residual for b in right) > 1e-2:
         return None
-    if any(_better(sides, evidence, name) for name in ("epsilon ", "keras slot")):
+    if any(_better(sides, evidence, kind) for kind in (FormKind.EPSILON, FormKind.KERAS_SLOT)):
         return None
     return Found(
         f"The port moves its weights {number(ratios[0])} x as far as its own gradient, slots and rate say.",
@@ -104,7 +105,7 @@ def unknown_update(evidence):
     rules += [epsilon(kind) for kind in (optimizers.Adam, optimizers.RMSProp, optimizers.Adagrad)]
     if sides is None or any(rule(evidence) for rule in rules):
         return None
-    own = next(iter(sides[1].steps[0].forms))
+    own = sides[1].own_form
     if sides[1].misfit(own) <= 50 * EXPLAINED or sides[0].misfit(own) > EXPLAINED:
         return None
     return Found(

@@ -7,48 +7,48 @@ from typing import NamedTuple
 import numpy as np
 
 
-class Scale(NamedTuple):
+class FactorFit(NamedTuple):
     """`observed ~ factor * reference`; `residual` is the part of |observed| that is left over, 0 to 1."""
 
     factor: float
     residual: float
 
 
-class Fit(NamedTuple):
-    """`observed ~ sum of coefficients[i] * basis[i]`; `residual` as in `Scale`."""
+class CombinationFit(NamedTuple):
+    """`observed ~ sum of coefficients[i] * basis[i]`; `residual` as in `FactorFit`."""
 
     coefficients: np.ndarray
     residual: float
 
 
-def flat(arrays, names=None):
+def flatten_arrays(arrays, names=None):
     """The arrays {name: array} of `names` (default: all, sorted) as one float64 vector."""
     names = sorted(arrays) if names is None else names
     parts = [np.asarray(arrays[name], np.float64).ravel() for name in names]
     return np.concatenate(parts) if parts else np.zeros(0)
 
 
-def scale(reference, observed):
-    """The `Scale` of two float64 vectors; not-a-number where the reference is nothing or anything is not finite."""
+def fit_factor(reference, observed):
+    """The `FactorFit` of two float64 vectors; not-a-number where the reference is nothing or anything is not finite."""
     power = float(reference @ reference)
     if not power or not np.isfinite(power) or not np.all(np.isfinite(observed)):
-        return Scale(float("nan"), float("nan"))
+        return FactorFit(float("nan"), float("nan"))
     factor = float(reference @ observed) / power
-    return Scale(factor, relative(observed - factor * reference, observed))
+    return FactorFit(factor, relative_norm(observed - factor * reference, observed))
 
 
-def combination(basis, observed):
-    """The `Fit` of a vector by the vectors in `basis`; each is normalized first, so that small ones count too."""
+def fit_combination(basis, observed):
+    """The `CombinationFit` of a vector by the vectors in `basis`; each is normalized first, so that small ones count too."""
     columns = np.stack(basis, axis=1)
     norms = np.linalg.norm(columns, axis=0)
     if not np.all(np.isfinite(norms)) or not np.all(np.isfinite(observed)):
-        return Fit(np.full(len(basis), np.nan), float("nan"))
+        return CombinationFit(np.full(len(basis), np.nan), float("nan"))
     norms = np.where(norms > 0, norms, 1.0)
     solution = np.linalg.lstsq(columns / norms, observed, rcond=1e-9)[0]
-    return Fit(solution / norms, relative(observed - (columns / norms) @ solution, observed))
+    return CombinationFit(solution / norms, relative_norm(observed - (columns / norms) @ solution, observed))
 
 
-def relative(gap, whole):
+def relative_norm(gap, whole):
     """|gap| / |whole|; 0 for no gap, infinity for a gap beside nothing."""
     gap, whole = float(np.linalg.norm(gap)), float(np.linalg.norm(whole))
     if gap == 0.0:

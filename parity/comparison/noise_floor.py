@@ -12,7 +12,7 @@ import collections
 import numpy as np
 
 from parity.comparison.difference import compare, relative
-from parity.comparison.fits import scale
+from parity.comparison.fits import fit_factor
 from parity.comparison.stages import BATCH, FACTORED, tensors
 
 
@@ -48,7 +48,7 @@ class Floor:
         """
         records = (left, right, self._again.step(), self._truth.step())
         for stage, values in FACTORED.items():
-            both = scale(values(left), values(records[-1]))
+            both = fit_factor(values(left), values(records[-1]))
             self._factors[stage] = max(self._factors.get(stage, 0.0), abs(both.factor - 1) * self._scale)
         for (stage, name, a), (_, _, b), (_, _, c), (_, _, truth) in zip(*map(tensors, records)):
             if stage != BATCH:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from parity.comparison.fits import flat
+from parity.comparison.fits import flatten_arrays
 
 BATCH, LOSS, GRADIENTS, COMBINED = "batch", "loss", "gradients", "combined gradients"
 RATE, WEIGHTS, SLOTS, STATISTICS, AVERAGES = "learning rate", "weights", "slots", "statistics", "moving averages"
@@ -14,11 +14,13 @@ STAGES = (INITIAL, BATCH, LOSS, GRADIENTS, COMBINED, RATE, WEIGHTS, SLOTS, STATI
 
 
 def _gradients(record):
-    return flat({(str(i), name): g for i, gradients in enumerate(record.gradients) for name, g in gradients.items()})
+    return flatten_arrays(
+        {(str(i), name): g for i, gradients in enumerate(record.gradients) for name, g in gradients.items()}
+    )
 
 
 #: {stage: function from a record to all its tensors as one vector}: where a factor common to all is looked for.
-FACTORED = {GRADIENTS: _gradients, COMBINED: lambda record: flat(record.combined)}
+FACTORED = {GRADIENTS: _gradients, COMBINED: lambda record: flatten_arrays(record.combined)}
 
 
 def tensors(record):

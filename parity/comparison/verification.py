@@ -16,7 +16,7 @@ import numpy as np
 
 from parity.comparison import stages, tolerance
 from parity.comparison.difference import Difference, compare
-from parity.comparison.fits import scale
+from parity.comparison.fits import fit_factor
 from parity.comparison.reference_magnitude import Scales
 from workloads.support.errors import InputError
 
@@ -216,7 +216,7 @@ class _Judge:
         self._blame(failures)
         if result.tolerance_name != "exact" and one_step:
             for stage, values in stages.FACTORED.items():
-                found = scale(values(left), values(judged))
+                found = fit_factor(values(left), values(judged))
                 if np.isfinite(found.factor):
                     self._factors[stage].append((step, found.factor))
         if witness is not None:

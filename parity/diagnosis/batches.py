@@ -11,7 +11,7 @@ FARTHEST = 4
 
 
 @dataclasses.dataclass(frozen=True)
-class Batch:
+class ComparedBatch:
     """One step's global batch on both sides.
 
     Attributes:
@@ -31,8 +31,8 @@ class Batch:
     shift: object
 
 
-def measure(steps):
-    """[`Batch`] of the steps in which both sides say what they saw."""
+def measure_batches(steps):
+    """[`ComparedBatch`] of the steps in which both sides say what they saw."""
     pairs = [(step.left.step, _identities(step.left), _identities(step.right)) for step in steps]
     pairs = [pair for pair in pairs if pair[1] and pair[2] and len(pair[1][0][:1]) == len(pair[2][0][:1])]
     lefts = {number: collections.Counter(_all(left)) for number, left, _ in pairs}
@@ -45,7 +45,7 @@ def _batch(number, left, right, lefts):
     if mine != yours:
         candidates = [k for k in range(-FARTHEST, FARTHEST + 1) if k and lefts.get(number + k) == yours]
         shift = min(candidates, key=abs) if candidates else None
-    return Batch(
+    return ComparedBatch(
         step=number,
         same=left == right,
         sizes=([len(ids) for ids in left], [len(ids) for ids in right]),

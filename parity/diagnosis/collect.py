@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from parity.diagnosis import job_context
-from parity.diagnosis.evidence import Evidence, Step
+from parity.diagnosis.evidence import ComparedStep, Evidence
 from workloads.program import Program
 from workloads.support.errors import require
 
@@ -41,13 +41,13 @@ class Replay(Program):
         return self._records[self._next - 1]
 
 
-def keep(program, steps):
+def replay_of_steps(program, steps):
     """A `Replay` of `steps` steps of `program`."""
     state = program.state()
     return Replay(program.variables(), state, [program.step() for _ in range(steps)], program.describe())
 
 
-def collect(left, right, known, free=FREE, locked=LOCKED):
+def collect_evidence(left, right, known, free=FREE, locked=LOCKED):
     """Steps both programs and returns `Evidence`.
 
     Args:
@@ -63,12 +63,12 @@ def collect(left, right, known, free=FREE, locked=LOCKED):
             right.load(before[0])
             before[1] = before[0]
         records = left.step(), right.step()
-        evidence.steps.append(Step(*records, *before, number >= free))
+        evidence.steps.append(ComparedStep(*records, *before, number >= free))
         before = [record.state for record in records]
         if len(evidence.steps) > _most(evidence):  # the first steps and the last tell the most
             del evidence.steps[FIRST]
     if locked:
-        evidence.again = lambda: _again(right, evidence.steps[-1].right_before)
+        evidence.retake_last_step = lambda: _again(right, evidence.steps[-1].right_before)
     return evidence
 
 
@@ -84,7 +84,7 @@ def _again(program, state):
     return program.step()
 
 
-def of_recordings(left, right, steps=0):
+def evidence_of_recordings(left, right, steps=0):
     """`Evidence` of two `Recording`s.
 
     Raises:
@@ -97,4 +97,6 @@ def of_recordings(left, right, steps=0):
     listed = ", ".join(sorted(shared)[:4])
     require(matching, "--right", right.path, "no variable has a name and shape of --left's, such as " + listed)
     about = {"left": left.describe(), "right": right.describe()}
-    return collect(left, right, job_context.of_texts(left.manifest.get("job", {}), about), common, 0)
+    return collect_evidence(
+        left, right, job_context.context_of_recording(left.manifest.get("job", {}), about), common, 0
+    )

@@ -7,15 +7,15 @@ from typing import Dict, List, Optional
 
 import numpy as np
 
-from parity.comparison.fits import Fit, combination, flat, relative, scale, spread
+from parity.comparison.fits import CombinationFit, fit_combination, fit_factor, flatten_arrays, relative_norm, spread
 from parity.diagnosis import derived_gradients as derived
-from parity.diagnosis.learning_rates import rate_of
+from parity.diagnosis.learning_rates import learning_rate_of
 
 HOW = ("global_norm", "norm", "value")
 
 
 @dataclasses.dataclass(frozen=True)
-class Form:
+class CombinedForm:
     """`reduce` is "mean" or "sum"; `where` "tower", "combined" or None for no clipping, `how` and `limit` as `Clip`."""
 
     reduce: str
@@ -33,13 +33,13 @@ class Form:
 
 
 @dataclasses.dataclass(frozen=True)
-class Combining:
+class CombinedFit:
     """What explains one side's combined gradients.
 
     Attributes:
-      fits: {`Form`: largest residual of a step} of the forms that explain every step.
+      fits: {`CombinedForm`: largest residual of a step} of the forms that explain every step.
       weights: one a step: k of `k * sum of gradients`, and its residual.
-      coefficients: one `Fit` a step, of the combined gradient by the replicas' own.
+      coefficients: one `CombinationFit` a step, of the combined gradient by the replicas' own.
       norms: one a step: the combined gradient's length.
       derived: whether the combined gradient was worked out from the update.
       borrowed: whether the replicas' gradients are the left side's.
@@ -47,9 +47,9 @@ class Combining:
       noise: residual below which nothing is known.
     """
 
-    fits: Dict[Form, float]
+    fits: Dict[CombinedForm, float]
     weights: list
-    coefficients: List[Fit]
+    coefficients: List[CombinationFit]
     norms: List[float]
     derived: bool
     borrowed: bool
@@ -65,27 +65,27 @@ class Combining:
 
     @property
     def first(self):
-        """The first `Form` that explains every step, or None."""
+        """The first `CombinedForm` that explains every step, or None."""
         return next(iter(self.fits), None)
 
 
-def measure(evidence):
-    """(left, right) `Combining`; None for a side that does not show enough."""
+def fit_combined_gradients(evidence):
+    """(left, right) `CombinedFit`; None for a side that does not show enough."""
     left = _side(evidence, 0, _candidates(evidence, None))
     right = _side(evidence, 1, _candidates(evidence, left))
     return left, right
 
 
-def combine(gradients, form):
-    """What a `Form` makes of a list of {weight: gradient}, as {weight: float64 array}."""
-    towers = [clip(g, form) for g in gradients] if form.where == "tower" else gradients
+def combine_gradients(gradients, form):
+    """What a `CombinedForm` makes of a list of {weight: gradient}, as {weight: float64 array}."""
+    towers = [clip_gradients(g, form) for g in gradients] if form.where == "tower" else gradients
     total = {name: sum(np.asarray(g[name], np.float64) for g in towers) for name in towers[0]}
     if form.reduce == "mean":
         total = {name: value / len(towers) for name, value in total.items()}
-    return clip(total, form) if form.where == "combined" else total
+    return clip_gradients(total, form) if form.where == "combined" else total
 
 
-def clip(gradients, form):
+def clip_gradients(gradients, form):
     """{weight: gradient} clipped as the form says (`tf.clip_by_global_norm`, `clip_by_norm`, `clip_by_value`)."""
     wide = {name: np.asarray(value, np.float64) for name, value in gradients.items()}
     if form.how == "value":
@@ -100,10 +100,13 @@ def _side(evidence, side, candidates):
     seen = [entry for entry in (_seen(evidence, step, side) for step in evidence.steps) if entry is not None]
     if not seen:
         return None
-    noise = max([evidence.clean] + [entry.noise for entry in seen])
-    vectors = [([flat(g, entry.names) for g in entry.gradients], flat(entry.combined, entry.names)) for entry in seen]
-    weights = [scale(sum(towers), combined) for towers, combined in vectors]
-    coefficients = [combination(towers, combined) for towers, combined in vectors]
+    noise = max([evidence.clean_residual] + [entry.noise for entry in seen])
+    vectors = [
+        ([flatten_arrays(g, entry.names) for g in entry.gradients], flatten_arrays(entry.combined, entry.names))
+        for entry in seen
+    ]
+    weights = [fit_factor(sum(towers), combined) for towers, combined in vectors]
+    coefficients = [fit_combination(towers, combined) for towers, combined in vectors]
     norms = [float(np.linalg.norm(combined)) for _, combined in vectors]
     towers = [[float(np.linalg.norm(t)) for t in row] for row, _ in vectors]
     limits = _limits(evidence, weights, coefficients, norms, towers, noise)
@@ -115,7 +118,7 @@ def _side(evidence, side, candidates):
                 fits[form] = worst
     best = min(fits.values(), default=0.0)
     fits = {form: worst for form, worst in fits.items() if worst <= max(10 * best, 20 * evidence.eps)}
-    return Combining(
+    return CombinedFit(
         fits,
         weights,
         coefficients,
@@ -147,12 +150,14 @@ def _seen(evidence, step, side):
         gradients, borrowed = step.left.gradients, True
     was_derived = not combined
     if was_derived:
-        rate = rate_of(record) or rate_of(step.left)
-        combined, noise = derived.combined(evidence.context.optimizer, before, record.state, rate, evidence.eps)
+        rate = learning_rate_of(record) or learning_rate_of(step.left)
+        combined, noise = derived.derive_combined_gradients(
+            evidence.context.optimizer, before, record.state, rate, evidence.eps
+        )
     if not gradients or not combined:
         return None
     names = [name for name in sorted(combined) if all(_alike(g, combined, name) for g in gradients)]
-    if not names or not all(np.all(np.isfinite(flat(g, names))) for g in list(gradients) + [combined]):
+    if not names or not all(np.all(np.isfinite(flatten_arrays(g, names))) for g in list(gradients) + [combined]):
         return None
     return _Seen(list(gradients), combined, names, was_derived, borrowed, noise)
 
@@ -168,7 +173,9 @@ def _candidates(evidence, left):
     said = []
     if context.combine is not None:
         rule = context.clip
-        said = [Form(context.combine, rule.where, rule.how, rule.limit) if rule else Form(context.combine)]
+        said = [
+            CombinedForm(context.combine, rule.where, rule.how, rule.limit) if rule else CombinedForm(context.combine)
+        ]
     return said + (list(left.fits)[:1] if left is not None else [])
 
 
@@ -194,24 +201,26 @@ def _limits(evidence, weights, coefficients, norms, towers, noise):
 
 def _forms(evidence, limits, candidates):
     """All forms to try: without clipping first, then those that differ from the first candidate in the least."""
-    like = candidates[0] if candidates else Form("mean")
+    like = candidates[0] if candidates else CombinedForm("mean")
     clipped = [
-        Form(reduce, where, how, limit)
+        CombinedForm(reduce, where, how, limit)
         for reduce in ("mean", "sum")
         for how in HOW
         for where in ("combined", "tower")
         for limit in limits
     ]
     unlike = lambda form: (form.reduce != like.reduce) + (form.where != like.where) + (form.how != like.how)  # noqa: E731
-    return [Form("mean"), Form("sum")] + sorted(clipped, key=unlike)
+    return [CombinedForm("mean"), CombinedForm("sum")] + sorted(clipped, key=unlike)
 
 
 def _worst(seen, form, noise):
     """Largest residual of a step under `form`, or None as soon as one is beyond `noise`."""
     worst = 0.0
     for entry in seen:
-        expected = flat(combine([{n: g[n] for n in entry.names} for g in entry.gradients], form), entry.names)
-        worst = max(worst, relative(flat(entry.combined, entry.names) - expected, expected))
+        expected = flatten_arrays(
+            combine_gradients([{n: g[n] for n in entry.names} for g in entry.gradients], form), entry.names
+        )
+        worst = max(worst, relative_norm(flatten_arrays(entry.combined, entry.names) - expected, expected))
         if not worst <= noise:
             return None
     return worst

@@ -7,7 +7,7 @@ import numpy as np
 from workloads import optimizers
 
 
-def combined(rule, before, after, rate, eps):
+def derive_combined_gradients(rule, before, after, rate, eps):
     """({weight: gradient}, noise) that the optimizer `rule` got between two `State`s; ({}, 0) if they do not tell.
 
     Args:

@@ -9,7 +9,7 @@ import numpy as np
 
 
 @dataclasses.dataclass(frozen=True)
-class Masks:
+class DropoutMasks:
     """Attributes:
     kept: {dropout name: (left, right)} parts of the elements that were kept, over all steps and replicas.
     sizes: {dropout name: elements counted in `kept`}.
@@ -26,8 +26,8 @@ class Masks:
     same: float
 
 
-def measure(steps):
-    """`Masks` of the steps whose records have them, or None."""
+def measure_dropout_masks(steps):
+    """`DropoutMasks` of the steps whose records have them, or None."""
     steps = [step for step in steps if step.right.masks]
     if not steps or not steps[0].right.masks[0]:
         return None
@@ -37,7 +37,7 @@ def measure(steps):
     sizes = {name: sum(np.size(masks[name]) for record in rights for masks in record) for name in names}
     expected = tuple(float(np.mean([k[side] ** 2 + (1 - k[side]) ** 2 for k in kept.values()])) for side in (0, 1))
     same = [_same(a[name], b[name]) for x, y in zip(lefts, rights) for a, b in zip(x, y) for name in names if name in a]
-    return Masks(
+    return DropoutMasks(
         kept, sizes, (_agreement(lefts), _agreement(rights)), expected, float(np.mean(same)) if same else float("nan")
     )
 

@@ -8,7 +8,7 @@ from typing import Callable, List, Optional
 
 import numpy as np
 
-from parity.comparison.fits import flat, relative
+from parity.comparison.fits import flatten_arrays, relative_norm
 from parity.diagnosis import (
     batches,
     combined_gradients,
@@ -29,7 +29,7 @@ SAME_STATE = 1e-6
 
 
 @dataclasses.dataclass
-class Step:
+class ComparedStep:
     """One step of both sides, and the states they took it from; `locked` if the right's was loaded from the left."""
 
     left: StepRecord
@@ -42,7 +42,7 @@ class Step:
     def same_state(self):
         """Whether both sides took the step from the same weights, so that losses and gradients can be compared."""
         left, right = self.left_before.weights, self.right_before.weights
-        gaps = (relative(np.subtract(right[n], left[n], dtype=np.float64), left[n]) for n in left if n in right)
+        gaps = (relative_norm(np.subtract(right[n], left[n], dtype=np.float64), left[n]) for n in left if n in right)
         return all(gap <= SAME_STATE for gap in gaps)
 
 
@@ -53,15 +53,15 @@ class Evidence:
     Attributes:
       context: `Context` of the left side's job.
       left, right: the `State`s before the first step.
-      steps: `Step`s, in order.
-      again: function that takes the right side's last step once more and returns its record; None if it cannot.
+      steps: `ComparedStep`s, in order.
+      retake_last_step: function that takes the right side's last step once more and returns its record; None if it cannot.
     """
 
     context: Context
     left: State
     right: State
-    steps: List[Step]
-    again: Optional[Callable] = None
+    steps: List[ComparedStep]
+    retake_last_step: Optional[Callable] = None
 
     @property
     def replicas(self):
@@ -75,64 +75,64 @@ class Evidence:
         return max([float(np.finfo(dtype).eps) for dtype in dtypes if dtype.kind == "f"] or [2.0**-23])
 
     @property
-    def clean(self):
+    def clean_residual(self):
         """A fit with a residual below this explains what it fits: rounding alone is left over."""
         return max(200 * self.eps, 1e-12)
 
     @functools.cached_property
     def initial(self):
         """`initial.Initial`: the states before the first step."""
-        return initial_state.measure(self.left, self.right)
+        return initial_state.compare_initial_states(self.left, self.right)
 
     @functools.cached_property
     def batches(self):
         """`batches.Batches`: which examples went where."""
-        return batches.measure(self.steps)
+        return batches.measure_batches(self.steps)
 
     @functools.cached_property
     def masks(self):
         """`masks.Masks`: what dropout kept."""
-        return dropout_masks.measure(self.steps)
+        return dropout_masks.measure_dropout_masks(self.steps)
 
     @functools.cached_property
     def gradients(self):
         """[`gradients.ReplicaGradient`] of all steps from the same state."""
-        return gradients.measure([step for step in self.steps if step.same_state], self.clean)
+        return gradients.fit_replica_gradients([step for step in self.steps if step.same_state], self.clean_residual)
 
     @functools.cached_property
-    def combining(self):
+    def combined_fits(self):
         """(left, right) `combining.Combining`: how each side made one gradient of its replicas'."""
-        return combined_gradients.measure(self)
+        return combined_gradients.fit_combined_gradients(self)
 
     @functools.cached_property
-    def totals(self):
+    def gradient_factors(self):
         """`totals.Totals`: factors of the data's gradient and of the decay, replicas and reduction together."""
-        return gradient_factors.measure(self)
+        return gradient_factors.fit_gradient_factors(self)
 
     @functools.cached_property
-    def rates(self):
+    def learning_rates(self):
         """`rates.Rates`: the learning rates of both sides."""
-        return learning_rates.measure([step for step in self.steps if not step.locked])
+        return learning_rates.measure_learning_rates([step for step in self.steps if not step.locked])
 
     @functools.cached_property
     def updates(self):
         """(left, right) `updates.Updates`: how each side changed its weights and slots."""
-        return updates.measure(self)
+        return updates.fit_updates(self)
 
     @functools.cached_property
     def statistics(self):
         """`statistics.Statistics`: whose batch-norm statistics each side kept, and how they moved."""
-        return moving_statistics.measure(self.steps)
+        return moving_statistics.measure_moving_statistics(self.steps)
 
     @functools.cached_property
     def averages(self):
         """(left, right) lists of `averages.Average`, one a step."""
-        return moving_averages.measure(self.steps)
+        return moving_averages.measure_moving_averages(self.steps)
 
     @functools.cached_property
-    def repeats_differ(self):
+    def repeat_difference(self):
         """Relative difference of what the right side's optimizer got when its last step was taken a second time."""
-        if self.again is None:
+        if self.retake_last_step is None:
             return 0.0
-        first, second = flat(self.steps[-1].right.combined), flat(self.again().combined)
-        return relative(second - first, first)
+        first, second = flatten_arrays(self.steps[-1].right.combined), flatten_arrays(self.retake_last_step().combined)
+        return relative_norm(second - first, first)

@@ -12,28 +12,28 @@ from parity.diagnosis import gradients
 
 
 @dataclasses.dataclass(frozen=True)
-class Totals:
+class GradientFactors:
     """Attributes:
     replica: factor of the data's gradient within a replica, the same for all; not-a-number if it is not one factor.
     reduction: the right's weight in `weight * sum of replicas` over the left's; 1 if both do the same.
-    all: `replica * reduction`.
+    total: `replica * reduction`.
     decay: {weight: one number a replica, what is added to its gradient per unit of the weight, times `reduction`}.
     residual: largest residual of the fits these come from.
-    replicas_shown: whether the right shows its replicas' gradients; if not, only `all` is known.
+    replicas_shown: whether the right shows its replicas' gradients; if not, only `total` is known.
     steps: how many steps from the same state were fitted.
     """
 
     replica: float
     reduction: float
-    all: float
+    total: float
     decay: Dict[str, List[float]]
     residual: float
     replicas_shown: bool
     steps: int
 
 
-def measure(evidence):
-    """`Totals`, or None if no step from the same state shows gradients that one factor and a decay explain."""
+def fit_gradient_factors(evidence):
+    """`GradientFactors`, or None if no step from the same state shows gradients that one factor and a decay explain."""
     if not evidence.gradients:
         return _from_combined(evidence)
     found = [entry for entry in evidence.gradients if np.isfinite(entry.data)]  # no gradient at all has no factor
@@ -41,11 +41,11 @@ def measure(evidence):
         return None
     residual = max(entry.residual for entry in found)
     factors = [entry.data for entry in found]
-    if not residual <= 4 * evidence.clean or spread(factors) > 1e-4:
+    if not residual <= 4 * evidence.clean_residual or spread(factors) > 1e-4:
         return None
     factor = float(np.median(factors))
     reduction = _reduction(evidence, factor)
-    return Totals(
+    return GradientFactors(
         factor,
         reduction,
         factor * reduction,
@@ -56,7 +56,7 @@ def measure(evidence):
     )
 
 
-def weights(side, replicas):
+def reduction_weights(side, replicas):
     """Possible k of "k times the sum of the replicas' gradients", before any clipping; none if unknown."""
     if side is None:
         return []
@@ -67,7 +67,7 @@ def weights(side, replicas):
 
 def _reduction(evidence, factor):
     """The right's weight over the left's. Where clipping hides which it was, the one that explains the most."""
-    left, right = (weights(side, evidence.replicas) for side in evidence.combining)
+    left, right = (reduction_weights(side, evidence.replicas) for side in evidence.combined_fits)
     ratios = [b / left[0] for b in right] if left else []
     return min(ratios, key=lambda ratio: abs(np.log(abs(ratio * factor) or 1e-300)), default=1.0)
 
@@ -92,27 +92,29 @@ def _norm(gradient, name):
 
 def _from_combined(evidence):
     """From what the optimizers got, where neither side clipped it and only that is shown."""
-    left, right = evidence.combining
+    left, right = evidence.combined_fits
     if right is None or left is None or not right.borrowed:
         return None
     ratio = _reduction(evidence, 1.0) if right.fits or np.isfinite(right.weight) else float("nan")
     if np.isfinite(ratio):
-        return Totals(float("nan"), float("nan"), ratio, {}, right.noise, False, right.steps)
+        return GradientFactors(float("nan"), float("nan"), ratio, {}, right.noise, False, right.steps)
     rows = []
     for step in evidence.steps:
         if step.same_state and step.left.combined and step.right.combined:
             names = sorted(set(step.left.combined) & set(step.right.combined))
-            rows.append(gradients.plane(step.left.combined, step.right.combined, step.left_before.weights, names))
-    if not rows or max(row[2] for row in rows) > 4 * evidence.clean:
+            rows.append(
+                gradients.fit_factor_and_decay(step.left.combined, step.right.combined, step.left_before.weights, names)
+            )
+    if not rows or max(row[2] for row in rows) > 4 * evidence.clean_residual:
         return None
     decay = {name: [float(np.median([row[1][name] for row in rows]))] for name in rows[0][1]}
     big = max([abs(values[0]) for values in decay.values()] or [0.0])
     decay = {name: values for name, values in decay.items() if abs(values[0]) > 1e-3 * big}
     factor = float(np.median([row[0] for row in rows]))
-    return Totals(float("nan"), float("nan"), factor, decay, max(row[2] for row in rows), False, len(rows))
+    return GradientFactors(float("nan"), float("nan"), factor, decay, max(row[2] for row in rows), False, len(rows))
 
 
-def known(factor, replicas, global_batch):
+def factor_names(factor, replicas, global_batch):
     """Names of the numbers a factor may be: "N", "1/N", "B", ...; those of one value share a place."""
     batch = global_batch // replicas if replicas else 0
     numbers = {

@@ -7,7 +7,7 @@ from typing import Dict
 
 import numpy as np
 
-from parity.comparison.fits import Scale, flat, relative, scale
+from parity.comparison.fits import FactorFit, fit_factor, flatten_arrays, relative_norm
 
 
 @dataclasses.dataclass(frozen=True)
@@ -16,27 +16,27 @@ class ReplicaGradient:
 
     Attributes:
       step, replica: where.
-      fit: `Scale` of all its gradients by the left's.
+      fit: `FactorFit` of all its gradients by the left's.
       data: factor of the left's gradients when every weight may also add a multiple of itself.
       decay: {weight: multiple of it that the right adds beyond `data` times the left's gradient}.
       residual: what that leaves over.
-      tensors: {weight: `Scale`}.
+      tensors: {weight: `FactorFit`}.
       loss: right loss / left loss; not-a-number if either is missing.
       loss_finite: (left, right).
     """
 
     step: int
     replica: int
-    fit: Scale
+    fit: FactorFit
     data: float
     decay: Dict[str, float]
     residual: float
-    tensors: Dict[str, Scale]
+    tensors: Dict[str, FactorFit]
     loss: float
     loss_finite: tuple
 
 
-def measure(steps, clean):
+def fit_replica_gradients(steps, clean):
     """[`ReplicaGradient`] of steps from the same state; a fit with a residual below `clean` needs no second term."""
     return [
         _measure(step, replica, step.left.gradients[replica], step.right.gradients[replica], clean)
@@ -46,7 +46,7 @@ def measure(steps, clean):
     ]
 
 
-def plane(left, right, weights, names):
+def fit_factor_and_decay(left, right, weights, names):
     """Fits `right ~ data * left + decay[name] * weight[name]` over all weights together.
 
     What a weight explains is taken out of both gradients first (Frisch and Waugh 1933), so the one factor and the
@@ -67,20 +67,20 @@ def plane(left, right, weights, names):
     data = cross / power if power else float("nan")
     decay = {name: float(w @ (b - data * a)) / size if size else 0.0 for name, (a, b, w, size) in parts.items()}
     gap = np.concatenate([b - data * a - decay[name] * w for name, (a, b, w, _) in parts.items()])
-    return data, decay, relative(gap, np.concatenate([b for _, b, _, _ in parts.values()]))
+    return data, decay, relative_norm(gap, np.concatenate([b for _, b, _, _ in parts.values()]))
 
 
 def _measure(step, replica, left, right, clean):
     names = [name for name in sorted(left) if name in right and np.shape(left[name]) == np.shape(right[name])]
     weights = step.left_before.weights
-    fit = scale(flat(left, names), flat(right, names))
+    fit = fit_factor(flatten_arrays(left, names), flatten_arrays(right, names))
     if fit.residual <= clean or not np.isfinite(fit.residual):
         data, decay, residual = fit.factor, {}, fit.residual
     else:
-        data, decay, residual = plane(
+        data, decay, residual = fit_factor_and_decay(
             left, right, weights, [n for n in names if np.shape(left[n]) == np.shape(weights[n])]
         )
-    tensors = {name: scale(flat(left, [name]), flat(right, [name])) for name in names}
+    tensors = {name: fit_factor(flatten_arrays(left, [name]), flatten_arrays(right, [name])) for name in names}
     losses = [record.losses[replica] if replica < len(record.losses) else np.nan for record in (step.left, step.right)]
     ratio = float(losses[1]) / float(losses[0]) if float(losses[0]) else float("nan")
     finite = tuple(bool(np.isfinite(loss)) for loss in losses)

@@ -7,21 +7,21 @@ from typing import Dict, List, Optional
 
 import numpy as np
 
-from parity.comparison.fits import Scale, scale
+from parity.comparison.fits import FactorFit, fit_factor
 
 
 @dataclasses.dataclass(frozen=True)
-class Weight:
+class InitialWeight:
     """An initial weight that differs: its fit by the left's, and the ratio of the two standard deviations."""
 
     name: str
     size: int
-    fit: Scale
+    fit: FactorFit
     std_ratio: float
 
 
 @dataclasses.dataclass(frozen=True)
-class Initial:
+class InitialDifferences:
     """Attributes:
     weights: those that differ.
     slots: {slot name without its weight: (left value, right value)} where both sides are one constant, and differ.
@@ -30,7 +30,7 @@ class Initial:
     step: the left's.
     """
 
-    weights: List[Weight]
+    weights: List[InitialWeight]
     slots: Dict[str, tuple]
     reset: List[str]
     reset_to: Dict[str, float]
@@ -38,8 +38,8 @@ class Initial:
     step: int
 
 
-def measure(left, right):
-    """`Initial` of two `State`s."""
+def compare_initial_states(left, right):
+    """`InitialDifferences` of two `State`s."""
     weights = [
         _weight(name, value, right.weights[name])
         for name, value in left.weights.items()
@@ -61,13 +61,15 @@ def measure(left, right):
     for kind in ("statistics", "averages"):
         one, two = getattr(left, kind), getattr(right, kind)
         other += [name for name in one if name in two and not np.array_equal(one[name], two[name])]
-    return Initial(weights, slots, reset, reset_to, other, left.step)
+    return InitialDifferences(weights, slots, reset, reset_to, other, left.step)
 
 
 def _weight(name, left, right):
     left, right = (np.asarray(value, np.float64).ravel() for value in (left, right))
     spread = float(np.std(left))
-    return Weight(name, left.size, scale(left, right), float(np.std(right)) / spread if spread else float("nan"))
+    return InitialWeight(
+        name, left.size, fit_factor(left, right), float(np.std(right)) / spread if spread else float("nan")
+    )
 
 
 def _constant(array) -> Optional[float]:

@@ -1,86 +1,93 @@
-"""What is known about the job beside its records: from the `Job` itself, or from the texts in a recording."""
+"""The job's named choices, beside its step records: from the `Job` itself, or from the settings in a recording."""
 
 from __future__ import annotations
 
-import ast
 import dataclasses
-from typing import Any, Dict, Optional, Tuple
+from collections.abc import Mapping
+from typing import Any
 
+from parity.diagnosis.recorded_settings import parse_setting
 from workloads import optimizers
+from workloads.job import Job
 from workloads.lifted.workload import LiftedWorkload
 from workloads.scope import trace_decayed
 from workloads.workload import Clip, MovingAverage
 
-_CLASSES = {
-    cls.__name__: cls
-    for cls in (
-        Clip,
-        MovingAverage,
-        optimizers.GradientDescent,
-        optimizers.Momentum,
-        optimizers.Adam,
-        optimizers.RMSProp,
-        optimizers.Adagrad,
-    )
-}
+#: {side, "left" or "right": {setting: text}}.
+About = Mapping[str, Mapping[str, str]]
 
 
 @dataclasses.dataclass(frozen=True)
 class Context:
-    """The named choices that the left side stands for; None where nobody said.
+    """The named choices that the left side stands for; None, or 0 for a number, where they are not known.
 
     Attributes:
-      replicas, global_batch: 0 if not known.
+      replicas: number of replicas.
+      global_batch: examples of all replicas together in one step.
       optimizer, clip, combine, statistics, weight_decay, moving_average: as in `Workload`.
       decayed: names of the weights that the model decays.
-      about: {side: {setting: text}}, what each side says of itself.
+      about: {side: {setting: text}}, each side's description of itself.
     """
 
     replicas: int = 0
     global_batch: int = 0
-    optimizer: Optional[optimizers.Optimizer] = None
-    clip: Optional[Clip] = None
-    combine: Optional[str] = None
-    statistics: Optional[str] = None
-    weight_decay: Optional[float] = None
-    moving_average: Optional[MovingAverage] = None
-    decayed: Optional[Tuple[str, ...]] = None
-    about: Dict[str, Any] = dataclasses.field(default_factory=dict)
+    optimizer: optimizers.Optimizer | None = None
+    clip: Clip | None = None
+    combine: str | None = None
+    statistics: str | None = None
+    weight_decay: float | None = None
+    moving_average: MovingAverage | None = None
+    decayed: tuple[str, ...] | None = None
+    about: About = dataclasses.field(default_factory=dict)
 
     @property
-    def per_replica_batch(self):
+    def per_replica_batch(self) -> int:
         """Examples of one replica in one step; 0 if not known."""
         return self.global_batch // self.replicas if self.replicas else 0
 
 
-def of_job(job, about=None):
-    """The `Context` of a `Job`."""
-    workload = job.workload
-    if isinstance(workload, LiftedWorkload):  # what a saved graph does is in its ops, not in fields
+def context_of_job(job: Job, about: About | None = None) -> Context:
+    """Returns the `Context` of a `Job`; a lifted graph's choices are in its ops, not in fields, and not known."""
+    workload: Any = job.workload
+    if isinstance(workload, LiftedWorkload):
         return Context(job.replicas, job.global_batch, about=about or {})
-    fields = {name: getattr(workload, name) for name in _WORKLOAD_FIELDS}
-    fields["decayed"] = trace_decayed(workload, job.per_replica_batch, job.dtype)
-    return Context(job.replicas, job.global_batch, about=about or {}, **fields)
+    return Context(
+        replicas=job.replicas,
+        global_batch=job.global_batch,
+        optimizer=workload.optimizer,
+        clip=workload.clip,
+        combine=workload.combine,
+        statistics=workload.statistics,
+        weight_decay=workload.weight_decay,
+        moving_average=workload.moving_average,
+        decayed=trace_decayed(workload, job.per_replica_batch, job.dtype),
+        about=about or {},
+    )
 
 
-def of_texts(texts, about=None):
-    """The `Context` of a recording's {field: text}; a text that is not one of this project's records is not known."""
-    fields = {name: _parse(texts.get("workload." + name, "None")) for name in _WORKLOAD_FIELDS}
-    sizes = [_parse(texts.get(name, "0")) or 0 for name in ("replicas", "global_batch")]
-    return Context(*sizes, about=about or {}, **fields)
+def context_of_recording(settings: Mapping[str, str], about: About | None = None) -> Context:
+    """Returns the `Context` of a recording's job.
 
+    Args:
+      settings: {field: text} as `Job.describe` gives them; a missing field, or a text that is not one of this
+        project's records, is not known.
+      about: as in `Context`.
 
-_WORKLOAD_FIELDS = ("optimizer", "clip", "combine", "statistics", "weight_decay", "moving_average")
+    Returns:
+      the context; the decayed weights are never known, for a recording has no model.
+    """
 
+    def text(field: str) -> str:
+        return settings.get("workload." + field, "None")
 
-def _parse(text):
-    """A literal, or one of `_CLASSES` called with literals; None for anything else. Nothing is evaluated."""
-    try:
-        node = ast.parse(text, mode="eval").body
-        if isinstance(node, ast.Call):
-            made = _CLASSES[node.func.id]
-            keywords = {keyword.arg: ast.literal_eval(keyword.value) for keyword in node.keywords}
-            return made(*[ast.literal_eval(value) for value in node.args], **keywords)
-        return ast.literal_eval(node)
-    except (SyntaxError, ValueError, KeyError, AttributeError, TypeError):
-        return None
+    return Context(
+        replicas=parse_setting(settings.get("replicas", "0"), int) or 0,
+        global_batch=parse_setting(settings.get("global_batch", "0"), int) or 0,
+        optimizer=parse_setting(text("optimizer"), optimizers.Optimizer),
+        clip=parse_setting(text("clip"), Clip),
+        combine=parse_setting(text("combine"), str),
+        statistics=parse_setting(text("statistics"), str),
+        weight_decay=parse_setting(text("weight_decay"), (float, int)),
+        moving_average=parse_setting(text("moving_average"), MovingAverage),
+        about=about or {},
+    )

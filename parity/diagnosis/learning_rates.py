@@ -9,7 +9,7 @@ import numpy as np
 
 
 @dataclasses.dataclass(frozen=True)
-class Rates:
+class LearningRates:
     """Attributes:
     steps: numbers of the steps that both sides gave a rate for.
     left, right: the rates.
@@ -41,14 +41,16 @@ class Rates:
         return moved and all(abs(b - a) <= 1e-6 * abs(a) for a, b in pairs)
 
 
-def measure(steps):
-    """`Rates` of the steps that are part of the free run: a step from a loaded state has the state's step count."""
-    rows = [(step.left.step, rate_of(step.left), rate_of(step.right)) for step in steps]
+def measure_learning_rates(steps):
+    """`LearningRates` of the steps that are part of the free run: a step from a loaded state has the state's step count."""
+    rows = [(step.left.step, learning_rate_of(step.left), learning_rate_of(step.right)) for step in steps]
     known = [row for row in rows if row[1] is not None and row[2] is not None]
-    return Rates([n for n, _, _ in known], np.array([a for _, a, _ in known]), np.array([b for _, _, b in known]))
+    return LearningRates(
+        [n for n, _, _ in known], np.array([a for _, a, _ in known]), np.array([b for _, _, b in known])
+    )
 
 
-def rate_of(record):
+def learning_rate_of(record):
     """The one learning rate of a step as a float; None if it shows none, or (a lift) several."""
     values = np.ravel([] if record.learning_rate is None else record.learning_rate)
     return float(values[0]) if values.size and np.all(values == values[0]) else None

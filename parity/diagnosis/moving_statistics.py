@@ -1,170 +1,181 @@
-"""Whose statistics each side kept, and how a replica's proposal on the right comes from the left's."""
+"""Moving statistics of batch normalization: who owns the kept values, and how the two sides' proposals compare.
+
+A replica's *proposal* is the new value that it computes for a statistic from its own batch.
+"""
 
 from __future__ import annotations
 
 import dataclasses
-from typing import Dict, List
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from parity.comparison.fits import combination, flat, relative, scale
+from parity.comparison.fits import FactorFit, fit_combination, fit_factor, flatten_arrays, relative_norm
+from parity.diagnosis.statistics_owners import FIRST, KeptStatistics, StatisticsOwner, explaining_owners
+from workloads.program import Arrays, StepRecord
 
-#: Momenta that a chain of updates is tried with, when nothing says which it was.
-MOMENTA = (0.9, 0.95, 0.97, 0.98, 0.99, 0.995, 0.997, 0.999, 0.9997, 0.9999)
+if TYPE_CHECKING:
+    from parity.diagnosis.evidence import ComparedStep
+
+#: Statistics before a step are the same on both sides if they differ by at most this part.
+SAME_STATISTICS = 1e-6
+
+
+class ProposalMix(NamedTuple):
+    """Fit `right proposal ~ factor * left proposal + old_share * old value`; `residual` as in `FactorFit`."""
+
+    factor: float
+    old_share: float
+    residual: float
 
 
 @dataclasses.dataclass(frozen=True)
-class Move:
-    """How proposals on the right come from the left's, of one statistic, from the same old value.
+class ProposalFit:
+    """One replica's proposal for one statistic on the right, fitted by the left's from the same old value.
 
     Attributes:
-      share: `Scale` of (right - old) by (left - old): 1 - momentum on the right over that on the left.
-      mix: (a, c, residual) of `right ~ a * left + c * old`.
+      share: `FactorFit` of (right - old) by (left - old): 1 - momentum on the right over that on the left.
+      mix: fit by the left's proposal and the old value, each with a coefficient of its own.
     """
 
-    share: object
-    mix: tuple
+    share: FactorFit
+    mix: ProposalMix
 
 
 @dataclasses.dataclass(frozen=True)
-class Statistics:
-    """Attributes:
-    owners: (left, right): {who: largest residual} of what explains the kept statistics in every step: "first",
-      "last", "replica i", "mean", "all in turn", "none".
-    borrowed: whether the right's are explained by the left's proposals, since it shows none of its own.
-    moves: {statistic: [`Move`]}, over replicas and steps from the same state.
-    alike: (left, right) largest relative difference between replicas of a statistic's proposal; 0 where the
-      replicas share their moments.
-    global_mean: smallest relative gap, over statistics, between the right's proposal and the mean of the left's.
-    gaps: {statistic: largest relative gap between the two sides' proposals, in steps from the same state}.
-    drift: statistics whose copies disagreed on the right.
-    steps: how many were seen.
+class MovingStatistics:
+    """Owners of both sides' moving statistics, and comparisons of the proposals in steps from the same state.
+
+    Attributes:
+      owners: (left, right): {owner: largest unexplained part of a step} of the owners that explain every step.
+      borrowed: whether the right's are explained by the left's proposals, since it shows none of its own.
+      moves: {statistic: fits of the right's proposals by the left's}, over replicas and steps.
+      alike: (left, right) largest relative difference between replicas of a statistic's proposal; 0 where the
+        replicas share their moments; not-a-number where no proposals can be compared.
+      global_mean: smallest relative gap, over statistics, between the right's proposal and the mean of the left's.
+      gaps: {statistic: largest relative gap between the two sides' proposals}.
+      drift: statistics whose copies disagreed between the right's replicas.
+      steps: number of steps with statistics.
     """
 
-    owners: tuple
+    owners: tuple[dict[StatisticsOwner, float], dict[StatisticsOwner, float]]
     borrowed: bool
-    moves: Dict[str, List[Move]]
-    alike: tuple
+    moves: dict[str, list[ProposalFit]]
+    alike: tuple[float, float]
     global_mean: float
-    gaps: Dict[str, float]
-    drift: List[str]
+    gaps: dict[str, float]
+    drift: list[str]
     steps: int
 
 
-def measure(steps):
-    """`Statistics`, or None if there are none to see."""
-    steps = [s for s in steps if s.left.state.statistics and s.left.proposals and s.left.proposals[0]]
-    if not steps:
-        return None
-    names = sorted(set(steps[0].left.proposals[0]) & set(steps[0].right.state.statistics))
+def measure_moving_statistics(steps: Sequence[ComparedStep]) -> MovingStatistics | None:
+    """Returns the facts of the steps in which the left shows its proposals, or None if there are none."""
+    steps = [step for step in steps if _shows_proposals(step.left)]
+    names = _common_statistics(steps)
     if not names:
         return None
-    same = [step for step in steps if step.same_state and _near_states(step, names)]
+    same = [step for step in steps if step.same_state and _same_statistics(step, names)]
     borrowed = not all(step.right.proposals for step in steps)
-    left = _owners([(s.left_before, s.left, s.left.proposals) for s in steps], names)
-    if borrowed:  # variances may lack Bessel's correction, so means alone tell whose they are
-        means = [name for name in names if "mean" in name.lower()] or names
-        right = _owners([(s.right_before, s.right, s.left.proposals) for s in same], means)
-    else:
-        right = _owners([(s.right_before, s.right, s.right.proposals) for s in steps], names)
-    shown = [] if borrowed else same
-    kept = [dict(s.right.state.statistics) for s in same] if borrowed and "first" in right else []
-    return Statistics(
-        (left, right),
-        borrowed,
-        {
-            name: [m for s in shown for m in _moves(s, name, s.right.proposals)]
-            + [m for s, row in zip(same, kept) for m in _moves(s, name, [row])]
-            for name in names
-        },
-        tuple(_alike([getattr(s, side).proposals for s in shown], names) for side in ("left", "right")),
-        _global(shown, names),
-        {name: _gap_between(shown, name) for name in names} if shown else {},
-        sorted({name for step in steps for name in step.right.drift if name in names}),
-        len(steps),
+    left = explaining_owners([KeptStatistics(s.left_before, s.left, s.left.proposals) for s in steps], names)
+    right = _right_owners(same if borrowed else steps, names, borrowed)
+    compared = [] if borrowed else same
+    return MovingStatistics(
+        owners=(left, right),
+        borrowed=borrowed,
+        moves=_proposal_fits(same, names, borrowed, FIRST in right),
+        alike=(
+            replica_disagreement([step.left.proposals for step in compared], names),
+            replica_disagreement([step.right.proposals for step in compared], names),
+        ),
+        global_mean=_gap_to_global_mean(compared, names),
+        gaps={name: _largest_gap(compared, name) for name in names} if compared else {},
+        drift=sorted({name for step in steps for name in step.right.drift if name in names}),
+        steps=len(steps),
     )
 
 
-def _near_states(step, names):
-    a, b = (flat(state.statistics, names) for state in (step.left_before, step.right_before))
-    return relative(b - a, a) <= 1e-6
+def _shows_proposals(record: StepRecord) -> bool:
+    return bool(record.state.statistics and record.proposals and record.proposals[0])
 
 
-def _owners(rows, names):
-    """{who: largest residual} of the owners that explain every (state before, record, proposals)."""
-    rows = [row for row in rows if row[2]]
-    if not rows:
-        return {}
-    found = {}
-    replicas = len(rows[0][2])
-    for who in _people(replicas):
-        worst = max(_gap(before, record, proposals, who, names) for before, record, proposals in rows)
-        if worst <= 1e-3:
-            found[who] = worst
-    return found
+def _common_statistics(steps: Sequence[ComparedStep]) -> list[str]:
+    """Names of the statistics that the left proposes and the right keeps."""
+    return sorted(set(steps[0].left.proposals[0]) & set(steps[0].right.state.statistics)) if steps else []
 
 
-def _people(replicas):
-    middle = [f"replica {i}" for i in range(1, replicas - 1)]
-    chain = [("all in turn", momentum) for momentum in MOMENTA]
-    return ["first", "last", "mean"] + middle + ["none"] + chain
+def _same_statistics(step: ComparedStep, names: Sequence[str]) -> bool:
+    left, right = (flatten_arrays(state.statistics, names) for state in (step.left_before, step.right_before))
+    return relative_norm(right - left, left) <= SAME_STATISTICS
 
 
-def _gap(before, record, proposals, who, names):
-    """|kept - expected| / |kept - old|: how badly `who` explains a step's statistics."""
-    old, kept = flat(before.statistics, names), flat(record.state.statistics, names)
-    offered = [flat(proposal, names) for proposal in proposals]
-    if who == "none":
-        return 0.0 if np.array_equal(old, kept) else float("inf")
-    if isinstance(who, tuple):
-        expected = old
-        for offer in offered:
-            expected = who[1] * expected + (offer - who[1] * old)
-    elif who == "mean":
-        expected = sum(offered) / len(offered)
-    else:
-        expected = offered[{"first": 0, "last": -1}.get(who, int(who.split()[-1]) if " " in who else 0)]
-    return relative(kept - expected, expected - old)
+def _right_owners(steps: Sequence[ComparedStep], names: list[str], borrowed: bool) -> dict[StatisticsOwner, float]:
+    """Owners of the right's statistics; from the left's proposals, and so from its moving means alone, if borrowed.
+
+    Two libraries' variances differ by Bessel's correction, which would hide the owner.
+    """
+    if not borrowed:
+        return explaining_owners([KeptStatistics(s.right_before, s.right, s.right.proposals) for s in steps], names)
+    means = [name for name in names if "mean" in name.lower()] or names
+    return explaining_owners([KeptStatistics(s.right_before, s.right, s.left.proposals) for s in steps], means)
 
 
-def _moves(step, name, proposals):
+def _proposal_fits(
+    steps: Sequence[ComparedStep], names: Sequence[str], borrowed: bool, first_kept: bool
+) -> dict[str, list[ProposalFit]]:
+    """Fits of the right's proposals; where it shows none but keeps the first replica's, what it keeps is that one's."""
+
+    def right_proposals(step: ComparedStep) -> list[Arrays]:
+        if not borrowed:
+            return step.right.proposals
+        return [step.right.state.statistics] if first_kept else []
+
+    return {name: [fit for step in steps for fit in _step_fits(step, name, right_proposals(step))] for name in names}
+
+
+def _step_fits(step: ComparedStep, name: str, proposals: Sequence[Arrays]) -> Iterator[ProposalFit]:
     old = np.asarray(step.left_before.statistics[name], np.float64).ravel()
     for left, right in zip(step.left.proposals, proposals):
         if name in left and name in right:
             a, b = np.asarray(left[name], np.float64).ravel(), np.asarray(right[name], np.float64).ravel()
-            mix = combination([a, old], b)
-            yield Move(scale(a - old, b - old), (float(mix.coefficients[0]), float(mix.coefficients[1]), mix.residual))
+            mix = fit_combination([a, old], b)
+            factor, old_share = (float(value) for value in mix.coefficients)
+            yield ProposalFit(fit_factor(a - old, b - old), ProposalMix(factor, old_share, mix.residual))
 
 
-def _alike(records, names):
-    """Largest over statistics of how far the replicas' proposals are apart."""
-    gaps = [
-        max(
-            (relative(flat(other, [name]) - flat(row[0], [name]), flat(row[0], [name])) for other in row[1:]),
-            default=1.0,
-        )
-        for row in records
-        for name in names
-    ]
+def replica_disagreement(steps: Sequence[Sequence[Arrays]], names: Sequence[str]) -> float:
+    """Returns the largest relative difference of a replica's proposal from the first replica's.
+
+    Args:
+      steps: for each step, each replica's {statistic: proposal}.
+      names: statistics to look at, each by itself.
+
+    Returns:
+      0 where the replicas share their moments, 1 for a lone replica, not-a-number without steps.
+    """
+    gaps = []
+    for proposals in steps:
+        for name in names:
+            first = flatten_arrays(proposals[0], [name])
+            others = (relative_norm(flatten_arrays(other, [name]) - first, first) for other in proposals[1:])
+            gaps.append(max(others, default=1.0))
     return max(gaps, default=float("nan"))
 
 
-def _gap_between(steps, name):
+def _largest_gap(steps: Sequence[ComparedStep], name: str) -> float:
     return max(
-        relative(flat(b, [name]) - flat(a, [name]), flat(a, [name]))
+        relative_norm(flatten_arrays(right, [name]) - flatten_arrays(left, [name]), flatten_arrays(left, [name]))
         for step in steps
-        for a, b in zip(step.left.proposals, step.right.proposals)
+        for left, right in zip(step.left.proposals, step.right.proposals)
     )
 
 
-def _global(steps, names):
-    gaps = [
-        relative(
-            flat(step.right.proposals[0], [name])
-            - sum(flat(row, [name]) for row in step.left.proposals) / len(step.left.proposals),
-            flat(step.left.proposals[0], [name]),
-        )
-        for step in steps
-        for name in names
-    ]
+def _gap_to_global_mean(steps: Sequence[ComparedStep], names: Sequence[str]) -> float:
+    """Smallest gap, over statistics and steps, of the right's first proposal to the mean of the left's proposals."""
+    gaps = []
+    for step in steps:
+        for name in names:
+            lefts = [flatten_arrays(proposal, [name]) for proposal in step.left.proposals]
+            right = flatten_arrays(step.right.proposals[0], [name])
+            gaps.append(relative_norm(right - sum(lefts) / len(lefts), lefts[0]))
     return min(gaps, default=float("nan"))

@@ -13,7 +13,7 @@ LONG = 64
 
 
 @dataclasses.dataclass(frozen=True)
-class Pace:
+class RunSpeed:
     """Attributes:
     steps: that were run after the first ones.
     traces: times that Python ran the replica function meanwhile.
@@ -38,8 +38,8 @@ class Pace:
     replicas: int
 
 
-def measure(program, job, make_resident=None, steps=STEPS):
-    """The `Pace` of a modern `Program`.
+def measure_run_speed(program, job, make_resident=None, steps=STEPS):
+    """The `RunSpeed` of a modern `Program`.
 
     Args:
       make_resident: makes the same program with an input that costs nothing, or None.
@@ -63,7 +63,7 @@ def measure(program, job, make_resident=None, steps=STEPS):
         with make_resident() as other:
             other.run(2)
             resident = job.global_batch * LONG / _seconds(other, LONG)
-    return Pace(
+    return RunSpeed(
         steps,
         program.traces() - traces,
         program.runs_eagerly(),

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from parity.comparison.fits import flat, relative
+from parity.comparison.fits import flatten_arrays, relative_norm
 
 
-def facts(evidence):
+def summarize_facts(evidence):
     """[text], in causal order."""
     return [
         text
@@ -34,7 +34,10 @@ def _gradients(evidence):
     if not found:
         yield "no step from the same state shows gradients on both sides"
         return
-    if any(entry.fit.residual > evidence.clean or abs(entry.fit.factor - 1) > evidence.clean for entry in found):
+    if any(
+        entry.fit.residual > evidence.clean_residual or abs(entry.fit.factor - 1) > evidence.clean_residual
+        for entry in found
+    ):
         worst = max(found, key=lambda entry: entry.fit.residual)
         factors, losses = [entry.fit.factor for entry in found], [entry.loss for entry in found]
         yield f"gradients are {min(factors):.6g} to {max(factors):.6g} x legacy's, residual up to {worst.fit.residual:.1e} (step {worst.step}, replica {worst.replica})"
@@ -48,7 +51,7 @@ def _gradients(evidence):
 
 
 def _combining(evidence):
-    for side, who in zip(evidence.combining, ("legacy", "the port")):
+    for side, who in zip(evidence.combined_fits, ("legacy", "the port")):
         if side is None:
             continue
         if side.first is not None:
@@ -61,7 +64,7 @@ def _combining(evidence):
 
 
 def _rates(evidence):
-    rates = evidence.rates
+    rates = evidence.learning_rates
     if len(rates.steps) and not rates.equal:
         yield f"learning rates {_few(rates.right)} against {_few(rates.left)}"
 
@@ -73,14 +76,13 @@ def _few(values):
 def _updates(evidence):
     for side, who in zip(evidence.updates, ("legacy", "the port")):
         if side is not None:
-            own = next(iter(side.steps[0].forms))
-            yield f"{who} moves its weights {side.steps[0].factor.factor:.6g} x as its rule says, to {side.misfit(own):.1f} roundings"
+            yield f"{who} moves its weights {side.steps[0].factor.factor:.6g} x as its rule says, to {side.misfit(side.own_form):.1f} roundings"
 
 
 def _statistics(evidence):
     names = sorted({name for step in evidence.steps for name in step.left.state.statistics})
     steps = [step for step in evidence.steps if step.same_state]
     if names and steps:
-        a, b = (flat(getattr(steps[0], side).state.statistics, names) for side in ("left", "right"))
-        if relative(b - a, a) > 0:
-            yield f"statistics differ by {relative(b - a, a):.1e} after the first step"
+        a, b = (flatten_arrays(getattr(steps[0], side).state.statistics, names) for side in ("left", "right"))
+        if relative_norm(b - a, a) > 0:
+            yield f"statistics differ by {relative_norm(b - a, a):.1e} after the first step"

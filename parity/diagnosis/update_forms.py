@@ -7,6 +7,7 @@ a wrong update.
 from __future__ import annotations
 
 import dataclasses
+import enum
 from typing import Any, Dict, List
 
 import numpy as np
@@ -14,6 +15,44 @@ import numpy as np
 from workloads import optimizers
 
 KERAS_EPSILON, TF1_EPSILON = 1e-7, 1e-8
+
+
+class FormKind(enum.Enum):
+    """How a form differs from TensorFlow 1.x's: in nothing, in a constant, in the formula, or in the slots' meaning."""
+
+    OWN = "as in 1.x"
+    EPSILON = "another epsilon"
+    VARIANT = "another formula"
+    STEP_POWERS = "bias correction computed from the step's number"
+    KERAS_SLOT = "the slot holds the change itself"
+
+
+@dataclasses.dataclass(frozen=True)
+class UpdateForm:
+    """Name of one form of an optimizer's update.
+
+    Attributes:
+      kind: `FormKind`.
+      name: the form in reports: "nesterov", "1.x".
+      epsilon: the other epsilon as reports print it, "1e-7"; empty for other kinds.
+    """
+
+    kind: FormKind
+    name: str
+    epsilon: str = ""
+
+
+def epsilon_form(epsilon, suffix=""):
+    """The `UpdateForm` with another epsilon, given as reports print it."""
+    return UpdateForm(FormKind.EPSILON, f"epsilon {epsilon}{suffix}", epsilon)
+
+
+OWN = UpdateForm(FormKind.OWN, "1.x")
+NESTEROV = UpdateForm(FormKind.VARIANT, "nesterov")
+HEAVY_BALL = UpdateForm(FormKind.VARIANT, "heavy ball")
+NO_BIAS_CORRECTION = UpdateForm(FormKind.VARIANT, "no bias correction")
+STEP_POWERS = UpdateForm(FormKind.STEP_POWERS, "by step")
+KERAS_SLOT = UpdateForm(FormKind.KERAS_SLOT, "keras slot")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -127,34 +166,34 @@ def _adagrad_with(epsilon):
     return form
 
 
-#: {rule: {name: form}}; the first is 1.x's.
+#: {rule: {`UpdateForm`: function that computes it}}; the first is 1.x's.
 FORMS = {
-    optimizers.GradientDescent: {"1.x": _descent},
+    optimizers.GradientDescent: {OWN: _descent},
     optimizers.Momentum: {
-        "1.x": _momentum,
-        "nesterov": _nesterov,
-        "heavy ball": _heavy_ball,
-        "keras slot": _keras_momentum,
+        OWN: _momentum,
+        NESTEROV: _nesterov,
+        HEAVY_BALL: _heavy_ball,
+        KERAS_SLOT: _keras_momentum,
     },
     optimizers.Adam: {
-        "1.x": _adam_with(None),
-        "by step": _adam_from_step(None),
-        "epsilon 1e-7": _adam_with(KERAS_EPSILON),
-        "epsilon 1e-7 by step": _adam_from_step(KERAS_EPSILON),
-        "epsilon 1e-8": _adam_with(TF1_EPSILON),
-        "epsilon 1e-3": _adam_with(1e-3),
-        "epsilon 0.1": _adam_with(0.1),
-        "epsilon 1": _adam_with(1.0),
-        "no bias correction": _adam_with(None, corrected=False),
+        OWN: _adam_with(None),
+        STEP_POWERS: _adam_from_step(None),
+        epsilon_form("1e-7"): _adam_with(KERAS_EPSILON),
+        epsilon_form("1e-7", " by step"): _adam_from_step(KERAS_EPSILON),
+        epsilon_form("1e-8"): _adam_with(TF1_EPSILON),
+        epsilon_form("1e-3"): _adam_with(1e-3),
+        epsilon_form("0.1"): _adam_with(0.1),
+        epsilon_form("1"): _adam_with(1.0),
+        NO_BIAS_CORRECTION: _adam_with(None, corrected=False),
     },
     optimizers.RMSProp: {
-        "1.x": _rmsprop_with(None),
-        "epsilon 1e-7": _rmsprop_with(KERAS_EPSILON),
-        "epsilon 1e-8": _rmsprop_with(TF1_EPSILON),
-        "epsilon 1e-3": _rmsprop_with(1e-3),
-        "epsilon 1": _rmsprop_with(1.0),
+        OWN: _rmsprop_with(None),
+        epsilon_form("1e-7"): _rmsprop_with(KERAS_EPSILON),
+        epsilon_form("1e-8"): _rmsprop_with(TF1_EPSILON),
+        epsilon_form("1e-3"): _rmsprop_with(1e-3),
+        epsilon_form("1"): _rmsprop_with(1.0),
     },
-    optimizers.Adagrad: {"1.x": _adagrad_with(0.0), "epsilon 1e-7": _adagrad_with(KERAS_EPSILON)},
+    optimizers.Adagrad: {OWN: _adagrad_with(0.0), epsilon_form("1e-7"): _adagrad_with(KERAS_EPSILON)},
 }
 
 #: {rule: {slot: power of the gradient that it adds up}}

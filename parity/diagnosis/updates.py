@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Dict, List
+from typing import Dict, List, NamedTuple
 
 import numpy as np
 
-from parity.comparison.fits import Scale, combination, flat, relative, scale
+from parity.comparison.fits import FactorFit, fit_combination, fit_factor, flatten_arrays, relative_norm
 from parity.diagnosis import update_forms as forms
-from parity.diagnosis.learning_rates import rate_of
+from parity.diagnosis.learning_rates import learning_rate_of
 
 
 @dataclasses.dataclass(frozen=True)
@@ -27,15 +27,30 @@ class SlotFit:
     gain_size: float
 
 
+class DecayFit(NamedTuple):
+    """Fit `change ~ a * predicted + multiple * weight`; `share` is how much of |change| the second term is."""
+
+    multiple: float
+    share: float
+    residual: float
+
+
+class WrongRows(NamedTuple):
+    """Parts, 0 to 1, of the rows with and of the rows without a gradient that the rule does not explain."""
+
+    touched: float
+    untouched: float
+
+
 @dataclasses.dataclass(frozen=True)
 class Update:
     """One step of one side.
 
     Attributes:
       step, rate: its number and learning rate.
-      forms: {name of a form of the rule: misfit}; 1 is what rounding makes, see `misfit`.
-      factor: `Scale` of the change by what the side's own rule predicts.
-      decay: c of `change ~ a * predicted + c * weight`, and how much of the change that is.
+      forms: {`UpdateForm` of the rule, its own first: misfit}; 1 is what rounding makes, see `update_misfit`.
+      factor: `FactorFit` of the change by what the side's own rule predicts.
+      decay: fit of the change by the predicted change and the weight.
       still: weights that did not move though the rule says that they should have.
       rows: {weight: parts of its rows, touched and untouched by the gradient, that the rule does not explain}, of
         matrices in which some rows have no gradient at all.
@@ -44,11 +59,11 @@ class Update:
 
     step: int
     rate: float
-    forms: Dict[str, float]
-    factor: Scale
-    decay: tuple
+    forms: Dict[forms.UpdateForm, float]
+    factor: FactorFit
+    decay: DecayFit
     still: List[str]
-    rows: Dict[str, tuple]
+    rows: Dict[str, WrongRows]
     wrong: List[str]
 
 
@@ -62,16 +77,21 @@ class Updates:
     steps: List[Update]
     slots: Dict[str, List[SlotFit]]
 
-    def explained_by(self, name, most=20.0):
-        """Whether a form of the rule explains every step."""
-        return bool(self.steps) and all(step.forms.get(name, np.inf) <= most for step in self.steps)
+    @property
+    def own_form(self):
+        """The rule's own `UpdateForm`."""
+        return next(iter(self.steps[0].forms))
 
-    def misfit(self, name):
-        """The worst misfit of a form over the steps."""
-        return max((step.forms.get(name, np.inf) for step in self.steps), default=float("inf"))
+    def explained_by(self, form, most=20.0):
+        """Whether an `UpdateForm` explains every step."""
+        return bool(self.steps) and all(step.forms.get(form, np.inf) <= most for step in self.steps)
+
+    def misfit(self, form):
+        """The worst misfit of an `UpdateForm` over the steps."""
+        return max((step.forms.get(form, np.inf) for step in self.steps), default=float("inf"))
 
 
-def measure(evidence):
+def fit_updates(evidence):
     """(left, right) `Updates`; None for a side, or a rule, that cannot be followed."""
     rule = evidence.context.optimizer
     if type(rule) not in forms.FORMS:
@@ -79,7 +99,7 @@ def measure(evidence):
     return tuple(_side(evidence, side, rule) for side in (0, 1))
 
 
-def misfit(expected, change, weights, eps):
+def update_misfit(expected, change, weights, eps):
     """Root mean square of the elements' errors, each in units of its own rounding: about 1 if `expected` is right.
 
     Args:
@@ -111,25 +131,25 @@ def _taken(record, before, rule, last_change):
     names = [n for n in sorted(record.combined) if n in before.weights and n in record.state.weights]
     needed = [f"{name}/{slot}" for name in names for slot in rule.slots()]
     shown = all(key in before.slots and key in record.state.slots for key in needed)
-    if not names or not shown or rate_of(record) is None:
+    if not names or not shown or learning_rate_of(record) is None:
         return None
-    if not np.all(np.isfinite(flat(record.combined, names))):
+    if not np.all(np.isfinite(flatten_arrays(record.combined, names))):
         return None
     slots = [
-        {slot: flat(state.slots, [f"{name}/{slot}" for name in names]) for slot in rule.slots()}
+        {slot: flatten_arrays(state.slots, [f"{name}/{slot}" for name in names]) for slot in rule.slots()}
         for state in (before, record.state)
     ]
     powers = [float(before.slots[name]) for name in rule.accumulators() if name in before.slots]
-    weights = flat(before.weights, names)
+    weights = flatten_arrays(before.weights, names)
     return forms.Taken(
         step=record.step,
-        rate=rate_of(record),
+        rate=learning_rate_of(record),
         names=names,
         sizes=[np.size(before.weights[name]) for name in names],
         shapes=[np.shape(before.weights[name]) for name in names],
-        gradient=flat(record.combined, names),
+        gradient=flatten_arrays(record.combined, names),
         weights=weights,
-        change=flat(record.state.weights, names) - weights,
+        change=flatten_arrays(record.state.weights, names) - weights,
         old=slots[0],
         new=slots[1],
         powers=powers,
@@ -142,15 +162,15 @@ def _update(taken, rule, eps):
     predicted = {name: form(taken, rule) for name, form in forms.FORMS[type(rule)].items()}
     predicted = {name: value for name, value in predicted.items() if value is not None}
     own = next(iter(predicted.values()))
-    factor = scale(own, taken.change)
-    both = combination([own, taken.weights], taken.change)
-    share = relative(both.coefficients[1] * taken.weights, taken.change)
+    factor = fit_factor(own, taken.change)
+    both = fit_combination([own, taken.weights], taken.change)
+    share = relative_norm(both.coefficients[1] * taken.weights, taken.change)
     return Update(
         taken.step,
         taken.rate,
-        {name: misfit(value, taken.change, taken.weights, eps) for name, value in predicted.items()},
+        {name: update_misfit(value, taken.change, taken.weights, eps) for name, value in predicted.items()},
         factor,
-        (float(both.coefficients[1]), share, both.residual),
+        DecayFit(float(both.coefficients[1]), share, both.residual),
         _still(taken, own, eps),
         *_rows(taken, rule, own, eps),
     )
@@ -179,13 +199,13 @@ def _rows(taken, rule, expected, eps):
         if touched.all() or not touched.any():
             continue
         rows = np.any(wrong[part].reshape(shape[0], -1), axis=1)
-        found[name] = (float(rows[touched].mean()), float(rows[~touched].mean()))
+        found[name] = WrongRows(float(rows[touched].mean()), float(rows[~touched].mean()))
     return found, names
 
 
 def _slot_fit(taken, slot, power):
     term = forms.slot_term(taken, slot, power)
-    fit = combination([taken.old[slot], term], taken.new[slot])
+    fit = fit_combination([taken.old[slot], term], taken.new[slot])
     keep, gain = (float(value) for value in fit.coefficients)
     whole = np.linalg.norm(taken.new[slot]) or 1.0
     sizes = [float(np.linalg.norm(c * v) / whole) for c, v in ((keep, taken.old[slot]), (gain, term))]

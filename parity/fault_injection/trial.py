@@ -98,7 +98,7 @@ class Trials:
         start = left.state() if planted.start else None
         right = setup.modern_program() if planted.side == "legacy" else planted.plant(setup, start)
         with right:
-            evidence = collect.collect(left, right, job_context.of_job(setup.job))
+            evidence = collect.collect_evidence(left, right, job_context.context_of_job(setup.job))
             findings = catalogue.find(evidence)
         return result(planted, evidence, findings)
 
@@ -110,13 +110,13 @@ class Trials:
         steps = collect.FREE + collect.LOCKED
         if planted.side == "legacy":
             with planted.plant(setup) as program:
-                return collect.keep(program, steps)
+                return collect.replay_of_steps(program, steps)
         key = (setup.job.digest(), planted.start)
         if key not in self._references:
             with setup.legacy_program() as program:
                 for _ in range(planted.start):
                     program.step()
-                self._references[key] = collect.keep(program, steps)
+                self._references[key] = collect.replay_of_steps(program, steps)
         return self._references[key].again()
 
 

@@ -73,7 +73,7 @@ def diagnose_port(name, replicas, steps, folder):
     mirrored = strategy.mirrored(setup.devices(), ModernOptions(all_reduce="auto"))
     port.train(paths[1], mirrored, Data(job, sources.Synthetic(job)), initial, steps)
     with Recording(paths[0]) as left, Recording(paths[1]) as right:
-        evidence = collect.of_recordings(left, right)
+        evidence = collect.evidence_of_recordings(left, right)
     return port, catalogue.find(evidence), evidence
 
 

@@ -79,7 +79,7 @@ def run(case, steps):
     from parity.comparison.setup import Setup
     from parity.comparison.verification import verify
     from parity.diagnosis import collect, job_context
-    from parity.diagnosis.evidence import Evidence, Step
+    from parity.diagnosis.evidence import ComparedStep, Evidence
     from parity.reports import tables
     from workloads import sources
     from workloads.job import Job
@@ -92,7 +92,7 @@ def run(case, steps):
     auto, flagged = case["tolerance"] == "auto", {}
     with contextlib.ExitStack() as stack:
         with setup.legacy_program() as program:
-            left = _Kept(collect.keep(program, len(MODES) * steps))
+            left = _Kept(collect.replay_of_steps(program, len(MODES) * steps))
         right = _Kept(stack.enter_context(setup.modern_program()))
         witness = stack.enter_context(setup.modern_program()) if auto else None
         for mode in MODES:  # one after the other, the second from where the first has come to
@@ -103,8 +103,8 @@ def run(case, steps):
             result = verify(left, right, job, steps, mode, case["tolerance"], judge, floor)
             flagged[mode] = [] if result.passed else [tables.verdict_line(result)]
         rows = zip(left.records, right.records, left.before, right.before, itertools.count())
-        taken = [Step(a, b, c, d, number >= steps) for a, b, c, d, number in rows]
-        evidence = Evidence(job_context.of_job(job), left.before[0], right.before[0], taken)
+        taken = [ComparedStep(a, b, c, d, number >= steps) for a, b, c, d, number in rows]
+        evidence = Evidence(job_context.context_of_job(job), left.before[0], right.before[0], taken)
         named = [f.id + ": " + f.found.sentence for f in catalogue.find(evidence) if f.cause.bug]
     return [dict(case, mode=mode, global_batch=size, flagged=flagged[mode] + named) for mode in MODES]
 

@@ -12,7 +12,7 @@ def lines(findings, evidence, differs=True):
         yield f"NOTHING DIFFERS: {len(evidence.steps)} steps"
         return
     if not findings:
-        yield "NO KNOWN CAUSE: {}".format("; ".join(summary.facts(evidence)))
+        yield "NO KNOWN CAUSE: {}".format("; ".join(summary.summarize_facts(evidence)))
         return
     for number, finding in enumerate(findings):
         cause, found = finding.cause, finding.found
@@ -22,7 +22,7 @@ def lines(findings, evidence, differs=True):
         yield f"  fix: {cause.fix}"
         yield f"  confidence: {found.confidence} ({found.because})"
         yield f"  more: docs/causes.md#{cause.id.lower()}"
-    yield "facts: " + "; ".join(summary.facts(evidence))
+    yield "facts: " + "; ".join(summary.summarize_facts(evidence))
 
 
 def told_differences(left, right):
@@ -35,7 +35,7 @@ def told_differences(left, right):
 
 def to_json(findings, evidence):
     """For `--json`."""
-    return {"causes": [finding.to_json() for finding in findings], "facts": summary.facts(evidence)}
+    return {"causes": [finding.to_json() for finding in findings], "facts": summary.summarize_facts(evidence)}
 
 
 def differs(evidence):

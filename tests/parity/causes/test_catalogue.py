@@ -9,7 +9,7 @@ import pytest
 from parity.causes import catalogue, speed
 from parity.causes.__main__ import page
 from parity.diagnosis import collect, job_context
-from parity.diagnosis.run_speed import Pace
+from parity.diagnosis.run_speed import RunSpeed
 from parity.fault_injection.pairs import PAIRS
 from tests.cases import setup
 from tests.parity.causes import planted
@@ -60,7 +60,7 @@ def test_pairs_are_of_known_faults():
 def test_without_a_fault_nothing_is_named(replicas, dtype):
     made = setup(SMALL, replicas, dtype=dtype)
     with made.legacy_program() as left, made.modern_program() as right:
-        evidence = collect.collect(left, right, job_context.of_job(made.job), 5, 2)
+        evidence = collect.collect_evidence(left, right, job_context.context_of_job(made.job), 5, 2)
         assert catalogue.find(evidence) == []
 
 
@@ -76,11 +76,11 @@ def test_what_is_not_in_the_catalogue_is_not_named_for_sure():
     fields = {field.name: getattr(made.job.workload, field.name) for field in dataclasses.fields(SMALL)}
     other = dataclasses.replace(made.job, workload=Tempered(**fields))
     with made.legacy_program() as left, dataclasses.replace(made, job=other).modern_program() as right:
-        evidence = collect.collect(left, right, job_context.of_job(made.job), 5, 2)
+        evidence = collect.collect_evidence(left, right, job_context.context_of_job(made.job), 5, 2)
         assert [f.id for f in catalogue.find(evidence) if f.found.confidence == "high"] == []
 
 
-PACE = Pace(
+PACE = RunSpeed(
     steps=12,
     traces=0,
     eager=False,

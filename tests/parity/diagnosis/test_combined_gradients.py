@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from parity.diagnosis.combined_gradients import Form, combine
+from parity.diagnosis.combined_gradients import CombinedForm, combine_gradients
 
 
 def gradients():
@@ -11,14 +11,14 @@ def gradients():
 @pytest.mark.parametrize(
     "form, a, b",
     [
-        (Form("mean"), [1.5, 3.0], [6.0]),
-        (Form("sum"), [3.0, 6.0], [12.0]),
-        (Form("mean", "tower", "global_norm", 5.0), [1.5, 1.5], [4.0]),
-        (Form("sum", "tower", "norm", 3.0), [3.0, 3.0], [6.0]),
-        (Form("mean", "combined", "value", 2.0), [1.5, 2.0], [2.0]),
+        (CombinedForm("mean"), [1.5, 3.0], [6.0]),
+        (CombinedForm("sum"), [3.0, 6.0], [12.0]),
+        (CombinedForm("mean", "tower", "global_norm", 5.0), [1.5, 1.5], [4.0]),
+        (CombinedForm("sum", "tower", "norm", 3.0), [3.0, 3.0], [6.0]),
+        (CombinedForm("mean", "combined", "value", 2.0), [1.5, 2.0], [2.0]),
     ],
 )
 def test_forms(form, a, b):
-    made = combine(gradients(), form)
+    made = combine_gradients(gradients(), form)
     np.testing.assert_array_equal(made["a"], a)
     np.testing.assert_array_equal(made["b"], b)

@@ -1,0 +1,51 @@
+"""Reads the settings that a recording stores as Python text: literals, and this project's records such as `Adam(...)`."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from typing import TypeVar
+
+from workloads import optimizers
+from workloads.workload import Clip, MovingAverage
+
+#: The records that a text may construct, by class name.
+RECORDS: dict[str, Callable[..., object]] = {
+    record.__name__: record
+    for record in (
+        Clip,
+        MovingAverage,
+        optimizers.GradientDescent,
+        optimizers.Momentum,
+        optimizers.Adam,
+        optimizers.RMSProp,
+        optimizers.Adagrad,
+    )
+}
+
+T = TypeVar("T")
+
+
+def parse_setting(text: str, expected: type[T] | tuple[type[T], ...]) -> T | None:
+    """Returns the value that a setting's text stands for. Nothing is evaluated.
+
+    Args:
+      text: `repr` of a number, a string, None, or one of `RECORDS` with literal fields.
+      expected: class, or classes, that the value must be of.
+
+    Returns:
+      the value; None for the text "None" and for any text that is not of that form and class.
+    """
+    try:
+        value = _value_of(ast.parse(text, mode="eval").body)
+    except (SyntaxError, ValueError, KeyError, AttributeError, TypeError):
+        return None
+    return value if isinstance(value, expected) else None
+
+
+def _value_of(node: ast.expr) -> object:
+    if not isinstance(node, ast.Call):
+        return ast.literal_eval(node)
+    record = RECORDS[node.func.id]  # type: ignore[attr-defined]  # another callee's AttributeError is caught above
+    fields = {str(keyword.arg): ast.literal_eval(keyword.value) for keyword in node.keywords}
+    return record(*[ast.literal_eval(value) for value in node.args], **fields)
