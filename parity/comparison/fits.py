@@ -2,34 +2,43 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
 
 class FactorFit(NamedTuple):
-    """`observed ~ factor * reference`; `residual` is the part of |observed| that is left over, 0 to 1."""
+    """Fit `observed ~ factor * reference`; `residual` is the part of |observed| that is left over, 0 to 1."""
 
     factor: float
     residual: float
 
 
 class CombinationFit(NamedTuple):
-    """`observed ~ sum of coefficients[i] * basis[i]`; `residual` as in `FactorFit`."""
+    """Fit `observed ~ sum of coefficients[i] * basis[i]`; `residual` as in `FactorFit`."""
 
     coefficients: np.ndarray
     residual: float
 
 
-def flatten_arrays(arrays, names=None):
-    """The arrays {name: array} of `names` (default: all, sorted) as one float64 vector."""
+def flatten_arrays(arrays: Mapping[Any, Any], names: Iterable[Any] | None = None) -> np.ndarray:
+    """Returns the arrays {name: array} of `names` (default: all, sorted) as one float64 vector [elements]."""
     names = sorted(arrays) if names is None else names
     parts = [np.asarray(arrays[name], np.float64).ravel() for name in names]
     return np.concatenate(parts) if parts else np.zeros(0)
 
 
-def fit_factor(reference, observed):
-    """The `FactorFit` of two float64 vectors; not-a-number where the reference is nothing or anything is not finite."""
+def fit_factor(reference: np.ndarray, observed: np.ndarray) -> FactorFit:
+    """Returns the least-squares factor of two float64 vectors.
+
+    Both values are not-a-number where the reference is zero or anything is not finite.
+
+    >>> fit_factor(np.array([1.0, 2.0, -4.0]), np.array([4.0, 8.0, -16.0]))
+    FactorFit(factor=4.0, residual=0.0)
+    >>> fit_factor(np.array([4.0, 0.0]), np.array([4.0, 3.0])).residual  # 3 of length 5 is left over
+    0.6
+    """
     power = float(reference @ reference)
     if not power or not np.isfinite(power) or not np.all(np.isfinite(observed)):
         return FactorFit(float("nan"), float("nan"))
@@ -37,8 +46,17 @@ def fit_factor(reference, observed):
     return FactorFit(factor, relative_norm(observed - factor * reference, observed))
 
 
-def fit_combination(basis, observed):
-    """The `CombinationFit` of a vector by the vectors in `basis`; each is normalized first, so that small ones count too."""
+def fit_combination(basis: Sequence[np.ndarray], observed: np.ndarray) -> CombinationFit:
+    """Returns the least-squares coefficients of a vector by the vectors in `basis`.
+
+    Each basis vector is normalized first, so that small ones count too. Weight decay in a gradient, for example, is
+    the weight's coefficient beside the data's gradient:
+
+    >>> gradient, weight = np.array([1.0, 0.0, 2.0]), np.array([0.0, 4.0, 1.0])
+    >>> fit = fit_combination([gradient, weight], 2.0 * gradient + 0.25 * weight)
+    >>> [round(float(value), 9) for value in fit.coefficients]
+    [2.0, 0.25]
+    """
     columns = np.stack(basis, axis=1)
     norms = np.linalg.norm(columns, axis=0)
     if not np.all(np.isfinite(norms)) or not np.all(np.isfinite(observed)):
@@ -48,21 +66,38 @@ def fit_combination(basis, observed):
     return CombinationFit(solution / norms, relative_norm(observed - (columns / norms) @ solution, observed))
 
 
-def relative_norm(gap, whole):
-    """|gap| / |whole|; 0 for no gap, infinity for a gap beside nothing."""
-    gap, whole = float(np.linalg.norm(gap)), float(np.linalg.norm(whole))
-    if gap == 0.0:
+def relative_norm(gap: np.ndarray, whole: np.ndarray) -> float:
+    """Returns |gap| / |whole|; 0 for no gap, infinity for a gap beside nothing.
+
+    >>> relative_norm(np.array([3.0, 4.0]), np.array([0.0, 10.0]))
+    0.5
+    """
+    gap_length, whole_length = float(np.linalg.norm(gap)), float(np.linalg.norm(whole))
+    if gap_length == 0.0:
         return 0.0
-    return gap / whole if whole else float("inf")
+    return gap_length / whole_length if whole_length else float("inf")
 
 
-def near(value, target, tolerance=1e-3):
-    """Whether `value` is `target` within the relative `tolerance`; nothing is near zero but zero's tolerance itself."""
+def near(value: float, target: float, tolerance: float = 1e-3) -> bool:
+    """Tells whether two numbers agree within a relative tolerance.
+
+    Args:
+      value: any number; not-a-number and infinities are near nothing.
+      target: the number that the tolerance is relative to; near zero lies nothing but zero itself.
+      tolerance: largest |value - target| / |target|.
+
+    Returns:
+      true if they agree.
+    """
     return bool(np.isfinite(value)) and abs(value - target) <= tolerance * max(abs(target), 1e-30)
 
 
-def spread(values):
-    """(largest - smallest) / largest magnitude of numbers; 0 for none."""
-    values = np.asarray(list(values), np.float64)
-    top = np.max(np.abs(values), initial=0.0)
-    return float(np.max(values) - np.min(values)) / float(top) if top else 0.0
+def spread(values: Iterable[float]) -> float:
+    """Returns (largest - smallest) / largest magnitude of numbers; 0 for none.
+
+    >>> spread([2.0, 1.0, 1.5])
+    0.5
+    """
+    numbers = np.asarray(list(values), np.float64)
+    top = np.max(np.abs(numbers), initial=0.0)
+    return float(np.max(numbers) - np.min(numbers)) / float(top) if top else 0.0

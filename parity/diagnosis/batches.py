@@ -1,13 +1,25 @@
-"""Which examples went to which replica, by the examples' own hashes; by whole batches' digests where those lack."""
+"""Batches: the examples that each replica saw on each side, identified by the examples' hashes.
+
+A record without hashes of examples has one digest for each replica's batch, which stands for all of its examples.
+"""
 
 from __future__ import annotations
 
 import collections
 import dataclasses
-from typing import List
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
-#: Other steps' batches are looked for this far away.
+from workloads.program import StepRecord
+
+if TYPE_CHECKING:
+    from parity.diagnosis.evidence import ComparedStep
+
+#: A batch is looked for among the left's batches up to this many steps away.
 FARTHEST = 4
+
+#: Hash of an example, or digest of a whole batch.
+Identity = int | str
 
 
 @dataclasses.dataclass(frozen=True)
@@ -15,52 +27,70 @@ class ComparedBatch:
     """One step's global batch on both sides.
 
     Attributes:
-      step: its number.
+      step: number of the step.
       same: each replica has the same examples in the same order on both sides.
-      sizes: (left, right) lists over replicas of examples; empty if not recorded.
-      shared: part of the left's examples that the right has anywhere in the step, 0 to 1.
-      same_on_all: (left, right) whether every replica has the same batch.
+      sizes: (left, right) number of examples of each replica; 1 each where only digests are recorded.
+      shared: part, 0 to 1, of the left's examples that the right has anywhere in the step.
+      same_on_all: (left, right) whether every replica has the same batch; false for a lone replica.
       shift: k where the right's batch is the left's of step + k; None if it is no other step's, or its own.
     """
 
     step: int
     same: bool
-    sizes: tuple
+    sizes: tuple[list[int], list[int]]
     shared: float
-    same_on_all: tuple
-    shift: object
+    same_on_all: tuple[bool, bool]
+    shift: int | None
 
 
-def measure_batches(steps):
-    """[`ComparedBatch`] of the steps in which both sides say what they saw."""
-    pairs = [(step.left.step, _identities(step.left), _identities(step.right)) for step in steps]
-    pairs = [pair for pair in pairs if pair[1] and pair[2] and len(pair[1][0][:1]) == len(pair[2][0][:1])]
-    lefts = {number: collections.Counter(_all(left)) for number, left, _ in pairs}
-    return [_batch(number, left, right, lefts) for number, left, right in pairs]
+def measure_batches(steps: Sequence[ComparedStep]) -> list[ComparedBatch]:
+    """Returns the batches of the steps in which both sides identify their examples in the same way."""
+    known = [(step.left.step, _identities(step.left), _identities(step.right)) for step in steps]
+    known = [(number, left, right) for number, left, right in known if _comparable(left, right)]
+    lefts = {number: _count(left) for number, left, _ in known}
+    return [_compare_batch(number, left, right, lefts) for number, left, right in known]
 
 
-def _batch(number, left, right, lefts):
-    mine, yours = collections.Counter(_all(left)), collections.Counter(_all(right))
-    shift = None
-    if mine != yours:
-        candidates = [k for k in range(-FARTHEST, FARTHEST + 1) if k and lefts.get(number + k) == yours]
-        shift = min(candidates, key=abs) if candidates else None
+def _comparable(left: list[tuple[Identity, ...]], right: list[tuple[Identity, ...]]) -> bool:
+    """Whether both sides identify a batch, and the first replica's is empty on both sides or on neither."""
+    return bool(left and right) and len(left[0][:1]) == len(right[0][:1])
+
+
+def _compare_batch(
+    number: int,
+    left: list[tuple[Identity, ...]],
+    right: list[tuple[Identity, ...]],
+    lefts: Mapping[int, collections.Counter[Identity]],
+) -> ComparedBatch:
+    left_count, right_count = _count(left), _count(right)
     return ComparedBatch(
         step=number,
         same=left == right,
         sizes=([len(ids) for ids in left], [len(ids) for ids in right]),
-        shared=sum((mine & yours).values()) / max(1, sum(mine.values())),
-        same_on_all=tuple(len(side) > 1 and all(ids == side[0] for ids in side[1:]) for side in (left, right)),
-        shift=shift,
+        shared=sum((left_count & right_count).values()) / max(1, sum(left_count.values())),
+        same_on_all=(_same_on_all(left), _same_on_all(right)),
+        shift=None if left_count == right_count else _shift(number, right_count, lefts),
     )
 
 
-def _identities(record) -> List[tuple]:
+def _shift(
+    number: int, wanted: collections.Counter[Identity], lefts: Mapping[int, collections.Counter[Identity]]
+) -> int | None:
+    """The smallest k, in magnitude, for which the left's step `number + k` has the wanted examples."""
+    candidates = [k for k in range(-FARTHEST, FARTHEST + 1) if k and lefts.get(number + k) == wanted]
+    return min(candidates, key=abs) if candidates else None
+
+
+def _same_on_all(replicas: list[tuple[Identity, ...]]) -> bool:
+    return len(replicas) > 1 and all(ids == replicas[0] for ids in replicas[1:])
+
+
+def _identities(record: StepRecord) -> list[tuple[Identity, ...]]:
     """Over replicas: the examples' ids, or the one digest of the whole batch."""
     if record.examples:
         return [tuple(int(i) for i in ids) for ids in record.examples]
     return [(digest,) for digest in record.digests]
 
 
-def _all(replicas):
-    return [identity for ids in replicas for identity in ids]
+def _count(replicas: list[tuple[Identity, ...]]) -> collections.Counter[Identity]:
+    return collections.Counter(identity for ids in replicas for identity in ids)

@@ -1,10 +1,14 @@
-"""Runs two programs and keeps what `Evidence` is measured from."""
+"""Collects evidence: steps two programs, or reads two recordings, and keeps the step records and states."""
 
 from __future__ import annotations
 
-from parity.diagnosis import job_context
+from collections.abc import Mapping, Sequence
+
 from parity.diagnosis.evidence import ComparedStep, Evidence
-from workloads.program import Program
+from parity.diagnosis.job_context import Context, context_of_recording
+from workloads.program import Program, State, StepRecord
+from workloads.records.reader import Recording
+from workloads.scope import VariableSpec
 from workloads.support.errors import require
 
 #: Steps of a diagnosis: along two free trajectories first, then each from the left side's state.
@@ -15,88 +19,113 @@ MOST_STEPS, MOST_BYTES, FIRST = 60, 4 << 30, 5
 
 
 class Replay(Program):
-    """Records that were kept in memory, as a `Program` that can be run again."""
+    """Records that were kept in memory, as a `Program` that can be run again.
+
+    Args:
+      variables: the program's variables.
+      state: state before the first record.
+      records: one a step.
+      about: {setting: text}, the program's description of itself.
+    """
 
     side = "replay"
 
-    def __init__(self, variables, state, records, about=None):
+    def __init__(
+        self,
+        variables: Sequence[VariableSpec],
+        state: State,
+        records: Sequence[StepRecord],
+        about: Mapping[str, str] | None = None,
+    ) -> None:
         self._variables, self._initial, self._records, self._about = variables, state, records, about or {}
         self._next = 0
 
-    def again(self):
-        """A copy that starts at the first record."""
+    def again(self) -> Replay:
+        """Returns a copy that starts at the first record."""
         return Replay(self._variables, self._initial, self._records, self._about)
 
-    def variables(self):
+    def variables(self) -> Sequence[VariableSpec]:
         return self._variables
 
-    def describe(self):
+    def describe(self) -> dict[str, str]:
         return dict(self._about)
 
-    def state(self):
+    def state(self) -> State:
         return self._records[self._next - 1].state if self._next else self._initial
 
-    def step(self):
+    def step(self) -> StepRecord:
         self._next += 1
         return self._records[self._next - 1]
 
 
-def replay_of_steps(program, steps):
-    """A `Replay` of `steps` steps of `program`."""
+def replay_of_steps(program: Program, steps: int) -> Replay:
+    """Runs `steps` steps of `program` and returns a `Replay` of them."""
     state = program.state()
     return Replay(program.variables(), state, [program.step() for _ in range(steps)], program.describe())
 
 
-def collect_evidence(left, right, known, free=FREE, locked=LOCKED):
+def collect_evidence(
+    left: Program, right: Program, context: Context, free: int = FREE, locked: int = LOCKED
+) -> Evidence:
     """Steps both programs and returns `Evidence`.
 
     Args:
-      left, right: `Program`s at their first state.
-      known: `Context`.
-      free: steps that each takes from its own state.
-      locked: steps after those, which the right side takes from the left's state; 0 if it cannot be loaded.
+      left, right: programs at their first state.
+      context: choices of the left side's job.
+      free: number of steps that each takes from its own state.
+      locked: number of steps after those, which the right takes from the left's state; 0 if it cannot be loaded.
+
+    Returns:
+      evidence of the steps; of many, the first and the last.
     """
-    evidence = Evidence(known, left.state(), right.state(), [])
-    before = [evidence.left, evidence.right]
+    evidence = Evidence(context, left.state(), right.state(), [])
+    left_before, right_before = evidence.left, evidence.right
     for number in range(free + locked):
         if number >= free:
-            right.load(before[0])
-            before[1] = before[0]
-        records = left.step(), right.step()
-        evidence.steps.append(ComparedStep(*records, *before, number >= free))
-        before = [record.state for record in records]
-        if len(evidence.steps) > _most(evidence):  # the first steps and the last tell the most
+            right.load(left_before)
+            right_before = left_before
+        step = ComparedStep(left.step(), right.step(), left_before, right_before, number >= free)
+        evidence.steps.append(step)
+        left_before, right_before = step.left.state, step.right.state
+        if len(evidence.steps) > most_steps(evidence.left, evidence.replicas):
             del evidence.steps[FIRST]
     if locked:
-        evidence.retake_last_step = lambda: _again(right, evidence.steps[-1].right_before)
+        evidence.retake_last_step = lambda: _retake(right, evidence.steps[-1].right_before)
     return evidence
 
 
-def _most(evidence):
-    """Steps that are kept at once: both sides' gradients, slots and weights of each are."""
-    state = evidence.left
-    size = sum(value.nbytes for part in (state.weights, state.slots) for value in part.values())
-    return int(max(FREE, min(MOST_STEPS, MOST_BYTES // (2 * size * (evidence.replicas + 2) or 1))))
+def most_steps(state: State, replicas: int) -> int:
+    """Returns the number of steps that are kept at once, each with both sides' gradients, slots and weights.
+
+    Never less than a diagnosis takes (`FREE`), whatever they need.
+    """
+    size = sum(value.nbytes for arrays in (state.weights, state.slots) for value in arrays.values())
+    return int(max(FREE, min(MOST_STEPS, MOST_BYTES // (2 * size * (replicas + 2) or 1))))
 
 
-def _again(program, state):
+def _retake(program: Program, state: State) -> StepRecord:
     program.load(state)
     return program.step()
 
 
-def evidence_of_recordings(left, right, steps=0):
-    """`Evidence` of two `Recording`s.
+def evidence_of_recordings(left: Recording, right: Recording, steps: int = 0) -> Evidence:
+    """Reads two recordings and returns `Evidence`.
+
+    Args:
+      left, right: open recordings at their first step.
+      steps: number of steps to read; 0 for all that both hold.
+
+    Returns:
+      evidence of steps that each side took from its own state.
 
     Raises:
       InputError: they have no step, or no weight, in common.
     """
     common = min(left.steps, right.steps, steps or left.steps)
     require(common >= 1, "--right", right.path, "both recordings must hold at least one step")
-    shared = {s.name: s.shape for s in left.variables()}
-    matching = [s for s in right.variables() if shared.get(s.name) == s.shape]
-    listed = ", ".join(sorted(shared)[:4])
+    shapes = {spec.name: spec.shape for spec in left.variables()}
+    matching = [spec for spec in right.variables() if shapes.get(spec.name) == spec.shape]
+    listed = ", ".join(sorted(shapes)[:4])
     require(matching, "--right", right.path, "no variable has a name and shape of --left's, such as " + listed)
     about = {"left": left.describe(), "right": right.describe()}
-    return collect_evidence(
-        left, right, job_context.context_of_recording(left.manifest.get("job", {}), about), common, 0
-    )
+    return collect_evidence(left, right, context_of_recording(left.manifest.get("job", {}), about), common, 0)

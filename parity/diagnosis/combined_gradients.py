@@ -1,226 +1,238 @@
-"""How each side made one gradient of its replicas': mean or sum, clipped where and how, or some other weights."""
+"""Combined gradients: the form of reduction and clipping that makes them of each side's own replica gradients."""
 
 from __future__ import annotations
 
 import dataclasses
-from typing import Dict, List, Optional
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from parity.comparison.fits import CombinationFit, fit_combination, fit_factor, flatten_arrays, relative_norm, spread
-from parity.diagnosis import derived_gradients as derived
+from parity.comparison.fits import (
+    CombinationFit,
+    FactorFit,
+    fit_combination,
+    fit_factor,
+    flatten_arrays,
+    relative_norm,
+    spread,
+)
+from parity.diagnosis.combined_forms import CombinedForm, combine_gradients
+from parity.diagnosis.derived_gradients import derive_combined_gradients
 from parity.diagnosis.learning_rates import learning_rate_of
+from workloads.program import Arrays
+from workloads.workload import CLIP_HOW
 
-HOW = ("global_norm", "norm", "value")
+if TYPE_CHECKING:
+    from parity.diagnosis.evidence import ComparedStep, Evidence
 
-
-@dataclasses.dataclass(frozen=True)
-class CombinedForm:
-    """`reduce` is "mean" or "sum"; `where` "tower", "combined" or None for no clipping, `how` and `limit` as `Clip`."""
-
-    reduce: str
-    where: Optional[str] = None
-    how: str = "global_norm"
-    limit: float = 0.0
-
-    def __str__(self):
-        if self.where is None:
-            return f"the {self.reduce} of the replicas' gradients"
-        clip = "clipped to {:.6g} ({})".format(self.limit, self.how.replace("_", " "))
-        if self.where == "tower":
-            return f"the {self.reduce} of each replica's gradients {clip}"
-        return f"the {self.reduce} of the replicas' gradients, then {clip}"
+#: A form beside the best one also explains a side if its residual is at most so many times the best's.
+AS_GOOD = 10
 
 
 @dataclasses.dataclass(frozen=True)
 class CombinedFit:
-    """What explains one side's combined gradients.
+    """Explanation of one side's combined gradients.
 
     Attributes:
-      fits: {`CombinedForm`: largest residual of a step} of the forms that explain every step.
-      weights: one a step: k of `k * sum of gradients`, and its residual.
-      coefficients: one `CombinationFit` a step, of the combined gradient by the replicas' own.
-      norms: one a step: the combined gradient's length.
+      fits: {form: largest residual of a step} of the forms that explain every step, the likeliest first.
+      weights: one fit a step: the factor k of `k * sum of the replicas' gradients`.
+      coefficients: one fit a step: the combined gradient by the replicas' own.
+      norms: one a step: length of the combined gradient.
       derived: whether the combined gradient was worked out from the update.
       borrowed: whether the replicas' gradients are the left side's.
-      steps: how many steps were seen.
-      noise: residual below which nothing is known.
+      steps: number of steps.
+      noise: residual up to which a fit explains a step.
     """
 
-    fits: Dict[CombinedForm, float]
-    weights: list
-    coefficients: List[CombinationFit]
-    norms: List[float]
+    fits: dict[CombinedForm, float]
+    weights: list[FactorFit]
+    coefficients: list[CombinationFit]
+    norms: list[float]
     derived: bool
     borrowed: bool
     steps: int
     noise: float
 
     @property
-    def weight(self):
-        """k of `k * sum of gradients` if it explains every step with one number, or not-a-number."""
+    def weight(self) -> float:
+        """The factor k of `k * sum of gradients` if one number explains every step, else not-a-number."""
         values = [fit.factor for fit in self.weights]
         clean = values and all(fit.residual <= self.noise for fit in self.weights) and spread(values) <= 1e-4
         return float(np.mean(values)) if clean else float("nan")
 
     @property
-    def first(self):
-        """The first `CombinedForm` that explains every step, or None."""
+    def first(self) -> CombinedForm | None:
+        """The first form that explains every step, or None."""
         return next(iter(self.fits), None)
 
 
-def fit_combined_gradients(evidence):
-    """(left, right) `CombinedFit`; None for a side that does not show enough."""
-    left = _side(evidence, 0, _candidates(evidence, None))
-    right = _side(evidence, 1, _candidates(evidence, left))
-    return left, right
+class _CombinedStep(NamedTuple):
+    """One side's replicas' gradients and combined gradient in one step, in the weights `names` that all have."""
 
-
-def combine_gradients(gradients, form):
-    """What a `CombinedForm` makes of a list of {weight: gradient}, as {weight: float64 array}."""
-    towers = [clip_gradients(g, form) for g in gradients] if form.where == "tower" else gradients
-    total = {name: sum(np.asarray(g[name], np.float64) for g in towers) for name in towers[0]}
-    if form.reduce == "mean":
-        total = {name: value / len(towers) for name, value in total.items()}
-    return clip_gradients(total, form) if form.where == "combined" else total
-
-
-def clip_gradients(gradients, form):
-    """{weight: gradient} clipped as the form says (`tf.clip_by_global_norm`, `clip_by_norm`, `clip_by_value`)."""
-    wide = {name: np.asarray(value, np.float64) for name, value in gradients.items()}
-    if form.how == "value":
-        return {name: np.clip(value, -form.limit, form.limit) for name, value in wide.items()}
-    norms = {name: np.linalg.norm(value) for name, value in wide.items()}
-    whole = np.sqrt(sum(norm**2 for norm in norms.values()))
-    lengths = {name: whole if form.how == "global_norm" else norms[name] for name in wide}
-    return {name: value * (form.limit / max(lengths[name], form.limit)) for name, value in wide.items()}
-
-
-def _side(evidence, side, candidates):
-    seen = [entry for entry in (_seen(evidence, step, side) for step in evidence.steps) if entry is not None]
-    if not seen:
-        return None
-    noise = max([evidence.clean_residual] + [entry.noise for entry in seen])
-    vectors = [
-        ([flatten_arrays(g, entry.names) for g in entry.gradients], flatten_arrays(entry.combined, entry.names))
-        for entry in seen
-    ]
-    weights = [fit_factor(sum(towers), combined) for towers, combined in vectors]
-    coefficients = [fit_combination(towers, combined) for towers, combined in vectors]
-    norms = [float(np.linalg.norm(combined)) for _, combined in vectors]
-    towers = [[float(np.linalg.norm(t)) for t in row] for row, _ in vectors]
-    limits = _limits(evidence, weights, coefficients, norms, towers, noise)
-    fits = {}
-    for form in candidates + _forms(evidence, limits, candidates):
-        if form not in fits:
-            worst = _worst(seen, form, noise)
-            if worst is not None:
-                fits[form] = worst
-    best = min(fits.values(), default=0.0)
-    fits = {form: worst for form, worst in fits.items() if worst <= max(10 * best, 20 * evidence.eps)}
-    return CombinedFit(
-        fits,
-        weights,
-        coefficients,
-        norms,
-        any(entry.derived for entry in seen),
-        any(entry.borrowed for entry in seen),
-        len(seen),
-        noise,
-    )
-
-
-@dataclasses.dataclass(frozen=True)
-class _Seen:
-    """One side's replicas' gradients and combined gradient in one step."""
-
-    gradients: list
-    combined: dict
-    names: list
+    gradients: list[Arrays]
+    combined: Arrays
+    names: list[str]
     derived: bool
     borrowed: bool
     noise: float
 
+    @property
+    def replica_vectors(self) -> list[np.ndarray]:
+        """Each replica's gradients as one vector."""
+        return [flatten_arrays(gradient, self.names) for gradient in self.gradients]
 
-def _seen(evidence, step, side):
+    @property
+    def combined_vector(self) -> np.ndarray:
+        """The combined gradients as one vector."""
+        return flatten_arrays(self.combined, self.names)
+
+
+class _StepFits(NamedTuple):
+    """Fits of one step that assume no form: see `CombinedFit`; `replica_norms` are the replicas' lengths."""
+
+    weight: FactorFit
+    coefficients: CombinationFit
+    norm: float
+    replica_norms: list[float]
+
+
+def fit_combined_gradients(evidence: Evidence) -> tuple[CombinedFit | None, CombinedFit | None]:
+    """Returns (left, right) explanation; None for a side that does not show enough."""
+    left = _fit_side(evidence, 0, _candidates(evidence, None))
+    return left, _fit_side(evidence, 1, _candidates(evidence, left))
+
+
+def _fit_side(evidence: Evidence, side: int, candidates: list[CombinedForm]) -> CombinedFit | None:
+    made = [_combined_step(evidence, step, side) for step in evidence.steps]
+    steps = [step for step in made if step is not None]
+    if not steps:
+        return None
+    noise = max([evidence.clean_residual] + [step.noise for step in steps])
+    fits = [_fit_step(step) for step in steps]
+    forms = candidates + _possible_forms(_possible_limits(evidence, fits, noise), candidates)
+    return CombinedFit(
+        fits=_explaining_forms(steps, forms, noise, evidence.eps),
+        weights=[fit.weight for fit in fits],
+        coefficients=[fit.coefficients for fit in fits],
+        norms=[fit.norm for fit in fits],
+        derived=any(step.derived for step in steps),
+        borrowed=any(step.borrowed for step in steps),
+        steps=len(steps),
+        noise=noise,
+    )
+
+
+def _combined_step(evidence: Evidence, step: ComparedStep, side: int) -> _CombinedStep | None:
+    """One side's step, with what it does not show borrowed or worked out; None if that cannot be done."""
     record = (step.left, step.right)[side]
     before = (step.left_before, step.right_before)[side]
-    gradients, combined, noise, borrowed = record.gradients, record.combined, 0.0, False
+    gradients, borrowed = record.gradients, False
     if not gradients and side == 1 and step.same_state and step.left.gradients:
         gradients, borrowed = step.left.gradients, True
-    was_derived = not combined
-    if was_derived:
+    combined, noise, derived = record.combined, 0.0, not record.combined
+    if derived:
         rate = learning_rate_of(record) or learning_rate_of(step.left)
-        combined, noise = derived.derive_combined_gradients(
+        combined, noise = derive_combined_gradients(
             evidence.context.optimizer, before, record.state, rate, evidence.eps
         )
     if not gradients or not combined:
         return None
-    names = [name for name in sorted(combined) if all(_alike(g, combined, name) for g in gradients)]
-    if not names or not all(np.all(np.isfinite(flatten_arrays(g, names))) for g in list(gradients) + [combined]):
-        return None
-    return _Seen(list(gradients), combined, names, was_derived, borrowed, noise)
+    names = [name for name in sorted(combined) if all(_same_shape(gradient, combined, name) for gradient in gradients)]
+    found = _CombinedStep(list(gradients), combined, names, derived, borrowed, noise)
+    finite = all(np.all(np.isfinite(vector)) for vector in [*found.replica_vectors, found.combined_vector])
+    return found if names and finite else None
 
 
-def _alike(gradients, combined, name):
+def _same_shape(gradient: Arrays, combined: Arrays, name: str) -> bool:
     """Whether both have it in one shape; rows of an embedding are no dense gradient."""
-    return name in gradients and np.shape(gradients[name]) == np.shape(combined[name])
+    return name in gradient and np.shape(gradient[name]) == np.shape(combined[name])
 
 
-def _candidates(evidence, left):
-    """The form that the context or the left side says, before any other."""
-    context = evidence.context
-    said = []
-    if context.combine is not None:
-        rule = context.clip
-        said = [
-            CombinedForm(context.combine, rule.where, rule.how, rule.limit) if rule else CombinedForm(context.combine)
-        ]
-    return said + (list(left.fits)[:1] if left is not None else [])
+def _fit_step(step: _CombinedStep) -> _StepFits:
+    replicas, combined = step.replica_vectors, step.combined_vector
+    return _StepFits(
+        weight=fit_factor(sum(replicas, np.zeros(())), combined),
+        coefficients=fit_combination(replicas, combined),
+        norm=float(np.linalg.norm(combined)),
+        replica_norms=[float(np.linalg.norm(replica)) for replica in replicas],
+    )
 
 
-def _limits(evidence, weights, coefficients, norms, towers, noise):
-    """Clipping limits to try: the workload's, that times and over the replicas, and what the fits themselves show."""
-    replicas, found = len(towers[0]), []
-    clean = [i for i, fit in enumerate(weights) if fit.residual <= noise]
+def _candidates(evidence: Evidence, left: CombinedFit | None) -> list[CombinedForm]:
+    """The forms to try before any other: the one that the context states, and the one that explains the left side."""
+    context, stated = evidence.context, []
+    if context.combine is not None and context.clip is not None:
+        stated = [CombinedForm(context.combine, context.clip.where, context.clip.how, context.clip.limit)]
+    elif context.combine is not None:
+        stated = [CombinedForm(context.combine)]
+    return stated + (list(left.fits)[:1] if left is not None else [])
+
+
+def _possible_limits(evidence: Evidence, fits: Sequence[_StepFits], noise: float) -> list[float]:
+    """Clipping limits to try: the workload's, that times and over the replicas, and those that the fits show."""
+    replicas = len(fits[0].replica_norms)
+    limits = []
     if evidence.context.clip is not None:
         limit = evidence.context.clip.limit
-        found += [limit, limit * replicas, limit / replicas]
-    for whole in (1.0, 1.0 / replicas):  # a weight below the whole one was clipped
-        after = [norms[i] for i in clean if weights[i].factor < 0.999 * whole]
-        before = [
-            share * norm / whole
-            for fit, row in zip(coefficients, towers)
-            if fit.residual <= noise
-            for share, norm in zip(fit.coefficients, row)
-            if share < 0.999 * whole
-        ]
-        found += [float(np.median(values)) for values in (after, before) if values and spread(values) <= 1e-3]
-    return list(dict.fromkeys(limit for limit in found if limit > 0))
+        limits = [limit, limit * replicas, limit / replicas]
+    for unclipped in (1.0, 1.0 / replicas):  # the weight of a sum, and of a mean
+        for lengths in (_lengths_after(fits, unclipped, noise), _lengths_before(fits, unclipped, noise)):
+            if lengths and spread(lengths) <= 1e-3:
+                limits.append(float(np.median(lengths)))
+    return list(dict.fromkeys(limit for limit in limits if limit > 0))
 
 
-def _forms(evidence, limits, candidates):
-    """All forms to try: without clipping first, then those that differ from the first candidate in the least."""
+def _lengths_after(fits: Sequence[_StepFits], unclipped: float, noise: float) -> list[float]:
+    """Lengths of the combined gradients of a smaller weight than the unclipped one: clipped after combining."""
+    return [fit.norm for fit in fits if fit.weight.residual <= noise and fit.weight.factor < 0.999 * unclipped]
+
+
+def _lengths_before(fits: Sequence[_StepFits], unclipped: float, noise: float) -> list[float]:
+    """Lengths that the replicas' gradients of a smaller weight were cut to: clipped before combining."""
+    return [
+        float(share * norm / unclipped)
+        for fit in fits
+        if fit.coefficients.residual <= noise
+        for share, norm in zip(fit.coefficients.coefficients, fit.replica_norms)
+        if share < 0.999 * unclipped
+    ]
+
+
+def _possible_forms(limits: Sequence[float], candidates: Sequence[CombinedForm]) -> list[CombinedForm]:
+    """All forms to try: without clipping first, then by the number of choices that differ from the first candidate."""
     like = candidates[0] if candidates else CombinedForm("mean")
     clipped = [
         CombinedForm(reduce, where, how, limit)
         for reduce in ("mean", "sum")
-        for how in HOW
+        for how in CLIP_HOW
         for where in ("combined", "tower")
         for limit in limits
     ]
-    unlike = lambda form: (form.reduce != like.reduce) + (form.where != like.where) + (form.how != like.how)  # noqa: E731
-    return [CombinedForm("mean"), CombinedForm("sum")] + sorted(clipped, key=unlike)
+
+    def unlike(form: CombinedForm) -> int:
+        return (form.reduce != like.reduce) + (form.where != like.where) + (form.how != like.how)
+
+    return [CombinedForm("mean"), CombinedForm("sum"), *sorted(clipped, key=unlike)]
 
 
-def _worst(seen, form, noise):
+def _explaining_forms(
+    steps: Sequence[_CombinedStep], forms: Sequence[CombinedForm], noise: float, eps: float
+) -> dict[CombinedForm, float]:
+    """{form: largest residual} of the forms that explain every step about as well as the best one does."""
+    residuals = {form: _largest_residual(steps, form, noise) for form in dict.fromkeys(forms)}
+    fits = {form: worst for form, worst in residuals.items() if worst is not None}
+    limit = max(AS_GOOD * min(fits.values(), default=0.0), 20 * eps)
+    return {form: worst for form, worst in fits.items() if worst <= limit}
+
+
+def _largest_residual(steps: Sequence[_CombinedStep], form: CombinedForm, noise: float) -> float | None:
     """Largest residual of a step under `form`, or None as soon as one is beyond `noise`."""
     worst = 0.0
-    for entry in seen:
-        expected = flatten_arrays(
-            combine_gradients([{n: g[n] for n in entry.names} for g in entry.gradients], form), entry.names
-        )
-        worst = max(worst, relative_norm(flatten_arrays(entry.combined, entry.names) - expected, expected))
+    for step in steps:
+        gradients = [{name: gradient[name] for name in step.names} for gradient in step.gradients]
+        expected = flatten_arrays(combine_gradients(gradients, form), step.names)
+        worst = max(worst, relative_norm(step.combined_vector - expected, expected))
         if not worst <= noise:
             return None
     return worst

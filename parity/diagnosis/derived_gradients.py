@@ -1,42 +1,73 @@
-"""What the optimizer must have got, worked out from its slots or from the update, where no record shows it."""
+"""Derived gradients: the combined gradient worked out from slots or from the update, where no record shows it."""
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 
 from workloads import optimizers
+from workloads.program import Arrays, State
 
 
-def derive_combined_gradients(rule, before, after, rate, eps):
-    """({weight: gradient}, noise) that the optimizer `rule` got between two `State`s; ({}, 0) if they do not tell.
+class DerivedGradient(NamedTuple):
+    """The combined gradient that an optimizer must have received.
+
+    Attributes:
+      combined: {weight: gradient}, float64; empty where the states do not show it.
+      noise: relative size of the rounding in them, each a difference of two large numbers.
+    """
+
+    combined: Arrays
+    noise: float
+
+
+class _Equation(NamedTuple):
+    """One weight's gradient as `(minuend - subtrahend) / divisor`."""
+
+    minuend: np.ndarray
+    subtrahend: np.ndarray
+    divisor: float
+
+
+def derive_combined_gradients(
+    rule: optimizers.Optimizer | None, before: State, after: State, learning_rate: float | None, eps: float
+) -> DerivedGradient:
+    """Solves an optimizer's rule for the gradient.
 
     Args:
-      rate: learning rate of the step, or None.
+      rule: the optimizer, or None if it is not known.
+      before, after: states before and after one step.
+      learning_rate: of the step, or None.
       eps: machine epsilon of the weights.
 
     Returns:
-      the gradients in float64, and the relative size of the rounding in them: a difference of two large numbers.
+      the gradient; empty for rules from which it cannot be worked out, and for states without the rule's slots.
     """
     names = sorted(set(before.weights) & set(after.weights))
-
-    def slot(state, name, kind):
-        return np.asarray(state.slots[f"{name}/{kind}"], np.float64)
-
     try:
-        if isinstance(rule, optimizers.Adam):
-            pairs = {n: (slot(after, n, "m"), rule.beta1 * slot(before, n, "m"), 1 - rule.beta1) for n in names}
-        elif isinstance(rule, optimizers.Momentum):
-            pairs = {n: (slot(after, n, "momentum"), rule.momentum * slot(before, n, "momentum"), 1.0) for n in names}
-        elif isinstance(rule, optimizers.GradientDescent) and rate:
-            pairs = {
-                n: (np.asarray(before.weights[n], np.float64), np.asarray(after.weights[n], np.float64), float(rate))
-                for n in names
-            }
-        else:
-            return {}, 0.0
-    except KeyError:
-        return {}, 0.0
-    found = {name: (new - old) / share for name, (new, old, share) in pairs.items()}
+        equations = {name: _equation(rule, before, after, learning_rate, name) for name in names}
+    except KeyError:  # a slot is not recorded
+        return DerivedGradient({}, 0.0)
+    known = {name: equation for name, equation in equations.items() if equation is not None}
+    found = {name: (minuend - subtrahend) / divisor for name, (minuend, subtrahend, divisor) in known.items()}
     whole = np.sqrt(sum(np.sum(value**2) for value in found.values()))
-    addends = np.sqrt(sum(np.sum((new / share) ** 2) for new, _, share in pairs.values()))
-    return found, float(4 * eps * addends / whole) if whole else 0.0
+    addends = np.sqrt(sum(np.sum((minuend / divisor) ** 2) for minuend, _, divisor in known.values()))
+    return DerivedGradient(found, float(4 * eps * addends / whole) if whole else 0.0)
+
+
+def _equation(
+    rule: optimizers.Optimizer | None, before: State, after: State, learning_rate: float | None, name: str
+) -> _Equation | None:
+    if isinstance(rule, optimizers.Adam):
+        return _Equation(_slot(after, name, "m"), rule.beta1 * _slot(before, name, "m"), 1 - rule.beta1)
+    if isinstance(rule, optimizers.Momentum):
+        return _Equation(_slot(after, name, "momentum"), rule.momentum * _slot(before, name, "momentum"), 1.0)
+    if isinstance(rule, optimizers.GradientDescent) and learning_rate:
+        old, new = (np.asarray(state.weights[name], np.float64) for state in (before, after))
+        return _Equation(old, new, float(learning_rate))
+    return None
+
+
+def _slot(state: State, name: str, slot: str) -> np.ndarray:
+    return np.asarray(state.slots[f"{name}/{slot}"], np.float64)

@@ -1,57 +1,94 @@
-"""What dropout kept, on each side."""
+"""Dropout masks: how many elements each side keeps, and how far replicas and sides draw the same ones."""
 
 from __future__ import annotations
 
 import dataclasses
-from typing import Dict, List
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
+
+from workloads.program import Arrays
+
+if TYPE_CHECKING:
+    from parity.diagnosis.evidence import ComparedStep
 
 
 @dataclasses.dataclass(frozen=True)
 class DropoutMasks:
-    """Attributes:
-    kept: {dropout name: (left, right)} parts of the elements that were kept, over all steps and replicas.
-    sizes: {dropout name: elements counted in `kept`}.
-    agree: (left, right) smallest part of elements, over pairs of replicas, names and steps, on which a replica's
-      mask is another's; not-a-number without masks of several replicas.
-    expected: agreement of independent masks that keep as much, (left, right).
-    same: part of the elements that are the same on both sides.
+    """The masks of all steps; parts are 0 to 1, and not-a-number where nothing can be compared.
+
+    Attributes:
+      kept: {dropout name: (left, right) part of the elements that were kept, over all steps and replicas}.
+      sizes: {dropout name: number of elements on the right that `kept` counts}.
+      agree: (left, right) smallest part of the elements, over names and steps, on which a replica's mask is the
+        first replica's.
+      expected: (left, right) agreement of independent masks that keep as much.
+      same: part of the elements that are the same on both sides.
     """
 
-    kept: Dict[str, tuple]
-    sizes: Dict[str, int]
-    agree: tuple
-    expected: tuple
+    kept: dict[str, tuple[float, float]]
+    sizes: dict[str, int]
+    agree: tuple[float, float]
+    expected: tuple[float, float]
     same: float
 
 
-def measure_dropout_masks(steps):
-    """`DropoutMasks` of the steps whose records have them, or None."""
+def measure_dropout_masks(steps: Sequence[ComparedStep]) -> DropoutMasks | None:
+    """Returns the facts of the steps whose right records have masks, or None if none has."""
     steps = [step for step in steps if step.right.masks]
     if not steps or not steps[0].right.masks[0]:
         return None
     lefts, rights = [step.left.masks for step in steps], [step.right.masks for step in steps]
     names = list(steps[0].right.masks[0])
-    kept = {name: (_kept(lefts, name), _kept(rights, name)) for name in names}
-    sizes = {name: sum(np.size(masks[name]) for record in rights for masks in record) for name in names}
-    expected = tuple(float(np.mean([k[side] ** 2 + (1 - k[side]) ** 2 for k in kept.values()])) for side in (0, 1))
-    same = [_same(a[name], b[name]) for x, y in zip(lefts, rights) for a, b in zip(x, y) for name in names if name in a]
+    kept = {name: (_kept_part(lefts, name), _kept_part(rights, name)) for name in names}
     return DropoutMasks(
-        kept, sizes, (_agreement(lefts), _agreement(rights)), expected, float(np.mean(same)) if same else float("nan")
+        kept=kept,
+        sizes={name: sum(np.size(masks[name]) for replicas in rights for masks in replicas) for name in names},
+        agree=(_replica_agreement(lefts), _replica_agreement(rights)),
+        expected=(
+            _independent_agreement([left for left, _ in kept.values()]),
+            _independent_agreement([right for _, right in kept.values()]),
+        ),
+        same=_side_agreement(lefts, rights, names),
     )
 
 
-def _kept(records: List[list], name):
-    values = [np.asarray(masks[name], bool).mean() for record in records for masks in record if name in masks]
+def _kept_part(steps: Sequence[Sequence[Arrays]], name: str) -> float:
+    """Mean part of the elements kept by one dropout; `steps` are lists over replicas of {dropout name: mask}."""
+    values = [np.asarray(masks[name], bool).mean() for replicas in steps for masks in replicas if name in masks]
     return float(np.mean(values)) if values else float("nan")
 
 
-def _agreement(records):
-    values = [_same(record[0][name], other[name]) for record in records for other in record[1:] for name in record[0]]
+def _independent_agreement(kept: Sequence[float]) -> float:
+    """Part on which two independent masks agree: both keep an element, or both drop it; mean over the dropouts."""
+    return float(np.mean([part**2 + (1 - part) ** 2 for part in kept]))
+
+
+def _replica_agreement(steps: Sequence[Sequence[Arrays]]) -> float:
+    values = [
+        _agreement(replicas[0][name], other[name])
+        for replicas in steps
+        for other in replicas[1:]
+        for name in replicas[0]
+    ]
     return float(np.min(values)) if values else float("nan")
 
 
-def _same(a, b):
-    a, b = np.asarray(a, bool), np.asarray(b, bool)
-    return float(np.mean(a == b)) if a.shape == b.shape else float("nan")
+def _side_agreement(
+    lefts: Sequence[Sequence[Arrays]], rights: Sequence[Sequence[Arrays]], names: Sequence[str]
+) -> float:
+    values = [
+        _agreement(left[name], right[name])
+        for left_replicas, right_replicas in zip(lefts, rights)
+        for left, right in zip(left_replicas, right_replicas)
+        for name in names
+        if name in left
+    ]
+    return float(np.mean(values)) if values else float("nan")
+
+
+def _agreement(first: np.ndarray, second: np.ndarray) -> float:
+    """Part of the elements that two masks have in common; not-a-number for masks of different shapes."""
+    first, second = np.asarray(first, bool), np.asarray(second, bool)
+    return float(np.mean(first == second)) if first.shape == second.shape else float("nan")

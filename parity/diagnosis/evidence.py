@@ -1,10 +1,10 @@
-"""`Evidence`: two programs' steps and every fact measured from them, each computed once, when first asked for."""
+"""`Evidence`: two programs' steps, and the one place where facts are measured from them, each once, when first read."""
 
 from __future__ import annotations
 
 import dataclasses
 import functools
-from typing import Callable, List, Optional
+from collections.abc import Callable
 
 import numpy as np
 
@@ -24,13 +24,19 @@ from parity.diagnosis import (
 from parity.diagnosis.job_context import Context
 from workloads.program import State, StepRecord
 
-#: Two states are the same where they are this near, in float32; in another dtype by its epsilon's ratio.
+#: Two states are the same if every weight differs by at most this part of its length.
 SAME_STATE = 1e-6
 
 
 @dataclasses.dataclass
 class ComparedStep:
-    """One step of both sides, and the states they took it from; `locked` if the right's was loaded from the left."""
+    """One step of both sides.
+
+    Attributes:
+      left, right: the records.
+      left_before, right_before: the states that the sides took the step from.
+      locked: whether the right's state was loaded from the left.
+    """
 
     left: StepRecord
     right: StepRecord
@@ -39,7 +45,7 @@ class ComparedStep:
     locked: bool = False
 
     @functools.cached_property
-    def same_state(self):
+    def same_state(self) -> bool:
         """Whether both sides took the step from the same weights, so that losses and gradients can be compared."""
         left, right = self.left_before.weights, self.right_before.weights
         gaps = (relative_norm(np.subtract(right[n], left[n], dtype=np.float64), left[n]) for n in left if n in right)
@@ -48,91 +54,96 @@ class ComparedStep:
 
 @dataclasses.dataclass
 class Evidence:
-    """What is known about two runs.
+    """Two runs and every fact about them. Criteria and the summary read facts here and compute none themselves.
+
+    Facts about one side hold on any trajectory; what compares the sides' losses, gradients or proposals is measured
+    in steps from the same state only.
 
     Attributes:
-      context: `Context` of the left side's job.
-      left, right: the `State`s before the first step.
-      steps: `ComparedStep`s, in order.
-      retake_last_step: function that takes the right side's last step once more and returns its record; None if it cannot.
+      context: choices of the left side's job.
+      left, right: states before the first step.
+      steps: the steps, in order.
+      retake_last_step: takes the right side's last step once more, from the same state, and returns its record; None
+        if it cannot be taken again.
     """
 
     context: Context
     left: State
     right: State
-    steps: List[ComparedStep]
-    retake_last_step: Optional[Callable] = None
+    steps: list[ComparedStep]
+    retake_last_step: Callable[[], StepRecord] | None = None
 
     @property
-    def replicas(self):
-        """How many, as the context says or the records show."""
+    def replicas(self) -> int:
+        """Number of replicas, as the context says or the records show."""
         return self.context.replicas or max((len(step.left.gradients) for step in self.steps), default=0)
 
     @functools.cached_property
-    def eps(self):
-        """Machine epsilon of the weights' dtype."""
+    def eps(self) -> float:
+        """Machine epsilon of the weights' dtype; float32's where no weight is a float."""
         dtypes = {np.asarray(value).dtype for value in self.left.weights.values()}
         return max([float(np.finfo(dtype).eps) for dtype in dtypes if dtype.kind == "f"] or [2.0**-23])
 
     @property
-    def clean_residual(self):
-        """A fit with a residual below this explains what it fits: rounding alone is left over."""
+    def clean_residual(self) -> float:
+        """Largest residual of a fit that explains what it fits: rounding alone is left over."""
         return max(200 * self.eps, 1e-12)
 
     @functools.cached_property
-    def initial(self):
-        """`initial.Initial`: the states before the first step."""
+    def initial(self) -> initial_state.InitialDifferences:
+        """Differences between the states before the first step."""
         return initial_state.compare_initial_states(self.left, self.right)
 
     @functools.cached_property
-    def batches(self):
-        """`batches.Batches`: which examples went where."""
+    def batches(self) -> list[batches.ComparedBatch]:
+        """The examples that each replica saw, one entry a step."""
         return batches.measure_batches(self.steps)
 
     @functools.cached_property
-    def masks(self):
-        """`masks.Masks`: what dropout kept."""
+    def masks(self) -> dropout_masks.DropoutMasks | None:
+        """The elements that dropout kept; None without masks."""
         return dropout_masks.measure_dropout_masks(self.steps)
 
     @functools.cached_property
-    def gradients(self):
-        """[`gradients.ReplicaGradient`] of all steps from the same state."""
+    def gradients(self) -> list[gradients.ReplicaGradient]:
+        """Each replica's gradient fitted by the left's, in steps from the same state."""
         return gradients.fit_replica_gradients([step for step in self.steps if step.same_state], self.clean_residual)
 
     @functools.cached_property
-    def combined_fits(self):
-        """(left, right) `combining.Combining`: how each side made one gradient of its replicas'."""
+    def combined_fits(self) -> tuple[combined_gradients.CombinedFit | None, combined_gradients.CombinedFit | None]:
+        """(left, right) fit of the combined gradient by the replicas' own; None for a side that shows too little."""
         return combined_gradients.fit_combined_gradients(self)
 
     @functools.cached_property
-    def gradient_factors(self):
-        """`totals.Totals`: factors of the data's gradient and of the decay, replicas and reduction together."""
+    def gradient_factors(self) -> gradient_factors.GradientFactors | None:
+        """Factor of the data's gradient and multiples of the weights, within replicas and in the reduction."""
         return gradient_factors.fit_gradient_factors(self)
 
     @functools.cached_property
-    def learning_rates(self):
-        """`rates.Rates`: the learning rates of both sides."""
+    def learning_rates(self) -> learning_rates.LearningRates:
+        """The learning rates of both sides, in steps that both took from their own state."""
         return learning_rates.measure_learning_rates([step for step in self.steps if not step.locked])
 
     @functools.cached_property
-    def updates(self):
-        """(left, right) `updates.Updates`: how each side changed its weights and slots."""
+    def updates(self) -> tuple[updates.Updates | None, updates.Updates | None]:
+        """(left, right) changes of weights and slots, explained by the optimizer's rule; None if they cannot be."""
         return updates.fit_updates(self)
 
     @functools.cached_property
-    def statistics(self):
-        """`statistics.Statistics`: whose batch-norm statistics each side kept, and how they moved."""
+    def statistics(self) -> moving_statistics.MovingStatistics | None:
+        """Owners and proposals of the moving statistics; None without any."""
         return moving_statistics.measure_moving_statistics(self.steps)
 
     @functools.cached_property
-    def averages(self):
-        """(left, right) lists of `averages.Average`, one a step."""
+    def averages(self) -> tuple[list[moving_averages.AverageMove], list[moving_averages.AverageMove]]:
+        """(left, right) moves of the weights' moving averages, one a step."""
         return moving_averages.measure_moving_averages(self.steps)
 
     @functools.cached_property
-    def repeat_difference(self):
-        """Relative difference of what the right side's optimizer got when its last step was taken a second time."""
+    def repeat_difference(self) -> float:
+        """Relative difference of the right's combined gradient when its last step is taken a second time."""
         if self.retake_last_step is None:
             return 0.0
-        first, second = flatten_arrays(self.steps[-1].right.combined), flatten_arrays(self.retake_last_step().combined)
+        first = flatten_arrays(self.steps[-1].right.combined)
+        second = flatten_arrays(self.retake_last_step().combined)
         return relative_norm(second - first, first)

@@ -1,130 +1,175 @@
-"""The factors by which the right's gradient differs: of the data's part and of the decay's, in replicas and in all."""
+"""Gradient factors: the data's factor and the multiples of the weights, within replicas and with their reduction."""
 
 from __future__ import annotations
 
 import dataclasses
-from typing import Dict, List
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from parity.comparison.fits import near, spread
-from parity.diagnosis import gradients
+from parity.diagnosis.combined_gradients import CombinedFit
+from parity.diagnosis.gradients import DataAndDecayFit, ReplicaGradient, fit_factor_and_decay
+from workloads.program import Arrays
+
+if TYPE_CHECKING:
+    from parity.diagnosis.evidence import Evidence
+
+#: The data's factor is one factor if replicas and steps agree on it to this part.
+ONE_FACTOR = 1e-4
 
 
 @dataclasses.dataclass(frozen=True)
 class GradientFactors:
-    """Attributes:
-    replica: factor of the data's gradient within a replica, the same for all; not-a-number if it is not one factor.
-    reduction: the right's weight in `weight * sum of replicas` over the left's; 1 if both do the same.
-    total: `replica * reduction`.
-    decay: {weight: one number a replica, what is added to its gradient per unit of the weight, times `reduction`}.
-    residual: largest residual of the fits these come from.
-    replicas_shown: whether the right shows its replicas' gradients; if not, only `total` is known.
-    steps: how many steps from the same state were fitted.
+    """Factors by which the right's gradients differ from the left's.
+
+    Attributes:
+      replica: factor of the data's gradient within a replica, the same for all; not-a-number if it is not known.
+      reduction: the right's weight in `weight * sum of replicas` over the left's; 1 if both do the same.
+      total: `replica * reduction`.
+      decay: {weight: one number a replica: the multiple of the weight that the right adds, times `reduction`}.
+      residual: largest residual of the fits these come from.
+      replicas_shown: whether the right shows its replicas' gradients; if not, only `total` is known.
+      steps: number of steps from the same state that were fitted.
     """
 
     replica: float
     reduction: float
     total: float
-    decay: Dict[str, List[float]]
+    decay: dict[str, list[float]]
     residual: float
     replicas_shown: bool
     steps: int
 
 
-def fit_gradient_factors(evidence):
-    """`GradientFactors`, or None if no step from the same state shows gradients that one factor and a decay explain."""
+def fit_gradient_factors(evidence: Evidence) -> GradientFactors | None:
+    """Returns the factors, or None if no step from the same state has gradients that one factor and a decay explain."""
     if not evidence.gradients:
-        return _from_combined(evidence)
+        return _factors_of_combined(evidence)
     found = [entry for entry in evidence.gradients if np.isfinite(entry.data)]  # no gradient at all has no factor
     if not found:
         return None
     residual = max(entry.residual for entry in found)
     factors = [entry.data for entry in found]
-    if not residual <= 4 * evidence.clean_residual or spread(factors) > 1e-4:
+    if not residual <= 4 * evidence.clean_residual or spread(factors) > ONE_FACTOR:
         return None
     factor = float(np.median(factors))
-    reduction = _reduction(evidence, factor)
+    reduction = _reduction_ratio(evidence, factor)
     return GradientFactors(
-        factor,
-        reduction,
-        factor * reduction,
-        _significant(evidence, found, reduction),
-        residual,
-        True,
-        len({entry.step for entry in found}),
+        replica=factor,
+        reduction=reduction,
+        total=factor * reduction,
+        decay=_significant_decay(evidence, found, reduction),
+        residual=residual,
+        replicas_shown=True,
+        steps=len({entry.step for entry in found}),
     )
 
 
-def reduction_weights(side, replicas):
-    """Possible k of "k times the sum of the replicas' gradients", before any clipping; none if unknown."""
-    if side is None:
+def reduction_weights(fit: CombinedFit | None, replicas: int) -> list[float]:
+    """Returns the possible k of "k times the sum of the replicas' gradients", before any clipping.
+
+    Empty where it is not known. Several forms may explain a side: 1 for a sum, 1 / `replicas` for a mean.
+    """
+    if fit is None:
         return []
-    if side.fits:
-        return list(dict.fromkeys(1.0 if form.reduce == "sum" else 1.0 / replicas for form in side.fits))
-    return [side.weight] if np.isfinite(side.weight) else []
+    if fit.fits:
+        return list(dict.fromkeys(1.0 if form.reduce == "sum" else 1.0 / replicas for form in fit.fits))
+    return [fit.weight] if np.isfinite(fit.weight) else []
 
 
-def _reduction(evidence, factor):
+def factor_names(factor: float, replicas: int, global_batch: int) -> list[str]:
+    """Returns the names of the job's numbers that a factor is: "N", "1/N", "B", "b", ...
+
+    Args:
+      factor: a fitted factor.
+      replicas: N; 0 if not known.
+      global_batch: B, examples of one step; 0 if not known. b is the per-replica batch.
+
+    Returns:
+      all names of numbers other than 1 that are near; several where the numbers are equal.
+    """
+    batch = global_batch // replicas if replicas else 0
+    numbers = {
+        "N": replicas,
+        "1/N": _inverse(replicas),
+        "B": global_batch,
+        "b": batch,
+        "1/b": _inverse(batch),
+        "1/B": _inverse(global_batch),
+        "N^2": replicas**2,
+        "1/N^2": _inverse(replicas**2),
+    }
+    return [name for name, number in numbers.items() if number and number != 1 and near(factor, number, ONE_FACTOR)]
+
+
+def _inverse(number: int) -> float:
+    return 1 / number if number else 0.0
+
+
+def _reduction_ratio(evidence: Evidence, factor: float) -> float:
     """The right's weight over the left's. Where clipping hides which it was, the one that explains the most."""
     left, right = (reduction_weights(side, evidence.replicas) for side in evidence.combined_fits)
-    ratios = [b / left[0] for b in right] if left else []
+    ratios = [weight / left[0] for weight in right] if left else []
     return min(ratios, key=lambda ratio: abs(np.log(abs(ratio * factor) or 1e-300)), default=1.0)
 
 
-def _significant(evidence, found, reduction):
-    """Decays that are more than a fit's noise, {weight: one number a replica}, median over steps."""
+def _significant_decay(
+    evidence: Evidence, found: Sequence[ReplicaGradient], reduction: float
+) -> dict[str, list[float]]:
+    """Multiples of the weights that are more than a fit's noise, {weight: one number a replica}, median over steps."""
     replicas = sorted({entry.replica for entry in found})
     decay = {}
     for name in {name for entry in found for name in entry.decay}:
         rows = [[e.decay.get(name, 0.0) for e in found if e.replica == replica] for replica in replicas]
         values = [float(np.median(row)) * reduction for row in rows]
-        size = np.linalg.norm(np.asarray(evidence.steps[0].left_before.weights[name], np.float64)) or 1.0
-        noise = 50 * evidence.eps * max(_norm(g, name) for s in evidence.steps for g in s.left.gradients) / size
-        if max(abs(value) for value in values) > noise:
+        if max(abs(value) for value in values) > _decay_noise(evidence, name):
             decay[name] = values
     return decay
 
 
-def _norm(gradient, name):
-    return float(np.linalg.norm(np.asarray(gradient[name], np.float64)))
+def _decay_noise(evidence: Evidence, name: str) -> float:
+    """Multiple of a weight that is as long as the rounding of its gradient."""
+    size = _norm(evidence.steps[0].left_before.weights, name) or 1.0
+    return 50 * evidence.eps * max(_norm(g, name) for step in evidence.steps for g in step.left.gradients) / size
 
 
-def _from_combined(evidence):
-    """From what the optimizers got, where neither side clipped it and only that is shown."""
+def _norm(arrays: Arrays, name: str) -> float:
+    return float(np.linalg.norm(np.asarray(arrays[name], np.float64)))
+
+
+def _factors_of_combined(evidence: Evidence) -> GradientFactors | None:
+    """The factors where the right shows no replicas' gradients: of the combined gradients that neither side clipped."""
     left, right = evidence.combined_fits
     if right is None or left is None or not right.borrowed:
         return None
-    ratio = _reduction(evidence, 1.0) if right.fits or np.isfinite(right.weight) else float("nan")
+    ratio = _reduction_ratio(evidence, 1.0) if right.fits or np.isfinite(right.weight) else float("nan")
     if np.isfinite(ratio):
-        return GradientFactors(float("nan"), float("nan"), ratio, {}, right.noise, False, right.steps)
-    rows = []
-    for step in evidence.steps:
-        if step.same_state and step.left.combined and step.right.combined:
-            names = sorted(set(step.left.combined) & set(step.right.combined))
-            rows.append(
-                gradients.fit_factor_and_decay(step.left.combined, step.right.combined, step.left_before.weights, names)
-            )
-    if not rows or max(row[2] for row in rows) > 4 * evidence.clean_residual:
+        return _total_only(ratio, {}, right.noise, right.steps)
+    fits = _fit_combined(evidence)
+    if not fits or max(fit.residual for fit in fits) > 4 * evidence.clean_residual:
         return None
-    decay = {name: [float(np.median([row[1][name] for row in rows]))] for name in rows[0][1]}
-    big = max([abs(values[0]) for values in decay.values()] or [0.0])
-    decay = {name: values for name, values in decay.items() if abs(values[0]) > 1e-3 * big}
-    factor = float(np.median([row[0] for row in rows]))
-    return GradientFactors(float("nan"), float("nan"), factor, decay, max(row[2] for row in rows), False, len(rows))
+    decay = {name: float(np.median([fit.decay[name] for fit in fits])) for name in fits[0].decay}
+    largest = max([abs(value) for value in decay.values()] or [0.0])
+    return _total_only(
+        float(np.median([fit.data for fit in fits])),
+        {name: [value] for name, value in decay.items() if abs(value) > 1e-3 * largest},
+        max(fit.residual for fit in fits),
+        len(fits),
+    )
 
 
-def factor_names(factor, replicas, global_batch):
-    """Names of the numbers a factor may be: "N", "1/N", "B", ...; those of one value share a place."""
-    batch = global_batch // replicas if replicas else 0
-    numbers = {
-        "N": replicas,
-        "1/N": 1 / replicas if replicas else 0,
-        "B": global_batch,
-        "b": batch,
-        "1/b": 1 / batch if batch else 0,
-        "1/B": 1 / global_batch if global_batch else 0,
-        "N^2": replicas**2,
-        "1/N^2": 1 / replicas**2 if replicas else 0,
-    }
-    return [name for name, number in numbers.items() if number and number != 1 and near(factor, number, 1e-4)]
+def _fit_combined(evidence: Evidence) -> list[DataAndDecayFit]:
+    """Fits of the right's combined gradients by the left's and the weights, in steps from the same state."""
+    fits = []
+    for step in evidence.steps:
+        left, right = step.left.combined, step.right.combined
+        if step.same_state and left and right:
+            fits.append(fit_factor_and_decay(left, right, step.left_before.weights, sorted(set(left) & set(right))))
+    return fits
+
+
+def _total_only(total: float, decay: dict[str, list[float]], residual: float, steps: int) -> GradientFactors:
+    unknown = float("nan")
+    return GradientFactors(unknown, unknown, total, decay, residual, False, steps)

@@ -1,59 +1,97 @@
-"""How one replica's gradients on the right come from the left's, and what regularization adds to them."""
+"""Replica gradients: each replica's gradient on the right, fitted by the left's and by the weights.
+
+A gradient differs by a factor where the loss is scaled otherwise, and by a multiple of the weight where it is
+regularized otherwise.
+"""
 
 from __future__ import annotations
 
 import dataclasses
-from typing import Dict
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from parity.comparison.fits import FactorFit, fit_factor, flatten_arrays, relative_norm
+from workloads.program import Arrays, StepRecord
+
+if TYPE_CHECKING:
+    from parity.diagnosis.evidence import ComparedStep
+
+
+class DataAndDecayFit(NamedTuple):
+    """Fit `right ~ data * left + decay[name] * weight[name]` over all weights together.
+
+    Attributes:
+      data: factor of the left's gradients; not-a-number where they are nothing but multiples of the weights.
+      decay: {weight: multiple of it}.
+      residual: part of the right's length that is left over.
+    """
+
+    data: float
+    decay: dict[str, float]
+    residual: float
 
 
 @dataclasses.dataclass(frozen=True)
 class ReplicaGradient:
-    """One replica in one step that both sides took from the same state.
+    """One replica's gradients in one step that both sides took from the same state.
 
     Attributes:
-      step, replica: where.
-      fit: `FactorFit` of all its gradients by the left's.
+      step, replica: their numbers.
+      fit: factor of all its gradients by the left's.
       data: factor of the left's gradients when every weight may also add a multiple of itself.
-      decay: {weight: multiple of it that the right adds beyond `data` times the left's gradient}.
-      residual: what that leaves over.
-      tensors: {weight: `FactorFit`}.
-      loss: right loss / left loss; not-a-number if either is missing.
-      loss_finite: (left, right).
+      decay: {weight: multiple of it that the right adds beyond `data` times the left's gradient}; empty where one
+        factor explains the gradients.
+      residual: part that `data` and `decay` leave over.
+      tensors: {weight: factor of its gradient alone}.
+      loss: right loss / left loss; not-a-number if either is missing or the left's is zero.
+      loss_finite: (left, right) whether the loss is finite; false for a missing one.
     """
 
     step: int
     replica: int
     fit: FactorFit
     data: float
-    decay: Dict[str, float]
+    decay: dict[str, float]
     residual: float
-    tensors: Dict[str, FactorFit]
+    tensors: dict[str, FactorFit]
     loss: float
-    loss_finite: tuple
+    loss_finite: tuple[bool, bool]
 
 
-def fit_replica_gradients(steps, clean):
-    """[`ReplicaGradient`] of steps from the same state; a fit with a residual below `clean` needs no second term."""
+def fit_replica_gradients(steps: Sequence[ComparedStep], clean_residual: float) -> list[ReplicaGradient]:
+    """Returns the fits of all replicas in steps from the same state in which both sides show as many gradients.
+
+    Args:
+      steps: steps that both sides took from the same state.
+      clean_residual: one factor with a residual up to this needs no multiples of the weights.
+
+    Returns:
+      one entry for each step and replica, in order.
+    """
     return [
-        _measure(step, replica, step.left.gradients[replica], step.right.gradients[replica], clean)
+        _fit_replica(step, replica, clean_residual)
         for step in steps
         if len(step.left.gradients) == len(step.right.gradients)
         for replica in range(len(step.left.gradients))
     ]
 
 
-def fit_factor_and_decay(left, right, weights, names):
-    """Fits `right ~ data * left + decay[name] * weight[name]` over all weights together.
+def fit_factor_and_decay(left: Arrays, right: Arrays, weights: Arrays, names: Sequence[str]) -> DataAndDecayFit:
+    """Fits one factor for all gradients and one multiple for each weight.
 
-    What a weight explains is taken out of both gradients first (Frisch and Waugh 1933), so the one factor and the
-    many multiples come out of small fits.
+    The weight's direction is taken out of both gradients first (Frisch and Waugh 1933), so that the one factor and
+    the many multiples come out of small fits.
+
+    Args:
+      left: {weight: gradient} that explains.
+      right: {weight: gradient} to explain.
+      weights: {weight: value} before the step.
+      names: weights to fit; each has one shape in all three.
 
     Returns:
-      (data factor, {name: multiple}, residual).
+      the fit.
     """
     power = cross = 0.0
     parts = {}
@@ -67,21 +105,31 @@ def fit_factor_and_decay(left, right, weights, names):
     data = cross / power if power else float("nan")
     decay = {name: float(w @ (b - data * a)) / size if size else 0.0 for name, (a, b, w, size) in parts.items()}
     gap = np.concatenate([b - data * a - decay[name] * w for name, (a, b, w, _) in parts.items()])
-    return data, decay, relative_norm(gap, np.concatenate([b for _, b, _, _ in parts.values()]))
+    return DataAndDecayFit(data, decay, relative_norm(gap, np.concatenate([b for _, b, _, _ in parts.values()])))
 
 
-def _measure(step, replica, left, right, clean):
+def _fit_replica(step: ComparedStep, replica: int, clean_residual: float) -> ReplicaGradient:
+    left, right, weights = step.left.gradients[replica], step.right.gradients[replica], step.left_before.weights
     names = [name for name in sorted(left) if name in right and np.shape(left[name]) == np.shape(right[name])]
-    weights = step.left_before.weights
     fit = fit_factor(flatten_arrays(left, names), flatten_arrays(right, names))
-    if fit.residual <= clean or not np.isfinite(fit.residual):
-        data, decay, residual = fit.factor, {}, fit.residual
+    if fit.residual <= clean_residual or not np.isfinite(fit.residual):
+        parts = DataAndDecayFit(fit.factor, {}, fit.residual)
     else:
-        data, decay, residual = fit_factor_and_decay(
-            left, right, weights, [n for n in names if np.shape(left[n]) == np.shape(weights[n])]
-        )
-    tensors = {name: fit_factor(flatten_arrays(left, [name]), flatten_arrays(right, [name])) for name in names}
-    losses = [record.losses[replica] if replica < len(record.losses) else np.nan for record in (step.left, step.right)]
-    ratio = float(losses[1]) / float(losses[0]) if float(losses[0]) else float("nan")
-    finite = tuple(bool(np.isfinite(loss)) for loss in losses)
-    return ReplicaGradient(step.left.step, replica, fit, data, decay, residual, tensors, ratio, finite)
+        dense = [name for name in names if np.shape(left[name]) == np.shape(weights[name])]
+        parts = fit_factor_and_decay(left, right, weights, dense)
+    left_loss, right_loss = _loss(step.left, replica), _loss(step.right, replica)
+    return ReplicaGradient(
+        step=step.left.step,
+        replica=replica,
+        fit=fit,
+        data=parts.data,
+        decay=parts.decay,
+        residual=parts.residual,
+        tensors={name: fit_factor(flatten_arrays(left, [name]), flatten_arrays(right, [name])) for name in names},
+        loss=right_loss / left_loss if left_loss else float("nan"),
+        loss_finite=(bool(np.isfinite(left_loss)), bool(np.isfinite(right_loss))),
+    )
+
+
+def _loss(record: StepRecord, replica: int) -> float:
+    return float(record.losses[replica]) if replica < len(record.losses) else float("nan")

@@ -1,48 +1,65 @@
-"""The learning rates of both sides, step by step. They depend on the step alone, so any trajectory will do."""
+"""Learning rates of both sides, step by step. They depend on the step alone, so any trajectory will do."""
 
 from __future__ import annotations
 
 import dataclasses
-from typing import List
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
+
+from workloads.program import StepRecord
+
+if TYPE_CHECKING:
+    from parity.diagnosis.evidence import ComparedStep
+
+#: Two learning rates are equal if they differ by at most this part: a few roundings of float32.
+EQUAL = 1e-6
 
 
 @dataclasses.dataclass(frozen=True)
 class LearningRates:
-    """Attributes:
-    steps: numbers of the steps that both sides gave a rate for.
-    left, right: the rates.
+    """The learning rates of both sides.
+
+    Attributes:
+      steps: numbers of the steps in which both sides show one learning rate.
+      left, right: the learning rates, float64 [steps].
     """
 
-    steps: List[int]
+    steps: list[int]
     left: np.ndarray
     right: np.ndarray
 
     @property
-    def equal(self):
-        """Whether no rate differs by more than a few roundings."""
-        return bool(np.allclose(self.left, self.right, rtol=1e-6, atol=0))
+    def equal(self) -> bool:
+        """Whether no learning rate differs by more than a few roundings."""
+        return bool(np.allclose(self.left, self.right, rtol=EQUAL, atol=0))
 
     @property
-    def ratio(self):
-        """right / left, one a step."""
+    def ratio(self) -> np.ndarray:
+        """right / left, [steps]; not-a-number where the left's is zero."""
         return self.right / np.where(self.left == 0, np.nan, self.left)
 
-    def explains(self, factor, offset=0):
-        """Whether the right's rate of step t is the left's of step `factor * t + offset`, and this can be told.
+    def explains(self, factor: float, offset: float = 0) -> bool:
+        """Tells whether the right's learning rate of step t is the left's of step `factor * t + offset`.
 
-        Told means: at least two of the right's rates differ, or the left's do where the right's stands still.
+        False also where this cannot be told: all of the left's learning rates that are compared are equal.
         """
         lefts = dict(zip(self.steps, self.left))
-        pairs = [(lefts.get(int(np.floor(factor * t + offset + 1e-9))), r) for t, r in zip(self.steps, self.right)]
-        pairs = [(a, b) for a, b in pairs if a is not None]
-        moved = len({float(a) for a, _ in pairs}) > 1
-        return moved and all(abs(b - a) <= 1e-6 * abs(a) for a, b in pairs)
+        compared = []
+        for step, right in zip(self.steps, self.right):
+            left = lefts.get(int(np.floor(factor * step + offset + 1e-9)))
+            if left is not None:
+                compared.append((left, right))
+        moved = len({float(left) for left, _ in compared}) > 1
+        return moved and all(abs(right - left) <= EQUAL * abs(left) for left, right in compared)
 
 
-def measure_learning_rates(steps):
-    """`LearningRates` of the steps that are part of the free run: a step from a loaded state has the state's step count."""
+def measure_learning_rates(steps: Sequence[ComparedStep]) -> LearningRates:
+    """Returns the learning rates of steps that each side took from its own state.
+
+    A step from a loaded state has that state's step count and would hide a wrong one.
+    """
     rows = [(step.left.step, learning_rate_of(step.left), learning_rate_of(step.right)) for step in steps]
     known = [row for row in rows if row[1] is not None and row[2] is not None]
     return LearningRates(
@@ -50,7 +67,7 @@ def measure_learning_rates(steps):
     )
 
 
-def learning_rate_of(record):
-    """The one learning rate of a step as a float; None if it shows none, or (a lift) several."""
+def learning_rate_of(record: StepRecord) -> float | None:
+    """Returns the one learning rate of a step; None if it shows none, or (a lifted graph) several."""
     values = np.ravel([] if record.learning_rate is None else record.learning_rate)
     return float(values[0]) if values.size and np.all(values == values[0]) else None

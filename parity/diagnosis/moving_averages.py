@@ -1,53 +1,65 @@
-"""How each side's moving averages of the weights moved, from that side's own record."""
+"""Moving averages of the weights: the share of the weights that each side's averages take in a step."""
 
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from parity.comparison.fits import fit_factor, flatten_arrays
+from parity.comparison.fits import FactorFit, fit_factor, flatten_arrays
+from workloads.program import State, StepRecord
+
+if TYPE_CHECKING:
+    from parity.diagnosis.evidence import ComparedStep
 
 
 @dataclasses.dataclass(frozen=True)
 class AverageMove:
-    """One step: `new - old ~ share * (weight - old)`, with the weight after and before the update.
+    """One step of one side's averages: `average after - before ~ share * (weight - average before)`.
 
     Attributes:
-      step: its number.
-      new, old: `FactorFit` with the weight after, and before the update; the factor is the share, 1 - decay.
+      step: number of the step.
+      new, old: fit with the weight after, and before the update; the factor is the share, 1 - decay.
       moved: whether any average changed at all.
-      noise: size of rounding beside the change: a residual below this says nothing.
+      noise: rounding relative to the change: a residual below this says nothing; infinite without a change.
     """
 
     step: int
-    new: object
-    old: object
+    new: FactorFit
+    old: FactorFit
     moved: bool
     noise: float
 
 
-def measure_moving_averages(steps):
-    """([left's `AverageMove`s], [right's]) of the steps that have averages."""
-    left = [(s.left, s.left_before) for s in steps]
-    right = [(s.right, s.right_before) for s in steps]
-    return tuple([_average(*row, _names(*row)) for row in side if _names(*row)] for side in (left, right))
+def measure_moving_averages(steps: Sequence[ComparedStep]) -> tuple[list[AverageMove], list[AverageMove]]:
+    """Returns (left's moves, right's moves) of the steps in which a side has averages."""
+    return (
+        _side_moves([(step.left, step.left_before) for step in steps]),
+        _side_moves([(step.right, step.right_before) for step in steps]),
+    )
 
 
-def _names(record, before):
+def _side_moves(rows: Sequence[tuple[StepRecord, State]]) -> list[AverageMove]:
+    named = [(record, before, _averaged_weights(record, before)) for record, before in rows]
+    return [_fit_move(record, before, names) for record, before, names in named if names]
+
+
+def _averaged_weights(record: StepRecord, before: State) -> list[str]:
     """Weights that have an average before and after the step."""
     return sorted(set(record.state.averages) & set(before.averages) & set(before.weights))
 
 
-def _average(record, before, names):
+def _fit_move(record: StepRecord, before: State, names: Sequence[str]) -> AverageMove:
     old, new = flatten_arrays(before.averages, names), flatten_arrays(record.state.averages, names)
     change = new - old
     eps = max(np.finfo(np.asarray(before.averages[name]).dtype).eps for name in names)
     length = float(np.linalg.norm(change))
     return AverageMove(
-        record.step,
-        fit_factor(flatten_arrays(record.state.weights, names) - old, change),
-        fit_factor(flatten_arrays(before.weights, names) - old, change),
-        bool(np.any(change)),
-        float(eps * np.linalg.norm(old)) / length if length else float("inf"),
+        step=record.step,
+        new=fit_factor(flatten_arrays(record.state.weights, names) - old, change),
+        old=fit_factor(flatten_arrays(before.weights, names) - old, change),
+        moved=bool(np.any(change)),
+        noise=float(eps * np.linalg.norm(old)) / length if length else float("inf"),
     )

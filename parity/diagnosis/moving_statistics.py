@@ -177,5 +177,5 @@ def _gap_to_global_mean(steps: Sequence[ComparedStep], names: Sequence[str]) -> 
         for name in names:
             lefts = [flatten_arrays(proposal, [name]) for proposal in step.left.proposals]
             right = flatten_arrays(step.right.proposals[0], [name])
-            gaps.append(relative_norm(right - sum(lefts) / len(lefts), lefts[0]))
+            gaps.append(relative_norm(right - sum(lefts, np.zeros(())) / len(lefts), lefts[0]))
     return min(gaps, default=float("nan"))

@@ -1,4 +1,4 @@
-"""Reads the settings that a recording stores as Python text: literals, and this project's records such as `Adam(...)`."""
+"""Reads the settings that a recording stores as Python text: literals, and records such as `Adam(beta1=0.9)`."""
 
 from __future__ import annotations
 

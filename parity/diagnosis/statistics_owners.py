@@ -57,7 +57,7 @@ class StatisticsOwner(NamedTuple):
           float64 [elements].
         """
         if self.kind is OwnerKind.MEAN:
-            return sum(proposals) / len(proposals)
+            return sum(proposals, np.zeros(())) / len(proposals)
         if self.kind is OwnerKind.IN_TURN:  # each replica moves on what the one before it left
             value = old
             for proposal in proposals:

@@ -1,88 +1,116 @@
-"""The sharpest facts there are, one line each: what is said when no cause fits, and beside those that do."""
+"""Summary of the sharpest facts, one line each: the answer where no cause fits, and context where one does."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from parity.comparison.fits import flatten_arrays, relative_norm
 
+if TYPE_CHECKING:
+    from parity.diagnosis.combined_gradients import CombinedFit
+    from parity.diagnosis.evidence import Evidence
+    from parity.diagnosis.gradients import ReplicaGradient
 
-def summarize_facts(evidence):
-    """[text], in causal order."""
-    return [
-        text
-        for make in (_initial, _batches, _gradients, _combining, _rates, _updates, _statistics)
-        for text in make(evidence)
-    ]
+SIDES = ("legacy", "the port")
 
 
-def _initial(evidence):
+def summarize_facts(evidence: Evidence) -> list[str]:
+    """Returns the facts as lines of text, in causal order."""
+    parts = (
+        _initial_state_lines,
+        _batch_lines,
+        _gradient_lines,
+        _combined_gradient_lines,
+        _learning_rate_lines,
+        _update_lines,
+        _statistics_lines,
+    )
+    return [line for part in parts for line in part(evidence)]
+
+
+def _initial_state_lines(evidence: Evidence) -> Iterator[str]:
     start = evidence.initial
-    if start.weights or start.slots or start.reset or start.other:
-        names = [weight.name for weight in start.weights] + list(start.slots) + start.reset + start.other
+    names = [weight.name for weight in start.weights] + list(start.slots) + start.reset + start.other
+    if names:
         yield f"{len(names)} initial values differ, first {names[0]}"
 
 
-def _batches(evidence):
+def _batch_lines(evidence: Evidence) -> Iterator[str]:
     unlike = [batch for batch in evidence.batches if not batch.same]
     if unlike:
-        yield f"{len(unlike)} of {len(evidence.batches)} batches differ, first at step {unlike[0].step}: {unlike[0].shared:.0%} of the examples are shared"
+        first = unlike[0]
+        yield (
+            f"{len(unlike)} of {len(evidence.batches)} batches differ, first at step {first.step}: "
+            f"{first.shared:.0%} of the examples are shared"
+        )
 
 
-def _gradients(evidence):
+def _gradient_lines(evidence: Evidence) -> Iterator[str]:
     found = [entry for entry in evidence.gradients if np.isfinite(entry.fit.factor)]
+    clean = evidence.clean_residual
     if not found:
         yield "no step from the same state shows gradients on both sides"
-        return
-    if any(
-        entry.fit.residual > evidence.clean_residual or abs(entry.fit.factor - 1) > evidence.clean_residual
-        for entry in found
-    ):
-        worst = max(found, key=lambda entry: entry.fit.residual)
-        factors, losses = [entry.fit.factor for entry in found], [entry.loss for entry in found]
-        yield f"gradients are {min(factors):.6g} to {max(factors):.6g} x legacy's, residual up to {worst.fit.residual:.1e} (step {worst.step}, replica {worst.replica})"
-        yield f"losses are {min(losses):.6g} to {max(losses):.6g} x legacy's"
-        rows = {name: fit for entry in found for name, fit in entry.tensors.items() if np.isfinite(fit.residual)}
-        name = max(rows, key=lambda n: max(rows[n].residual, abs(rows[n].factor - 1)), default=None)
-        if name is not None:
-            yield "most of it in {}: {:.6g} x, residual {:.1e}".format(name, *rows[name])
+    elif any(entry.fit.residual > clean or abs(entry.fit.factor - 1) > clean for entry in found):
+        yield from _gradient_difference_lines(found)
     else:
-        yield f"gradients agree to {max(e.fit.residual for e in found):.1e} in steps from the same state"
+        yield f"gradients agree to {max(entry.fit.residual for entry in found):.1e} in steps from the same state"
 
 
-def _combining(evidence):
-    for side, who in zip(evidence.combined_fits, ("legacy", "the port")):
-        if side is None:
-            continue
-        if side.first is not None:
-            yield f"{who} gives its optimizer {side.first} (residual {side.fits[side.first]:.1e})"
-        else:
-            fit = side.coefficients[0]
-            best = ", ".join(f"{value:.4g}" for value in fit.coefficients)
-            yield f"what {who} gives its optimizer is no mean or sum of its replicas' gradients"
-            yield f"its best weights, {best}, leave {fit.residual:.1e}"
+def _gradient_difference_lines(found: list[ReplicaGradient]) -> Iterator[str]:
+    worst = max(found, key=lambda entry: entry.fit.residual)
+    factors, losses = [entry.fit.factor for entry in found], [entry.loss for entry in found]
+    yield (
+        f"gradients are {min(factors):.6g} to {max(factors):.6g} x legacy's, "
+        f"residual up to {worst.fit.residual:.1e} (step {worst.step}, replica {worst.replica})"
+    )
+    yield f"losses are {min(losses):.6g} to {max(losses):.6g} x legacy's"
+    fits = {name: fit for entry in found for name, fit in entry.tensors.items() if np.isfinite(fit.residual)}
+    if fits:
+        name = max(fits, key=lambda n: max(fits[n].residual, abs(fits[n].factor - 1)))
+        yield f"most of it in {name}: {fits[name].factor:.6g} x, residual {fits[name].residual:.1e}"
 
 
-def _rates(evidence):
+def _combined_gradient_lines(evidence: Evidence) -> Iterator[str]:
+    for fit, side in zip(evidence.combined_fits, SIDES):
+        if fit is not None:
+            yield from _combined_side_lines(fit, side)
+
+
+def _combined_side_lines(fit: CombinedFit, side: str) -> Iterator[str]:
+    if fit.first is not None:
+        yield f"{side} gives its optimizer {fit.first} (residual {fit.fits[fit.first]:.1e})"
+        return
+    best = fit.coefficients[0]
+    yield f"what {side} gives its optimizer is no mean or sum of its replicas' gradients"
+    yield f"its best weights, {_numbers(best.coefficients)}, leave {best.residual:.1e}"
+
+
+def _learning_rate_lines(evidence: Evidence) -> Iterator[str]:
     rates = evidence.learning_rates
     if len(rates.steps) and not rates.equal:
-        yield f"learning rates {_few(rates.right)} against {_few(rates.left)}"
+        yield f"learning rates {_numbers(rates.right[:5])} against {_numbers(rates.left[:5])}"
 
 
-def _few(values):
-    return ", ".join(f"{value:.4g}" for value in values[:5])
+def _numbers(values: np.ndarray) -> str:
+    return ", ".join(f"{value:.4g}" for value in values)
 
 
-def _updates(evidence):
-    for side, who in zip(evidence.updates, ("legacy", "the port")):
-        if side is not None:
-            yield f"{who} moves its weights {side.steps[0].factor.factor:.6g} x as its rule says, to {side.misfit(side.own_form):.1f} roundings"
+def _update_lines(evidence: Evidence) -> Iterator[str]:
+    for updates, side in zip(evidence.updates, SIDES):
+        if updates is not None:
+            factor, misfit = updates.steps[0].factor.factor, updates.misfit(updates.own_form)
+            yield f"{side} moves its weights {factor:.6g} x as its rule says, to {misfit:.1f} roundings"
 
 
-def _statistics(evidence):
+def _statistics_lines(evidence: Evidence) -> Iterator[str]:
     names = sorted({name for step in evidence.steps for name in step.left.state.statistics})
     steps = [step for step in evidence.steps if step.same_state]
     if names and steps:
-        a, b = (flatten_arrays(getattr(steps[0], side).state.statistics, names) for side in ("left", "right"))
-        if relative_norm(b - a, a) > 0:
-            yield f"statistics differ by {relative_norm(b - a, a):.1e} after the first step"
+        left = flatten_arrays(steps[0].left.state.statistics, names)
+        right = flatten_arrays(steps[0].right.state.statistics, names)
+        gap = relative_norm(right - left, left)
+        if gap > 0:
+            yield f"statistics differ by {gap:.1e} after the first step"

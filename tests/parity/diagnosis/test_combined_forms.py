@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from parity.diagnosis.combined_gradients import CombinedForm, combine_gradients
+from parity.diagnosis.combined_forms import CombinedForm, combine_gradients
 
 
 def gradients():
