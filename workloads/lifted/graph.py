@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import collections
+from typing import Tuple
+
+#: A tensor of a graph: its node's name and the number of that node's output.
+Endpoint = Tuple[str, int]
 
 #: Ops of 1.x's control flow, which lives in the graph itself as frames and dead branches.
 ENTERS = ("Enter", "RefEnter")

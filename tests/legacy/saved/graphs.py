@@ -1,0 +1,94 @@
+"""Builds graphs of a few nodes for unit tests: from a text with one node a line, or with TensorFlow's own ops."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from legacy.saved.graph.graph_file import SavedGraph
+from workloads.lifted.graph import Graph
+
+v1 = tf.compat.v1
+
+_NODE = re.compile(r"^(?P<name>[^\s=]+)\s*=\s*(?P<op>\w+)\((?P<inputs>[^)]*)\)(?:\s*@\s*(?P<device>\S+))?$")
+
+
+def graph_of(text: str, **attributes: dict[str, Any]) -> Graph:
+    """Builds a `Graph` that TensorFlow need not accept: types, shapes and numbers of inputs are not checked.
+
+    Args:
+      text: one node a line, as `name = Op(input, other:1, ^control) @ /gpu:0`; the device may be left out.
+      attributes: {node name: {attribute name: value}}; a value is a `tf.DType`, a `tf.TensorShape`, an array, a list of
+        those, or a plain bool, int or str. Names that are no Python identifiers: `graph_of(text, **{"a/b": {...}})`.
+
+    >>> graph = graph_of('''
+    ...     x = Placeholder()
+    ...     y = Square(x)
+    ...     train = NoOp(^y)
+    ... ''', x={"dtype": tf.float32})
+    >>> graph.inputs("y"), graph.controls("train")
+    ([('x', 0)], ['y'])
+    """
+    graph_def = v1.GraphDef()
+    for line in filter(None, (line.strip() for line in text.splitlines())):
+        found = _NODE.match(line)
+        assert found, f"not a node: {line!r}"
+        inputs = [name.strip() for name in found["inputs"].split(",") if name.strip()]
+        node = graph_def.node.add(name=found["name"], op=found["op"], device=found["device"] or "", input=inputs)
+        for name, value in attributes.get(found["name"], {}).items():
+            set_attribute(node, name, value)
+    unknown = set(attributes) - {node.name for node in graph_def.node}
+    assert not unknown, f"attributes of no node: {unknown}"
+    return Graph(graph_def)
+
+
+def set_attribute(node: v1.NodeDef, name: str, value: Any) -> None:
+    """Sets one attribute of a NodeDef from a Python value; see `graph_of`."""
+    attribute = node.attr[name]
+    if isinstance(value, tf.DType):
+        attribute.type = value.as_datatype_enum
+    elif isinstance(value, tf.TensorShape):
+        attribute.shape.CopyFrom(value.as_proto())
+    elif isinstance(value, np.ndarray):
+        attribute.tensor.CopyFrom(tf.make_tensor_proto(value))
+    elif isinstance(value, list):
+        for entry in value:
+            if isinstance(entry, tf.DType):
+                attribute.list.type.append(entry.as_datatype_enum)
+            else:
+                attribute.list.shape.append(entry.as_proto())
+    elif isinstance(value, bool):
+        attribute.b = value
+    elif isinstance(value, int):
+        attribute.i = value
+    else:
+        attribute.s = value.encode("utf-8")
+
+
+def traced(build: Callable[[], object], control_flow_v2: bool = False) -> Graph:
+    """Returns the `Graph` that `build` makes with ops of `tf.compat.v1`, in a graph of its own.
+
+    Args:
+      build: makes the ops; its result is ignored.
+      control_flow_v2: whether `cond` and `while_loop` become functions; a 1.x program has Switch, Merge and Enter.
+
+    Returns:
+      `Graph`, which TensorFlow can import.
+    """
+    was_v2 = v1.control_flow_v2_enabled()
+    (v1.enable_control_flow_v2 if control_flow_v2 else v1.disable_control_flow_v2)()
+    try:
+        with tf.Graph().as_default() as graph:
+            build()
+        return Graph(graph.as_graph_def())
+    finally:
+        (v1.enable_control_flow_v2 if was_v2 else v1.disable_control_flow_v2)()
+
+
+def saved(graph: Graph, **collections: list[str]) -> SavedGraph:
+    """Returns a graph as if it had been read from a file, with the collections given."""
+    return SavedGraph(graph.graph_def, collections, "made for a test", "made-for-a-test.meta")
