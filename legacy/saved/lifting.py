@@ -18,7 +18,7 @@ def lift(path, out, checkpoint=None, train_op=(), feed=None, allow_ops=(), name=
       path: the graph file.
       out: the folder to write.
       checkpoint: of the values to start from, or None for the graph's own initial values.
-      train_op, feed, carry: see `analysis.analyse`.
+      train_op, feed, carry: see `analyse.analyse_graph`.
       allow_ops: types of unsafe ops that may stay in the graph.
       name: of the workload.
       progress: called with what is being done, in words, or None.
@@ -34,7 +34,7 @@ def lift(path, out, checkpoint=None, train_op=(), feed=None, allow_ops=(), name=
     saved = graph_file.read(path)
     name = name or os.path.basename(path).partition(".")[0]
     tell("taking the training step apart")
-    found = analyse.analyse(saved, name, train_op, feed, carry)
+    found = analyse.analyse_graph(saved, name, train_op, feed, carry)
     refused = {node: kind for node, kind in found.plan.unsafe.items() if kind not in allow_ops}
     if refused:
         listed = ", ".join(f"{node} ({kind})" for node, kind in sorted(refused.items())[:8])
@@ -45,9 +45,9 @@ def lift(path, out, checkpoint=None, train_op=(), feed=None, allow_ops=(), name=
         )
     tell("collecting values")
     if checkpoint:
-        start = initial_values.from_checkpoint(checkpoint, found.plan, found.whole)
+        start = initial_values.values_from_checkpoint(checkpoint, found.plan, found.whole)
     else:
-        start = initial_values.initial([variable.name for variable in found.plan.variables], found.whole)
+        start = initial_values.values_from_initializers([v.name for v in found.plan.variables], found.whole)
     for variable in found.plan.variables:
         variable.shape = list(start[variable.name].shape)
     found.plan.about = dict(facts.fields(facts.facts(saved, found)), graph=os.path.basename(path))

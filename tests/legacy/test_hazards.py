@@ -127,7 +127,7 @@ def test_system_1s_fault_in_the_towers_of_this_project(tmp_path):
         with made.legacy_program() as program:
             program.export(str(tmp_path / str(pinned)))
         saved = graph_file.read(str(tmp_path / str(pinned) / "graph.meta"))
-        names = [row["hazard"] for row in hazards.find(saved, analyse.analyse(saved, "x"))]
+        names = [row["hazard"] for row in hazards.find(saved, analyse.analyse_graph(saved, "x"))]
         assert ("TOWER_ON_CPU" in names) == pinned
 
 

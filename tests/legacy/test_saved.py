@@ -31,7 +31,7 @@ EXPECTED = {
 
 def analysed(name):
     saved = graph_file.read(old_programs.path(name, "graph.meta"))
-    return saved, analyse.analyse(saved, name, old_programs.TRAIN_OPS.get(name, []))
+    return saved, analyse.analyse_graph(saved, name, old_programs.TRAIN_OPS.get(name, []))
 
 
 @pytest.mark.parametrize("name", old_programs.NAMES)
@@ -102,7 +102,7 @@ def test_reads_a_graph_from_other_files(ending, tmp_path):
     else:
         path = tmp_path / ("graph." + ending)
         path.write_bytes(str(saved.graph_def).encode() if ending == "pbtxt" else saved.graph_def.SerializeToString())
-    plan = analyse.analyse(graph_file.read(str(path)), "f").plan
+    plan = analyse.analyse_graph(graph_file.read(str(path)), "f").plan
     assert [effect.node for effect in plan.phases[0].effects] == [e.node for e in expected.plan.phases[0].effects]
     assert plan.towers == 2
 
@@ -119,7 +119,7 @@ def with_node(op, **inputs):
 
 def test_names_ops_that_this_tensorflow_does_not_have():
     with pytest.raises(InputError, match="has no op SomebodysOwnKernel"):
-        analyse.analyse(with_node("SomebodysOwnKernel"), "x")
+        analyse.analyse_graph(with_node("SomebodysOwnKernel"), "x")
 
 
 def test_lists_ops_that_touch_files():
@@ -130,16 +130,16 @@ def test_lists_ops_that_touch_files():
         constant.attr["dtype"].type = tf.string.as_datatype_enum
         constant.attr["value"].tensor.CopyFrom(tf.make_tensor_proto("x"))
         node.input.append(name)
-    found = analyse.analyse(saved, "x")
+    found = analyse.analyse_graph(saved, "x")
     assert found.plan.unsafe == {"strange": "WriteFile"}
 
 
 def test_asks_which_train_op_and_lists_them():
     saved = graph_file.read(old_programs.path("l_gan", "graph.meta"))
     with pytest.raises(InputError, match=r"--train_op: .* d_train \(4 updates\), g_train \(4 updates\)"):
-        analyse.analyse(saved, "x")
+        analyse.analyse_graph(saved, "x")
     with pytest.raises(InputError, match="--train_op: got 'h_train', no such operation"):
-        analyse.analyse(saved, "x", ["h_train"])
+        analyse.analyse_graph(saved, "x", ["h_train"])
 
 
 def test_refuses_what_holds_no_training_graph(tmp_path):
@@ -155,4 +155,4 @@ def test_refuses_what_holds_no_training_graph(tmp_path):
     inference = tmp_path / "inference.pb"
     inference.write_bytes(graph.as_graph_def().SerializeToString())
     with pytest.raises(InputError, match="no update op"):
-        analyse.analyse(graph_file.read(str(inference)), "x")
+        analyse.analyse_graph(graph_file.read(str(inference)), "x")

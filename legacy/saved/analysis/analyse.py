@@ -1,61 +1,80 @@
-"""From a saved graph to the plan of its lift."""
+"""Analyses a saved graph: calls the steps of the analysis in order, from the graph to the plan of its lift."""
 
 from __future__ import annotations
 
-import collections
+from typing import NamedTuple, Sequence
 
 from legacy.saved.analysis import carried_state, correspondence, inputs, losses, phases, roles
 from legacy.saved.analysis.context import Context
 from legacy.saved.graph import cone, folding
+from legacy.saved.graph.graph_file import SavedGraph
 from workloads.lifted.graph import Graph, tensor_name
-from workloads.lifted.plan import Plan
+from workloads.lifted.plan import Effect, Plan, Variable
 
 
-class Analysis(collections.namedtuple("Analysis", "plan cut whole context")):
-    """The `plan.Plan`, the `cone.Cut`, the `Graph` it was cut from, and the `Context` of what was cut."""
+class Analysis(NamedTuple):
+    """A saved graph, analysed.
+
+    Attributes:
+      plan: the plan of its lift.
+      cut: the part of the graph that a training step runs.
+      whole: the graph that it was cut from, with settings made constants.
+      context: variables and towers of the cut graph.
+    """
+
+    plan: Plan
+    cut: cone.Cut
+    whole: Graph
+    context: Context
 
 
-def analyse(saved, name, train_op=(), feed=None, carry=None):
-    """Takes a saved graph apart.
+def analyse_graph(
+    saved: SavedGraph,
+    name: str,
+    train_op: Sequence[str] = (),
+    feed: dict[str, str] | None = None,
+    carry: dict[str, str] | None = None,
+) -> Analysis:
+    """Analyses a saved graph.
 
     Args:
-      saved: `graph_file.SavedGraph`.
+      saved: the graph, as read from its file.
       name: what to call the program.
       train_op: names of the train ops, or empty to find the one.
-      feed: {placeholder: text} of settings that stay as they are.
+      feed: {placeholder: text of its value} of settings that are the same in every step.
       carry: {placeholder: tensor} of state that the program fetched and fed into the next step.
 
     Returns:
-      `Analysis`.
+      The analysis.
 
     Raises:
-      InputError: there is nothing to train, or something that a lift cannot do; says what.
+      InputError: the graph trains nothing, or does something that a lift cannot do; the message says what.
     """
     whole, settings = folding.settle(Graph(saved.graph_def), feed or {})
     trainable = saved.collections.get("trainable_variables", [])
     targets = cone.choose(whole, train_op, trainable)
-    whole, targets = carried_state.carry(whole, carry or {}, targets)
+    whole, targets = carried_state.carry_state(whole, carry or {}, targets)
     minimized = losses.differentiated(whole, whole.ancestors(targets))
     cut = cone.cut(whole, sorted(set(targets) | set(minimized)))
     cone.require_known(cut)
     context = Context(cut.graph, trainable)
-    taken_apart = [phases.take_apart(context, target) for target in targets]
-    plan = _plan(context, cut, name, taken_apart)
+    plan = _plan(context, cut, name, [phases.analyse_phase(context, target) for target in targets])
     plan.settings = settings
     return Analysis(plan, cut, whole, context)
 
 
-def _plan(context, cut, name, taken_apart):
-    """The `Plan` of some `phases.PhaseParts`."""
+def _plan(context: Context, cut: cone.Cut, name: str, analysed: list[phases.PhaseParts]) -> Plan:
+    """The plan of some analysed train ops."""
     graph, imported, towers = context.graph, context.imported, context.towers
-    pairs = correspondence.pair(context, taken_apart)
-    batch, taken = inputs.batch_size(imported, pairs.rows), set()
+    pairs = correspondence.pair(context, analysed)
+    batch = inputs.batch_size(imported, pairs.rows)
+    taken: set[str] = set()
     own = inputs.describe(graph, imported, cut.origins, pairs.rows, batch, taken)
     common_rows = [[tensor] for tensor in pairs.common]
     common = inputs.describe(graph, imported, cut.origins, common_rows, batch, taken, common=True)
     aliases = {tensor_name(*tensor): variable for tensor, variable in context.state.aliases.items()}
-    variables = _variables(context, [effect for phase in taken_apart for effect in phase.effects])
-    written = [phases.write_down(context, phase, aliases, variables) for phase in taken_apart]
+    variables = _variables(context, [effect for phase in analysed for effect in phase.effects])
+    planned = [phases.phase_plan(context, phase, aliases, variables) for phase in analysed]
     context.names(tensor for row in pairs.rows + common_rows for tensor in row)
     context.names((node, output) for node in context.random for output in range(imported.outputs(node)))
     return Plan(
@@ -71,13 +90,14 @@ def _plan(context, cut, name, taken_apart):
         sources={placeholder: origin for placeholder, (origin, _) in cut.origins.items()},
         aliases=aliases,
         tensors=context.tensors,
-        phases=written,
+        phases=planned,
         differences=pairs.differences,
         unsafe=dict(cut.unsafe),
     )
 
 
-def _variables(context, effects):
+def _variables(context: Context, effects: list[Effect]) -> list[Variable]:
+    """The variables that a step reads or changes, with their roles."""
     used = {variable for effect in effects for variable in effect.writes}
-    used |= {variable for node, read in context.state.reads.items() for variable in read}
-    return roles.variables(context.graph, context.state, effects, context.towers.of, used)
+    used |= {variable for read in context.state.reads.values() for variable in read}
+    return roles.classify_variables(context.graph, context.state, effects, context.towers.of, used)

@@ -1,4 +1,8 @@
-"""State that an old program fetched after each step and fed into the next: made a variable that the step assigns."""
+"""Carried state: tensors that an old program fetched after each step and fed into the next, made variables.
+
+A program may keep a recurrent state outside its graph: it fetches the last state and feeds it into a placeholder in
+the next step. In the lift such a placeholder becomes a variable, and the train op assigns the fetched tensor to it.
+"""
 
 from __future__ import annotations
 
@@ -13,33 +17,32 @@ from workloads.support.errors import require
 v1 = tf.compat.v1
 
 
-def carry(graph, pairs, targets):
-    """The graph with placeholders as variables that a step sets to what it would have fetched.
+def carry_state(graph: Graph, carried: dict[str, str], targets: list[str]) -> tuple[Graph, list[str]]:
+    """Turns fed-back placeholders into variables that a step assigns.
 
     Args:
-      graph: `Graph`.
-      pairs: {placeholder: tensor that is fed into it in the next step}.
-      targets: train ops; each becomes an op that also assigns.
+      graph: the whole graph.
+      carried: {placeholder: tensor that is fed into it in the next step}.
+      targets: train ops; each is replaced by an op that also assigns the state.
 
     Returns:
-      (`Graph`, train ops).
+      The changed graph and its train ops.
 
     Raises:
-      InputError: a name is not in the graph, or a placeholder's shape is not known.
+      InputError: a name is not in the graph, or a placeholder's shape is not fully known.
     """
-    if not pairs:
+    if not carried:
         return graph, targets
     result = v1.GraphDef()
     result.CopyFrom(graph.graph_def)
     nodes = {node.name: node for node in result.node}
     assigns = []
-    for placeholder, tensor in pairs.items():
+    for placeholder, tensor in carried.items():
         name = placeholder.partition(":")[0]
-        require(
-            name in nodes and nodes[name].op.startswith("Placeholder"), "--carry", placeholder, "no such placeholder"
-        )
+        is_placeholder = name in nodes and nodes[name].op.startswith("Placeholder")
+        require(is_placeholder, "--carry", placeholder, "no such placeholder")
         require(split(tensor)[0] in nodes, "--carry", tensor, "no such tensor")
-        assigns.append(_as_variable(result, nodes[name], tensor))
+        assigns.append(_make_variable(result, nodes[name], tensor))
     made = []
     for target in targets:
         group = result.node.add(name=re.sub(r"[^A-Za-z0-9_]", "_", target) + "_and_carry", op="NoOp")
@@ -48,12 +51,11 @@ def carry(graph, pairs, targets):
     return Graph(result), made
 
 
-def _as_variable(graph_def, node, tensor):
+def _make_variable(graph_def: tf.compat.v1.GraphDef, node: tf.compat.v1.NodeDef, tensor: str) -> str:
     """Turns a placeholder into a variable that starts with zeros; returns the op that assigns `tensor` to it."""
     dtype = node.attr["dtype"].type
     shapes = node.attr["_output_shapes"].list.shape
-    proto = shapes[0] if shapes else node.attr["shape"].shape
-    shape = tf.TensorShape(proto)
+    shape = tf.TensorShape(shapes[0] if shapes else node.attr["shape"].shape)
     known = shape.rank is not None and shape.is_fully_defined()
     require(known, "--carry", node.name, f"its shape is {shape}, must be known")
     zeros = np.zeros(shape.as_list(), tf.as_dtype(dtype).as_numpy_dtype)

@@ -1,50 +1,63 @@
-"""What every step of an analysis needs to know of the graph at hand."""
+"""Context of an analysis: the graph at hand, its variables and its towers, which every step of the analysis needs."""
 
 from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
 
 from legacy.saved.analysis import towers
 from legacy.saved.graph import cone, op_types
 from legacy.saved.graph.variables import State
-from workloads.lifted.graph import split, tensor_name
+from workloads.lifted.graph import Endpoint, Graph, split, tensor_name
 
 
 class Context:
-    """
+    """A cut graph with everything that is computed from it once.
+
     Attributes:
-      graph: the cut `Graph`; `imported`: the same as TensorFlow sees it.
-      state: `State`; `towers`: `Towers`.
-      random: nodes that draw random numbers; `data`: nodes that depend on data or on those.
-      tensors: {tensor's name: [dtype's name, shape]} of those that were signed, for the plan.
+      graph: the cut graph.
+      imported: the same as TensorFlow imports it: shapes, dtypes, op definitions.
+      state: its variables, their reads and updates.
+      random: nodes that draw random numbers.
+      towers: the towers, and the nodes that depend on each.
+      data: nodes that depend on data or on random numbers.
+      tensors: {tensor's name: [dtype's name, shape]}, for the plan, of the tensors whose signature was recorded.
     """
 
-    def __init__(self, graph, trainable=()):
+    def __init__(self, graph: Graph, trainable: Iterable[str] = ()) -> None:
+        """Imports the graph and finds its towers.
+
+        Args:
+          graph: the cut graph.
+          trainable: names of trainable variables, or empty if they are not known.
+        """
         self.graph = graph
         self.imported = cone.Imported(graph)
         self.state = State(graph, self.imported, set(trainable))
         self.random = {name for name in graph.nodes if op_types.is_random(graph.type(name))}
-        self.towers = towers.find(graph, self.imported, self.state, self._changes())
+        self.towers = towers.find(graph, self.imported, self.state, self._update_inputs())
         placeholders = {name for name in graph.nodes if graph.type(name) == "Placeholder"}
         self.data = graph.descendants(placeholders | self.random, controls=False)
-        self.tensors = {}
+        self.tensors: dict[str, list[Any]] = {}
 
-    def signature(self, tensor):
-        """(dtype's name, shape) of (node, output)."""
+    def signature(self, tensor: Endpoint) -> tuple[str, tuple[int | None, ...] | None]:
+        """Returns a tensor's dtype name and its shape; the shape is None where the rank is not known."""
         return self.imported.dtype(*tensor), self.imported.shape(*tensor)
 
-    def sign(self, name):
-        """[dtype's name, shape] of the tensor called `name`, noted for the plan."""
+    def record_signature(self, name: str) -> list[Any]:
+        """Returns [dtype's name, shape] of the tensor called `name`, and records it for the plan."""
         dtype, shape = self.signature(split(name))
         self.tensors[name] = [dtype, None if shape is None else list(shape)]
         return self.tensors[name]
 
-    def names(self, tensors):
-        """Names of some (node, output), signed."""
+    def names(self, tensors: Iterable[Endpoint]) -> list[str]:
+        """Returns the names of some tensors, and records their signatures for the plan."""
         made = [tensor_name(*tensor) for tensor in tensors]
         for name in made:
-            self.sign(name)
+            self.record_signature(name)
         return made
 
-    def _changes(self):
-        """What variables are changed by: the tensors in which towers meet."""
+    def _update_inputs(self) -> list[Endpoint]:
+        """Inputs of the update ops: the points where the towers' data flow joins."""
         effects = [name for name in self.graph.nodes if name in self.state.writes]
         return [tensor for name in effects for tensor in self.graph.inputs(name) if tensor not in self.state.aliases]

@@ -14,12 +14,14 @@ def combine(context, phase, cutter):
     for effect in phase.effects:
         for label, value in _inputs(context, effect):
             target = split(value)
-            parts = reduction_probe.parts_of(context.graph, target, nodes, _like(context, target), count)
+            parts = reduction_probe.nearest_tensors(context.graph, target, nodes, _like(context, target), count)
             if not any(parts):
                 continue
             shape = context.state.variables[effect.writes[0]].shape
             found.append(
-                reduction_probe.recognise(context.graph, cutter, context.imported, label, target, parts, nodes, shape)
+                reduction_probe.recognise_reduction(
+                    context.graph, cutter, context.imported, label, target, parts, nodes, shape
+                )
             )
             for tower, tensors in enumerate(parts):
                 for i, tensor in enumerate(tensors):

@@ -1,8 +1,9 @@
-"""The variables' values that a lift starts from: a checkpoint's, or what the graph's own initializers give."""
+"""Initial values of a lift's variables: from a checkpoint, or from the graph's own initializers."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import tensorflow as tf
@@ -10,103 +11,127 @@ import tensorflow as tf
 from legacy.saved.graph import cone, op_types
 from legacy.towers.program import session_config
 from workloads.lifted import checkpoint
+from workloads.lifted.graph import Graph
+from workloads.lifted.plan import Plan, Variable
 from workloads.support.errors import InputError
 
 v1 = tf.compat.v1
 INITIALIZERS = ("Assign", "AssignVariableOp")
+#: Roles of the variables that a checkpoint must have; others (a statistic may be a local variable) are initialized.
+SAVED_ROLES = ("weight", "slot", "average")
 MOST_LISTED = 8
 
 
-def from_checkpoint(path, plan, whole):
-    """{name: array} of all that a checkpoint holds; what a plan needs besides (local variables) is initialized.
+def values_from_checkpoint(path: str, plan: Plan, whole: Graph) -> dict[str, np.ndarray]:
+    """Reads a checkpoint and initializes the variables that it lacks.
+
+    Args:
+      path: the checkpoint.
+      plan: the plan of the lift, whose variables need values.
+      whole: the whole graph, with the initializers.
+
+    Returns:
+      {variable: array} of the plan's variables and of all others in the checkpoint.
 
     Raises:
-      InputError: variables are missing or have other shapes or types; told apart one by one.
+      InputError: the checkpoint lacks variables, or has others in shape or dtype; the message lists them.
     """
     stored = checkpoint.read(path)
-    values, problems, missing = {}, [], []
     for variable in plan.variables:
-        name = variable.name
-        whole_name = re.sub(r"/part_\d+$", "", name)
-        if whole_name != name and whole_name in stored:
-            raise InputError(f"--checkpoint: {whole_name!r} is partitioned, and partitioned variables are not lifted")
-        if name not in stored:
-            missing.append(variable)
-            continue
-        value = np.asarray(stored[name])
-        if variable.shape is not None and list(value.shape) != list(variable.shape):
-            problems.append(f"{name}: {variable.shape} in the graph, {list(value.shape)} in it")
-        elif value.dtype.name != variable.dtype:
-            problems.append(f"{name}: {variable.dtype} in the graph, {value.dtype.name} in it")
-        else:
-            values[variable.name] = value
-    kept = {v.name for v in missing if v.role in ("weight", "slot", "average")}
-    problems += [f"{name}: not in it" for name in sorted(kept)]
+        _require_whole(variable.name, stored)
+    missing = [variable for variable in plan.variables if variable.name not in stored]
+    saved = {v.name: np.asarray(stored[v.name]) for v in plan.variables if v.name in stored}
+    problems = [text for v in plan.variables if v.name in saved for text in _mismatches(v, saved[v.name])]
+    problems += [f"{name}: not in it" for name in sorted({v.name for v in missing if v.role in SAVED_ROLES})]
     if problems:
-        unused = sorted(set(stored) - {v.name for v in plan.variables})
-        more = len(problems) - MOST_LISTED
-        raise InputError(
-            "--checkpoint: {!r} is not of this graph: {}{}{}".format(
-                path,
-                "; ".join(problems[:MOST_LISTED]),
-                f"; and {more} more" if more > 0 else "",
-                "; it has besides: " + ", ".join(unused[:MOST_LISTED]) if unused else "",
-            )
-        )
+        raise InputError(_refusal(path, problems, sorted(set(stored) - {v.name for v in plan.variables})))
+    values = dict(saved)
     values.update((name, value) for name, value in stored.items() if name not in values)
     if missing:
-        values.update(initial([v.name for v in missing], whole))
+        values.update(values_from_initializers([variable.name for variable in missing], whole))
     return values
 
 
-def initial(names, whole):
-    """{variable: array} from the graph's own initializers.
+def _require_whole(name: str, stored: dict[str, np.ndarray]) -> None:
+    """Raises `InputError` if a checkpoint has a partitioned variable in one piece."""
+    whole_name = re.sub(r"/part_\d+$", "", name)
+    if whole_name != name and whole_name in stored:
+        raise InputError(f"--checkpoint: {whole_name!r} is partitioned, and partitioned variables are not lifted")
+
+
+def _mismatches(variable: Variable, value: np.ndarray) -> Iterator[str]:
+    """Says how a checkpoint's value does not fit its variable: first by its shape, or else by its dtype."""
+    if variable.shape is not None and list(value.shape) != list(variable.shape):
+        yield f"{variable.name}: {variable.shape} in the graph, {list(value.shape)} in it"
+    elif value.dtype.name != variable.dtype:
+        yield f"{variable.name}: {variable.dtype} in the graph, {value.dtype.name} in it"
+
+
+def _refusal(path: str, problems: list[str], unused: list[str]) -> str:
+    listed = "; ".join(problems[:MOST_LISTED])
+    more = f"; and {len(problems) - MOST_LISTED} more" if len(problems) > MOST_LISTED else ""
+    besides = "; it has besides: " + ", ".join(unused[:MOST_LISTED]) if unused else ""
+    return f"--checkpoint: {path!r} is not of this graph: {listed}{more}{besides}"
+
+
+def values_from_initializers(names: Sequence[str], whole: Graph) -> dict[str, np.ndarray]:
+    """Runs the graph's own initializers.
+
+    Args:
+      names: the variables.
+      whole: the whole graph.
+
+    Returns:
+      {variable: array}.
 
     Raises:
-      InputError: a variable has none, or one that reads files or calls Python.
+      InputError: a variable has no initializer, or one that reads files or calls Python.
     """
-    makers = {name: _initializer(whole, name) for name in names}
-    targets = [maker for maker in makers.values() if maker]
-    stop = set(targets)
-    needed = whole.ancestors(targets) - stop
-    for node in needed:
+    initializers = {name: _initializer(whole, name) for name in names}
+    targets = [initializer for initializer in initializers.values() if initializer]
+    _require_runnable(whole, targets)
+    cut = cone.cut(whole, targets)
+    with tf.Graph().as_default() as graph, v1.Session(config=session_config(["CPU:0"], True)) as session:
+        tf.import_graph_def(cone.without_placement(cut.graph), name="")
+        _run_until_all(session, [graph.get_operation_by_name(target) for target in targets])
+        return {name: _read(session, graph, whole, name, initializer) for name, initializer in initializers.items()}
+
+
+def _require_runnable(whole: Graph, initializers: list[str]) -> None:
+    """Raises `InputError` if initializers depend on data, Python, files, or an op that this TensorFlow lacks."""
+    for node in whole.ancestors(initializers) - set(initializers):
         kind = whole.type(node)
         if op_types.is_source(kind) or op_types.is_unsafe(kind) or not cone.known(kind):
             raise InputError(
                 f"--checkpoint: the initial values depend on {node} ({kind}), which is not run; give a checkpoint"
             )
-    cut = cone.cut(whole, targets)
-    with tf.Graph().as_default() as graph, v1.Session(config=session_config(["CPU:0"], True)) as session:
-        tf.import_graph_def(cone.without_placement(cut.graph), name="")
-        _run_until_all(session, [graph.get_operation_by_name(target) for target in targets])
-        return {name: _read(session, graph, whole, name, maker) for name, maker in makers.items()}
 
 
-def _initializer(whole, name):
-    """The node that gives a variable its first value, or None."""
-    for user, position, _ in whole.users(name):
-        if position == 0 and whole.type(user) in INITIALIZERS and user.startswith(name):
-            return user
-    users = [user for user, position, _ in whole.users(name) if position == 0 and whole.type(user) in INITIALIZERS]
-    return users[0] if users else None
+def _initializer(whole: Graph, name: str) -> str | None:
+    """The op that assigns a variable its first value, by preference one in the variable's name scope; or None."""
+    assigns = [user for user, position, _ in whole.users(name) if position == 0 and whole.type(user) in INITIALIZERS]
+    own = [user for user in assigns if user.startswith(name)]
+    return next(iter(own + assigns), None)
 
 
-def _run_until_all(session, operations):
-    """Runs initializers until all have run: some need others' variables first."""
+def _run_until_all(session: tf.compat.v1.Session, operations: list[tf.Operation]) -> None:
+    """Runs initializers, again those that read a variable which was not initialized yet, until all have run."""
     while operations:
         left = []
         for operation in operations:
             try:
                 session.run(operation)
-            except tf.errors.FailedPreconditionError as error:
-                left.append((operation, error))
+            except tf.errors.FailedPreconditionError:
+                left.append(operation)
         if len(left) == len(operations):
-            raise InputError(f"--checkpoint: {left[0][0].name} cannot be initialized; give a checkpoint")
-        operations = [operation for operation, _ in left]
+            raise InputError(f"--checkpoint: {left[0].name} cannot be initialized; give a checkpoint")
+        operations = left
 
 
-def _read(session, graph, whole, name, maker):
-    if maker is None:
+def _read(
+    session: tf.compat.v1.Session, graph: tf.Graph, whole: Graph, name: str, initializer: str | None
+) -> np.ndarray:
+    if initializer is None:
         raise InputError(f"--checkpoint: variable {name!r} has no initializer in the graph; give a checkpoint")
     tensor = graph.get_tensor_by_name(name + ":0")
     if whole.type(name) == "VarHandleOp":

@@ -1,107 +1,157 @@
-"""In which order a step reads and changes its variables, where the old graph says so and where it leaves it open.
+"""Orders a step's reads and updates of variables: as the graph's edges demand, and by rules where they leave a race.
 
-The result is single static assignment: every use of a variable is given the number of changes that came before it
-in the step. Where the graph orders a use and a change neither way it has a race; one order that the graph allows is
-chosen, and the control edges that pin it are named, so that the old graph can be made to keep to it too.
+The result is a static single assignment form: every node that reads a variable is given the number of update ops that
+changed the variable before. Where no path of the graph orders a read and an update (or two updates), there is a
+read-before-update race: one of the orders that the graph allows is chosen, and the control dependencies that enforce
+it are listed, so that the old graph can be made to keep to it too.
 """
 
 from __future__ import annotations
 
-import collections
+from typing import NamedTuple, Tuple
 
 from legacy.saved.graph import op_types
-from workloads.lifted.graph import ENTERS, EXITS
+from legacy.saved.graph.variables import State
+from workloads.lifted.graph import ENTERS, EXITS, Graph
 from workloads.support.errors import InputError
 
+#: A control dependency: the first node runs before the second.
+Dependency = Tuple[str, str]
 
-class Order(collections.namedtuple("Order", "effects versions pins races")):
-    """
+
+class Order(NamedTuple):
+    """An order of the reads and updates of one step.
+
     Attributes:
-      effects: nodes that change variables, in the order in which they do.
-      versions: {(node, variable): how many effects changed the variable before this node used it}.
-      pins: [(before, after)] control edges that the chosen order needs and the graph does not have.
-      races: [text], one for each race between changes, or between a change and a use, of a variable.
+      effects: update ops, in the order in which they run.
+      versions: {(node, variable): number of updates of the variable that run before the node reads it}.
+      dependencies: control dependencies that the order needs and the graph does not have.
+      races: a text for each race between updates, or between a read and an update, of a variable.
     """
 
+    effects: list[str]
+    versions: dict[tuple[str, str], int]
+    dependencies: list[Dependency]
+    races: list[str]
 
-def settle(graph, state, members, depends_on_data, variant="late"):
-    """The `Order` of a step that runs the nodes `members`.
+
+def order_step(
+    graph: Graph, state: State, members: set[str], depends_on_data: set[str], variant: str = "late"
+) -> Order:
+    """Orders the reads and updates of a step.
 
     Args:
-      variant: "late" as described; "early", where every use that the graph leaves open comes before the change; or
-        "reversed", where changes that it leaves open take turns the other way round.
-      depends_on_data: set of nodes whose value depends on the step's data.
+      graph: the cut graph.
+      state: its variables, and the nodes that read and update them.
+      members: nodes that the step runs.
+      depends_on_data: nodes whose value depends on the step's data or random numbers.
+      variant: "late" takes some racing reads after the update (see `_Ordering._is_meant_after`) and all others before;
+        "early" takes every racing read before the update; "reversed" is like "late", with updates that no path of the
+        graph orders in the opposite order.
+
+    Returns:
+      The `Order`.
 
     Raises:
-      InputError: the chosen order runs in circles.
+      InputError: the chosen order contradicts itself: its control dependencies close a cycle.
     """
-    ordered = graph.order(members)
-    effects = [name for name in ordered if name in state.writes]
-    position = {name: i for i, name in enumerate(effects)}
-    own = {name: 1 << i for name, i in position.items()}
-    earlier, later = graph.flow(ordered, own), graph.flow(ordered, own, backwards=True)
-    versions, pins, races = {}, [], []
+    ordering = _Ordering(graph, state, members, depends_on_data, variant)
     for variable in state.variables:
-        chain = [name for name in effects if variable in state.writes[name]]
-        free = not any(earlier[second] >> position[first] & 1 for first in chain for second in chain)
-        if variant == "reversed" and free:
-            chain.reverse()
-        for first, second in zip(chain, chain[1:]):
-            if not earlier[second] >> position[first] & 1:
-                pins.append((first, second))
-                races.append(f"{variable}: changed by {first} and {second} in any order")
-        for user in [name for name in members if variable in state.reads.get(name, ())]:
-            count = 0
-            for change in chain:
-                if change == user:
-                    break
-                if earlier[user] >> position[change] & 1:
-                    count += 1
-                elif later[user] >> position[change] & 1:
-                    break
-                elif variant != "early" and _comes_after(
-                    state.rules, effects, chain, change, user, later[user], depends_on_data
-                ):
-                    count += 1
-                    pins.append((change, user))
-                    races.append(f"{variable}: {user} may use it before or after {change}; taken after")
-                else:
-                    pins.append((user, change))
-                    if graph.type(user) not in op_types.HANDLE_PASSES:
-                        races.append(f"{variable}: {user} may use it before or after {change}; taken before")
-                    break
-            versions[user, variable] = count
-            if graph.type(user) in ENTERS and chain[count:]:
-                pins += _after_loop(graph, user, chain[count], members, earlier, later, position)
-    inside = graph.frames()
-    pins = [pair for pair in pins if not inside & set(pair)]  # no edge may leave a loop but by its exit
+        ordering.order_variable(variable)
+    frames = graph.frames()
+    # A control edge may not leave a loop: only an Exit does.
+    dependencies = [dependency for dependency in ordering.dependencies if not frames & set(dependency)]
     try:
-        final = graph.order(members, pins)
+        final = graph.order(members, dependencies)
     except ValueError as error:
         raise InputError(f"graph file: no order of reads and updates around {str(error)!r} satisfies the graph")
-    return Order([name for name in final if name in state.writes], versions, pins, races)
+    effects = [name for name in final if name in state.writes]
+    return Order(effects, ordering.versions, dependencies, ordering.races)
 
 
-def _after_loop(graph, enter, change, members, earlier, later, position):
-    """Pins that make a change wait for every loop that a variable went into: inside, its memory is still shared."""
-    exits = [name for name in graph.descendants([enter]) & members if graph.type(name) in EXITS]
-    bit = 1 << position[change]
-    return [(name, change) for name in sorted(exits) if not (earlier[name] & bit or later[name] & bit)]
+class _Ordering:
+    """An `Order` in the making: one variable is ordered after the other.
 
-
-def _comes_after(rules, effects, chain, change, user, reached, depends_on_data):
-    """Whether a use that the graph does not order against a change is taken to come after it.
-
-    A use that leads to a later change of the same variable does (two towers updating one statistic take turns), and
-    so does an average of weights that is not ordered against their update: it mostly sees the new weight, and its
-    authors meant it to. Everything else belongs to the step's computation, which starts from the step's first values.
+    Attributes:
+      versions, dependencies, races: as in `Order`, of the variables ordered so far.
     """
-    reached = {name for i, name in enumerate(effects) if reached >> i & 1}
-    trained = bool(set(chain) & rules)
-    if not (trained and user in depends_on_data) and any(
-        later in reached or later == user for later in chain[chain.index(change) + 1 :]
-    ):
-        return True
-    if user in depends_on_data or change not in rules:
-        return False
-    return not reached & rules
+
+    def __init__(self, graph: Graph, state: State, members: set[str], depends_on_data: set[str], variant: str) -> None:
+        self._graph, self._state, self._members = graph, state, members
+        self._depends_on_data, self._variant = depends_on_data, variant
+        ordered = graph.order(members)
+        self._effects = [name for name in ordered if name in state.writes]
+        self._bit = {name: 1 << i for i, name in enumerate(self._effects)}
+        self._effects_before = graph.flow(ordered, self._bit)
+        self._effects_behind = graph.flow(ordered, self._bit, backwards=True)
+        self.versions: dict[tuple[str, str], int] = {}
+        self.dependencies: list[Dependency] = []
+        self.races: list[str] = []
+
+    def order_variable(self, variable: str) -> None:
+        """Orders the updates of a variable, then each of its reads among them."""
+        updates = self._ordered_updates(variable)
+        for reader in [name for name in self._members if variable in self._state.reads.get(name, ())]:
+            version = self._version_read(variable, updates, reader)
+            self.versions[reader, variable] = version
+            if self._graph.type(reader) in ENTERS and version < len(updates):
+                self._hold_back(updates[version], reader)
+
+    def _ordered_updates(self, variable: str) -> list[str]:
+        """The update ops of a variable, in the order in which they run."""
+        updates = [name for name in self._effects if variable in self._state.writes[name]]
+        unordered = not any(self._runs_before(first, second) for first in updates for second in updates)
+        if self._variant == "reversed" and unordered:
+            updates.reverse()
+        for first, second in zip(updates, updates[1:]):
+            if not self._runs_before(first, second):
+                self.dependencies.append((first, second))
+                self.races.append(f"{variable}: changed by {first} and {second} in any order")
+        return updates
+
+    def _version_read(self, variable: str, updates: list[str], reader: str) -> int:
+        """The number of updates that run before a node reads the variable."""
+        for version, update in enumerate(updates):
+            if update == reader or not self._is_read_after(variable, updates, version, reader):
+                return version
+        return len(updates)
+
+    def _is_read_after(self, variable: str, updates: list[str], index: int, reader: str) -> bool:
+        """Whether a node reads the variable after update number `index`; decides it where the graph does not."""
+        update = updates[index]
+        if self._runs_before(update, reader):
+            return True
+        if self._effects_behind[reader] & self._bit[update]:
+            return False
+        after = self._variant != "early" and self._is_meant_after(updates, index, reader)
+        self.dependencies.append((update, reader) if after else (reader, update))
+        if after or self._graph.type(reader) not in op_types.HANDLE_PASSES:
+            taken = "after" if after else "before"
+            self.races.append(f"{variable}: {reader} may use it before or after {update}; taken {taken}")
+        return after
+
+    def _is_meant_after(self, updates: list[str], index: int, reader: str) -> bool:
+        """Whether a read that races with update number `index` is taken to come after it.
+
+        A read that leads to a later update of the same variable is: two towers that update one statistic take turns.
+        So is a moving average of weights that is not ordered against their update: it mostly sees the new weight, as
+        its authors meant. Every other read belongs to the step's computation, which starts from the variables' values
+        at the beginning of the step.
+        """
+        rules, depends_on_data = self._state.rules, reader in self._depends_on_data
+        trained = bool(set(updates) & rules)
+        behind = {name for name in self._effects if self._effects_behind[reader] & self._bit[name]}
+        if not (trained and depends_on_data) and any(later in behind | {reader} for later in updates[index + 1 :]):
+            return True
+        return updates[index] in rules and not depends_on_data and not behind & rules
+
+    def _hold_back(self, update: str, enter: str) -> None:
+        """Makes an update wait for every loop that the variable enters by `enter`: inside, its memory is shared."""
+        for name in sorted(self._graph.descendants([enter]) & self._members):
+            ordered = (self._effects_before[name] | self._effects_behind[name]) & self._bit[update]
+            if self._graph.type(name) in EXITS and not ordered:
+                self.dependencies.append((name, update))
+
+    def _runs_before(self, update: str, name: str) -> bool:
+        """Whether a path of the graph leads from an update op to a node."""
+        return bool(self._effects_before[name] & self._bit[update])

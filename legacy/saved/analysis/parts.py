@@ -1,134 +1,158 @@
-"""Divides a step into what each tower computes and what is computed once, from all towers' results.
+"""Divides a step into the towers' own functions and what is computed once, from all towers' results.
 
-A *crossing* is a tensor that leaves a tower: a gradient on its way to the average, a batch statistic on its way into
-a moving mean. A *cut* is a tensor that enters one: its part of the batch. Between cuts and crossings lies the
-function that a replica runs; behind the crossings the one that runs after replicas have exchanged them.
+A *cut* is a tensor that brings data into a tower: its share of the batch. A *crossing* is a tensor that leaves one: a
+gradient on its way to the average, a batch statistic on its way into a moving mean. From the cuts to the crossings
+leads the function that a replica runs; behind the crossings begins the function that runs once, after the replicas
+have exchanged them.
 """
 
 from __future__ import annotations
 
 import collections
+from collections.abc import Collection, Iterable
+from typing import Dict, NamedTuple, Tuple
 
 import tensorflow as tf
 
+from legacy.saved.analysis.ordering import Order
+from legacy.saved.analysis.towers import Towers
 from legacy.saved.graph import op_types
+from legacy.saved.graph.cone import Imported
+from legacy.saved.graph.variables import State
+from workloads.lifted.graph import Endpoint, Graph, tensor_name
 from workloads.support.errors import InputError
 
 #: Ops that prepare a gradient for the average, where their other inputs are constants.
 PREPARES = ("ExpandDims", "Pack", "Reshape", "Mul", "RealDiv", "Div", "Cast")
 
+#: {(tensor that the crossings lead to, number): {tower: crossing}}; towers' matching crossings share a key.
+Crossings = Dict[Tuple[Endpoint, int], Dict[int, Endpoint]]
 
-class Parts(collections.namedtuple("Parts", "tower_nodes cuts common_cuts crossings returns early kept")):
-    """
+
+class StepParts(NamedTuple):
+    """A step, divided into its towers and what is computed once.
+
     Attributes:
-      tower_nodes: {node: tower}.
-      cuts: list over towers of [(node, output)] that bring data into the tower, in order of first use.
-      common_cuts: [(node, output)] that bring data or settings into what is computed once.
-      crossings: {key: {tower: (node, output)}}; a key is (effect, number), the same for matching tensors.
-      returns: list over towers of tensors that come back into the tower from what was made of all towers' results, such
-        as the weight of its loss in a mean over all towers' words. Mostly empty.
-      early: {key: {tower: tensor}} of the crossings that these are made from.
-      kept: list over towers of tensors that the part after the return takes from the part before.
+      tower_nodes: {node: the tower that computes it}.
+      cuts: for each tower, the tensors that bring data into it, in order of first use.
+      common_cuts: tensors that bring data or settings into what is computed once.
+      crossings: tensors that leave the towers on their way to an update op.
+      returns: for each tower, tensors that come back into it from what was computed from all towers' results, such as
+        the weight of its loss in a mean over all towers' words. Mostly empty.
+      early_crossings: tensors that leave the towers on their way to the returns.
+      saved_tensors: for each tower, tensors that its nodes behind the returns take from its nodes before them.
     """
 
+    tower_nodes: dict[str, int]
+    cuts: list[list[Endpoint]]
+    common_cuts: list[Endpoint]
+    crossings: Crossings
+    returns: list[list[Endpoint]]
+    early_crossings: Crossings
+    saved_tensors: list[list[Endpoint]]
 
-def divide(graph, imported, state, towers, phase_members, order, losses):
-    """The `Parts` of one step.
+
+def divide_step(
+    graph: Graph,
+    imported: Imported,
+    state: State,
+    towers: Towers,
+    phase_members: set[str],
+    order: Order,
+    losses: list[Endpoint],
+) -> StepParts:
+    """Divides one step.
 
     Args:
+      graph: the cut graph.
+      imported: the same graph as TensorFlow imports it.
+      state: its variables.
+      towers: the towers, and the nodes that depend on each.
       phase_members: nodes that the step runs.
-      order: its `ordering.Order`.
-      losses: [(node, output)] that towers compute besides.
+      order: the order of the step's reads and updates.
+      losses: tensors that the towers compute besides.
+
+    Returns:
+      The step's parts.
 
     Raises:
-      InputError: a tower uses a variable after the step has changed it.
+      InputError: a tower uses a variable after the step has changed it, or towers exchange results more than twice.
     """
     members = graph.ancestors(phase_members | {name for name, _ in losses}, controls=False)
-    late = _late(graph, state, members, order)
-    useful = _useful(graph, state, members, order.effects, losses)
-    statistics = _statistics_only(graph, state, order.effects)
+    tower_nodes = _tower_nodes(graph, state, towers, members, order, losses)
+    _release_preparations(graph, imported, tower_nodes, members, losses)
+    returns = _returns(graph, towers.count, members, tower_nodes)
+    crossings = _crossings(graph, state, [(name, 0) for name in order.effects], tower_nodes)
+    returned = list(dict.fromkeys(tensor for tower in returns for tensor in tower))
+    early = _crossings(graph, state, returned, tower_nodes)
+    saved = [_saved_tensors(graph, tower_nodes, tower, tensors, early) for tower, tensors in enumerate(returns)]
+    cuts = _cuts(graph, state, towers, tower_nodes, returned)
+    common_cuts = _common_cuts(graph, state, towers, tower_nodes, order.effects, losses, returned)
+    return StepParts(tower_nodes, cuts, common_cuts, crossings, returns, early, saved)
+
+
+def tensors_leaving(graph: Graph, state: State, effect: str, tower_nodes: Collection[str]) -> list[Endpoint]:
+    """Returns the towers' tensors nearest to a node that is computed once.
+
+    Args:
+      graph: the cut graph.
+      state: its variables; the search ends at them.
+      effect: the node, mostly an update op.
+      tower_nodes: nodes that towers compute.
+
+    Returns:
+      Tensors, in the order in which the node's inputs lead to them.
+    """
+    seen: set[str] = set()
+    found: list[Endpoint] = []
+    todo = [tensor for tensor in reversed(graph.inputs(effect)) if tensor not in state.aliases]
+    while todo:
+        tensor = todo.pop()
+        name = tensor[0]
+        if name in tower_nodes:
+            if tensor not in found:
+                found.append(tensor)
+        elif name not in seen and tensor not in state.aliases:
+            seen.add(name)
+            todo += reversed(graph.inputs(name))
+    return found
+
+
+def _tower_nodes(
+    graph: Graph, state: State, towers: Towers, members: set[str], order: Order, losses: list[Endpoint]
+) -> dict[str, int]:
+    """{node: tower} of the nodes that depend on one tower and are computed before the step changes any variable."""
+    late = _late_nodes(graph, state, members, order)
+    useful = _useful_nodes(graph, state, members, order.effects, losses)
+    statistics = _statistics_nodes(graph, state, order.effects)
     tower_nodes = {}
     for name in members:
         tower = towers.of(name)
         if tower is None or name in state.writes:
             continue
         if name in late:
-            if name in useful and not _only_updates(graph, state, name):
+            if name in useful and _leads_to_rule(graph, state, name):
                 raise InputError(f"graph file: {name!r}: tower {tower} uses a variable after the step changed it")
         elif name in useful or name not in statistics:
             tower_nodes[name] = tower
-    _hand_over(graph, imported, tower_nodes, members, losses)
-    returns = _returns(graph, towers.count, members, tower_nodes)
-    ends = [(name, 0) for name in order.effects]
-    crossings = _crossings(graph, state, ends, tower_nodes)
-    back = list(dict.fromkeys(tensor for tower in returns for tensor in tower))
-    early = _crossings(graph, state, back, tower_nodes)
-    kept = _kept(graph, towers.count, tower_nodes, returns, early)
-    cuts, common = _cuts(graph, state, towers, tower_nodes, order.effects, losses, back)
-    return Parts(tower_nodes, cuts, common, crossings, returns, early, kept)
+    return tower_nodes
 
 
-def _returns(graph, count, members, tower_nodes):
-    """For each tower, the tensors it takes that are made from other towers' tensors."""
-    own = {name: 1 << tower for name, tower in tower_nodes.items()}
-    made_from = graph.flow(graph.order(members), own, controls=False, stop=set(tower_nodes))
-    found = [[] for _ in range(count)]
-    for name in graph.nodes:
-        if name in tower_nodes:
-            tower = tower_nodes[name]
-            for tensor in graph.inputs(name):
-                foreign = tensor[0] not in tower_nodes and made_from.get(tensor[0], 0) & ~(1 << tower)
-                if foreign and tensor not in found[tower]:
-                    found[tower].append(tensor)
-    return found
-
-
-def _kept(graph, count, tower_nodes, returns, early):
-    """For each tower, what the part that needs the returns takes from the part that does not.
-
-    Raises:
-      InputError: what goes out before the return needs it, so that one exchange more would be needed.
-    """
-    kept = [[] for _ in range(count)]
-    conditional = graph.frames() | graph.branches()
-    for tower, tensors in enumerate(returns):
-        second = _within(graph, tower_nodes, tower, tensors)
-        if any(row[tower][0] in second for row in early.values() if tower in row):
-            raise InputError(f"graph file: tower {tower} exchanges results more than twice in a step")
-        for name in sorted(second):
-            for tensor in graph.inputs(name):
-                first = tower_nodes.get(tensor[0]) == tower and tensor[0] not in second
-                if first and tensor[0] not in conditional and tensor not in kept[tower]:
-                    kept[tower].append(tensor)
-    return kept
-
-
-def _within(graph, tower_nodes, tower, returns):
-    """The tower's nodes that depend on its returns."""
-    todo = [user for tensor in returns for user, _, output in graph.users(tensor[0]) if output == tensor[1]]
-    found = set()
-    while todo:
-        name = todo.pop()
-        if tower_nodes.get(name) == tower and name not in found:
-            found.add(name)
-            todo += [user for user, _, _ in graph.users(name)]
-    return found
-
-
-def _late(graph, state, members, order):
-    """Nodes whose value depends on what the step changed."""
-    first = {name for (name, variable), version in order.versions.items() if version > 0}
+def _late_nodes(graph: Graph, state: State, members: set[str], order: Order) -> set[str]:
+    """Nodes whose value depends on a variable that the step has changed before."""
+    first = {name for (name, _), version in order.versions.items() if version > 0}
     return graph.descendants(first | set(order.effects), controls=False) & members
 
 
-def _only_updates(graph, state, name):
-    """Whether a node leads to changes of variables and to no update rule."""
-    reached = graph.descendants([name], controls=False)
-    return not reached & state.rules
+def _leads_to_rule(graph: Graph, state: State, name: str) -> bool:
+    """Whether an update rule depends on a node."""
+    return bool(graph.descendants([name], controls=False) & state.rules)
 
 
-def _useful(graph, state, members, effects, losses):
-    """Nodes that losses and update rules need."""
+def _useful_nodes(
+    graph: Graph, state: State, members: set[str], effects: list[str], losses: list[Endpoint]
+) -> set[str]:
+    """Nodes that losses and update rules depend on."""
     ends = {name for name, _ in losses}
     for effect in effects:
         if effect in state.rules:
@@ -136,11 +160,11 @@ def _useful(graph, state, members, effects, losses):
     return graph.ancestors(ends, stop=set(effects), controls=False) & members
 
 
-def _statistics_only(graph, state, effects):
-    """Nodes that depend on variables which are changed without an update rule: moving means, carried state."""
-    plain = {v for effect in effects if effect not in state.rules for v in state.writes[effect]}
-    plain -= {v for effect in effects if effect in state.rules for v in state.writes[effect]}
-    conditional = graph.frames() | graph.branches()  # nothing can leave a branch half way
+def _statistics_nodes(graph: Graph, state: State, effects: list[str]) -> set[str]:
+    """Nodes that depend on variables which no update rule changes but another update op does, e.g. moving means."""
+    plain = {variable for effect in effects if effect not in state.rules for variable in state.writes[effect]}
+    plain -= {variable for effect in effects if effect in state.rules for variable in state.writes[effect]}
+    conditional = graph.frames() | graph.branches()  # a part cannot end inside a loop or a branch
     found = {name for name, variables in state.reads.items() if plain & set(variables) and name not in conditional}
     todo = list(found)
     while todo:
@@ -151,11 +175,50 @@ def _statistics_only(graph, state, effects):
     return found
 
 
-def _crossings(graph, state, ends, tower_nodes):
-    found, crossings = set(), collections.OrderedDict()
+def _release_preparations(
+    graph: Graph, imported: Imported, tower_nodes: dict[str, int], members: set[str], losses: list[Endpoint]
+) -> None:
+    """Takes out of the towers the ops that only prepare a gradient for the average: expand_dims, a division by N."""
+    losses_nodes = {name for name, _ in losses}
+    todo = list(tower_nodes)
+    while todo:
+        name = todo.pop()
+        users = [user for user, _, _ in graph.users(name) if user in members]
+        if name not in tower_nodes or name in losses_nodes or not users or any(user in tower_nodes for user in users):
+            continue
+        if graph.type(name) in PREPARES and "_grad/" not in name and _is_unary(graph, imported, name, tower_nodes):
+            del tower_nodes[name]
+            todo += [producer for producer, _ in graph.inputs(name)]
+
+
+def _is_unary(graph: Graph, imported: Imported, name: str, tower_nodes: dict[str, int]) -> bool:
+    """Whether a node has one input from its tower, and constants otherwise."""
+    others = [tensor for tensor in graph.inputs(name) if tensor[0] not in tower_nodes]
+    tensors = [imported.tf_graph.get_tensor_by_name(tensor_name(*tensor)) for tensor in others]
+    constant = all(tf.get_static_value(tensor) is not None for tensor in tensors)
+    return constant and len(graph.inputs(name)) - len(others) == 1
+
+
+def _returns(graph: Graph, count: int, members: set[str], tower_nodes: dict[str, int]) -> list[list[Endpoint]]:
+    """For each tower, the tensors that it takes from outside and that are computed from other towers' tensors."""
+    own = {name: 1 << tower for name, tower in tower_nodes.items()}
+    made_from = graph.flow(graph.order(members), own, controls=False, stop=set(tower_nodes))
+    found: list[dict[Endpoint, None]] = [{} for _ in range(count)]
+    for name in [name for name in graph.nodes if name in tower_nodes]:
+        tower = tower_nodes[name]
+        for tensor in graph.inputs(name):
+            if tensor[0] not in tower_nodes and made_from.get(tensor[0], 0) & ~(1 << tower):
+                found[tower][tensor] = None
+    return [list(tensors) for tensors in found]
+
+
+def _crossings(graph: Graph, state: State, ends: Iterable[Endpoint], tower_nodes: dict[str, int]) -> Crossings:
+    """The towers' tensors nearest to some tensors; each one is listed with the first end that it leads to."""
+    found: set[Endpoint] = set()
+    crossings: Crossings = collections.OrderedDict()
     for end in ends:
-        numbers = collections.Counter()
-        for tensor in walk_back(graph, state, end[0], tower_nodes):
+        numbers: dict[int, int] = collections.Counter()
+        for tensor in tensors_leaving(graph, state, end[0], tower_nodes):
             tower = tower_nodes[tensor[0]]
             if tensor not in found:
                 found.add(tensor)
@@ -164,56 +227,71 @@ def _crossings(graph, state, ends, tower_nodes):
     return crossings
 
 
-def walk_back(graph, state, effect, tower_nodes):
-    """The towers' tensors that an effect is made of, in the order in which its inputs lead to them."""
-    seen, found = set(), []
-    todo = [pair for pair in reversed(graph.inputs(effect)) if pair not in state.aliases]
+def _saved_tensors(
+    graph: Graph, tower_nodes: dict[str, int], tower: int, returns: list[Endpoint], early: Crossings
+) -> list[Endpoint]:
+    """Tensors that a tower's nodes behind its returns take from its nodes before them.
+
+    Raises:
+      InputError: an early crossing depends on a return, so that the towers would have to exchange results once more.
+    """
+    behind = _behind_returns(graph, tower_nodes, tower, returns)
+    if any(row[tower][0] in behind for row in early.values() if tower in row):
+        raise InputError(f"graph file: tower {tower} exchanges results more than twice in a step")
+    conditional = graph.frames() | graph.branches()
+    taken = [tensor for name in sorted(behind) for tensor in graph.inputs(name)]
+    before = [t for t in taken if tower_nodes.get(t[0]) == tower and t[0] not in behind and t[0] not in conditional]
+    return list(dict.fromkeys(before))
+
+
+def _behind_returns(graph: Graph, tower_nodes: dict[str, int], tower: int, returns: list[Endpoint]) -> set[str]:
+    """The tower's nodes that depend on its returns."""
+    todo = [user for tensor in returns for user, _, output in graph.users(tensor[0]) if output == tensor[1]]
+    found: set[str] = set()
     while todo:
-        name, output = todo.pop()
-        if name in tower_nodes:
-            if (name, output) not in found:
-                found.append((name, output))
-        elif name not in seen and (name, output) not in state.aliases:
-            seen.add(name)
-            todo += reversed(graph.inputs(name))
+        name = todo.pop()
+        if tower_nodes.get(name) == tower and name not in found:
+            found.add(name)
+            todo += [user for user, _, _ in graph.users(name)]
     return found
 
 
-def _hand_over(graph, imported, tower_nodes, members, losses):
-    """Takes out of the towers what only prepares a gradient for the average: expand_dims, a division by the towers."""
-    kept = {name for name, _ in losses}
-    todo = list(tower_nodes)
-    while todo:
-        name = todo.pop()
-        users = [user for user, _, _ in graph.users(name) if user in members]
-        if name not in tower_nodes or name in kept or not users or any(user in tower_nodes for user in users):
-            continue
-        if graph.type(name) in PREPARES and "_grad/" not in name and _scales(graph, imported, name, tower_nodes):
-            del tower_nodes[name]
-            todo += [producer for producer, _ in graph.inputs(name)]
-
-
-def _scales(graph, imported, name, tower_nodes):
-    """Whether a node has one input from its tower, and constants otherwise."""
-    others = [tensor for tensor in graph.inputs(name) if tensor[0] not in tower_nodes]
-    tensors = [imported.tf_graph.get_tensor_by_name("{}:{}".format(*tensor)) for tensor in others]
-    constant = all(tf.get_static_value(tensor) is not None for tensor in tensors)
-    return constant and len(graph.inputs(name)) - len(others) == 1
-
-
-def _cuts(graph, state, towers, tower_nodes, effects, losses, returns):
-    """Where data enter: (list over towers, common)."""
+def _cuts(
+    graph: Graph, state: State, towers: Towers, tower_nodes: dict[str, int], returned: list[Endpoint]
+) -> list[list[Endpoint]]:
+    """For each tower, the tensors that bring data into it."""
     cuts = []
     for tower in range(towers.count):
-        own = [name for name in graph.nodes if tower_nodes.get(name) == tower]  # in the order they were written
-        cuts.append(_entering(graph, state, towers, own, tower_nodes, set(returns)))
-    ends = effects + [name for name, _ in losses if name not in tower_nodes] + [name for name, _ in returns]
-    return cuts, sorted(_entering(graph, state, towers, ends, tower_nodes))
+        own = [name for name in graph.nodes if tower_nodes.get(name) == tower]  # in the order of the graph
+        cuts.append(_tensors_entering(graph, state, towers, own, tower_nodes, set(returned)))
+    return cuts
 
 
-def _entering(graph, state, towers, ends, tower_nodes, stop=()):
+def _common_cuts(
+    graph: Graph,
+    state: State,
+    towers: Towers,
+    tower_nodes: dict[str, int],
+    effects: list[str],
+    losses: list[Endpoint],
+    returned: list[Endpoint],
+) -> list[Endpoint]:
+    """The tensors that bring data into what is computed once, sorted."""
+    ends = effects + [name for name, _ in losses if name not in tower_nodes] + [name for name, _ in returned]
+    return sorted(_tensors_entering(graph, state, towers, ends, tower_nodes))
+
+
+def _tensors_entering(
+    graph: Graph,
+    state: State,
+    towers: Towers,
+    ends: list[str],
+    tower_nodes: dict[str, int],
+    stop: Collection[Endpoint] = (),
+) -> list[Endpoint]:
     """Tensors that bring data or settings to some nodes, directly or by way of nodes that belong to no tower."""
-    found, seen, todo = [], set(ends), list(reversed(ends))
+    found: list[Endpoint] = []
+    seen, todo = set(ends), list(reversed(ends))
     while todo:
         for tensor in graph.inputs(todo.pop()):
             producer = tensor[0]
@@ -228,7 +306,8 @@ def _entering(graph, state, towers, ends, tower_nodes, stop=()):
     return found
 
 
-def _brings_data(graph, towers, producer):
+def _brings_data(graph: Graph, towers: Towers, producer: str) -> bool:
+    """Whether a node holds data that no tower has computed: a placeholder, or what is computed before all towers."""
     if graph.type(producer) == "Placeholder":
         return True
     return towers.common(producer) and not op_types.is_random(graph.type(producer))

@@ -1,42 +1,67 @@
-"""One train op: taken apart, then written down as a `plan.Phase`."""
+"""Analysis of one train op (a *phase* of the plan): its order, towers, losses and gradients."""
 
 from __future__ import annotations
 
 import collections
+from typing import NamedTuple
 
 from legacy.saved.analysis import gradients, losses, ordering, parts, roles, tensor_matching
-from workloads.lifted.graph import tensor_name
+from legacy.saved.analysis.context import Context
+from workloads.lifted.graph import Endpoint, tensor_name
 from workloads.lifted.pieces import Cutter
-from workloads.lifted.plan import Phase
+from workloads.lifted.plan import Effect, Phase, Variable
 
 
-class PhaseParts(collections.namedtuple("PhaseParts", "target members order losses divided effects")):
-    """A train op taken apart: its node, the nodes it runs, their `Order`, losses, `Parts` and `Effect`s."""
+class PhaseParts(NamedTuple):
+    """A train op, analysed.
+
+    Attributes:
+      target: the train op.
+      members: nodes that it runs, and those of the losses.
+      order: the order of its reads and updates.
+      losses: each tower's loss; empty if the gradient graph does not tell.
+      divided: its towers, and what is computed once.
+      effects: its update ops, in order.
+    """
+
+    target: str
+    members: set[str]
+    order: ordering.Order
+    losses: list[Endpoint]
+    divided: parts.StepParts
+    effects: list[Effect]
 
 
-def take_apart(context, target):
-    """The `PhaseParts` of a train op."""
-    graph, state = context.graph, context.state
+def analyse_phase(context: Context, target: str) -> PhaseParts:
+    """Returns the parts of the train op `target`."""
+    graph, imported, state = context.graph, context.imported, context.state
     members = graph.ancestors([target])
-    found = losses.find(graph, context.imported, context.towers, members)
-    members |= graph.ancestors({name for name, _ in found})  # observed too, so before any update
-    order = ordering.settle(graph, state, members, context.data)
-    divided = parts.divide(graph, context.imported, state, context.towers, members, order, found)
-    return PhaseParts(target, members, order, found, divided, roles.effects(graph, context.imported, state, order))
+    found = losses.find(graph, imported, context.towers, members)
+    members |= graph.ancestors({name for name, _ in found})  # a recording reads the losses, so before any update
+    order = ordering.order_step(graph, state, members, context.data)
+    divided = parts.divide_step(graph, imported, state, context.towers, members, order, found)
+    effects = roles.describe_effects(graph, imported, state, order.effects)
+    return PhaseParts(target, members, order, found, divided, effects)
 
 
-def write_down(context, phase, aliases, variables):
-    """The `Phase` of a `PhaseParts`.
+def phase_plan(context: Context, phase: PhaseParts, aliases: dict[str, str], variables: list[Variable]) -> Phase:
+    """Returns the plan of an analysed train op.
 
     Args:
-      aliases: {tensor's name: variable}; variables: [`plan.Variable`].
+      context: the graph's; signatures of the plan's tensors are recorded in it.
+      phase: the train op.
+      aliases: {name of a tensor that is a variable or its handle: the variable}.
+      variables: variables of the whole plan.
+
+    Returns:
+      The `plan.Phase`.
     """
     graph, divided, order = context.graph, phase.divided, phase.order
     shapes = {variable.name: (variable.dtype, variable.shape) for variable in variables}
-    cutter = Cutter(graph, aliases, shapes, context.sign, {})
+    cutter = Cutter(graph, aliases, shapes, context.record_signature, {})
     combine, towers_gradients = gradients.combine(context, phase, cutter)
     for entry in combine:
-        context.sign(entry.tensor)
+        context.record_signature(entry.tensor)
     shared = any(context.towers.shared(target) for target in losses.differentiated(graph, phase.members))
     return Phase(
         train_op=phase.target,
@@ -46,60 +71,70 @@ def write_down(context, phase, aliases, variables):
         gradients=towers_gradients,
         raw=gradients.raw(context, towers_gradients),
         combine=combine,
-        crossings=_rows(context, divided.crossings),
+        crossings=_crossing_rows(context, divided.crossings),
         twins=_twins(context, divided),
         state_crossings=_state_crossings(context, phase, variables),
         returns=[context.names(tower) for tower in divided.returns] if any(divided.returns) else [],
-        early=_rows(context, divided.early),
-        kept=[context.names(tower) for tower in divided.kept],
+        early=_crossing_rows(context, divided.early_crossings),
+        kept=[context.names(tower) for tower in divided.saved_tensors],
         effects=phase.effects,
         versions=[[node, variable, n] for (node, variable), n in sorted(order.versions.items()) if n],
-        pins=[list(pair) for pair in order.pins],
+        pins=[list(dependency) for dependency in order.dependencies],
         other_pins=_other_orders(context, phase),
         races=order.races,
         members=len(phase.members),
     )
 
 
-def _rows(context, crossings):
-    """[[tensor's name or None, for each tower]]."""
+def _crossing_rows(context: Context, crossings: parts.Crossings) -> list[list[str | None]]:
+    """One row for each set of matching crossings: for each tower, its tensor's name or None."""
     for row in crossings.values():
         context.names(row.values())
     towers = range(context.towers.count)
     return [[tensor_name(*row[t]) if t in row else None for t in towers] for row in crossings.values()]
 
 
-def _other_orders(context, phase):
-    """Pins of the other orders that the graph allows, if it leaves any open."""
+def _other_orders(context: Context, phase: PhaseParts) -> list[list[list[str]]]:
+    """Control dependencies of the other orders that the graph allows; empty if it has no races."""
     if not phase.order.races:
         return []
-    settle = ordering.settle
-    orders = [settle(context.graph, context.state, phase.members, context.data, v) for v in ("early", "reversed")]
-    return [[list(pair) for pair in order.pins] for order in orders if order.pins != phase.order.pins]
+    others = []
+    for variant in ("early", "reversed"):
+        order = ordering.order_step(context.graph, context.state, phase.members, context.data, variant)
+        if order.dependencies != phase.order.dependencies:
+            others.append([list(dependency) for dependency in order.dependencies])
+    return others
 
 
-def _state_crossings(context, phase, variables):
-    """{tensor: effect} of the crossings that do nothing but set one tower's own state."""
+def _state_crossings(context: Context, phase: PhaseParts, variables: list[Variable]) -> dict[str, str]:
+    """{crossing's name: update op} of the crossings that are used by one update op, of one tower's own state."""
     state = {variable.name for variable in variables if variable.role == "state"}
     used = collections.defaultdict(set)
     for effect in phase.effects:
-        for tensor in parts.walk_back(context.graph, context.state, effect.node, phase.divided.tower_nodes):
+        for tensor in parts.tensors_leaving(context.graph, context.state, effect.node, phase.divided.tower_nodes):
             used[tensor_name(*tensor)].add(effect.node)
     setters = {effect.node for effect in phase.effects if set(effect.writes) <= state}
     return {name: next(iter(nodes)) for name, nodes in used.items() if len(nodes) == 1 and nodes <= setters}
 
 
-def _twins(context, divided):
-    """{tensor of a later tower: tensor of the first} where each is alone in its row: both towers' batch means."""
+def _twins(context: Context, divided: parts.StepParts) -> dict[str, str]:
+    """{a later tower's crossing: the first tower's} of crossings alone in their row that are computed alike.
+
+    Where each tower updates a moving mean by itself, its batch mean is the only crossing on the way to that update op;
+    the towers' batch means are found to match by their data flow.
+    """
     lone = [next(iter(row.items())) for row in divided.crossings.values() if len(row) == 1]
     first = [tensor for tower, tensor in lone if tower == 0]
-    twins = {}
+    twins: dict[str, str] = {}
     for tower, tensor in lone:
-        cuts = set(divided.cuts[0]) | set(divided.cuts[tower])
-        for candidate in first if tower else []:
-            name = tensor_name(*candidate)
-            found = tensor_matching.match(context.graph, [(candidate, tensor)], cuts, context.random)
-            if not found.differences and name not in twins.values():
-                twins[tensor_name(*tensor)] = name
-                break
+        free = [candidate for candidate in first if tower and tensor_name(*candidate) not in twins.values()]
+        twin = next((candidate for candidate in free if _match(context, divided, candidate, tower, tensor)), None)
+        if twin is not None:
+            twins[tensor_name(*tensor)] = tensor_name(*twin)
     return twins
+
+
+def _match(context: Context, divided: parts.StepParts, candidate: Endpoint, tower: int, tensor: Endpoint) -> bool:
+    """Whether the first tower computes `candidate` as another tower computes `tensor`."""
+    cuts = set(divided.cuts[0]) | set(divided.cuts[tower])
+    return not tensor_matching.match(context.graph, [(candidate, tensor)], cuts, context.random).differences

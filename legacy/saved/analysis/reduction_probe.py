@@ -1,180 +1,267 @@
-"""How the towers' gradients become one: found by trying numbers, not by the shape of the graph.
+"""Reduction probe: recognises how the towers' gradients are combined by evaluating that part of the graph.
 
-Old programs average in a dozen ways (concat and reduce_mean, stack, add_n and divide, a chain of adds). All of them
-are recognised at once: feed numbers in place of the towers' gradients, and see what comes out.
+Old programs average in a dozen ways (concat and reduce_mean, stack, add_n and divide, a chain of adds). One probe
+recognises all of them: it feeds numbers in place of the towers' gradients, evaluates the tensor in which they meet,
+and compares it with the numbers' sum and concatenation.
 """
 
 from __future__ import annotations
 
 import collections
+import functools
+import operator
+from collections.abc import Callable, Collection, Iterator
+from typing import NamedTuple
 
 import numpy as np
 import tensorflow as tf
 
-from workloads.lifted.graph import tensor_name
+from legacy.saved.graph.cone import Imported
+from workloads.lifted.graph import Endpoint, Graph, tensor_name
+from workloads.lifted.pieces import Cutter, Feed
 from workloads.lifted.plan import Combine
 
 v1 = tf.compat.v1
 #: Ops that only add, scale or reshape, if their other inputs are constants.
 LINEAR = ("Mul", "RealDiv", "Div", "Identity", "Reshape", "Squeeze", "Neg", "Mean", "Sum", "ExpandDims", "Cast")
+#: Relative tolerance within which a reduction is a multiple of the sum; float32 gradients are summed in any order.
+TOLERANCE = 1e-5
+#: A scale this near to an integer is that integer.
+INTEGER_TOLERANCE = 1e-6
+#: Dimension that the probe uses where a gradient's shape is open.
+OPEN_DIMENSION = 3
 
 
-def parts_of(graph, tensor, tower_nodes, shape, towers):
-    """For each tower, the tensors nearest to an update rule's gradient that have the gradient's shape (or rank).
+class Reduction(NamedTuple):
+    """A recognised reduction.
+
+    Attributes:
+      kind: "mean", "sum" or "concat".
+      scale: factor on the sum or on the concatenation; 1 for a mean.
+      affine: whether a term that no tower computes is added, such as a weight decay outside the towers.
+    """
+
+    kind: str
+    scale: float
+    affine: bool
+
+
+def nearest_tensors(
+    graph: Graph, tensor: Endpoint, tower_nodes: dict[str, int], is_like: Callable[[str, int], bool], towers: int
+) -> list[list[Endpoint]]:
+    """Finds the towers' tensors nearest to an update rule's gradient that could be gradients of the same variable.
 
     Clipping by a global norm makes every gradient depend on every other; the nearest ones are its own.
 
+    Args:
+      graph: the cut graph.
+      tensor: the gradient that the update rule gets.
+      tower_nodes: {node: tower}.
+      is_like: says of (node, output) whether it has the gradient's dtype and a fitting shape.
+      towers: number of towers.
+
     Returns:
-      list over towers of lists of (node, output); empty lists where none was found.
+      For each tower, its nearest tensors; an empty list where none was found.
     """
-    found = [[] for _ in range(towers)]
-    level, seen, done = [tensor], {tensor}, set()
-    while level and len(done) < towers:
-        behind, now = [], set()
+    found: list[list[Endpoint]] = [[] for _ in range(towers)]
+    level, seen = [tensor], {tensor}
+    while level and not all(found):
+        behind: list[Endpoint] = []
+        now: list[list[Endpoint]] = [[] for _ in range(towers)]
         for name, output in level:
-            tower = tower_nodes.get(name)
-            if tower is None:
-                for before in graph.inputs(name):
-                    if before not in seen:
-                        seen.add(before)
-                        behind.append(before)
-            elif tower not in done and shape(name, output):
-                found[tower].append((name, output))
-                now.add(tower)
-        done |= now
-        level = behind
+            if name in tower_nodes:
+                if is_like(name, output):
+                    now[tower_nodes[name]].append((name, output))
+            else:
+                behind += graph.inputs(name)
+        found = [nearest or tensors for nearest, tensors in zip(found, now)]
+        level = [before for before in dict.fromkeys(behind) if before not in seen]
+        seen.update(level)
     return found
 
 
-def recognise(graph, cutter, imported, weight, target, parts, tower_nodes, shape):
-    """The `Combine` of one gradient.
+def recognise_reduction(
+    graph: Graph,
+    cutter: Cutter,
+    imported: Imported,
+    weight: str,
+    target: Endpoint,
+    parts: list[list[Endpoint]],
+    tower_nodes: dict[str, int],
+    shape: list[int] | None,
+) -> Combine:
+    """Recognises how the towers' gradients of one variable are combined.
 
     Args:
-      shape: the variable's.
-      cutter: `pieces.Cutter`.
-      target: (node, output) that the update rule gets.
-      parts: see `parts_of`.
+      graph: the cut graph.
+      cutter: cuts the part that is evaluated out of the graph.
+      imported: the graph as TensorFlow imports it.
+      weight: label of the gradient in the plan: the variable, and " (indices)" for a sparse gradient's rows.
+      target: the tensor that the update rule gets.
+      parts: for each tower, its gradients; see `nearest_tensors`.
       tower_nodes: {node: tower}.
+      shape: the variable's shape, used where a gradient's is not known.
+
+    Returns:
+      The `Combine`: of the last tensor before the update rule that is nothing but a reduction of the towers' gradients,
+      or of kind "kept as written" with the update rule's gradient itself.
     """
-    flat = [tensor for tower in parts for tensor in tower]
     names = [[tensor_name(*tensor) for tensor in tower] for tower in parts]
     written = Combine(weight, "kept as written", tensor_name(*target), 1.0, names)
+    flat = [tensor for tower in parts for tensor in tower]
     if not flat or len({len(tower) for tower in parts}) != 1:
         return written
-    best = written
     for meeting in _meetings(graph, flat, target, tower_nodes):
-        while meeting is not None:  # as far down as it still is nothing but a mean: "sum, then divide by N" is one
-            kind, scale, affine = _try(cutter, imported, meeting, parts, shape)
-            if kind is not None:
-                best = Combine(weight, kind, tensor_name(*meeting), scale, names, affine)
-            meeting = _next(graph, imported, meeting, target)
-        if best is not written:
-            return best
+        found = written
+        for tensor in _linear_chain(graph, imported, meeting, target):
+            reduction = _probe(cutter, imported, tensor, parts, shape)
+            if reduction is not None:
+                found = Combine(weight, reduction.kind, tensor_name(*tensor), reduction.scale, names, reduction.affine)
+        if found is not written:
+            return found
     return written
 
 
-def _meetings(graph, flat, target, tower_nodes):
-    """Tensors on the way to `target` in which all of `flat` first come together, and no other tower's tensor."""
-    wanted, memory = set(flat), {}
+def _meetings(graph: Graph, flat: list[Endpoint], target: Endpoint, tower_nodes: Collection[str]) -> Iterator[Endpoint]:
+    """Tensors behind `target` that are the first to depend on all of `flat`, and on no other tensor of a tower."""
+    wanted = set(flat)
+    sources: dict[Endpoint, set[Endpoint]] = {}
 
-    def made_from(tensor):
-        if tensor not in memory:
+    def sources_of(tensor: Endpoint) -> set[Endpoint]:
+        if tensor not in sources:
             if tensor in wanted or tensor[0] in tower_nodes:
-                memory[tensor] = {tensor}
+                sources[tensor] = {tensor}
             else:
-                memory[tensor] = set().union(*[made_from(before) for before in graph.inputs(tensor[0])])
-        return memory[tensor]
+                sources[tensor] = set().union(*[sources_of(before) for before in graph.inputs(tensor[0])])
+        return sources[tensor]
 
-    found, level, seen = [], [target], {target}
+    level, seen = [target], {target}
     while level:
         behind = []
         for tensor in level:
             before = [b for b in graph.inputs(tensor[0]) if b[0] not in tower_nodes]
-            first = made_from(tensor) == wanted and not any(made_from(b) == wanted for b in before)
-            if first and not wanted & _leading_to(graph, target, tensor, tower_nodes):
-                found.append(tensor)
-            for b in before:
-                if b not in seen and wanted <= made_from(b):
-                    seen.add(b)
-                    behind.append(b)
-        level = behind
-    return found
+            first = sources_of(tensor) == wanted and not any(sources_of(b) == wanted for b in before)
+            if first and not wanted & _sources_around(graph, target, tensor, tower_nodes):
+                yield tensor
+            behind += [b for b in before if wanted <= sources_of(b)]
+        level = [b for b in dict.fromkeys(behind) if b not in seen]
+        seen.update(level)
 
 
-def _leading_to(graph, target, stop, tower_nodes):
-    """The towers' tensors that lead to `target` around the tensor `stop`."""
-    seen, todo, found = {target}, [target] if target != stop else [], set()
+def _sources_around(graph: Graph, target: Endpoint, avoided: Endpoint, tower_nodes: Collection[str]) -> set[Endpoint]:
+    """The towers' tensors that lead to `target` by paths around the tensor `avoided`."""
+    seen, todo = {target}, [target] if target != avoided else []
+    found: set[Endpoint] = set()
     while todo:
         for before in graph.inputs(todo.pop()[0]):
             if before[0] in tower_nodes:
                 found.add(before)
-            elif before not in seen and before != stop:
+            elif before not in seen and before != avoided:
                 seen.add(before)
                 todo.append(before)
     return found
 
 
-def _next(graph, imported, tensor, target):
-    """The tensor after `tensor` if that only scales or reshapes it, or None."""
-    if tensor == target:
-        return None
+def _linear_chain(graph: Graph, imported: Imported, meeting: Endpoint, target: Endpoint) -> Iterator[Endpoint]:
+    """The tensor `meeting`, and those behind it up to `target` that only scale or reshape: "sum, then divide by N"."""
+    tensor: Endpoint | None = meeting
+    while tensor is not None:
+        yield tensor
+        tensor = None if tensor == target else _only_linear_user(graph, imported, tensor)
+
+
+def _only_linear_user(graph: Graph, imported: Imported, tensor: Endpoint) -> Endpoint | None:
+    """The output of a tensor's only user, if that only scales or reshapes it; else None."""
     users = [(user, position) for user, position, output in graph.users(tensor[0]) if output == tensor[1]]
     if len(users) != 1 or graph.type(users[0][0]) not in LINEAR:
         return None
     user, position = users[0]
-    for i, (name, output) in enumerate(graph.inputs(user)):
-        constant = imported.tf_graph.get_tensor_by_name(tensor_name(name, output))
-        if i != position and tf.get_static_value(constant) is None:
-            return None
-    return (user, 0)
+    others = [other for i, other in enumerate(graph.inputs(user)) if i != position]
+    constants = [imported.tf_graph.get_tensor_by_name(tensor_name(*other)) for other in others]
+    return None if any(tf.get_static_value(constant) is None for constant in constants) else (user, 0)
 
 
-def _try(cutter, imported, meeting, parts, shape):
-    """("mean", "sum", "concat" or None, scale, affine) of a tensor as a function of the towers' parts."""
-    towers = len(parts)
-    rng = np.random.RandomState(7)
-    values = collections.OrderedDict()
-    shapes = [imported.shape(*tensor) or shape for tower in parts for tensor in tower]
-    if None in shapes or len({len(shape) for shape in shapes}) != 1:
-        return None, 1.0, False
-    rows = [next((size for size in sizes if size is not None), 3) for sizes in zip(*shapes)]
-    for tower in parts:
-        for name, output in tower:
-            values[tensor_name(name, output)] = rng.randint(-64, 64, rows).astype(imported.dtype(name, output))
+def _probe(
+    cutter: Cutter, imported: Imported, meeting: Endpoint, parts: list[list[Endpoint]], shape: list[int] | None
+) -> Reduction | None:
+    """Evaluates a tensor for made-up gradients of the towers and compares it with their sum and concatenation."""
+    values = _made_up_gradients(imported, parts, shape)
+    if values is None:
+        return None
     try:
         result, affine = _evaluate(cutter, tensor_name(*meeting), values)
     except (tf.errors.OpError, ValueError, TypeError):
-        return None, 1.0, False
-    together = [sum(values[tensor_name(*t)].astype("float64") for t in tower) for tower in parts]
-    added = sum(together)
+        return None
+    towers = [_sum([values[tensor_name(*tensor)].astype("float64") for tensor in tower]) for tower in parts]
+    return _compare(result, towers, affine)
+
+
+def _sum(arrays: list[np.ndarray]) -> np.ndarray:
+    return functools.reduce(operator.add, arrays)
+
+
+def _made_up_gradients(
+    imported: Imported, parts: list[list[Endpoint]], shape: list[int] | None
+) -> dict[str, np.ndarray] | None:
+    """{tensor's name: small integers}, which float32 adds exactly; None if the gradients' shapes are not alike."""
+    tensors = [tensor for tower in parts for tensor in tower]
+    shapes = [imported.shape(*tensor) or shape for tensor in tensors]
+    known = [shape for shape in shapes if shape is not None]
+    if len(known) < len(shapes) or len({len(shape) for shape in known}) != 1:
+        return None
+    sizes = [next((size for size in sizes if size is not None), OPEN_DIMENSION) for sizes in zip(*known)]
+    rng = np.random.RandomState(7)
+    return collections.OrderedDict(
+        (tensor_name(*tensor), rng.randint(-64, 64, sizes).astype(imported.dtype(*tensor))) for tensor in tensors
+    )
+
+
+def _compare(result: np.ndarray, towers: list[np.ndarray], affine: bool) -> Reduction | None:
+    """Recognises a result as a reduction of the towers' values.
+
+    Args:
+      result: what the graph computes from them, less what it computes from zeros.
+      towers: float64; for each tower, the sum of its parts.
+      affine: whether the graph computes something else than zero from zeros.
+
+    Returns:
+      The reduction, or None if it is neither a multiple of the sum nor of the concatenation.
+    """
+    added = _sum(towers)
     if result.shape == added.shape and added.size:
-        scale = _scale(result, added)
+        scale = _multiple(result, added)
         if scale is not None:
-            return ("mean", 1.0, affine) if abs(scale * towers - 1) < 1e-5 and towers > 1 else ("sum", scale, affine)
-    joined = np.concatenate(together, 0) if rows else added
-    if rows and result.shape == joined.shape:
-        scale = _scale(result, joined)
-        if scale is not None and not affine:
-            return "concat", scale, False
-    return None, 1.0, False
+            mean = len(towers) > 1 and abs(scale * len(towers) - 1) < TOLERANCE
+            return Reduction("mean", 1.0, affine) if mean else Reduction("sum", scale, affine)
+    joined = np.concatenate(towers, 0) if np.ndim(added) else None
+    if joined is not None and result.shape == joined.shape and not affine:
+        scale = _multiple(result, joined)
+        return None if scale is None else Reduction("concat", scale, False)
+    return None
 
 
-def _scale(result, reference):
-    """c if result is c times reference, to rounding; else None."""
+def _multiple(result: np.ndarray, reference: np.ndarray) -> float | None:
+    """The c other than zero for which the result is c times the reference, to rounding; None if there is none."""
     norm = float((reference * reference).sum())
     if norm == 0.0:
         return None
     scale = float((result * reference).sum()) / norm
-    close = np.allclose(result, scale * reference, rtol=1e-5, atol=1e-5 * np.abs(reference).max() * abs(scale))
-    return (
-        (float(np.round(scale, 12)) if abs(scale - round(scale)) > 1e-6 else float(round(scale)))
-        if close and scale
-        else None
-    )
+    largest = np.abs(reference).max()
+    close = np.allclose(result, scale * reference, rtol=TOLERANCE, atol=TOLERANCE * largest * abs(scale))
+    if not close or not scale:
+        return None
+    return float(round(scale)) if abs(scale - round(scale)) <= INTEGER_TOLERANCE else float(np.round(scale, 12))
 
 
-def _evaluate(cutter, fetch, values):
-    """(what comes out for `values` less what comes out for zeros, whether the latter is not zero)."""
+def _evaluate(cutter: Cutter, fetch: str, values: dict[str, np.ndarray]) -> tuple[np.ndarray, bool]:
+    """Evaluates a tensor for the given values of others, with made-up values of the variables.
+
+    Returns:
+      (the result for `values` less the result for zeros, float64; whether the latter is not zero).
+
+    Raises:
+      ValueError: the tensor depends on more than the given tensors and variables.
+    """
     piece = cutter.piece([fetch], list(values))
     rng = np.random.RandomState(11)
     with tf.Graph().as_default(), v1.Session(config=v1.ConfigProto(device_count={"CPU": 1})) as session:
@@ -182,14 +269,17 @@ def _evaluate(cutter, fetch, values):
         given, zeros = {}, {}
         for feed in piece.feeds:
             holder = session.graph.get_tensor_by_name(feed.placeholder + ":0")
-            if feed.kind == "cut":
-                given[holder], zeros[holder] = values[feed.key], np.zeros_like(values[feed.key])
-            elif feed.kind == "read" and holder.shape.is_fully_defined():
-                given[holder] = zeros[holder] = rng.uniform(0.5, 1, holder.shape).astype(holder.dtype.as_numpy_dtype)
-            else:
-                raise ValueError("made from more than gradients and variables")
+            given[holder] = values[feed.key] if feed.kind == "cut" else _made_up_value(feed, holder, rng)
+            zeros[holder] = np.zeros_like(given[holder]) if feed.kind == "cut" else given[holder]
         result = np.asarray(session.run(tensor, given), "float64")
         if all(feed.kind == "cut" for feed in piece.feeds):
             return result, False
         offset = np.asarray(session.run(tensor, zeros), "float64")
         return result - offset, bool(offset.any())
+
+
+def _made_up_value(feed: Feed, holder: tf.Tensor, rng: np.random.RandomState) -> np.ndarray:
+    """A value between one half and one for a variable."""
+    if feed.kind != "read" or not holder.shape.is_fully_defined():
+        raise ValueError("depends on more than gradients and variables")
+    return rng.uniform(0.5, 1, holder.shape).astype(holder.dtype.as_numpy_dtype)

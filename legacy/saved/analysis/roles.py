@@ -1,180 +1,235 @@
-"""What each variable is for, from the ops that change it."""
+"""Roles of a step's variables (weight, slot, moving average, statistic, tower's state), from their update ops."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
+
 from legacy.saved.graph import op_types
-from workloads.lifted.graph import SWITCHES, split, tensor_name
+from legacy.saved.graph.cone import Imported
+from legacy.saved.graph.variables import State
+from workloads.lifted.graph import SWITCHES, Endpoint, Graph, split, tensor_name
 from workloads.lifted.plan import Effect, Variable
 from workloads.support.errors import InputError
 
+#: Names that the op definitions of update rules have for the learning rate, and for the gradient.
 RATES = ("lr", "alpha")
 GRADIENTS = ("grad", "delta", "updates")
 
+#: An average is computed from few tensors; an assignment that is computed from more is none.
+MOST_TENSORS_OF_AN_AVERAGE = 200
 
-def effects(graph, imported, state, order):
-    """[`Effect`] of an `ordering.Order`.
+
+def describe_effects(graph: Graph, imported: Imported, state: State, names: Sequence[str]) -> list[Effect]:
+    """Describes update ops for the plan: their inputs, gradient, learning rate, and the condition they run under.
+
+    Args:
+      graph: the cut graph.
+      imported: the same graph as TensorFlow imports it.
+      state: its variables.
+      names: the update ops, in the order in which they run.
+
+    Returns:
+      An `Effect` for each update op.
 
     Raises:
-      InputError: a variable is changed inside a loop, or inside a `cond` in a `cond`.
+      InputError: a variable is updated inside a loop, or inside a `cond` in a `cond`.
     """
-    frames, branches = graph.frames(), graph.branches()
-    for name in order.effects:
+    frames = graph.frames()
+    for name in names:
         if name in frames:
             raise InputError(f"graph file: {name!r} changes variables inside a while loop, which is not lifted")
-    return [_effect(graph, imported, state, name, branches) for name in order.effects]
+    return [_effect(graph, imported, state, name) for name in names]
 
 
-def _effect(graph, imported, state, name, branches):
-    writes, kind = state.writes[name], graph.type(name)
-    condition = _condition(graph, name, branches) if name in branches else None
+def _effect(graph: Graph, imported: Imported, state: State, name: str) -> Effect:
+    writes, kind, branches = state.writes[name], graph.type(name), graph.branches()
+    condition = _condition(graph, name) if name in branches else None
     arguments = [argument.name for argument in imported.definition(name).input_arg][len(writes) :]
     inputs = graph.inputs(name)[len(writes) :]
     applies = op_types.is_apply(kind)
-    gradient = _place(arguments, GRADIENTS) if applies or op_types.is_sparse(kind) else -1
-    rate = _place(arguments, RATES) if applies else -1
+    gradient = _position(arguments, GRADIENTS) if applies or op_types.is_sparse(kind) else -1
+    rate = _position(arguments, RATES) if applies else -1
     return Effect(
         node=name,
         op=kind,
         writes=writes,
         values=[tensor_name(*tensor) for tensor in inputs],
-        gradient=_outside(graph, inputs[gradient], branches, condition) if gradient >= 0 else None,
-        rate=_outside(graph, inputs[rate], branches, condition) if rate >= 0 else None,
+        gradient=_before_cond(graph, inputs[gradient], condition) if gradient >= 0 else None,
+        rate=_before_cond(graph, inputs[rate], condition) if rate >= 0 else None,
         gradient_at=gradient,
         rate_at=rate,
         condition=condition,
     )
 
 
-def _place(arguments, names):
+def _position(arguments: list[str], names: Sequence[str]) -> int:
+    """Position of the first argument that has one of the names; -1 if none has."""
     return next((i for i, argument in enumerate(arguments) if argument in names), -1)
 
 
-def _condition(graph, name, branches):
-    """[predicate, branch] of the one `cond` that an effect is in."""
-    found, seen, todo = set(), {name}, [name]
-    while todo:
-        node = todo.pop()
-        for before, output in graph.inputs(node) + [(control, 0) for control in graph.controls(node)]:
-            if graph.type(before) in SWITCHES:
-                data, predicate = graph.inputs(before)
-                predicate = graph.origin(predicate)
-                nested = data[0] in branches or predicate[0] in branches
-                found.add((tensor_name(*predicate), None if nested else bool(output)))
-            elif before in branches and before not in seen:
-                seen.add(before)
-                todo.append(before)
-    conditions = {(predicate, branch) for predicate, branch in found}
+def _condition(graph: Graph, name: str) -> list[object]:
+    """[predicate's name, True or False] of the one `cond` that a node is in.
+
+    Raises:
+      InputError: the node is in several.
+    """
+    conditions = {_switch_condition(graph, switch, output) for switch, output in _entering_switches(graph, name)}
     if len(conditions) != 1 or next(iter(conditions))[1] is None:
         raise InputError(f"graph file: {name!r} changes variables inside nested conditions, which is not lifted")
     return list(conditions.pop())
 
 
-def _outside(graph, tensor, branches, condition):
-    """A tensor's name, as it is before it enters the `cond`; None if it is made inside, where nobody can see it."""
+def _entering_switches(graph: Graph, name: str) -> set[Endpoint]:
+    """Outputs of the Switch nodes by which data and control enter the branch that a node is in."""
+    branches = graph.branches()
+    found: set[Endpoint] = set()
+    seen, todo = {name}, [name]
+    while todo:
+        node = todo.pop()
+        for before, output in graph.inputs(node) + [(control, 0) for control in graph.controls(node)]:
+            if graph.type(before) in SWITCHES:
+                found.add((before, output))
+            elif before in branches and before not in seen:
+                seen.add(before)
+                todo.append(before)
+    return found
+
+
+def _switch_condition(graph: Graph, switch: str, output: int) -> tuple[str, bool | None]:
+    """(predicate's name, the branch that the output leads to, or None if the Switch is in a branch itself)."""
+    data, predicate = graph.inputs(switch)
+    predicate = graph.origin(predicate)
+    nested = data[0] in graph.branches() or predicate[0] in graph.branches()
+    return tensor_name(*predicate), None if nested else bool(output)
+
+
+def _before_cond(graph: Graph, tensor: Endpoint, condition: list[object] | None) -> str | None:
+    """Name of a tensor as it is before it enters the `cond`; None if it is computed inside, where nothing reads it."""
     while condition is not None and graph.type(tensor[0]) in SWITCHES:
         tensor = graph.inputs(tensor[0])[0]
-    return None if tensor[0] in branches else tensor_name(*tensor)
+    return None if tensor[0] in graph.branches() else tensor_name(*tensor)
 
 
-def variables(graph, state, phase_effects, tower_of, used):
-    """[`Variable`] of all that a step reads or changes.
+def classify_variables(
+    graph: Graph, state: State, effects: Sequence[Effect], tower_of: Callable[[str], int | None], used: set[str]
+) -> list[Variable]:
+    """Gives each variable of a step its role.
 
     Args:
-      phase_effects: `Effect`s of all phases.
-      tower_of: function from a node to its tower or None.
-      used: set of variables' names.
+      graph: the cut graph.
+      state: its variables.
+      effects: update ops of all train ops.
+      tower_of: gives the tower that a node belongs to, or None.
+      used: names of the variables that the step reads or changes.
+
+    Returns:
+      A `plan.Variable` for each used variable, in the order of the graph.
     """
-    weights, slots = {}, {}
-    for effect in phase_effects:
-        if effect.node in state.rules or op_types.is_sparse(effect.op):
-            weights[effect.writes[0]] = ""
-            slots.update((slot, effect.writes[0]) for slot in effect.writes[1:])
-            if op_types.is_apply(effect.op):
-                for value in effect.values:  # powers of beta: a variable that rules read and somebody else multiplies
-                    owner = _variable_behind(graph, state, split(value))
-                    if owner:
-                        slots.setdefault(owner, effect.writes[0] if len(used) == 1 else "")
-    averages = _averages(graph, state, phase_effects, weights)
-    applies = [effect for effect in phase_effects if effect.node in state.rules]
+    weights, slots = _weights_and_slots(graph, state, effects, used)
+    averages = _averages(graph, state, effects, weights)
+    applies = [effect for effect in effects if effect.node in state.rules]
     ends = {split(value)[0] for effect in applies for value in effect.values}
     useful = graph.ancestors(ends, stop=set(state.writes), controls=False)
     found = []
-    for name in state.variables:
-        if name not in used:
-            continue
-        variable = state.variables[name]
-        role, of, tower = "statistic", "", _owner(graph, state, name, tower_of, useful)
+    for name in [name for name in state.variables if name in used]:
+        role, of, tower = "statistic", "", None
         if name in weights:
             role = "weight"
         elif name in slots:
             role, of = "slot", slots[name]
         elif name in averages:
             role, of = "average", averages[name]
-        elif tower is not None:
-            role = "state"
-        found.append(
-            Variable(
-                name, variable.shape, variable.dtype, role, of, tower if role == "state" else None, variable.resource
-            )
-        )
+        else:
+            tower = _owner(graph, state, name, tower_of, useful)
+            role = "statistic" if tower is None else "state"
+        variable = state.variables[name]
+        found.append(Variable(name, variable.shape, variable.dtype, role, of, tower, variable.resource))
     return found
 
 
-def _variable_behind(graph, state, tensor):
+def _weights_and_slots(
+    graph: Graph, state: State, effects: Sequence[Effect], used: set[str]
+) -> tuple[set[str], dict[str, str]]:
+    """(weights, {slot: its weight}): the variables that update rules change.
+
+    An update rule also reads variables that other ops change, such as Adam's powers of beta. They are slots of all
+    weights: they belong to "", or to the weight if the step has no other variable.
+    """
+    weights: set[str] = set()
+    slots: dict[str, str] = {}
+    for effect in effects:
+        if effect.node not in state.rules and not op_types.is_sparse(effect.op):
+            continue
+        weight = effect.writes[0]
+        weights.add(weight)
+        slots.update((slot, weight) for slot in effect.writes[1:])
+        read = [_variable_behind(graph, state, split(value)) for value in effect.values]
+        for variable in read if op_types.is_apply(effect.op) else []:
+            if variable:
+                slots.setdefault(variable, weight if len(used) == 1 else "")
+    return weights, slots
+
+
+def _variable_behind(graph: Graph, state: State, tensor: Endpoint) -> str | None:
     """The variable whose value a tensor is, or None."""
     if graph.type(tensor[0]) == "ReadVariableOp":
         tensor = graph.inputs(tensor[0])[0]
     return state.aliases.get(tensor)
 
 
-def _averages(graph, state, phase_effects, weights):
-    """{variable: weight} of variables that are moved towards a weight, and by nothing else."""
+def _averages(graph: Graph, state: State, effects: Sequence[Effect], weights: set[str]) -> dict[str, str]:
+    """{variable: weight} of moving averages: what is assigned is computed from the variable and one weight like it."""
     found = {}
-    for effect in phase_effects:
-        if effect.node in state.rules or len(effect.writes) != 1 or effect.writes[0] in weights:
+    for effect in effects:
+        average = effect.writes[0]
+        if effect.node in state.rules or len(effect.writes) != 1 or average in weights or "Assign" not in effect.op:
             continue
-        if "Assign" not in effect.op:
-            continue
-        owners = {state.aliases[p] for p in _leaves(graph, state, [split(value) for value in effect.values])}
+        owners = _variables_behind(graph, state, [split(value) for value in effect.values])
         sources = [owner for owner in owners if owner in weights]
-        moved = len(sources) == 1 and effect.writes[0] in owners
-        if moved and state.variables[sources[0]].shape == state.variables[effect.writes[0]].shape:
-            found[effect.writes[0]] = sources[0]
+        moved = len(sources) == 1 and average in owners
+        if moved and state.variables[sources[0]].shape == state.variables[average].shape:
+            found[average] = sources[0]
     return found
 
 
-def _leaves(graph, state, tensors, most=200):
-    """Aliases that some tensors are made from; nothing if they are made from much."""
-    seen, todo, found = set(), list(tensors), []
+def _variables_behind(graph: Graph, state: State, tensors: Iterable[Endpoint]) -> set[str]:
+    """The variables that some tensors are computed from; empty if they are computed from very many tensors."""
+    seen: set[Endpoint] = set()
+    found: set[str] = set()
+    todo = list(tensors)
     while todo:
         tensor = todo.pop()
         if tensor in state.aliases:
-            found.append(tensor)
+            found.add(state.aliases[tensor])
         elif tensor not in seen:
             seen.add(tensor)
-            if len(seen) > most:
-                return []
+            if len(seen) > MOST_TENSORS_OF_AN_AVERAGE:
+                return set()
             todo += graph.inputs(tensor[0])
     return found
 
 
-def _owner(graph, state, name, tower_of, useful):
-    """The one tower that computes with a variable and assigns it: a recurrent state; None if there is no such one.
+def _owner(
+    graph: Graph, state: State, name: str, tower_of: Callable[[str], int | None], useful: set[str]
+) -> int | None:
+    """The one tower that computes with a variable and assigns it, as with a recurrent state; None if there is none.
 
-    A moving mean is read by its own update only, and by no tower's way to its gradients.
+    A moving mean has no owner: its own update op reads it, and no tower's gradient depends on it.
     """
-    changes = [effect for effect, writes in state.writes.items() if name in writes]
-    if not changes or set(changes) & state.rules:
+    effects = [effect for effect, writes in state.writes.items() if name in writes]
+    if not effects or set(effects) & state.rules:
         return None
     readers = [node for node, read in state.reads.items() if name in read]
     if not set(readers) & useful:
         return None
-    makers = {tower_of(producer) for effect in changes for producer, _ in graph.inputs(effect)} - {None}
+    makers = {tower_of(producer) for effect in effects for producer, _ in graph.inputs(effect)} - {None}
     towers = _towers_using(graph, readers, useful, tower_of) | makers
     return next(iter(towers)) if len(towers) == 1 and makers else None
 
 
-def _towers_using(graph, readers, useful, tower_of):
+def _towers_using(
+    graph: Graph, readers: list[str], useful: set[str], tower_of: Callable[[str], int | None]
+) -> set[int | None]:
     """Towers that get a variable's value, directly or by way of nodes that belong to none."""
     seen, todo, towers = set(readers), list(readers), set()
     while todo:

@@ -21,7 +21,7 @@ def inspect(path, train_op=(), feed=None):
     """
     saved = graph_file.read(path)
     try:
-        found = analyse.analyse(saved, os.path.basename(path), train_op, feed)
+        found = analyse.analyse_graph(saved, os.path.basename(path), train_op, feed)
     except InputError as error:
         rows = hazards.find(saved)
         if not rows:
