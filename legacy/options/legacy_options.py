@@ -37,7 +37,7 @@ class LegacyOptions:
     placement: str = "towers"
     exact: bool = False
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         require(self.input in INPUTS, "--legacy_input", self.input, "allowed: " + ", ".join(INPUTS))
         require(self.variables in VARIABLES, "--legacy_variables", self.variables, "allowed: " + ", ".join(VARIABLES))
         require(self.updates in UPDATES, "--updates", self.updates, "allowed: " + ", ".join(UPDATES))

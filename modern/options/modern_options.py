@@ -38,7 +38,7 @@ class ModernOptions:
     placement: str = "towers"
     exact: bool = False
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         require(self.all_reduce in ALL_REDUCE, "--all_reduce", self.all_reduce, "allowed: " + ", ".join(ALL_REDUCE))
         require(
             self.update_rules in UPDATE_RULES,
