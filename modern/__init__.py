@@ -1,5 +1,5 @@
-"""The new way, `tf.distribute`: mirrored variables, one replica function, an all-reduce, steps in one `tf.function`.
+"""The modern implementation, `tf.distribute`: replicas, all-reduce, update rules, programs, and the commands to run it.
 
-It needs current TensorFlow, imports `workloads`, and nothing of `legacy` or `parity`. Keras is used by
-`keras_rules.py` alone, when it is asked for.
+It needs current TensorFlow and imports `workloads`, and nothing of `legacy` or `parity`.
+Start with `factory.py` (a job's program); Keras is imported by `mirrored/keras_rules.py` alone, when asked for.
 """

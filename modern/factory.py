@@ -26,9 +26,9 @@ def program(job, source, options, devices, worker=None):
         require(job.staleness is None, "--staleness", job.staleness, "not with --placement=layers")
         require(not options.xla, "--xla", options.xla, "not with --placement=layers")
         require(options.update_rules == "tf1", "--update_rules", options.update_rules, "with layers on devices: tf1")
-        from modern.model_parallel.program import StagesProgram
+        from modern.model_parallel.program import PipelineProgram
 
-        return StagesProgram(job, source, options, devices)
+        return PipelineProgram(job, source, options, devices)
     if job.staleness is not None:
         require(options.update_rules == "tf1", "--update_rules", options.update_rules, "with --staleness: tf1")
     from modern.mirrored.program import ModernProgram

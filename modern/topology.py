@@ -43,7 +43,7 @@ def links_here():
     except ImportError:
         return [], [], 'NVIDIA\'s management library is not installed: pip install "tower-parity[gpu]"'
     try:
-        return gpu_links.read(pynvml) + (None,)
+        return gpu_links.read_gpus(pynvml) + (None,)
     except pynvml.NVMLError as error:
         return [], [], f"NVIDIA's management library says: {error}"
 
@@ -63,8 +63,8 @@ def describe(logical_cpus):
         device["details"] = dict(device["details"], memory=f"{size / 2**30:.1f} GiB")
     if memory:
         result["links"] = [vars(link) for link in between]
-        result["islands"] = gpu_links.islands(between, len(memory))
-        result["all_reduce"], result["why"] = gpu_links.suggest(between, len(memory))
+        result["islands"] = gpu_links.peer_islands(between, len(memory))
+        result["all_reduce"], result["why"] = gpu_links.suggest_all_reduce(between, len(memory))
     return result
 
 

@@ -57,7 +57,7 @@ def train_as_worker():
 
     from modern.multi_worker import cluster_config
 
-    worker = cluster_config.from_environment()
+    worker = cluster_config.worker_from_environment()
     job, make_source = job_flags.job_from_flags(workers=worker.count)
     devices = job_flags.devices_from_flags(job, worker.count)
     try:
@@ -65,7 +65,7 @@ def train_as_worker():
         command.train(program, job, worker.chief)
         program.agree(0)  # nobody leaves while another still needs an answer
     except tf.errors.OpError as error:
-        raise Lost(cluster_config.lost(worker, error))
+        raise Lost(cluster_config.lost_worker_message(worker, error))
 
 
 def start_workers():
@@ -76,7 +76,7 @@ def start_workers():
     places, workers = addresses.free(FLAGS.workers), []
     try:
         for index in range(FLAGS.workers):
-            name, variables = f"worker {index}", {"TF_CONFIG": cluster_config.config(places, index)}
+            name, variables = f"worker {index}", {"TF_CONFIG": cluster_config.tf_config_text(places, index)}
             workers.append(child_processes.Child(name, _worker, (sys.argv,), variables=variables))
         signal.signal(signal.SIGTERM, lambda *unused: [os.kill(worker.pid, signal.SIGTERM) for worker in workers])
         return max(child_processes.receive_from_all(workers))
@@ -91,18 +91,18 @@ def train_by_servers():
     """Trains as the coordinator of workers and parameter servers; or is one of these, where `TF_CONFIG` says so."""
     from modern.multi_worker import cluster_config, local_servers
 
-    config = cluster_config.tf_config(("chief", "worker", "ps"))
-    if config is not None and config[1] != "chief":
-        environment.prepare(exact=True)  # see `Servers`
-        local_servers.serve(*config)
-    if config is not None:
+    task = cluster_config.task_from_environment(("chief", "worker", "ps"))
+    if task is not None and task.job != "chief":
+        environment.prepare(exact=True)  # see `LocalServers`
+        local_servers.serve_task(task.cluster, task.job, task.index)
+    if task is not None:
         environment.prepare(exact=False)
         import tensorflow as tf
 
         return _coordinate(tf.distribute.cluster_resolver.TFConfigClusterResolver())
-    with local_servers.Servers(FLAGS.workers, FLAGS.parameter_servers) as started:
+    with local_servers.LocalServers(FLAGS.workers, FLAGS.parameter_servers) as started:
         environment.prepare(exact=False)
-        _coordinate(local_servers.resolver(started.cluster))
+        _coordinate(local_servers.coordinator_resolver(started.cluster))
 
 
 def end_with(work):
@@ -127,7 +127,7 @@ def _coordinate(resolver):
             command.train(program, job)
             print(program.staleness_line())
     except tf.errors.UnavailableError as error:  # a worker that is lost is missed by nobody
-        raise Lost(f"a parameter server was lost ({cluster_config.reason(error)})")
+        raise Lost(f"a parameter server was lost ({cluster_config.connection_failure(error)})")
 
 
 def _worker(speaker, argv):

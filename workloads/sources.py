@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from workloads.numerics import random_keys
+
+if TYPE_CHECKING:
+    import tensorflow as tf
 
 
 class Source:
     """Base: `batch(step)` is a pure function of the step. `fixed` sources give the same batch at every step."""
 
     fixed = False
+    #: Whether `pipeline` can be called; its batches then need not come from Python one by one.
+    has_pipeline = False
 
     def __init__(self, job):
         self._job = job
@@ -28,6 +35,10 @@ class Source:
     def shards(self, step):
         """The global batch cut into one contiguous slice per replica: list of {input name: array}."""
         return shard(self.batch(step), self._job.replicas)
+
+    def pipeline(self, step: int) -> tf.data.Dataset:
+        """Returns a `tf.data.Dataset` of one replica's batch after the other, from `step` on, if `has_pipeline`."""
+        raise NotImplementedError(f"{type(self).__name__}.pipeline")
 
     def _examples(self, step):
         raise NotImplementedError

@@ -1,4 +1,5 @@
-"""Communication between replicas: strategies, all-reduce algorithms, collectives on packed tensors, GPU links.
+"""Communication between replicas: all-reduce algorithms, exchange of tensors, strategies, links between GPUs.
 
-Here: everything that moves tensors between devices. Not here: what a training step computes.
-Start with `strategy.py`, then `all_reduce.py`."""
+Here: all that replicas say to each other. Not here: what they compute (`modern.mirrored`, `modern.lifted`).
+Start with `exchange.py` (inside a step), then `strategy.py` and `all_reduce.py` (what carries it).
+"""

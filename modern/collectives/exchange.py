@@ -1,6 +1,8 @@
-"""What replicas hand to each other within a step, packed into few tensors for the way."""
+"""Exchange of tensors between the replicas of a step, packed into few tensors on their way."""
 
 from __future__ import annotations
+
+from collections.abc import Callable, Sequence
 
 import tensorflow as tf
 
@@ -8,60 +10,77 @@ from modern.collectives import packing
 from workloads.numerics import combining
 
 
-def all_reduce(context, how, tensors):
-    """Every replica gets the replicas' tensors reduced; `how` is a `tf.distribute.ReduceOp`."""
-    form = getattr(context.strategy, "form", None)
+def all_reduce(
+    context: tf.distribute.ReplicaContext, how: tf.distribute.ReduceOp, tensors: Sequence[tf.Tensor]
+) -> list[tf.Tensor]:
+    """Reduces each of `tensors` over the replicas.
+
+    Args:
+      context: the replica's context.
+      how: mean or sum.
+      tensors: this replica's; the same shapes on every replica.
+
+    Returns:
+      The reduced tensors, the same on every replica.
+    """
+    form = getattr(context.strategy, "form", None)  # of a `MultiWorkerStrategy`
     if form is None:
         return _packed(context, tensors, lambda packed: _reduce(context, how, packed))
     name = "mean" if how == tf.distribute.ReduceOp.MEAN else "sum"
 
-    def in_order(packed):
+    def in_order(packed: list[tf.Tensor]) -> list[tf.Tensor]:
         return [combining.combine(values, name, form) for values in gather(context, packed)]
 
     return _packed(context, tensors, in_order)
 
 
-def _reduce(context, how, tensors):
-    """`context.all_reduce`, without the gradient that it registers under mirrored strategies.
-
-    TensorFlow keeps that gradient, and with it the traced step and its input's threads, until the process ends.
-    """
-    if not isinstance(context.strategy, tf.distribute.MirroredStrategy):
-        return context.all_reduce(how, tensors)
-
-    def reduce(strategy, *values):
-        return strategy.extended.batch_reduce_to(how, [(value, value) for value in values])
-
-    return list(context.merge_call(reduce, args=tuple(tensors)))
-
-
-def from_first(context, tensors):
-    """Every replica gets the first replica's values."""
+def from_first(context: tf.distribute.ReplicaContext, tensors: Sequence[tf.Tensor]) -> list[tf.Tensor]:
+    """Returns the first replica's values, on every replica."""
     return _packed(context, tensors, lambda packed: [values[0] for values in gather(context, packed)])
 
 
-def _packed(context, tensors, exchange):
-    """`tensors` after `exchange` between the replicas, packed for the way; one replica has nobody to talk to."""
-    replicas = context.num_replicas_in_sync
-    if replicas == 1:
-        return tensors
-    return packing.unpack(exchange(packing.pack(tensors, replicas)), tensors, replicas)
-
-
-def gather(context, tensors):
-    """Every replica gets, for each of `tensors`, the list of all replicas' values."""
+def gather(context: tf.distribute.ReplicaContext, tensors: Sequence[tf.Tensor]) -> list[list[tf.Tensor]]:
+    """Returns, for each of `tensors`, the list of all replicas' values, on every replica."""
     if context.num_replicas_in_sync == 1 or not tensors:
         return [[tensor] for tensor in tensors]
     if isinstance(context.strategy, tf.distribute.MultiWorkerMirroredStrategy):
         together = context.all_gather([tensor[tf.newaxis] for tensor in tensors], 0)
         return [tf.unstack(values, context.num_replicas_in_sync) for values in together]
 
-    def collect(strategy, *values):
+    def collect(strategy: tf.distribute.Strategy, *values: tf.Tensor) -> list[list[tf.Tensor]]:
         return [list(strategy.experimental_local_results(value)) for value in values]
 
     return context.merge_call(collect, args=tuple(tensors))
 
 
-def concat(context, tensors):
-    """Every replica gets the replicas' tensors joined along their first dimension."""
+def concat(context: tf.distribute.ReplicaContext, tensors: Sequence[tf.Tensor]) -> list[tf.Tensor]:
+    """Returns, for each of `tensors`, the replicas' values joined along their first dimension, on every replica."""
     return [tf.concat(values, 0) for values in gather(context, tensors)]
+
+
+def _packed(
+    context: tf.distribute.ReplicaContext,
+    tensors: Sequence[tf.Tensor],
+    exchange: Callable[[list[tf.Tensor]], list[tf.Tensor]],
+) -> list[tf.Tensor]:
+    """`tensors` after `exchange` between the replicas, packed on their way; a lone replica exchanges nothing."""
+    replicas = context.num_replicas_in_sync
+    if replicas == 1:
+        return list(tensors)
+    return packing.unpack_tensors(exchange(packing.pack_tensors(tensors, replicas)), tensors, replicas)
+
+
+def _reduce(
+    context: tf.distribute.ReplicaContext, how: tf.distribute.ReduceOp, tensors: Sequence[tf.Tensor]
+) -> list[tf.Tensor]:
+    """`context.all_reduce`, without the gradient that it registers under mirrored strategies.
+
+    TensorFlow keeps that gradient, and with it the traced step and its input's threads, until the process ends.
+    """
+    if not isinstance(context.strategy, tf.distribute.MirroredStrategy):
+        return context.all_reduce(how, list(tensors))
+
+    def reduce(strategy: tf.distribute.Strategy, *values: tf.Tensor) -> list[tf.Tensor]:
+        return strategy.extended.batch_reduce_to(how, [(value, value) for value in values])
+
+    return list(context.merge_call(reduce, args=tuple(tensors)))

@@ -1,9 +1,10 @@
-"""Which GPUs of this machine can talk to each other, from NVIDIA's management library, and what follows from it."""
+"""Links between the GPUs of this machine, from NVIDIA's management library, and the all-reduce that they suggest."""
 
 from __future__ import annotations
 
 import dataclasses
-from typing import List
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 #: NVML's levels of the closest common ancestor of two GPUs on the PCIe tree, and what they are.
 ANCESTORS = {
@@ -21,7 +22,7 @@ _READ, _OK = 0, 0
 
 @dataclasses.dataclass(frozen=True)
 class Link:
-    """How two GPUs are joined.
+    """The connection of two GPUs.
 
     Attributes:
       first, second: their numbers.
@@ -37,8 +38,27 @@ class Link:
     ancestor: str
 
 
-def read(nvml):
-    """(all pairs' `Link`s, every GPU's memory in bytes).
+class Gpus(NamedTuple):
+    """The GPUs of a machine.
+
+    Attributes:
+      links: of every two GPUs.
+      memory: bytes of each.
+    """
+
+    links: list[Link]
+    memory: list[int]
+
+
+class Suggestion(NamedTuple):
+    """A value for `--all_reduce`, and the reason for it. Advice, to be measured."""
+
+    all_reduce: str
+    why: str
+
+
+def read_gpus(nvml: Any) -> Gpus:
+    """Reads the links and memory of all GPUs.
 
     Args:
       nvml: the module `pynvml` (nvidia-ml-py), which is initialized and shut down here.
@@ -47,21 +67,21 @@ def read(nvml):
     try:
         handles = [nvml.nvmlDeviceGetHandleByIndex(index) for index in range(nvml.nvmlDeviceGetCount())]
         memory = [nvml.nvmlDeviceGetMemoryInfo(handle).total for handle in handles]
-        pairs = [(first, second) for second in range(len(handles)) for first in range(second)]
-        return [_link(nvml, first, second, handles) for first, second in pairs], memory
+        twos = [(first, second) for second in range(len(handles)) for first in range(second)]
+        return Gpus([_link(nvml, first, second, handles) for first, second in twos], memory)
     finally:
         nvml.nvmlShutdown()
 
 
-def _link(nvml, first, second, handles):
+def _link(nvml: Any, first: int, second: int, handles: Sequence[Any]) -> Link:
     one, other = handles[first], handles[second]
     status = [nvml.nvmlDeviceGetP2PStatus(a, b, _READ) for a, b in ((one, other), (other, one))]
     ancestor = ANCESTORS.get(nvml.nvmlDeviceGetTopologyCommonAncestor(one, other), "unknown")
-    return Link(first, second, all(value == _OK for value in status), _nvlinks(nvml, one, other), ancestor)
+    return Link(first, second, all(value == _OK for value in status), _count_nvlinks(nvml, one, other), ancestor)
 
 
-def _nvlinks(nvml, one, other):
-    """Links whose other end is the other GPU; of GPUs behind a switch there are none, and peer access tells."""
+def _count_nvlinks(nvml: Any, one: Any, other: Any) -> int:
+    """Links of `one` whose other end is `other`. GPUs behind an NVSwitch have none; their peer access shows it."""
     wanted, count = nvml.nvmlDeviceGetPciInfo(other).busId, 0
     for link in range(nvml.NVML_NVLINK_MAX_LINKS):
         try:
@@ -72,8 +92,13 @@ def _nvlinks(nvml, one, other):
     return count
 
 
-def islands(links: List[Link], gpus):
-    """Groups of GPUs that all reach each other directly, as sorted lists of numbers."""
+def peer_islands(links: Sequence[Link], gpus: int) -> list[tuple[int, ...]]:
+    """Returns the groups of GPUs that are joined by peer access, each sorted.
+
+    >>> one_link = [Link(0, 1, True, 0, "one CPU")]
+    >>> peer_islands(one_link, 3)
+    [(0, 1), (2,)]
+    """
     group = {gpu: {gpu} for gpu in range(gpus)}
     for link in links:
         if link.peer and group[link.first] is not group[link.second]:
@@ -82,21 +107,24 @@ def islands(links: List[Link], gpus):
     return sorted({tuple(sorted(members)) for members in group.values()})
 
 
-def suggest(links: List[Link], gpus):
-    """(`--all_reduce`, why) for a machine whose GPUs are joined by `links`. Advice, to be measured."""
+def suggest_all_reduce(links: Sequence[Link], gpus: int) -> Suggestion:
+    """Suggests an all-reduce for a machine whose GPUs are joined by `links`.
+
+    >>> suggest_all_reduce([Link(0, 1, True, 4, "one CPU")], 2).all_reduce
+    'nccl'
+    """
     if gpus < 2:
-        return "auto", "with fewer than two GPUs nothing is reduced between GPUs"
-    groups = islands(links, gpus)
+        return Suggestion("auto", "with fewer than two GPUs nothing is reduced between GPUs")
+    groups = peer_islands(links, gpus)
     if len(groups) == 1:
-        fast = all(link.nvlinks for link in links)
-        return "nccl", "every GPU reaches every other directly, over {}".format("NVLink" if fast else "PCIe or NVLink")
-    told = " and ".join("{" + ", ".join(str(gpu) for gpu in group) + "}" for group in groups)
+        way = "NVLink" if all(link.nvlinks for link in links) else "PCIe or NVLink"
+        return Suggestion("nccl", f"every GPU reaches every other directly, over {way}")
+    listed = " and ".join("{" + ", ".join(str(gpu) for gpu in group) + "}" for group in groups)
     if all(len(group) == 1 for group in groups):
-        return "one_device", "no GPU reaches another directly: all goes through the host's memory in any case"
+        return Suggestion(
+            "one_device", "no GPU reaches another directly: all goes through the host's memory in any case"
+        )
+    apart = f"{listed} reach each other only through the host"
     if gpus % 2 == 0:
-        why = f"{told} reach each other only through the host: reduce within each group first; compare with nccl"
-        return "hierarchical_copy", why
-    return (
-        "nccl",
-        f"{told} reach each other only through the host; an odd number of GPUs rules hierarchical_copy out",
-    )
+        return Suggestion("hierarchical_copy", f"{apart}: reduce within each group first; compare with nccl")
+    return Suggestion("nccl", f"{apart}; an odd number of GPUs rules hierarchical_copy out")

@@ -1,6 +1,8 @@
-"""Strategies on the devices that are here; without GPUs, on logical devices of the CPU."""
+"""Strategies on the devices of this machine; without GPUs, on logical devices of the CPU."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import tensorflow as tf
 from tensorflow.compiler.xla.tsl.protobuf import coordination_config_pb2
@@ -8,15 +10,18 @@ from tensorflow.python.distribute import collective_all_reduce_strategy, multi_w
 from tensorflow.python.eager import context
 
 from modern.collectives import all_reduce
+from modern.collectives.worker import Worker
+from modern.options import ModernOptions
 from workloads.support.errors import require
 
+#: Numbers of collectives that a strategy may use up; see `mirrored_strategy`.
 KEYS_PER_STRATEGY = 1000
 
 #: Workers wait so long for each other at the start, and take one for lost that has been silent for so long.
 START_SECONDS, HEARTBEAT_SECONDS = 300, 20
 
 
-def divide_cpu(count):
+def divide_cpu(count: int) -> None:
     """Makes `count` logical CPU devices, once per process, before TensorFlow uses the CPU.
 
     Raises:
@@ -30,7 +35,7 @@ def divide_cpu(count):
         require(have >= count, "--logical_cpus", count, f"TensorFlow already runs with {have}")
 
 
-def mirrored(devices, options):
+def mirrored_strategy(devices: Sequence[str], options: ModernOptions) -> tf.distribute.MirroredStrategy:
     """`MirroredStrategy` on `devices` (e.g. ["CPU:0", "CPU:1"]) with the all-reduce of `options`."""
     # Every strategy numbers its collectives from the same start, so two in one process would meet in each other's.
     # TensorFlow's own tests (distribute/strategy_combinations.py) move the start in this way; no public one exists.
@@ -40,38 +45,44 @@ def mirrored(devices, options):
     )
 
 
-class Workers(tf.distribute.MultiWorkerMirroredStrategy):
+class MultiWorkerStrategy(tf.distribute.MultiWorkerMirroredStrategy):
     """`MultiWorkerMirroredStrategy` whose workers may also have several replicas on one CPU.
 
     TensorFlow's own gives a worker without GPUs one replica, whatever logical devices its CPU has.
 
     Args:
-      worker: `cluster.Worker`.
+      worker: this process's place in the cluster.
       devices: device of each replica in this process, e.g. ["CPU:0", "CPU:1"].
-      options: `ModernOptions`.
+      options: see `ModernOptions`.
 
     Attributes:
       form: in which form gathered gradients are added in the towers' order (see `combining.combine`), or None where
         collectives add them.
     """
 
-    def __init__(self, worker, devices, options):
+    def __init__(self, worker: Worker, devices: Sequence[str], options: ModernOptions) -> None:
         communication = tf.distribute.experimental.CommunicationOptions(
             implementation=all_reduce.collective(options.all_reduce)
         )
-        extended = _Workers(self, worker.resolver, communication, devices)
+        extended = _MultiWorkerExtended(self, worker.resolver, communication, devices)
         tf.distribute.Strategy.__init__(self, extended)
         self.form = options.average if options.all_reduce == "tower_order" else None
 
 
-class _Workers(collective_all_reduce_strategy.CollectiveAllReduceExtended):
-    """As TensorFlow's, on the devices it is given."""
+class _MultiWorkerExtended(collective_all_reduce_strategy.CollectiveAllReduceExtended):
+    """TensorFlow's implementation of the strategy, on the devices it is given."""
 
-    def __init__(self, strategy, resolver, communication, devices):
+    def __init__(
+        self,
+        strategy: tf.distribute.Strategy,
+        resolver: tf.distribute.cluster_resolver.ClusterResolver,
+        communication: tf.distribute.experimental.CommunicationOptions,
+        devices: Sequence[str],
+    ) -> None:
         self._given = devices
         super().__init__(strategy, resolver, communication)
 
-    def _initialize_multi_worker(self, cluster_resolver):
+    def _initialize_multi_worker(self, cluster_resolver: tf.distribute.cluster_resolver.ClusterResolver) -> None:
         """As TensorFlow's, which waits an hour for workers that never come."""
         spec = multi_worker_util.normalize_cluster_spec(cluster_resolver.cluster_spec())
         jobs = [job for job in ("chief", "worker") if job in spec.jobs]
@@ -86,6 +97,8 @@ class _Workers(collective_all_reduce_strategy.CollectiveAllReduceExtended):
         )
         super()._initialize_multi_worker(cluster_resolver)
 
-    def _initialize_local_devices(self, cluster_resolver, worker_device):
+    def _initialize_local_devices(
+        self, cluster_resolver: tf.distribute.cluster_resolver.ClusterResolver, worker_device: str
+    ) -> tuple[tuple[str, ...], str]:
         kind = self._given[0].split(":")[0]
         return tuple(f"{worker_device}/device:{device}" for device in self._given), kind

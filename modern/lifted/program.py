@@ -6,9 +6,8 @@ import numpy as np
 import tensorflow as tf
 
 from modern.collectives import all_reduce
-from modern.collectives.strategy import mirrored
+from modern.collectives.strategy import mirrored_strategy
 from modern.lifted.step import LiftedStep
-from modern.mirrored import step_loop
 from modern.mirrored.inputs import ReplicaInput
 from modern.mirrored.traced_program import TracedProgram
 from modern.mirrored.variables import MirroredState
@@ -31,7 +30,7 @@ class LiftedProgram(TracedProgram):
         tf.config.optimizer.set_experimental_options({"disable_meta_optimizer": options.exact})
         self._job, self._options, self._devices = job, options, devices
         self._plan = job.workload.plan
-        self.strategy = mirrored(devices, options)
+        self.strategy = mirrored_strategy(devices, options)
         start = job.workload.initial_state()
         self._variables = MirroredState(self.strategy, start)
         noise = getattr(source, "noise", "keyed")
@@ -90,30 +89,22 @@ class LiftedProgram(TracedProgram):
         return {label: local(seen.gradients[label])[replica].numpy() for label in labels}
 
     def run(self, steps):
+        if len(self._steps) == 1:
+            return super().run(steps)
         self._start()
-        if len(self._steps) > 1:  # train ops in turn: one call a step
-            for _ in range(steps):
-                losses = self._observed[self._step % len(self._steps)]()[0].losses
-                self._step += 1
-            losses = self.strategy.experimental_local_results(losses[0]) if losses else []
-            return [np.mean(loss) for loss in losses]
-        if self._many is None:
-            self._many = step_loop.many(self._run_once, self._job.replicas, self._loss_dtype())
-        losses = step_loop.run(self._many, steps, self._options.steps_per_call)
-        self._step += steps
-        return losses
+        for _ in range(steps):  # train ops in turn: one call a step
+            losses = self._observed[self._step % len(self._steps)]()[0].losses
+            self._step += 1
+        losses = self.strategy.experimental_local_results(losses[0]) if losses else []
+        return [np.mean(loss) for loss in losses]
 
     def traces(self):
         """How often a step was traced in Python so far."""
         return sum(step.traces for step in self._steps)
 
-    def _start(self):
-        if self._batches is None:
-            self._batches = self._input.start(self._step)
-            self._observed = [
-                tf.function(lambda step=step: self._run_observed(step), autograph=False) for step in self._steps
-            ]
-            self._many = None
+    def _observed_step(self):
+        """A `tf.function` for each phase."""
+        return [tf.function(lambda step=step: self._run_observed(step), autograph=False) for step in self._steps]
 
     def _run_observed(self, step):
         batch = self._input.take(self._batches)

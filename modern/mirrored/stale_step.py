@@ -1,18 +1,34 @@
-"""A training step whose gradients are applied one by one, and late: `workloads.numerics.staleness`, under `strategy.run`."""
+"""A training step whose gradients are applied one by one and late, under `strategy.run`.
+
+Which gradient is applied when is defined in `workloads.numerics.staleness`.
+"""
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 import tensorflow as tf
 
 from modern.collectives import exchange
 from modern.mirrored.replica_step import ReplicaStep
+from modern.mirrored.step_tensors import Tensors
 from workloads.numerics import combining, staleness
+
+if TYPE_CHECKING:
+    from modern.mirrored.variables import LocalState
 
 
 class StaleStep(ReplicaStep):
     """`ReplicaStep` for a job with `staleness`: every replica applies every replica's gradients, in their order."""
 
-    def _update(self, context, local, step, gradients, rate):
+    def _update(
+        self,
+        context: tf.distribute.ReplicaContext,
+        local: LocalState,
+        step: tf.Tensor,
+        gradients: Tensors,
+        rate: tf.Tensor,
+    ) -> Tensors:
         names, count, late = list(gradients), self._job.replicas, self._job.staleness
         made = exchange.gather(context, combining.clip_alone(list(gradients.values()), self._job.workload.clip))
         queue = [
@@ -20,21 +36,21 @@ class StaleStep(ReplicaStep):
         ]
         queue += [{name: made[weight][replica] for weight, name in enumerate(names)} for replica in range(count)]
         for number, update in enumerate(queue[:count]):
-            self._apply(local, step * count + number >= late, update, rate, always=number >= late)
+            if number >= late:
+                self._rules.apply(local, update, rate)
+            else:
+                self._apply_if(step * count + number >= late, local, update, rate)
         if late:
             for name in names:
                 waiting = tf.stack([update[name] for update in queue[count:]])
                 tf.raw_ops.AssignVariableOp(resource=local.slots[staleness.slot(name)].handle, value=waiting)
         return staleness.names(queue[:count])
 
-    def _apply(self, local, made, update, rate, always):
-        """Applies `update` if there is one: before that, no slot may change either."""
-        if always:
-            self._rules.apply(local, update, rate)
-            return
+    def _apply_if(self, exists: tf.Tensor, local: LocalState, update: Tensors, rate: tf.Tensor) -> None:
+        """Applies `update` if it exists: before the first gradient is due, no slot may change either."""
 
-        def apply():
+        def apply() -> tf.Tensor:
             self._rules.apply(local, update, rate)
             return tf.constant(True)
 
-        tf.cond(made, apply, lambda: tf.constant(False))
+        tf.cond(exists, apply, lambda: tf.constant(False))

@@ -1,29 +1,79 @@
-"""What programs whose steps are traced functions have in common."""
+"""`TracedProgram`: the base of the programs whose steps are traced functions."""
 
 from __future__ import annotations
 
-from workloads.program import Program
+import abc
+from typing import Any
+
+import numpy as np
+
+from modern.mirrored import step_loop
+from modern.mirrored.inputs import ReplicaInput
+from modern.mirrored.variables import MirroredState
+from modern.options import ModernOptions
+from workloads.job import Job
+from workloads.program import Program, State
 
 
 class TracedProgram(Program):
-    """Base of the port's programs. A subclass makes `_variables` (`MirroredState`), `_input` and `_step`.
+    """Base of the port's programs in one process.
 
-    Its functions capture the input, since looking distributed values up by type at every call takes longer than a
-    small model's step; so they are made again when the input starts anew.
+    Its functions capture the open input, since looking distributed values up by type at every call takes longer than
+    a small model's step; so they are traced again when the input starts anew.
+
+    A subclass sets in its constructor: `_job`, `_options`, `_variables`, `_input` and `_step`.
     """
 
     side = "modern"
-    #: The open input; the functions that read it: one observed step, and many steps.
-    _batches = _observed = _many = None
 
-    def load(self, state):
+    _job: Job
+    _options: ModernOptions
+    _variables: MirroredState
+    _input: ReplicaInput
+    _step: int
+    #: The open input; the function or functions of one observed step; the loop over many steps. None: not started.
+    _batches: Any = None
+    _observed: Any = None
+    _many: Any = None
+
+    def load(self, state: State) -> None:
         self._variables.load(state)
         if state.step != self._step:
             self._step, self._batches = state.step, None
 
-    def state(self):
+    def state(self) -> State:
         return self._variables.read()[0]
 
-    def close(self):
+    def run(self, steps: int) -> list[np.ndarray]:
+        self._start()
+        if self._many is None:
+            self._many = step_loop.trace_step_loop(self._run_once, self._loss_count(), self._loss_dtype())
+        losses = step_loop.run_steps(self._many, steps, self._options.steps_per_call)
+        self._step += steps
+        return losses
+
+    def close(self) -> None:
         """Lets go of the input and of the functions that read it."""
         self._batches = self._observed = self._many = None
+
+    def _start(self) -> None:
+        """Opens the input at the current step; the functions that are traced from here on read it."""
+        if self._batches is None:
+            self._batches = self._input.start(self._step)
+            self._observed = self._observed_step()
+            self._many = None
+
+    @abc.abstractmethod
+    def _observed_step(self) -> Any:
+        """Makes the `tf.function` of one step whose values are observed."""
+
+    @abc.abstractmethod
+    def _run_once(self) -> list[Any]:
+        """Takes one step inside the traced loop; returns its scalar losses, or an empty list if there are none."""
+
+    def _loss_count(self) -> int:
+        """How many losses `_run_once` returns: one for each replica in this process."""
+        return self._job.replicas
+
+    def _loss_dtype(self) -> str:
+        return self._job.dtype

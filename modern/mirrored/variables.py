@@ -1,13 +1,36 @@
-"""The strategy's variables: everything a step changes, mirrored on every replica."""
+"""The strategy's variables: everything that a step changes, mirrored on every replica."""
 
 from __future__ import annotations
 
 import contextlib
+import dataclasses
+from collections.abc import Mapping
 
 import numpy as np
 import tensorflow as tf
 
-from workloads.program import STATES, State
+from workloads.program import STATES, Arrays, State
+
+#: Variables by name.
+Variables = dict[str, tf.Variable]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class LocalState:
+    """One replica's own copies of the variables, by kind and name.
+
+    Attributes:
+      replica: number of the replica, counted in this process.
+      step: int64 scalar, the number of the current step.
+      weights, slots, statistics, averages: as in `State`.
+    """
+
+    replica: int
+    step: tf.Variable
+    weights: Variables
+    slots: Variables
+    statistics: Variables
+    averages: Variables
 
 
 class MirroredState:
@@ -17,31 +40,30 @@ class MirroredState:
       strategy: the `tf.distribute.Strategy`.
       state: `State` whose values they start with.
       places: {weight or statistic: device}, where the model's layers are on several; slots are with their weights.
+
+    Attributes:
+      step: the mirrored `global_step`.
+      weights, slots, statistics, averages: as in `State`, with mirrored variables for arrays.
     """
 
-    def __init__(self, strategy, state, places=None):
+    weights: Variables
+    slots: Variables
+    statistics: Variables
+    averages: Variables
+
+    def __init__(self, strategy: tf.distribute.Strategy, state: State, places: Mapping[str, str] | None = None) -> None:
         self._strategy, self._places = strategy, places or {}
         with strategy.scope():
             self.step = tf.Variable(state.step, dtype=tf.int64, name="global_step")
             for kind in STATES:
-                made = {}
+                made: Variables = {}
                 setattr(self, kind, made)
                 for name, value in getattr(state, kind).items():
-                    with self._beside(kind, name):
-                        made[name] = tf.Variable(value, name=_name(kind, name))
+                    with self._device_of(kind, name):
+                        made[name] = tf.Variable(value, name=_variable_name(kind, name))
 
-    def _beside(self, kind, name):
-        """Where a variable is made: on its layer's device; a slot with its weight, where variables are in places."""
-        owner = name.rsplit("/", 1)[0] if kind == "slots" else name
-        if owner in self._places:
-            return tf.device(self._places[owner])
-        weight = self.weights.get(name.rsplit("/", 1)[0]) if kind == "slots" else None
-        if weight is None or not isinstance(self._strategy, tf.distribute.ParameterServerStrategy):
-            return contextlib.nullcontext()
-        return self._strategy.extended.colocate_vars_with(weight)
-
-    def local(self, replica):
-        """A `LocalState`: the copies that belong to `replica`, counted in this process."""
+    def local(self, replica: int) -> LocalState:
+        """The copies that belong to `replica`, counted in this process."""
         return LocalState(
             replica,
             self._copy(self.step, replica),
@@ -51,7 +73,7 @@ class MirroredState:
             ],
         )
 
-    def load(self, state):
+    def load(self, state: State) -> None:
         """Gives every copy the values of `state`."""
         self.step.assign(state.step)
         for kind in STATES:
@@ -59,33 +81,34 @@ class MirroredState:
             for name, value in getattr(state, kind).items():
                 variables[name].assign(value)
 
-    def read(self):
-        """(`State` of the first replica, names of variables whose copies disagree)."""
-        drift = []
-        kinds = [{name: self._first(name, v, drift) for name, v in getattr(self, kind).items()} for kind in STATES]
-        return State(int(self._first("global_step", self.step, drift)), *kinds), drift
+    def read(self) -> tuple[State, list[str]]:
+        """Returns the first replica's `State`, and the names of the variables whose copies disagree."""
+        drift: list[str] = []
 
-    def _first(self, name, variable, drift):
-        copies = [copy.numpy() for copy in self._strategy.experimental_local_results(variable)]
-        if any(copy.tobytes() != copies[0].tobytes() for copy in copies[1:]):
-            drift.append(name)
-        return np.asarray(copies[0])
+        def first_copy(name: str, variable: tf.Variable) -> np.ndarray:
+            copies = [copy.numpy() for copy in self._strategy.experimental_local_results(variable)]
+            if any(copy.tobytes() != copies[0].tobytes() for copy in copies[1:]):
+                drift.append(name)
+            return np.asarray(copies[0])
 
-    def _copy(self, variable, replica):
+        kinds: list[Arrays] = [
+            {name: first_copy(name, variable) for name, variable in getattr(self, kind).items()} for kind in STATES
+        ]
+        return State(int(first_copy("global_step", self.step)), *kinds), drift
+
+    def _device_of(self, kind: str, name: str) -> contextlib.AbstractContextManager[object]:
+        """Context that places a variable: on its layer's device; on parameter servers, a slot beside its weight."""
+        owner = name.rsplit("/", 1)[0] if kind == "slots" else name
+        if owner in self._places:
+            return tf.device(self._places[owner])
+        weight = self.weights.get(owner) if kind == "slots" else None
+        if weight is None or not isinstance(self._strategy, tf.distribute.ParameterServerStrategy):
+            return contextlib.nullcontext()
+        return self._strategy.extended.colocate_vars_with(weight)
+
+    def _copy(self, variable: tf.Variable, replica: int) -> tf.Variable:
         return self._strategy.experimental_local_results(variable)[replica]
 
 
-class LocalState:
-    """One replica's own variables, by kind and name."""
-
-    def __init__(self, replica, step, weights, slots, statistics, averages):
-        self.replica = replica
-        self.step = step
-        self.weights = weights
-        self.slots = slots
-        self.statistics = statistics
-        self.averages = averages
-
-
-def _name(kind, name):
+def _variable_name(kind: str, name: str) -> str:
     return f"{kind}/{name}" if kind != "weights" else name

@@ -1,4 +1,5 @@
 """Model parallelism: a model's layers divided among devices, with micro-batches in a pipeline.
 
-Here: one program whose pipeline stages share one `tf.function`. Not here: data parallelism (`modern.mirrored`).
-Start with `step.py`, then `program.py`."""
+Here: a program whose pipeline stages share one `tf.function`. Not here: data parallelism (`modern.mirrored`).
+Start with `step.py`, then `program.py`.
+"""

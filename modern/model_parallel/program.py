@@ -1,51 +1,57 @@
-"""`StagesProgram`: a model whose layers are divided among devices, in one `tf.function`, as a `Program`."""
+"""`PipelineProgram`: a model whose layers are divided among devices, in one `tf.function`, as a `Program`."""
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Callable, Sequence
+from typing import Any
+
 import tensorflow as tf
 
-from modern.mirrored import step_loop, update_rules
+from modern.mirrored import update_rules
 from modern.mirrored.inputs import ReplicaInput
+from modern.mirrored.step_tensors import StepTensors, Tensors, step_record
 from modern.mirrored.traced_program import TracedProgram
 from modern.mirrored.variables import MirroredState
-from modern.model_parallel.step import StagesStep
+from modern.model_parallel.step import PipelineStep
+from modern.options import ModernOptions
 from workloads import scope
+from workloads.job import Job
 from workloads.program import StepRecord, initial_state
-from workloads.records.writer import batch_digest, example_ids
+from workloads.scope import VariableSpec
+from workloads.sources import Source
 
 
-class StagesProgram(TracedProgram):
+class PipelineProgram(TracedProgram):
     """Runs `job` with its layers on `devices`; its replicas are micro-batches.
 
     Args:
       job: the `Job`.
-      source: `sources.Source` of its batches.
-      options: `ModernOptions`.
-      devices: device of each stage, e.g. ["CPU:0", "CPU:1"].
+      source: of its batches.
+      options: see `ModernOptions`.
+      devices: device of each pipeline stage, e.g. ["CPU:0", "CPU:1"].
     """
 
-    def __init__(self, job, source, options, devices):
+    def __init__(self, job: Job, source: Source, options: ModernOptions, devices: Sequence[str]) -> None:
         tf.config.optimizer.set_experimental_options({"disable_meta_optimizer": options.exact})
         self._job, self._options = job, options
-        self._stages = ["/device:" + device for device in devices]
+        self._layer_devices = ["/device:" + device for device in devices]
         self._specs = scope.trace(job.workload, job.per_replica_batch, job.dtype)
-        places = scope.trace_devices(job.workload, job.per_replica_batch, job.dtype, self._stages)
-        self._strategy = tf.distribute.get_strategy()  # TensorFlow's default: this process, and no replicas
+        places = scope.trace_devices(job.workload, job.per_replica_batch, job.dtype, self._layer_devices)
+        strategy = tf.distribute.get_strategy()  # TensorFlow's default: this process, and no replicas
         state = initial_state(job, self._specs, scope.initial_values(self._specs, job.seed))
-        self._variables = MirroredState(self._strategy, state, places)
+        self._variables = MirroredState(strategy, state, places)
         rules = update_rules.Tf1Rules(job.workload.optimizer)
-        self._stages_step = StagesStep(job, options, self._variables, rules, self._stages)
-        self._input = ReplicaInput(job, source, self._strategy, range(job.replicas))
+        self._pipeline_step = PipelineStep(job, options, self._variables, rules, self._layer_devices)
+        self._input = ReplicaInput(job, source, strategy, range(job.replicas))
         self._step = 0
 
-    def variables(self):
+    def variables(self) -> tuple[VariableSpec, ...]:
         return self._specs
 
-    def describe(self):
+    def describe(self) -> dict[str, str]:
         return {
             "program": "one tf.function over all devices",
-            "devices": ", ".join(device.replace("/device:", "") for device in self._stages),
+            "devices": ", ".join(device.replace("/device:", "") for device in self._layer_devices),
             "input": "resident" if self._input.resident else "dataset",
             "variables on": "their layer's device",
             "reduction": f"{self._options.average} of micro-batches, in order",
@@ -55,42 +61,23 @@ class StagesProgram(TracedProgram):
             "Grappler": "off" if self._options.exact else "on",
         }
 
-    def step(self):
+    def step(self) -> StepRecord:
         self._start()
         seen, batches = tf.nest.map_structure(lambda tensor: tensor.numpy(), self._observed())
         self._step += 1
-        return StepRecord(
-            step=self._step - 1,
-            digests=[batch_digest(batch) for batch in batches],
-            losses=[np.asarray(loss) for loss in seen.loss],
-            gradients=seen.gradients,
-            combined=seen.combined,
-            learning_rate=np.asarray(seen.learning_rate),
-            state=self.state(),
-            examples=[example_ids(batch) for batch in batches],
-            masks=seen.masks,
-            proposals=seen.proposals,
-        )
+        return step_record(self._step - 1, seen, batches, self.state())
 
-    def run(self, steps):
+    def one_step(self) -> Callable[[], list[tf.Tensor]]:
+        """A `tf.function` that takes one step and returns its losses, for looking at its graph or tracing its run."""
         self._start()
-        if self._many is None:
-            self._many = step_loop.many(lambda: self._run_once()[0].loss, self._job.replicas, self._job.dtype)
-        losses = step_loop.run(self._many, steps, self._options.steps_per_call)
-        self._step += steps
-        return losses
+        return tf.function(self._run_once, autograph=False)
 
-    def one_step(self):
-        """A function that takes one step and gives its losses; for who wants to look at its graph or at its run."""
-        self._start()
-        return tf.function(lambda: self._run_once()[0].loss, autograph=False)
+    def _observed_step(self) -> Any:
+        return tf.function(self._run_observed, autograph=False)
 
-    def _start(self):
-        if self._batches is None:
-            self._batches = self._input.start(self._step)
-            self._observed = tf.function(self._run_once, autograph=False)
-            self._many = None
-
-    def _run_once(self):
+    def _run_observed(self) -> tuple[StepTensors, list[Tensors]]:
         batches = [self._input.take(self._batches) for _ in range(self._job.replicas)]
-        return self._stages_step(batches), batches
+        return self._pipeline_step(batches), batches
+
+    def _run_once(self) -> list[tf.Tensor]:
+        return self._run_observed()[0].loss

@@ -2,43 +2,69 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
 import tensorflow as tf
 
-from modern.mirrored.replica_step import ReplicaStep, Seen
+from modern.mirrored.step_tensors import StepTensors, Tensors
+from modern.mirrored.training_step import TrainingStep
+from modern.options import ModernOptions
+from workloads.job import Job
 from workloads.numerics import combining
 
+if TYPE_CHECKING:
+    from modern.mirrored.rules import UpdateRules
+    from modern.mirrored.variables import LocalState, MirroredState
 
-class StagesStep(ReplicaStep):
+
+class PipelineStep(TrainingStep):
     """The step of a `Job` as a function of all its replicas' batches; here a replica is a micro-batch.
 
-    A device works on one micro-batch while the next device works on the one before: the function is a graph, and what
-    does not wait for each other runs at the same time.
+    A device works on one micro-batch while the next device works on the one before: the function is a graph, and ops
+    that do not depend on each other run at the same time.
 
     Args:
-      stages: the devices.
+      job: the `Job`.
+      options: see `ModernOptions`.
+      variables: one copy of the variables, each on its layer's device.
+      rules: updates weights and slots from combined gradients.
+      layer_devices: device of each pipeline stage.
     """
 
-    def __init__(self, job, options, variables, rules, stages):
+    def __init__(
+        self,
+        job: Job,
+        options: ModernOptions,
+        variables: MirroredState,
+        rules: UpdateRules,
+        layer_devices: Sequence[str],
+    ) -> None:
         super().__init__(job, options, variables, rules)
-        self.stages = tuple(stages)
+        self.layer_devices = tuple(layer_devices)
 
-    def __call__(self, batches):
-        """Runs the step on a list over micro-batches of {input name: tensor}; `Seen` with lists over micro-batches."""
+    def __call__(self, batches: Sequence[Tensors]) -> StepTensors:
+        """Runs the step on {input name: tensor} of each micro-batch; returns lists over micro-batches."""
         self.traces += 1
-        workload, local = self._job.workload, self._variables.local(0)
+        local = self._variables.local(0)
         step = local.step.read_value()
         rate = self._rate(step)
         passes = [self._forward_backward(local, step, number, batch) for number, batch in enumerate(batches)]
         losses, gradients, updates, masks = (list(part) for part in zip(*passes))
         beside = {name: weight.device for name, weight in local.weights.items()}
-        combined = combining.combine_gradients(workload, gradients, self._options.average, beside)
+        combined = combining.combine_gradients(self._job.workload, gradients, self._options.average, beside)
         self._rules.apply(local, combined, rate)
+        self._update_statistics(local, updates)
+        self._count_step(local)
+        self._update_averages(local)
+        return StepTensors(losses, gradients, combined, rate, updates, masks)
+
+    def _update_statistics(self, local: LocalState, updates: Sequence[Tensors]) -> None:
+        """Assigns the statistics from the micro-batches' proposals: their mean, or the first one's."""
         for name in updates[0]:
             proposed = [own[name] for own in updates]
-            value = combining.combine(proposed, "mean", self._options.average)
-            value = proposed[0] if workload.statistics == "first_tower" else value
+            if self._job.workload.statistics == "first_tower":
+                value = proposed[0]
+            else:
+                value = combining.combine(proposed, "mean", self._options.average)
             tf.raw_ops.AssignVariableOp(resource=local.statistics[name].handle, value=value)
-        tf.raw_ops.AssignAddVariableOp(resource=local.step.handle, value=tf.ones([], tf.int64))
-        if workload.moving_average is not None:
-            self._update_averages(local)
-        return Seen(losses, gradients, combined, rate, updates, masks)

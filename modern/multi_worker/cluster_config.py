@@ -1,4 +1,4 @@
-"""Which worker of which cluster this process is: from `TF_CONFIG`, or from SLURM."""
+"""The place of this process in a cluster, from `TF_CONFIG` or SLURM, and one-line messages about lost processes."""
 
 from __future__ import annotations
 
@@ -6,50 +6,112 @@ import dataclasses
 import json
 import os
 import re
-from typing import Any
+from collections.abc import Mapping, Sequence
 
+from modern.collectives.worker import Worker
 from workloads.support.errors import InputError, require
 
-#: What TensorFlow's long message says of the way to a worker that is gone.
-_WHY = re.compile(
+#: {job: addresses}, as in `TF_CONFIG`.
+Cluster = dict[str, list[str]]
+
+#: The part of TensorFlow's long message that says how the connection to another process ended.
+_CONNECTION = re.compile(
     "Connection reset by peer|Connection refused|Socket closed|failed to connect to all addresses"
     "|[^.:\n]*heartbeat[^.:\n]*"
 )
 
 
 @dataclasses.dataclass(frozen=True)
-class Worker:
-    """One of the workers of a cluster.
+class Task:
+    """One task of a cluster, as `TF_CONFIG` describes it.
 
     Attributes:
-      resolver: the `tf.distribute.cluster_resolver.ClusterResolver` that knows all of them.
-      index: this worker's number, from 0; worker 0 is the chief.
-      count: how many there are.
+      cluster: {job: addresses}.
+      job: "worker", "ps" or "chief".
+      index: number of the task within its job.
     """
 
-    resolver: Any
+    cluster: Cluster
+    job: str
     index: int
-    count: int
-
-    @property
-    def chief(self):
-        """Whether this worker writes what is written once."""
-        return self.index == 0
 
 
-def from_environment():
-    """The `Worker` that `TF_CONFIG`, or else SLURM, says this process is.
+def parse_tf_config(text: str, jobs: Sequence[str]) -> Task:
+    """Parses the text of `TF_CONFIG`.
+
+    >>> parse_tf_config('{"cluster": {"worker": ["a:1", "b:2"]}, "task": {"type": "worker", "index": 1}}', ["worker"])
+    Task(cluster={'worker': ['a:1', 'b:2']}, job='worker', index=1)
 
     Raises:
-      InputError: neither says so, or `TF_CONFIG` is not usable.
+      InputError: it is no such JSON, or the task is of none of `jobs`.
     """
-    import tensorflow as tf  # here, so that who starts workers need not wait for it
+    try:
+        content = json.loads(text)
+        cluster, task = content["cluster"], content["task"]
+        job, index = task["type"], int(task["index"])
+    except (ValueError, KeyError, TypeError):
+        raise InputError(f'TF_CONFIG: got {text[:80]!r}, must be JSON with "cluster" and "task" (type, index)')
+    require(job in jobs, "TF_CONFIG task type", job, "allowed: " + ", ".join(jobs))
+    return Task(cluster, job, index)
+
+
+def task_from_environment(jobs: Sequence[str]) -> Task | None:
+    """Returns the task that `TF_CONFIG` describes; None if it is not set.
+
+    Raises:
+      InputError: see `parse_tf_config`.
+    """
+    text = os.environ.get("TF_CONFIG")
+    return parse_tf_config(text, jobs) if text else None
+
+
+def tf_config_text(addresses: Sequence[str], index: int, job: str = "worker") -> str:
+    """Formats `TF_CONFIG` for one of several tasks of one job.
+
+    >>> tf_config_text(["a:1", "b:2"], 1)
+    '{"cluster": {"worker": ["a:1", "b:2"]}, "task": {"type": "worker", "index": 1}}'
+
+    Args:
+      addresses: "host:port" of every task.
+      index: number of this task.
+      job: name of the job.
+
+    Returns:
+      JSON text.
+    """
+    return json.dumps({"cluster": {job: list(addresses)}, "task": {"type": job, "index": index}})
+
+
+def worker_number(cluster: Mapping[str, Sequence[str]], job: str, index: int) -> int:
+    """Numbers the tasks that train: the chief, if there is one, then the workers.
+
+    >>> worker_number({"chief": ["a:1"], "worker": ["b:2", "c:3"]}, "worker", 1)
+    2
+
+    Args:
+      cluster: {job: addresses}.
+      job: "chief" or "worker".
+      index: number of the task within its job.
+
+    Returns:
+      The number of the task, from 0.
+    """
+    return index + (len(cluster.get("chief", ())) if job == "worker" else 0)
+
+
+def worker_from_environment() -> Worker:
+    """Returns the `Worker` that this process is according to `TF_CONFIG`, or else to SLURM.
+
+    Raises:
+      InputError: neither is set, or `TF_CONFIG` is not usable.
+    """
+    import tensorflow as tf  # here, so that what starts workers need not wait for it
 
     resolvers = tf.distribute.cluster_resolver
-    if os.environ.get("TF_CONFIG"):
-        cluster, kind, index = tf_config(("chief", "worker"))
-        known = len(cluster.get(kind, ()))
-        require(0 <= index < known, "TF_CONFIG task index", index, f"the cluster has {known} of {kind!r}")
+    task = task_from_environment(("chief", "worker"))
+    if task is not None:
+        known = len(task.cluster.get(task.job, ()))
+        require(0 <= task.index < known, "TF_CONFIG task index", task.index, f"the cluster has {known} of {task.job!r}")
         resolver = resolvers.TFConfigClusterResolver()
     elif "SLURM_PROCID" in os.environ:
         # Which GPUs a task sees is SLURM's business. TensorFlow's resolver wants at least one a task, or has no tasks.
@@ -57,45 +119,24 @@ def from_environment():
         resolver = resolvers.SlurmClusterResolver(gpus_per_node=tasks, gpus_per_task=1, auto_set_gpu=False)
     else:
         raise InputError("TF_CONFIG: not set, and no SLURM job; it must name the cluster and this worker's place in it")
-    spec = resolver.cluster_spec().as_dict()
-    order = [("chief", i) for i in range(len(spec.get("chief", ())))]
-    order += [("worker", i) for i in range(len(spec.get("worker", ())))]
-    return Worker(resolver, order.index((resolver.task_type, resolver.task_id)), len(order))
+    cluster = resolver.cluster_spec().as_dict()
+    number = worker_number(cluster, resolver.task_type, resolver.task_id)
+    return Worker(resolver, number, sum(len(cluster.get(job, ())) for job in ("chief", "worker")))
 
 
-def config(addresses, index, job="worker"):
-    """The text of `TF_CONFIG` for worker `index` of those at `addresses` ("host:port")."""
-    return json.dumps({"cluster": {job: list(addresses)}, "task": {"type": job, "index": index}})
-
-
-def lost(worker, error):
-    """One line about a `tf.errors.OpError` that ended a worker's step: who is gone, as far as TensorFlow tells."""
-    told = re.findall(r"/job:(\w+)/replica:\d+/task:(\d+)", str(error))
-    others = sorted({"{} {}".format(*name) for name in told if int(name[1]) != worker.index})
+def lost_worker_message(worker: Worker, error: Exception) -> str:
+    """Describes in one line the `tf.errors.OpError` that ended a worker's step, naming the others in its message."""
+    named = re.findall(r"/job:(\w+)/replica:\d+/task:(\d+)", str(error))
+    others = sorted({f"{job} {index}" for job, index in named if int(index) != worker.index})
     who = " ({})".format(", ".join(others)) if others else ""
-    return f"worker {worker.index} of {worker.count} stops: a worker{who} was lost ({reason(error)})"
+    return f"worker {worker.index} of {worker.count} stops: a worker{who} was lost ({connection_failure(error)})"
 
 
-def reason(error):
-    """What a `tf.errors.OpError` says of the way to another process, in a few words; else the error's name."""
-    found = _WHY.search(str(error))
-    return found.group().strip() if found else type(error).__name__
+def connection_failure(error: Exception) -> str:
+    """Extracts from a `tf.errors.OpError` how the connection to another process ended; else the error's name.
 
-
-def tf_config(kinds):
-    """(cluster, task type, task index) of `TF_CONFIG`; None if it is not set.
-
-    Raises:
-      InputError: it is no such JSON, or the task is of none of `kinds`.
+    >>> connection_failure(RuntimeError("from task:1: recvmsg: Connection reset by peer. Additional information"))
+    'Connection reset by peer'
     """
-    text = os.environ.get("TF_CONFIG")
-    if not text:
-        return None
-    try:
-        content = json.loads(text)
-        cluster, task = content["cluster"], content["task"]
-        kind, index = task["type"], int(task["index"])
-    except (ValueError, KeyError, TypeError):
-        raise InputError(f'TF_CONFIG: got {text[:80]!r}, must be JSON with "cluster" and "task" (type, index)')
-    require(kind in kinds, "TF_CONFIG task type", kind, "allowed: " + ", ".join(kinds))
-    return cluster, kind, index
+    found = _CONNECTION.search(str(error))
+    return found.group().strip() if found else type(error).__name__

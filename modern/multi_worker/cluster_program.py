@@ -2,41 +2,58 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
 from modern.multi_worker import cluster_config
-from workloads.program import STATES, Program, StepRecord
+from modern.options import ModernOptions
+from workloads.job import Job
+from workloads.program import STATES, Program, State, StepRecord
+from workloads.sources import Source
 from workloads.support import addresses, child_processes
+
+if TYPE_CHECKING:
+    from workloads.scope import VariableSpec
 
 
 class ClusterProgram(Program):
-    """Runs `job` under `MultiWorkerMirroredStrategy`, each worker a process, and shows what all of them saw.
+    """Runs `job` under `MultiWorkerMirroredStrategy`, each worker a process; its records show all workers' replicas.
 
-    Every worker does what it is told, at the same time as the others; the work itself, and all that workers say to
-    each other, is TensorFlow's.
+    Every worker carries out the same commands at the same time as the others; the training itself, and all that
+    workers exchange, is TensorFlow's.
 
     Args:
       job: the `Job`; its replicas are those of all workers.
       make_source: picklable function from the job to its `Source`.
-      options: `ModernOptions`.
+      options: see `ModernOptions`.
       workers: how many.
       devices: device of each replica of one worker.
     """
 
     side = "modern"
 
-    def __init__(self, job, make_source, options, workers, devices):
+    def __init__(
+        self,
+        job: Job,
+        make_source: Callable[[Job], Source],
+        options: ModernOptions,
+        workers: int,
+        devices: Sequence[str],
+    ) -> None:
         places = addresses.free(workers)
-        self._children = []
+        self._children: list[child_processes.Child] = []
         try:
             for index in range(workers):
+                variables = {"TF_CONFIG": cluster_config.tf_config_text(places, index), **own_gpus(index, devices)}
                 self._children.append(
                     child_processes.Child(
                         f"worker {index}",
-                        serve,
+                        serve_worker,
                         (job, make_source, options, devices),
                         exact=options.exact,
-                        variables={"TF_CONFIG": cluster_config.config(places, index), **_own_gpus(index, devices)},
+                        variables=variables,
                     )
                 )
             self._specs, self._about = child_processes.receive_from_all(self._children)[0]
@@ -44,31 +61,31 @@ class ClusterProgram(Program):
             self.close()
             raise
 
-    def variables(self):
+    def variables(self) -> tuple[VariableSpec, ...]:
         return self._specs
 
-    def describe(self):
+    def describe(self) -> dict[str, str]:
         about = dict(self._about)
         about["devices"] = "{} workers, each {}".format(len(self._children), about["devices"])
         return about
 
-    def load(self, state):
-        self._all("load", state)
+    def load(self, state: State) -> None:
+        self._call_all("load", state)
 
-    def state(self):
-        return self._all("state")[0]
+    def state(self) -> State:
+        return self._call_all("state")[0]
 
-    def step(self):
-        return merge(self._all("step"))
+    def step(self) -> StepRecord:
+        return merge_records(self._call_all("step"))
 
-    def run(self, steps):
-        return self._all("run", steps)[0]
+    def run(self, steps: int) -> list[np.ndarray]:
+        return self._call_all("run", steps)[0]
 
-    def close(self):
+    def close(self) -> None:
         """Ends the workers."""
         child_processes.stop_all(self._children)
 
-    def _all(self, name, *arguments):
+    def _call_all(self, name: str, *arguments: Any) -> list[Any]:
         """Every worker's answer; if one is lost, the others are ended too: they would wait for it."""
         try:
             for child in self._children:
@@ -79,14 +96,28 @@ class ClusterProgram(Program):
             raise
 
 
-def serve(speaker, job, make_source, options, devices):
-    """A worker: makes its share of the program that `TF_CONFIG` says, and then does what it is told."""
+def serve_worker(
+    speaker: Any,
+    job: Job,
+    make_source: Callable[[Job], Source],
+    options: ModernOptions,
+    devices: Sequence[str],
+) -> None:
+    """Runs a worker: makes its share of the program, and calls the methods that the parent names.
+
+    Args:
+      speaker: connection to the parent.
+      job: the `Job` of all workers.
+      make_source: makes its `Source`.
+      options: see `ModernOptions`.
+      devices: device of each replica of this worker.
+    """
     from modern.collectives import strategy
     from modern.mirrored.program import ModernProgram
 
     if devices[0].startswith("CPU"):
         strategy.divide_cpu(len(devices))
-    program = ModernProgram(job, make_source(job), options, devices, cluster_config.from_environment())
+    program = ModernProgram(job, make_source(job), options, devices, cluster_config.worker_from_environment())
     speaker.say((program.variables(), program.describe()))
     while True:
         message = speaker.listen()
@@ -96,17 +127,17 @@ def serve(speaker, job, make_source, options, devices):
         speaker.say(getattr(program, name)(*arguments))
 
 
-def merge(records):
-    """One `StepRecord` of the workers' records of a step: their replicas in a row, and what they must have in common.
+def merge_records(records: Sequence[StepRecord]) -> StepRecord:
+    """Merges the workers' records of a step: their replicas in a row, and the values that all workers must share.
 
     A tensor of the combined gradients or of the state whose bits are not every worker's is listed in `drift`.
     """
     first = records[0]
     drift = {name for record in records for name in record.drift}
     for record in records[1:]:
-        pairs = [(first.combined, record.combined)]
-        pairs += [(getattr(first.state, kind), getattr(record.state, kind)) for kind in STATES]
-        drift.update(name for mine, other in pairs for name in mine if not _same(mine[name], other[name]))
+        corresponding = [(first.combined, record.combined)]
+        corresponding += [(getattr(first.state, kind), getattr(record.state, kind)) for kind in STATES]
+        drift.update(name for mine, other in corresponding for name in mine if not _same_bits(mine[name], other[name]))
     return StepRecord(
         step=first.step,
         combined=first.combined,
@@ -120,12 +151,16 @@ def merge(records):
     )
 
 
-def _same(left, right):
+def _same_bits(left: np.ndarray, right: np.ndarray) -> bool:
     return np.asarray(left).tobytes() == np.asarray(right).tobytes()
 
 
-def _own_gpus(index, devices):
-    """Where workers of one machine use its GPUs, each sees only its own."""
+def own_gpus(index: int, devices: Sequence[str]) -> dict[str, str]:
+    """Environment variables that show worker `index` its own GPUs only, where workers use this machine's GPUs.
+
+    >>> own_gpus(1, ["GPU:0", "GPU:1"])
+    {'CUDA_VISIBLE_DEVICES': '2,3'}
+    """
     if not devices[0].startswith("GPU"):
         return {}
     first = index * len(devices)

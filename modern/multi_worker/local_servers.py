@@ -1,55 +1,69 @@
-"""TensorFlow's own servers, workers' and parameter servers': the ones this process is, and the ones it starts."""
+"""TensorFlow's own servers, of workers and parameter servers: the one this process is, and those it starts."""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from workloads.support import addresses, child_processes
 
+if TYPE_CHECKING:
+    import tensorflow as tf
 
-class Servers:
-    """Workers and parameter servers on this machine, each a process, gone when this is closed.
+    from modern.multi_worker.cluster_config import Cluster
+
+
+class LocalServers:
+    """Workers and parameter servers on this machine, each a process, ended when this is closed.
 
     They run without oneDNN: with it, several workers corrupted their heaps within a few steps of a convolutional net
     (TensorFlow 2.21, "double free or corruption"; never without it).
 
     Args:
-      workers, parameter_servers: how many.
+      workers: how many.
+      parameter_servers: how many.
 
     Attributes:
       cluster: {job: addresses} of them and of the coordinator, as `TF_CONFIG` has it.
       children: {"worker 0": `Child`}.
     """
 
-    def __init__(self, workers, parameter_servers):
-        places = addresses.free(workers + parameter_servers + 1)
-        self.cluster = {
-            "worker": places[:workers],
-            "ps": places[workers : workers + parameter_servers],
-            "chief": places[-1:],
-        }
-        self.children = {}
+    def __init__(self, workers: int, parameter_servers: int) -> None:
+        self.cluster = divide_addresses(addresses.free(workers + parameter_servers + 1), workers)
+        self.children: dict[str, child_processes.Child] = {}
         try:
             for job in ("worker", "ps"):
                 for index in range(len(self.cluster[job])):
                     name = f"{job} {index}"
-                    self.children[name] = child_processes.Child(name, _serve, (self.cluster, job, index), exact=True)
+                    self.children[name] = child_processes.Child(
+                        name, _serve_child, (self.cluster, job, index), exact=True
+                    )
             child_processes.receive_from_all(list(self.children.values()))
         except BaseException:
             self.close()
             raise
 
-    def close(self):
+    def close(self) -> None:
         """Ends them all."""
         child_processes.stop_all(self.children.values())
 
-    def __enter__(self):
+    def __enter__(self) -> LocalServers:
         return self
 
-    def __exit__(self, *unused):
+    def __exit__(self, *unused: object) -> None:
         self.close()
 
 
-def resolver(cluster):
-    """The `ClusterResolver` of the coordinator of `cluster` ({job: addresses})."""
+def divide_addresses(places: list[str], workers: int) -> Cluster:
+    """Gives the first `workers` addresses to workers, the last to the coordinator, the others to parameter servers.
+
+    >>> divide_addresses(["a:1", "b:2", "c:3", "d:4"], 2)
+    {'worker': ['a:1', 'b:2'], 'ps': ['c:3'], 'chief': ['d:4']}
+    """
+    return {"worker": places[:workers], "ps": places[workers:-1], "chief": places[-1:]}
+
+
+def coordinator_resolver(cluster: Cluster) -> tf.distribute.cluster_resolver.ClusterResolver:
+    """Makes the `ClusterResolver` of the coordinator of `cluster`."""
     import tensorflow as tf
 
     return tf.distribute.cluster_resolver.SimpleClusterResolver(
@@ -57,18 +71,24 @@ def resolver(cluster):
     )
 
 
-def serve(cluster, job, index):
-    """Is task `index` of `job` for good."""
-    _server(cluster, job, index).join()
+def serve_task(cluster: Cluster, job: str, index: int) -> None:
+    """Runs the server of one task in this process; does not return.
+
+    Args:
+      cluster: {job: addresses}.
+      job: "worker" or "ps".
+      index: number of the task.
+    """
+    _start_server(cluster, job, index).join()
 
 
-def _serve(speaker, cluster, job, index):
-    server = _server(cluster, job, index)
+def _serve_child(speaker: Any, cluster: Cluster, job: str, index: int) -> None:
+    server = _start_server(cluster, job, index)
     speaker.say(server.target)
     speaker.listen()  # until the parent closes the connection
 
 
-def _server(cluster, job, index):
+def _start_server(cluster: Cluster, job: str, index: int) -> tf.distribute.Server:
     import tensorflow as tf
 
     # A worker that waits for a server must leave a thread to the server's answer: TensorFlow's guide asks for so many.

@@ -4,59 +4,75 @@ from __future__ import annotations
 
 import collections
 import logging
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import tensorflow as tf
 
 from modern.mirrored import update_rules
+from modern.mirrored.step_tensors import StepTensors, Tensors, step_record
 from modern.mirrored.variables import MirroredState
 from modern.multi_worker import local_servers
+from modern.multi_worker.measured_staleness import count_staleness, describe_staleness
 from modern.multi_worker.parameter_server_step import WorkerStep
+from modern.options import ModernOptions
 from workloads import scope
+from workloads.job import Job
 from workloads.numerics import staleness
-from workloads.program import Program, StepRecord, initial_state
-from workloads.records.writer import batch_digest, example_ids
+from workloads.program import Arrays, Program, State, StepRecord, initial_state
+from workloads.scope import VariableSpec
+from workloads.sources import Source
 
 
 class ParameterServerProgram(Program):
     """Runs `job` under `ParameterServerStrategy`, one replica a worker, from this process, the coordinator.
 
-    A step is one global batch: as many updates as there are replicas, in whatever order they come. A worker is handed
-    its batch with its work, so that what it left undone when it was lost is done by another with the same examples.
-    Where a worker is lost between two of an update's writes, the update is made again from its beginning.
+    A step is one global batch: as many updates as there are replicas, in whatever order they come. A worker receives
+    its batch with its work, so that the work of a lost worker is done by another with the same examples. Where a
+    worker is lost between two of an update's writes, the update is made again from its beginning.
 
     Args:
       job: the `Job`; its replicas are the workers.
-      source: `sources.Source` of its batches.
-      options: `ModernOptions`.
+      source: of its batches.
+      options: see `ModernOptions`.
       resolver: the `ClusterResolver` that knows workers and servers.
-      started: `servers.Servers` to close with this program, or None.
+      started: servers to close with this program, or None.
+
+    Attributes:
+      staleness: {updates that others made in between: how many updates this happened to}.
     """
 
     side = "modern"
 
-    def __init__(self, job, source, options, resolver, started=None):
+    def __init__(
+        self,
+        job: Job,
+        source: Source,
+        options: ModernOptions,
+        resolver: tf.distribute.cluster_resolver.ClusterResolver,
+        started: local_servers.LocalServers | None = None,
+    ) -> None:
         tf.config.optimizer.set_experimental_options({"disable_meta_optimizer": options.exact})
         self._job, self._source, self._options = job, source, options
         self._specs = scope.trace(job.workload, job.per_replica_batch, job.dtype)
-        logging.getLogger("tensorflow").addFilter(_first_line)
+        logging.getLogger("tensorflow").addFilter(shorten_log_record)
         self.strategy = tf.distribute.ParameterServerStrategy(resolver)
         self._coordinator = tf.distribute.coordinator.ClusterCoordinator(self.strategy)
         state = initial_state(job, self._specs, scope.initial_values(self._specs, job.seed))
         self._variables = MirroredState(self.strategy, state)
         self._worker_step = WorkerStep(job, options, self._variables, update_rules.Tf1Rules(job.workload.optimizer))
-        self._observed = [self._function(replica, observed=True) for replica in range(job.replicas)]
-        self._unobserved = [self._function(replica, observed=False) for replica in range(job.replicas)]
+        self._observed = [self._worker_function(replica, observed=True) for replica in range(job.replicas)]
+        self._unobserved = [self._worker_function(replica, observed=False) for replica in range(job.replicas)]
         self._started = started
         self._servers = len(resolver.cluster_spec().as_dict()["ps"])
         self._step = 0
-        #: {updates that others made in between: how many updates this happened to}.
-        self.staleness = collections.Counter()
+        self.staleness: collections.Counter[int] = collections.Counter()
 
-    def variables(self):
+    def variables(self) -> tuple[VariableSpec, ...]:
         return self._specs
 
-    def describe(self):
+    def describe(self) -> dict[str, str]:
         return {
             "program": "tf.distribute.ParameterServerStrategy",
             "devices": f"{self._job.replicas} workers, {self._servers} parameter servers",
@@ -68,91 +84,102 @@ class ParameterServerProgram(Program):
             "Grappler": "off" if self._options.exact else "on",
         }
 
-    def load(self, state):
+    def load(self, state: State) -> None:
         self._variables.load(state)
         self._variables.step.assign(state.step * self._job.replicas)
         self._step = state.step
 
-    def state(self):
+    def state(self) -> State:
         state = self._variables.read()[0]
         state.step = self._step
         return state
 
-    def step(self):
+    def step(self) -> StepRecord:
         shards = self._source.shards(self._step)
-        seen = [value.fetch() for value in self._schedule(self._observed, self._step, shards)]
-        self._count(late for _, late in seen)
-        seen = [shown for shown, _ in seen]
+        scheduled = self._schedule(self._observed, self._step, shards)
+        self._coordinator.join()
+        results = [value.fetch() for value in scheduled]
+        self.staleness.update(count_staleness(late for _, late in results))
         self._step += 1
-        # With one replica there is one update, and it is what the optimizer of a synchronous step would get.
-        combined = seen[0].combined if len(seen) == 1 else staleness.names([shown.combined for shown in seen])
-        return StepRecord(
-            step=self._step - 1,
-            digests=[batch_digest(shard) for shard in shards],
-            losses=[np.asarray(shown.loss) for shown in seen],
-            gradients=[shown.gradients for shown in seen],
-            combined=combined,
-            learning_rate=np.asarray(seen[0].learning_rate),
-            state=self.state(),
-            examples=[example_ids(shard) for shard in shards],
-            masks=[shown.masks for shown in seen],
-            proposals=[shown.proposals for shown in seen],
-        )
+        return step_record(self._step - 1, join_updates([seen for seen, _ in results]), shards, self.state())
 
-    def run(self, steps):
+    def run(self, steps: int) -> list[np.ndarray]:
         scheduled = []
         for step in range(self._step, self._step + steps):
-            scheduled += self._schedule(self._unobserved, step, self._source.shards(step), wait=False)
+            scheduled += self._schedule(self._unobserved, step, self._source.shards(step))
         self._coordinator.join()
-        seen = [value.fetch() for value in scheduled]
-        self._count(late for _, late in seen)
+        results = [value.fetch() for value in scheduled]
+        self.staleness.update(count_staleness(late for _, late in results))
         self._step += steps
-        return [np.asarray(loss) for loss, _ in seen[-self._job.replicas :]]
+        return [np.asarray(loss) for loss, _ in results[-self._job.replicas :]]
 
-    def staleness_line(self):
-        """What `staleness` says, for people."""
-        total = sum(self.staleness.values())
-        mean = sum(late * count for late, count in self.staleness.items()) / max(1, total)
-        shares = ", ".join(f"{late}: {self.staleness[late] / total:.1%}" for late in sorted(self.staleness))
-        return f"staleness of {total} updates (others' updates between reading and writing): mean {mean:.2f}; {shares}"
+    def staleness_line(self) -> str:
+        """`staleness` as one line of text."""
+        return describe_staleness(self.staleness)
 
-    def close(self):
-        """Lets go of what the servers hold for this process, while they are there."""
+    def close(self) -> None:
+        """Releases what the servers hold for this process, while they are still there."""
         self._coordinator = self._observed = self._unobserved = None
         if self._started is not None:
             self._started.close()
 
-    def _function(self, replica, observed):
-        def work(step, batch):
+    def _worker_function(self, replica: int, observed: bool) -> Any:
+        """Makes the `tf.function` of replica `replica`: (step, batch) to (`StepTensors` or the loss, staleness)."""
+
+        def work(step: tf.Tensor, batch: Tensors) -> tuple[Any, tf.Tensor]:
             seen, late = self._worker_step(step, replica, batch)
             return (seen if observed else seen.loss), late
 
         return tf.function(work, autograph=False)
 
-    def _schedule(self, functions, step, shards, wait=True):
-        values = [
+    def _schedule(self, functions: Sequence[Callable[..., Any]], step: int, shards: Sequence[Arrays]) -> list[Any]:
+        """Hands every replica's part of a step to the coordinator; returns its promises of results."""
+        return [
             self._coordinator.schedule(function, (tf.constant(step, tf.int64), dict(shard)))
             for function, shard in zip(functions, shards)
         ]
-        if wait:
-            self._coordinator.join()
-        return values
-
-    def _count(self, lates):
-        self.staleness.update(max(0, int(late)) for late in lates)
 
 
-def _first_line(record):
-    """A lost worker is told in one line: TensorFlow's message has the batch and a traceback in it."""
+def join_updates(seen: Sequence[StepTensors]) -> StepTensors:
+    """Joins the values of a step's updates, one a replica, into one with lists over replicas.
+
+    With one replica there is one update, and its gradients are named as those of a synchronous step.
+    """
+    combined = seen[0].combined if len(seen) == 1 else staleness.names([one.combined for one in seen])
+    return StepTensors(
+        loss=[one.loss for one in seen],
+        gradients=[one.gradients for one in seen],
+        combined=combined,
+        learning_rate=seen[0].learning_rate,
+        proposals=[one.proposals for one in seen],
+        masks=[one.masks for one in seen],
+    )
+
+
+def shorten_log_record(record: logging.LogRecord) -> bool:
+    """Log filter that keeps a message's first line: about a lost worker, TensorFlow's has the batch and a traceback."""
     record.msg, record.args = record.getMessage().partition("\n")[0][:160], ()
     return True
 
 
-def on_this_machine(job, source, options, parameter_servers):
-    """A `ParameterServerProgram` with servers of its own."""
-    started = local_servers.Servers(job.replicas, parameter_servers)
+def start_parameter_server_program(
+    job: Job, source: Source, options: ModernOptions, parameter_servers: int
+) -> ParameterServerProgram:
+    """Starts servers on this machine and makes the program that uses and closes them.
+
+    Args:
+      job: the `Job`; its replicas are the workers.
+      source: of its batches.
+      options: see `ModernOptions`.
+      parameter_servers: how many.
+
+    Returns:
+      The program.
+    """
+    started = local_servers.LocalServers(job.replicas, parameter_servers)
     try:
-        return ParameterServerProgram(job, source, options, local_servers.resolver(started.cluster), started)
+        resolver = local_servers.coordinator_resolver(started.cluster)
+        return ParameterServerProgram(job, source, options, resolver, started)
     except BaseException:
         started.close()
         raise

@@ -4,22 +4,28 @@ from __future__ import annotations
 
 import tensorflow as tf
 
-from modern.mirrored.replica_step import ReplicaStep, Seen
+from modern.mirrored.step_tensors import StepTensors, Tensors
+from modern.mirrored.training_step import TrainingStep
 from workloads.numerics import combining
 
 
-class WorkerStep(ReplicaStep):
+class WorkerStep(TrainingStep):
     """The step of a `Job` as a function of one replica's batch, whatever worker runs it.
 
-    The variables count updates, not steps: what 1.x's asynchronous towers call `global_step`.
+    The variable `step` counts updates, not steps, as `global_step` does for 1.x's asynchronous towers.
     """
 
-    def __call__(self, step, replica, batch):
-        """Runs replica `replica`'s part of step `step` (int64 tensor).
+    def __call__(self, step: tf.Tensor, replica: int, batch: Tensors) -> tuple[StepTensors, tf.Tensor]:
+        """Runs one replica's part of a step.
+
+        Args:
+          step: int64 scalar tensor.
+          replica: number of the replica.
+          batch: {input name: tensor [per-replica batch, *shape]}.
 
         Returns:
-          (`Seen`, updates that others made between this one's reading of the weights and its writing, int64: at most
-          so many, since nothing is locked).
+          The step's values; and the updates that others made between this one's reading of the weights and its
+          writing, int64: an upper bound, since nothing is locked.
         """
         self.traces += 1
         workload, local = self._job.workload, self._variables.local(0)
@@ -33,7 +39,6 @@ class WorkerStep(ReplicaStep):
             for name, value in proposals.items():
                 tf.raw_ops.AssignVariableOp(resource=local.statistics[name].handle, value=value)
         with tf.control_dependencies(list(applied.values())):  # a function orders only what touches one variable
-            tf.raw_ops.AssignAddVariableOp(resource=local.step.handle, value=tf.ones([], tf.int64))
-        if workload.moving_average is not None:
-            self._update_averages(local)
-        return Seen(loss, gradients, applied, rate, proposals, masks), local.step.read_value() - 1 - read_at
+            self._count_step(local)
+        self._update_averages(local)
+        return StepTensors(loss, gradients, applied, rate, proposals, masks), local.step.read_value() - 1 - read_at

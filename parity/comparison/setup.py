@@ -58,7 +58,7 @@ class Setup:
     def modern_program(self):
         """The port."""
         if self.parameter_servers:
-            return parameter_servers.on_this_machine(
+            return parameter_servers.start_parameter_server_program(
                 self.job, self.make_source(self.job), self.modern, self.parameter_servers
             )
         if self.workers > 1:

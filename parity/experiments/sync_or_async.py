@@ -14,7 +14,7 @@ from typing import Optional
 import numpy as np
 
 from parity.experiments.intervals import interval
-from workloads import schedules
+from workloads import schedules, sources
 
 SYNC = None
 STALENESS = (SYNC, 0, 1, 2, 4, 8)
@@ -68,7 +68,7 @@ def run(cases, images=None):
     """
     from legacy import factory
     from legacy.options import LegacyOptions
-    from workloads import scope, sources
+    from workloads import scope
     from workloads.data import image_source
     from workloads.job import Job
     from workloads.program import initial_state
@@ -96,7 +96,7 @@ def run(cases, images=None):
     return outcomes
 
 
-class _Current:
+class _Current(sources.Source):
     """A source that can be changed between runs of one program."""
 
     fixed = False

@@ -70,7 +70,7 @@ def diagnose_port(name, replicas, steps, folder):
     with setup.legacy_program() as program:
         initial = program.state()
         record(program, job, steps, paths[0])
-    mirrored = strategy.mirrored(setup.devices(), ModernOptions(all_reduce="auto"))
+    mirrored = strategy.mirrored_strategy(setup.devices(), ModernOptions(all_reduce="auto"))
     port.train(paths[1], mirrored, Data(job, sources.Synthetic(job)), initial, steps)
     with Recording(paths[0]) as left, Recording(paths[1]) as right:
         evidence = collect.evidence_of_recordings(left, right)

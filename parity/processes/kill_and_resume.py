@@ -28,7 +28,7 @@ class Run:
             if workers > 1:
                 from modern.multi_worker import cluster_config
 
-                settings["TF_CONFIG"] = cluster_config.config(places, index)
+                settings["TF_CONFIG"] = cluster_config.tf_config_text(places, index)
             self._processes.append(
                 subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=settings)
             )

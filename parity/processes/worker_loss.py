@@ -15,7 +15,7 @@ def train(speaker, job, make_source, options, cluster, steps):
     from modern.multi_worker import local_servers
     from modern.multi_worker.parameter_server_program import ParameterServerProgram
 
-    program = ParameterServerProgram(job, make_source(job), options, local_servers.resolver(cluster))
+    program = ParameterServerProgram(job, make_source(job), options, local_servers.coordinator_resolver(cluster))
     for _ in range(steps):
         losses = program.run(1)
         speaker.say(sum(map(float, losses)) / len(losses))
@@ -24,9 +24,9 @@ def train(speaker, job, make_source, options, cluster, steps):
 
 def run(job, make_source, options, parameter_servers, steps, kill_at=None):
     """(final loss, {staleness: updates}) of one run; a worker is killed after step `kill_at`."""
-    from modern.multi_worker.local_servers import Servers
+    from modern.multi_worker.local_servers import LocalServers
 
-    with Servers(job.replicas, parameter_servers) as started:
+    with LocalServers(job.replicas, parameter_servers) as started:
         arguments = (job, make_source, options, started.cluster, steps)
         coordinator = child_processes.Child("coordinator", train, arguments, exact=True)
         try:

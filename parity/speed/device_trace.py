@@ -48,7 +48,7 @@ def of_session(program):
 
 
 def of_function(program, warm_up=3):
-    """Traces a step of a `StagesProgram`, which takes `warm_up` steps more and one that tells how it is partitioned."""
+    """Traces a step of a `PipelineProgram`, which takes `warm_up` steps more and one that tells how it is partitioned."""
     from tensorflow.python.eager import context
     from tensorflow.tsl.profiler.protobuf import xplane_pb2
 

@@ -42,10 +42,10 @@ def test_two_workers_of_two_replicas_have_the_towers_bits_in_the_towers_order():
 
 def test_what_workers_do_not_have_in_common_is_drift():
     one, other = (records(setup(Dyadic()).modern_program(), 1)[0] for _ in range(2))
-    assert cluster_program.merge([one, other]).drift == []
+    assert cluster_program.merge_records([one, other]).drift == []
     other.state.weights["a"] = np.nextafter(other.state.weights["a"], np.float32(9))
     other.combined["b"] = other.combined["b"] + 1
-    merged = cluster_program.merge([one, other])
+    merged = cluster_program.merge_records([one, other])
     assert merged.drift == ["a", "b"]
     assert len(merged.losses) == 4 and merged.digests == one.digests + other.digests
 

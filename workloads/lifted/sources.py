@@ -162,6 +162,8 @@ class LiftedDataset(LiftedData):
       settings: see `LiftedData`.
     """
 
+    has_pipeline = True
+
     def __init__(self, job, make_dataset, settings):
         self._make = make_dataset
         self._iterator = self._endless()

@@ -11,7 +11,7 @@ from workloads.support.errors import InputError
 def reduced(name, how, values, form="stack"):
     """`values`, one a replica, after an all-reduce inside a `tf.function`; what the first and last replica got."""
     devices = [f"CPU:{i}" for i in range(len(values))]
-    mirrored = strategy.mirrored(devices, ModernOptions(all_reduce=name, average=form))
+    mirrored = strategy.mirrored_strategy(devices, ModernOptions(all_reduce=name, average=form))
 
     @tf.function
     def run():
@@ -59,12 +59,12 @@ def test_tower_order_adds_from_the_first_to_the_last():
     ],
 )
 def test_what_really_ran_is_read_from_the_strategy(name, ran):
-    mirrored = strategy.mirrored(["CPU:0", "CPU:1"], ModernOptions(all_reduce=name))
+    mirrored = strategy.mirrored_strategy(["CPU:0", "CPU:1"], ModernOptions(all_reduce=name))
     assert all_reduce.describe(mirrored) == ran
 
 
 def test_one_replica_reduces_nothing_and_says_so():
-    mirrored = strategy.mirrored(["CPU:0"], ModernOptions())
+    mirrored = strategy.mirrored_strategy(["CPU:0"], ModernOptions())
     assert all_reduce.describe(mirrored).startswith("none")
 
 
@@ -92,9 +92,9 @@ def test_nccl_on_small_integers():
 @pytest.mark.parametrize("replicas", [2, 3])
 def test_packing_is_undone(replicas):
     tensors = [tf.reshape(tf.range(6.0), [2, 3]), tf.constant(7.0), tf.constant([8.0, 9.0]), tf.constant([[10.0]])]
-    packed = packing.pack(tensors, replicas)
+    packed = packing.pack_tensors(tensors, replicas)
     assert len(packed) == (1 if replicas == 2 else 3)
-    for tensor, back in zip(tensors, packing.unpack(packed, tensors, replicas)):
+    for tensor, back in zip(tensors, packing.unpack_tensors(packed, tensors, replicas)):
         assert back.shape == tensor.shape
         np.testing.assert_array_equal(back, tensor)
 
@@ -105,8 +105,10 @@ def test_a_packed_mean_has_the_bits_of_each_tensors_own(replicas, dtype):
     rng = np.random.RandomState(replicas)
     shapes = [(), (1,), (2,), (3, 5), (17,), (1, 1), (64, 3)]
     towers = [[tf.constant(rng.standard_normal(shape).astype(dtype)) for shape in shapes] for _ in range(replicas)]
-    packed = [tf.reduce_mean(tf.stack(values), 0) for values in zip(*[packing.pack(t, replicas) for t in towers])]
-    for mean, values in zip(packing.unpack(packed, towers[0], replicas), zip(*towers)):
+    packed = [
+        tf.reduce_mean(tf.stack(values), 0) for values in zip(*[packing.pack_tensors(t, replicas) for t in towers])
+    ]
+    for mean, values in zip(packing.unpack_tensors(packed, towers[0], replicas), zip(*towers)):
         assert mean.numpy().tobytes() == tf.reduce_mean(tf.stack(values), 0).numpy().tobytes()
 
 

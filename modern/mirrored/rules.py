@@ -1,0 +1,35 @@
+"""`UpdateRules`: the interface of the classes that apply an optimizer's updates to one replica's variables."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+import tensorflow as tf
+
+from modern.mirrored.step_tensors import Tensors
+from workloads.program import Arrays, State
+
+if TYPE_CHECKING:
+    from modern.mirrored.variables import LocalState
+
+
+class UpdateRules(Protocol):
+    """Updates of weights and slots. `update_rules.Tf1Rules` and `keras_rules.KerasRules` have this interface."""
+
+    def describe(self) -> str:
+        """Returns text for the report."""
+
+    def apply(self, local: LocalState, gradients: Tensors, rate: tf.Tensor) -> None:
+        """Updates one replica's weights and slots in place.
+
+        Args:
+          local: the replica's variables.
+          gradients: {weight name: combined gradient}.
+          rate: learning rate, a float32 scalar.
+        """
+
+    def load(self, state: State, rate: float | None) -> None:
+        """Takes over the slots of a loaded `State`; `rate` is the learning rate of the step before it."""
+
+    def slots(self, state: State, rate: float | None) -> Arrays:
+        """Returns the slots of `state`, the values of the mirrored variables, in 1.x's terms."""

@@ -1,0 +1,136 @@
+"""The parts that every training step is made of: learning rate, forward and backward pass, moving average."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import tensorflow as tf
+
+from modern.mirrored.differentiation import gradients_by_graph, gradients_by_tape
+from modern.mirrored.moving_average import update_moving_averages
+from modern.mirrored.step_tensors import Tensors
+from modern.options import ModernOptions
+from workloads.job import Job
+from workloads.scope import Frame, tower_loss, trace_noise
+
+if TYPE_CHECKING:
+    from modern.mirrored.rules import UpdateRules
+    from modern.mirrored.variables import LocalState, MirroredState
+    from workloads.initializers import Initializer
+
+#: (loss, {weight: gradient}, {statistic: proposed value}, {dropout: mask}) of one replica's pass.
+PassResult = tuple[tf.Tensor, Tensors, Tensors, Tensors]
+
+
+class ReplicaFrame(Frame):
+    """Answers a model with the values of one replica's variables, each read once a step.
+
+    Args:
+      job: the `Job`.
+      step: int64 scalar tensor, the number of the step.
+      replica: number of the replica.
+      values: {variable name: tensor}.
+      noises: {noise name: tensor} drawn already, or empty to draw them as the model asks for them.
+      layer_devices: see `Frame.devices`.
+    """
+
+    def __init__(
+        self,
+        job: Job,
+        step: tf.Tensor,
+        replica: int,
+        values: Tensors,
+        noises: Tensors,
+        layer_devices: Sequence[str] = (),
+    ) -> None:
+        super().__init__(job.dtype, job.seed, step, replica, layer_devices)
+        self._values = values
+        self._noises = noises
+
+    def variable(self, name: str, shape: tuple[int, ...], initializer: Initializer, trainable: bool) -> tf.Tensor:
+        return self._values[name]
+
+    def noise(self, name: str, shape: tuple[int, ...]) -> tf.Tensor:
+        return self._noises[name] if name in self._noises else super().noise(name, shape)
+
+
+class TrainingStep:
+    """Base of the training steps, which differ in how replicas' gradients meet and are applied.
+
+    A subclass adds `__call__`, which Python runs only while the step is traced.
+
+    Args:
+      job: the `Job`.
+      options: see `ModernOptions`.
+      variables: the variables that the step changes.
+      rules: updates weights and slots from combined gradients.
+
+    Attributes:
+      traces: how often a replica's step was traced.
+      eager: whether it last ran without a graph.
+      layer_devices: devices that the model's layers are divided among, or none; see `Frame.devices`.
+    """
+
+    layer_devices: tuple[str, ...] = ()
+
+    def __init__(self, job: Job, options: ModernOptions, variables: MirroredState, rules: UpdateRules) -> None:
+        self._job = job
+        self._options = options
+        self._variables = variables
+        self._rules = rules
+        self.traces = 0
+        self.eager = False
+
+    def _rate(self, step: tf.Tensor) -> tf.Tensor:
+        """The learning rate at `step`, a float32 scalar."""
+        return self._job.workload.learning_rate(step, self._job.global_batch)
+
+    def _count_step(self, local: LocalState) -> None:
+        tf.raw_ops.AssignAddVariableOp(resource=local.step.handle, value=tf.ones([], tf.int64))
+
+    def _update_averages(self, local: LocalState) -> None:
+        """Moves the weights' moving averages on, if the workload has any; call after the step was counted."""
+        if self._job.workload.moving_average is not None:
+            update_moving_averages(self._job.workload.moving_average, local)
+
+    def _forward_backward(self, local: LocalState, step: tf.Tensor, replica: int, batch: Tensors) -> PassResult:
+        """Runs the model on one replica's batch and differentiates its loss.
+
+        Args:
+          local: the replica's variables.
+          step: int64 scalar tensor.
+          replica: number of the replica.
+          batch: {input name: tensor [per-replica batch, *shape]}.
+
+        Returns:
+          See `PassResult`.
+        """
+        weights = {name: self._read(variable) for name, variable in local.weights.items()}
+        statistics = {name: self._read(variable) for name, variable in local.statistics.items()}
+
+        def compute(
+            batch: Tensors, weights: Tensors, statistics: Tensors, step: tf.Tensor, noises: Tensors
+        ) -> PassResult:
+            frame = ReplicaFrame(self._job, step, replica, {**weights, **statistics}, noises, self.layer_devices)
+            differentiate = gradients_by_tape if self._options.autodiff == "tape" else gradients_by_graph
+            loss, gradients = differentiate(
+                lambda: tower_loss(self._job.workload, frame, batch), weights, self.layer_devices
+            )
+            return loss, gradients, dict(frame.updates), dict(frame.masks)
+
+        if not self._options.xla:
+            return compute(batch, weights, statistics, step, {})
+        noises = self._draw_noise(step, replica)
+        return tf.function(compute, jit_compile=True, autograph=False)(batch, weights, statistics, step, noises)
+
+    def _draw_noise(self, step: tf.Tensor, replica: int) -> Tensors:
+        """{noise name: tensor} of one pass, for XLA: inside its function it would draw by another algorithm."""
+        shapes = trace_noise(self._job.workload, self._job.per_replica_batch, self._job.dtype)
+        frame = ReplicaFrame(self._job, step, replica, {}, {})
+        return {name: frame.noise(name, shape) for name, shape in shapes.items()}
+
+    def _read(self, variable: tf.Variable) -> tf.Tensor:
+        # `read_value` adds an identity, which would carry every weight to the current device and back.
+        with tf.device(variable.device if self.layer_devices else None):
+            return variable.read_value()
