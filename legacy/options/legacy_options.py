@@ -14,7 +14,7 @@ UPDATES = ("sync", "async")
 
 @dataclasses.dataclass(frozen=True)
 class LegacyOptions:
-    """How the tower graph is built.
+    """Options of the tower graph: how it is built.
 
     Attributes:
       input: "feed" (a placeholder set per tower), "split" (one, cut by `tf.split`), "queue" (a prefetch queue

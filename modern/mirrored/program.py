@@ -109,7 +109,7 @@ class ModernProgram(TracedProgram):
         return number if self._alone else int(self._gather_from_workers([number]).max())
 
     def traces(self) -> int:
-        """How often the step was traced in Python so far."""
+        """Returns how often the step was traced in Python so far."""
         return self._replica_step.traces
 
     def runs_eagerly(self) -> bool:

@@ -29,7 +29,7 @@ class StaleStep(ReplicaStep):
         gradients: Tensors,
         rate: tf.Tensor,
     ) -> Tensors:
-        names, count, late = list(gradients), self._job.replicas, self._job.staleness
+        names, count, late = list(gradients), self._job.replicas, self._job.staleness or 0
         made = exchange.gather(context, combining.clip_alone(list(gradients.values()), self._job.workload.clip))
         queue = [
             {name: local.slots[staleness.slot(name)].read_value()[place] for name in names} for place in range(late)

@@ -72,7 +72,7 @@ class TracedProgram(Program):
         """Takes one step inside the traced loop; returns its scalar losses, or an empty list if there are none."""
 
     def _loss_count(self) -> int:
-        """How many losses `_run_once` returns: one for each replica in this process."""
+        """Number of losses that `_run_once` returns: one for each replica in this process."""
         return self._job.replicas
 
     def _loss_dtype(self) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import tensorflow as tf
 
@@ -17,7 +17,6 @@ from workloads.scope import Frame, tower_loss, trace_noise
 if TYPE_CHECKING:
     from modern.mirrored.rules import UpdateRules
     from modern.mirrored.variables import LocalState, MirroredState
-    from workloads.initializers import Initializer
 
 #: (loss, {weight: gradient}, {statistic: proposed value}, {dropout: mask}) of one replica's pass.
 PassResult = tuple[tf.Tensor, Tensors, Tensors, Tensors]
@@ -48,7 +47,7 @@ class ReplicaFrame(Frame):
         self._values = values
         self._noises = noises
 
-    def variable(self, name: str, shape: tuple[int, ...], initializer: Initializer, trainable: bool) -> tf.Tensor:
+    def variable(self, name: str, shape: tuple[int, ...], initializer: Any, trainable: bool) -> tf.Tensor:
         return self._values[name]
 
     def noise(self, name: str, shape: tuple[int, ...]) -> tf.Tensor:

@@ -62,8 +62,8 @@ class ParameterServerProgram(Program):
         state = initial_state(job, self._specs, scope.initial_values(self._specs, job.seed))
         self._variables = MirroredState(self.strategy, state)
         self._worker_step = WorkerStep(job, options, self._variables, update_rules.Tf1Rules(job.workload.optimizer))
-        self._observed = [self._worker_function(replica, observed=True) for replica in range(job.replicas)]
-        self._unobserved = [self._worker_function(replica, observed=False) for replica in range(job.replicas)]
+        self._observed: Any = [self._worker_function(replica, observed=True) for replica in range(job.replicas)]
+        self._unobserved: Any = [self._worker_function(replica, observed=False) for replica in range(job.replicas)]
         self._started = started
         self._servers = len(resolver.cluster_spec().as_dict()["ps"])
         self._step = 0

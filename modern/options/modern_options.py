@@ -13,7 +13,7 @@ AUTODIFF = ("graph", "tape", "new")
 
 @dataclasses.dataclass(frozen=True)
 class ModernOptions:
-    """How the replica step is built and run.
+    """Options of the port: how the replica step is built and run.
 
     Attributes:
       all_reduce: "auto" (the strategy's own choice), "nccl", "hierarchical_copy", "one_device", "ring" (between

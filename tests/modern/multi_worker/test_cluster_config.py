@@ -74,7 +74,9 @@ def test_a_lost_worker_is_named():
 
 def test_a_servers_environment_is_checked_as_a_workers_is(monkeypatch):
     monkeypatch.setenv("TF_CONFIG", cluster_config.tf_config_text(["a:1"], 0, "ps"))
-    assert cluster_config.task_from_environment(("chief", "worker", "ps")) == ({"ps": ["a:1"]}, "ps", 0)
+    assert cluster_config.task_from_environment(("chief", "worker", "ps")) == cluster_config.Task(
+        {"ps": ["a:1"]}, "ps", 0
+    )
     monkeypatch.setenv("TF_CONFIG", "{")
     with pytest.raises(InputError, match="must be JSON"):
         cluster_config.task_from_environment(("chief", "worker", "ps"))
