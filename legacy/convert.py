@@ -12,21 +12,20 @@ import os
 
 from absl import flags
 
-from workloads.support import environment
-from workloads.support.errors import require, run_main
+from workloads.support import command, environment
+from workloads.support.errors import require
 
 flags.DEFINE_string("out", None, "The checkpoint to write, as a prefix: model.ckpt-1000.")
 
 FLAGS = flags.FLAGS
 
 
-def main(argv):
-    require(len(argv) == 2, "argument", argv[1:], "name one checkpoint, or a lift's folder; see --help")
+def main(checkpoint_path):
     require(FLAGS.out, "--out", FLAGS.out, "name the checkpoint to write")
     environment.prepare(exact=False)
     from workloads.lifted import checkpoint, is_lifted, workload
 
-    source = os.path.join(argv[1], workload.VALUES) if is_lifted(argv[1]) else argv[1]
+    source = os.path.join(checkpoint_path, workload.VALUES) if is_lifted(checkpoint_path) else checkpoint_path
     folder = os.path.dirname(os.path.abspath(FLAGS.out))
     require(os.path.isdir(folder), "--out", FLAGS.out, "must be in a folder that exists")
     count, how = checkpoint.convert(source, FLAGS.out)
@@ -37,10 +36,7 @@ def main(argv):
     )
 
 
-def console():
-    """Entry point."""
-    run_main(main)
-
+console = command.entry(main, __doc__, "CHECKPOINT")
 
 if __name__ == "__main__":
     console()

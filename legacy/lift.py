@@ -11,8 +11,8 @@ import sys
 
 from absl import flags
 
-from workloads.support import environment
-from workloads.support.errors import pairs, require, run_main
+from workloads.support import command, environment
+from workloads.support.errors import require
 
 flags.DEFINE_string("checkpoint", None, "The values to start from, e.g. model.ckpt-1000. Default: initial values.")
 flags.DEFINE_string("out", None, "The folder to write.")
@@ -27,14 +27,14 @@ flags.DEFINE_string("name", None, "What reports call the program. Default: the g
 FLAGS = flags.FLAGS
 
 
-def main(argv):
-    require(len(argv) == 2, "argument", argv[1:], "name one graph file; see --help")
+def main(graph):
     require(FLAGS.out, "--out", FLAGS.out, "name the folder to write")
     environment.prepare(exact=False)
     from legacy.saved.lifting import lift
 
-    feed, carry = pairs(FLAGS.feed, "--feed", "placeholder=value"), pairs(FLAGS.carry, "--carry", "placeholder=tensor")
-    plan = lift(argv[1], FLAGS.out, FLAGS.checkpoint, FLAGS.train_op, feed, FLAGS.allow_ops, FLAGS.name, carry, _tell)
+    feed = command.assignments(FLAGS.feed, "--feed", "placeholder=value")
+    carry = command.assignments(FLAGS.carry, "--carry", "placeholder=tensor")
+    plan = lift(graph, FLAGS.out, FLAGS.checkpoint, FLAGS.train_op, feed, FLAGS.allow_ops, FLAGS.name, carry, _tell)
     print(f"{FLAGS.out}: {plan.name}, {plan.towers} towers, told apart by {plan.found_by}")
 
 
@@ -44,10 +44,7 @@ def _tell(text):
         sys.stderr.write(text + "\n")
 
 
-def console():
-    """Entry point."""
-    run_main(main)
-
+console = command.entry(main, __doc__, "GRAPH")
 
 if __name__ == "__main__":
     console()

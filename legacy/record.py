@@ -8,7 +8,8 @@ digests, losses, gradients, learning rate, weights, slots and statistics, for `p
 from __future__ import annotations
 
 from legacy import flags as legacy_flags
-from workloads.records import command
+from workloads.records import flags as record_flags
+from workloads.support import command
 
 
 def make_program(job, source, devices):
@@ -19,10 +20,11 @@ def make_program(job, source, devices):
     return factory.program(job, source, options, devices)
 
 
-def console():
-    """Entry point."""
-    command.run(make_program)
+def main():
+    record_flags.record_from_flags(make_program)
 
+
+console = command.entry(main, __doc__)
 
 if __name__ == "__main__":
     console()

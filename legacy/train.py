@@ -12,9 +12,9 @@ from absl import flags
 
 from legacy import flags as legacy_flags
 from workloads.selection import flags as job_flags
-from workloads.support import environment
-from workloads.support.errors import pairs, require, run_main
-from workloads.training import command
+from workloads.support import command, environment
+from workloads.support.errors import require
+from workloads.training import flags as training_flags
 
 flags.DEFINE_string("cluster", None, "Tasks of several processes: their addresses, or how many to start here.")
 flags.DEFINE_string("task", None, "With addresses in --cluster: which of them this process is, as worker:0.")
@@ -37,7 +37,7 @@ def parse(text):
       InputError: it is neither.
     """
     expected = 'such as "worker=2;ps=1", or "worker=HOST:PORT,HOST:PORT;ps=HOST:PORT"'
-    cluster = pairs(text.split(";"), "--cluster", expected)
+    cluster = command.assignments(text.split(";"), "--cluster", expected)
     require(set(cluster) == {"worker", "ps"}, "--cluster", text, "expected worker and ps, " + expected)
     if all(tasks.isdigit() for tasks in cluster.values()):
         cluster = {job: int(tasks) for job, tasks in cluster.items()}
@@ -102,20 +102,19 @@ def _task(speaker, argv, cluster, job, index):
     speaker.listen()  # a server answers the others until all are done
 
 
-def main(argv):
-    command.check_flags(argv)
+def main():
+    training_flags.check_flags()
     if FLAGS.cluster is None:
         environment.prepare(exact=False)
         job, make_source = job_flags.job_from_flags()
         with make_program(job, make_source(job), job_flags.devices_from_flags(job)) as program:
-            command.train(program, job)
-        return
+            return training_flags.train_from_flags(program, job)
     for name in ("checkpoint_dir", "summary_dir", "save"):
         require(not FLAGS[name].value, "--" + name, FLAGS[name].value, "not with --cluster")
     cluster = parse(FLAGS.cluster)
     if isinstance(cluster["worker"], int):
         start_tasks(cluster)
-        return
+        return 0
     job, index = task_of(FLAGS.task, cluster)
     environment.prepare(exact=False)
     from legacy.towers import cluster as cluster_lib
@@ -124,12 +123,10 @@ def main(argv):
     if job == "ps":
         server.join()
     train_as_worker(cluster, index, server.target)
+    return 0
 
 
-def console():
-    """Entry point."""
-    run_main(main)
-
+console = command.entry(main, __doc__)
 
 if __name__ == "__main__":
     console()

@@ -3,3 +3,13 @@
 It needs current TensorFlow and imports `workloads`, and nothing of `legacy` or `parity`.
 Start with `factory.py` (a job's program); Keras is imported by `mirrored/keras_rules.py` alone, when asked for.
 """
+
+import os
+import sys
+
+# Imported before the user's own folder is searched, which may hold a package of the same name.
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+try:
+    import workloads  # noqa: F401
+finally:
+    del sys.path[0]

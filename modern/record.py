@@ -8,13 +8,15 @@ from __future__ import annotations
 import functools
 
 from modern import flags as modern_flags
-from workloads.records import command
+from workloads.records import flags as record_flags
+from workloads.support import command
 
 
-def console():
-    """Entry point."""
-    command.run(functools.partial(modern_flags.program_from_flags, exact=True))
+def main():
+    record_flags.record_from_flags(functools.partial(modern_flags.program_from_flags, exact=True))
 
+
+console = command.entry(main, __doc__)
 
 if __name__ == "__main__":
     console()

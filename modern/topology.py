@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from absl import flags
 
-from workloads.support import environment, json_file
-from workloads.support.errors import require, run_main
+from workloads.support import command, environment
+from workloads.support.errors import require
 
-flags.DEFINE_string("json", None, "Write what was found here.")
+command.define_json()
 flags.DEFINE_integer("logical_cpus", 2, "Logical devices to divide the CPU into, as the other commands do.")
 
 FLAGS = flags.FLAGS
@@ -93,24 +93,17 @@ def show(result, console):
         console.print("--all_reduce={}: {}".format(result["all_reduce"], result["why"]), highlight=False)
 
 
-def main(argv):
-    require(len(argv) == 1, "argument", argv[1:], "flags only; see --help")
+def main():
     require(FLAGS.logical_cpus >= 1, "--logical_cpus", FLAGS.logical_cpus, "must be at least 1")
-    if FLAGS.json:
-        json_file.require_writable(FLAGS.json, "--json")
     environment.prepare(exact=False)
     from rich.console import Console
 
     result = describe(FLAGS.logical_cpus)
     show(result, Console())
-    if FLAGS.json:
-        json_file.write_json(FLAGS.json, result)
+    command.write_json(result)
 
 
-def console():
-    """Entry point."""
-    run_main(main)
-
+console = command.entry(main, __doc__)
 
 if __name__ == "__main__":
     console()

@@ -15,16 +15,16 @@ from absl import flags
 
 from modern import flags as modern_flags
 from workloads.selection import flags as job_flags
-from workloads.support import environment
-from workloads.support.errors import Lost, require, run_main, status_of
-from workloads.training import command
+from workloads.support import command, environment
+from workloads.support.errors import Lost, require
+from workloads.training import flags as training_flags
 
 FLAGS = flags.FLAGS
 
 
-def check_flags(argv):
+def check_flags():
     """Raises `InputError` for what can be refused before TensorFlow is started."""
-    command.check_flags(argv)
+    training_flags.check_flags()
     modern_flags.check_strategy()
     require(
         FLAGS.workers == 1 or FLAGS.strategy != "mirrored",
@@ -44,7 +44,7 @@ def train_alone():
     job, make_source = job_flags.job_from_flags()
     devices = job_flags.devices_from_flags(job)
     with modern_flags.program_from_flags(job, make_source(job), devices, exact=False) as program:
-        command.train(program, job)
+        return training_flags.train_from_flags(program, job)
 
 
 def train_as_worker():
@@ -62,8 +62,10 @@ def train_as_worker():
     devices = job_flags.devices_from_flags(job, worker.count)
     try:
         program = modern_flags.program_from_flags(job, make_source(job), devices, False, worker)
-        command.train(program, job, worker.chief)
-        program.agree(0)  # nobody leaves while another still needs an answer
+        status = training_flags.train_from_flags(program, job, worker.chief)
+        if status == 0:
+            program.agree(0)  # nobody leaves while another still needs an answer
+        return status
     except tf.errors.OpError as error:
         raise Lost(cluster_config.lost_worker_message(worker, error))
 
@@ -102,15 +104,15 @@ def train_by_servers():
         return _coordinate(tf.distribute.cluster_resolver.TFConfigClusterResolver())
     with local_servers.LocalServers(FLAGS.workers, FLAGS.parameter_servers) as started:
         environment.prepare(exact=False)
-        _coordinate(local_servers.coordinator_resolver(started.cluster))
+        return _coordinate(local_servers.coordinator_resolver(started.cluster))
 
 
 def end_with(work):
     """Does `work` and ends the process: a coordinator's threads would wait for servers that are gone."""
-    status = status_of(work)
+    status = command.status_of(work)
     sys.stdout.flush()
     sys.stderr.flush()
-    os._exit(status or 0)
+    os._exit(status)
 
 
 def _coordinate(resolver):
@@ -124,35 +126,30 @@ def _coordinate(resolver):
     options = modern_flags.options_from_flags(exact=False)
     try:
         with ParameterServerProgram(job, make_source(job), options, resolver) as program:
-            command.train(program, job)
-            print(program.staleness_line())
+            status = training_flags.train_from_flags(program, job)
+            if status == 0:
+                print(program.staleness_line())
+            return status
     except tf.errors.UnavailableError as error:  # a worker that is lost is missed by nobody
         raise Lost(f"a parameter server was lost ({cluster_config.connection_failure(error)})")
 
 
 def _worker(speaker, argv):
     FLAGS(argv)
-    try:
-        train_as_worker()
-        speaker.say(0)
-    except SystemExit as stopped:
-        speaker.say(stopped.code)
+    speaker.say(train_as_worker())
 
 
-def main(argv):
-    check_flags(argv)
+def main():
+    check_flags()
     if FLAGS.strategy == "multi_worker" and not in_cluster():
-        sys.exit(start_workers())
+        return start_workers()
     if FLAGS.strategy == "parameter_server":
         end_with(train_by_servers)
     environment.prepare(exact=False)
-    train_as_worker() if FLAGS.strategy == "multi_worker" else train_alone()
+    return train_as_worker() if FLAGS.strategy == "multi_worker" else train_alone()
 
 
-def console():
-    """Entry point."""
-    run_main(main)
-
+console = command.entry(main, __doc__)
 
 if __name__ == "__main__":
     console()

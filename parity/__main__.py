@@ -1,139 +1,42 @@
-"""`python -m parity`: every workload, old way and new way, proven equal and timed side by side.
-
-Verifies the five systems step by step, then benchmarks them, on all GPUs found or else on two logical CPU
-devices; prints a table and writes report.json. Exit status 0: parity everywhere; 1: not; 2: unusable input.
-"""
+"""`tower-parity` and `python -m parity`: runs the subcommand named first, else all workloads (`all_workloads`)."""
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
+import importlib
 import sys
-import tempfile
-import time
 
-from absl import flags
-
-from parity import benchmark, verify
-from workloads.lifted import is_lifted
-from workloads.selection import registry
-from workloads.support import environment, json_file
-from workloads.support.errors import InputError, require, run_main
-
-PHASES = ("all", "verify", "benchmark")
-
-flags.DEFINE_string(
-    "phase",
-    "all",
-    "all: both, each in a process of its own, since exact runs need settings that "
-    "benchmarks must not have; verify; benchmark.",
-)
-flags.DEFINE_list("workloads", list(registry.NAMES), "Which workloads.")
-
-FLAGS = flags.FLAGS
+import parity
+from parity.subcommands import SUBCOMMANDS
+from workloads.support.errors import InputError
 
 
-def run_phases(report):
-    """Runs both phases as child processes and joins their results.
+def module_of(arguments: list[str]) -> str:
+    """Returns the name of the module that runs the command line `arguments`, which begin after the program's name.
 
-    Returns:
-      {"verify": [...], "benchmark": [...]}, one entry a workload.
+    Raises:
+      InputError: the first argument is not a flag and no subcommand.
     """
-    results = {}
-    with tempfile.TemporaryDirectory() as folder:
-        for phase in PHASES[1:]:
-            path = os.path.join(folder, phase + ".json")
-            command = [sys.executable, "-m", "parity"] + sys.argv[1:] + ["--phase=" + phase, "--json=" + path]
-            child = subprocess.run(command)
-            if child.returncode == 2:
-                sys.exit(2)  # the child has said why
-            if not os.path.exists(path):
-                raise InputError(f"phase {phase} ended with status {child.returncode} and no result")
-            with open(path, encoding="utf-8") as file:
-                results[phase] = json.load(file)
-    report.console().print(report.main_table(results))
-    return results
+    if not arguments or arguments[0].startswith("-"):
+        return "parity.all_workloads"
+    modules = {subcommand.name: subcommand.module for subcommand in SUBCOMMANDS}
+    if arguments[0] not in modules:
+        raise InputError(f"argument: got {arguments[0]!r}, allowed: {', '.join(modules)}; or flags only")
+    return modules[arguments[0]]
 
 
-def run_phase(phase):
-    """One phase over all workloads, in this process: its list of results, a line printed for each."""
-    environment.prepare(exact=phase == "verify")
-    _suit_machine()
-    results = []
-    for name in FLAGS.workloads:
-        one = _verify_one if phase == "verify" else _benchmark_one
-        results.append(one(name))
-    return results
-
-
-def _suit_machine():
-    """All GPUs and the write-ups' sizes where there are GPUs; unless flags say otherwise."""
-    import tensorflow as tf
-
-    gpus = len(tf.config.list_physical_devices("GPU"))
-    if gpus and FLAGS.device != "cpu":
-        if not FLAGS["replicas"].present:
-            FLAGS.replicas = gpus
-        if not FLAGS["size"].present:
-            FLAGS.size = "seed"
-        if not FLAGS["tolerance"].present:
-            FLAGS.tolerance = "auto"  # nobody has run this on GPUs; identical bits are not promised there
-
-
-def _verify_one(name):
-    from parity import flags as parity_flags
-    from parity.reports import tables as report
-
-    setup = parity_flags.setup_from_flags(exact=True, workload_name=name)
-    result, about = verify.run(setup, None, FLAGS.steps, FLAGS.mode, verify.tolerance_name(), FLAGS.floor)
-    print(f"{setup.job.workload.name:14} {report.verdict_line(result)}", flush=True)
-    return verify.to_json(setup, result, about, None)
-
-
-def _benchmark_one(name):
-    result = benchmark.run(*benchmark.setup_from_flags(name))
-    peak_bytes = benchmark.peaks(result, name) if FLAGS.memory and result.ratio is not None else {}
-    for line in benchmark.lines(result, peak_bytes):
-        print(f"{result.setup.job.workload.name:14} {line}", flush=True)
-    return benchmark.to_json(result, peak_bytes)
-
-
-def main(argv):
-    require(len(argv) == 1, "argument", argv[1:], "flags only; see --help")
-    require(FLAGS.phase in PHASES, "--phase", FLAGS.phase, "allowed: " + ", ".join(PHASES))
-    for name in FLAGS.workloads:
-        require(
-            name in registry.NAMES or ":" in name or is_lifted(name),
-            "--workloads",
-            name,
-            "allowed: {}; package.module:attribute; a lift's folder".format(", ".join(registry.NAMES)),
-        )
-    verify.check_flags()
-    from parity.reports import tables as report
-
-    start = time.time()
-    path = FLAGS.json or "report.json"
-    json_file.require_writable(path, "--json")
-    if FLAGS.phase != "all":
-        results = run_phase(FLAGS.phase)
-        json_file.write_json(path, results)
-    else:
-        results = run_phases(report)
-        equal = all(entry["verdict"] == "parity" for entry in results["verify"])
-        results["seconds"] = time.time() - start
-        json_file.write_json(path, results)
-        print(
-            "{}, {:.0f} s, everything in {}".format(
-                "PARITY on every workload" if equal else "NO PARITY somewhere", results["seconds"], path
-            )
-        )
-        sys.exit(0 if equal and all("ratio" in entry for entry in results["benchmark"]) else 1)
-
-
-def console():
-    """Entry point."""
-    run_main(main)
+def console() -> None:
+    """Runs the command line and ends the process."""
+    if sys.argv[1:2] == ["--version"]:
+        print(f"tower-parity {parity.__version__}")
+        sys.exit(0)
+    try:
+        module = module_of(sys.argv[1:])
+    except InputError as error:
+        print(f"error: {error}", file=sys.stderr)
+        sys.exit(2)
+    if module != "parity.all_workloads":
+        del sys.argv[1]
+    importlib.import_module(module).console()
 
 
 if __name__ == "__main__":

@@ -7,16 +7,14 @@ parity; 2: input that cannot be used.
 
 from __future__ import annotations
 
-import sys
-
 from absl import flags
 
 from legacy import flags as legacy_flags
 from modern import flags as modern_flags
 from parity import flags as parity_flags
 from workloads.selection import flags as job_flags
-from workloads.support import environment, json_file
-from workloads.support.errors import require, run_main
+from workloads.support import command, environment
+from workloads.support.errors import require
 
 flags.DEFINE_integer("warmup", 20, "Steps of each side before the clock starts.", lower_bound=1)
 flags.DEFINE_integer("blocks", 20, "Blocks a side, at least ten; an even number.", lower_bound=10)
@@ -128,25 +126,19 @@ def to_json(result, peak_bytes):
     return content
 
 
-def main(argv):
-    require(len(argv) == 1, "argument", argv[1:], "flags only; see --help")
+def main():
     environment.prepare(exact=False)
 
-    parity_flags.check_json()
     result = run(*setup_from_flags())
     peak_bytes = peaks(result, FLAGS.workload) if FLAGS.memory and result.ratio is not None else {}
     print(f"{result.setup.job.workload.name}: job {result.setup.job.digest()}")
     for line in lines(result, peak_bytes):
         print(line)
-    if FLAGS.json:
-        json_file.write_json(FLAGS.json, to_json(result, peak_bytes))
-    sys.exit(0 if result.ratio is not None else 1)
+    command.write_json(to_json(result, peak_bytes))
+    return 0 if result.ratio is not None else 1
 
 
-def console():
-    """Entry point."""
-    run_main(main)
-
+console = command.entry(main, __doc__)
 
 if __name__ == "__main__":
     console()

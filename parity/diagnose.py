@@ -7,13 +7,10 @@ the left. Names causes from the numbers alone, each with the fitted figures, the
 
 from __future__ import annotations
 
-import sys
-
 from absl import flags
 
-from parity import flags as parity_flags
-from workloads.support import environment, json_file
-from workloads.support.errors import require, run_main
+from workloads.support import command, environment
+from workloads.support.errors import require
 
 flags.DEFINE_string("left", None, "The reference: a recording (.npz).")
 flags.DEFINE_string("right", None, "The run to explain: a recording (.npz).")
@@ -22,11 +19,9 @@ flags.DEFINE_integer("steps", 0, "Steps to read; 0 for all that both hold.", low
 FLAGS = flags.FLAGS
 
 
-def main(argv):
-    require(len(argv) == 1, "argument", argv[1:], "flags only; see --help")
+def main():
     for name in ("left", "right"):
         require(FLAGS[name].value, "--" + name, FLAGS[name].value, "name a recording (.npz)")
-    parity_flags.check_json()
     environment.prepare(exact=False)
     from parity.causes import catalogue
     from parity.diagnosis import collect
@@ -41,15 +36,11 @@ def main(argv):
     console = tables.console()
     for line in list(causes.lines(findings, evidence, differs)) + told:
         console.print(line, highlight=False, markup=False)
-    if FLAGS.json:
-        json_file.write_json(FLAGS.json, causes.to_json(findings, evidence))
-    sys.exit(1 if differs and (not findings or any(finding.cause.bug for finding in findings)) else 0)
+    command.write_json(causes.to_json(findings, evidence))
+    return 1 if differs and (not findings or any(finding.cause.bug for finding in findings)) else 0
 
 
-def console():
-    """Entry point."""
-    run_main(main)
-
+console = command.entry(main, __doc__)
 
 if __name__ == "__main__":
     console()

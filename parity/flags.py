@@ -7,18 +7,12 @@ from absl import flags
 from legacy import flags as legacy_flags
 from modern import flags as modern_flags
 from workloads.selection import flags as job_flags
-from workloads.support import json_file
+from workloads.support import command
 from workloads.support.errors import require
 
-flags.DEFINE_string("json", None, "Write the whole result here.")
+command.define_json()
 
 FLAGS = flags.FLAGS
-
-
-def check_json():
-    """Raises `InputError` if `--json` names a file that could not be written at the end."""
-    if FLAGS.json:
-        json_file.require_writable(FLAGS.json, "--json")
 
 
 def setup_from_flags(exact, workload_name=None, resident=None):

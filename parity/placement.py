@@ -10,14 +10,13 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import statistics
-import sys
 
 from absl import flags
 
 from parity import flags as parity_flags
 from workloads.selection import flags as job_flags  # noqa: F401
-from workloads.support import environment, json_file
-from workloads.support.errors import require, run_main
+from workloads.support import command, environment
+from workloads.support.errors import require
 
 flags.DEFINE_integer("steps", 20, "Steps to compare.")
 flags.DEFINE_integer("trace_steps", 5, "Steps to trace; the median of each figure is shown.")
@@ -107,12 +106,10 @@ def show(setup, found, traces, console):
     console.print(table)
 
 
-def main(argv):
-    require(len(argv) == 1, "argument", argv[1:], "flags only; see --help")
+def main():
     require(FLAGS.steps >= 1, "--steps", FLAGS.steps, "must be at least 1")
     require(FLAGS.trace_steps >= 1, "--trace_steps", FLAGS.trace_steps, "must be at least 1")
     require(FLAGS.placement == "layers", "--placement", FLAGS.placement, "here: layers")
-    parity_flags.check_json()
     environment.prepare(exact=True)
     from parity.reports import tables
 
@@ -121,17 +118,12 @@ def main(argv):
     traces = trace(setup, FLAGS.trace_steps)
     show(setup, found, traces, tables.console())
     passed = all(verification.passed for verification in found.values())
-    if FLAGS.json:
-        result = {"passed": passed, "devices": rows(traces)}
-        result["comparisons"] = {what: verification.to_json() for what, verification in found.items()}
-        json_file.write_json(FLAGS.json, result)
-    sys.exit(0 if passed else 1)
+    comparisons = {what: verification.to_json() for what, verification in found.items()}
+    command.write_json({"passed": passed, "devices": rows(traces), "comparisons": comparisons})
+    return 0 if passed else 1
 
 
-def console():
-    """Entry point."""
-    run_main(main)
-
+console = command.entry(main, __doc__)
 
 if __name__ == "__main__":
     console()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 
+from workloads.support import command
+
 INTRO = """# Causes
 
 What `parity.verify` and `parity.diagnose` name when a port does not train as its towers did. N is the number of
@@ -37,7 +39,13 @@ def page(causes):
     return "\n".join(parts)
 
 
-if __name__ == "__main__":
+def main():
     from parity.causes import catalogue, speed
 
     sys.stdout.write(page(catalogue.CAUSES + speed.CAUSES))
+
+
+console = command.entry(main, __doc__)
+
+if __name__ == "__main__":
+    console()

@@ -8,14 +8,12 @@ from __future__ import annotations
 
 import importlib
 import os
-import sys
 import tempfile
 
 from absl import flags
 
 from parity import flags as parity_flags  # noqa: F401  --json
-from workloads.support import environment, json_file
-from workloads.support.errors import require, run_main
+from workloads.support import command, environment
 
 NAMES = ("sigmoid_stack", "stacked_lstm", "resnet18")
 
@@ -77,11 +75,8 @@ def diagnose_port(name, replicas, steps, folder):
     return port, catalogue.find(evidence), evidence
 
 
-def main(argv):
-    require(len(argv) == 1, "argument", argv[1:], "flags only; see --help")
-    for name in FLAGS.ports:
-        require(name in NAMES, "--ports", name, "allowed: " + ", ".join(NAMES))
-    parity_flags.check_json()
+def main():
+    command.require_each(FLAGS.ports, NAMES, "--ports")
     environment.prepare(exact=True)
     from parity.reports import causes, tables
 
@@ -96,15 +91,11 @@ def main(argv):
                 console.print(line, highlight=False, markup=False)
             results.append({"port": name, "expected": port.EXPECTED, "named": found, "missed": missed})
             results[-1].update(causes.to_json(findings, evidence))
-    if FLAGS.json:
-        json_file.write_json(FLAGS.json, {"ports": results})
-    sys.exit(1 if any(result["missed"] for result in results) else 0)
+    command.write_json({"ports": results})
+    return 1 if any(result["missed"] for result in results) else 0
 
 
-def console():
-    """Entry point."""
-    run_main(main)
-
+console = command.entry(main, __doc__)
 
 if __name__ == "__main__":
     console()

@@ -22,7 +22,7 @@ def version(interpreter):
         raise InputError(f"--legacy_python: got {interpreter!r}, no such interpreter")
     try:
         probe = subprocess.run(
-            [interpreter, "-c", PROBE], capture_output=True, text=True, timeout=120, env=_environment()
+            [interpreter, "-c", PROBE], capture_output=True, text=True, timeout=120, env=_other_environment()
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise InputError(f"--legacy_python: {interpreter!r} could not be run: {error}")
@@ -41,24 +41,46 @@ def record(interpreter, flags, out):
     Raises:
       InputError: the run failed; the message has its last line.
     """
-    command = [interpreter, "-m", "legacy.record", "--out=" + out] + flags
-    run = subprocess.run(command, capture_output=True, text=True, env=_environment())
+    command = module_command(interpreter, "legacy.record") + ["--out=" + out] + flags
+    run = subprocess.run(command, capture_output=True, text=True, env=_other_environment())
     if run.returncode:
         lines = [line for line in run.stderr.strip().splitlines() if line.strip()] or ["no message"]
         raise InputError("--legacy_python: the recording failed: " + lines[-1])
 
 
-def import_path():
-    """PYTHONPATH of a child: the project and this folder, so that it finds the same workloads."""
-    return os.pathsep.join([ROOT, os.getcwd()] + [p for p in os.environ.get("PYTHONPATH", "").split(os.pathsep) if p])
+def module_command(interpreter, module):
+    """The beginning of a command line that runs a module of this project, as `python -m` would.
+
+    `python -m` looks in the current folder first, where a user may have a package `legacy` of his own; here the
+    project's is imported before that folder is searched.
+    """
+    start = (
+        "import runpy, sys\n"
+        f"sys.path[:] = [{ROOT!r}] + [place for place in sys.path if place]\n"
+        f"import {module.partition('.')[0]}\n"
+        "del sys.path[0]\n"
+        f"runpy.run_module({module!r}, run_name='__main__', alter_sys=True)\n"
+    )
+    return [interpreter, "-c", start]
 
 
-def _environment():
-    """This environment, with the project on the path and nothing of this interpreter's own."""
-    keep = {key: value for key, value in os.environ.items() if key not in ("PYTHONHOME", "VIRTUAL_ENV")}
-    keep["PYTHONPATH"] = import_path()
-    keep["TF_CPP_MIN_LOG_LEVEL"] = "2"
-    return keep
+def environment():
+    """The environment of a child in this interpreter, which finds this project and the modules of this folder."""
+    return dict(os.environ, PYTHONPATH=_path(ROOT, os.getcwd()))
+
+
+def _other_environment():
+    """The environment of a child in another interpreter: nothing of this one's own.
+
+    The project's folder is left out, as it may be the one that this interpreter's packages are installed in;
+    `module_command` names it.
+    """
+    kept = {key: value for key, value in os.environ.items() if key not in ("PYTHONHOME", "VIRTUAL_ENV")}
+    return dict(kept, PYTHONPATH=_path(os.getcwd()), TF_CPP_MIN_LOG_LEVEL="2")
+
+
+def _path(*first):
+    return os.pathsep.join([*first] + [p for p in os.environ.get("PYTHONPATH", "").split(os.pathsep) if p])
 
 
 def same_flags(flag_values, modules, without=()):

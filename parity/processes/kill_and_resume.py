@@ -20,11 +20,12 @@ class Run:
     """`modern.train` as one process a worker, writing its checkpoints to `folder`."""
 
     def __init__(self, folder, arguments, workers):
-        command = [sys.executable, "-m", "modern.train", "--checkpoint_dir=" + folder, "--json_lines", *arguments]
+        command = interpreter.module_command(sys.executable, "modern.train")
+        command += ["--checkpoint_dir=" + folder, "--json_lines", *arguments]
         places = addresses.free(workers)
         self._processes = []
         for index in range(workers):
-            settings = dict(os.environ, PYTHONPATH=interpreter.import_path(), TF_CPP_MIN_LOG_LEVEL="3")
+            settings = dict(interpreter.environment(), TF_CPP_MIN_LOG_LEVEL="3")
             if workers > 1:
                 from modern.multi_worker import cluster_config
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import itertools
 import os
-import sys
 
 from absl import flags
 
@@ -19,8 +18,7 @@ from parity.processes import pool as workers
 from parity.reports.progress import Progress
 from workloads.program import Shown
 from workloads.selection import registry
-from workloads.support import json_file
-from workloads.support.errors import require, run_main
+from workloads.support import command
 
 flags.DEFINE_integer("runs", 540, "How many runs.", lower_bound=1)
 flags.DEFINE_integer("first_seed", 0, "Seed of the first run; each pair of modes has the next.")
@@ -113,9 +111,7 @@ def _one(arguments):
     return run(*arguments)
 
 
-def main(argv):
-    require(len(argv) == 1, "argument", argv[1:], "flags only; see --help")
-    parity_flags.check_json()
+def main():
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     cases = planned(FLAGS.runs, FLAGS.first_seed)
     rows, progress = [], Progress("clean_runs")
@@ -131,15 +127,11 @@ def main(argv):
     print(
         f"{len(rows)} clean runs, seeds {FLAGS.first_seed} to {FLAGS.first_seed + len(cases) - 1}: {len(flagged)} flagged"
     )
-    if FLAGS.json:
-        json_file.write_json(FLAGS.json, {"runs": sorted(rows, key=lambda row: row["seed"]), "flagged": len(flagged)})
-    sys.exit(1 if flagged else 0)
+    command.write_json({"runs": sorted(rows, key=lambda row: row["seed"]), "flagged": len(flagged)})
+    return 1 if flagged else 0
 
 
-def console():
-    """Entry point."""
-    run_main(main)
-
+console = command.entry(main, __doc__)
 
 if __name__ == "__main__":
     console()

@@ -8,7 +8,6 @@ can occur, at 2 and 4 replicas; legacy runs beside it, and the rules name a caus
 from __future__ import annotations
 
 import os
-import sys
 import time
 
 from absl import flags
@@ -16,8 +15,8 @@ from absl import flags
 from parity import flags as parity_flags  # noqa: F401  --json
 from parity.processes import pool as workers
 from workloads.selection import registry
-from workloads.support import environment, json_file
-from workloads.support.errors import require, run_main
+from workloads.support import command, environment
+from workloads.support.errors import require
 
 flags.DEFINE_list("workloads", list(registry.NAMES), "Which workloads.")
 flags.DEFINE_list("planted_replicas", ["2", "4"], "At how many replicas.")
@@ -124,13 +123,10 @@ def summary(rows, pairs):
     return found
 
 
-def main(argv):
-    require(len(argv) == 1, "argument", argv[1:], "flags only; see --help")
-    for name in FLAGS.workloads:
-        require(name in registry.NAMES, "--workloads", name, "allowed: " + ", ".join(registry.NAMES))
+def main():
+    command.require_each(FLAGS.workloads, registry.NAMES, "--workloads")
     for count in FLAGS.planted_replicas:
         require(count.isdigit() and 2 <= int(count) <= 8, "--planted_replicas", count, "numbers from 2 to 8")
-    parity_flags.check_json()
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     environment.prepare(exact=True)
     from parity.reports import faults as fault_report
@@ -138,7 +134,7 @@ def main(argv):
 
     if FLAGS.list:
         tables.console().print(fault_report.catalogue_table())
-        return
+        return 0
     replicas = [int(count) for count in FLAGS.planted_replicas]
     console, show = tables.console(), fault_report.Lines()
     rows = run(FLAGS.workloads, replicas, FLAGS.only, FLAGS.pairs, FLAGS.processes, show)
@@ -146,15 +142,11 @@ def main(argv):
     totals = summary(rows, FLAGS.pairs)
     console.print(fault_report.summary_table(rows, totals))
     console.print(fault_report.verdict(totals))
-    if FLAGS.json:
-        json_file.write_json(FLAGS.json, {"runs": rows, "summary": totals})
-    sys.exit(0 if totals["detected"] == 1 and not totals["first_wrong_and_sure"] else 1)
+    command.write_json({"runs": rows, "summary": totals})
+    return 0 if totals["detected"] == 1 and not totals["first_wrong_and_sure"] else 1
 
 
-def console():
-    """Entry point."""
-    run_main(main)
-
+console = command.entry(main, __doc__)
 
 if __name__ == "__main__":
     console()

@@ -8,17 +8,14 @@ workload whose loss falls: made-up class labels cannot be learned, `regression` 
 
 from __future__ import annotations
 
-import sys
-
 from absl import flags
 
 from modern import flags as modern_flags
-from parity import flags as parity_flags
 from parity.processes import worker_loss
 from parity.reports.progress import Progress
 from workloads.selection import flags as job_flags
-from workloads.support import environment, json_file
-from workloads.support.errors import require, run_main
+from workloads.support import command, environment
+from workloads.support.errors import require
 
 flags.DEFINE_integer("steps", 100, "Steps of every run.")
 flags.DEFINE_integer("runs", 6, "Runs with, and runs without a kill.")
@@ -29,14 +26,12 @@ FLAGS.set_default("parameter_servers", 2)
 FLAGS.set_default("strategy", "parameter_server")
 
 
-def main(argv):
-    require(len(argv) == 1, "argument", argv[1:], "flags only; see --help")
+def main():
     require(FLAGS.steps >= 2, "--steps", FLAGS.steps, "must be at least 2")
     require(FLAGS.runs >= 3, "--runs", FLAGS.runs, "must be at least 3, to have a spread")
     require(FLAGS.workers >= 2, "--workers", FLAGS.workers, "must be at least 2, so that one can be lost")
     require(FLAGS.strategy == "parameter_server", "--strategy", FLAGS.strategy, "here: parameter_server")
     modern_flags.check_strategy()
-    parity_flags.check_json()
     environment.prepare(exact=True)
     job, make_source = job_flags.job_from_flags(workers=FLAGS.workers, replicas=1)
     options, shown = modern_flags.options_from_flags(exact=True), Progress("lost_worker")
@@ -66,15 +61,11 @@ def main(argv):
             "within" if passed else "BEYOND"
         )
     )
-    if FLAGS.json:
-        json_file.write_json(FLAGS.json, {"passed": passed, "kept": finals[False], "killed": finals[True]})
-    sys.exit(0 if passed else 1)
+    command.write_json({"passed": passed, "kept": finals[False], "killed": finals[True]})
+    return 0 if passed else 1
 
 
-def console():
-    """Entry point."""
-    run_main(main)
-
+console = command.entry(main, __doc__)
 
 if __name__ == "__main__":
     console()

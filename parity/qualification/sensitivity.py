@@ -6,14 +6,11 @@ Everything of one stage is multiplied by 1 + e in the port, e smaller and smalle
 
 from __future__ import annotations
 
-import sys
-
 from absl import flags
 
 from parity import flags as parity_flags  # noqa: F401  --json
 from workloads.selection import registry
-from workloads.support import environment, json_file
-from workloads.support.errors import require, run_main
+from workloads.support import command, environment
 
 flags.DEFINE_list("sensitivity_workloads", ["cifar_cnn", "regression"], "Which workloads.")
 flags.DEFINE_integer("sensitivity_replicas", 2, "At how many replicas.", lower_bound=2)
@@ -103,11 +100,8 @@ def smallest(name, replicas, dtype, stage):
     return third if detected(name, replicas, dtype, stage, third) else 10.0**-seen
 
 
-def main(argv):
-    require(len(argv) == 1, "argument", argv[1:], "flags only; see --help")
-    for name in FLAGS.sensitivity_workloads:
-        require(name in registry.NAMES, "--sensitivity_workloads", name, "allowed: " + ", ".join(registry.NAMES))
-    parity_flags.check_json()
+def main():
+    command.require_each(FLAGS.sensitivity_workloads, registry.NAMES, "--sensitivity_workloads")
     environment.prepare(exact=True)
     from rich.table import Table
 
@@ -124,18 +118,14 @@ def main(argv):
                 rows.append({"workload": name, "stage": stage, **found})
                 table.add_row(name, stage, *[tables.number(found[dtype]) for dtype in REQUIRED])
     tables.console().print(table)
-    if FLAGS.json:
-        json_file.write_json(FLAGS.json, {"replicas": FLAGS.sensitivity_replicas, "stages": rows})
+    command.write_json({"replicas": FLAGS.sensitivity_replicas, "stages": rows})
     missed = [
         r for r in rows if r["stage"] == stages.GRADIENTS and any(r[d] is None or r[d] > REQUIRED[d] for d in REQUIRED)
     ]
-    sys.exit(1 if missed else 0)
+    return 1 if missed else 0
 
 
-def console():
-    """Entry point."""
-    run_main(main)
-
+console = command.entry(main, __doc__)
 
 if __name__ == "__main__":
     console()

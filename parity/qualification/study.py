@@ -8,47 +8,42 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import sys
 import time
 
 from absl import flags
 
 from parity.processes import pool as workers
 from parity.reports.progress import Progress
-from workloads.support import environment, json_file
-from workloads.support.errors import InputError, require, run_main
+from workloads.support import command, environment, json_file
+from workloads.support.errors import InputError, require
 
 NAMES = ("sync_or_async",)
 WORKLOADS = ("cifar_cnn", "regression")
 
-flags.DEFINE_string("name", "sync_or_async", "Which study: " + ", ".join(NAMES) + ".")
+flags.DEFINE_enum("name", "sync_or_async", NAMES, "The study to run.")
 flags.DEFINE_list("workloads", list(WORKLOADS), "On which workloads: " + ", ".join(WORKLOADS) + ".")
 flags.DEFINE_integer("replicas", 4, "Replicas of every run.")
 flags.DEFINE_integer("steps", 500, "Steps of every run, of one global batch each.")
 flags.DEFINE_integer("seeds", 6, "Runs of each setting, from 0 on.")
 flags.DEFINE_string("data_dir", None, "CIFAR-10 or MNIST for cifar_cnn; default: scikit-learn's scanned digits.")
 flags.DEFINE_integer("processes", 2, "Processes that share the work.")
-flags.DEFINE_string("json", None, "Write every run here.")
+command.define_json()
 flags.DEFINE_string("markdown", None, "Write tables and answers here.")
 
 FLAGS = flags.FLAGS
 
 
-def check_flags(argv):
+def check_flags():
     """Raises `InputError` for what cannot be used."""
     from parity.experiments import intervals
 
-    require(len(argv) == 1, "argument", argv[1:], "flags only; see --help")
-    require(FLAGS.name in NAMES, "--name", FLAGS.name, "allowed: " + ", ".join(NAMES))
-    for name in FLAGS.workloads:
-        require(name in WORKLOADS, "--workloads", name, "allowed: " + ", ".join(WORKLOADS))
+    command.require_each(FLAGS.workloads, WORKLOADS, "--workloads")
     require(2 <= FLAGS.seeds <= intervals.MOST, "--seeds", FLAGS.seeds, f"from 2 to {intervals.MOST}")
     require(FLAGS.replicas >= 1, "--replicas", FLAGS.replicas, "must be at least 1")
     require(FLAGS.steps >= 10, "--steps", FLAGS.steps, "must be at least 10")
     require(FLAGS.processes >= 1, "--processes", FLAGS.processes, "must be at least 1")
-    for flag in ("json", "markdown"):
-        if FLAGS[flag].value:
-            json_file.require_writable(FLAGS[flag].value, "--" + flag)
+    if FLAGS.markdown:
+        json_file.require_writable(FLAGS.markdown, "--markdown")
 
 
 def images():
@@ -95,8 +90,8 @@ def _text(cell):
     return f"{cell.mean:.4g} ± {cell.half:.2g}"
 
 
-def main(argv):
-    check_flags(argv)
+def main():
+    check_flags()
     environment.prepare(exact=True)
     from parity.experiments import sync_or_async as study
 
@@ -125,16 +120,12 @@ def main(argv):
                 file.write(text)
         except OSError as error:
             raise InputError(f"--markdown: cannot write {FLAGS.markdown}: {error.strerror}")
-    if FLAGS.json:
-        runs = [dict(dataclasses.asdict(o.case), first=o.first, final=o.final, diverged=o.diverged) for o in outcomes]
-        json_file.write_json(FLAGS.json, {"runs": runs, "environment": environment.describe()})
-    sys.exit(0)
+    runs = [dict(dataclasses.asdict(o.case), first=o.first, final=o.final, diverged=o.diverged) for o in outcomes]
+    command.write_json({"runs": runs, "environment": environment.describe()})
+    return 0
 
 
-def console():
-    """Entry point."""
-    run_main(main)
-
+console = command.entry(main, __doc__)
 
 if __name__ == "__main__":
     console()

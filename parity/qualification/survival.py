@@ -9,18 +9,16 @@ from __future__ import annotations
 
 import os
 import random
-import sys
 import tempfile
 
 from absl import flags
 
 from modern import flags as modern_flags
-from parity import flags as parity_flags
 from parity.processes import interpreter, kill_and_resume
 from parity.reports.progress import Progress
 from workloads.selection import flags as job_flags
-from workloads.support import environment, json_file
-from workloads.support.errors import require, run_main
+from workloads.support import command, environment
+from workloads.support.errors import require
 
 flags.DEFINE_integer("steps", 400, "Steps of the run.")
 flags.DEFINE_integer("kills", 20, "How often it is killed, at random steps.")
@@ -30,11 +28,9 @@ flags.DEFINE_integer("kill_seed", 0, "Of the steps, and of who is killed.")
 FLAGS = flags.FLAGS
 
 
-def main(argv):
-    require(len(argv) == 1, "argument", argv[1:], "flags only; see --help")
+def main():
     require(FLAGS.kills >= 1, "--kills", FLAGS.kills, "must be at least 1")
     require(FLAGS.steps > FLAGS.kills, "--steps", FLAGS.steps, f"must be more than --kills={FLAGS.kills}")
-    parity_flags.check_json()
     arguments = interpreter.same_flags(FLAGS, [job_flags.__name__, modern_flags.__name__])
     arguments += [f"--steps={FLAGS.steps}", f"--checkpoint_every={FLAGS.checkpoint_every}"]
     arguments += ["--log_every=1", "--steps_per_call=10"]
@@ -68,17 +64,13 @@ def main(argv):
             slowest,
         )
     )
-    if FLAGS.json:
-        result = {"passed": passed, "differing": differ, "tensors": len(left)}
-        result["kills"] = [dict(zip(("step", "worker", "seconds"), kill)) for kill in kills]
-        json_file.write_json(FLAGS.json, result)
-    sys.exit(0 if passed else 1)
+    result = {"passed": passed, "differing": differ, "tensors": len(left)}
+    result["kills"] = [dict(zip(("step", "worker", "seconds"), kill)) for kill in kills]
+    command.write_json(result)
+    return 0 if passed else 1
 
 
-def console():
-    """Entry point."""
-    run_main(main)
-
+console = command.entry(main, __doc__)
 
 if __name__ == "__main__":
     console()

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 
-from parity.processes.interpreter import import_path
+from parity.processes import interpreter
 
 
 def peak(side, flags, steps):
@@ -20,7 +19,6 @@ def peak(side, flags, steps):
     Returns:
       bytes, or None if the process failed.
     """
-    command = [sys.executable, "-m", side + ".train", f"--steps={steps}", "--json_lines"] + flags
-    environment = dict(os.environ, PYTHONPATH=import_path())
-    run = subprocess.run(command, capture_output=True, text=True, env=environment)
+    command = interpreter.module_command(sys.executable, side + ".train") + [f"--steps={steps}", "--json_lines"] + flags
+    run = subprocess.run(command, capture_output=True, text=True, env=interpreter.environment())
     return json.loads(run.stdout.splitlines()[-1])["peak_bytes"] if run.returncode == 0 else None

@@ -130,7 +130,7 @@ def test_benchmark_times_the_old_graph_against_the_port(lifted, tmp_path):
     "arguments, message",
     [
         (["legacy.lift", "/no/such.meta", "--out=x"], "graph file: cannot read '/no/such.meta'"),
-        (["legacy.lift", "--out=x"], "argument: got [], name one graph file"),
+        (["legacy.lift", "--out=x"], "argument: got [], expected GRAPH"),
         (["legacy.lift", "GRAPH"], "--out: got None, name the folder to write"),
         (["legacy.lift", "GRAPH", "--out=/no/such/folder/x"], "--out: got '/no/such/folder/x'"),
         (["legacy.lift", "GRAPH", "--out=x", "--train_op=nothing"], "--train_op: got 'nothing'"),
@@ -138,7 +138,7 @@ def test_benchmark_times_the_old_graph_against_the_port(lifted, tmp_path):
         (["legacy.lift", "GRAPH", "--out=x", "--feed=is_training"], "expected placeholder=value"),
         (["legacy.lift", "GRAPH", "--out=x", "--carry=nothing=y:0"], "--carry: got 'nothing', no such placeholder"),
         (["legacy.lift", "GRAPH", "--out=x", "--checkpoint=/no/such"], "checkpoint: cannot read '/no/such'"),
-        (["legacy.inspect"], "argument: got [], name one graph file"),
+        (["legacy.inspect"], "argument: got [], expected GRAPH"),
         (["legacy.convert", "/no/such", "--out=x"], "checkpoint: cannot read '/no/such'"),
         (["legacy.convert", "/no/such"], "--out: got None"),
         (["parity.verify", "--workload=LIFT", "--replicas=4"], "--replicas: got 4, the old graph has 2 towers"),

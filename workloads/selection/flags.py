@@ -91,12 +91,13 @@ def _lifted_job(workload, resident):
     """`job_from_flags` for a lifted workload."""
     from workloads.job import Job
     from workloads.lifted import sources
-    from workloads.support.errors import pairs, require
+    from workloads.support import command
+    from workloads.support.errors import require
 
     require(FLAGS.placement == "towers", "--placement", FLAGS.placement, "not for a lifted workload")
     require(FLAGS.staleness is None, "--staleness", FLAGS.staleness, "not for a lifted workload")
     require(FLAGS.data_dir is None, "--data_dir", FLAGS.data_dir, "not for a lifted workload; give --data")
-    settings = pairs(FLAGS.settings, "--settings", "name=value")
+    settings = command.assignments(FLAGS.settings, "--settings", "name=value")
     for name in settings:
         require(name in workload.inputs(), "--settings", name, "allowed: " + ", ".join(workload.inputs()))
     data, make_source = "synthetic", lambda job: sources.LiftedSynthetic(job, settings)

@@ -20,19 +20,30 @@ flags.DEFINE_string("summary_dir", None, "Write loss, learning rate and examples
 
 FLAGS = flags.FLAGS
 
+#: Exit status of a run that a signal ended, as a shell gives it for SIGTERM.
+STOPPED = 128 + 15
 
-def check_flags(argv):
+
+def check_flags():
     """Raises `InputError` for what can be refused before TensorFlow is started."""
     from workloads.training import loop
 
-    errors.require(len(argv) == 1, "argument", argv[1:], "flags only; see --help")
     loop.check_steps(FLAGS.steps, FLAGS.log_every)
     errors.require(FLAGS.checkpoint_every >= 1, "--checkpoint_every", FLAGS.checkpoint_every, "must be at least 1")
     errors.require(FLAGS.keep_checkpoints >= 1, "--keep_checkpoints", FLAGS.keep_checkpoints, "must be at least 1")
 
 
-def train(program, job, chief=True):
-    """Trains `program` as the flags say. A process that is not the `chief` says and writes nothing."""
+def train_from_flags(program, job, chief=True):
+    """Trains `program` as the flags say and returns the exit status.
+
+    Args:
+      program: the `Program` to train.
+      job: its `Job`.
+      chief: False for a worker that is not to print or write anything.
+
+    Returns:
+      0, or `STOPPED` if a signal ended the training.
+    """
     from workloads.training import checkpoints, loop, saving, summaries
 
     lifted = hasattr(job.workload, "save")
@@ -47,10 +58,7 @@ def train(program, job, chief=True):
     _, reached = loop.train(program, job, FLAGS.steps, FLAGS.log_every, out, kept, shown)
     shown.close()
     if reached < FLAGS.steps:
-        raise SystemExit(STOPPED)
+        return STOPPED
     if FLAGS.save:
         job.workload.save(FLAGS.save, program.state())
-
-
-#: Exit status of a run that a signal ended, as a shell gives it for SIGTERM.
-STOPPED = 128 + 15
+    return 0

@@ -1,0 +1,136 @@
+"""Command line of every command: flags, positional arguments, `--help`, `--json`, and the exit status.
+
+A command module defines its flags and a `main`, and ends with
+
+    console = command.entry(main, __doc__)
+
+    if __name__ == "__main__":
+        console()
+
+`main` gets the positional arguments and returns the exit status. Statuses: 0 success (or None); 1 what the command
+checks does not hold, or `Lost`; 2 input that cannot be used (bad flags, `InputError`), told in one line on stderr; 130
+Ctrl-C; 141 whoever read the output has gone.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+
+from absl import flags
+
+from workloads.support import flag_help, json_file
+from workloads.support.errors import InputError, Lost, require
+
+#: Exit statuses, as a shell gives them for the signals SIGINT and SIGPIPE.
+INTERRUPTED, BROKEN_PIPE = 128 + 2, 128 + 13
+
+flags.disclaim_key_flags()  # what is defined below belongs to the module that asks for it
+
+
+def entry(main: Callable[..., int | None], description: str | None, *operands: str) -> Callable[[], None]:
+    """Returns the function that a command module runs as a script, and that a console script calls.
+
+    Args:
+      main: takes the positional arguments and returns the exit status, or raises `InputError` or `Lost`.
+      description: the command's docstring, which `--help` prints above the flags.
+      operands: names of the positional arguments, such as "GRAPH"; each must be given.
+
+    Returns:
+      function without arguments that reads the command line, runs `main` and ends the process.
+    """
+
+    def console() -> None:
+        from absl import app, logging
+
+        logging.set_verbosity(logging.ERROR)  # libraries' INFO lines are not for the terminal
+
+        def parse(argv: Sequence[str]) -> list[str]:
+            if flag_help.is_asked_for(argv):
+                print(flag_help.help_text(description or "", flags.FLAGS, getattr(main, "__module__", "")), end="")
+                sys.exit(0)
+            try:
+                return flags.FLAGS(argv)
+            except flags.Error as error:
+                sys.exit(_refuse(" ".join(str(error).split()) + " (see --help)", 2))
+
+        def checked(argv: Sequence[str]) -> None:
+            sys.exit(status_of(lambda: main(*_checked_operands(argv[1:], operands))))
+
+        app.run(checked, flags_parser=parse)
+
+    return console
+
+
+def status_of(work: Callable[[], int | None]) -> int:
+    """Runs `work` and returns the exit status it ends with; `InputError`, `Lost` and Ctrl-C are told in one line."""
+    try:
+        return work() or 0
+    except InputError as error:
+        return _refuse(error, 2)
+    except Lost as error:
+        return _refuse(error, 1)
+    except BrokenPipeError:  # whoever read the output has gone, as `head` does
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for what is flushed at exit
+        return BROKEN_PIPE
+    except KeyboardInterrupt:
+        return _refuse_plainly("interrupted", INTERRUPTED)
+
+
+def define_json(flag_values: flags.FlagValues = flags.FLAGS) -> None:
+    """Defines `--json`; `entry` refuses a file that could not be written before it runs the command."""
+    flags.DEFINE_string("json", None, "File to write the whole result to, as JSON.", flag_values=flag_values)
+
+
+def write_json(content: object, flag_values: flags.FlagValues = flags.FLAGS) -> None:
+    """Writes `content` to the file that `--json` names, if it names one."""
+    if flag_values["json"].value:
+        json_file.write_json(flag_values["json"].value, content)
+
+
+def check_json(flag_values: flags.FlagValues = flags.FLAGS) -> None:
+    """Raises `InputError` if `--json` names a file that could not be written; nothing without that flag."""
+    if "json" in flag_values and flag_values["json"].value:
+        json_file.require_writable(flag_values["json"].value, "--json")
+
+
+def require_each(values: Sequence[str], allowed: Sequence[str], flag: str) -> None:
+    """Raises `InputError` unless every value of the list flag `flag`, such as "--workloads", is one of `allowed`."""
+    for value in values:
+        require(value in allowed, flag, value, "allowed: " + ", ".join(allowed))
+
+
+def assignments(texts: Sequence[str], flag: str, expected: str) -> dict[str, str]:
+    """Returns {name: value} of texts "name=value".
+
+    Args:
+      texts: values of a list flag.
+      flag: its name, such as "--feed", for the message.
+      expected: the form of a text, such as "placeholder=value", for the message.
+
+    Returns:
+      values by name, both as text; a value may contain "=".
+
+    Raises:
+      InputError: a text has no "=".
+    """
+    for text in texts:
+        require("=" in text, flag, text, "expected " + expected)
+    return dict(text.split("=", 1) for text in texts)
+
+
+def _checked_operands(given: Sequence[str], operands: Sequence[str]) -> Sequence[str]:
+    expected = "expected " + " ".join(operands) if operands else "flags only"
+    require(len(given) == len(operands), "argument", list(given), expected + "; see --help")
+    check_json()
+    return given
+
+
+def _refuse(error: Exception | str, status: int) -> int:
+    return _refuse_plainly("error: " + " ".join(str(error).split()), status)
+
+
+def _refuse_plainly(line: str, status: int) -> int:
+    print(line, file=sys.stderr)
+    return status
