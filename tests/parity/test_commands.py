@@ -14,8 +14,8 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 
 
 def readme_workload():
-    """The Python block of the README that defines a workload."""
-    with open(os.path.join(ROOT, "README.md"), encoding="utf-8") as file:
+    """The Python block of docs/workloads.md that defines a workload."""
+    with open(os.path.join(ROOT, "docs", "workloads.md"), encoding="utf-8") as file:
         blocks = re.findall(r"```python\n(.*?)```", file.read(), re.DOTALL)
     return next(block for block in blocks if "(Workload)" in block)
 
