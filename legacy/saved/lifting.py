@@ -31,7 +31,7 @@ def lift(path, out, checkpoint=None, train_op=(), feed=None, allow_ops=(), name=
     """
     tell = progress or (lambda text: None)
     tell("reading " + path)
-    saved = graph_file.read(path)
+    saved = graph_file.read_graph_file(path)
     name = name or os.path.basename(path).partition(".")[0]
     tell("taking the training step apart")
     found = analyse.analyse_graph(saved, name, train_op, feed, carry)

@@ -126,7 +126,7 @@ def test_system_1s_fault_in_the_towers_of_this_project(tmp_path):
         made = setup(Everything(), 2, legacy={"pin_towers_to_cpu": pinned})
         with made.legacy_program() as program:
             program.export(str(tmp_path / str(pinned)))
-        saved = graph_file.read(str(tmp_path / str(pinned) / "graph.meta"))
+        saved = graph_file.read_graph_file(str(tmp_path / str(pinned) / "graph.meta"))
         names = [row["hazard"] for row in hazards.find(saved, analyse.analyse_graph(saved, "x"))]
         assert ("TOWER_ON_CPU" in names) == pinned
 

@@ -30,7 +30,7 @@ EXPECTED = {
 
 
 def analysed(name):
-    saved = graph_file.read(old_programs.path(name, "graph.meta"))
+    saved = graph_file.read_graph_file(old_programs.path(name, "graph.meta"))
     return saved, analyse.analyse_graph(saved, name, old_programs.TRAIN_OPS.get(name, []))
 
 
@@ -102,14 +102,14 @@ def test_reads_a_graph_from_other_files(ending, tmp_path):
     else:
         path = tmp_path / ("graph." + ending)
         path.write_bytes(str(saved.graph_def).encode() if ending == "pbtxt" else saved.graph_def.SerializeToString())
-    plan = analyse.analyse_graph(graph_file.read(str(path)), "f").plan
+    plan = analyse.analyse_graph(graph_file.read_graph_file(str(path)), "f").plan
     assert [effect.node for effect in plan.phases[0].effects] == [e.node for e in expected.plan.phases[0].effects]
     assert plan.towers == 2
 
 
 def with_node(op, **inputs):
     """A recorded graph whose train op waits for a new node."""
-    saved = graph_file.read(old_programs.path("f_sum_clip_after", "graph.meta"))
+    saved = graph_file.read_graph_file(old_programs.path("f_sum_clip_after", "graph.meta"))
     graph_def = v1.GraphDef()
     graph_def.CopyFrom(saved.graph_def)
     graph_def.node.add(name="strange", op=op, **inputs)
@@ -135,7 +135,7 @@ def test_lists_ops_that_touch_files():
 
 
 def test_asks_which_train_op_and_lists_them():
-    saved = graph_file.read(old_programs.path("l_gan", "graph.meta"))
+    saved = graph_file.read_graph_file(old_programs.path("l_gan", "graph.meta"))
     with pytest.raises(InputError, match=r"--train_op: .* d_train \(4 updates\), g_train \(4 updates\)"):
         analyse.analyse_graph(saved, "x")
     with pytest.raises(InputError, match="--train_op: got 'h_train', no such operation"):
@@ -147,12 +147,12 @@ def test_refuses_what_holds_no_training_graph(tmp_path):
     with open(old_programs.path("a_split_sgd", "graph.meta"), "rb") as file:
         truncated.write_bytes(file.read()[:3000])
     with pytest.raises(InputError, match="truncated or not a graph"):
-        graph_file.read(str(truncated))
+        graph_file.read_graph_file(str(truncated))
     with pytest.raises(InputError, match="cannot read"):
-        graph_file.read(str(tmp_path / "nothing.meta"))
+        graph_file.read_graph_file(str(tmp_path / "nothing.meta"))
     with tf.Graph().as_default() as graph:
         tf.square(v1.placeholder(tf.float32, [2]), name="forward_only")
     inference = tmp_path / "inference.pb"
     inference.write_bytes(graph.as_graph_def().SerializeToString())
     with pytest.raises(InputError, match="no update op"):
-        analyse.analyse_graph(graph_file.read(str(inference)), "x")
+        analyse.analyse_graph(graph_file.read_graph_file(str(inference)), "x")

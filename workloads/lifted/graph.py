@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import collections
-from typing import Tuple
+from typing import NamedTuple, Tuple
 
 #: A tensor of a graph: its node's name and the number of that node's output.
 Endpoint = Tuple[str, int]
@@ -16,12 +16,38 @@ MERGES = ("Merge", "RefMerge")
 CONTROL_FLOW = ENTERS + SWITCHES + EXITS + MERGES + ("NextIteration", "RefNextIteration", "LoopCond", "ControlTrigger")
 
 
+class TensorId(NamedTuple):
+    """A tensor of a graph: one output of a node.
+
+    Attributes:
+      node: name of the node.
+      output: number of the output, from 0.
+    """
+
+    node: str
+    output: int
+
+    @property
+    def name(self) -> str:
+        """The tensor's name, "node:0"."""
+        return tensor_name(self.node, self.output)
+
+
+def input_text(tensor: TensorId) -> str:
+    """Returns a tensor as a NodeDef's data input names it: without ":0" for a first output.
+
+    >>> input_text(TensorId("a", 0)), input_text(TensorId("a", 1))
+    ('a', 'a:1')
+    """
+    return tensor.node if tensor.output == 0 else tensor.name
+
+
 def split(text):
     """A NodeDef's input as (node name, output number), or (name, None) for a control input."""
     if text.startswith("^"):
         return text[1:], None
     name, _, output = text.partition(":")
-    return name, int(output or 0)
+    return TensorId(name, int(output or 0))
 
 
 def tensor_name(name, output):
@@ -52,7 +78,7 @@ class Graph:
         self._controls = {}
         for node in graph_def.node:
             parsed = [split(text) for text in node.input]
-            self._inputs[node.name] = [pair for pair in parsed if pair[1] is not None]
+            self._inputs[node.name] = [TensorId(name, output) for name, output in parsed if output is not None]
             self._controls[node.name] = [name for name, output in parsed if output is None]
         self._regions = {}
         self._users = collections.defaultdict(list)

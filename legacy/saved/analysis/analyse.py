@@ -6,7 +6,7 @@ from typing import NamedTuple, Sequence
 
 from legacy.saved.analysis import carried_state, correspondence, inputs, losses, phases, roles
 from legacy.saved.analysis.context import Context
-from legacy.saved.graph import cone, folding
+from legacy.saved.graph import cone, folding, train_ops
 from legacy.saved.graph.graph_file import SavedGraph
 from workloads.lifted.graph import Graph, tensor_name
 from workloads.lifted.plan import Effect, Plan, Variable
@@ -23,7 +23,7 @@ class Analysis(NamedTuple):
     """
 
     plan: Plan
-    cut: cone.Cut
+    cut: cone.Cone
     whole: Graph
     context: Context
 
@@ -50,12 +50,12 @@ def analyse_graph(
     Raises:
       InputError: the graph trains nothing, or does something that a lift cannot do; the message says what.
     """
-    whole, settings = folding.settle(Graph(saved.graph_def), feed or {})
+    whole, settings = folding.fold_settings(Graph(saved.graph_def), feed or {})
     trainable = saved.collections.get("trainable_variables", [])
-    targets = cone.choose(whole, train_op, trainable)
+    targets = train_ops.choose_train_ops(whole, train_op, trainable)
     whole, targets = carried_state.carry_state(whole, carry or {}, targets)
     minimized = losses.differentiated(whole, whole.ancestors(targets))
-    cut = cone.cut(whole, sorted(set(targets) | set(minimized)))
+    cut = cone.extract_cone(whole, sorted(set(targets) | set(minimized)))
     cone.require_known(cut)
     context = Context(cut.graph, trainable)
     plan = _plan(context, cut, name, [phases.analyse_phase(context, target) for target in targets])
@@ -63,19 +63,19 @@ def analyse_graph(
     return Analysis(plan, cut, whole, context)
 
 
-def _plan(context: Context, cut: cone.Cut, name: str, analysed: list[phases.PhaseParts]) -> Plan:
+def _plan(context: Context, cut: cone.Cone, name: str, analysed: list[phases.PhaseParts]) -> Plan:
     """The plan of some analysed train ops."""
     graph, imported, towers = context.graph, context.imported, context.towers
-    pairs = correspondence.pair(context, analysed)
-    batch = inputs.batch_size(imported, pairs.rows)
+    matched = correspondence.find_correspondence(context, analysed)
+    batch = inputs.batch_size(imported, matched.rows)
     taken: set[str] = set()
-    own = inputs.describe(graph, imported, cut.origins, pairs.rows, batch, taken)
-    common_rows = [[tensor] for tensor in pairs.common]
-    common = inputs.describe(graph, imported, cut.origins, common_rows, batch, taken, common=True)
+    own = inputs.describe_inputs(graph, imported, cut.origins, matched.rows, batch, taken)
+    common_rows = [[tensor] for tensor in matched.common]
+    common = inputs.describe_inputs(graph, imported, cut.origins, common_rows, batch, taken, common=True)
     aliases = {tensor_name(*tensor): variable for tensor, variable in context.state.aliases.items()}
     variables = _variables(context, [effect for phase in analysed for effect in phase.effects])
     planned = [phases.phase_plan(context, phase, aliases, variables) for phase in analysed]
-    context.names(tensor for row in pairs.rows + common_rows for tensor in row)
+    context.names(tensor for row in matched.rows + common_rows for tensor in row)
     context.names((node, output) for node in context.random for output in range(imported.outputs(node)))
     return Plan(
         name=name,
@@ -84,14 +84,14 @@ def _plan(context: Context, cut: cone.Cut, name: str, analysed: list[phases.Phas
         batch=batch,
         inputs=own,
         common=common,
-        noise=pairs.noise,
-        common_noise=pairs.common_noise,
+        noise=matched.noise,
+        common_noise=matched.common_noise,
         variables=variables,
         sources={placeholder: origin for placeholder, (origin, _) in cut.origins.items()},
         aliases=aliases,
         tensors=context.tensors,
         phases=planned,
-        differences=pairs.differences,
+        differences=matched.differences,
         unsafe=dict(cut.unsafe),
     )
 
@@ -100,4 +100,4 @@ def _variables(context: Context, effects: list[Effect]) -> list[Variable]:
     """The variables that a step reads or changes, with their roles."""
     used = {variable for effect in effects for variable in effect.writes}
     used |= {variable for read in context.state.reads.values() for variable in read}
-    return roles.classify_variables(context.graph, context.state, effects, context.towers.of, used)
+    return roles.classify_variables(context.graph, context.state, effects, context.towers.tower_of, used)

@@ -6,8 +6,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from legacy.saved.analysis import towers
-from legacy.saved.graph import cone, op_types
-from legacy.saved.graph.variables import State
+from legacy.saved.graph import op_types
+from legacy.saved.graph.imported import ImportedGraph
+from legacy.saved.graph.variables import VariableUses
 from workloads.lifted.graph import Endpoint, Graph, split, tensor_name
 
 
@@ -32,10 +33,10 @@ class Context:
           trainable: names of trainable variables, or empty if they are not known.
         """
         self.graph = graph
-        self.imported = cone.Imported(graph)
-        self.state = State(graph, self.imported, set(trainable))
+        self.imported = ImportedGraph(graph)
+        self.state = VariableUses(graph, self.imported, set(trainable))
         self.random = {name for name in graph.nodes if op_types.is_random(graph.type(name))}
-        self.towers = towers.find(graph, self.imported, self.state, self._update_inputs())
+        self.towers = towers.find_towers(graph, self.imported, self.state.variables, self._update_inputs())
         placeholders = {name for name in graph.nodes if graph.type(name) == "Placeholder"}
         self.data = graph.descendants(placeholders | self.random, controls=False)
         self.tensors: dict[str, list[Any]] = {}

@@ -1,51 +1,79 @@
-"""Which input and which random op of one tower is which of another."""
+"""Correspondence between towers: the inputs and the random ops of one tower and those of each other tower."""
 
 from __future__ import annotations
 
-import collections
+from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 from legacy.saved.analysis import tensor_matching
+from legacy.saved.analysis.context import Context
 from legacy.saved.graph import loops
+from workloads.lifted.graph import TensorId
 from workloads.lifted.noise import TWINS
 from workloads.lifted.plan import Noise
 
+if TYPE_CHECKING:
+    from legacy.saved.analysis.phases import PhaseParts
 
-class Pairing(collections.namedtuple("Pairing", "rows common noise common_noise differences")):
-    """
+
+class Correspondence(NamedTuple):
+    """Corresponding inputs and random ops of all towers.
+
     Attributes:
-      rows: lists of matching tensors, one a tower, that bring data in; `common`: tensors that bring them in for all.
-      noise, common_noise: `plan.Noise` likewise.
+      rows: for each input, its tensors: one a tower.
+      common: tensors that bring data in for all towers.
+      noise: random ops of the towers.
+      common_noise: random ops whose numbers are drawn once for all towers.
       differences: where towers are not the same, in words.
     """
 
+    rows: list[list[TensorId]]
+    common: list[TensorId]
+    noise: list[Noise]
+    common_noise: list[Noise]
+    differences: list[str]
 
-def pair(context, phases):
-    """The `Pairing` of some `phases.PhaseParts`."""
+
+def find_correspondence(context: Context, phases: Sequence[PhaseParts]) -> Correspondence:
+    """Returns the corresponding inputs and random ops of the towers in some train ops.
+
+    Every other tower is matched with the first one, from their losses and from the tensors that leave them.
+    """
     count = context.towers.count
     cuts = [list(dict.fromkeys(t for phase in phases for t in phase.divided.cuts[k])) for k in range(count)]
     common = list(dict.fromkeys(tensor for phase in phases for tensor in phase.divided.common_cuts))
-    matches = [_match(context, phases, tower, cuts) for tower in range(1, count)]
-    rows = [[first] + [found.cuts.get(first) for found in matches] for first in cuts[0]]
+    matches = [_match_with_first(context, phases, tower, cuts) for tower in range(1, count)]
     drawn = set().union(*[context.random & _needed(context, phase) for phase in phases])
-    noise, common_noise = _noises(context, drawn, matches)
+    noise, common_noise = _noise_entries(context, drawn, matches)
     differences = [
-        f"tower 0 and tower {tower}: {text}" for tower, found in enumerate(matches, 1) for text in found.differences
+        f"tower 0 and tower {tower}: {text}" for tower, match in enumerate(matches, 1) for text in match.differences
     ]
-    return Pairing(_complete(context, rows, cuts), common, noise, common_noise, differences)
+    return Correspondence(_input_rows(context, cuts, matches), common, noise, common_noise, differences)
 
 
-def _match(context, phases, tower, cuts):
-    pairs = []
+def _match_with_first(
+    context: Context, phases: Sequence[PhaseParts], tower: int, cuts: Sequence[Sequence[TensorId]]
+) -> tensor_matching.TensorMatch:
+    """Matches one tower with the first, from their crossings and losses."""
+    corresponding = []
     for phase in phases:
         rows = [row for row in phase.divided.crossings.values() if 0 in row and tower in row]
-        pairs += [(row[0], row[tower]) for row in rows]
+        corresponding += [(row[0], row[tower]) for row in rows]
         if phase.losses:
-            pairs.append((phase.losses[0], phase.losses[tower]))
-    return tensor_matching.match(context.graph, pairs, set(cuts[0]) | set(cuts[tower]), context.random)
+            corresponding.append((phase.losses[0], phase.losses[tower]))
+    entering = set(cuts[0]) | set(cuts[tower])
+    return tensor_matching.match_tensors(context.graph, corresponding, entering, context.random)
 
 
-def _complete(context, rows, cuts):
-    """Rows with gaps filled by what is left over in the other towers, in order; towers may have more inputs."""
+def _input_rows(
+    context: Context, cuts: Sequence[Sequence[TensorId]], matches: Sequence[tensor_matching.TensorMatch]
+) -> list[list[TensorId]]:
+    """Returns the towers' corresponding inputs.
+
+    An input without a match gets the first unmatched tensor of the same dtype and shape, or the first tower's own
+    tensor. Inputs that only another tower has make rows of their own, the same tensor for all.
+    """
+    rows = [[first] + [match.cuts.get(first) for match in matches] for first in cuts[0]]
     for tower in range(1, context.towers.count):
         left = [tensor for tensor in cuts[tower] if tensor not in [row[tower] for row in rows]]
         for row in rows:
@@ -57,29 +85,32 @@ def _complete(context, rows, cuts):
     return rows
 
 
-def _needed(context, phase):
-    """Nodes that a phase's numbers come from, nothing upstream of the cuts."""
+def _needed(context: Context, phase: PhaseParts) -> set[str]:
+    """Returns the nodes that a train op's results depend on, without what is upstream of the towers' inputs."""
     stop = {name for tower in phase.divided.cuts for name, _ in tower} | {n for n, _ in phase.divided.common_cuts}
     ends = set(phase.order.effects) | {name for name, _ in phase.losses}
     return context.graph.ancestors(ends, stop, controls=False) - (stop - set(phase.divided.tower_nodes))
 
 
-def _noises(context, drawn, matches):
-    """([`Noise`] of towers, [`Noise`] of what is drawn once for all)."""
-    of = context.towers.of
-    rows = [[node] + [found.random.get(node) for found in matches] for node in sorted(drawn) if of(node) == 0]
+def _noise_entries(
+    context: Context, drawn: Collection[str], matches: Sequence[tensor_matching.TensorMatch]
+) -> tuple[list[Noise], list[Noise]]:
+    """Returns the `Noise` of the towers, and that of random ops that belong to no tower."""
+    tower_of = context.towers.tower_of
+    rows = [[node] + [match.random.get(node) for match in matches] for node in sorted(drawn) if tower_of(node) == 0]
     covered = {node for row in rows for node in row}
     for node in sorted(drawn):
-        if of(node) is not None and node not in covered:
-            rows.append([node if tower == of(node) else None for tower in range(context.towers.count)])
-    common = [[node] for node in sorted(drawn) if of(node) is None]
+        if tower_of(node) is not None and node not in covered:
+            rows.append([node if tower == tower_of(node) else None for tower in range(context.towers.count)])
+    common = [[node] for node in sorted(drawn) if tower_of(node) is None]
     return [_noise(context, row) for row in rows], [_noise(context, row) for row in common]
 
 
-def _noise(context, row):
+def _noise(context: Context, row: list[str | None]) -> Noise:
+    """Returns the `Noise` of corresponding random nodes: keyed if they have a stateless twin and a key each turn."""
     nodes = [node for node in row if node is not None]
-    kind = context.graph.type(nodes[0])
+    op_type = context.graph.type(nodes[0])
     in_loop = any(node in context.graph.frames() for node in nodes)
-    found = {node: loops.of(context.graph, context.imported, node) for node in nodes} if in_loop else {}
-    how = "keyed" if kind in TWINS and None not in found.values() else "seeded"
-    return Noise(nodes[0], kind, how, row, in_loop, found if how == "keyed" else {})
+    found = {node: loops.frame_and_counter(context.graph, context.imported, node) for node in nodes} if in_loop else {}
+    how = "keyed" if op_type in TWINS and None not in found.values() else "seeded"
+    return Noise(nodes[0], op_type, how, row, in_loop, found if how == "keyed" else {})

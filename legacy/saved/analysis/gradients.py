@@ -1,78 +1,140 @@
-"""The gradients of a phase: each tower's, what was differentiated before clipping, and how they are combined."""
+"""The gradients of one train op: each tower's, before and after clipping, and how the update combines them."""
 
 from __future__ import annotations
 
-from legacy.saved.analysis import losses, reduction_probe
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from legacy.saved.analysis import reduction_probe
+from legacy.saved.analysis.context import Context
 from legacy.saved.graph import op_types
-from workloads.lifted.graph import split, tensor_name
+from legacy.saved.graph.gradient_names import GRADIENTS
+from workloads.lifted.graph import Graph, TensorId, split, tensor_name
+from workloads.lifted.pieces import Cutter
+from workloads.lifted.plan import Combine, Effect
+
+if TYPE_CHECKING:
+    from legacy.saved.analysis.phases import PhaseParts
 
 
-def combine(context, phase, cutter):
-    """([`plan.Combine`], [{weight: tensor's name} for each tower]) of a `phases.PhaseParts`."""
+def probe_gradients(context: Context, phase: PhaseParts, cutter: Cutter) -> tuple[list[Combine], list[dict[str, str]]]:
+    """Finds each tower's gradients, and how they are combined into what the update rules take.
+
+    Args:
+      context: of the subgraph that a step runs.
+      phase: the train op.
+      cutter: takes functions out of the graph, for the reduction probe.
+
+    Returns:
+      One `Combine` for each input of an update rule that the towers make, and for each tower {label: name of its
+      gradient}; a label is the variable, with " (indices)" for the rows of a sparse gradient, and with " (part k)" if
+      several tensors of a tower are combined.
+    """
     nodes, count = phase.divided.tower_nodes, context.towers.count
-    found, gradients = [], [{} for _ in range(count)]
+    combines: list[Combine] = []
+    gradients: list[dict[str, str]] = [{} for _ in range(count)]
     for effect in phase.effects:
-        for label, value in _inputs(context, effect):
+        shape = context.state.variables[effect.writes[0]].shape
+        for label, value in _update_inputs(context, effect):
             target = split(value)
-            parts = reduction_probe.nearest_tensors(context.graph, target, nodes, _like(context, target), count)
+            parts = reduction_probe.nearest_tensors(context.graph, target, nodes, _similar_to(context, target), count)
             if not any(parts):
                 continue
-            shape = context.state.variables[effect.writes[0]].shape
-            found.append(
-                reduction_probe.recognise_reduction(
-                    context.graph, cutter, context.imported, label, target, parts, nodes, shape
-                )
+            combines.append(
+                reduction_probe.recognise_reduction(context.graph, cutter, context.imported, label, target, parts, nodes, shape)
             )
             for tower, tensors in enumerate(parts):
-                for i, tensor in enumerate(tensors):
-                    key = label if len(tensors) == 1 else f"{label} (part {i + 1})"
-                    gradients[tower][key] = tensor_name(*tensor)
-    return found, gradients
+                gradients[tower].update(_labelled(label, tensors))
+    return combines, gradients
 
 
-def raw(context, gradients):
-    """{weight: tensor} for each tower: gradients as they came from differentiation; {} if some are not found."""
+def _labelled(label: str, tensors: Sequence[TensorId]) -> dict[str, str]:
+    """Returns {label: name of a tower's tensor}, with the labels numbered if there are several tensors."""
+    labels = [label] if len(tensors) == 1 else [f"{label} (part {i + 1})" for i in range(len(tensors))]
+    return {label: tensor_name(*tensor) for label, tensor in zip(labels, tensors)}
+
+
+def raw_gradients(context: Context, gradients: Sequence[dict[str, str]]) -> list[dict[str, str]]:
+    """Returns each tower's gradients as `tf.gradients` made them, before clipping.
+
+    Args:
+      context: of the subgraph that a step runs.
+      gradients: for each tower, {label: name of its gradient}; see `probe_gradients`.
+
+    Returns:
+      The same with the raw gradients' names; {} for a tower of which some are not found.
+    """
     result = []
     for tower in gradients:
-        found = {label: _raw(context, tower, label, split(name)) for label, name in tower.items()}
+        found = {label: _raw_gradient(context, tower, label, split(name)) for label, name in tower.items()}
         complete = None not in found.values()
         result.append(dict(zip(found, context.names(found.values()))) if complete else {})
     return result
 
 
-def _raw(context, tower, label, tensor):
-    """One raw gradient, or None."""
+def _raw_gradient(context: Context, tower: dict[str, str], label: str, tensor: TensorId) -> TensorId | None:
+    """Returns the raw gradient behind one of a tower's gradients, or None."""
     if " (part" in label:
         return None
-    found = losses.raw_gradient(context.graph, tensor, _like(context, tensor))
+    found = nearest_derivative(context.graph, tensor, _similar_to(context, tensor))
     dense = label + " (indices)" not in tower and label in context.state.variables
     if found is None or not dense:
         return found
-    shape = context.imported.shape(*found)  # an IndexedSlices that was made dense has other rows than its variable
+    # An IndexedSlices that was made dense has another number of rows than its variable.
+    shape = context.imported.shape(*found)
     return found if shape in (None, tuple(context.state.variables[label].shape)) else None
 
 
-def _like(context, target):
-    """Whether a tensor could be a part of `target`: same dtype and rank, same rows unless those are joined."""
+def nearest_derivative(graph: Graph, tensor: TensorId, is_candidate: Callable[[str, int], bool]) -> TensorId | None:
+    """Returns the nearest tensor, breadth first, that `tf.gradients` made among a tensor and its ancestors.
+
+    Args:
+      graph: the subgraph that a step runs.
+      tensor: a tower's gradient, perhaps clipped.
+      is_candidate: function from (node, output) to whether a tensor could be that gradient.
+
+    Returns:
+      The tensor; None if there is none, or if several are equally near.
+    """
+    level, seen = [tensor], {tensor}
+    while level:
+        made = [t for t in level if GRADIENTS.search(t.node) and is_candidate(*t)]
+        if made:
+            return made[0] if len(made) == 1 else None
+        level = [before for t in level for before in graph.inputs(t.node)]
+        level = [t for t in dict.fromkeys(level) if t not in seen]
+        seen.update(level)
+    return None
+
+
+def _similar_to(context: Context, target: TensorId) -> Callable[[str, int], bool]:
+    """Returns a test for tensors that could be parts of `target`.
+
+    They have its dtype and rank, and its dimensions but for the first: rows may be concatenated.
+    """
     dtype, shape = context.signature(target)
 
-    def test(name, output):
-        other_dtype, other = context.signature((name, output))
+    def is_similar(name: str, output: int) -> bool:
+        other_dtype, other = context.signature(TensorId(name, output))
         if other_dtype != dtype or shape is None or other is None:
             return other_dtype == dtype
         sizes = list(zip(shape, other))[1:]
         return len(other) == len(shape) and all(a == b or None in (a, b) for a, b in sizes)
 
-    return test
+    return is_similar
 
 
-def _inputs(context, effect):
-    """[(label, tensor)]: the gradient, and the rows of a sparse one; what an optimizer written by hand assigns."""
+def _update_inputs(context: Context, effect: Effect) -> list[tuple[str, str]]:
+    """Returns (label, tensor name) of an update's gradient, and of the rows of a sparse one.
+
+    An optimizer that was written by hand has no gradient input: the value that it assigns counts instead.
+    """
     weight = effect.writes[0]
     if effect.gradient is None:
-        return [(weight, effect.values[0])] if effect.node in context.state.rules and effect.gradient_at < 0 else []
-    pairs = [(weight, effect.gradient)]
+        by_hand = effect.node in context.state.rules and effect.gradient_at < 0
+        return [(weight, effect.values[0])] if by_hand else []
+    inputs = [(weight, effect.gradient)]
     if op_types.is_sparse(effect.op):
-        applies = op_types.is_apply(effect.op)
-        pairs.append((weight + " (indices)", effect.values[effect.gradient_at + 1 if applies else 0]))
-    return pairs
+        position = effect.gradient_at + 1 if op_types.is_apply(effect.op) else 0  # Scatter* take the indices first
+        inputs.append((weight + " (indices)", effect.values[position]))
+    return inputs

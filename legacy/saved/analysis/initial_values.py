@@ -9,6 +9,7 @@ import numpy as np
 import tensorflow as tf
 
 from legacy.saved.graph import cone, op_types
+from legacy.saved.graph.imported import without_placement
 from legacy.towers.program import session_config
 from workloads.lifted import checkpoint
 from workloads.lifted.graph import Graph
@@ -90,9 +91,9 @@ def values_from_initializers(names: Sequence[str], whole: Graph) -> dict[str, np
     initializers = {name: _initializer(whole, name) for name in names}
     targets = [initializer for initializer in initializers.values() if initializer]
     _require_runnable(whole, targets)
-    cut = cone.cut(whole, targets)
+    cut = cone.extract_cone(whole, targets)
     with tf.Graph().as_default() as graph, v1.Session(config=session_config(["CPU:0"], True)) as session:
-        tf.import_graph_def(cone.without_placement(cut.graph), name="")
+        tf.import_graph_def(without_placement(cut.graph), name="")
         _run_until_all(session, [graph.get_operation_by_name(target) for target in targets])
         return {name: _read(session, graph, whole, name, initializer) for name, initializer in initializers.items()}
 
@@ -101,7 +102,7 @@ def _require_runnable(whole: Graph, initializers: list[str]) -> None:
     """Raises `InputError` if initializers depend on data, Python, files, or an op that this TensorFlow lacks."""
     for node in whole.ancestors(initializers) - set(initializers):
         kind = whole.type(node)
-        if op_types.is_source(kind) or op_types.is_unsafe(kind) or not cone.known(kind):
+        if op_types.is_source(kind) or op_types.is_unsafe(kind) or not cone.is_known(kind):
             raise InputError(
                 f"--checkpoint: the initial values depend on {node} ({kind}), which is not run; give a checkpoint"
             )

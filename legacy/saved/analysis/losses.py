@@ -1,116 +1,140 @@
-"""Finds what each tower minimizes: the gradient graph begins there, in a constant that nothing feeds."""
+"""Finds the loss of each tower: the forward node from which `tf.gradients` started.
+
+A gradient graph starts in a constant, the derivative of the loss by itself; the gradient op that uses this constant
+carries the loss's name (see `gradient_names`).
+"""
 
 from __future__ import annotations
 
-import re
+from collections.abc import Collection, Iterator, Sequence
 
 import numpy as np
 import tensorflow as tf
 
-from legacy.saved.graph.op_types import GRADIENTS
-from workloads.lifted.graph import tensor_name
+from legacy.saved.analysis.towers import Towers
+from legacy.saved.graph import gradient_names
+from legacy.saved.graph.imported import ImportedGraph
+from workloads.lifted.graph import Graph, TensorId
+from workloads.lifted.pieces import Cutter, Piece
 
 v1 = tf.compat.v1
 
-#: "gradients/Fill", "tower_0/gradients_1/grad_ys_0": the derivative of the loss by itself.
-ROOT = re.compile(r"^(.*/)?gradients(_\d+)?/(Fill|grad_ys_\d+|Const(_\d+)?|ones(_like)?(_\d+)?)$")
+#: Relative difference up to which a constant factor on a loss counts as one over the number of towers.
+SCALE_TOLERANCE = 1e-6
 
 
-def find(graph, imported, towers, members):
-    """List over towers of (node, output), the loss of each; empty if no gradient graph tells.
+def find_losses(graph: Graph, towers: Towers, members: Collection[str]) -> list[TensorId]:
+    """Returns the loss of each tower.
 
-    A loss that is made from all towers' (their mean) is followed back to theirs.
+    A loss that is made from all towers' losses (their mean) is followed back to theirs.
+
+    Args:
+      graph: the subgraph that a step runs.
+      towers: its towers.
+      members: nodes that one train op runs.
+
+    Returns:
+      One scalar tensor a tower, in the towers' order; empty if the gradient graph does not tell every tower's.
     """
-    found = {}
+    found: dict[int, TensorId] = {}
     for target in differentiated(graph, members):
-        tower = towers.of(target)
+        tower = towers.tower_of(target)
         if tower is not None:
-            found.setdefault(tower, (target, 0))
-        elif towers.shared(target):
-            for tower, tensor in _parts(graph, towers, target).items():
+            found.setdefault(tower, TensorId(target, 0))
+        elif towers.is_shared(target):
+            for tower, tensor in _nearest_of_towers(graph, towers, target).items():
                 found.setdefault(tower, tensor)
     return [found[tower] for tower in range(towers.count)] if len(found) == towers.count else []
 
 
-def differentiated(graph, members):
-    """Forward nodes that `tf.gradients` started from, by the names of the first gradient ops among `members`.
+def differentiated(graph: Graph, members: Collection[str]) -> list[str]:
+    """Returns the forward nodes that `tf.gradients` started from, by the names of the gradient ops among `members`.
 
-    They need not be members: a mean's gradient needs the mean's shape, and not the mean.
+    The forward nodes need not be members: a mean's gradient depends on the mean's shape, and not on the mean.
     """
-    targets = []
+    targets: list[str] = []
     for root in graph.nodes:
-        match = ROOT.match(root) if root in members else None
-        if not match:
+        scope = gradient_names.gradient_scope(root) if root in members else None
+        if scope is None:
             continue
-        scope = root[: match.start(3)]
         for user, _, _ in graph.users(root):
-            forward = _forward_name(user, scope) if user in members else None
+            forward = gradient_names.forward_name_in(user, scope) if user in members else None
             if forward in graph.nodes and forward not in targets:
                 targets.append(forward)
     return targets
 
 
-def forward_of(name):
-    """ "tower_0/conv" of "gradients_1/tower_0/conv_grad/Reshape" or "tower_0/gradients/tower_0/conv_grad/Reshape"."""
-    match = GRADIENTS.search(name)
-    return _forward_name(name, name[: match.end()]) if match else None
-
-
-def _forward_name(name, scope):
-    """ "tower_0/loss" of "gradients/tower_0/loss_grad/Reshape", for the scope "gradients/"."""
-    if not name.startswith(scope):
-        return None
-    parts = name[len(scope) :].split("/")
-    for i, part in enumerate(parts):
-        if part.endswith("_grad"):
-            return "/".join(parts[:i] + [part[: -len("_grad")]])
-    return None
-
-
-def _parts(graph, towers, target):
-    """{tower: tensor} nearest to a node that is made from several towers."""
-    found, level, seen = {}, [target], {target}
+def _nearest_of_towers(graph: Graph, towers: Towers, target: str) -> dict[int, TensorId]:
+    """Returns {tower: its tensor nearest to a node that depends on several towers}, breadth first."""
+    found: dict[int, TensorId] = {}
+    level, seen = [target], {target}
     while level and len(found) < towers.count:
         behind = []
-        for name in level:
-            for producer, output in graph.inputs(name):
-                tower = towers.of(producer)
-                if tower is not None:
-                    found.setdefault(tower, (producer, output))
-                elif producer not in seen:
-                    seen.add(producer)
-                    behind.append(producer)
+        for tensor in [tensor for name in level for tensor in graph.inputs(name)]:
+            tower = towers.tower_of(tensor.node)
+            if tower is not None:
+                found.setdefault(tower, tensor)
+            elif tensor.node not in seen:
+                seen.add(tensor.node)
+                behind.append(tensor.node)
         level = behind
     return found
 
 
-def scale(graph, imported, towers, cutter, members, found):
-    """What each tower's loss is weighted with in the whole: 1/N for a mean of losses, or for losses divided by N."""
+def loss_scale(
+    graph: Graph,
+    imported: ImportedGraph,
+    towers: Towers,
+    cutter: Cutter,
+    members: Collection[str],
+    losses: Sequence[TensorId],
+) -> float:
+    """Returns the weight of each tower's loss in what is differentiated.
+
+    Args:
+      graph: the subgraph that a step runs.
+      imported: the same graph in TensorFlow.
+      towers: its towers.
+      cutter: takes functions out of the graph.
+      members: nodes that one train op runs.
+      losses: see `find_losses`.
+
+    Returns:
+      1/N for a mean of N towers' losses, or for losses that are divided by N before they are differentiated; the
+      derivative by the first tower's loss for anything else that is made from all losses; otherwise 1.
+    """
+    if not losses:
+        return 1.0
     for target in differentiated(graph, members):
-        if towers.shared(target) and found:
-            return _derivative(cutter, imported, target, found)
-    if found and graph.type(found[0][0]) in ("RealDiv", "Div", "Mul"):
-        for name, output in graph.inputs(found[0][0]):
-            value = tf.get_static_value(imported.tf_graph.get_tensor_by_name(tensor_name(name, output)))
-            if value is not None and np.ndim(value) == 0 and value:
-                factor = float(value) if graph.type(found[0][0]) == "Mul" else 1.0 / float(value)
-                if abs(factor * towers.count - 1) < 1e-6:
-                    return factor
+        if towers.is_shared(target):
+            return _derivative(cutter, TensorId(target, 0), losses)
+    for factor in _constant_factors(graph, imported, losses[0].node):
+        if abs(factor * towers.count - 1) < SCALE_TOLERANCE:
+            return factor
     return 1.0
 
 
-def _derivative(cutter, imported, target, found):
-    """The change of `target` for a change of all elements of the first tower's loss by one."""
-    piece = cutter.piece([tensor_name(target, 0)], [tensor_name(*tensor) for tensor in found])
+def _constant_factors(graph: Graph, imported: ImportedGraph, name: str) -> Iterator[float]:
+    """Yields the constants that a product or a quotient multiplies by: c for x * c, 1 / c for x / c."""
+    if graph.type(name) not in ("RealDiv", "Div", "Mul"):
+        return
+    for tensor in graph.inputs(name):
+        value = imported.constant(*tensor)
+        if value is not None and np.ndim(value) == 0 and value:
+            yield float(value) if graph.type(name) == "Mul" else 1.0 / float(value)
+
+
+def _derivative(cutter: Cutter, target: TensorId, losses: Sequence[TensorId]) -> float:
+    """Returns the change of `target` when all elements of the first tower's loss change from 0 to 1, the others at 0.
+
+    If the function cannot be run, 1.
+    """
+    piece = cutter.piece([target.name], [loss.name for loss in losses])
     with tf.Graph().as_default(), v1.Session(config=v1.ConfigProto(device_count={"CPU": 1})) as session:
         (tensor,) = tf.import_graph_def(piece.graph_def, return_elements=piece.fetches, name="")
         results = []
-        for first in (0.0, 1.0):
-            feed = {}
-            for f in piece.feeds:
-                holder = session.graph.get_tensor_by_name(f.placeholder + ":0")
-                shape = [size or 1 for size in (holder.shape.as_list() if holder.shape.rank is not None else [])]
-                feed[holder] = np.full(shape, first if f.key == tensor_name(*found[0]) else 0.0)
+        for value in (0.0, 1.0):
+            feed = _constant_feed(session.graph, piece, losses[0].name, value)
             try:
                 results.append(float(np.sum(session.run(tensor, feed))))
             except (tf.errors.OpError, ValueError):
@@ -118,18 +142,11 @@ def _derivative(cutter, imported, target, found):
     return results[1] - results[0]
 
 
-def raw_gradient(graph, tensor, like):
-    """The tensor nearest to a tower's gradient, itself included, that differentiation made; None if there is not one.
-
-    Args:
-      like: function from (node, output) to whether a tensor could be that gradient.
-    """
-    level, seen = [tensor], {tensor}
-    while level:
-        made = [t for t in level if GRADIENTS.search(t[0]) and like(*t)]
-        if made:
-            return made[0] if len(made) == 1 else None
-        level = [before for t in level for before in graph.inputs(t[0])]
-        level = [t for t in dict.fromkeys(level) if t not in seen]
-        seen.update(level)
-    return None
+def _constant_feed(graph: tf.Graph, piece: Piece, key: str, value: float) -> dict[tf.Tensor, np.ndarray]:
+    """Returns {placeholder: an array full of `value` for the input `key`, of 0 for others}; unknown sizes are 1."""
+    feed = {}
+    for entry in piece.feeds:
+        placeholder = graph.get_tensor_by_name(entry.placeholder + ":0")
+        dimensions = placeholder.shape.as_list() if placeholder.shape.rank is not None else []
+        feed[placeholder] = np.full([size or 1 for size in dimensions], value if entry.key == key else 0.0)
+    return feed

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import NamedTuple, Tuple
 
 from legacy.saved.graph import op_types
-from legacy.saved.graph.variables import State
+from legacy.saved.graph.variables import VariableUses
 from workloads.lifted.graph import ENTERS, EXITS, Graph
 from workloads.support.errors import InputError
 
@@ -36,7 +36,7 @@ class Order(NamedTuple):
 
 
 def order_step(
-    graph: Graph, state: State, members: set[str], depends_on_data: set[str], variant: str = "late"
+    graph: Graph, state: VariableUses, members: set[str], depends_on_data: set[str], variant: str = "late"
 ) -> Order:
     """Orders the reads and updates of a step.
 
@@ -76,7 +76,7 @@ class _Ordering:
       versions, dependencies, races: as in `Order`, of the variables ordered so far.
     """
 
-    def __init__(self, graph: Graph, state: State, members: set[str], depends_on_data: set[str], variant: str) -> None:
+    def __init__(self, graph: Graph, state: VariableUses, members: set[str], depends_on_data: set[str], variant: str) -> None:
         self._graph, self._state, self._members = graph, state, members
         self._depends_on_data, self._variant = depends_on_data, variant
         ordered = graph.order(members)

@@ -17,8 +17,8 @@ import tensorflow as tf
 from legacy.saved.analysis.ordering import Order
 from legacy.saved.analysis.towers import Towers
 from legacy.saved.graph import op_types
-from legacy.saved.graph.cone import Imported
-from legacy.saved.graph.variables import State
+from legacy.saved.graph.imported import ImportedGraph
+from legacy.saved.graph.variables import VariableUses
 from workloads.lifted.graph import Endpoint, Graph, tensor_name
 from workloads.support.errors import InputError
 
@@ -54,8 +54,8 @@ class StepParts(NamedTuple):
 
 def divide_step(
     graph: Graph,
-    imported: Imported,
-    state: State,
+    imported: ImportedGraph,
+    state: VariableUses,
     towers: Towers,
     phase_members: set[str],
     order: Order,
@@ -91,7 +91,7 @@ def divide_step(
     return StepParts(tower_nodes, cuts, common_cuts, crossings, returns, early, saved)
 
 
-def tensors_leaving(graph: Graph, state: State, effect: str, tower_nodes: Collection[str]) -> list[Endpoint]:
+def tensors_leaving(graph: Graph, state: VariableUses, effect: str, tower_nodes: Collection[str]) -> list[Endpoint]:
     """Returns the towers' tensors nearest to a node that is computed once.
 
     Args:
@@ -119,7 +119,7 @@ def tensors_leaving(graph: Graph, state: State, effect: str, tower_nodes: Collec
 
 
 def _tower_nodes(
-    graph: Graph, state: State, towers: Towers, members: set[str], order: Order, losses: list[Endpoint]
+    graph: Graph, state: VariableUses, towers: Towers, members: set[str], order: Order, losses: list[Endpoint]
 ) -> dict[str, int]:
     """{node: tower} of the nodes that depend on one tower and are computed before the step changes any variable."""
     late = _late_nodes(graph, state, members, order)
@@ -127,7 +127,7 @@ def _tower_nodes(
     statistics = _statistics_nodes(graph, state, order.effects)
     tower_nodes = {}
     for name in members:
-        tower = towers.of(name)
+        tower = towers.tower_of(name)
         if tower is None or name in state.writes:
             continue
         if name in late:
@@ -138,19 +138,19 @@ def _tower_nodes(
     return tower_nodes
 
 
-def _late_nodes(graph: Graph, state: State, members: set[str], order: Order) -> set[str]:
+def _late_nodes(graph: Graph, state: VariableUses, members: set[str], order: Order) -> set[str]:
     """Nodes whose value depends on a variable that the step has changed before."""
     first = {name for (name, _), version in order.versions.items() if version > 0}
     return graph.descendants(first | set(order.effects), controls=False) & members
 
 
-def _leads_to_rule(graph: Graph, state: State, name: str) -> bool:
+def _leads_to_rule(graph: Graph, state: VariableUses, name: str) -> bool:
     """Whether an update rule depends on a node."""
     return bool(graph.descendants([name], controls=False) & state.rules)
 
 
 def _useful_nodes(
-    graph: Graph, state: State, members: set[str], effects: list[str], losses: list[Endpoint]
+    graph: Graph, state: VariableUses, members: set[str], effects: list[str], losses: list[Endpoint]
 ) -> set[str]:
     """Nodes that losses and update rules depend on."""
     ends = {name for name, _ in losses}
@@ -160,7 +160,7 @@ def _useful_nodes(
     return graph.ancestors(ends, stop=set(effects), controls=False) & members
 
 
-def _statistics_nodes(graph: Graph, state: State, effects: list[str]) -> set[str]:
+def _statistics_nodes(graph: Graph, state: VariableUses, effects: list[str]) -> set[str]:
     """Nodes that depend on variables which no update rule changes but another update op does, e.g. moving means."""
     plain = {variable for effect in effects if effect not in state.rules for variable in state.writes[effect]}
     plain -= {variable for effect in effects if effect in state.rules for variable in state.writes[effect]}
@@ -176,7 +176,7 @@ def _statistics_nodes(graph: Graph, state: State, effects: list[str]) -> set[str
 
 
 def _release_preparations(
-    graph: Graph, imported: Imported, tower_nodes: dict[str, int], members: set[str], losses: list[Endpoint]
+    graph: Graph, imported: ImportedGraph, tower_nodes: dict[str, int], members: set[str], losses: list[Endpoint]
 ) -> None:
     """Takes out of the towers the ops that only prepare a gradient for the average: expand_dims, a division by N."""
     losses_nodes = {name for name, _ in losses}
@@ -191,7 +191,7 @@ def _release_preparations(
             todo += [producer for producer, _ in graph.inputs(name)]
 
 
-def _is_unary(graph: Graph, imported: Imported, name: str, tower_nodes: dict[str, int]) -> bool:
+def _is_unary(graph: Graph, imported: ImportedGraph, name: str, tower_nodes: dict[str, int]) -> bool:
     """Whether a node has one input from its tower, and constants otherwise."""
     others = [tensor for tensor in graph.inputs(name) if tensor[0] not in tower_nodes]
     tensors = [imported.tf_graph.get_tensor_by_name(tensor_name(*tensor)) for tensor in others]
@@ -212,7 +212,7 @@ def _returns(graph: Graph, count: int, members: set[str], tower_nodes: dict[str,
     return [list(tensors) for tensors in found]
 
 
-def _crossings(graph: Graph, state: State, ends: Iterable[Endpoint], tower_nodes: dict[str, int]) -> Crossings:
+def _crossings(graph: Graph, state: VariableUses, ends: Iterable[Endpoint], tower_nodes: dict[str, int]) -> Crossings:
     """The towers' tensors nearest to some tensors; each one is listed with the first end that it leads to."""
     found: set[Endpoint] = set()
     crossings: Crossings = collections.OrderedDict()
@@ -257,7 +257,7 @@ def _behind_returns(graph: Graph, tower_nodes: dict[str, int], tower: int, retur
 
 
 def _cuts(
-    graph: Graph, state: State, towers: Towers, tower_nodes: dict[str, int], returned: list[Endpoint]
+    graph: Graph, state: VariableUses, towers: Towers, tower_nodes: dict[str, int], returned: list[Endpoint]
 ) -> list[list[Endpoint]]:
     """For each tower, the tensors that bring data into it."""
     cuts = []
@@ -269,7 +269,7 @@ def _cuts(
 
 def _common_cuts(
     graph: Graph,
-    state: State,
+    state: VariableUses,
     towers: Towers,
     tower_nodes: dict[str, int],
     effects: list[str],
@@ -283,7 +283,7 @@ def _common_cuts(
 
 def _tensors_entering(
     graph: Graph,
-    state: State,
+    state: VariableUses,
     towers: Towers,
     ends: list[str],
     tower_nodes: dict[str, int],
@@ -310,4 +310,4 @@ def _brings_data(graph: Graph, towers: Towers, producer: str) -> bool:
     """Whether a node holds data that no tower has computed: a placeholder, or what is computed before all towers."""
     if graph.type(producer) == "Placeholder":
         return True
-    return towers.common(producer) and not op_types.is_random(graph.type(producer))
+    return towers.is_common(producer) and not op_types.is_random(graph.type(producer))

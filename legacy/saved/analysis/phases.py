@@ -36,7 +36,7 @@ def analyse_phase(context: Context, target: str) -> PhaseParts:
     """Returns the parts of the train op `target`."""
     graph, imported, state = context.graph, context.imported, context.state
     members = graph.ancestors([target])
-    found = losses.find(graph, imported, context.towers, members)
+    found = losses.find_losses(graph, context.towers, members)
     members |= graph.ancestors({name for name, _ in found})  # a recording reads the losses, so before any update
     order = ordering.order_step(graph, state, members, context.data)
     divided = parts.divide_step(graph, imported, state, context.towers, members, order, found)
@@ -59,17 +59,17 @@ def phase_plan(context: Context, phase: PhaseParts, aliases: dict[str, str], var
     graph, divided, order = context.graph, phase.divided, phase.order
     shapes = {variable.name: (variable.dtype, variable.shape) for variable in variables}
     cutter = Cutter(graph, aliases, shapes, context.record_signature, {})
-    combine, towers_gradients = gradients.combine(context, phase, cutter)
+    combine, towers_gradients = gradients.probe_gradients(context, phase, cutter)
     for entry in combine:
         context.record_signature(entry.tensor)
-    shared = any(context.towers.shared(target) for target in losses.differentiated(graph, phase.members))
+    shared = any(context.towers.is_shared(target) for target in losses.differentiated(graph, phase.members))
     return Phase(
         train_op=phase.target,
         losses=context.names(phase.losses),
-        loss_scale=losses.scale(graph, context.imported, context.towers, cutter, phase.members, phase.losses),
+        loss_scale=losses.loss_scale(graph, context.imported, context.towers, cutter, phase.members, phase.losses),
         shared_loss=shared,
         gradients=towers_gradients,
-        raw=gradients.raw(context, towers_gradients),
+        raw=gradients.raw_gradients(context, towers_gradients),
         combine=combine,
         crossings=_crossing_rows(context, divided.crossings),
         twins=_twins(context, divided),
@@ -137,4 +137,4 @@ def _twins(context: Context, divided: parts.StepParts) -> dict[str, str]:
 def _match(context: Context, divided: parts.StepParts, candidate: Endpoint, tower: int, tensor: Endpoint) -> bool:
     """Whether the first tower computes `candidate` as another tower computes `tensor`."""
     cuts = set(divided.cuts[0]) | set(divided.cuts[tower])
-    return not tensor_matching.match(context.graph, [(candidate, tensor)], cuts, context.random).differences
+    return not tensor_matching.match_tensors(context.graph, [(candidate, tensor)], cuts, context.random).differences

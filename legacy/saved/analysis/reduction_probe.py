@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 import tensorflow as tf
 
-from legacy.saved.graph.cone import Imported
+from legacy.saved.graph.imported import ImportedGraph
 from workloads.lifted.graph import Endpoint, Graph, tensor_name
 from workloads.lifted.pieces import Cutter, Feed
 from workloads.lifted.plan import Combine
@@ -83,7 +83,7 @@ def nearest_tensors(
 def recognise_reduction(
     graph: Graph,
     cutter: Cutter,
-    imported: Imported,
+    imported: ImportedGraph,
     weight: str,
     target: Endpoint,
     parts: list[list[Endpoint]],
@@ -162,7 +162,7 @@ def _sources_around(graph: Graph, target: Endpoint, avoided: Endpoint, tower_nod
     return found
 
 
-def _linear_chain(graph: Graph, imported: Imported, meeting: Endpoint, target: Endpoint) -> Iterator[Endpoint]:
+def _linear_chain(graph: Graph, imported: ImportedGraph, meeting: Endpoint, target: Endpoint) -> Iterator[Endpoint]:
     """The tensor `meeting`, and those behind it up to `target` that only scale or reshape: "sum, then divide by N"."""
     tensor: Endpoint | None = meeting
     while tensor is not None:
@@ -170,7 +170,7 @@ def _linear_chain(graph: Graph, imported: Imported, meeting: Endpoint, target: E
         tensor = None if tensor == target else _only_linear_user(graph, imported, tensor)
 
 
-def _only_linear_user(graph: Graph, imported: Imported, tensor: Endpoint) -> Endpoint | None:
+def _only_linear_user(graph: Graph, imported: ImportedGraph, tensor: Endpoint) -> Endpoint | None:
     """The output of a tensor's only user, if that only scales or reshapes it; else None."""
     users = [(user, position) for user, position, output in graph.users(tensor[0]) if output == tensor[1]]
     if len(users) != 1 or graph.type(users[0][0]) not in LINEAR:
@@ -182,7 +182,7 @@ def _only_linear_user(graph: Graph, imported: Imported, tensor: Endpoint) -> End
 
 
 def _probe(
-    cutter: Cutter, imported: Imported, meeting: Endpoint, parts: list[list[Endpoint]], shape: list[int] | None
+    cutter: Cutter, imported: ImportedGraph, meeting: Endpoint, parts: list[list[Endpoint]], shape: list[int] | None
 ) -> Reduction | None:
     """Evaluates a tensor for made-up gradients of the towers and compares it with their sum and concatenation."""
     values = _made_up_gradients(imported, parts, shape)
@@ -201,7 +201,7 @@ def _sum(arrays: list[np.ndarray]) -> np.ndarray:
 
 
 def _made_up_gradients(
-    imported: Imported, parts: list[list[Endpoint]], shape: list[int] | None
+    imported: ImportedGraph, parts: list[list[Endpoint]], shape: list[int] | None
 ) -> dict[str, np.ndarray] | None:
     """{tensor's name: small integers}, which float32 adds exactly; None if the gradients' shapes are not alike."""
     tensors = [tensor for tower in parts for tensor in tower]

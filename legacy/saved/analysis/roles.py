@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from legacy.saved.graph import op_types
-from legacy.saved.graph.cone import Imported
-from legacy.saved.graph.variables import State
+from legacy.saved.graph.imported import ImportedGraph
+from legacy.saved.graph.variables import VariableUses
 from workloads.lifted.graph import SWITCHES, Endpoint, Graph, split, tensor_name
 from workloads.lifted.plan import Effect, Variable
 from workloads.support.errors import InputError
@@ -19,7 +19,7 @@ GRADIENTS = ("grad", "delta", "updates")
 MOST_TENSORS_OF_AN_AVERAGE = 200
 
 
-def describe_effects(graph: Graph, imported: Imported, state: State, names: Sequence[str]) -> list[Effect]:
+def describe_effects(graph: Graph, imported: ImportedGraph, state: VariableUses, names: Sequence[str]) -> list[Effect]:
     """Describes update ops for the plan: their inputs, gradient, learning rate, and the condition they run under.
 
     Args:
@@ -41,7 +41,7 @@ def describe_effects(graph: Graph, imported: Imported, state: State, names: Sequ
     return [_effect(graph, imported, state, name) for name in names]
 
 
-def _effect(graph: Graph, imported: Imported, state: State, name: str) -> Effect:
+def _effect(graph: Graph, imported: ImportedGraph, state: VariableUses, name: str) -> Effect:
     writes, kind, branches = state.writes[name], graph.type(name), graph.branches()
     condition = _condition(graph, name) if name in branches else None
     arguments = [argument.name for argument in imported.definition(name).input_arg][len(writes) :]
@@ -111,7 +111,7 @@ def _before_cond(graph: Graph, tensor: Endpoint, condition: list[object] | None)
 
 
 def classify_variables(
-    graph: Graph, state: State, effects: Sequence[Effect], tower_of: Callable[[str], int | None], used: set[str]
+    graph: Graph, state: VariableUses, effects: Sequence[Effect], tower_of: Callable[[str], int | None], used: set[str]
 ) -> list[Variable]:
     """Gives each variable of a step its role.
 
@@ -148,7 +148,7 @@ def classify_variables(
 
 
 def _weights_and_slots(
-    graph: Graph, state: State, effects: Sequence[Effect], used: set[str]
+    graph: Graph, state: VariableUses, effects: Sequence[Effect], used: set[str]
 ) -> tuple[set[str], dict[str, str]]:
     """(weights, {slot: its weight}): the variables that update rules change.
 
@@ -170,14 +170,14 @@ def _weights_and_slots(
     return weights, slots
 
 
-def _variable_behind(graph: Graph, state: State, tensor: Endpoint) -> str | None:
+def _variable_behind(graph: Graph, state: VariableUses, tensor: Endpoint) -> str | None:
     """The variable whose value a tensor is, or None."""
     if graph.type(tensor[0]) == "ReadVariableOp":
         tensor = graph.inputs(tensor[0])[0]
     return state.aliases.get(tensor)
 
 
-def _averages(graph: Graph, state: State, effects: Sequence[Effect], weights: set[str]) -> dict[str, str]:
+def _averages(graph: Graph, state: VariableUses, effects: Sequence[Effect], weights: set[str]) -> dict[str, str]:
     """{variable: weight} of moving averages: what is assigned is computed from the variable and one weight like it."""
     found = {}
     for effect in effects:
@@ -192,7 +192,7 @@ def _averages(graph: Graph, state: State, effects: Sequence[Effect], weights: se
     return found
 
 
-def _variables_behind(graph: Graph, state: State, tensors: Iterable[Endpoint]) -> set[str]:
+def _variables_behind(graph: Graph, state: VariableUses, tensors: Iterable[Endpoint]) -> set[str]:
     """The variables that some tensors are computed from; empty if they are computed from very many tensors."""
     seen: set[Endpoint] = set()
     found: set[str] = set()
@@ -210,7 +210,7 @@ def _variables_behind(graph: Graph, state: State, tensors: Iterable[Endpoint]) -
 
 
 def _owner(
-    graph: Graph, state: State, name: str, tower_of: Callable[[str], int | None], useful: set[str]
+    graph: Graph, state: VariableUses, name: str, tower_of: Callable[[str], int | None], useful: set[str]
 ) -> int | None:
     """The one tower that computes with a variable and assigns it, as with a recurrent state; None if there is none.
 

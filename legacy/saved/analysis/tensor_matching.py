@@ -1,8 +1,13 @@
-"""Which tensor of one tower is which of another: walks both back from their ends, op by op."""
+"""Matches the tensors of two towers: walks both towers back from corresponding tensors, op by op."""
 
 from __future__ import annotations
 
-#: Attributes that differ between equal towers: placement, bookkeeping, and where a random stream starts.
+import dataclasses
+from collections.abc import Collection, Sequence
+
+from workloads.lifted.graph import Graph, TensorId
+
+#: Attributes that differ between equal towers: placement, names of resources, and where a random stream starts.
 PLACEMENT = (
     "_class",
     "_output_shapes",
@@ -17,29 +22,40 @@ PLACEMENT = (
 )
 
 
-class Match:
-    """
+@dataclasses.dataclass
+class TensorMatch:
+    """Correspondence between two towers.
+
     Attributes:
-      cuts: {tensor of the first tower: tensor of the other} where data enter.
-      random: {random node of the first: of the other}.
-      differences: [text] where the towers are not the same.
+      cuts: {tensor of the first tower that brings data in: tensor of the other}.
+      random: {random node of the first tower: random node of the other}.
+      differences: where the towers are not the same, in words.
     """
 
-    def __init__(self):
-        self.cuts = {}
-        self.random = {}
-        self.differences = []
+    cuts: dict[TensorId, TensorId] = dataclasses.field(default_factory=dict)
+    random: dict[str, str] = dataclasses.field(default_factory=dict)
+    differences: list[str] = dataclasses.field(default_factory=list)
 
 
-def match(graph, pairs, cuts, random):
-    """The `Match` of two towers.
+def match_tensors(
+    graph: Graph,
+    corresponding: Sequence[tuple[TensorId, TensorId]],
+    cuts: Collection[TensorId],
+    random: Collection[str],
+) -> TensorMatch:
+    """Matches two towers by the tensors from which corresponding tensors are made.
 
     Args:
-      pairs: [(tensor of the first, tensor of the other)] that are known to correspond; a tensor is (node, output).
-      cuts: set of tensors, of either tower, where data enter.
-      random: set of random nodes.
+      graph: the subgraph that a step runs.
+      corresponding: (tensor of the first tower, tensor of the other) that are known to correspond.
+      cuts: tensors of either tower where data enter; nothing before them is compared.
+      random: nodes that draw random numbers.
+
+    Returns:
+      `TensorMatch`. A tensor or node that matches several keeps the first.
     """
-    result, seen, todo = Match(), set(), list(reversed(pairs))
+    result, seen = TensorMatch(), set()
+    todo = list(reversed(corresponding))
     while todo:
         first, other = todo.pop()
         if (first, other) in seen:
@@ -47,23 +63,29 @@ def match(graph, pairs, cuts, random):
         seen.add((first, other))
         if first in cuts and other in cuts:
             result.cuts.setdefault(first, other)
-            continue
-        if first[0] == other[0]:  # computed once for both
-            continue
-        if first[1] != other[1] or not _same(graph, first[0], other[0]):
-            result.differences.append(f"{_show(graph, first[0])} against {_show(graph, other[0])}")
-            continue
-        if first[0] in random:
-            result.random.setdefault(first[0], other[0])
-        inputs, others = graph.inputs(first[0]), graph.inputs(other[0])
-        if len(inputs) != len(others):
-            result.differences.append(f"{first[0]} takes {len(inputs)} inputs, {other[0]} {len(others)}")
-        todo += reversed(list(zip(inputs, others)))
+        elif first[0] != other[0]:  # otherwise it is computed once, for both
+            todo += reversed(_match_nodes(graph, first, other, random, result))
     return result
 
 
-def _same(graph, first, other):
-    """Whether two nodes are the same op with the same attributes."""
+def _match_nodes(
+    graph: Graph, first: TensorId, other: TensorId, random: Collection[str], result: TensorMatch
+) -> list[tuple[TensorId, TensorId]]:
+    """Compares the nodes of two tensors, adding to `result`; returns their corresponding inputs."""
+    (node, output), (other_node, other_output) = first, other
+    if output != other_output or not _is_same_op(graph, node, other_node):
+        result.differences.append(f"{_describe(graph, node)} against {_describe(graph, other_node)}")
+        return []
+    if node in random:
+        result.random.setdefault(node, other_node)
+    inputs, others = graph.inputs(node), graph.inputs(other_node)
+    if len(inputs) != len(others):
+        result.differences.append(f"{node} takes {len(inputs)} inputs, {other_node} {len(others)}")
+    return list(zip(inputs, others))
+
+
+def _is_same_op(graph: Graph, first: str, other: str) -> bool:
+    """Returns whether two nodes have the same op type and the same attributes, placement aside."""
     one, two = graph.nodes[first], graph.nodes[other]
     if one.op != two.op:
         return False
@@ -71,5 +93,5 @@ def _same(graph, first, other):
     return all(name in one.attr and name in two.attr and one.attr[name] == two.attr[name] for name in names)
 
 
-def _show(graph, name):
+def _describe(graph: Graph, name: str) -> str:
     return f"{name} ({graph.type(name)})"

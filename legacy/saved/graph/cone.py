@@ -1,129 +1,132 @@
-"""From a whole saved graph to the part that one training step runs."""
+"""The fan-in cone of a train op: the subgraph that one training step runs, ended at its data sources.
+
+Behind a data source lie queues, readers and files. They do not belong to the step, so the cone has a Placeholder in
+place of each output of a source that it uses.
+"""
 
 from __future__ import annotations
 
-import collections
-import re
+from collections.abc import Collection, Iterable
+from typing import TYPE_CHECKING, NamedTuple
 
 import tensorflow as tf
 
 from legacy.saved.graph import op_types
-from workloads.lifted.graph import Graph, forget_placement, tensor_name
+from workloads.lifted.graph import Graph, TensorId, input_text
 from workloads.support.errors import InputError
+
+if TYPE_CHECKING:
+    from tensorflow.core.framework.tensor_shape_pb2 import TensorShapeProto
 
 v1 = tf.compat.v1
 
+#: Attributes with the dtypes of all outputs of a source, and with the dtype of its only output.
+_DTYPE_LISTS = ("component_types", "output_types", "Tout", "dtypes")
+_DTYPES = ("dtype", "Tout")
 
-class Cut(collections.namedtuple("Cut", "graph origins unknown unsafe")):
-    """The part of a graph that a step runs, ended at its data sources.
+
+class Cone(NamedTuple):
+    """The subgraph that a step runs.
 
     Attributes:
-      graph: `Graph`; every output of a data source is a Placeholder in it.
-      origins: {placeholder's name: (name of the tensor it stands for, op type that made it)}.
-      unknown: op types that this TensorFlow does not have.
-      unsafe: {node: op type} that run Python, touch files or reach the network.
+      graph: `Graph` in which every output of a data source is a Placeholder.
+      origins: {placeholder: (name of the tensor that it replaces, op type of the source)}.
+      unknown: op types that this TensorFlow does not have, sorted.
+      unsafe: {node: op type} of the nodes that run Python, touch files or reach the network.
     """
 
-
-def train_ops(graph, trainable=()):
-    """What a program may have run to train: {name: set of update ops it runs}, of the ops that nothing else uses."""
-    applies = [name for name in graph.nodes if op_types.is_apply(graph.type(name))]
-    applies = applies or sorted(op_types.moved_by_gradients(graph, set(trainable)))
-    runs = collections.OrderedDict()
-    for apply in applies:
-        for name in graph.descendants([apply]):
-            ended = not graph.users(name) and not graph.after(name)
-            if ended and not op_types.is_unsafe(graph.type(name)):
-                runs.setdefault(name, set()).add(apply)
-    return collections.OrderedDict(sorted(runs.items(), key=lambda item: (-len(item[1]), item[0])))
+    graph: Graph
+    origins: dict[str, tuple[str, str]]
+    unknown: list[str]
+    unsafe: dict[str, str]
 
 
-def choose(graph, asked, trainable=()):
-    """The train ops of one step each, in the order in which they are run.
+def extract_cone(graph: Graph, targets: Collection[str]) -> Cone:
+    """Returns the `Cone` of some nodes of a graph: all that they depend on, by data or control dependencies.
 
-    Args:
-      asked: names the user gave, or empty.
-      trainable: names of trainable variables, as far as they are known.
-
-    Raises:
-      InputError: there is none; there are several and none was asked for; a name is not in the graph.
+    >>> graph_def = v1.GraphDef()
+    >>> for name, op, inputs in [
+    ...     ("queue", "FIFOQueueV2", []),
+    ...     ("batch", "QueueDequeueV2", ["queue"]),
+    ...     ("loss", "Square", ["batch"]),
+    ...     ("train", "NoOp", ["^loss"]),
+    ...     ("summary", "ScalarSummary", ["loss"]),
+    ... ]:
+    ...     _ = graph_def.node.add(name=name, op=op, input=inputs)
+    >>> cone = extract_cone(Graph(graph_def), ["train"])
+    >>> [(name, node.op) for name, node in cone.graph.nodes.items()]
+    [('batch', 'Placeholder'), ('loss', 'Square'), ('train', 'NoOp')]
+    >>> cone.origins
+    {'batch': ('batch:0', 'QueueDequeueV2')}
     """
-    if asked:
-        for name in asked:
-            if name.partition(":")[0] not in graph.nodes:
-                raise InputError(
-                    f"--train_op: got {name!r}, no such operation in the graph; {_offer(graph, trainable)}"
-                )
-        return [name.partition(":")[0] for name in asked]
-    runs = train_ops(graph, trainable)
-    if not runs:
-        raise InputError(
-            "graph file: no update op (Apply*, ResourceApply*, SparseApply*) in it, so nothing trains; expected a "
-            "training graph, not one for inference (or name what to run with --train_op)"
-        )
-    every = set().union(*runs.values())
-    whole = [name for name, applies in runs.items() if applies == every]
-    if whole:
-        return [max(whole, key=lambda name: (len(graph.ancestors([name])), name))]
-    raise InputError(
-        "--train_op: the graph has several train ops; name one, or several to be run in turn; "
-        + _offer(graph, trainable)
-    )
-
-
-def _offer(graph, trainable):
-    listed = [f"{name} ({len(applies)} updates)" for name, applies in list(train_ops(graph, trainable).items())[:8]]
-    return "allowed, for instance: " + ", ".join(listed or ["none found"])
-
-
-def cut(graph, targets):
-    """The `Cut` of a graph for running `targets`."""
-    stop = {name for name in graph.nodes if op_types.is_source(graph.type(name))}
-    members = graph.ancestors(targets, stop)
+    sources = {name for name in graph.nodes if op_types.is_source(graph.type(name))}
+    members = graph.ancestors(targets, sources)
     result = v1.GraphDef(versions=graph.graph_def.versions, library=graph.graph_def.library)
-    renamed, origins = {}, {}
-    for name in graph.nodes:
-        if name in members and name in stop:
-            for output in sorted({o for user, _, o in graph.users(name) if user in members}):
-                placeholder = name if output == 0 else f"{name}__{output}"
-                renamed[name, output] = placeholder
-                origins[placeholder] = (tensor_name(name, output), graph.type(name))
-                result.node.add().CopyFrom(_placeholder(placeholder, graph.nodes[name], output))
+    placeholders = _add_placeholders(result, graph, members, sources)
     for name, node in graph.nodes.items():
-        if name in members and name not in stop:
+        if name in members and name not in sources:
             copy = result.node.add()
             copy.CopyFrom(node)
             del copy.input[:]
-            for producer, output in graph.inputs(name):
-                copy.input.append(renamed.get((producer, output)) or _reference(producer, output))
-            copy.input.extend("^" + control for control in graph.controls(name) if control not in stop)
-    made = Graph(result)
-    kinds = {name: node.op for name, node in made.nodes.items()}
-    functions = {function.signature.name for function in graph.graph_def.library.function}
-    unknown = sorted(kind for kind in set(kinds.values()) if not known(kind) and kind not in functions)
-    unsafe = {name: kind for name, kind in kinds.items() if op_types.is_unsafe(kind)}
-    for name in members & stop:  # Python in the middle of the model: no data source, and not saved with the graph
-        if op_types.is_unsafe(graph.type(name)) and _is_computed(graph, name):
+            copy.input.extend(placeholders.get(tensor) or input_text(tensor) for tensor in graph.inputs(name))
+            copy.input.extend("^" + control for control in graph.controls(name) if control not in sources)
+    cone = Graph(result)
+    origins = {placeholder: (tensor.name, graph.type(tensor.node)) for tensor, placeholder in placeholders.items()}
+    return Cone(cone, origins, _unknown_types(cone), _unsafe_nodes(graph, cone, members & sources))
+
+
+def _add_placeholders(result: v1.GraphDef, graph: Graph, members: set[str], sources: set[str]) -> dict[TensorId, str]:
+    """Adds a Placeholder for each output of a source that a member uses; returns {output: placeholder}."""
+    placeholders: dict[TensorId, str] = {}
+    for name in graph.nodes:
+        if name in members and name in sources:
+            for output in sorted({output for user, _, output in graph.users(name) if user in members}):
+                placeholder = name if output == 0 else f"{name}__{output}"
+                placeholders[TensorId(name, output)] = placeholder
+                result.node.add().CopyFrom(_placeholder(placeholder, graph.nodes[name], output))
+    return placeholders
+
+
+def _unknown_types(cone: Graph) -> list[str]:
+    """Returns the op types that are neither this TensorFlow's nor functions of the graph's library."""
+    functions = {function.signature.name for function in cone.graph_def.library.function}
+    types = {node.op for node in cone.nodes.values()}
+    return sorted(op_type for op_type in types if not is_known(op_type) and op_type not in functions)
+
+
+def _unsafe_nodes(graph: Graph, cone: Graph, sources: Iterable[str]) -> dict[str, str]:
+    """Returns the unsafe nodes of a cone, and the unsafe sources whose inputs depend on variables.
+
+    Such a source is Python in the middle of the model: the placeholder in its place could not be fed, and its code is
+    not saved with the graph.
+    """
+    unsafe = {name: node.op for name, node in cone.nodes.items() if op_types.is_unsafe(node.op)}
+    for name in sources:
+        if op_types.is_unsafe(graph.type(name)) and _depends_on_variables(graph, name):
             unsafe[name] = graph.type(name)
-    return Cut(made, origins, unknown, unsafe)
+    return unsafe
 
 
-def _is_computed(graph, name):
-    """Whether a node's inputs depend on variables."""
+def _depends_on_variables(graph: Graph, name: str) -> bool:
     return any(graph.type(before) in op_types.VARIABLES for before in graph.ancestors([name], controls=False))
 
 
-def known(kind):
-    """Whether this TensorFlow has an op of that type."""
-    return hasattr(tf.raw_ops, kind)
+def is_known(op_type: str) -> bool:
+    """Returns whether this TensorFlow has an op type."""
+    return hasattr(tf.raw_ops, op_type)
 
 
-def _reference(producer, output):
-    return producer if output == 0 else tensor_name(producer, output)
+def require_known(cone: Cone) -> None:
+    """Raises `InputError` with the op types of a cone that this TensorFlow does not have."""
+    if cone.unknown:
+        raise InputError(
+            f"graph file: TensorFlow {tf.__version__} has no op {', '.join(cone.unknown)}; a graph that needs it "
+            "cannot be run here"
+        )
 
 
-def _placeholder(name, node, output):
-    """A Placeholder with the dtype, and the shape if it is known, of a source's output."""
+def _placeholder(name: str, node: v1.NodeDef, output: int) -> v1.NodeDef:
+    """Returns a Placeholder with the dtype of a source's output, and with its shape if that is known."""
     placeholder = v1.NodeDef(name=name, op="Placeholder", device=node.device)
     placeholder.attr["dtype"].type = _dtype(node, output)
     shape = _shape(node, output)
@@ -134,94 +137,35 @@ def _placeholder(name, node, output):
     return placeholder
 
 
-def _dtype(node, output):
-    for attribute in ("component_types", "output_types", "Tout", "dtypes"):
+def _dtype(node: v1.NodeDef, output: int) -> int:
+    """Returns the DataType number of a source's output; string, as readers have, where no attribute says."""
+    for attribute in _DTYPE_LISTS:
         if node.attr[attribute].list.type:
             return node.attr[attribute].list.type[output]
-    for attribute in ("dtype", "Tout"):
+    for attribute in _DTYPES:
         if node.attr[attribute].type:
             return node.attr[attribute].type
     return tf.string.as_datatype_enum
 
 
-def _shape(node, output):
-    """TensorShapeProto, or None. A 0.x Placeholder without a shape says "[]", and its `_output_shapes` the truth."""
+def _shape(node: v1.NodeDef, output: int) -> TensorShapeProto | None:
+    """Returns the shape of a source's output, or None if it is not known.
+
+    A Placeholder of TensorFlow 0.x without a shape has `shape: []`, and an unknown rank only in `_output_shapes`;
+    so `_output_shapes` comes first, and an empty `shape` counts from PlaceholderV2 on. A queue's `shapes` are those
+    of its elements: nothing is said of a dequeue's.
+    """
     recorded = node.attr["_output_shapes"].list.shape
     if len(recorded) > output:
-        return None if recorded[output].unknown_rank else recorded[output]
+        return _known_rank(recorded[output])
     shapes = node.attr["output_shapes"].list.shape or node.attr["shapes"].list.shape
     if len(shapes) > output and not node.op.startswith("Queue"):
-        return None if shapes[output].unknown_rank else shapes[output]
-    if node.attr["shape"].HasField("shape") and (node.attr["shape"].shape.dim or node.op == "PlaceholderV2"):
-        return None if node.attr["shape"].shape.unknown_rank else node.attr["shape"].shape
+        return _known_rank(shapes[output])
+    shape = node.attr["shape"]
+    if shape.HasField("shape") and (shape.shape.dim or node.op == "PlaceholderV2"):
+        return _known_rank(shape.shape)
     return None
 
 
-def without_placement(graph):
-    """A GraphDef like a graph's, for this machine to place."""
-    plain = v1.GraphDef()
-    plain.CopyFrom(graph.graph_def)
-    for node in plain.node:
-        forget_placement(node)
-    return plain
-
-
-class Imported:
-    """The cut graph as TensorFlow sees it: shapes, dtypes and op definitions.
-
-    Raises:
-      InputError: TensorFlow does not take the graph; says why.
-    """
-
-    def __init__(self, cut_graph):
-        plain = without_placement(cut_graph)
-        self.tf_graph = tf.Graph()
-        try:
-            with self.tf_graph.as_default():
-                tf.import_graph_def(plain, name="")
-        except (ValueError, tf.errors.OpError) as error:
-            reason = re.sub(r"\s+", " ", str(error))[:300]
-            raise InputError(f"graph file: TensorFlow {tf.__version__} does not take this graph: {reason}")
-
-    def shape(self, name, output=0):
-        """Tuple with None for unknown dimensions; None for an unknown rank."""
-        shape = self._operation(name).outputs[output].shape
-        return None if shape.rank is None else tuple(shape.as_list())
-
-    def dtype(self, name, output=0):
-        """The base dtype's name, e.g. "float32"."""
-        return self._operation(name).outputs[output].dtype.base_dtype.name
-
-    def outputs(self, name):
-        """How many outputs a node has."""
-        return len(self._operation(name).outputs)
-
-    def definition(self, name):
-        """The OpDef."""
-        return self._operation(name).op_def
-
-    def takes_reference(self, name, position):
-        """Whether a node's data input wants a reference to a variable, or its handle."""
-        dtype = self._operation(name).inputs[position].dtype
-        if dtype == tf.resource:
-            return True
-        return dtype._is_ref_dtype and _wants_reference(self.definition(name), position)
-
-    def _operation(self, name):
-        return self.tf_graph.get_operation_by_name(name)
-
-
-def _wants_reference(definition, position):
-    """Whether input number `position` is declared a reference; list inputs come last in ops that have both."""
-    arguments = definition.input_arg
-    return position < len(arguments) and arguments[position].is_ref
-
-
-def require_known(cut_graph):
-    """Raises `InputError` naming the op types that this TensorFlow does not have."""
-    if cut_graph.unknown:
-        raise InputError(
-            "graph file: TensorFlow {} has no op {}; a graph that needs it cannot be run here".format(
-                tf.__version__, ", ".join(cut_graph.unknown)
-            )
-        )
+def _known_rank(shape: TensorShapeProto) -> TensorShapeProto | None:
+    return None if shape.unknown_rank else shape

@@ -1,49 +1,63 @@
-"""Settles the settings of a graph (is_training, keep_prob, learning rate) and takes out the branches they rule out."""
+"""Folds settings into a graph: their placeholders become constants, and `cond` branches that they rule out go.
+
+Settings are scalars such as is_training, keep_prob and the learning rate.
+
+A `cond` of TensorFlow 1.x is not one op: a Switch passes its data input to output 1 if the predicate is true and to
+output 0 otherwise, the ops of each branch depend on one of these outputs, and a Merge takes the input of the branch
+that ran. If the predicate is decided, one output of each Switch on it is dead, and so is all that depends on it; the
+other output is replaced by the Switch's input, and the Merge by its only live input.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 import numpy as np
 import tensorflow as tf
 
-from workloads.lifted.graph import Graph
+from workloads.lifted.graph import MERGES, Graph, TensorId, input_text
 from workloads.support.errors import InputError
 
 v1 = tf.compat.v1
-#: More than any op has that can be inside a branch.
+#: At least the number of outputs of any op that can be inside a branch.
 OUTPUTS = 64
 SETTINGS = ("Placeholder", "PlaceholderV2", "PlaceholderWithDefault")
+#: Names of boolean placeholders that say whether the model trains.
 TRAINING = re.compile(r"(?i)train|phase|is_learn|is_tr")
 
+_SWITCHES = ("Switch", "RefSwitch")
 
-def settle(graph, fed):
-    """The graph with settings made constants and with `cond`s on them resolved.
 
-    A graph that has update ops is there to train, so a boolean that is called something like is_training is true
+def fold_settings(graph: Graph, fed: Mapping[str, str]) -> tuple[Graph, dict[str, object]]:
+    """Returns a graph with settings as constants, and without the `cond` branches that they rule out.
+
+    A graph that has update ops is there to train, so a boolean placeholder with a name like is_training is true
     unless the user says otherwise.
 
     Args:
-      graph: `Graph` of the whole program.
+      graph: the whole graph of a program.
       fed: {placeholder: text of its value}.
 
     Returns:
-      (`Graph`, {placeholder: value}) of the settled ones.
+      The folded `Graph`, which is `graph` itself if there are no settings, and {placeholder: value} of the settings.
 
     Raises:
-      InputError: a name that is no placeholder, or a value that is not of its type.
+      InputError: a name that is no placeholder, or a value that is not of its dtype.
     """
     values = {name: _value(graph, name, text) for name, text in fed.items()}
     for name, node in graph.nodes.items():
-        is_switch = node.op in SETTINGS and node.attr["dtype"].type == tf.bool.as_datatype_enum
-        if is_switch and name not in values and TRAINING.search(name):
+        is_boolean = node.op in SETTINGS and node.attr["dtype"].type == tf.bool.as_datatype_enum
+        if is_boolean and name not in values and TRAINING.search(name):
             values[name] = np.array(True)
     if not values:
         return graph, {}
-    return Graph(_resolve(graph, values)), {name: value.tolist() for name, value in values.items()}
+    branches = _Branches(graph, _decided_predicates(graph, values))
+    return Graph(_folded(graph, values, branches)), {name: value.tolist() for name, value in values.items()}
 
 
-def _value(graph, name, text):
+def _value(graph: Graph, name: str, text: str) -> np.ndarray:
+    """Returns the value that a user's text gives to a placeholder, in the placeholder's dtype."""
     node = graph.nodes.get(name)
     if node is None or node.op not in SETTINGS:
         raise InputError(f"--feed: got {name!r}, no such placeholder in the graph")
@@ -51,93 +65,126 @@ def _value(graph, name, text):
     words = {"true": True, "false": False}
     try:
         return np.array(words.get(text.lower(), text) if dtype == tf.bool else text).astype(dtype.as_numpy_dtype)
-    except ValueError:
-        raise InputError(f"--feed: got {name}={text!r}, expected a {dtype.name} scalar")
+    except ValueError as error:
+        raise InputError(f"--feed: got {name}={text!r}, expected a {dtype.name} scalar") from error
 
 
-def _resolve(graph, values):
-    """GraphDef with the settled placeholders as constants; what is behind a closed switch is gone."""
-    truths = _truths(graph, values)
-    dead, alive = set(), {}  # dead tensors; tensor -> the tensor that stands for it
-    order = graph.order(set(graph.nodes))
-    for name in order:
-        kind, inputs = graph.type(name), graph.inputs(name)
-        if kind in ("Switch", "RefSwitch") and inputs[1] in truths:
-            open_ = int(truths[inputs[1]])
-            dead.add((name, 1 - open_))
-            alive[name, open_] = inputs[0]
-            if inputs[0] in dead:
-                dead.add((name, open_))
-        elif kind in ("Merge", "RefMerge") and any(tensor in dead for tensor in inputs):
-            live = [tensor for tensor in inputs if tensor not in dead]
-            if len(live) == 1:
-                alive[name, 0] = live[0]
-            elif not live:
-                dead |= {(name, 0), (name, 1)}
-        elif any(tensor in dead for tensor in inputs) or any({(c, 0), (c, 1)} <= dead for c in graph.controls(name)):
-            dead |= {(name, output) for output in range(OUTPUTS)}
+def _decided_predicates(graph: Graph, values: Mapping[str, np.ndarray]) -> dict[TensorId, bool]:
+    """Returns {tensor: its truth} of the settings and of what logical ops make of decided predicates alone."""
+    decided = {TensorId(name, 0): bool(value) for name, value in values.items() if value.dtype == bool}
+    for name in graph.order(set(graph.nodes)):
+        inputs = graph.inputs(name)
+        truth = _truth(graph.type(name), [decided[tensor] for tensor in inputs if tensor in decided], len(inputs))
+        if truth is not None:
+            decided[TensorId(name, 0)] = truth
+            if graph.type(name) in _SWITCHES:
+                decided[TensorId(name, 1)] = truth
+    return decided
+
+
+def _truth(op_type: str, decided: list[bool], count: int) -> bool | None:
+    """Returns the value of a logical op with `count` inputs, or None if not all of them are decided.
+
+    The outputs of a Switch have the value of its data input, where they have one.
+    """
+    if not decided or len(decided) < count:
+        return None
+    if op_type == "Identity" or op_type in _SWITCHES:
+        return decided[0]
+    if op_type == "LogicalNot":
+        return not decided[0]
+    if op_type == "LogicalAnd":
+        return all(decided)
+    if op_type == "LogicalOr":
+        return any(decided)
+    return None
+
+
+class _Branches:
+    """The parts of a graph that decided predicates rule out.
+
+    Args:
+      graph: the graph.
+      predicates: {tensor: its truth}.
+
+    Attributes:
+      dead: outputs that are never computed.
+      replaced: {output of a Switch or Merge: the tensor that takes its place}.
+    """
+
+    def __init__(self, graph: Graph, predicates: Mapping[TensorId, bool]) -> None:
+        self._graph = graph
+        self.dead: set[TensorId] = set()
+        self.replaced: dict[TensorId, TensorId] = {}
+        for name in graph.order(set(graph.nodes)):
+            op_type, inputs = graph.type(name), graph.inputs(name)
+            if op_type in _SWITCHES and inputs[1] in predicates:
+                self._decide_switch(name, inputs[0], int(predicates[inputs[1]]))
+            elif op_type in MERGES and any(tensor in self.dead for tensor in inputs):
+                self._decide_merge(name, [tensor for tensor in inputs if tensor not in self.dead])
+            elif self._needs_dead(name):
+                self.dead |= {TensorId(name, output) for output in range(OUTPUTS)}
+
+    def _decide_switch(self, name: str, data: TensorId, taken: int) -> None:
+        self.dead.add(TensorId(name, 1 - taken))
+        self.replaced[TensorId(name, taken)] = data
+        if data in self.dead:
+            self.dead.add(TensorId(name, taken))
+
+    def _decide_merge(self, name: str, live: list[TensorId]) -> None:
+        if len(live) == 1:
+            self.replaced[TensorId(name, 0)] = live[0]
+        elif not live:
+            self.dead |= {TensorId(name, 0), TensorId(name, 1)}
+
+    def _needs_dead(self, name: str) -> bool:
+        """Returns whether a node has a dead data input, or a control input from a dead node."""
+        return any(tensor in self.dead for tensor in self._graph.inputs(name)) or any(
+            self.is_dead(control) for control in self._graph.controls(name)
+        )
+
+    def is_dead(self, name: str) -> bool:
+        """Returns whether a node never runs: both of the outputs that any op in a branch may have are dead."""
+        return {(name, 0), (name, 1)} <= self.dead
+
+    def is_replaced(self, name: str) -> bool:
+        """Returns whether a node is a decided Switch or Merge, which other tensors take the place of."""
+        return (name, 0) in self.replaced or (name, 1) in self.replaced
+
+    def final(self, tensor: TensorId) -> TensorId:
+        """Returns the tensor that takes the place of a tensor in the end; itself if none does."""
+        while tensor in self.replaced:
+            tensor = self.replaced[tensor]
+        return tensor
+
+    def final_control(self, name: str) -> str | None:
+        """Returns the node that takes a node's place as a control input; None if the node never runs."""
+        for output in (0, 1):
+            if (name, output) in self.replaced:
+                return self.final(TensorId(name, output)).node
+        return None if self.is_dead(name) else name
+
+
+def _folded(graph: Graph, values: Mapping[str, np.ndarray], branches: _Branches) -> v1.GraphDef:
+    """Returns the GraphDef with constants for `values`, without dead nodes and without decided Switch and Merge."""
     result = v1.GraphDef(versions=graph.graph_def.versions, library=graph.graph_def.library)
     for name, node in graph.nodes.items():
-        if (name, 0) in dead and (name, 1) in dead:
+        if branches.is_dead(name) or (branches.is_replaced(name) and name not in values):
             continue
         if name in values:
             result.node.add().CopyFrom(_constant(node, values[name]))
             continue
-        if (name, 0) in alive and node.op in ("Merge", "RefMerge"):
-            continue
-        if node.op in ("Switch", "RefSwitch") and ((name, 0) in alive or (name, 1) in alive):
-            continue
         copy = result.node.add()
         copy.CopyFrom(node)
         del copy.input[:]
-        copy.input.extend(_text(_final(alive, tensor)) for tensor in graph.inputs(name))
-        for control in graph.controls(name):
-            final = _control(graph, alive, dead, control)
-            if final is not None:
-                copy.input.append("^" + final)
+        copy.input.extend(input_text(branches.final(tensor)) for tensor in graph.inputs(name))
+        controls = [branches.final_control(control) for control in graph.controls(name)]
+        copy.input.extend("^" + control for control in controls if control is not None)
     return result
 
 
-def _truths(graph, values):
-    """{tensor: bool} of the predicates that the settled values decide."""
-    truths = {(name, 0): bool(value) for name, value in values.items() if value.dtype == bool}
-    for name in graph.order(set(graph.nodes)):
-        inputs = [truths.get(tensor) for tensor in graph.inputs(name)]
-        if None in inputs or not inputs:
-            continue
-        kind = graph.type(name)
-        if kind == "Identity":
-            truths[name, 0] = inputs[0]
-        elif kind == "LogicalNot":
-            truths[name, 0] = not inputs[0]
-        elif kind == "LogicalAnd":
-            truths[name, 0] = all(inputs)
-        elif kind == "LogicalOr":
-            truths[name, 0] = any(inputs)
-        elif kind in ("Switch", "RefSwitch"):
-            truths[name, 0] = truths[name, 1] = inputs[0]
-    return truths
-
-
-def _final(alive, tensor):
-    while tensor in alive:
-        tensor = alive[tensor]
-    return tensor
-
-
-def _control(graph, alive, dead, name):
-    """The node whose end a control edge waits for, once switches and merges on it are gone; None if it never runs."""
-    for output in (0, 1):
-        if (name, output) in alive:
-            return _final(alive, (name, output))[0]
-    return None if (name, 0) in dead and (name, 1) in dead else name
-
-
-def _text(tensor):
-    return tensor[0] if tensor[1] == 0 else "{}:{}".format(*tensor)
-
-
-def _constant(node, value):
+def _constant(node: v1.NodeDef, value: np.ndarray) -> v1.NodeDef:
+    """Returns a Const with a placeholder's name, device and dtype."""
     made = v1.NodeDef(name=node.name, op="Const", device=node.device)
     made.attr["dtype"].type = node.attr["dtype"].type
     made.attr["value"].tensor.CopyFrom(v1.make_tensor_proto(value, tf.as_dtype(node.attr["dtype"].type)))

@@ -1,9 +1,9 @@
-"""Reads a saved graph from whatever an old program left: `.meta`, GraphDef (binary or text), or an events file."""
+"""Reads a saved graph from any file that a 1.x program writes: `.meta`, GraphDef (binary or text), or events file."""
 
 from __future__ import annotations
 
-import collections
 import os
+from typing import NamedTuple
 
 import tensorflow as tf
 from google.protobuf import message, text_format
@@ -14,22 +14,36 @@ from workloads.support.errors import InputError
 v1 = tf.compat.v1
 
 
-class SavedGraph(collections.namedtuple("SavedGraph", "graph_def collections written_by path")):
+class SavedGraph(NamedTuple):
     """A graph as it was saved.
 
     Attributes:
-      graph_def: GraphDef.
-      collections: {name: [text]}: nodes' names, variables as their nodes' names; empty if only a graph was saved.
+      graph_def: the GraphDef.
+      collections: {collection: names of nodes or variables}; variables by their nodes' names; empty if only a graph
+        was saved.
       written_by: the TensorFlow version, or the GraphDef's version where only that is known.
-      path: where it was read.
+      path: the file.
     """
 
+    graph_def: v1.GraphDef
+    collections: dict[str, list[str]]
+    written_by: str
+    path: str
 
-def read(path):
-    """The `SavedGraph` in a file.
+
+def read_graph_file(path: str) -> SavedGraph:
+    """Returns the graph in a file; the file's name tells its format.
 
     Raises:
       InputError: the file cannot be read, is truncated, or holds no graph.
+
+    >>> import os, tempfile
+    >>> path = os.path.join(tempfile.mkdtemp(), "graph.pbtxt")
+    >>> with open(path, "w") as file:
+    ...     _ = file.write('node { name: "w" op: "VariableV2" } versions { producer: 24 }')
+    >>> saved = read_graph_file(path)
+    >>> [node.name for node in saved.graph_def.node], saved.written_by
+    (['w'], 'unknown (GraphDef version 24)')
     """
     if os.path.isdir(path):
         raise InputError(f"graph file: {path!r} is a folder; name the .meta, .pbtxt, .pb or events file in it")
@@ -37,7 +51,7 @@ def read(path):
         with open(path, "rb") as file:
             content = file.read()
     except OSError as error:
-        raise InputError(f"graph file: cannot read {path!r}: {error.strerror}")
+        raise InputError(f"graph file: cannot read {path!r}: {error.strerror}") from error
     base = os.path.basename(path)
     if "tfevents" in base:
         meta = _from_events(path)
@@ -52,53 +66,59 @@ def read(path):
     return SavedGraph(meta.graph_def, _collections(meta), written_by, path)
 
 
-def _from_bytes(path, content):
-    """A MetaGraphDef, or a GraphDef wrapped in one. Field 2 of the first is a graph, of the second a node."""
-    for kind in (v1.MetaGraphDef, v1.GraphDef):
+def _from_bytes(path: str, content: bytes) -> v1.MetaGraphDef:
+    """Returns a MetaGraphDef, or a GraphDef wrapped in one.
+
+    The bytes of one often parse as the other: field 2 of a MetaGraphDef is the graph, of a GraphDef the function
+    library. Only the right type yields nodes that all have a name and an op type.
+    """
+    for message_type in (v1.MetaGraphDef, v1.GraphDef):
         try:
-            parsed = kind.FromString(content)
+            parsed = message_type.FromString(content)
         except (message.DecodeError, RuntimeError):
             continue
-        meta = parsed if kind is v1.MetaGraphDef else v1.MetaGraphDef(graph_def=parsed)
-        if _plausible(meta):
+        meta = _as_meta_graph(parsed)
+        if _is_plausible(meta):
             return meta
     raise InputError(
-        f"graph file: {path!r} is truncated or not a graph ({len(content)} bytes); expected a MetaGraph (model.ckpt-*.meta), a GraphDef "
-        "(.pb, .pbtxt) or an events file"
+        f"graph file: {path!r} is truncated or not a graph ({len(content)} bytes); expected a MetaGraph "
+        "(model.ckpt-*.meta), a GraphDef (.pb, .pbtxt) or an events file"
     )
 
 
-def _plausible(meta):
+def _as_meta_graph(parsed: v1.GraphDef | v1.MetaGraphDef) -> v1.MetaGraphDef:
+    return parsed if isinstance(parsed, v1.MetaGraphDef) else v1.MetaGraphDef(graph_def=parsed)
+
+
+def _is_plausible(meta: v1.MetaGraphDef) -> bool:
     return bool(meta.graph_def.node) and all(node.name and node.op for node in meta.graph_def.node)
 
 
-def _from_text(path, content):
-    for kind in (v1.GraphDef, v1.MetaGraphDef):
+def _from_text(path: str, content: bytes) -> v1.MetaGraphDef:
+    for message_type in (v1.GraphDef, v1.MetaGraphDef):
         try:
-            parsed = text_format.Parse(content.decode("utf-8"), kind())
+            parsed = text_format.Parse(content.decode("utf-8"), message_type())
         except (text_format.ParseError, UnicodeDecodeError):
             continue
-        return parsed if kind is v1.MetaGraphDef else v1.MetaGraphDef(graph_def=parsed)
+        return _as_meta_graph(parsed)
     raise InputError(f"graph file: {path!r} is neither the text of a GraphDef nor of a MetaGraphDef")
 
 
-def _from_events(path):
-    """The last graph of an events file; a MetaGraph, if it has one, for its collections."""
+def _from_events(path: str) -> v1.MetaGraphDef:
+    """Returns the last MetaGraph of an events file, or its last GraphDef, which has no collections."""
     graph, meta = b"", b""
     try:
         for event in v1.train.summary_iterator(path):
             graph, meta = event.graph_def or graph, event.meta_graph_def or meta
     except (tf.errors.DataLossError, message.DecodeError):
-        pass  # an old run's events often end in the middle of a record; what came before is whole
-    if meta:
-        return _from_bytes(path, meta)
-    if graph:
-        return _from_bytes(path, graph)
-    raise InputError(f"graph file: {path!r} is an events file without a graph in it")
+        pass  # a run that was killed leaves a partial record at the end; the records before it are complete
+    if not (meta or graph):
+        raise InputError(f"graph file: {path!r} is an events file without a graph in it")
+    return _from_bytes(path, meta or graph)
 
 
-def _collections(meta):
-    """{name: [text]} of the collections that name nodes or variables."""
+def _collections(meta: v1.MetaGraphDef) -> dict[str, list[str]]:
+    """Returns {collection: names} of the collections that name nodes or hold variables."""
     found = {}
     for name, collection in meta.collection_def.items():
         kind = collection.WhichOneof("kind")

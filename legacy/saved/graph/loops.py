@@ -1,25 +1,43 @@
-"""The `while` loops of an old graph: which frame a node runs in, and what counts its turns."""
+"""The `while` loops of a 1.x graph: the frame that a node runs in, and the tensor that counts its iterations.
+
+A `while` loop is made of control-flow ops: values come into its frame by Enter, meet the next iteration's in Merge,
+are compared into LoopCond, and pass by Switch into the body or out of the loop. Its frame is the `frame_name` of its
+Enter nodes.
+"""
 
 from __future__ import annotations
 
-from workloads.lifted.graph import ENTERS, MERGES, SWITCHES, tensor_name
+from collections.abc import Iterator
+
+from legacy.saved.graph.imported import ImportedGraph
+from workloads.lifted.graph import ENTERS, MERGES, SWITCHES, Graph, tensor_name
 
 
-def of(graph, imported, name):
-    """[frame's name, tensor of its int32 counter] of a node inside a loop; None if the loop is nested or counts not."""
-    frames = {enter: graph.nodes[enter].attr["frame_name"].s.decode("utf-8") for enter in _enters(graph, name)}
+def frame_and_counter(graph: Graph, imported: ImportedGraph, name: str) -> list[str] | None:
+    """Returns the frame of a node inside a loop, and the loop's iteration counter.
+
+    Args:
+      graph: the graph.
+      imported: the same graph in TensorFlow.
+      name: a node inside a loop.
+
+    Returns:
+      [frame name, name of the int32 scalar that counts iterations in the loop's body], as a plan stores it; None if
+      the node's inputs come from several loops, if the loop is inside another one, or if nothing counts.
+    """
+    frames = {enter: _frame(graph, enter) for enter in _enters(graph, name)}
     if len(set(frames.values())) != 1:
         return None
     inside = graph.frames()
-    frame = next(iter(frames.values()))
     if any(producer in inside for enter in frames for producer, _ in graph.inputs(enter)):
         return None
+    frame = next(iter(frames.values()))
     counter = _counter(graph, imported, frame)
     return None if counter is None else [frame, counter]
 
 
-def _enters(graph, name):
-    """The Enter nodes that a node's inputs and frame come by."""
+def _enters(graph: Graph, name: str) -> list[str]:
+    """Returns the nearest Enter nodes among the ancestors of a node, control dependencies included."""
     seen, todo, found = {name}, [name], []
     while todo:
         node = todo.pop()
@@ -33,31 +51,36 @@ def _enters(graph, name):
     return found
 
 
-def _counter(graph, imported, frame):
-    """The body's copy of the int32 scalar that the loop's condition compares."""
-    for name in graph.nodes:
-        if graph.type(name) != "LoopCond" or not any(_frame(graph, e) == frame for e in _enters(graph, name)):
-            continue
-        todo, seen = [name], {name}
-        while todo:
-            node = todo.pop(0)
-            if graph.type(node) in MERGES:
-                if imported.dtype(node) == "int32" and imported.shape(node) in ((), None):
-                    return _in_body(graph, node)
-                continue
-            for before, _ in graph.inputs(node):
-                if before not in seen:
-                    seen.add(before)
-                    todo.append(before)
+def _counter(graph: Graph, imported: ImportedGraph, frame: str) -> str | None:
+    """Returns the body's copy of the first int32 scalar, breadth first, that a frame's condition compares."""
+    for condition in graph.nodes:
+        if graph.type(condition) == "LoopCond" and frame in {_frame(graph, e) for e in _enters(graph, condition)}:
+            for merge in _compared(graph, condition):
+                if imported.dtype(merge) == "int32" and imported.shape(merge) in ((), None):
+                    return _in_body(graph, merge)
     return None
 
 
-def _frame(graph, enter):
+def _compared(graph: Graph, condition: str) -> Iterator[str]:
+    """Yields the loop variables, as Merge nodes, that a loop's condition depends on, the nearest first."""
+    todo, seen = [condition], {condition}
+    while todo:
+        node = todo.pop(0)
+        if graph.type(node) in MERGES:
+            yield node
+            continue
+        for before, _ in graph.inputs(node):
+            if before not in seen:
+                seen.add(before)
+                todo.append(before)
+
+
+def _frame(graph: Graph, enter: str) -> str:
     return graph.nodes[enter].attr["frame_name"].s.decode("utf-8")
 
 
-def _in_body(graph, merge):
-    """The tensor by which the loop's body gets a loop variable."""
+def _in_body(graph: Graph, merge: str) -> str | None:
+    """Returns the tensor by which the loop's body reads a loop variable: the Identity behind its Switch."""
     for switch, position, _ in graph.users(merge):
         if graph.type(switch) in SWITCHES and position == 0:
             for user, _, output in graph.users(switch):

@@ -1,12 +1,13 @@
-"""What the op types of TensorFlow 0.x and 1.x mean to a lift. (Op registry of TensorFlow 0.12, 1.4, 1.15 and 2.21.)"""
+"""Classes of op types: data sources, random ops, variables, update rules, and ops with effects outside of the graph.
+
+The lists follow the op registries of TensorFlow 0.12, 1.4, 1.15 and 2.21.
+"""
 
 from __future__ import annotations
 
-import re
-
 from workloads.lifted.noise import TWINS
 
-#: Where data comes in. What feeds these (queues, readers, files) is not part of a training step.
+#: Data sources: their outputs enter the training step. Their own inputs (queues, readers, files) are not part of it.
 SOURCES = [
     "Placeholder",
     "PlaceholderV2",
@@ -36,7 +37,7 @@ SOURCES = [
     "DatasetToSingleElement",
 ]
 
-#: Other random ops: reproducible by their seeds alone.
+#: Random ops without a stateless twin (see `TWINS`): only their seeds make them reproducible.
 SEEDED = [
     "RandomShuffle",
     "RandomGamma",
@@ -54,14 +55,20 @@ SEEDED = [
     "FractionalAvgPool",
 ]
 
+#: Ops that hold a variable's memory, or its handle.
 VARIABLES = ("VariableV2", "Variable", "VarHandleOp", "AutoReloadVariable")
 
-#: Reads of a resource variable, and what may be done to its handle without touching the value.
+#: Ops that read a resource variable's value from its handle.
 RESOURCE_READS = ("ReadVariableOp", "ResourceGather", "ResourceGatherNd", "VariableShape")
+#: Ops that pass a handle or a reference on without reading the value.
 HANDLE_PASSES = ("Identity", "Enter", "Switch", "RefIdentity", "RefEnter", "RefSwitch", "Exit", "RefExit")
+#: Ops that take a handle or a reference and do not change the variable; any other op that takes one is an effect.
 NOT_EFFECTS = HANDLE_PASSES + RESOURCE_READS + ("IsVariableInitialized", "VarIsInitializedOp")
 
-#: Run Python, touch files or reach the network: an old graph is a program.
+#: Ops whose result depends on their input's shape alone, and so not on data.
+SHAPE_OPS = ("Shape", "ShapeN", "Size", "Rank", "VariableShape", "ZerosLike", "OnesLike")
+
+#: Prefixes of the op types that run Python, touch files or reach the network: importing a graph trusts its author.
 UNSAFE_PREFIXES = [
     "PyFunc",
     "EagerPyFunc",
@@ -92,43 +99,36 @@ UNSAFE_PREFIXES = [
     "SdcaShrink",
 ]
 
-#: The scope that `tf.gradients` names its ops in.
-GRADIENTS = re.compile(r"(^|/)gradients(_\d+)?/")
+
+def is_source(op_type: str) -> bool:
+    """Returns whether an op type brings data into the graph."""
+    return op_type in SOURCES
 
 
-def is_source(kind):
-    """Whether an op type brings data in."""
-    return kind in SOURCES
+def is_random(op_type: str) -> bool:
+    """Returns whether an op type draws random numbers."""
+    return op_type in TWINS or op_type in SEEDED
 
 
-def is_random(kind):
-    """Whether an op type draws random numbers."""
-    return kind in TWINS or kind in SEEDED
+def is_unsafe(op_type: str) -> bool:
+    """Returns whether an op type runs Python, touches files or reaches the network."""
+    return op_type.startswith(tuple(UNSAFE_PREFIXES))
 
 
-def is_unsafe(kind):
-    """Whether an op type runs Python, touches files or reaches the network."""
-    return kind.startswith(tuple(UNSAFE_PREFIXES))
+def is_apply(op_type: str) -> bool:
+    """Returns whether an op type is an optimizer's update rule, such as ApplyAdam."""
+    return op_type.startswith(("Apply", "SparseApply", "ResourceApply", "ResourceSparseApply"))
 
 
-def is_apply(kind):
-    """Whether an op type is an optimizer's update rule."""
-    return kind.startswith(("Apply", "SparseApply", "ResourceApply", "ResourceSparseApply"))
+def rule_name(op_type: str) -> str:
+    """Returns the optimizer that an update rule's op type names.
+
+    >>> rule_name("ResourceSparseApplyMomentum")
+    'Momentum'
+    """
+    return op_type.replace("Resource", "").replace("Sparse", "").replace("Apply", "")
 
 
-def moved_by_gradients(graph, trainable):
-    """Plain assignments to trainable variables of what is made from gradients: optimizers that were written by hand."""
-    sources = {name for name in graph.nodes if GRADIENTS.search(name)}
-    made = graph.descendants(sources, controls=False)
-    assignments = {name for name in made if graph.type(name).startswith("Assign") and graph.inputs(name)}
-    return {name for name in assignments if graph.inputs(name)[0][0] in trainable}
-
-
-def rule(kind):
-    """ "Momentum" of "ResourceSparseApplyMomentum"."""
-    return kind.replace("Resource", "").replace("Sparse", "").replace("Apply", "")
-
-
-def is_sparse(kind):
-    """Whether an update rule takes indices."""
-    return "SparseApply" in kind or kind.replace("Resource", "").startswith("Scatter")
+def is_sparse(op_type: str) -> bool:
+    """Returns whether an op type updates only the rows that an `indices` input names."""
+    return "SparseApply" in op_type or op_type.replace("Resource", "").startswith("Scatter")

@@ -1,78 +1,112 @@
-"""Variables of a saved graph, who reads them and who changes them."""
+"""Uses of a graph's variables: the nodes that read each of them, and the nodes that change it."""
 
 from __future__ import annotations
 
 import collections
+from collections.abc import Collection
+from typing import NamedTuple
 
 import tensorflow as tf
 
 from legacy.saved.graph import op_types
+from legacy.saved.graph.imported import ImportedGraph
+from legacy.saved.graph.train_ops import gradient_assignments
+from workloads.lifted.graph import MERGES, Graph, TensorId
 from workloads.support.errors import InputError
 
 
-class Variable(collections.namedtuple("Variable", "name shape dtype resource")):
-    """One variable: its node's name, static shape, dtype's name, and whether it is a resource variable."""
-
-
-class State:
-    """What a step keeps.
+class GraphVariable(NamedTuple):
+    """A variable of a graph.
 
     Attributes:
-      variables: {node name: `Variable`}.
-      aliases: {(node, output): variable} of tensors that are the variable itself, its handle, or share its memory:
-        in 1.x reading a reference variable copies nothing, so a value is read where it is *used*.
-      writes: {effect's node: [variables that it changes, in the order of its inputs]}.
-      reads: {node: [variables whose value it uses]}.
-      rules: effects that train: update rules, and plain assignments that move a trainable variable by its gradient.
-
-    Args:
-      trainable: names of trainable variables, or empty if they are not known.
+      name: of its node.
+      shape: static shape with -1 for unknown dimensions; None for an unknown rank.
+      dtype: name of the dtype.
+      resource: whether it is a resource variable; a reference variable otherwise.
     """
 
-    def __init__(self, graph, imported, trainable=()):
-        self.variables = collections.OrderedDict()
-        self.aliases = {}
-        self.writes = collections.OrderedDict()
-        self.reads = collections.OrderedDict()
+    name: str
+    shape: list[int] | None
+    dtype: str
+    resource: bool
+
+
+class VariableUses:
+    """Reads and writes of the variables of a graph.
+
+    Args:
+      graph: the subgraph that a step runs.
+      imported: the same graph in TensorFlow.
+      trainable: names of trainable variables, or empty if they are not known.
+
+    Attributes:
+      variables: {node: `GraphVariable`}.
+      aliases: {tensor: variable} of the tensors that are a variable itself, its handle, or share its memory. In 1.x
+        reading a reference variable copies nothing, so its value is the one at the time of each *use* of an alias.
+      writes: {node: variables that it changes, in the order of its inputs}.
+      reads: {node: variables whose value it uses}.
+      rules: the writing nodes that train: update rules, and assignments of gradients to trainable variables.
+
+    Raises:
+      InputError: a Merge chooses between variables at run time.
+    """
+
+    def __init__(self, graph: Graph, imported: ImportedGraph, trainable: Collection[str] = ()) -> None:
+        self._graph, self._imported = graph, imported
+        self.variables: dict[str, GraphVariable] = collections.OrderedDict()
+        self.aliases: dict[TensorId, str] = {}
+        self.writes: dict[str, list[str]] = collections.OrderedDict()
+        self.reads: dict[str, list[str]] = collections.OrderedDict()
         for name in graph.nodes:
             if graph.type(name) in op_types.VARIABLES:
-                self._follow(graph, imported, name)
-        by_hand = op_types.moved_by_gradients(graph, trainable)
+                self.variables[name] = _variable(graph, name)
+                self._follow(name)
+        by_hand = gradient_assignments(graph, trainable)
         self.rules = {name for name in self.writes if op_types.is_apply(graph.type(name)) or name in by_hand}
 
-    def _follow(self, graph, imported, name):
-        resource = graph.type(name) == "VarHandleOp"
-        attributes = graph.nodes[name].attr
-        shape = None if attributes["shape"].shape.unknown_rank else [d.size for d in attributes["shape"].shape.dim]
-        self.variables[name] = Variable(name, shape, tf.as_dtype(attributes["dtype"].type).base_dtype.name, resource)
-        todo = [(name, 0)]
+    def _follow(self, variable: str) -> None:
+        """Records every use of a variable and of its aliases."""
+        todo = [TensorId(variable, 0)]
         while todo:
             tensor = todo.pop()
             if tensor in self.aliases:
                 continue
-            self.aliases[tensor] = name
-            for user, position, output in graph.users(tensor[0]):
-                if output == tensor[1]:
-                    todo += self._use(graph, imported, name, user, position)
+            self.aliases[tensor] = variable
+            for user, position, output in self._graph.users(tensor.node):
+                if output == tensor.output:
+                    todo += self._record_use(variable, user, position)
 
-    def _use(self, graph, imported, variable, user, position):
-        """Notes one use of a variable; returns tensors that are the variable still."""
-        kind = graph.type(user)
-        if imported.takes_reference(user, position):
-            if kind in op_types.HANDLE_PASSES:
-                return [(user, output) for output in range(imported.outputs(user))]
-            if kind in op_types.RESOURCE_READS:
-                self.reads.setdefault(user, []).append(variable)
-                return []
-            if kind in op_types.NOT_EFFECTS:
-                return []
-            if kind == "Merge" or kind == "RefMerge":
-                raise InputError(f"graph file: {user!r}: one of several variables is chosen at run time")
-            self.writes.setdefault(user, []).append(variable)
-            gives_reference = any(argument.is_ref for argument in imported.definition(user).output_arg)
-            return [(user, 0)] if gives_reference and len(self.writes[user]) == 1 else []
-        if kind == "Identity":
-            return [(user, 0)]
+    def _record_use(self, variable: str, user: str, position: int) -> list[TensorId]:
+        """Records one use of a variable; returns the user's outputs that are aliases of the variable."""
+        if self._imported.takes_reference(user, position):
+            return self._record_reference(variable, user)
+        if self._graph.type(user) == "Identity":
+            return [TensorId(user, 0)]
         if variable not in self.reads.setdefault(user, []):
             self.reads[user].append(variable)
         return []
+
+    def _record_reference(self, variable: str, user: str) -> list[TensorId]:
+        """Records a use of a variable's reference or handle; returns the outputs that are aliases of it."""
+        op_type = self._graph.type(user)
+        if op_type in op_types.HANDLE_PASSES:
+            return [TensorId(user, output) for output in range(self._imported.outputs(user))]
+        if op_type in op_types.RESOURCE_READS:
+            self.reads.setdefault(user, []).append(variable)
+            return []
+        if op_type in op_types.NOT_EFFECTS:
+            return []
+        if op_type in MERGES:
+            raise InputError(f"graph file: {user!r}: one of several variables is chosen at run time")
+        self.writes.setdefault(user, []).append(variable)
+        # An effect on several variables passes the first one's reference on.
+        gives_reference = any(argument.is_ref for argument in self._imported.definition(user).output_arg)
+        return [TensorId(user, 0)] if gives_reference and len(self.writes[user]) == 1 else []
+
+
+def _variable(graph: Graph, name: str) -> GraphVariable:
+    attributes = graph.nodes[name].attr
+    proto = attributes["shape"].shape
+    shape = None if proto.unknown_rank else [dimension.size for dimension in proto.dim]
+    dtype = tf.as_dtype(attributes["dtype"].type).base_dtype.name
+    return GraphVariable(name, shape, dtype, graph.type(name) == "VarHandleOp")

@@ -7,7 +7,7 @@ import collections
 import numpy as np
 import tensorflow as tf
 
-from legacy.saved.graph import cone
+from legacy.saved.graph import train_ops
 from legacy.saved.report.learning import Learning
 from workloads.lifted.graph import Graph, split
 
@@ -73,7 +73,7 @@ class _Facts:
         )
 
     def _program(self):
-        runs = cone.train_ops(self._whole, self._saved.collections.get("trainable_variables", []))
+        runs = train_ops.find_train_ops(self._whole, self._saved.collections.get("trainable_variables", []))
         others = [name for name in runs if name not in {phase.train_op for phase in self._plan.phases}]
         return [
             {"what": "graph", "is": self._saved.path},

@@ -128,7 +128,7 @@ class Learning:
 
     @staticmethod
     def _rule(op):
-        return op_types.rule(op) if op_types.is_apply(op) else f"written by hand ({op})"
+        return op_types.rule_name(op) if op_types.is_apply(op) else f"written by hand ({op})"
 
     def _constants(self, effect):
         arguments = [argument.name for argument in self._imported.definition(effect.node).input_arg][

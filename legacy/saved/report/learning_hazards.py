@@ -5,8 +5,7 @@ from __future__ import annotations
 import collections
 import re
 
-from legacy.saved.analysis import losses
-from legacy.saved.graph import op_types
+from legacy.saved.graph import gradient_names, op_types
 from legacy.saved.report.whole_graph import ancestors_of
 from workloads.lifted.graph import split
 
@@ -29,8 +28,8 @@ def regularization(whole):
     known = set(penalties)
     counts = collections.Counter()
     for name in whole.reach:
-        if "_grad/" in name and losses.forward_of(name) in known:
-            counts[whole.labels.get(name, 0), losses.forward_of(name)] = 1
+        if "_grad/" in name and gradient_names.forward_name(name) in known:
+            counts[whole.labels.get(name, 0), gradient_names.forward_name(name)] = 1
     alive = [t for t in whole.towers() if whole.reach & set(whole.backward(t))] or [0]
     per_tower = [sum(1 for tower, _ in counts if tower == t) for t in alive]
     if not any(per_tower):

@@ -19,7 +19,7 @@ def inspect(path, train_op=(), feed=None):
     Raises:
       InputError: the file holds no graph that trains.
     """
-    saved = graph_file.read(path)
+    saved = graph_file.read_graph_file(path)
     try:
         found = analyse.analyse_graph(saved, os.path.basename(path), train_op, feed)
     except InputError as error:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import collections
 
-from legacy.saved.analysis import towers
-from legacy.saved.graph import cone, op_types
+from legacy.saved.analysis.labellings import SMALLEST_TOWER, labellings
+from legacy.saved.graph import op_types
+from legacy.saved.graph.imported import ImportedGraph
 from workloads.lifted.graph import Graph, split
 
 #: Ops that do most of a model's arithmetic, with their gradients'.
@@ -55,7 +56,7 @@ class Whole:
     def flops(self):
         """{node: floating-point operations} of products whose shapes are known, one example where the batch is not."""
         try:
-            imported = cone.Imported(self.graph)
+            imported = ImportedGraph(self.graph)
         except (ValueError, TypeError):
             return {}
         found = {}
@@ -90,9 +91,9 @@ def _labels(graph):
     Names are believed before devices: an op may be placed where its variable is.
     """
     best, most = ("no towers were told apart", {}), 0.0
-    for found_by, labels in towers.labellings(graph):
+    for found_by, labels in labellings(graph):
         back = collections.Counter(tower for name, tower in labels.items() if "_grad/" in name)
-        if len(back) < len(set(labels.values())) or min(back.values()) < towers.SMALLEST_TOWER * max(back.values()):
+        if len(back) < len(set(labels.values())) or min(back.values()) < SMALLEST_TOWER * max(back.values()):
             continue
         if _layers(graph, labels):
             continue

@@ -1,0 +1,91 @@
+"""Nodes inside towers that take each tower's part of a common batch.
+
+Such a node is labelled as its tower's, but its input is every tower's. So it belongs to the input pipeline: the
+tower starts behind it.
+"""
+
+from __future__ import annotations
+
+import collections
+from collections.abc import Collection, Hashable, Mapping
+from typing import Tuple
+
+from legacy.saved.graph.imported import ImportedGraph
+from workloads.lifted.graph import Graph
+
+#: The bit of a node's mask that says that it depends on data or random numbers; see `towers.Towers`.
+DATA = 1
+#: Ops with one output for each part of their input.
+SPLITS = ("Split", "SplitV", "Unpack")
+#: Ops that take a part of a batch.
+SLICES = SPLITS + ("Slice", "StridedSlice", "Gather", "GatherV2")
+
+_SHAPES = ("Shape", "Size", "Rank")
+#: The part that a node takes: its op type with the outputs in use, or with its other inputs.
+Part = Tuple[Hashable, ...]
+
+
+def batch_slices(
+    graph: Graph,
+    imported: ImportedGraph,
+    masks: Mapping[str, int],
+    labels: Mapping[str, int],
+    known: Collection[str],
+) -> set[str]:
+    """Returns the labelled nodes that take a tower's part of what all towers share.
+
+    Args:
+      graph: the subgraph that a step runs.
+      imported: the same graph in TensorFlow.
+      masks: {node: bit set} as in `towers.Towers`, with the nodes in `known` outside of the towers.
+      labels: {node: tower number}.
+      known: slices found before; they are left out.
+
+    Returns:
+      Names of the slices. No two towers may take the same part: then it is not a split batch.
+    """
+    candidates = {name for name in labels if name not in known}
+    found = {name for name in masks if name in candidates and _serves_several_towers(graph, masks, labels, name)}
+    for name, mask in masks.items():
+        if mask == DATA:
+            found |= _slices_of(graph, imported, name, labels, candidates)
+    return found
+
+
+def _slices_of(
+    graph: Graph, imported: ImportedGraph, name: str, labels: Mapping[str, int], candidates: Collection[str]
+) -> set[str]:
+    """Returns the users of a node's outputs, where those are slices and take different parts in every tower."""
+    parts: dict[int, dict[int, dict[str, Part | None]]] = collections.defaultdict(lambda: collections.defaultdict(dict))
+    for user, position, output in graph.users(name):
+        if user in candidates and graph.type(user) not in _SHAPES:
+            parts[output][labels[user]][user] = _part(graph, imported, user, position)
+    found: set[str] = set()
+    for by_tower in parts.values():
+        taken = [part for users in by_tower.values() for part in set(users.values())]
+        if len(by_tower) >= 2 and None not in taken and len(taken) == len(set(taken)):
+            found |= {user for users in by_tower.values() for user in users}
+    return found
+
+
+def _serves_several_towers(graph: Graph, masks: Mapping[str, int], labels: Mapping[str, int], name: str) -> bool:
+    """Returns whether a node splits a common batch for several towers, though its label is that of one."""
+    if graph.type(name) not in SPLITS:
+        return False
+    if not any(masks.get(producer) == DATA for producer, _ in graph.inputs(name)):
+        return False
+    return len({labels[user] for user, _, _ in graph.users(name) if user in labels}) >= 2
+
+
+def _part(graph: Graph, imported: ImportedGraph, user: str, position: int) -> Part | None:
+    """Returns the part of its input number `position` that a node takes; None if it is no slice.
+
+    An index that is not constant counts as different from every other.
+    """
+    op_type = graph.type(user)
+    if op_type not in SLICES:
+        return None
+    if op_type in SPLITS:
+        return (op_type,) + tuple(sorted({output for _, _, output in graph.users(user)}))
+    others = [imported.constant(*tensor) for i, tensor in enumerate(graph.inputs(user)) if i != position]
+    return (op_type,) + tuple(repr(value.tolist()) if value is not None else user for value in others)

@@ -1,0 +1,97 @@
+"""Bounds of integer inputs: labels stay below the number of classes, and indices below the number of rows."""
+
+from __future__ import annotations
+
+from legacy.saved.graph.imported import ImportedGraph
+from workloads.lifted.graph import Graph, TensorId
+
+#: Ops that rearrange the elements of their input and do not change their values.
+PASSES = [
+    "Identity",
+    "Reshape",
+    "Squeeze",
+    "ExpandDims",
+    "Cast",
+    "Transpose",
+    "ConcatV2",
+    "Concat",
+    "Pack",
+    "Unpack",
+    "StridedSlice",
+    "Slice",
+    "Split",
+    "SplitV",
+    "StopGradient",
+    "Enter",
+    "TensorArrayScatterV3",
+    "TensorArrayReadV3",
+    "Tile",
+    "PadV2",
+    "Pad",
+    "ReverseSequence",
+    "ReverseV2",
+    "Unique",
+]
+
+#: {op type: (position of the input with integers, dimension of input 0 that they stay below)}.
+_BOUNDED = {
+    "SparseSoftmaxCrossEntropyWithLogits": (1, -1),
+    "Gather": (1, 0),
+    "GatherV2": (1, 0),
+}
+
+
+def upper_bound(graph: Graph, imported: ImportedGraph, tensor: TensorId) -> int:
+    """Returns the number that the integers of a tensor must stay below, as far as its users tell.
+
+    Args:
+      graph: the subgraph that a step runs.
+      imported: the same graph in TensorFlow.
+      tensor: integers.
+
+    Returns:
+      The lowest bound of all ops that take them as class labels or as rows of a table, directly or rearranged; 0 if
+      there is none.
+    """
+    bounds: list[int] = []
+    seen: set[TensorId] = set()
+    todo = [tensor]
+    while todo:
+        name, output = todo.pop()
+        if (name, output) in seen:
+            continue
+        seen.add(TensorId(name, output))
+        for user, position, used in graph.users(name):
+            if used != output:
+                continue
+            bound = _bound(graph, imported, user, position)
+            bounds += [bound] if bound else []
+            if graph.type(user) in PASSES:
+                todo += [TensorId(user, k) for k in range(imported.outputs(user))]
+    return min(bounds) if bounds else 0
+
+
+def _bound(graph: Graph, imported: ImportedGraph, user: str, position: int) -> int | None:
+    """Returns the bound that one use sets on its input number `position`; None or 0 if it sets none."""
+    op_type, inputs = graph.type(user), graph.inputs(user)
+    if (op_type, position) == ("ResourceGather", 1):
+        return _variable_rows(graph, inputs[0].node)
+    if (op_type, position) == ("OneHot", 0):
+        depth = imported.constant(*inputs[1])
+        return None if depth is None else int(depth)
+    if (op_type, position) == ("ReverseSequence", 1):
+        dimension = graph.nodes[user].attr["seq_dim"].i
+    elif op_type in _BOUNDED and position == _BOUNDED[op_type][0]:
+        dimension = _BOUNDED[op_type][1]
+    else:
+        return None
+    shape = imported.shape(*inputs[0])
+    return shape[dimension] if shape else None
+
+
+def _variable_rows(graph: Graph, handle: str) -> int | None:
+    """Returns the first dimension of the variable that a handle comes from."""
+    while graph.type(handle) != "VarHandleOp" and graph.inputs(handle):
+        handle = graph.inputs(handle)[0].node
+    dimensions = graph.nodes[handle].attr["shape"].shape.dim
+    return dimensions[0].size if dimensions else None

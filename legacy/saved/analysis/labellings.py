@@ -1,0 +1,97 @@
+"""Candidate labellings of a graph's nodes with tower numbers: by device, by name scope, or by name suffix.
+
+A label is only a candidate: layers called conv1 and conv2 make a labelling too. `towers` decides by the data flow.
+"""
+
+from __future__ import annotations
+
+import collections
+import re
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from legacy.saved.graph import gradient_names
+from workloads.lifted.graph import Graph
+
+#: A labelling counts only if its smallest tower has at least this share of the largest one's nodes.
+SMALLEST_TOWER = 0.3
+#: The same for a labelling before the data flow is known, when nodes shared by all towers may still have a label.
+SMALLEST_LABEL = SMALLEST_TOWER / 2
+#: More labels than this are no towers.
+MOST_TOWERS = 64
+
+
+class Labelling(NamedTuple):
+    """Tower numbers for some nodes of a graph.
+
+    Attributes:
+      found_by: how the labels were found, in words.
+      labels: {node: tower number}, from 0 without gaps.
+    """
+
+    found_by: str
+    labels: dict[str, int]
+
+
+def labellings(graph: Graph) -> Iterator[Labelling]:
+    """Yields the candidate labellings of a graph; of two that are equally good, the earlier one counts.
+
+    A gradient op without a label of its own has its forward op's.
+    """
+    forward = {name: gradient_names.forward_name(name) for name in graph.nodes if gradient_names.is_gradient_op(name)}
+    for found_by, labels in _plain_labellings(graph):
+        inherited = {name: labels[op] for name, op in forward.items() if name not in labels and op in labels}
+        yield Labelling(found_by, dict(labels, **inherited))
+
+
+def _plain_labellings(graph: Graph) -> Iterator[Labelling]:
+    """Yields labellings by each node's own name and device."""
+    for kind in ("gpu", "cpu"):
+        devices = {name: _device_number(node.device, kind) for name, node in graph.nodes.items()}
+        yield from _numbered(f"device /{kind}:k", devices)
+    families: dict[str, dict[str, int]] = collections.defaultdict(dict)
+    for name in graph.nodes:
+        for component in name.split("/")[:-1]:
+            for family, number in _families(component):
+                families[family].setdefault(name, number)
+    for family in sorted(families):
+        yield from _numbered(f"name scope {family}k", families[family])
+    suffixes = {name: _suffix(name.split("/")[0]) for name in graph.nodes}
+    counts = collections.Counter(suffixes.values())
+    common = {number for number, count in counts.items() if count >= SMALLEST_LABEL * max(counts.values())}
+    yield from _numbered("suffixes of names", {name: n for name, n in suffixes.items() if n in common})
+
+
+def _families(component: str) -> Iterator[tuple[str, int]]:
+    """Yields (family, number) for each family of scopes that a name scope may belong to.
+
+    "tower_1" belongs to "tower_"; "model" and "model_1" are numbers 0 and 1 of "model(_k) ", the names that a model
+    gets when it is built again.
+    """
+    match = re.match(r"^(.*?)(\d+)$", component)
+    if match:
+        base, number = match.group(1), int(match.group(2))
+        yield base, number
+        if base.endswith("_"):
+            yield base[:-1] + "(_k) ", number
+    yield component + "(_k) ", 0
+
+
+def _suffix(component: str) -> int:
+    """Returns 1 for "MatMul_1", and 0 for a name without a number at its end."""
+    match = re.match(r"^.*_(\d+)$", component)
+    return int(match.group(1)) if match else 0
+
+
+def _device_number(device: str, kind: str) -> int | None:
+    match = re.search(rf"(?i)/(?:device:)?{kind}:(\d+)", device)
+    return int(match.group(1)) if match else None
+
+
+def _numbered(found_by: str, labels: Mapping[str, int | None]) -> Iterator[Labelling]:
+    """Yields the labelling with numbers from 0 without gaps, if it has 2 to 64 labels of similar sizes."""
+    known = {name: number for name, number in labels.items() if number is not None}
+    counts = collections.Counter(known.values())
+    if 2 <= len(counts) <= MOST_TOWERS and min(counts.values()) >= SMALLEST_LABEL * max(counts.values()):
+        dense = {number: i for i, number in enumerate(sorted(counts))}
+        yield Labelling(found_by, {name: dense[number] for name, number in known.items()})

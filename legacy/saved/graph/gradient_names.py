@@ -1,0 +1,62 @@
+"""Names that `tf.gradients` gives to its nodes: the link from a gradient op to its forward op, and to the loss.
+
+A saved graph does not say which op another one differentiates; only the names tell. For the forward op
+"tower_0/conv" the gradient ops are called "gradients/tower_0/conv_grad/...", in whatever name scope `tf.gradients`
+was called.
+"""
+
+from __future__ import annotations
+
+import re
+
+#: The name scope that `tf.gradients` opens.
+GRADIENTS = re.compile(r"(^|/)gradients(_\d+)?/")
+#: The derivative of the loss by itself, where a gradient graph starts: "gradients/Fill", "tower_0/gradients/grad_ys_0".
+ROOT = re.compile(r"^(.*/)?gradients(_\d+)?/(Fill|grad_ys_\d+|Const(_\d+)?|ones(_like)?(_\d+)?)$")
+
+
+def is_gradient_op(name: str) -> bool:
+    """Returns whether a node is part of the gradient function of one forward op."""
+    return "_grad/" in name
+
+
+def gradient_scope(root: str) -> str | None:
+    """Returns the name scope of the gradient graph that starts at a node, or None if none starts there.
+
+    >>> gradient_scope("tower_0/gradients_1/grad_ys_0")
+    'tower_0/gradients_1/'
+    """
+    match = ROOT.match(root)
+    return root[: match.start(3)] if match else None
+
+
+def forward_name(name: str) -> str | None:
+    """Returns the forward op that a gradient op differentiates, or None if the name does not tell.
+
+    >>> forward_name("tower_0/gradients_1/tower_0/conv_grad/Reshape")
+    'tower_0/conv'
+    """
+    match = GRADIENTS.search(name)
+    return forward_name_in(name, name[: match.end()]) if match else None
+
+
+def forward_name_in(name: str, scope: str) -> str | None:
+    """Returns the forward op that a gradient op of one gradient graph differentiates.
+
+    Args:
+      name: of the gradient op.
+      scope: of the gradient graph, with the slash: "gradients/".
+
+    Returns:
+      The forward op's name; None if the node is not in the scope or belongs to no forward op.
+
+    >>> forward_name_in("gradients/tower_0/loss_grad/Reshape", "gradients/")
+    'tower_0/loss'
+    """
+    if not name.startswith(scope):
+        return None
+    parts = name[len(scope) :].split("/")
+    for i, part in enumerate(parts):
+        if part.endswith("_grad"):
+            return "/".join(parts[:i] + [part[: -len("_grad")]])
+    return None

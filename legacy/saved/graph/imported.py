@@ -1,0 +1,84 @@
+"""A graph as TensorFlow sees it after import: static shapes, dtypes, constant values and op definitions."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import tensorflow as tf
+
+from workloads.lifted.graph import Graph, forget_placement, tensor_name
+from workloads.support.errors import InputError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from tensorflow.core.framework.op_def_pb2 import OpDef
+
+v1 = tf.compat.v1
+
+
+def without_placement(graph: Graph) -> v1.GraphDef:
+    """Returns a copy of a graph's GraphDef without devices, for this machine to place."""
+    plain = v1.GraphDef()
+    plain.CopyFrom(graph.graph_def)
+    for node in plain.node:
+        forget_placement(node)
+    return plain
+
+
+class ImportedGraph:
+    """A graph imported into TensorFlow, without devices. Nodes keep their names.
+
+    Args:
+      graph: every op type in it must be known here; see `cone.require_known`.
+
+    Raises:
+      InputError: TensorFlow refuses the graph; the message says why.
+    """
+
+    def __init__(self, graph: Graph) -> None:
+        plain = without_placement(graph)
+        self.tf_graph = tf.Graph()
+        try:
+            with self.tf_graph.as_default():
+                tf.import_graph_def(plain, name="")
+        except (ValueError, tf.errors.OpError) as error:
+            reason = re.sub(r"\s+", " ", str(error))[:300]
+            raise InputError(f"graph file: TensorFlow {tf.__version__} does not take this graph: {reason}") from error
+
+    def shape(self, name: str, output: int = 0) -> tuple[int | None, ...] | None:
+        """Returns an output's static shape, with None for unknown dimensions; None for an unknown rank."""
+        shape = self._operation(name).outputs[output].shape
+        return None if shape.rank is None else tuple(shape.as_list())
+
+    def dtype(self, name: str, output: int = 0) -> str:
+        """Returns the name of an output's base dtype: "float32" for a reference to a float32 variable too."""
+        return self._operation(name).outputs[output].dtype.base_dtype.name
+
+    def constant(self, name: str, output: int = 0) -> np.ndarray | None:
+        """Returns an output's value if it can be computed without running the graph, or None."""
+        return tf.get_static_value(self.tf_graph.get_tensor_by_name(tensor_name(name, output)))
+
+    def outputs(self, name: str) -> int:
+        """Returns the number of a node's outputs."""
+        return len(self._operation(name).outputs)
+
+    def definition(self, name: str) -> OpDef:
+        """Returns the definition of a node's op type."""
+        return self._operation(name).op_def
+
+    def takes_reference(self, name: str, position: int) -> bool:
+        """Returns whether a data input takes a reference to a variable, or its handle, and not its value."""
+        dtype = self._operation(name).inputs[position].dtype
+        if dtype == tf.resource:
+            return True
+        return dtype._is_ref_dtype and _wants_reference(self.definition(name), position)
+
+    def _operation(self, name: str) -> tf.Operation:
+        return self.tf_graph.get_operation_by_name(name)
+
+
+def _wants_reference(definition: OpDef, position: int) -> bool:
+    """Returns whether input number `position` is declared a reference; lists of inputs come after the references."""
+    arguments = definition.input_arg
+    return position < len(arguments) and arguments[position].is_ref

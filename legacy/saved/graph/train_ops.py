@@ -1,0 +1,91 @@
+"""Train ops: the nodes that a program runs to take a step, and the updates of variables that each of them runs."""
+
+from __future__ import annotations
+
+import collections
+from collections.abc import Collection, Sequence
+
+from legacy.saved.graph import op_types
+from legacy.saved.graph.gradient_names import GRADIENTS
+from workloads.lifted.graph import Graph
+from workloads.support.errors import InputError
+
+
+def gradient_assignments(graph: Graph, trainable: Collection[str]) -> set[str]:
+    """Returns the plain assignments that train: optimizers that were written by hand, without an update rule.
+
+    Args:
+      graph: a whole graph, or the part that a step runs.
+      trainable: names of the trainable variables.
+
+    Returns:
+      Names of Assign, AssignAdd and AssignSub nodes that set a trainable variable to what depends on gradients.
+    """
+    gradients = {name for name in graph.nodes if GRADIENTS.search(name)}
+    dependent = graph.descendants(gradients, controls=False)
+    assignments = {name for name in dependent if graph.type(name).startswith("Assign") and graph.inputs(name)}
+    return {name for name in assignments if graph.inputs(name)[0][0] in trainable}
+
+
+def find_train_ops(graph: Graph, trainable: Collection[str] = ()) -> dict[str, set[str]]:
+    """Returns the nodes that a program may have run to train: those that run updates and that no other node uses.
+
+    Args:
+      graph: a whole graph.
+      trainable: names of the trainable variables, as far as they are known.
+
+    Returns:
+      {node: update ops that it runs}, those with the most updates first, then by name.
+    """
+    updates = [name for name in graph.nodes if op_types.is_apply(graph.type(name))]
+    updates = updates or sorted(gradient_assignments(graph, set(trainable)))
+    runs: dict[str, set[str]] = {}
+    for update in updates:
+        for name in graph.descendants([update]):
+            unused = not graph.users(name) and not graph.after(name)
+            if unused and not op_types.is_unsafe(graph.type(name)):
+                runs.setdefault(name, set()).add(update)
+    return collections.OrderedDict(sorted(runs.items(), key=lambda item: (-len(item[1]), item[0])))
+
+
+def choose_train_ops(graph: Graph, requested: Sequence[str], trainable: Collection[str] = ()) -> list[str]:
+    """Returns the train ops of a program: those requested, or the one that runs every update.
+
+    Args:
+      graph: a whole graph.
+      requested: names of nodes or of their outputs, in the order in which they are run; or empty.
+      trainable: names of the trainable variables, as far as they are known.
+
+    Returns:
+      Names of nodes, in the order in which steps run them.
+
+    Raises:
+      InputError: there is no train op; there are several and none was requested; or a name is not in the graph.
+    """
+    if requested:
+        for name in requested:
+            if name.partition(":")[0] not in graph.nodes:
+                offer = _offer(graph, trainable)
+                raise InputError(f"--train_op: got {name!r}, no such operation in the graph; {offer}")
+        return [name.partition(":")[0] for name in requested]
+    runs = find_train_ops(graph, trainable)
+    if not runs:
+        raise InputError(
+            "graph file: no update op (Apply*, ResourceApply*, SparseApply*) in it, so nothing trains; expected a "
+            "training graph, not one for inference (or name what to run with --train_op)"
+        )
+    every = set().union(*runs.values())
+    complete = [name for name, updates in runs.items() if updates == every]
+    if complete:  # the one that runs most besides: a group op rather than the last update itself
+        return [max(complete, key=lambda name: (len(graph.ancestors([name])), name))]
+    raise InputError(
+        "--train_op: the graph has several train ops; name one, or several to be run in turn; "
+        + _offer(graph, trainable)
+    )
+
+
+def _offer(graph: Graph, trainable: Collection[str]) -> str:
+    """Returns the end of an error message that lists the first train ops."""
+    runs = list(find_train_ops(graph, trainable).items())[:8]
+    listed = [f"{name} ({len(updates)} updates)" for name, updates in runs]
+    return "allowed, for instance: " + ", ".join(listed or ["none found"])
