@@ -73,16 +73,19 @@ def _input_rows(
     An input without a match gets the first unmatched tensor of the same dtype and shape, or the first tower's own
     tensor. Inputs that only another tower has make rows of their own, the same tensor for all.
     """
-    rows = [[first] + [match.cuts.get(first) for match in matches] for first in cuts[0]]
-    for tower in range(1, context.towers.count):
-        left = [tensor for tensor in cuts[tower] if tensor not in [row[tower] for row in rows]]
-        for row in rows:
-            if row[tower] is None:
-                fits = [tensor for tensor in left if context.signature(tensor) == context.signature(row[0])]
-                row[tower] = fits[0] if fits else row[0]
-                left = [tensor for tensor in left if tensor != row[tower]]
-        rows += [[tensor] * context.towers.count for tensor in left]
-    return rows
+    rows = [[first] for first in cuts[0]]
+    extra: list[list[TensorId]] = []
+    for tower, match in enumerate(matches, 1):
+        matched = [match.cuts.get(row[0]) for row in rows]
+        left = [tensor for tensor in cuts[tower] if tensor not in matched and [tensor] * len(cuts) not in extra]
+        for row, tensor in zip(rows, matched):
+            if tensor is None:
+                fits = [other for other in left if context.signature(other) == context.signature(row[0])]
+                tensor = fits[0] if fits else row[0]
+                left = [other for other in left if other != tensor]
+            row.append(tensor)
+        extra += [[tensor] * len(cuts) for tensor in left]
+    return rows + extra
 
 
 def _needed(context: Context, phase: PhaseParts) -> set[str]:
@@ -97,12 +100,14 @@ def _noise_entries(
 ) -> tuple[list[Noise], list[Noise]]:
     """Returns the `Noise` of the towers, and that of random ops that belong to no tower."""
     tower_of = context.towers.tower_of
-    rows = [[node] + [match.random.get(node) for match in matches] for node in sorted(drawn) if tower_of(node) == 0]
+    rows: list[list[str | None]] = [
+        [node] + [match.random.get(node) for match in matches] for node in sorted(drawn) if tower_of(node) == 0
+    ]
     covered = {node for row in rows for node in row}
     for node in sorted(drawn):
         if tower_of(node) is not None and node not in covered:
             rows.append([node if tower == tower_of(node) else None for tower in range(context.towers.count)])
-    common = [[node] for node in sorted(drawn) if tower_of(node) is None]
+    common: list[list[str | None]] = [[node] for node in sorted(drawn) if tower_of(node) is None]
     return [_noise(context, row) for row in rows], [_noise(context, row) for row in common]
 
 
@@ -111,6 +116,7 @@ def _noise(context: Context, row: list[str | None]) -> Noise:
     nodes = [node for node in row if node is not None]
     op_type = context.graph.type(nodes[0])
     in_loop = any(node in context.graph.frames() for node in nodes)
-    found = {node: loops.frame_and_counter(context.graph, context.imported, node) for node in nodes} if in_loop else {}
-    how = "keyed" if op_type in TWINS and None not in found.values() else "seeded"
-    return Noise(nodes[0], op_type, how, row, in_loop, found if how == "keyed" else {})
+    found = {node: loops.frame_and_counter(context.graph, context.imported, node) for node in nodes if in_loop}
+    counted = {node: loop for node, loop in found.items() if loop is not None}
+    is_keyed = op_type in TWINS and len(counted) == len(found)
+    return Noise(nodes[0], op_type, "keyed" if is_keyed else "seeded", row, in_loop, counted if is_keyed else {})

@@ -81,8 +81,8 @@ def _raw_gradient(context: Context, tower: dict[str, str], label: str, tensor: T
     if found is None or not dense:
         return found
     # An IndexedSlices that was made dense has another number of rows than its variable.
-    shape = context.imported.shape(*found)
-    return found if shape in (None, tuple(context.state.variables[label].shape)) else None
+    shape, of_variable = context.imported.shape(*found), context.state.variables[label].shape
+    return found if shape is None or list(shape) == of_variable else None
 
 
 def nearest_derivative(graph: Graph, tensor: TensorId, is_candidate: Callable[[str, int], bool]) -> TensorId | None:

@@ -59,7 +59,7 @@ def differentiated(graph: Graph, members: Collection[str]) -> list[str]:
             continue
         for user, _, _ in graph.users(root):
             forward = gradient_names.forward_name_in(user, scope) if user in members else None
-            if forward in graph.nodes and forward not in targets:
+            if forward is not None and forward in graph.nodes and forward not in targets:
                 targets.append(forward)
     return targets
 

@@ -8,10 +8,10 @@ but each depends on the one before.
 from __future__ import annotations
 
 import collections
+import dataclasses
 import functools
 import operator
 from collections.abc import Collection, Mapping, Sequence
-from typing import NamedTuple
 
 from legacy.saved.analysis.batch_slices import DATA, batch_slices
 from legacy.saved.analysis.labellings import SMALLEST_TOWER, Labelling, labellings
@@ -21,7 +21,8 @@ from legacy.saved.graph.imported import ImportedGraph
 from workloads.lifted.graph import Graph, TensorId
 
 
-class Towers(NamedTuple):
+@dataclasses.dataclass(frozen=True)
+class Towers:
     """The towers of a graph.
 
     Attributes:

@@ -125,7 +125,7 @@ def require_known(cone: Cone) -> None:
         )
 
 
-def _placeholder(name: str, node: v1.NodeDef, output: int) -> v1.NodeDef:
+def _placeholder(name: str, node: v1.NodeDef, output: int) -> tf.compat.v1.NodeDef:
     """Returns a Placeholder with the dtype of a source's output, and with its shape if that is known."""
     placeholder = v1.NodeDef(name=name, op="Placeholder", device=node.device)
     placeholder.attr["dtype"].type = _dtype(node, output)

@@ -165,7 +165,7 @@ class _Branches:
         return None if self.is_dead(name) else name
 
 
-def _folded(graph: Graph, values: Mapping[str, np.ndarray], branches: _Branches) -> v1.GraphDef:
+def _folded(graph: Graph, values: Mapping[str, np.ndarray], branches: _Branches) -> tf.compat.v1.GraphDef:
     """Returns the GraphDef with constants for `values`, without dead nodes and without decided Switch and Merge."""
     result = v1.GraphDef(versions=graph.graph_def.versions, library=graph.graph_def.library)
     for name, node in graph.nodes.items():
@@ -183,7 +183,7 @@ def _folded(graph: Graph, values: Mapping[str, np.ndarray], branches: _Branches)
     return result
 
 
-def _constant(node: v1.NodeDef, value: np.ndarray) -> v1.NodeDef:
+def _constant(node: v1.NodeDef, value: np.ndarray) -> tf.compat.v1.NodeDef:
     """Returns a Const with a placeholder's name, device and dtype."""
     made = v1.NodeDef(name=node.name, op="Const", device=node.device)
     made.attr["dtype"].type = node.attr["dtype"].type

@@ -66,7 +66,7 @@ def read_graph_file(path: str) -> SavedGraph:
     return SavedGraph(meta.graph_def, _collections(meta), written_by, path)
 
 
-def _from_bytes(path: str, content: bytes) -> v1.MetaGraphDef:
+def _from_bytes(path: str, content: bytes) -> tf.compat.v1.MetaGraphDef:
     """Returns a MetaGraphDef, or a GraphDef wrapped in one.
 
     The bytes of one often parse as the other: field 2 of a MetaGraphDef is the graph, of a GraphDef the function
@@ -86,7 +86,7 @@ def _from_bytes(path: str, content: bytes) -> v1.MetaGraphDef:
     )
 
 
-def _as_meta_graph(parsed: v1.GraphDef | v1.MetaGraphDef) -> v1.MetaGraphDef:
+def _as_meta_graph(parsed: v1.GraphDef | tf.compat.v1.MetaGraphDef) -> tf.compat.v1.MetaGraphDef:
     return parsed if isinstance(parsed, v1.MetaGraphDef) else v1.MetaGraphDef(graph_def=parsed)
 
 
@@ -94,7 +94,7 @@ def _is_plausible(meta: v1.MetaGraphDef) -> bool:
     return bool(meta.graph_def.node) and all(node.name and node.op for node in meta.graph_def.node)
 
 
-def _from_text(path: str, content: bytes) -> v1.MetaGraphDef:
+def _from_text(path: str, content: bytes) -> tf.compat.v1.MetaGraphDef:
     for message_type in (v1.GraphDef, v1.MetaGraphDef):
         try:
             parsed = text_format.Parse(content.decode("utf-8"), message_type())
@@ -104,7 +104,7 @@ def _from_text(path: str, content: bytes) -> v1.MetaGraphDef:
     raise InputError(f"graph file: {path!r} is neither the text of a GraphDef nor of a MetaGraphDef")
 
 
-def _from_events(path: str) -> v1.MetaGraphDef:
+def _from_events(path: str) -> tf.compat.v1.MetaGraphDef:
     """Returns the last MetaGraph of an events file, or its last GraphDef, which has no collections."""
     graph, meta = b"", b""
     try:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 v1 = tf.compat.v1
 
 
-def without_placement(graph: Graph) -> v1.GraphDef:
+def without_placement(graph: Graph) -> tf.compat.v1.GraphDef:
     """Returns a copy of a graph's GraphDef without devices, for this machine to place."""
     plain = v1.GraphDef()
     plain.CopyFrom(graph.graph_def)
