@@ -41,7 +41,9 @@ def probe_gradients(context: Context, phase: PhaseParts, cutter: Cutter) -> tupl
             if not any(parts):
                 continue
             combines.append(
-                reduction_probe.recognise_reduction(context.graph, cutter, context.imported, label, target, parts, nodes, shape)
+                reduction_probe.recognise_reduction(
+                    context.graph, cutter, context.imported, label, target, parts, nodes, shape
+                )
             )
             for tower, tensors in enumerate(parts):
                 gradients[tower].update(_labelled(label, tensors))

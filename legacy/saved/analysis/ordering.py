@@ -76,7 +76,9 @@ class _Ordering:
       versions, dependencies, races: as in `Order`, of the variables ordered so far.
     """
 
-    def __init__(self, graph: Graph, state: VariableUses, members: set[str], depends_on_data: set[str], variant: str) -> None:
+    def __init__(
+        self, graph: Graph, state: VariableUses, members: set[str], depends_on_data: set[str], variant: str
+    ) -> None:
         self._graph, self._state, self._members = graph, state, members
         self._depends_on_data, self._variant = depends_on_data, variant
         ordered = graph.order(members)
