@@ -31,13 +31,13 @@ def main():
     with Recording(FLAGS.left, "--left") as left, Recording(FLAGS.right, "--right") as right:
         evidence = collect.evidence_of_recordings(left, right, FLAGS.steps)
         told = list(causes.told_differences(left.manifest, right.manifest))
-    findings = catalogue.find(evidence)
+    recognized = catalogue.recognize_causes(evidence)
     differs = causes.differs(evidence)
     console = tables.console()
-    for line in list(causes.lines(findings, evidence, differs)) + told:
+    for line in list(causes.lines(recognized, evidence, differs)) + told:
         console.print(line, highlight=False, markup=False)
-    command.write_json(causes.to_json(findings, evidence))
-    return 1 if differs and (not findings or any(finding.cause.bug for finding in findings)) else 0
+    command.write_json(causes.to_json(recognized, evidence))
+    return 1 if differs and (not recognized or any(entry.cause.bug for entry in recognized)) else 0
 
 
 console = command.entry(main, __doc__)

@@ -86,7 +86,7 @@ def run(setup, left, steps, mode, rule, with_floor):
 
 
 def explain(setup, folder, verification):
-    """(findings, `Evidence`) for a verification that failed: both sides run again, from their first states.
+    """(recognized causes, `Evidence`) for a verification that failed: both sides run again, from their first states.
 
     They run freely a little past the first failure; then, where legacy is not a recording that ends, some steps more
     from legacy's state.
@@ -105,7 +105,7 @@ def explain(setup, folder, verification):
         right = stack.enter_context(setup.modern_program())
         about = {"left": left.describe(), "right": right.describe()}
         evidence = collect.collect_evidence(left, right, job_context.context_of_job(setup.job, about), free, locked)
-        return catalogue.find(evidence), evidence
+        return catalogue.recognize_causes(evidence), evidence
 
 
 def left_from_flags(setup, folder):

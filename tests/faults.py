@@ -4,7 +4,7 @@ from parity.causes import catalogue
 from workloads.program import Shown, State
 
 #: {name: function from a `Setup` to the faulty `Program`}
-PLANTED = {fault.name: fault.plant for cause in catalogue.CAUSES for fault in cause.faults}
+INJECTED = {fault.name: fault.inject for cause in catalogue.CAUSES for fault in cause.faults}
 
 
 class _SkipsAverages(Shown):
@@ -26,4 +26,4 @@ def one_step_of_the_average_skipped(setup):
     return _SkipsAverages(setup.modern_program())
 
 
-PLANTED["one_step_of_the_average_skipped"] = one_step_of_the_average_skipped
+INJECTED["one_step_of_the_average_skipped"] = one_step_of_the_average_skipped

@@ -1,5 +1,7 @@
-"""The catalogue of causes: for each a rule that names it from `parity.diagnosis`'s facts, and faults that plant it.
+"""The catalogue of causes: why a port does not train as its towers did.
 
-One file a subject. A cause says what it is, why it happens and what to do; its rule is a pure function from
-`Evidence` to `Found` or None; its faults are one-place changes of a program, so that rule and fault stand side by side.
+Here: one file a subject. Each cause has its page (signature, reason, fix), its criterion (a pure function from the
+`Evidence` of `parity.diagnosis` to a `Finding` or None), and faults: one-place changes of a program that inject the
+cause, so that a test can prove that the criterion recognizes it. Not here: how the evidence is measured
+(`parity.diagnosis`), and runs of the faults (`parity.fault_injection`). Start with `cause.py` and `catalogue.py`.
 """

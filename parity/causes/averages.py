@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from parity.causes import injection
-from parity.causes.cause import HIGH, Cause, Fault, Found
-from parity.causes.scale import number
+from parity.causes.cause import HIGH, Cause, Fault, Finding
+from parity.causes.wording import format_number
 from parity.comparison import stages
 from parity.comparison.fits import near, spread
 from workloads.workload import MovingAverage
@@ -39,9 +39,11 @@ def warm_up(evidence):
     constant = [value for _, value in (right if warm(left) else left)]
     if spread(constant) > 5e-2:
         return None
-    return Found(
+    return Finding(
         "{} averages warm up, with decay min(decay, (1 + n) / (10 + n)), and {}'s take {} of the weight in every "
-        "step.".format(*(("Legacy's", "the port") if warm(left) else ("The port's", "legacy")), number(constant[0])),
+        "step.".format(
+            *(("Legacy's", "the port") if warm(left) else ("The port's", "legacy")), format_number(constant[0])
+        ),
         HIGH,
         f"share of the new weight fitted in {len(pairs)} steps",
     )
@@ -54,7 +56,7 @@ def stale(evidence):
         return None
     if not any(a.moved and a.new.residual < 1e-2 for a in left):
         return None
-    return Found(
+    return Finding(
         "The port averages the weights before the update and legacy those after it.",
         HIGH,
         f"the change of the averages fits the old weights (residual {max(a.old.residual for a in told):.1e}) and not the new ones ({min(a.new.residual for a in told):.1e})",
@@ -67,7 +69,7 @@ def skipped(evidence):
     still = [a.step for a in right if not a.moved and moved.get(a.step)]
     if not still or stale(evidence):
         return None
-    return Found(
+    return Finding(
         f"The port does not move its averages in {len(still)} of {len(right)} steps (first at step {still[0]}).",
         HIGH,
         "no bit of them changes there; legacy's change",
@@ -79,14 +81,14 @@ def decay(evidence):
     ratios = [b / a for _, a, b in pairs if a]
     if not ratios or warm_up(evidence) or stale(evidence) or near(float(np.median(ratios)), 1, 2e-2):
         return None
-    return Found(
-        f"The port's averages take {number(pairs[-1][2])} of the new weight in a step and legacy's {number(pairs[-1][1])}: another decay.",
+    return Finding(
+        f"The port's averages take {format_number(pairs[-1][2])} of the new weight in a step and legacy's {format_number(pairs[-1][1])}: another decay.",
         HIGH,
         f"share of the new weight fitted in {len(pairs)} steps",
     )
 
 
-class _Before(injection.Scaled):
+class _Before(injection.ScaledStep):
     """The averages are moved before the update."""
 
     def __call__(self, batch):
@@ -109,7 +111,7 @@ class _Before(injection.Scaled):
             local.weights[name].assign(tf.identity(value))
 
 
-class _Sometimes(injection.Scaled):
+class _Sometimes(injection.ScaledStep):
     """The averages are moved in even steps only."""
 
     def _update_averages(self, local):
@@ -123,12 +125,12 @@ class _Sometimes(injection.Scaled):
 
 
 def _average(**changes):
-    return injection.fields(lambda job: {"moving_average": MovingAverage(**{**_RULE, **changes})})
+    return injection.in_workload(lambda job: {"moving_average": MovingAverage(**{**_RULE, **changes})})
 
 
 _RULE = {"decay": 0.99, "warm_up": True}
-_averaging = injection.having(moving_average=MovingAverage(**_RULE))
-_averaging_at_once = injection.having(moving_average=MovingAverage(0.9, False))
+_averaging = injection.with_fields(moving_average=MovingAverage(**_RULE))
+_averaging_at_once = injection.with_fields(moving_average=MovingAverage(0.9, False))
 
 CAUSES = (
     Cause(
@@ -139,7 +141,7 @@ CAUSES = (
         "A moving average grouped with the update instead of run after it.",
         "Move the averages after the optimizer's update (control dependency, or the order of statements).",
         stale,
-        (Fault("averages_before_the_update", injection.step(_Before), _averaging),),
+        (Fault("averages_before_the_update", injection.in_replica_step(_Before), _averaging),),
     ),
     Cause(
         "EMA_SKIPPED",
@@ -149,7 +151,7 @@ CAUSES = (
         "An update behind a condition, or every few steps.",
         "Move them in every step.",
         skipped,
-        (Fault("averages_every_other_step", injection.step(_Sometimes), _averaging),),
+        (Fault("averages_every_other_step", injection.in_replica_step(_Sometimes), _averaging),),
     ),
     Cause(
         "EMA_WARM_UP",
@@ -172,7 +174,7 @@ CAUSES = (
         (
             Fault(
                 "another_decay_of_the_averages",
-                injection.fields(lambda job: {"moving_average": MovingAverage(0.8, False)}),
+                injection.in_workload(lambda job: {"moving_average": MovingAverage(0.8, False)}),
                 _averaging_at_once,
             ),
         ),

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from parity.causes import injection
-from parity.causes.cause import HIGH, MEDIUM, Cause, Fault, Found
+from parity.causes.cause import HIGH, MEDIUM, Cause, Fault, Finding
 from parity.causes.moving_statistics import normalizing
-from parity.causes.scale import number
+from parity.causes.wording import format_number
 from parity.comparison import stages
 from parity.comparison.fits import near, spread
 from workloads import layers
@@ -39,8 +39,8 @@ def bessel(evidence):
     if not counts or any(abs(count / round(count) - 1) > 0.02 for count in counts.values() if count < 1e4):
         return None
     name, count = min(counts.items(), key=lambda item: item[1])
-    return Found(
-        f"The port's moving variance takes {number(factors[name])} x legacy's batch variance ({round(count)} examples and positions in {name}): one side "
+    return Finding(
+        f"The port's moving variance takes {format_number(factors[name])} x legacy's batch variance ({round(count)} examples and positions in {name}): one side "
         "stores it with Bessel's n / (n - 1), the other without.",
         HIGH,
         f"moving means agree; variance fitted as a x legacy's + c x old, residual {max(m.residual for m in seen):.1e}",
@@ -59,9 +59,9 @@ def decay(evidence):
     share = float(np.median([s.factor for s in shares]))
     if near(share, 1, 1e-3):
         return None
-    return Found(
+    return Finding(
         "The port's statistics take {} x legacy's share of a batch: 1 - momentum differs by that factor ({}).".format(
-            number(share),
+            format_number(share),
             "0.99 against 0.999 is 10" if near(share, 10, 0.02) or near(share, 0.1, 0.02) else "so does the decay",
         ),
         HIGH,
@@ -75,7 +75,7 @@ def synchronized(evidence):
         return None
     if seen.alike[1] > 1e-4 or seen.alike[0] <= 1e-3 or seen.global_mean > 1e-4:
         return None
-    return Found(
+    return Finding(
         "The port's replicas normalize with the moments of the global batch; legacy's towers each with their own.",
         HIGH,
         f"all replicas propose the same moments (gap {seen.alike[1]:.1e}; legacy's towers {seen.alike[0]:.1e}), and the first layer's mean is the "
@@ -91,7 +91,7 @@ def after_first_norm(evidence):
     unequal = [name for name, gap in seen.gaps.items() if gap > 1000 * evidence.eps]
     if not equal or not unequal or any(not batch.same for batch in evidence.batches):
         return None
-    return Found(
+    return Finding(
         "The first batch normalization ({}) sees the same moments on both sides and what follows it does not: its "
         "epsilon, scale or offset differs.".format(sorted(equal)[0].rsplit("/", 1)[0]),
         MEDIUM,
@@ -150,7 +150,7 @@ def _with_norm(batch_norm):
     they exchange something, so "the one before" may be another replica's.
     """
 
-    class Step(injection.Scaled):
+    class Step(injection.ScaledStep):
         def _forward_backward(self, local, step, replica, batch):
             layers.batch_norm = batch_norm
             try:
@@ -158,7 +158,7 @@ def _with_norm(batch_norm):
             finally:
                 layers.batch_norm = _BATCH_NORM
 
-    return injection.step(Step)
+    return injection.in_replica_step(Step)
 
 
 CAUSES = (

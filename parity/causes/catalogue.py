@@ -1,6 +1,9 @@
-"""All causes, and how they are asked."""
+"""All causes, and their evaluation on the evidence of two runs."""
 
 from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from parity.causes import (
     averages,
@@ -22,8 +25,11 @@ from parity.causes import (
     step_length,
     update_form,
 )
-from parity.causes.cause import HIGH, LOW, MEDIUM, Finding
+from parity.causes.cause import HIGH, LOW, MEDIUM, Cause, RecognizedCause
 from parity.comparison import stages
+
+if TYPE_CHECKING:
+    from parity.diagnosis.evidence import Evidence
 
 SUBJECTS = (
     input_batches,
@@ -48,19 +54,22 @@ SUBJECTS = (
 
 CAUSES = tuple(cause for subject in SUBJECTS for cause in subject.CAUSES)
 
-_SURE = {HIGH: 0, MEDIUM: 1, LOW: 2}
+_CONFIDENCE_ORDER = {HIGH: 0, MEDIUM: 1, LOW: 2}
 
 
-def find(evidence):
-    """[`Finding`] of all causes that the evidence shows: bugs first, by stage in causal order, then by confidence."""
-    return _ask(evidence, [c for c in CAUSES if not c.last]) or _ask(evidence, [c for c in CAUSES if c.last])
+def recognize_causes(evidence: Evidence) -> list[RecognizedCause]:
+    """Returns all causes that the evidence shows: bugs first, by stage in causal order, then by confidence."""
+    first = _recognize(evidence, [cause for cause in CAUSES if not cause.last])
+    return first or _recognize(evidence, [cause for cause in CAUSES if cause.last])
 
 
-def _ask(evidence, causes):
-    found = [(cause, cause.find(evidence)) for cause in causes]
-    return sorted([Finding(cause, what) for cause, what in found if what is not None], key=_order)
+def _recognize(evidence: Evidence, causes: Iterable[Cause]) -> list[RecognizedCause]:
+    findings = [(cause, cause.criterion(evidence)) for cause in causes]
+    recognized = [RecognizedCause(cause, finding) for cause, finding in findings if finding is not None]
+    return sorted(recognized, key=_order)
 
 
-def _order(finding):
-    stage = stages.STAGES.index(finding.cause.stage) if finding.cause.stage in stages.STAGES else -1
-    return not finding.cause.bug, finding.found.confidence == LOW, stage, _SURE[finding.found.confidence]
+def _order(recognized: RecognizedCause) -> tuple[bool, bool, int, int]:
+    cause, confidence = recognized.cause, recognized.finding.confidence
+    stage = stages.STAGES.index(cause.stage) if cause.stage in stages.STAGES else -1
+    return not cause.bug, confidence == LOW, stage, _CONFIDENCE_ORDER[confidence]

@@ -1,22 +1,27 @@
-"""`Cause`, `Found` and `Fault`: what the catalogue is made of."""
+"""`Cause`, its `Finding` and its `Fault`s: the elements of the catalogue."""
 
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, Callable, Optional, Tuple
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from workloads.program import Program
+    from workloads.workload import Workload
 
 HIGH, MEDIUM, LOW = "high", "medium", "low"
 
 
 @dataclasses.dataclass(frozen=True)
-class Found:
-    """What a rule says.
+class Finding:
+    """The result of a criterion that recognized its cause.
 
     Attributes:
-      sentence: what is different, with the fitted numbers.
-      confidence: HIGH (a clean fit that nothing else in the catalogue makes), MEDIUM (a clean fit that something
-        else could make too), LOW (it is what such a cause looks like).
-      because: which fit, which residual, what was ruled out.
+      sentence: the difference, with the fitted numbers.
+      confidence: HIGH (a clean fit that no other cause in the catalogue produces), MEDIUM (a clean fit that another
+        cause could produce too), LOW (the signature looks like this cause).
+      because: the fit, its residual, and the alternatives that were ruled out.
     """
 
     sentence: str
@@ -24,51 +29,62 @@ class Found:
     because: str
 
 
+def _unchanged(workload: Workload) -> Workload:
+    return workload
+
+
+def _always(replicas: int) -> bool:
+    return True
+
+
 @dataclasses.dataclass(frozen=True)
 class Fault:
-    """A cause planted in one place of one side.
+    """A way to inject a cause: one change in one place of one side.
 
     Attributes:
-      name: what is printed.
-      plant: function from a `pair.Setup` to the faulty side's `Program`.
-      suits: function from a workload to the workload it is planted in (itself, or with other named fields); None
-        where it cannot occur. A workload with a field `replicas` is told them.
-      side: the side that is faulty, "modern" or "legacy".
-      start: steps that legacy trains before the comparison starts.
-      replicas: function from a number of replicas to whether it can occur there.
-      also: ids of other causes that name it as well.
+      name: the name in reports and in `parity.faults --only`.
+      inject: function from a `Setup` (and optionally the `State` to start from) to the faulty side's `Program`.
+      adapt: function from a workload to the workload that the fault is injected into: itself, or a copy with other
+        fields; None where the fault cannot occur. If the copy has a field `replicas`, it is set.
+      side: the faulty side, "modern" or "legacy".
+      start: number of steps that legacy trains before the comparison starts.
+      occurs_at: function from a number of replicas to whether the fault can occur there.
+      also: ids of other causes that are correct names for it too.
     """
 
     name: str
-    plant: Callable
-    suits: Callable = lambda workload: workload
+    inject: Callable[..., Program]
+    adapt: Callable[[Workload], Workload | None] = _unchanged
     side: str = "modern"
     start: int = 0
-    replicas: Callable = lambda replicas: True
-    also: Tuple[str, ...] = ()
+    occurs_at: Callable[[int], bool] = _always
+    also: tuple[str, ...] = ()
 
-    def variant(self, workload, replicas):
-        """The workload that it is planted in at so many replicas, or None where it cannot occur."""
-        made = self.suits(workload) if self.replicas(replicas) else None
-        return dataclasses.replace(made, replicas=replicas) if hasattr(made, "replicas") else made
+    def adapted_workload(self, workload: Workload, replicas: int) -> Workload | None:
+        """Returns the workload that the fault is injected into on `replicas` replicas; None if it cannot occur there."""
+        adapted = self.adapt(workload) if self.occurs_at(replicas) else None
+        if adapted is None or not hasattr(adapted, "replicas"):
+            return adapted
+        return dataclasses.replace(adapted, **{"replicas": replicas})
 
 
 @dataclasses.dataclass(frozen=True)
 class Cause:
-    """One cause.
+    """An entry of the catalogue: a reason why a port does not train as its towers did.
 
     Attributes:
-      id: its name, LIKE_THIS.
-      stage: of `stages.STAGES`, that owns it.
-      title: what happened, in a line.
-      signature: how it looks in numbers. N is the number of replicas, b and B the per-replica and global batch.
-      why: how ports come by it.
-      fix: what to do.
-      find: function from `Evidence` to `Found` or None.
-      faults: `Fault`s that plant it.
-      rules: numbers of the rules of the project's list of pitfalls.
-      bug: False where both sides do the same in other terms.
-      last: asked only if no other cause is found.
+      id: stable identifier, LIKE_THIS; also the heading in docs/causes.md.
+      stage: the stage of `stages.STAGES` at which it appears first.
+      title: the cause in a few words.
+      signature: its effect in numbers. N is the number of replicas, b and B the per-replica and global batch.
+      why: the usual reason in ported programs.
+      fix: the remedy.
+      criterion: function from the measurements (`Evidence`; `Pace` for causes of speed) to a `Finding`, or None if
+        they do not show this cause.
+      faults: changes of a program that inject the cause, to prove that the criterion recognizes it.
+      pitfall: pitfall number, R01 to R38, or "" if it has none.
+      bug: False where both sides compute the same in different terms.
+      last: True if the criterion is evaluated only when no other cause is recognized.
     """
 
     id: str
@@ -77,34 +93,39 @@ class Cause:
     signature: str
     why: str
     fix: str
-    find: Callable[[Any], Optional[Found]]
-    faults: Tuple[Fault, ...] = ()
-    rules: str = ""
+    criterion: Callable[[Any], Finding | None]
+    faults: tuple[Fault, ...] = ()
+    pitfall: str = ""
     bug: bool = True
     last: bool = False
 
 
 @dataclasses.dataclass(frozen=True)
-class Finding:
-    """A `Cause` that was found."""
+class RecognizedCause:
+    """A `Cause` together with the `Finding` of its criterion.
+
+    Attributes:
+      cause: the catalogue's entry.
+      finding: the fitted numbers and the confidence.
+    """
 
     cause: Cause
-    found: Found
+    finding: Finding
 
     @property
-    def id(self):
-        """The cause's."""
+    def id(self) -> str:
+        """The cause's identifier."""
         return self.cause.id
 
-    def to_json(self):
-        """For reports."""
+    def to_json(self) -> dict[str, object]:
+        """Returns the entry of the JSON report."""
         return {
             "cause": self.cause.id,
             "stage": self.cause.stage,
-            "sentence": self.found.sentence,
+            "sentence": self.finding.sentence,
             "fix": self.cause.fix,
-            "confidence": self.found.confidence,
-            "because": self.found.because,
+            "confidence": self.finding.confidence,
+            "because": self.finding.because,
             "bug": self.cause.bug,
             "page": "docs/causes.md#" + self.cause.id.lower(),
         }

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from parity.causes import injection
-from parity.causes.cause import HIGH, Cause, Fault, Found
-from parity.causes.scale import number
+from parity.causes.cause import HIGH, Cause, Fault, Finding
+from parity.causes.wording import format_number
 from parity.comparison import stages
 from parity.comparison.fits import near
 from workloads.scope import Scope
@@ -58,7 +58,7 @@ def nonzero_mean(evidence):
         return None
     if len(off) * 2 <= len(rows):
         return None
-    return Found(
+    return Finding(
         "Each replica's gradient is n / {} of legacy's with n examples that count, and n varies ({} in the first such "
         "step): legacy divides by the examples with a weight, the port by all.".format(
             evidence.context.per_replica_batch, ", ".join(map(str, counts[0]))
@@ -77,8 +77,8 @@ def fixed_size(evidence):
         return None
     step, factors = off[0]
     counts = _examples(evidence, factors)
-    return Found(
-        f"In {len(off)} of {len(rows)} steps (first at step {step}) every gradient is {number(float(np.mean(factors)))} of legacy's: a short batch of {sum(counts)} examples is "
+    return Finding(
+        f"In {len(off)} of {len(rows)} steps (first at step {step}) every gradient is {format_number(float(np.mean(factors)))} of legacy's: a short batch of {sum(counts)} examples is "
         f"divided by the full batch's {evidence.context.global_batch}.",
         HIGH,
         "exact in the other steps; there the factor is a number of examples over the batch",
@@ -93,10 +93,10 @@ def mean_of_means(evidence):
     if any(not near(float(np.mean([1 / f for f in factors])), 1, 1e-3) or np.ptp(factors) < 1e-3 for _, factors in off):
         return None
     step, factors = off[0]
-    return Found(
+    return Finding(
         "In {} of {} steps (first at step {}) the replicas' gradients are {} x legacy's: each replica's mean counts "
         "alike though their numbers of examples differ.".format(
-            len(off), len(rows), step, ", ".join(map(number, factors))
+            len(off), len(rows), step, ", ".join(map(format_number, factors))
         ),
         HIGH,
         "the factors' reciprocals have the mean 1, as shares of one batch do; exact in the other steps",
@@ -115,7 +115,7 @@ def empty(evidence):
     finite = all(np.all(np.isfinite(w)) for w in evidence.steps[-1].right.state.weights.values())
     if not finite:
         return None
-    return Found(
+    return Finding(
         f"The loss of replica {bad[0][1]} is not a number at step {bad[0][0]} and all weights stay finite: a mean over no examples, on a "
         "replica that got none.",
         HIGH,
@@ -170,18 +170,18 @@ class Short(Workload):
 
 
 def _short(kind):
-    def suits(workload):
+    def adapt(workload):
         fields = {f.name: getattr(workload, f.name) for f in dataclasses.fields(Workload)}
         return Short(**{**fields, "clip": None}, inner=workload, kind=kind)
 
-    return suits
+    return adapt
 
 
 def _dividing(how):
-    return injection.fields(lambda job: {"divide": how})
+    return injection.in_workload(lambda job: {"divide": how})
 
 
-class _AllExamples(injection.Scaled):
+class _AllExamples(injection.ScaledStep):
     """The mean over all examples where legacy's is over those that count: n / b of it. Here, those above one half."""
 
     def _forward_backward(self, local, step, replica, batch):
@@ -220,7 +220,7 @@ CAUSES = (
         "tf.losses.* divide by the examples with nonzero weights, Keras's SUM_OVER_BATCH_SIZE by all.",
         "Sum, and divide by the count explicitly.",
         nonzero_mean,
-        (Fault("mean_over_padding_too", injection.step(_AllExamples), _undecayed),),
+        (Fault("mean_over_padding_too", injection.in_replica_step(_AllExamples), _undecayed),),
         "R07",
     ),
     Cause(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from parity.causes import injection
-from parity.causes.cause import HIGH, Cause, Fault, Found
+from parity.causes.cause import HIGH, Cause, Fault, Finding
 from parity.comparison import stages
 from workloads import optimizers, schedules
 
@@ -14,7 +14,7 @@ def rmsprop_ones(evidence):
     values = evidence.initial.slots.get("rms")
     if values is None:
         return None
-    return Found(
+    return Finding(
         "RMSProp's mean square starts at {:g} in legacy and at {:g} in the port: the first updates differ by a factor "
         "of sqrt(1 / (1 - decay) g^2) or so.".format(*values),
         HIGH,
@@ -27,7 +27,7 @@ def slot_start(evidence):
     values = {slot: pair for slot, pair in evidence.initial.slots.items() if slot not in of_constants}
     if not values:
         return None
-    return Found(
+    return Finding(
         "; ".join("slot {} starts at {:g} in legacy and at {:g} in the port".format(s, *p) for s, p in values.items())
         + ".",
         HIGH,
@@ -39,7 +39,7 @@ def slots_lost(evidence):
     start = evidence.initial
     if not start.reset or start.weights:
         return None
-    return Found(
+    return Finding(
         "The weights are legacy's of step {} and {} slots are as in a new optimizer ({}): the checkpoint's slots were "
         "not restored.".format(
             start.step, len(start.reset), ", ".join("{} = {:g}".format(*item) for item in start.reset_to.items())
@@ -65,16 +65,16 @@ def _forget_slots(state, setup):
     state.slots = {name: np.full_like(array, start[name.rsplit("/", 1)[-1]]) for name, array in state.slots.items()}
 
 
-_adam = injection.having(optimizer=optimizers.Adam())
+_adam = injection.with_fields(optimizer=optimizers.Adam())
 
 
-_momentum = injection.having(optimizer=optimizers.Momentum(), learning_rate=schedules.Fixed(0.01))
+_momentum = injection.with_fields(optimizer=optimizers.Momentum(), learning_rate=schedules.Fixed(0.01))
 
 
-_rmsprop = injection.having(optimizer=optimizers.RMSProp(), learning_rate=schedules.Fixed(1e-3))
+_rmsprop = injection.with_fields(optimizer=optimizers.RMSProp(), learning_rate=schedules.Fixed(1e-3))
 
 
-_adagrad = injection.having(optimizer=optimizers.Adagrad(), learning_rate=schedules.Fixed(1e-2))
+_adagrad = injection.with_fields(optimizer=optimizers.Adagrad(), learning_rate=schedules.Fixed(1e-2))
 
 
 CAUSES = (
@@ -86,7 +86,7 @@ CAUSES = (
         "tf.train.RMSPropOptimizer starts its mean square at ones; Keras's at zeros, with epsilon 1e-7 for 1e-10.",
         "Keep the 1.x kernel, or set Keras's velocities to ones and epsilon to 1e-10 before the first step.",
         rmsprop_ones,
-        (Fault("rmsprop_from_zeros", injection.state(_zero_slots("rms")), _rmsprop),),
+        (Fault("rmsprop_from_zeros", injection.in_first_state(_zero_slots("rms")), _rmsprop),),
         "R11",
     ),
     Cause(
@@ -97,7 +97,7 @@ CAUSES = (
         "Defaults differ between libraries (Adagrad's initial accumulator, PyTorch's zeros).",
         "Give the port legacy's initial value.",
         slot_start,
-        (Fault("adagrad_from_zeros", injection.state(_zero_slots("accumulator", 1e-3)), _adagrad),),
+        (Fault("adagrad_from_zeros", injection.in_first_state(_zero_slots("accumulator", 1e-3)), _adagrad),),
     ),
     Cause(
         "CKPT_SLOTS_LOST",
@@ -109,8 +109,8 @@ CAUSES = (
         "Convert slots and the step too (python -m legacy.convert); assert_consumed() on restore.",
         slots_lost,
         (
-            Fault("slots_not_restored", injection.state(_forget_slots), _momentum, start=3),
-            Fault("adam_slots_not_restored", injection.state(_forget_slots), _adam, start=3),
+            Fault("slots_not_restored", injection.in_first_state(_forget_slots), _momentum, start=3),
+            Fault("adam_slots_not_restored", injection.in_first_state(_forget_slots), _adam, start=3),
         ),
         "R31",
     ),

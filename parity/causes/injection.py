@@ -1,58 +1,72 @@
-"""Ways to plant a fault: in a named field, in one method of the replica step, in the towers' module, in a record."""
+"""Ways to inject a fault: into the workload's fields, a method of the replica step, the towers' graph, or a record."""
 
 from __future__ import annotations
 
 import copy
 import dataclasses
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
 from unittest import mock
 
 from legacy.towers.program import LegacyProgram
 from modern.mirrored.program import ModernProgram
 from modern.mirrored.replica_step import ReplicaStep
-from workloads.program import Shown
-from workloads.workload import Clip
+from workloads.program import Program, Shown, State, StepRecord
+from workloads.workload import Clip, Workload
+
+if TYPE_CHECKING:
+    import tensorflow as tf
+
+    from parity.comparison.setup import Setup
+    from workloads.job import Job
+    from workloads.sources import Source
+
+    MakeFields = Callable[[Job], dict[str, Any]]
+    MakeSource = Callable[[Job], Source]
+    ChangeState = Callable[[State, Setup], None]
+    ChangeRecord = Callable[[StepRecord], None]
 
 
 @dataclasses.dataclass(frozen=True)
 class Change:
-    """What is changed on the modern side. Changes add up: `(a + b)(setup)` is a program with both faults.
+    """A change of the modern side. Changes add up: `(a + b)(setup)` builds a program with both faults.
 
     Attributes:
       fields: functions from the job to {workload field: value}.
-      options: {`ModernOptions` field: value}.
+      options: (`ModernOptions` field, value) of each option that is changed.
       job: functions from the job to {job field: value}.
-      sources: functions from the setup's function of a job to another one.
+      sources: functions that take the setup's function from a job to its `Source` and return another one.
       steps: `ReplicaStep` subclasses, which call `super()`.
-      rules: functions from update rules to others.
-      states: functions that alter the first `State` in place, given the setup.
-      records: functions that alter each `StepRecord` in place.
+      rules: functions from the program's update rules to update rules that wrap them.
+      states: functions that change the first `State` in place, given the setup.
+      records: functions that change each `StepRecord` in place.
     """
 
-    fields: tuple = ()
-    options: tuple = ()
-    job: tuple = ()
-    sources: tuple = ()
-    steps: tuple = ()
-    rules: tuple = ()
-    states: tuple = ()
-    records: tuple = ()
+    fields: tuple[MakeFields, ...] = ()
+    options: tuple[tuple[str, Any], ...] = ()
+    job: tuple[MakeFields, ...] = ()
+    sources: tuple[Callable[[MakeSource], MakeSource], ...] = ()
+    steps: tuple[type[ReplicaStep], ...] = ()
+    rules: tuple[Callable[[Any], Any], ...] = ()
+    states: tuple[ChangeState, ...] = ()
+    records: tuple[ChangeRecord, ...] = ()
 
-    def __add__(self, other):
+    def __add__(self, other: Change) -> Change:
         names = [field.name for field in dataclasses.fields(self)]
         return Change(**{name: getattr(self, name) + getattr(other, name) for name in names})
 
-    def __call__(self, setup, start=None):
-        """The faulty program; it starts from the `State` `start` if one is given."""
-        setup = self._setup(setup)
-        program = self._class()(setup.job, setup.make_source(setup.job), setup.modern, setup.devices())
+    def __call__(self, setup: Setup, start: State | None = None) -> Program:
+        """Builds the faulty program; it starts from the `State` `start` if one is given."""
+        setup = self._changed_setup(setup)
+        program: Program = self._program_class()(setup.job, setup.make_source(setup.job), setup.modern, setup.devices())
         if start is not None or self.states:
             first = program.state() if start is None else copy.deepcopy(start)
             for change in self.states:
                 change(first, setup)
             program.load(first)
-        return Altered(program, self.records) if self.records else program
+        return ChangedRecords(program, self.records) if self.records else program
 
-    def _setup(self, setup):
+    def _changed_setup(self, setup: Setup) -> Setup:
         job = setup.job
         for make in self.fields:
             job = dataclasses.replace(job, workload=dataclasses.replace(job.workload, **make(job)))
@@ -64,135 +78,152 @@ class Change:
         modern = dataclasses.replace(setup.modern, **dict(self.options))
         return dataclasses.replace(setup, job=job, make_source=source, modern=modern)
 
-    def _class(self):
+    def _program_class(self) -> type[ModernProgram]:
         steps, rules = self.steps, self.rules
 
-        class Planted(ModernProgram):
-            step_class = type("PlantedStep", steps, {}) if steps else ReplicaStep
+        class FaultyProgram(ModernProgram):
+            step_class = type("FaultyStep", steps, {}) if steps else ReplicaStep
 
-            def _make_rules(self, state):
+            def _make_rules(self, state: State) -> Any:
                 made = super()._make_rules(state)
                 for wrap in rules:
                     made = wrap(made)
                 return made
 
-        return Planted
+        return FaultyProgram
 
 
-def fields(make):
-    """The workload with other fields on the modern side; `make(job)` gives {field: value}."""
+def in_workload(make: MakeFields) -> Change:
+    """Changes fields of the workload on the modern side: `make(job)` returns {field: value}."""
     return Change(fields=(make,))
 
 
-def step(step_class):
-    """Another `ReplicaStep` on the modern side."""
+def in_replica_step(step_class: type[ReplicaStep]) -> Change:
+    """Replaces the class of the modern side's replica step."""
     return Change(steps=(step_class,))
 
 
-def rules(make):
-    """Other update rules on the modern side; `make(rules)` gives them, from the program's own."""
-    return Change(rules=(make,))
+def in_update_rules(wrap: Callable[[Any], Any]) -> Change:
+    """Wraps the modern side's update rules: `wrap(rules)` returns the rules to use."""
+    return Change(rules=(wrap,))
 
 
-def options(**changed):
-    """Other `ModernOptions`."""
+def in_options(**changed: Any) -> Change:
+    """Changes fields of `ModernOptions`."""
     return Change(options=tuple(changed.items()))
 
 
-def job(make):
-    """Another job on the modern side; `make(job)` gives {field: value}."""
+def in_job(make: MakeFields) -> Change:
+    """Changes fields of the modern side's job: `make(job)` returns {field: value}."""
     return Change(job=(make,))
 
 
-def source(make):
-    """Other batches on the modern side; `make` is the `Source` class, from the one that the setup has."""
-    return Change(sources=(make,))
+def in_source(wrap: Callable[[MakeSource], MakeSource]) -> Change:
+    """Changes the modern side's batches: `wrap` maps the setup's `Source` class to another one."""
+    return Change(sources=(wrap,))
 
 
-def state(change):
-    """Another first state on the modern side; `change(state, setup)` alters it in place."""
+def in_first_state(change: ChangeState) -> Change:
+    """Changes the modern side's first state: `change(state, setup)` alters it in place."""
     return Change(states=(change,))
 
 
-def record(change):
-    """The modern side's records, altered in place by `change(record)`."""
+def in_records(change: ChangeRecord) -> Change:
+    """Changes the modern side's step records: `change(record)` alters each in place."""
     return Change(records=(change,))
 
 
-def towers(name, make):
-    """`legacy.towers.graph.<name>` replaced by `make(it)` while the towers are built."""
+def in_towers(name: str, wrap: Callable[[Any], Any]) -> Callable[..., Program]:
+    """Replaces the function `legacy.towers.graph.<name>` by `wrap(function)` while the towers are built."""
     from legacy.towers import graph as module
 
-    def plant(setup, start=None):
-        with mock.patch.object(module, name, make(getattr(module, name))):
+    def inject(setup: Setup, start: State | None = None) -> Program:
+        with mock.patch.object(module, name, wrap(getattr(module, name))):
             return LegacyProgram(setup.job, setup.make_source(setup.job), setup.legacy, setup.devices())
 
-    return plant
+    return inject
 
 
-#: Length of the combined gradient in the first steps of the small sizes, for limits that bite.
-LENGTHS = {"sigmoid_stack": 0.13, "regression": 20.0, "cifar_cnn": 0.2, "resnet18": 6.0, "stacked_lstm": 0.24}
+#: Norm of the combined gradient in the first steps of the small sizes, for limits at which clipping takes effect.
+GRADIENT_NORMS = {"sigmoid_stack": 0.13, "regression": 20.0, "cifar_cnn": 0.2, "resnet18": 6.0, "stacked_lstm": 0.24}
 
 
-class Altered(Shown):
-    """A program whose records are altered after each step."""
+class ChangedRecords(Shown):
+    """A program whose step records are changed after each step.
 
-    def __init__(self, program, changes):
+    Args:
+      program: the `Program` that takes the steps.
+      changes: functions that change a `StepRecord` in place, in order.
+    """
+
+    def __init__(self, program: Program, changes: Iterable[ChangeRecord]) -> None:
         super().__init__(program)
-        self._changes = changes
+        self._changes = tuple(changes)
 
-    def shown(self, record):
+    def shown(self, record: StepRecord) -> StepRecord:
         for change in self._changes:
             change(record)
         return record
 
 
-class Scaled(ReplicaStep):
-    """The loss and all that comes of it times `factor()`, summed over the replicas if `summed`."""
+class ScaledStep(ReplicaStep):
+    """A replica step with its loss and gradients times `factor()`, and the combined ones times N if `summed`."""
 
     summed = False
 
-    def factor(self):
+    def factor(self) -> float:
+        """The factor of this replica's loss and gradients."""
         return 1.0
 
-    def _forward_backward(self, local, step, replica, batch):
+    def _forward_backward(
+        self, local: Any, step: tf.Tensor, replica: int, batch: dict[str, tf.Tensor]
+    ) -> tuple[Any, ...]:
         loss, gradients, *rest = super()._forward_backward(local, step, replica, batch)
         factor = self.factor()
         return (loss * factor, {name: value * factor for name, value in gradients.items()}, *rest)
 
-    def _combine(self, context, gradients):
+    def _combine(self, context: tf.distribute.ReplicaContext, gradients: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:
         combined = super()._combine(context, gradients)
         replicas = self._job.replicas if self.summed else 1
         return {name: value * replicas for name, value in combined.items()}
 
 
-class Rules:
-    """Update rules that wrap others; subclasses have another `apply`."""
+class WrappedRules:
+    """Update rules that wrap others; subclasses override `apply`."""
 
-    def __init__(self, rules):
+    def __init__(self, rules: Any) -> None:
         self._rules = rules
 
-    def __getattr__(self, name):
+    def __getattr__(self, name: str) -> Any:
         return getattr(self._rules, name)
 
 
-def with_clip(where, how="global_norm", bite=0.5):
-    """`suits` for faults of clipping: the workload clipping at `bite` times its first gradient's usual length."""
+def with_clip(where: str, how: str = "global_norm", bite: float = 0.5) -> Callable[[Workload], Workload]:
+    """Returns an `adapt` for faults of clipping.
 
-    def suits(workload):
-        limit = bite * LENGTHS.get(workload.name, 1.0)
+    Args:
+      where: as in `Clip`.
+      how: as in `Clip`.
+      bite: the limit as a fraction of the first gradients' usual norm.
+
+    Returns:
+      Function from a workload to the same workload with such a `Clip`.
+    """
+
+    def adapt(workload: Workload) -> Workload:
+        limit = bite * GRADIENT_NORMS.get(workload.name, 1.0)
         if how == "value":
-            limit /= 64  # an element's size beside the whole gradient's length
+            limit /= 64  # the limit is on single elements, the norm is of the whole gradient
         return dataclasses.replace(workload, clip=Clip(limit, where, how))
 
-    return suits
+    return adapt
 
 
-def having(**fields_):
-    """`suits`: the workload with these fields."""
-    return lambda workload: dataclasses.replace(workload, **fields_)
+def with_fields(**fields: Any) -> Callable[[Workload], Workload]:
+    """Returns an `adapt` that sets these fields of the workload."""
+    return lambda workload: dataclasses.replace(workload, **fields)
 
 
-def no_clip(workload):
-    """`suits`: without clipping, which would hide a gradient's length."""
+def without_clip(workload: Workload) -> Workload:
+    """Removes clipping, which would hide the gradient's norm."""
     return dataclasses.replace(workload, clip=None)

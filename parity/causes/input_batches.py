@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from parity.causes import injection
-from parity.causes.cause import HIGH, MEDIUM, Cause, Fault, Found
+from parity.causes.cause import HIGH, MEDIUM, Cause, Fault, Finding
 from parity.comparison import stages
 from workloads import sources
 
@@ -19,7 +19,7 @@ def sizes(evidence):
         left, right = batch.sizes
         if left != right:
             total = sum(right) / sum(left)
-            return Found(
+            return Finding(
                 "At step {} the port's replicas see {} examples each where legacy's towers see {}{}.".format(
                     batch.step,
                     _counts(right),
@@ -42,7 +42,7 @@ def not_sharded(evidence):
     batches = _unlike(evidence)
     if not batches or not all(batch.same_on_all[1] and not batch.same_on_all[0] for batch in batches):
         return None
-    return Found(
+    return Finding(
         f"All replicas of the port see the same examples; legacy's towers each have their own ({batches[0].shared:.0%} of legacy's "
         "examples are seen).",
         HIGH,
@@ -54,7 +54,7 @@ def order(evidence):
     batches = _unlike(evidence)
     if not batches or not all(batch.shared == 1 and batch.sizes[0] == batch.sizes[1] for batch in batches):
         return None
-    return Found(
+    return Finding(
         "The global batch has the same examples, dealt to the replicas in another order.",
         HIGH,
         f"the examples' hashes agree as sets in {len(batches)} steps",
@@ -66,7 +66,7 @@ def shifted(evidence):
     shifts = [batch.shift for batch in batches if batch.shift is not None]
     if len(shifts) < 2 or len(set(shifts)) > 1:
         return None
-    return Found(
+    return Finding(
         f"The port's batch of step t is legacy's of step t {shifts[0]:+d}.",
         HIGH,
         f"the examples' hashes agree in {len(shifts)} steps",
@@ -75,10 +75,10 @@ def shifted(evidence):
 
 def other(evidence):
     batches = _unlike(evidence)
-    if not batches or any(rule(evidence) for rule in (sizes, not_sharded, order, shifted)):
+    if not batches or any(criterion(evidence) for criterion in (sizes, not_sharded, order, shifted)):
         return None
     shared = [batch.shared for batch in batches]
-    return Found(
+    return Finding(
         f"The port sees other examples: {float(np.mean(shared)):.0%} of legacy's in {len(batches)} of {len(evidence.batches)} steps.",
         HIGH if max(shared) < 1 else MEDIUM,
         "by the examples' hashes, which change with a bit of their content: another shuffle, shard or preprocessing",
@@ -86,7 +86,7 @@ def other(evidence):
 
 
 def _source(name, shards):
-    """`planting.source` of a source whose `shards(step)` are changed by `shards(original, job, step)`."""
+    """`injection.source` of a source whose `shards(step)` are changed by `shards(original, job, step)`."""
 
     def make(original):
         def build(job):
@@ -98,7 +98,7 @@ def _source(name, shards):
         build.__name__ = name
         return build
 
-    return injection.source(make)
+    return injection.in_source(make)
 
 
 def _interleaved(first, job, step):
@@ -124,7 +124,7 @@ CAUSES = (
         (
             Fault(
                 "replicas_batched_by_the_global_batch",
-                injection.job(lambda job: {"global_batch": job.global_batch * job.replicas}),
+                injection.in_job(lambda job: {"global_batch": job.global_batch * job.replicas}),
             ),
         ),
         "R33",
@@ -176,6 +176,6 @@ CAUSES = (
         "Another shuffle seed, another shard, or preprocessing that changes a bit.",
         "Feed both sides the same arrays for the comparison.",
         other,
-        (Fault("another_shuffle", injection.source(lambda original: _OtherSeed)),),
+        (Fault("another_shuffle", injection.in_source(lambda original: _OtherSeed)),),
     ),
 )

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from parity.causes import injection
-from parity.causes.cause import HIGH, MEDIUM, Cause, Fault, Found
-from parity.causes.scale import number
+from parity.causes.cause import HIGH, MEDIUM, Cause, Fault, Finding
+from parity.causes.wording import format_number
 from parity.comparison import stages
 from parity.comparison.fits import near, spread
 from workloads import schedules
@@ -23,7 +23,7 @@ def step_counter(evidence):
         return None
     for factor, text in ((replicas, "{} x too early: the step counts every replica"), (1 / replicas, "{} x too late")):
         if rates.explains(factor):
-            return Found(
+            return Finding(
                 "The learning rate of step t is legacy's of step {}: its knees come {}.".format(
                     f"{replicas} t" if factor > 1 else f"t / {replicas}", text.format(replicas)
                 ),
@@ -32,7 +32,7 @@ def step_counter(evidence):
             )
     for shift in (1, -1, 2, -2):
         if rates.explains(1, shift):
-            return Found(
+            return Finding(
                 "The learning rate of step t is legacy's of step t {:+d}: the schedule reads the step {} it is "
                 "counted.".format(shift, "after" if shift > 0 else "before"),
                 HIGH,
@@ -50,7 +50,7 @@ def frozen(evidence):
     if rates.equal or not _frozen(rates):
         return None
     first = near(rates.right[0], rates.left[0], 1e-6)
-    return Found(
+    return Finding(
         "The learning rate stays {:.6g}{} while legacy's goes to {:.6g}.".format(
             rates.right[0], ", legacy's first," if first else "", rates.left[-1]
         ),
@@ -65,8 +65,8 @@ def scaled(evidence):
         return None
     ratio = float(np.median(rates.ratio))
     known = " (the number of replicas)" if near(ratio, evidence.replicas, 1e-5) else ""
-    return Found(
-        f"The learning rate is {number(ratio)} x legacy's{known} in every step.",
+    return Finding(
+        f"The learning rate is {format_number(ratio)} x legacy's{known} in every step.",
         HIGH,
         f"the same ratio in {len(rates.steps)} steps, spread {spread(rates.ratio):.1e}",
     )
@@ -74,10 +74,10 @@ def scaled(evidence):
 
 def other_schedule(evidence):
     rates = evidence.learning_rates
-    if rates.equal or not len(rates.steps) or any(rule(evidence) for rule in (step_counter, frozen, scaled)):
+    if rates.equal or not len(rates.steps) or any(criterion(evidence) for criterion in (step_counter, frozen, scaled)):
         return None
     first = int(np.argmax(np.abs(rates.ratio - 1) > 1e-6))
-    return Found(
+    return Finding(
         f"The learning rate follows another schedule: {rates.right[first]:.6g} against legacy's {rates.left[first]:.6g} at step {rates.steps[first]}, where they first "
         "differ.",
         MEDIUM,
@@ -101,7 +101,7 @@ class _AtStep:
 
 
 @dataclasses.dataclass(frozen=True)
-class _Times:
+class ScaledSchedule:
     inner: Any
     factor: float
 
@@ -110,10 +110,10 @@ class _Times:
 
 
 def _reading(make):
-    return injection.fields(lambda job: {"learning_rate": make(job)})
+    return injection.in_workload(lambda job: {"learning_rate": make(job)})
 
 
-_decaying = injection.having(learning_rate=SCHEDULE)
+_decaying = injection.with_fields(learning_rate=SCHEDULE)
 
 CAUSES = (
     Cause(
@@ -160,7 +160,12 @@ CAUSES = (
         "The linear scaling rule applied to a batch that already was the global one, or a rate meant for a sum.",
         "Take legacy's rate: its global batch is the same.",
         scaled,
-        (Fault("rate_times_replicas", _reading(lambda job: _Times(job.workload.learning_rate, float(job.replicas)))),),
+        (
+            Fault(
+                "rate_times_replicas",
+                _reading(lambda job: ScaledSchedule(job.workload.learning_rate, float(job.replicas))),
+            ),
+        ),
     ),
     Cause(
         "LEARNING_RATE_SCHEDULE",

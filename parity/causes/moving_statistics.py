@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from parity.causes import injection
-from parity.causes.cause import HIGH, Cause, Fault, Found
+from parity.causes.cause import HIGH, Cause, Fault, Finding
 from parity.comparison import stages
 from parity.diagnosis.statistics_owners import NONE, OwnerKind
 
@@ -26,7 +26,7 @@ def who_updates(evidence):
     seen = evidence.statistics
     if seen is None or not all(seen.owners) or set(seen.owners[0]) & set(seen.owners[1]) or NONE in seen.owners[1]:
         return None
-    return Found(
+    return Finding(
         "Legacy keeps {} batch statistics and the port {}.".format(*(_name(owners) for owners in seen.owners)),
         HIGH,
         "each side's statistics are explained by these proposals in {} steps, residuals {:.1e} and {:.1e}".format(
@@ -39,10 +39,10 @@ def not_updated(evidence):
     seen = evidence.statistics
     if seen is None or NONE not in seen.owners[1] or NONE in seen.owners[0]:
         return None
-    return Found("The port never updates its batch statistics.", HIGH, f"no bit of them moves in {seen.steps} steps")
+    return Finding("The port never updates its batch statistics.", HIGH, f"no bit of them moves in {seen.steps} steps")
 
 
-class _Last(injection.Scaled):
+class _Last(injection.ScaledStep):
     def _update_statistics(self, context, local, updates):
         from modern.collectives import exchange
 
@@ -51,7 +51,7 @@ class _Last(injection.Scaled):
             local.statistics[name].assign(values[-1])
 
 
-class _AllInTurn(injection.Scaled):
+class _AllInTurn(injection.ScaledStep):
     def _update_statistics(self, context, local, updates):
         from modern.collectives import exchange
 
@@ -63,7 +63,7 @@ class _AllInTurn(injection.Scaled):
             local.statistics[name].assign(new)
 
 
-class _Own(injection.Scaled):
+class _Own(injection.ScaledStep):
     """Every replica keeps its own statistics, as Keras 3 does."""
 
     def _update_statistics(self, context, local, updates):
@@ -71,13 +71,13 @@ class _Own(injection.Scaled):
             local.statistics[name].assign(value)
 
 
-class _Never(injection.Scaled):
+class _Never(injection.ScaledStep):
     def _update_statistics(self, context, local, updates):
         pass
 
 
 def normalizing(workload):
-    """`suits`: workloads with batch normalization."""
+    """`adapt`: workloads with batch normalization."""
     return workload if workload.name in ("resnet18", "everything") else None
 
 
@@ -87,7 +87,7 @@ def drift(evidence):
         return None
     seen = evidence.statistics
     only = seen is not None and set(names) <= set(seen.moves or seen.drift)
-    return Found(
+    return Finding(
         "{} mirrored variable{} differ between the port's replicas ({}){}.".format(
             len(names),
             "" if len(names) == 1 else "s",
@@ -110,7 +110,7 @@ CAUSES = (
         "Statistics: a variable with aggregation ONLY_FIRST_REPLICA (or MEAN), or synchronized=True knowingly. "
         "Weights: compare with tf.distribute.ReductionToOneDevice.",
         drift,
-        (Fault("every_replica_its_own_statistics", injection.step(_Own), normalizing),),
+        (Fault("every_replica_its_own_statistics", injection.in_replica_step(_Own), normalizing),),
         "R22",
     ),
     Cause(
@@ -123,11 +123,13 @@ CAUSES = (
         "Pick the aggregation of the statistics' variables to match: ONLY_FIRST_REPLICA, or MEAN.",
         who_updates,
         (
-            Fault("last_replicas_statistics", injection.step(_Last), normalizing),
+            Fault("last_replicas_statistics", injection.in_replica_step(_Last), normalizing),
             Fault(
-                "mean_of_all_statistics", injection.fields(lambda job: {"statistics": "mean_of_towers"}), normalizing
+                "mean_of_all_statistics",
+                injection.in_workload(lambda job: {"statistics": "mean_of_towers"}),
+                normalizing,
             ),
-            Fault("all_statistics_in_turn", injection.step(_AllInTurn), normalizing),
+            Fault("all_statistics_in_turn", injection.in_replica_step(_AllInTurn), normalizing),
         ),
         "R19",
     ),
@@ -139,6 +141,6 @@ CAUSES = (
         "UPDATE_OPS that nothing runs; training=False.",
         "Run the update ops with the train step.",
         not_updated,
-        (Fault("statistics_not_updated", injection.step(_Never), normalizing),),
+        (Fault("statistics_not_updated", injection.in_replica_step(_Never), normalizing),),
     ),
 )

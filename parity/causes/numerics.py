@@ -7,7 +7,7 @@ from unittest import mock
 import numpy as np
 
 from parity.causes import injection
-from parity.causes.cause import HIGH, LOW, MEDIUM, Cause, Fault, Found
+from parity.causes.cause import HIGH, LOW, MEDIUM, Cause, Fault, Finding
 from parity.comparison import stages
 from parity.comparison.fits import flatten_arrays, relative_norm
 
@@ -18,7 +18,7 @@ def not_repeatable(evidence):
         return None
     if evidence.repeat_difference <= 1e-5:
         return None
-    return Found(
+    return Finding(
         f"The port's reduction gives another result each time: the same step from the same state differs by {evidence.repeat_difference:.1e}, and "
         "no sum of the replicas' gradients explains it.",
         HIGH,
@@ -40,7 +40,7 @@ def reduced_precision(evidence):
         return None
     signs = {entry.loss > 1 for entry in found if np.isfinite(entry.loss) and entry.loss != 1}
     about = " ".join(str(value) for side in evidence.context.about.values() for value in dict(side).values())
-    return Found(
+    return Finding(
         f"Losses and gradients differ by {middle:.0e} without a factor or a pattern, and all that follows from them agrees: "
         "the size of products in reduced precision (TensorFloat-32 rounds to 10 bits).",
         MEDIUM if (5e-5 < middle < 5e-3 and len(signs) == 2) or "TF32" in about else LOW,
@@ -67,7 +67,7 @@ def rounding(evidence):
         differ = differ or any(not np.array_equal(a, b) for a, b in zip(step.left.losses, step.right.losses))
     if not differ or worst > 100 * evidence.eps:
         return None
-    return Found(
+    return Finding(
         f"What differs is rounding: gradients agree to {worst:.1e} of their length in steps from the same state, and nothing "
         "has a factor or a trend.",
         HIGH,
@@ -75,14 +75,14 @@ def rounding(evidence):
     )
 
 
-class _Backwards(injection.Scaled):
+class _Backwards(injection.ScaledStep):
     """Each replica's examples in reverse: the same sums in another order."""
 
     def _forward_backward(self, local, step, replica, batch):
         return super()._forward_backward(local, step, replica, {name: value[::-1] for name, value in batch.items()})
 
 
-class _TensorFloat(injection.Scaled):
+class _TensorFloat(injection.ScaledStep):
     """Products of operands rounded to 10 bits of mantissa, as an Ampere GPU takes them."""
 
     def _forward_backward(self, local, step, replica, batch):
@@ -100,7 +100,7 @@ class _TensorFloat(injection.Scaled):
             return super()._forward_backward(local, step, replica, batch)
 
 
-class _Noisy(injection.Scaled):
+class _Noisy(injection.ScaledStep):
     """A reduction that adds something else each time."""
 
     def _combine(self, context, gradients):
@@ -112,8 +112,8 @@ class _Noisy(injection.Scaled):
 
 
 def _in_order(workload):
-    """`suits`: dropout would give the reversed examples other masks."""
-    return injection.having(dropout_rate=0.0)(workload) if hasattr(workload, "dropout_rate") else workload
+    """`adapt`: dropout would give the reversed examples other masks."""
+    return injection.with_fields(dropout_rate=0.0)(workload) if hasattr(workload, "dropout_rate") else workload
 
 
 CAUSES = (
@@ -125,7 +125,14 @@ CAUSES = (
         "Wrong sums in an all-reduce (real bugs existed), a race, an unseeded random op between gradient and update.",
         "Compare with tf.distribute.ReductionToOneDevice; tf.config.experimental.enable_op_determinism.",
         not_repeatable,
-        (Fault("reduction_with_noise", injection.step(_Noisy), injection.no_clip, also=("REPLICA_DRIFT",)),),
+        (
+            Fault(
+                "reduction_with_noise",
+                injection.in_replica_step(_Noisy),
+                injection.without_clip,
+                also=("REPLICA_DRIFT",),
+            ),
+        ),
         "R29",
     ),
     Cause(
@@ -137,7 +144,7 @@ CAUSES = (
         "tf.config.experimental.enable_tensor_float_32_execution(False) on both sides for parity; say what a speed run "
         "used.",
         reduced_precision,
-        (Fault("products_in_tensor_float_32", injection.step(_TensorFloat)),),
+        (Fault("products_in_tensor_float_32", injection.in_replica_step(_TensorFloat)),),
         "R27",
         last=True,
     ),
@@ -149,7 +156,7 @@ CAUSES = (
         "Floating-point addition is not associative; reductions and kernels add in different orders.",
         "Accept it (--tolerance=auto), or --all_reduce=tower_order for identical bits.",
         rounding,
-        (Fault("examples_in_reverse", injection.step(_Backwards), _in_order),),
+        (Fault("examples_in_reverse", injection.in_replica_step(_Backwards), _in_order),),
         "R28",
         bug=False,
         last=True,

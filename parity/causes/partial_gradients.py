@@ -1,103 +1,123 @@
-"""Causes that touch some weights' or some replicas' gradients only."""
+"""Causes that change the gradients of some weights, or of some replicas, only."""
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from parity.causes import injection
-from parity.causes.cause import HIGH, Cause, Fault, Found
-from parity.causes.scale import number
+from parity.causes.cause import HIGH, Cause, Fault, Finding
+from parity.causes.wording import format_number
 from parity.comparison import stages
 from parity.comparison.fits import near, spread
 
+if TYPE_CHECKING:
+    import tensorflow as tf
 
-def _by_weight(evidence):
-    """{weight: [factor, one a replica and step]} if each weight's gradient is one clean factor, else {}."""
-    found = [entry for entry in evidence.gradients if entry.tensors]
-    if not found or evidence.gradient_factors is not None:
-        return {}
-    rows = {}
-    for entry in found:
-        for name, fit in entry.tensors.items():
-            if not np.isfinite(fit.factor):
-                continue
-            if fit.residual > 4 * evidence.clean_residual and fit.factor != 0:
-                return {}
-            rows.setdefault(name, []).append(fit.factor)
-    return {name: values for name, values in rows.items() if spread(values) < 1e-3}
+    from parity.diagnosis.combined_gradients import CombinedFit
+    from parity.diagnosis.evidence import Evidence
+
+#: A share below this is none.
+NO_SHARE = 1e-3
 
 
-def no_gradient(evidence):
-    rows = _by_weight(evidence)
-    zero = [name for name, values in rows.items() if not any(values)]
-    if not zero or len(zero) == len(rows):
+def gradient_missing(evidence: Evidence) -> Finding | None:
+    """Recognizes GRADIENT_MISSING: the factor of some weights is 0."""
+    factors = _factors_by_weight(evidence)
+    zero = [name for name, values in factors.items() if not any(values)]
+    if not zero or len(zero) == len(factors):
         return None
-    return Found(
-        "{} weights get no gradient in the port ({}); legacy's do.".format(len(zero), ", ".join(sorted(zero)[:3])),
+    return Finding(
+        f"{len(zero)} weights get no gradient in the port ({', '.join(sorted(zero)[:3])}); legacy's do.",
         HIGH,
         "exactly zero in every replica and step from the same state",
     )
 
 
-def partly_scaled(evidence):
-    rows = _by_weight(evidence)
-    off = {name: values[0] for name, values in rows.items() if not near(values[0], 1, 1e-4) and any(values)}
-    if not off or len(off) == len(rows) or spread(off.values()) > 1e-3:
+def gradient_partly_scaled(evidence: Evidence) -> Finding | None:
+    """Recognizes GRADIENT_PARTLY_SCALED: some weights share a factor that is neither 0 nor 1."""
+    factors = _factors_by_weight(evidence)
+    scaled = {name: values[0] for name, values in factors.items() if not near(values[0], 1, 1e-4) and any(values)}
+    if not scaled or len(scaled) == len(factors) or spread(scaled.values()) > 1e-3:
         return None
-    name, factor = sorted(off.items())[0]
-    return Found(
-        f"The gradients of {len(off)} of {len(rows)} weights are {number(factor)} x legacy's, the others agree ({name}).",
+    name, factor = sorted(scaled.items())[0]
+    return Finding(
+        f"The gradients of {len(scaled)} of {len(factors)} weights are {format_number(factor)} x legacy's, the others "
+        f"agree ({name}).",
         HIGH,
         "weight by weight, one factor in every replica and step from the same state",
     )
 
 
-def left_out(evidence):
+def _factors_by_weight(evidence: Evidence) -> dict[str, list[float]]:
+    """Returns {weight: its factor in each replica and step} if every weight has one clean factor, else {}."""
+    entries = [entry for entry in evidence.gradients if entry.tensors]
+    if not entries or evidence.gradient_factors is not None:
+        return {}
+    factors: dict[str, list[float]] = {}
+    for entry in entries:
+        for name, fit in entry.tensors.items():
+            if not np.isfinite(fit.factor):
+                continue
+            if fit.residual > 4 * evidence.clean_residual and fit.factor != 0:
+                return {}
+            factors.setdefault(name, []).append(fit.factor)
+    return {name: values for name, values in factors.items() if spread(values) < 1e-3}
+
+
+def replica_left_out(evidence: Evidence) -> Finding | None:
+    """Recognizes REPLICA_LEFT_OUT: the combined gradient is a weighted sum with some weights zero, on either side."""
     left, right = evidence.combined_fits
-    for side, who in ((right, "the port"), (left, "legacy")):
-        if side is None or side.first is not None or side.borrowed or len(side.coefficients[0].coefficients) < 2:
-            continue
-        rows = np.array([fit.coefficients for fit in side.coefficients])
-        if max(fit.residual for fit in side.coefficients) > side.noise or np.max(np.ptp(rows, axis=0)) > 1e-3:
-            continue
-        shares = rows.mean(axis=0)
-        missing = [i for i, share in enumerate(shares) if abs(share) < 1e-3]
-        if missing and len(missing) < len(shares):
-            return Found(
-                "In {} the gradients of replica{} {} never reach the update; the others count {}.".format(
-                    who,
-                    "s" if len(missing) > 1 else "",
-                    ", ".join(map(str, missing)),
-                    ", ".join(number(share) for share in shares if abs(share) >= 1e-3),
-                ),
-                HIGH,
-                f"the combined gradient is a sum of the replicas' with these weights, residual {max(fit.residual for fit in side.coefficients):.1e}",
-            )
-    return None
+    return _left_out(right, "the port") or _left_out(left, "legacy")
 
 
-class _SomeTwice(injection.Scaled):
-    """The first weight's gradient is doubled."""
+def _left_out(side: CombinedFit | None, who: str) -> Finding | None:
+    if side is None or side.first is not None or side.borrowed or len(side.coefficients[0].coefficients) < 2:
+        return None
+    rows = np.array([fit.coefficients for fit in side.coefficients])
+    residual = max(fit.residual for fit in side.coefficients)
+    if residual > side.noise or np.max(np.ptp(rows, axis=0)) > 1e-3:
+        return None
+    shares = rows.mean(axis=0)
+    missing = [replica for replica, share in enumerate(shares) if abs(share) < NO_SHARE]
+    if not missing or len(missing) == len(shares):
+        return None
+    replicas = ("replicas " if len(missing) > 1 else "replica ") + ", ".join(map(str, missing))
+    others = ", ".join(format_number(share) for share in shares if abs(share) >= NO_SHARE)
+    return Finding(
+        f"In {who} the gradients of {replicas} never reach the update; the others count {others}.",
+        HIGH,
+        f"the combined gradient is a sum of the replicas' with these weights, residual {residual:.1e}",
+    )
 
-    def _forward_backward(self, local, step, replica, batch):
+
+class _FirstWeightDoubled(injection.ScaledStep):
+    """Doubles the first weight's gradient."""
+
+    def _forward_backward(
+        self, local: Any, step: tf.Tensor, replica: int, batch: dict[str, tf.Tensor]
+    ) -> tuple[Any, ...]:
         loss, gradients, *rest = super()._forward_backward(local, step, replica, batch)
         name = next(iter(gradients))
         return (loss, {**gradients, name: gradients[name] * 2.0}, *rest)
 
 
-class _SomeStopped(injection.Scaled):
-    """The first weight's gradient is stopped."""
+class _FirstWeightStopped(injection.ScaledStep):
+    """Sets the first weight's gradient to zero."""
 
-    def _forward_backward(self, local, step, replica, batch):
+    def _forward_backward(
+        self, local: Any, step: tf.Tensor, replica: int, batch: dict[str, tf.Tensor]
+    ) -> tuple[Any, ...]:
         loss, gradients, *rest = super()._forward_backward(local, step, replica, batch)
         name = next(iter(gradients))
         return (loss, {**gradients, name: gradients[name] * 0.0}, *rest)
 
 
-class _FirstOnly(injection.Scaled):
-    """Only the first replica's gradients are used."""
+class _FirstReplicaOnly(injection.ScaledStep):
+    """Gives the optimizer the first replica's gradients only."""
 
-    def _combine(self, context, gradients):
+    def _combine(self, context: tf.distribute.ReplicaContext, gradients: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:
         from modern.collectives import exchange
 
         return dict(zip(gradients, exchange.from_first(context, list(gradients.values()))))
@@ -105,33 +125,39 @@ class _FirstOnly(injection.Scaled):
 
 CAUSES = (
     Cause(
-        "GRADIENT_MISSING",
-        stages.GRADIENTS,
-        "some weights get no gradient",
-        "gradients of some weights are zero, of the others equal",
-        "A stop_gradient, a variable that is read outside the tape, a layer that is not trainable.",
-        "Compute the loss from the variables themselves, inside the tape.",
-        no_gradient,
-        (Fault("first_weights_gradient_stopped", injection.step(_SomeStopped)),),
+        id="GRADIENT_MISSING",
+        stage=stages.GRADIENTS,
+        title="some weights get no gradient",
+        signature="The gradients of some weights are zero, those of the others agree",
+        why="A stop_gradient, a variable that is read outside the tape, or a layer that is not trainable.",
+        fix="Compute the loss from the variables themselves, inside the tape.",
+        criterion=gradient_missing,
+        faults=(Fault("first_weights_gradient_stopped", injection.in_replica_step(_FirstWeightStopped)),),
     ),
     Cause(
-        "GRADIENT_PARTLY_SCALED",
-        stages.GRADIENTS,
-        "some weights' gradients have a factor",
-        "gradients of some weights are one number times legacy's, of the others equal",
-        "A gradient multiplier for some layers (slim's, or a custom gradient), or a weight that is used twice.",
-        "Carry the multipliers over.",
-        partly_scaled,
-        (Fault("first_weights_gradient_doubled", injection.step(_SomeTwice)),),
+        id="GRADIENT_PARTLY_SCALED",
+        stage=stages.GRADIENTS,
+        title="some weights' gradients have a factor",
+        signature="The gradients of some weights are one number times legacy's, those of the others agree",
+        why="A gradient multiplier for some layers (slim's, or a custom gradient), or a weight that is used twice.",
+        fix="Give the port legacy's gradient multipliers.",
+        criterion=gradient_partly_scaled,
+        faults=(Fault("first_weights_gradient_doubled", injection.in_replica_step(_FirstWeightDoubled)),),
     ),
     Cause(
-        "REPLICA_LEFT_OUT",
-        stages.COMBINED,
-        "some replicas' gradients never reach the update",
-        "the combined gradient is a sum of the replicas' with some weights zero",
-        "A combining step that overwrites instead of adding, or an update that reads one replica's gradient.",
-        "Reduce all replicas: replica_context.all_reduce, or merge_call with extended.reduce_to.",
-        left_out,
-        (Fault("only_the_first_replicas_gradients", injection.step(_FirstOnly), injection.no_clip),),
+        id="REPLICA_LEFT_OUT",
+        stage=stages.COMBINED,
+        title="some replicas' gradients never reach the update",
+        signature="The combined gradient is a weighted sum of the replicas' gradients, and some of the weights are zero",
+        why="A combining step that overwrites instead of adding, or an update that reads one replica's gradient.",
+        fix="Reduce over all replicas: replica_context.all_reduce, or merge_call with extended.reduce_to.",
+        criterion=replica_left_out,
+        faults=(
+            Fault(
+                "only_the_first_replicas_gradients",
+                injection.in_replica_step(_FirstReplicaOnly),
+                injection.without_clip,
+            ),
+        ),
     ),
 )

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from parity.causes import injection
-from parity.causes.cause import HIGH, LOW, MEDIUM, Cause, Fault, Found
-from parity.causes.scale import number
+from parity.causes.cause import HIGH, LOW, MEDIUM, Cause, Fault, Finding
+from parity.causes.wording import format_number
 from parity.comparison import stages
 from parity.comparison.fits import near
 from workloads import layers
@@ -48,9 +48,9 @@ def init_default(evidence):
         return None
     weight, ratio, exact = max(found, key=lambda item: item[0].size)
     what = _known(ratio, 1e-3 if exact else 4 / np.sqrt(weight.size))
-    return Found(
+    return Finding(
         "{} starts with {} x legacy's standard deviation{}.".format(
-            weight.name, number(ratio), ": " + what if what else ""
+            weight.name, format_number(ratio), ": " + what if what else ""
         ),
         HIGH if what and (exact or weight.size > 1000) else MEDIUM,
         "{} weights differ so; {} elements, {}".format(
@@ -63,7 +63,7 @@ def init_seed(evidence):
     weights = [w for w in evidence.initial.weights if np.isfinite(w.std_ratio) and w.size >= 8]
     if not weights or _scaled(evidence) or not all(abs(w.fit.factor) < 0.9 for w in weights if w.size > 30):
         return None
-    return Found(
+    return Finding(
         f"{len(weights)} weights start from other random numbers of the same spread ({weights[0].name}): nothing after them is comparable.",
         HIGH,
         f"standard deviations agree, correlation {weights[0].fit.factor:.2f}",
@@ -74,7 +74,7 @@ def same_mask(evidence):
     masks = evidence.masks
     if masks is None or not masks.agree[1] > 0.99 or masks.agree[0] > 0.99:
         return None
-    return Found(
+    return Finding(
         f"All replicas drop the same elements ({masks.agree[1]:.1%} agree; independent masks agree on {masks.expected[1]:.0%}).",
         HIGH,
         f"legacy's towers agree on {masks.agree[0]:.0%}",
@@ -90,7 +90,7 @@ def keep_rate(evidence):
         if not np.isfinite(left) or abs(left - right) <= noise:
             continue
         flipped = abs(right - (1 - left)) <= noise
-        return Found(
+        return Finding(
             "{} keeps {:.0%} of the elements in the port and {:.0%} in legacy{}.".format(
                 name, right, left, ": keep_prob was read as a rate" if flipped else ""
             ),
@@ -110,7 +110,7 @@ def other_masks(evidence):
         or keep_rate(evidence)
     ):
         return None
-    return Found(
+    return Finding(
         f"Dropout draws other masks ({masks.same:.0%} of the elements agree, {masks.expected[0]:.0%} would by chance): losses and gradients "
         "cannot be compared.",
         HIGH if abs(masks.same - masks.expected[0]) < 0.1 else LOW,
@@ -126,7 +126,7 @@ def _rescale(factor):
         }
         _averages_too(state)
 
-    return injection.state(change)
+    return injection.in_first_state(change)
 
 
 def _redraw(state, setup):
@@ -141,19 +141,19 @@ def _averages_too(state):
     state.averages = {name: state.weights[name].copy() for name in state.averages}
 
 
-class _FirstsNoise(injection.Scaled):
+class _FirstsNoise(injection.ScaledStep):
     """Every replica draws the first one's noise: what Keras 3's Dropout does."""
 
     def _forward_backward(self, local, step, replica, batch):
         return super()._forward_backward(local, step, 0, batch)
 
 
-class _OtherNoise(injection.Scaled):
+class _OtherNoise(injection.ScaledStep):
     def _forward_backward(self, local, step, replica, batch):
         return super()._forward_backward(local, step, replica + 100, batch)
 
 
-class _KeepsRate(injection.Scaled):
+class _KeepsRate(injection.ScaledStep):
     """1.x's keep_prob handed to an argument that means the rate."""
 
     def _forward_backward(self, local, step, replica, batch):
@@ -166,7 +166,7 @@ class _KeepsRate(injection.Scaled):
 
 
 def dropping(workload):
-    """`suits`: workloads with dropout."""
+    """`adapt`: workloads with dropout."""
     return workload if getattr(workload, "dropout_rate", 0) else None
 
 
@@ -195,7 +195,7 @@ CAUSES = (
         "The same seed gives other numbers in another API.",
         "Load legacy's first values (a checkpoint, or the recording's).",
         init_seed,
-        (Fault("other_first_values", injection.state(_redraw)),),
+        (Fault("other_first_values", injection.in_first_state(_redraw)),),
     ),
     Cause(
         "SAME_DROPOUT_MASK",
@@ -205,7 +205,7 @@ CAUSES = (
         "Keras 3's Dropout, and any op with a fixed seed, draw the same numbers on every replica.",
         "Fold the replica's number into a stateless seed.",
         same_mask,
-        (Fault("same_noise_on_every_replica", injection.step(_FirstsNoise), dropping),),
+        (Fault("same_noise_on_every_replica", injection.in_replica_step(_FirstsNoise), dropping),),
         "R25",
     ),
     Cause(
@@ -216,7 +216,7 @@ CAUSES = (
         "tf.nn.dropout's second argument is keep_prob in 1.x and the rate in 2.x.",
         "rate = 1 - keep_prob.",
         keep_rate,
-        (Fault("keep_prob_as_rate", injection.step(_KeepsRate), dropping),),
+        (Fault("keep_prob_as_rate", injection.in_replica_step(_KeepsRate), dropping),),
         "R26",
     ),
     Cause(
@@ -227,6 +227,6 @@ CAUSES = (
         "Two random generators.",
         "Inject the masks, or set the rate to zero for the comparison.",
         other_masks,
-        (Fault("noise_of_another_seed", injection.step(_OtherNoise), dropping),),
+        (Fault("noise_of_another_seed", injection.in_replica_step(_OtherNoise), dropping),),
     ),
 )

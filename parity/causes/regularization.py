@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from parity.causes import injection
-from parity.causes.cause import HIGH, MEDIUM, Cause, Fault, Found
-from parity.causes.scale import number
+from parity.causes.cause import HIGH, MEDIUM, Cause, Fault, Finding
+from parity.causes.wording import format_number
 from parity.comparison import stages
 from parity.comparison.fits import near, spread
 from workloads import scope
@@ -51,7 +51,7 @@ def elsewhere(evidence):
     rates = [evidence.gradient_factors.decay[name][0] for name in names]
     if spread(rates) > 0.05:
         return None
-    return Found(
+    return Finding(
         "The port decays {} weights that legacy does not ({}), at rate {:.4g}.".format(
             len(names), ", ".join(names[:3]), float(np.median(rates))
         ),
@@ -62,7 +62,7 @@ def elsewhere(evidence):
 
 def _because(evidence):
     totals = evidence.gradient_factors
-    return f"fitted g = a g_legacy + d w in {totals.steps} steps from the same state: data factor {number(totals.total)}, residual {totals.residual:.1e}"
+    return f"fitted g = a g_legacy + d w in {totals.steps} steps from the same state: data factor {format_number(totals.total)}, residual {totals.residual:.1e}"
 
 
 def _even(evidence):
@@ -84,9 +84,9 @@ def not_scaled(evidence):
     doubled = replicas == 2 and near(ratio, 2, 5e-3) and not _shares(evidence)
     if doubled and evidence.gradient_factors.replicas_shown:
         return None  # a factor of 2 inside each replica: `L2_HALF_FACTOR`
-    return Found(
-        f"The weight decay counts {number(ratio)} x: every replica adds all of it and the replicas are summed, while the data's "
-        f"gradient is {number(evidence.gradient_factors.total)} x legacy's.",
+    return Finding(
+        f"The weight decay counts {format_number(ratio)} x: every replica adds all of it and the replicas are summed, while the data's "
+        f"gradient is {format_number(evidence.gradient_factors.total)} x legacy's.",
         MEDIUM if doubled else HIGH,
         _because(evidence) + ("; with two replicas, a missing factor of one half looks the same" if doubled else ""),
     )
@@ -100,8 +100,8 @@ def half_factor(evidence):
     if replicas == 2 and near(ratio, 2, 5e-3) and _shares(evidence):
         return None  # each replica's decay is legacy's, counted twice: `REG_NOT_SCALED`
     sure = evidence.context.decayed is not None and (evidence.gradient_factors.replicas_shown or replicas != 2)
-    return Found(
-        f"The weight decay is {number(ratio)} x legacy's: 1.x's l2_loss is half the squared norm and Keras's L2 is all of it.",
+    return Finding(
+        f"The weight decay is {format_number(ratio)} x legacy's: 1.x's l2_loss is half the squared norm and Keras's L2 is all of it.",
         HIGH if sure else MEDIUM,
         _because(evidence),
     )
@@ -120,7 +120,7 @@ def collected_once(evidence):
             return _once("Legacy adds the weight decay in its first tower only: there it counts 1/{}.", evidence)
         return None
     if all(abs(ratio) < 5e-3 for ratio in ratios):
-        return Found(
+        return Finding(
             "The port's gradient has no weight decay at all; legacy's towers add it.",
             HIGH,
             _because(evidence) + f"; the fitted decay is {abs(ratios[0]):.1e} of legacy's",
@@ -131,7 +131,7 @@ def collected_once(evidence):
 
 
 def _once(sentence, evidence):
-    return Found(sentence.format(evidence.replicas), HIGH, _because(evidence) + "; decay fitted replica by replica")
+    return Finding(sentence.format(evidence.replicas), HIGH, _because(evidence) + "; decay fitted replica by replica")
 
 
 def other_rate(evidence):
@@ -141,14 +141,14 @@ def other_rate(evidence):
     known = (2, 0.5, replicas, 2 * replicas, 1 / replicas, evidence.gradient_factors.total)
     if any(near(ratio, value, 5e-3) for value in known):
         return None
-    return Found(f"The weight decay is {number(ratio)} x legacy's.", MEDIUM, _because(evidence))
+    return Finding(f"The weight decay is {format_number(ratio)} x legacy's.", MEDIUM, _because(evidence))
 
 
 def _decayed(job):
     return scope.trace_decayed(job.workload, job.per_replica_batch, job.dtype)
 
 
-class _Unscaled(injection.Scaled):
+class _Unscaled(injection.ScaledStep):
     """The data's loss is divided by N, the decay is not; gradients are summed."""
 
     summed = True
@@ -166,7 +166,7 @@ class _Unscaled(injection.Scaled):
         return mixed
 
 
-class _FirstReplicaOnly(injection.Scaled):
+class _FirstReplicaOnly(injection.ScaledStep):
     """Only the first replica's loss has the decay."""
 
     def _forward_backward(self, local, step, replica, batch):
@@ -180,7 +180,7 @@ class _FirstReplicaOnly(injection.Scaled):
         return (loss, gradients, *rest)
 
 
-class _DecaysAll(injection.Scaled):
+class _DecaysAll(injection.ScaledStep):
     """A decay of every weight that the model does not decay itself."""
 
     def _forward_backward(self, local, step, replica, batch):
@@ -203,11 +203,11 @@ def _first_tower_only(tower_loss):
 
 
 def _decay(factor):
-    return injection.fields(lambda job: {"weight_decay": job.workload.weight_decay * factor(job)})
+    return injection.in_workload(lambda job: {"weight_decay": job.workload.weight_decay * factor(job)})
 
 
 def _decaying(workload):
-    return injection.no_clip(workload) if workload.weight_decay else None
+    return injection.without_clip(workload) if workload.weight_decay else None
 
 
 CAUSES = (
@@ -221,8 +221,8 @@ CAUSES = (
         "tf.nn.scale_regularization_loss, or divide the penalty by the number of replicas.",
         not_scaled,
         (
-            Fault("penalty_not_divided", injection.step(_Unscaled), _decaying),
-            Fault("decay_times_replicas", _decay(lambda job: job.replicas), _decaying, replicas=lambda n: n > 2),
+            Fault("penalty_not_divided", injection.in_replica_step(_Unscaled), _decaying),
+            Fault("decay_times_replicas", _decay(lambda job: job.replicas), _decaying, occurs_at=lambda n: n > 2),
         ),
         "R04",
     ),
@@ -251,10 +251,10 @@ CAUSES = (
         "port mends it.",
         collected_once,
         (
-            Fault("penalty_in_the_first_replica_only", injection.step(_FirstReplicaOnly), _decaying),
+            Fault("penalty_in_the_first_replica_only", injection.in_replica_step(_FirstReplicaOnly), _decaying),
             Fault(
                 "penalty_in_the_first_tower_only",
-                injection.towers("tower_loss", _first_tower_only),
+                injection.in_towers("tower_loss", _first_tower_only),
                 _decaying,
                 "legacy",
             ),
@@ -270,7 +270,7 @@ CAUSES = (
         "A regularizer or an optimizer's weight decay that takes all variables.",
         "Decay the weights that legacy decays.",
         elsewhere,
-        (Fault("every_weight_decayed", injection.step(_DecaysAll), injection.no_clip),),
+        (Fault("every_weight_decayed", injection.in_replica_step(_DecaysAll), injection.without_clip),),
     ),
     Cause(
         "WEIGHT_DECAY_RATE",

@@ -1,156 +1,174 @@
-"""Causes in what a record shows: a loss that is one replica's, a share, a factor that only slots betray."""
+"""Causes in the values that a record reports: another loss, a share of it, a factor that only the slots show."""
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from parity.causes import injection
-from parity.causes.cause import HIGH, Cause, Fault, Found
-from parity.causes.scale import DividedToo, Thrice, different, fit_text, number
+from parity.causes.cause import HIGH, Cause, Fault, Finding
+from parity.causes.scale import DividedByReplicas, TimesThree, scaled_totals
+from parity.causes.wording import describe_fit, format_number
 from parity.comparison import stages
 from parity.comparison.fits import near, spread
 from parity.diagnosis.gradient_factors import factor_names
 from workloads import optimizers
 
+if TYPE_CHECKING:
+    from parity.diagnosis.evidence import Evidence
+    from workloads.program import StepRecord
+    from workloads.workload import Workload
 
-def loss_share(evidence):
+
+def hidden_scale(evidence: Evidence) -> Finding | None:
+    """Recognizes HIDDEN_SCALE: a factor in gradients that were worked out from Adam's slots."""
+    totals, right = scaled_totals(evidence), evidence.combined_fits[1]
+    if totals is None or right is None or not right.derived:
+        return None
+    if not isinstance(evidence.context.optimizer, optimizers.Adam):
+        return None
+    factor = format_number(totals.total)
+    return Finding(
+        f"The slots show that every gradient is {factor} x legacy's (m x {factor}, v x {format_number(totals.total**2)}); "
+        "Adam divides the factor out again, so the weights nearly agree.",
+        HIGH,
+        describe_fit(totals) + "; the record shows no gradients, they were worked out from the slots",
+    )
+
+
+def reported_loss(evidence: Evidence) -> Finding | None:
+    """Recognizes REPORTED_LOSS: the replicas' gradients agree and their losses do not."""
+    finite = [entry for entry in evidence.gradients if all(entry.loss_finite)]
     totals = evidence.gradient_factors
-    if totals is None or not totals.replicas_shown or different(evidence) is not None or totals.decay:
+    if not finite or totals is None or totals.decay or not near(totals.replica, 1, 1e-5):
         return None
-    if near(totals.replica, 1, 1e-4):
+    if all(near(entry.loss, 1, 2 * evidence.eps) for entry in finite):
         return None
-    return Found(
-        f"Each replica's loss and gradients are {number(totals.replica)} x legacy's and the reduction makes up for it ({number(totals.reduction)} x): the optimizer "
-        "gets the same.",
+    reported = _reported_instead(evidence)
+    if reported is None:
+        return None
+    return Finding(
+        f"The gradients agree and only the reported loss differs: it is {reported}.",
         HIGH,
-        fit_text(totals),
+        f"gradient factor {format_number(totals.replica)} in {len(finite)} replica steps from the same state",
     )
 
 
-def hidden_scale(evidence):
-    left, right = evidence.combined_fits
-    totals = different(evidence)
-    rule = evidence.context.optimizer
-    if totals is None or right is None or not right.derived or not isinstance(rule, optimizers.Adam):
-        return None
-    return Found(
-        f"The slots say that every gradient is {number(totals.total)} x legacy's (m x {number(totals.total)}, v x {number(totals.total**2)}); Adam divides it out again, so the "
-        "weights nearly agree.",
-        HIGH,
-        fit_text(totals) + "; the record shows no gradients, they were worked out from the slots",
-    )
-
-
-def reported_loss(evidence):
-    found = [entry for entry in evidence.gradients if all(entry.loss_finite)]
-    totals = evidence.gradient_factors
-    if not found or totals is None or totals.decay or not near(totals.replica, 1, 1e-5):
-        return None
-    ratios = [entry.loss for entry in found]
-    if all(near(ratio, 1, 2 * evidence.eps) for ratio in ratios):
-        return None
-    what = _reported(evidence)
-    if what is None:
-        return None
-    return Found(
-        f"The gradients agree and only the reported loss differs: it is {what}.",
-        HIGH,
-        f"gradient factor {number(totals.replica)} in {len(found)} replica steps from the same state",
-    )
-
-
-def _reported(evidence):
+def _reported_instead(evidence: Evidence) -> str | None:
+    """Returns in words what the port reports instead of each replica's own loss, or None if nothing explains it."""
     steps = [step for step in evidence.steps if step.same_state]
     rows = [(np.array(s.left.losses, np.float64), np.array(s.right.losses, np.float64)) for s in steps]
     tolerance = 2 * evidence.eps
-    if any(a.shape != b.shape for a, b in rows):
+    if any(left.shape != right.shape for left, right in rows):
         return None
-    if all(np.allclose(b, a[0], rtol=tolerance) for a, b in rows):
+    if all(np.allclose(right, left[0], rtol=tolerance) for left, right in rows):
         return "the first replica's alone"
-    if all(np.allclose(b, a.sum(), rtol=tolerance) for a, b in rows):
+    if all(np.allclose(right, left.sum(), rtol=tolerance) for left, right in rows):
         return "the sum over the replicas"
-    if all(np.allclose(b, a.mean(), rtol=tolerance) for a, b in rows):
+    if all(np.allclose(right, left.mean(), rtol=tolerance) for left, right in rows):
         return "the mean over the replicas, for each of them"
-    ratios = [float(ratio) for a, b in rows for ratio in b / a]
+    ratios = [float(ratio) for left, right in rows for ratio in right / left]
     if spread(ratios) <= 1000 * evidence.eps and not near(ratios[0], 1, 1e-3):
         names = factor_names(ratios[0], evidence.replicas, evidence.context.global_batch)
-        return "{} x legacy's{}".format(number(ratios[0]), f" ({names[0]})" if names else "")
+        return f"{format_number(ratios[0])} x legacy's" + (f" ({names[0]})" if names else "")
     return None
 
 
-class _Share(DividedToo):
+def loss_share(evidence: Evidence) -> Finding | None:
+    """Recognizes LOSS_SHARE: a factor within each replica that the reduction makes up for."""
+    totals = evidence.gradient_factors
+    if totals is None or not totals.replicas_shown or scaled_totals(evidence) is not None or totals.decay:
+        return None
+    if near(totals.replica, 1, 1e-4):
+        return None
+    return Finding(
+        f"Each replica's loss and gradients are {format_number(totals.replica)} x legacy's and the reduction makes up "
+        f"for it ({format_number(totals.reduction)} x): the optimizer gets the same.",
+        HIGH,
+        describe_fit(totals),
+    )
+
+
+class _SummedShare(DividedByReplicas):
+    """Divides each replica's loss by N and sums the gradients."""
+
     summed = True
 
 
-def _forget_gradients(record):
+def _remove_gradients(record: StepRecord) -> None:
     record.gradients, record.combined = [], {}
 
 
-def _first_loss(record):
+def _report_first_loss(record: StepRecord) -> None:
     record.losses = [record.losses[0] for _ in record.losses]
 
 
-def _loss_shares(record):
+def _report_loss_shares(record: StepRecord) -> None:
     record.losses = [loss / np.asarray(len(record.losses), loss.dtype) for loss in record.losses]
 
 
-def _loss_sum(record):
+def _report_loss_sum(record: StepRecord) -> None:
     record.losses = [np.sum(record.losses, dtype=record.losses[0].dtype) for _ in record.losses]
 
 
-def _adam(workload):
-    return injection.having(optimizer=optimizers.Adam(), clip=None)(workload)
+def _with_adam(workload: Workload) -> Workload:
+    return injection.with_fields(optimizer=optimizers.Adam(), clip=None)(workload)
 
 
 CAUSES = (
     Cause(
-        "HIDDEN_SCALE",
-        stages.COMBINED,
-        "Adam hides a factor in the gradients",
-        "weights agree to about 1e-3; m is a times and v a^2 times legacy's",
-        "Adam divides the gradient by its own size, so a wrong scale shows in the slots and hardly in the weights.",
-        "Find the factor's own cause (see LOSS_NOT_DIVIDED, LOSS_DIVIDED_TWICE, SUM_REDUCTION); compare gradients or "
-        "slots, never weights alone.",
-        hidden_scale,
-        (
+        id="HIDDEN_SCALE",
+        stage=stages.COMBINED,
+        title="Adam hides a factor in the gradients",
+        signature="Weights agree to about 1e-3, while for some factor a the slot m is a times legacy's and the slot v "
+        "a^2 times",
+        why="Adam divides the gradient by its own magnitude, so a wrong scale shows in the slots and hardly in the "
+        "weights.",
+        fix="Find the cause of the factor itself (see LOSS_NOT_DIVIDED, LOSS_DIVIDED_TWICE, SUM_REDUCTION); compare "
+        "gradients or slots, never weights alone.",
+        criterion=hidden_scale,
+        faults=(
             Fault(
                 "slots_show_a_sum",
-                injection.fields(lambda job: {"combine": "sum"}) + injection.record(_forget_gradients),
-                _adam,
+                injection.in_workload(lambda job: {"combine": "sum"}) + injection.in_records(_remove_gradients),
+                _with_adam,
                 also=("LOSS_NOT_DIVIDED",),
             ),
             Fault(
                 "slots_show_a_factor",
-                injection.step(Thrice) + injection.record(_forget_gradients),
-                _adam,
+                injection.in_replica_step(TimesThree) + injection.in_records(_remove_gradients),
+                _with_adam,
                 also=("GRADIENT_SCALE",),
             ),
         ),
-        "R15",
+        pitfall="R15",
     ),
     Cause(
-        "REPORTED_LOSS",
-        stages.LOSS,
-        "only the reported loss differs",
-        "gradients agree; the loss is one replica's, or the sum, or 1/N",
-        "What a step returns is one replica's value, or a share of the global loss, unless it is reduced.",
-        "Report strategy.reduce of the per-replica losses: SUM if each is divided by the global batch, else MEAN.",
-        reported_loss,
-        (
-            Fault("first_replicas_loss_reported", injection.record(_first_loss)),
-            Fault("shares_of_the_loss_reported", injection.record(_loss_shares)),
-            Fault("sum_of_losses_reported", injection.record(_loss_sum)),
+        id="REPORTED_LOSS",
+        stage=stages.LOSS,
+        title="only the reported loss differs",
+        signature="Gradients agree; the reported loss is one replica's, the sum over the replicas, or 1/N of it",
+        why="A step returns one replica's value, or a share of the global loss, unless the values are reduced.",
+        fix="Report strategy.reduce of the per-replica losses: with SUM if each is divided by the global batch, else "
+        "with MEAN.",
+        criterion=reported_loss,
+        faults=(
+            Fault("first_replicas_loss_reported", injection.in_records(_report_first_loss)),
+            Fault("shares_of_the_loss_reported", injection.in_records(_report_loss_shares)),
+            Fault("sum_of_losses_reported", injection.in_records(_report_loss_sum)),
         ),
     ),
     Cause(
-        "LOSS_SHARE",
-        stages.LOSS,
-        "each replica has 1/N of the loss and the shares are summed",
-        "losses and gradients of a replica are 1/N of legacy's; what the optimizer gets agrees",
-        "It is how tf.distribute wants it: the loss divided by the global batch, gradients summed.",
-        "Nothing: multiply the replicas' losses and gradients by N before comparing them.",
-        loss_share,
-        (Fault("shares_summed", injection.step(_Share), injection.no_clip),),
+        id="LOSS_SHARE",
+        stage=stages.LOSS,
+        title="each replica has 1/N of the loss and the shares are summed",
+        signature="The loss and gradients of each replica are 1/N of legacy's; the combined gradients agree",
+        why="This is how tf.distribute is meant to be used: the loss is divided by the global batch and the gradients "
+        "are summed.",
+        fix="Nothing to fix: multiply the replicas' losses and gradients by N before comparing them.",
+        criterion=loss_share,
+        faults=(Fault("shares_summed", injection.in_replica_step(_SummedShare), injection.without_clip),),
         bug=False,
     ),
 )

@@ -7,16 +7,15 @@ import dataclasses
 import numpy as np
 
 from parity.causes import injection
-from parity.causes.cause import HIGH, Cause, Fault, Found
-from parity.causes.scale import number
-from parity.causes.sides import both_updates
+from parity.causes.cause import HIGH, Cause, Fault, Finding
+from parity.causes.wording import format_number
 from parity.comparison import stages
 from parity.comparison.fits import near, spread
 from workloads import optimizers, schedules
 
 
 def _momentum_fits(evidence):
-    sides = both_updates(evidence)
+    sides = evidence.both_updates
     if sides is None or not isinstance(evidence.context.optimizer, optimizers.Momentum):
         return None
     left, right = (side.slots["momentum"] for side in sides)
@@ -47,13 +46,13 @@ def momentum_form(evidence):
 
 def _rate_inside(evidence, rates, keep=None):
     m = evidence.context.optimizer.momentum
-    return Found(
+    return Finding(
         f"The port's momentum keeps the learning rate inside the slot (v = {m:g} v - rate g), so a change of the rate "
         "acts on new gradients only; legacy's acts on all of it.",
         HIGH,
         "the rate changes {} times; {}".format(
             len(set(rates.values())) - 1,
-            f"there the slot keeps {number(keep)} of itself in legacy's terms"
+            f"there the slot keeps {format_number(keep)} of itself in legacy's terms"
             if keep is not None
             else "the slot takes up -rate times the gradient",
         ),
@@ -67,16 +66,16 @@ def slot_convention(evidence):
     left, right, rates = found
     if not _keeps_rate(right, rates) or _keeps_rate(left, rates) or len(set(rates.values())) > 1:
         return None
-    return Found(
+    return Finding(
         f"The port's momentum slot is -rate times legacy's (v = -{next(iter(rates.values())):g} a): Keras's convention, the same path while the "
         "rate is constant.",
         HIGH,
-        f"the slot takes up {number(right[0].gain)} times the gradient in every step",
+        f"the slot takes up {format_number(right[0].gain)} times the gradient in every step",
     )
 
 
 def constants(evidence):
-    sides = both_updates(evidence)
+    sides = evidence.both_updates
     if sides is None:
         return None
     rates = {step.step: step.rate for step in sides[1].steps}
@@ -86,9 +85,12 @@ def constants(evidence):
             continue
         if slot == "momentum" and (momentum_form(evidence) or _keeps_rate(sides[1].slots[slot], rates)):
             continue
-        return Found(
+        return Finding(
             "Slot {} keeps {} of itself in each of the port's steps and {} in legacy's: another {}.".format(
-                slot, number(b), number(a), {"m": "beta1", "v": "beta2", "rms": "decay"}.get(slot, "momentum")
+                slot,
+                format_number(b),
+                format_number(a),
+                {"m": "beta1", "v": "beta2", "rms": "decay"}.get(slot, "momentum"),
             ),
             HIGH,
             f"least-squares fit of the slot by its old value and the gradient, in {len(sides[1].steps)} steps",
@@ -110,7 +112,7 @@ def _constant(fits, averaging):
 
 
 def _optimizer(**changes):
-    return injection.fields(lambda job: {"optimizer": dataclasses.replace(job.workload.optimizer, **changes)})
+    return injection.in_workload(lambda job: {"optimizer": dataclasses.replace(job.workload.optimizer, **changes)})
 
 
 def _raw_slots(record):
@@ -120,22 +122,22 @@ def _raw_slots(record):
     }
 
 
-_adam = injection.having(optimizer=optimizers.Adam())
+_adam = injection.with_fields(optimizer=optimizers.Adam())
 
 
-_momentum = injection.having(optimizer=optimizers.Momentum(), learning_rate=schedules.Fixed(0.01))
+_momentum = injection.with_fields(optimizer=optimizers.Momentum(), learning_rate=schedules.Fixed(0.01))
 
 
-_momentum_decaying = injection.having(
+_momentum_decaying = injection.with_fields(
     optimizer=optimizers.Momentum(), learning_rate=schedules.PiecewiseConstant((3,), (0.01, 0.001))
 )
 
 
-_rmsprop = injection.having(optimizer=optimizers.RMSProp(), learning_rate=schedules.Fixed(1e-3))
+_rmsprop = injection.with_fields(optimizer=optimizers.RMSProp(), learning_rate=schedules.Fixed(1e-3))
 
 
-#: All that this file names, for a rule that comes after them.
-RULES = (momentum_form, slot_convention, constants)
+#: All criteria of this file, for a criterion that applies only if none of them does.
+CRITERIA = (momentum_form, slot_convention, constants)
 
 CAUSES = (
     Cause(
@@ -146,7 +148,7 @@ CAUSES = (
         "1.x: a = m a + g, w -= rate a. Keras: v = m v - rate g, w += v. The same while the rate is constant.",
         "Keep the 1.x kernel, or rescale the slots when the rate changes.",
         momentum_form,
-        (Fault("keras_momentum", injection.options(update_rules="keras"), _momentum_decaying),),
+        (Fault("keras_momentum", injection.in_options(update_rules="keras"), _momentum_decaying),),
         "R13",
     ),
     Cause(
@@ -157,7 +159,7 @@ CAUSES = (
         "Keras's slot is v = -rate a.",
         "Map slots before comparing or converting them: a = -v / rate.",
         slot_convention,
-        (Fault("momentum_slots_as_keras_has_them", injection.record(_raw_slots), _momentum),),
+        (Fault("momentum_slots_as_keras_has_them", injection.in_records(_raw_slots), _momentum),),
         "R14",
         bug=False,
     ),

@@ -10,8 +10,7 @@ import numpy as np
 import tensorflow as tf
 
 from parity.causes import injection
-from parity.causes.cause import HIGH, MEDIUM, Cause, Fault, Found
-from parity.causes.sides import both_updates
+from parity.causes.cause import HIGH, MEDIUM, Cause, Fault, Finding
 from parity.comparison import stages
 from workloads import layers, optimizers, schedules
 from workloads.numerics import combining
@@ -19,7 +18,7 @@ from workloads.workload import InputSpec, Workload
 
 
 def rows(evidence):
-    sides = both_updates(evidence)
+    sides = evidence.both_updates
     if sides is None:
         return None
     for name in {name for step in sides[1].steps for name in step.rows}:
@@ -30,14 +29,14 @@ def rows(evidence):
         if any(max(row) > 0 for row in mine) or others:
             continue
         if touched > 0 and untouched == 0:
-            return Found(
+            return Finding(
                 f"Only rows of {name} that this step's examples touch differ, and not all of them ({touched:.0%}): duplicate rows "
                 "are applied one by one instead of summed first.",
                 HIGH if touched < 1 else MEDIUM,
                 "every other weight and row is explained by legacy's rule to rounding",
             )
         if untouched > 0 and touched == 0:
-            return Found(
+            return Finding(
                 f"Only rows of {name} without a gradient differ ({untouched:.0%} of them): one side moves them on by momentum, the "
                 "other leaves them.",
                 HIGH,
@@ -65,7 +64,7 @@ class EmbeddingBag(Workload):
         return layers.cross_entropy(layers.dense(scope.child("last"), x, 4), batch["labels"])
 
 
-class _Apart(injection.Scaled):
+class _Apart(injection.ScaledStep):
     """Adagrad squares each occurrence of a row by itself, as Keras does, and not their sum."""
 
     def __init__(self, *args):
@@ -92,7 +91,7 @@ class _Apart(injection.Scaled):
         return super()._combine(context, gradients)
 
 
-class _SquaresApart(injection.Rules):
+class _SquaresApart(injection.WrappedRules):
     def __init__(self, rules, step):
         super().__init__(rules)
         self._step = step
@@ -105,7 +104,7 @@ class _SquaresApart(injection.Rules):
             local.weights[name].assign_sub(tf.cast(rate, squares.dtype) * gradients[name] / tf.sqrt(total))
 
 
-class _TouchedOnly(injection.Rules):
+class _TouchedOnly(injection.WrappedRules):
     """Momentum moves only rows that have a gradient, as 1.x's sparse kernel does."""
 
     def apply(self, local, gradients, rate):
@@ -118,7 +117,7 @@ class _TouchedOnly(injection.Rules):
 
 
 def _embedding(workload, **fields):
-    """`suits`: in the place of system 2, the one workload with a table."""
+    """`adapt`: in the place of system 2, the one workload with a table."""
     return EmbeddingBag(**fields) if workload.name == "regression" else None
 
 
@@ -133,10 +132,10 @@ CAUSES = (
         "Keep the 1.x kernel, or make the gradient dense (tf.convert_to_tensor) before the update.",
         rows,
         (
-            Fault("occurrences_squared_apart", injection.step(_Apart), _embedding),
+            Fault("occurrences_squared_apart", injection.in_replica_step(_Apart), _embedding),
             Fault(
                 "momentum_of_touched_rows_only",
-                injection.rules(_TouchedOnly),
+                injection.in_update_rules(_TouchedOnly),
                 lambda workload: _embedding(workload, optimizer=optimizers.Momentum()),
             ),
         ),

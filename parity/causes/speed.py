@@ -7,7 +7,7 @@ import threading
 import time
 
 from modern.mirrored.program import ModernProgram
-from parity.causes.cause import HIGH, MEDIUM, Cause, Fault, Found
+from parity.causes.cause import HIGH, MEDIUM, Cause, Fault, Finding, RecognizedCause
 from parity.comparison.fits import near
 from parity.diagnosis import run_speed
 from workloads import sources
@@ -19,7 +19,7 @@ STAGE = "speed"
 def retrace(seen):
     if seen.traces < seen.steps or seen.eager:
         return None
-    return Found(
+    return Finding(
         f"The step was traced {seen.traces} times in {seen.steps} steps: it is compiled anew each time.",
         HIGH,
         "Python ran the replica function that often after the first call",
@@ -29,7 +29,7 @@ def retrace(seen):
 def eager(seen):
     if not seen.eager:
         return None
-    return Found(
+    return Finding(
         "strategy.run is called eagerly: every op of every replica goes through Python.",
         HIGH,
         "the replica function runs without a graph",
@@ -41,7 +41,7 @@ def miscounted(seen):
     if near(ratio, 1):
         return None
     known = [text for value, text in ((seen.replicas, "N"), (1 / seen.replicas, "1/N")) if near(ratio, value)]
-    return Found(
+    return Finding(
         "{:g} examples a step are claimed and {:g} are consumed: examples/s are {:g} x what they are{}.".format(
             seen.claimed, seen.counted, ratio, f" ({known[0]}, the number of replicas)" if known else ""
         ),
@@ -54,7 +54,7 @@ def unsynchronized(seen):
     left = seen.finished - seen.returned
     if left < 3 * seen.read or left < seen.returned:
         return None
-    return Found(
+    return Finding(
         f"{seen.steps} steps return after {seen.returned:.3g} s and are done after {seen.finished:.3g} s: the clock was read before the work was "
         "done.",
         HIGH,
@@ -63,10 +63,10 @@ def unsynchronized(seen):
 
 
 def input_bound(seen):
-    others = any(rule(seen) for rule in (eager, retrace, unsynchronized))
+    others = any(criterion(seen) for criterion in (eager, retrace, unsynchronized))
     if others or not seen.streamed or seen.resident <= 2 * seen.streamed:
         return None
-    return Found(
+    return Finding(
         f"With a batch that stays on the devices it runs {seen.resident / seen.streamed:.1f} x as fast as with new batches: the input is what takes "
         "the time.",
         HIGH if seen.resident > 3 * seen.streamed else MEDIUM,
@@ -133,25 +133,25 @@ class _Slow(sources.Synthetic):
 
 
 def _program(cls, **options):
-    def plant(setup):
+    def inject(setup):
         modern = dataclasses.replace(setup.modern, **options)
         return cls(setup.job, setup.make_source(setup.job), modern, setup.devices())
 
-    return plant
+    return inject
 
 
 def _slow_input(setup):
     return dataclasses.replace(setup, make_source=_Slow).modern_program()
 
 
-def find(seen):
-    """[(cause, `Found`)] of all speed causes that a `pace.Pace` shows."""
-    found = [(cause, cause.find(seen)) for cause in CAUSES]
-    return [(cause, what) for cause, what in found if what is not None]
+def recognize_causes(seen):
+    """Returns all `RecognizedCause`s of speed that a `RunSpeed` shows."""
+    findings = [(cause, cause.criterion(seen)) for cause in CAUSES]
+    return [RecognizedCause(cause, finding) for cause, finding in findings if finding is not None]
 
 
 def trial(cause, fault):
-    """A row of `parity.faults` for a fault of speed, planted in system 2 at two replicas."""
+    """Returns the row of `parity.faults` for a fault of speed, injected into system 2 at two replicas."""
     from legacy.options import LegacyOptions
     from modern.options import ModernOptions
     from parity.comparison.setup import Setup
@@ -160,10 +160,10 @@ def trial(cause, fault):
     job = Job(registry.get("regression"), 2)
     setup = Setup(job, sources.Synthetic, LegacyOptions(), ModernOptions(), "cpu")
     start = time.perf_counter()
-    with fault.plant(setup) as program:
+    with fault.inject(setup) as program:
         resident = dataclasses.replace(setup, make_source=sources.Resident).modern_program
-        found = find(run_speed.measure_run_speed(program, job, resident))
-    ids = [cause_.id for cause_, _ in found]
+        found = recognize_causes(run_speed.measure_run_speed(program, job, resident))
+    ids = [recognized.id for recognized in found]
     return {
         "planted": fault.name,
         "expected": [cause.id],
@@ -173,12 +173,12 @@ def trial(cause, fault):
         "detected": bool(found),
         "stage": STAGE,
         "named": ids[0] if ids else None,
-        "confidence": found[0][1].confidence if found else None,
+        "confidence": found[0].finding.confidence if found else None,
         "right": ids[:1] == [cause.id],
         "all_named": ids,
         "both_named": None,
-        "wrong_and_sure": [c.id for c, what in found if what.confidence == HIGH and c.id != cause.id],
-        "sentence": found[0][1].sentence if found else None,
+        "wrong_and_sure": [r.id for r in found if r.finding.confidence == HIGH and r.id != cause.id],
+        "sentence": found[0].finding.sentence if found else None,
         "seconds": round(time.perf_counter() - start, 2),
     }
 

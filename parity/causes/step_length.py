@@ -5,14 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from parity.causes import injection
-from parity.causes.cause import HIGH, Cause, Fault, Found
-from parity.causes.sides import both_updates
+from parity.causes.cause import HIGH, Cause, Fault, Finding
 from parity.comparison import stages
 from parity.comparison.fits import spread
 
 
 def decoupled(evidence):
-    sides = both_updates(evidence)
+    sides = evidence.both_updates
     if sides is None:
         return None
     rows = [(step.decay, step.factor.residual, step.rate) for step in sides[1].steps]
@@ -22,7 +21,7 @@ def decoupled(evidence):
     rates = [c / rate for (c, _, _), _, rate in rows if rate]
     if not rates or spread(rates) > 5e-2 or any(share > 1e-3 and rest < 1e-2 for _, share, rest in lefts):
         return None
-    return Found(
+    return Finding(
         f"The port's update also takes {-float(np.median(rates)):.4g} x the rate of every weight: decoupled weight decay (AdamW), which legacy "
         "does not have.",
         HIGH,
@@ -31,14 +30,14 @@ def decoupled(evidence):
 
 
 def not_trained(evidence):
-    sides = both_updates(evidence)
+    sides = evidence.both_updates
     if sides is None:
         return None
     still = [set(step.still) for step in sides[1].steps]
     names = sorted(set.intersection(*still) - set.union(*[set(step.still) for step in sides[0].steps]))
     if not names:
         return None
-    return Found(
+    return Finding(
         "{} never change{} in the port though the optimizer gets their gradients: {}.".format(
             "One weight" if len(names) == 1 else f"{len(names)} weights",
             "s" if len(names) == 1 else "",
@@ -50,21 +49,21 @@ def not_trained(evidence):
 
 
 def skipped(evidence):
-    sides = both_updates(evidence)
+    sides = evidence.both_updates
     if sides is None:
         return None
     whole = [step.step for step in sides[1].steps if step.still and not step.factor.factor]
     moved = {step.step for step in sides[0].steps if step.factor.factor}
     if not whole or len(whole) == len(sides[1].steps) or not moved & set(whole):
         return None
-    return Found(
+    return Finding(
         f"No weight of the port moves in {len(whole)} of {len(sides[1].steps)} steps (first at step {whole[0]}); legacy's do.",
         HIGH,
         "no bit of any weight changes there, though the optimizer gets gradients",
     )
 
 
-class _EverySecond(injection.Rules):
+class _EverySecond(injection.WrappedRules):
     """Weights and slots move in even steps only."""
 
     def apply(self, local, gradients, rate):
@@ -78,7 +77,7 @@ class _EverySecond(injection.Rules):
             variable.assign(tf.where(even, variable.read_value(), old))
 
 
-class _Decoupled(injection.Rules):
+class _Decoupled(injection.WrappedRules):
     def apply(self, local, gradients, rate):
         import tensorflow as tf
 
@@ -88,7 +87,7 @@ class _Decoupled(injection.Rules):
             local.weights[name].assign_sub(tf.cast(rate, old.dtype) * tf.constant(0.05, old.dtype) * old)
 
 
-class _FirstKept(injection.Rules):
+class _FirstKept(injection.WrappedRules):
     """The first weight keeps its value."""
 
     def apply(self, local, gradients, rate):
@@ -98,8 +97,8 @@ class _FirstKept(injection.Rules):
         local.weights[name].assign(before)
 
 
-#: All that this file names, for a rule that comes after them.
-RULES = (decoupled, not_trained, skipped)
+#: All criteria of this file, for a criterion that applies only if none of them does.
+CRITERIA = (decoupled, not_trained, skipped)
 
 CAUSES = (
     Cause(
@@ -110,7 +109,7 @@ CAUSES = (
         "Keras optimizers' weight_decay argument decouples it from the gradient (AdamW).",
         "Leave weight_decay unset and keep the penalty in the loss.",
         decoupled,
-        (Fault("decoupled_decay", injection.rules(_Decoupled)),),
+        (Fault("decoupled_decay", injection.in_update_rules(_Decoupled)),),
     ),
     Cause(
         "VARIABLE_NOT_TRAINED",
@@ -120,7 +119,7 @@ CAUSES = (
         "A variable made outside the list that the optimizer gets, or with trainable=False.",
         "Give the optimizer every trainable variable.",
         not_trained,
-        (Fault("first_weight_not_trained", injection.rules(_FirstKept)),),
+        (Fault("first_weight_not_trained", injection.in_update_rules(_FirstKept)),),
     ),
     Cause(
         "UPDATE_SKIPPED",
@@ -130,6 +129,6 @@ CAUSES = (
         "Gradient accumulation, a loss scale that skips steps, an update behind a condition.",
         "Update in every step, or give legacy the same condition.",
         skipped,
-        (Fault("every_second_update_skipped", injection.rules(_EverySecond)),),
+        (Fault("every_second_update_skipped", injection.in_update_rules(_EverySecond)),),
     ),
 )

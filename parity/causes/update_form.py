@@ -5,9 +5,8 @@ from __future__ import annotations
 import dataclasses
 
 from parity.causes import injection, slot_updates, sparse, step_length
-from parity.causes.cause import HIGH, LOW, Cause, Fault, Found
-from parity.causes.scale import number
-from parity.causes.sides import both_updates
+from parity.causes.cause import HIGH, LOW, Cause, Fault, Finding
+from parity.causes.wording import format_number
 from parity.comparison import stages
 from parity.comparison.fits import near, spread
 from parity.diagnosis.update_forms import FormKind
@@ -43,27 +42,27 @@ def _beaten(updates, own, kind):
 
 
 def epsilon(kind):
-    """A rule for optimizers of class `kind`."""
+    """Returns a criterion for optimizers of class `kind`."""
 
-    def rule(evidence):
-        sides = both_updates(evidence)
+    def criterion(evidence):
+        sides = evidence.both_updates
         if sides is None or not isinstance(evidence.context.optimizer, kind):
             return None
         best = _better(sides, evidence, FormKind.EPSILON)
         if best is None:
             return None
         used = best.epsilon
-        return Found(
+        return Finding(
             f"{kind.__name__} in the port uses epsilon {used} where legacy uses {evidence.context.optimizer.epsilon:g}: worst where gradients are small.",
             HIGH,
             f"with {used} the update is explained to {sides[1].misfit(best):.1f} roundings (root mean square), with legacy's to {sides[1].misfit(sides[1].own_form):.0f}",
         )
 
-    return rule
+    return criterion
 
 
 def form(evidence):
-    sides = both_updates(evidence)
+    sides = evidence.both_updates
     rule = evidence.context.optimizer
     if sides is None or isinstance(rule, optimizers.RMSProp):
         return None
@@ -75,7 +74,7 @@ def form(evidence):
     good = [name for name in good if not sides[0].explained_by(name)]
     if not good:
         return None
-    return Found(
+    return Finding(
         f"The port's update is {good[0].name} and legacy's is not.",
         HIGH,
         f"explained to {sides[1].misfit(good[0]):.1f} roundings by that form, to {sides[1].misfit(own):.0f} by legacy's",
@@ -83,7 +82,7 @@ def form(evidence):
 
 
 def scaled_update(evidence):
-    sides = both_updates(evidence)
+    sides = evidence.both_updates
     if sides is None or form(evidence) or not evidence.learning_rates.equal:
         return None
     left, right = ([step.factor for step in side.steps] for side in sides)
@@ -92,24 +91,24 @@ def scaled_update(evidence):
         return None
     if any(_better(sides, evidence, kind) for kind in (FormKind.EPSILON, FormKind.KERAS_SLOT)):
         return None
-    return Found(
-        f"The port moves its weights {number(ratios[0])} x as far as its own gradient, slots and rate say.",
+    return Finding(
+        f"The port moves its weights {format_number(ratios[0])} x as far as its own gradient, slots and rate say.",
         HIGH,
         f"the same factor in {len(ratios)} steps, residual {max(b.residual for b in right):.1e}",
     )
 
 
 def unknown_update(evidence):
-    sides = both_updates(evidence)
-    rules = [form, scaled_update, sparse.rows, *slot_updates.RULES, *step_length.RULES]
-    rules += [epsilon(kind) for kind in (optimizers.Adam, optimizers.RMSProp, optimizers.Adagrad)]
-    if sides is None or any(rule(evidence) for rule in rules):
+    sides = evidence.both_updates
+    criteria = [form, scaled_update, sparse.rows, *slot_updates.CRITERIA, *step_length.CRITERIA]
+    criteria += [epsilon(kind) for kind in (optimizers.Adam, optimizers.RMSProp, optimizers.Adagrad)]
+    if sides is None or any(criterion(evidence) for criterion in criteria):
         return None
     own = sides[1].own_form
     if sides[1].misfit(own) <= 50 * EXPLAINED or sides[0].misfit(own) > EXPLAINED:
         return None
-    return Found(
-        f"The port's weights do not move by {type(evidence.context.optimizer).__name__} of its own gradient, slots and rate (best: {number(sides[1].steps[0].factor.factor)} x the expected change, "
+    return Finding(
+        f"The port's weights do not move by {type(evidence.context.optimizer).__name__} of its own gradient, slots and rate (best: {format_number(sides[1].steps[0].factor.factor)} x the expected change, "
         f"residual {sides[1].steps[0].factor.residual:.1e}).",
         LOW,
         f"legacy's do, to {sides[0].misfit(own):.1f} roundings; no form or constant in the catalogue fits",
@@ -117,10 +116,10 @@ def unknown_update(evidence):
 
 
 def _optimizer(**changes):
-    return injection.fields(lambda job: {"optimizer": dataclasses.replace(job.workload.optimizer, **changes)})
+    return injection.in_workload(lambda job: {"optimizer": dataclasses.replace(job.workload.optimizer, **changes)})
 
 
-class _Further(injection.Rules):
+class _Further(injection.WrappedRules):
     """Weights move twice as far as the rule says."""
 
     def apply(self, local, gradients, rate):
@@ -130,16 +129,16 @@ class _Further(injection.Rules):
             local.weights[name].assign(old + 2.0 * (local.weights[name].read_value() - old))
 
 
-_adam = injection.having(optimizer=optimizers.Adam())
+_adam = injection.with_fields(optimizer=optimizers.Adam())
 
 
-_small_gradients = injection.having(optimizer=optimizers.Adam(epsilon=1e-8))
+_small_gradients = injection.with_fields(optimizer=optimizers.Adam(epsilon=1e-8))
 
 
-_momentum = injection.having(optimizer=optimizers.Momentum(), learning_rate=schedules.Fixed(0.01))
+_momentum = injection.with_fields(optimizer=optimizers.Momentum(), learning_rate=schedules.Fixed(0.01))
 
 
-_rmsprop = injection.having(optimizer=optimizers.RMSProp(), learning_rate=schedules.Fixed(1e-3))
+_rmsprop = injection.with_fields(optimizer=optimizers.RMSProp(), learning_rate=schedules.Fixed(1e-3))
 
 
 CAUSES = (
@@ -189,7 +188,7 @@ CAUSES = (
         "An update applied twice (each replica applies it to one shared copy), or averaged over replicas.",
         "Apply the update once per replica's own copy.",
         scaled_update,
-        (Fault("update_applied_twice", injection.rules(_Further)),),
+        (Fault("update_applied_twice", injection.in_update_rules(_Further)),),
     ),
     Cause(
         "UPDATE_UNKNOWN",

@@ -129,6 +129,12 @@ class Evidence:
         """(left, right) changes of weights and slots, explained by the optimizer's rule; None if they cannot be."""
         return updates.fit_updates(self)
 
+    @property
+    def both_updates(self) -> tuple[updates.Updates, updates.Updates] | None:
+        """(left, right) changes of weights and slots if both sides' can be explained, else None."""
+        left, right = self.updates
+        return (left, right) if left is not None and right is not None else None
+
     @functools.cached_property
     def statistics(self) -> moving_statistics.MovingStatistics | None:
         """Owners and proposals of the moving statistics; None without any."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-#: (fault, fault): the second is planted in the workload that suits the first.
+#: (fault, fault): the second is injected into the workload that the first was adapted to.
 PAIRS = (
     ("sum_for_mean", "penalty_lost"),
     ("sum_for_mean", "l2_without_the_half"),

@@ -1,4 +1,4 @@
-"""Plants faults, looks at the two programs as a user would, and tells what was named."""
+"""Injects faults, runs both programs, and reports which causes the criteria recognize."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from workloads.job import Job
 
 
 @dataclasses.dataclass(frozen=True)
-class Planted:
+class InjectedFaults:
     """One or two faults in one workload at one number of replicas.
 
     Attributes:
       names: the faults'.
       expected: ids of the causes that must be named, one a fault.
       allowed: for each fault, all ids that name it.
-      workload: the `Workload` they are planted in.
+      workload: the `Workload` that they are injected into.
       base: name of the workload that it was made from.
       replicas: how many.
-      plant: function from a `Setup` (and a first state, or None) to the faulty side's `Program`.
+      inject: function from a `Setup` (and a first state, or None) to the faulty side's `Program`.
       side, start: as in `Fault`.
     """
 
@@ -38,37 +38,37 @@ class Planted:
     workload: Any
     base: str
     replicas: int
-    plant: Any
+    inject: Any
     side: str = "modern"
     start: int = 0
 
 
-def single(cause, fault, name, workload, replicas) -> Optional[Planted]:
-    """The fault planted in `workload`, or None where it cannot occur."""
-    made = fault.variant(workload, replicas)
+def single_fault(cause, fault, name, workload, replicas) -> Optional[InjectedFaults]:
+    """The fault injected into `workload`, or None where it cannot occur."""
+    made = fault.adapted_workload(workload, replicas)
     if made is None:
         return None
-    return Planted(
+    return InjectedFaults(
         (fault.name,),
         (cause.id,),
         ((cause.id,) + fault.also,),
         made,
         name,
         replicas,
-        fault.plant,
+        fault.inject,
         fault.side,
         fault.start,
     )
 
 
-def pair(first, second, name, workload, replicas) -> Optional[Planted]:
+def fault_pair(first, second, name, workload, replicas) -> Optional[InjectedFaults]:
     """Two (cause, fault) at once; None where one of them cannot occur, or they are not both changes of the port."""
-    made = first[1].variant(workload, replicas)
-    made = second[1].variant(made, replicas) if made is not None else None
-    both = [entry[1].plant for entry in (first, second)]
-    if made is None or not all(isinstance(plant, Change) for plant in both):
+    made = first[1].adapted_workload(workload, replicas)
+    made = second[1].adapted_workload(made, replicas) if made is not None else None
+    both = [entry[1].inject for entry in (first, second)]
+    if made is None or not all(isinstance(change, Change) for change in both):
         return None
-    return Planted(
+    return InjectedFaults(
         (first[1].name, second[1].name),
         (first[0].id, second[0].id),
         tuple((cause.id,) + fault.also for cause, fault in (first, second)),
@@ -81,7 +81,7 @@ def pair(first, second, name, workload, replicas) -> Optional[Planted]:
 
 
 class Trials:
-    """Runs `Planted` faults; legacy's records are made once for each job.
+    """Runs `InjectedFaults`; legacy's records are made once for each job.
 
     Args:
       dtype, seed: of the jobs.
@@ -91,59 +91,59 @@ class Trials:
         self._dtype, self._seed = dtype, seed
         self._references = {}
 
-    def run(self, planted):
-        """{"planted", "workload", "replicas", "detected", "stage", "named", "confidence", ...} of one `Planted`."""
-        setup = self._setup(planted)
-        left = self._left(planted, setup)
-        start = left.state() if planted.start else None
-        right = setup.modern_program() if planted.side == "legacy" else planted.plant(setup, start)
+    def run(self, injected):
+        """{"planted", "workload", "replicas", "detected", "stage", "named", "confidence", ...} of one `InjectedFaults`."""
+        setup = self._setup(injected)
+        left = self._left(injected, setup)
+        start = left.state() if injected.start else None
+        right = setup.modern_program() if injected.side == "legacy" else injected.inject(setup, start)
         with right:
             evidence = collect.collect_evidence(left, right, job_context.context_of_job(setup.job))
-            findings = catalogue.find(evidence)
-        return result(planted, evidence, findings)
+            recognized = catalogue.recognize_causes(evidence)
+        return trial_row(injected, evidence, recognized)
 
-    def _setup(self, planted):
-        job = Job(planted.workload, planted.replicas, dtype=self._dtype, seed=self._seed)
+    def _setup(self, injected):
+        job = Job(injected.workload, injected.replicas, dtype=self._dtype, seed=self._seed)
         return Setup(job, sources.Synthetic, LegacyOptions(exact=True), ModernOptions(exact=True), "cpu")
 
-    def _left(self, planted, setup):
+    def _left(self, injected, setup):
         steps = collect.FREE + collect.LOCKED
-        if planted.side == "legacy":
-            with planted.plant(setup) as program:
+        if injected.side == "legacy":
+            with injected.inject(setup) as program:
                 return collect.replay_of_steps(program, steps)
-        key = (setup.job.digest(), planted.start)
+        key = (setup.job.digest(), injected.start)
         if key not in self._references:
             with setup.legacy_program() as program:
-                for _ in range(planted.start):
+                for _ in range(injected.start):
                     program.step()
                 self._references[key] = collect.replay_of_steps(program, steps)
         return self._references[key].again()
 
 
-def result(planted, evidence, findings):
+def trial_row(injected, evidence, recognized):
     """The trial as a row of the report."""
-    ids = [finding.id for finding in findings]
-    named = [any(name in ids for name in allowed) for allowed in planted.allowed]
-    first, stage = findings[0] if findings else None, first_difference(evidence)
+    ids = [entry.id for entry in recognized]
+    named = [any(name in ids for name in allowed) for allowed in injected.allowed]
+    first, stage = recognized[0] if recognized else None, first_difference(evidence)
     return {
-        "planted": " + ".join(planted.names),
-        "expected": list(planted.expected),
-        "workload": planted.base,
-        "model": planted.workload.name,
-        "replicas": planted.replicas,
+        "planted": " + ".join(injected.names),
+        "expected": list(injected.expected),
+        "workload": injected.base,
+        "model": injected.workload.name,
+        "replicas": injected.replicas,
         "detected": stage is not None,
         "stage": stage,
         "named": first.id if first else None,
-        "confidence": first.found.confidence if first else None,
-        "right": bool(first) and any(first.id in allowed for allowed in planted.allowed),
+        "confidence": first.finding.confidence if first else None,
+        "right": bool(first) and any(first.id in allowed for allowed in injected.allowed),
         "all_named": ids,
         "both_named": all(named) if len(named) > 1 else None,
         "wrong_and_sure": [
             f.id
-            for f in findings
-            if f.found.confidence == "high" and not any(f.id in allowed for allowed in planted.allowed)
+            for f in recognized
+            if f.finding.confidence == "high" and not any(f.id in allowed for allowed in injected.allowed)
         ],
-        "sentence": first.found.sentence if first else None,
+        "sentence": first.finding.sentence if first else None,
     }
 
 

@@ -50,7 +50,7 @@ class Data:
 
 
 def diagnose_port(name, replicas, steps, folder):
-    """(port's module, findings, evidence) of one port, recorded in `folder`."""
+    """(port's module, recognized causes, evidence) of one port, recorded in `folder`."""
     from legacy.options import LegacyOptions
     from modern.collectives import strategy
     from modern.options import ModernOptions
@@ -72,7 +72,7 @@ def diagnose_port(name, replicas, steps, folder):
     port.train(paths[1], mirrored, Data(job, sources.Synthetic(job)), initial, steps)
     with Recording(paths[0]) as left, Recording(paths[1]) as right:
         evidence = collect.evidence_of_recordings(left, right)
-    return port, catalogue.find(evidence), evidence
+    return port, catalogue.recognize_causes(evidence), evidence
 
 
 def main():
@@ -83,14 +83,14 @@ def main():
     console, results = tables.console(), []
     with tempfile.TemporaryDirectory() as folder:
         for name in FLAGS.ports:
-            port, findings, evidence = diagnose_port(name, FLAGS.replicas or 2, FLAGS.port_steps, folder)
-            found = [finding.id for finding in findings]
+            port, recognized, evidence = diagnose_port(name, FLAGS.replicas or 2, FLAGS.port_steps, folder)
+            found = [entry.id for entry in recognized]
             missed = [cause for cause in port.EXPECTED if cause not in found]
             console.print("{}: {}".format(name, "missed " + ", ".join(missed) if missed else "all named"), style="bold")
-            for line in causes.lines(findings, evidence):
+            for line in causes.lines(recognized, evidence):
                 console.print(line, highlight=False, markup=False)
             results.append({"port": name, "expected": port.EXPECTED, "named": found, "missed": missed})
-            results[-1].update(causes.to_json(findings, evidence))
+            results[-1].update(causes.to_json(recognized, evidence))
     command.write_json({"ports": results})
     return 1 if any(result["missed"] for result in results) else 0
 

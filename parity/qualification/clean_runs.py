@@ -103,7 +103,7 @@ def run(case, steps):
         rows = zip(left.records, right.records, left.before, right.before, itertools.count())
         taken = [ComparedStep(a, b, c, d, number >= steps) for a, b, c, d, number in rows]
         evidence = Evidence(job_context.context_of_job(job), left.before[0], right.before[0], taken)
-        named = [f.id + ": " + f.found.sentence for f in catalogue.find(evidence) if f.cause.bug]
+        named = [f.id + ": " + f.finding.sentence for f in catalogue.recognize_causes(evidence) if f.cause.bug]
     return [dict(case, mode=mode, global_batch=size, flagged=flagged[mode] + named) for mode in MODES]
 
 

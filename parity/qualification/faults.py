@@ -1,7 +1,7 @@
-"""`python -m parity.faults`: plants every catalogued fault and shows what is named. The proof that checks can fail.
+"""`python -m parity.faults`: injects every catalogued fault and shows which causes are named. The proof that checks can fail.
 
-Each fault is planted in one place of the port (or of the towers, where it lives there), on every workload where it
-can occur, at 2 and 4 replicas; legacy runs beside it, and the rules name a cause from the numbers alone. Exit status
+Each fault is injected in one place of the port (or of the towers, where it lives there), on every workload where it
+can occur, at 2 and 4 replicas; legacy runs beside it, and the criteria name a cause from the numbers alone. Exit status
 0: every fault was detected and no wrong cause was named with high confidence; 1: not; 2: input that cannot be used.
 """
 
@@ -32,7 +32,7 @@ PORTION = 24
 
 
 def planned(names, replicas, only, pairs):
-    """[`trial.Planted`] of what the flags ask for."""
+    """[`trial.InjectedFaults`] of what the flags ask for."""
     from parity.causes import catalogue
     from parity.fault_injection import trial
     from parity.fault_injection.pairs import PAIRS
@@ -43,15 +43,15 @@ def planned(names, replicas, only, pairs):
         for count in replicas:
             workload = registry.get(name)
             if pairs:
-                made = [trial.pair(faults[a], faults[b], name, workload, count) for a, b in PAIRS]
+                made = [trial.fault_pair(faults[a], faults[b], name, workload, count) for a, b in PAIRS]
             else:
-                made = [trial.single(cause, fault, name, workload, count) for cause, fault in faults.values()]
-            found += [planted for planted in made if planted is not None and _wanted(planted, only)]
+                made = [trial.single_fault(cause, fault, name, workload, count) for cause, fault in faults.values()]
+            found += [injected for injected in made if injected is not None and _wanted(injected, only)]
     return found
 
 
-def _wanted(planted, only):
-    return not only or any(word in planted.names + planted.expected for word in only)
+def _wanted(injected, only):
+    return not only or any(word in injected.names + injected.expected for word in only)
 
 
 def run(names, replicas, only, pairs, processes, show):
@@ -87,9 +87,9 @@ def _portion(name, count, first, only, pairs, queue):
     from parity.fault_injection import trial
 
     trials = trial.Trials()
-    for planted in planned([name], [count], only, pairs)[first : first + PORTION]:
+    for injected in planned([name], [count], only, pairs)[first : first + PORTION]:
         start = time.perf_counter()
-        row = trials.run(planted)
+        row = trials.run(injected)
         row["seconds"] = round(time.perf_counter() - start, 2)
         queue.put(row)
 

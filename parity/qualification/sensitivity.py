@@ -23,19 +23,19 @@ REQUIRED = {"float32": 1e-5, "float64": 1e-12}
 
 
 def changes(e):
-    """{stage: `planting.Change`} that multiplies it by 1 + e."""
+    """{stage: `injection.Change`} that multiplies it by 1 + e."""
     import numpy as np
 
     from parity.causes import injection
-    from parity.causes.learning_rate import _Times
+    from parity.causes.learning_rate import ScaledSchedule
     from parity.comparison import stages
 
-    class Gradients(injection.Scaled):
+    class Gradients(injection.ScaledStep):
         def _forward_backward(self, local, step, replica, batch):
             loss, gradients, *rest = super()._forward_backward(local, step, replica, batch)
             return (loss, {name: value * (1.0 + e) for name, value in gradients.items()}, *rest)
 
-    class Combined(injection.Scaled):
+    class Combined(injection.ScaledStep):
         def _combine(self, context, gradients):
             return {name: value * (1.0 + e) for name, value in super()._combine(context, gradients).items()}
 
@@ -44,16 +44,16 @@ def changes(e):
             values = getattr(record.state, kind)
             setattr(record.state, kind, {n: np.asarray(v * (1.0 + e), v.dtype) for n, v in values.items()})
 
-        return injection.record(change)
+        return injection.in_records(change)
 
     def losses(record):
         record.losses = [np.asarray(loss * (1.0 + e), loss.dtype) for loss in record.losses]
 
     return {
-        stages.LOSS: injection.record(losses),
-        stages.GRADIENTS: injection.step(Gradients),
-        stages.COMBINED: injection.step(Combined),
-        stages.RATE: injection.fields(lambda job: {"learning_rate": _Times(job.workload.learning_rate, 1.0 + e)}),
+        stages.LOSS: injection.in_records(losses),
+        stages.GRADIENTS: injection.in_replica_step(Gradients),
+        stages.COMBINED: injection.in_replica_step(Combined),
+        stages.RATE: injection.in_workload(lambda job: {"learning_rate": ScaledSchedule(job.workload.learning_rate, 1.0 + e)}),
         stages.WEIGHTS: scaled("weights"),
         stages.SLOTS: scaled("slots"),
         stages.STATISTICS: scaled("statistics"),

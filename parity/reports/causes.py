@@ -6,21 +6,21 @@ from parity.comparison import settings
 from parity.diagnosis import summary
 
 
-def lines(findings, evidence, differs=True):
+def lines(recognized, evidence, differs=True):
     """The causes, the most likely first, one paragraph each; or "no known cause" and the sharpest facts."""
-    if not findings and not differs:
+    if not recognized and not differs:
         yield f"NOTHING DIFFERS: {len(evidence.steps)} steps"
         return
-    if not findings:
+    if not recognized:
         yield "NO KNOWN CAUSE: {}".format("; ".join(summary.summarize_facts(evidence)))
         return
-    for number, finding in enumerate(findings):
-        cause, found = finding.cause, finding.found
+    for number, entry in enumerate(recognized):
+        cause, finding = entry.cause, entry.finding
         yield "{}{}: {}{}".format(
-            "ALSO " if number else "", cause.id, found.sentence, "" if cause.bug else " No bug: both sides do the same."
+            "ALSO " if number else "", cause.id, finding.sentence, "" if cause.bug else " No bug: both sides do the same."
         )
         yield f"  fix: {cause.fix}"
-        yield f"  confidence: {found.confidence} ({found.because})"
+        yield f"  confidence: {finding.confidence} ({finding.because})"
         yield f"  more: docs/causes.md#{cause.id.lower()}"
     yield "facts: " + "; ".join(summary.summarize_facts(evidence))
 
@@ -33,9 +33,9 @@ def told_differences(left, right):
         yield f"the recordings' jobs differ in {name}: {a} | {b}"
 
 
-def to_json(findings, evidence):
+def to_json(recognized, evidence):
     """For `--json`."""
-    return {"causes": [finding.to_json() for finding in findings], "facts": summary.summarize_facts(evidence)}
+    return {"causes": [entry.to_json() for entry in recognized], "facts": summary.summarize_facts(evidence)}
 
 
 def differs(evidence):

@@ -31,8 +31,8 @@ class Lines:
 
 def summary_table(rows, totals):
     """One row a fault, over its workloads and numbers of replicas."""
-    table = Table(title="planted faults", title_justify="left")
-    for heading in ("planted", "expected", "found at"):
+    table = Table(title="injected faults", title_justify="left")
+    for heading in ("injected", "expected", "found at"):
         table.add_column(heading, overflow="fold")
     for heading in ("runs", "detected", "both named" if "both_named" in totals else "named first", "sure"):
         table.add_column(heading, justify="right")
@@ -60,12 +60,12 @@ def verdict(totals):
 
 
 def catalogue_table():
-    """Every cause with its rule and its faults."""
+    """Builds the table of all causes with their pitfall numbers and faults."""
     from parity.causes import catalogue, speed
 
-    table = Table(title="causes and the faults that plant them", title_justify="left")
-    for heading in ("cause", "rule", "stage", "what", "faults"):
+    table = Table(title="causes and the faults that inject them", title_justify="left")
+    for heading in ("cause", "pitfall", "stage", "what", "faults"):
         table.add_column(heading, overflow="fold")
     for cause in catalogue.CAUSES + speed.CAUSES:
-        table.add_row(cause.id, cause.rules, cause.stage, cause.title, ", ".join(f.name for f in cause.faults))
+        table.add_row(cause.id, cause.pitfall, cause.stage, cause.title, ", ".join(f.name for f in cause.faults))
     return table

@@ -86,7 +86,7 @@ def test_verify_says_the_cause_first(tmp_path):
     assert json.loads((tmp_path / "o.json").read_text())["causes"][0]["cause"] == "FLOAT_ORDER"
 
 
-def test_faults_are_planted_and_named(tmp_path):
+def test_faults_are_injected_and_named(tmp_path):
     path = tmp_path / "faults.json"
     flags = ["--workloads=sigmoid_stack", "--planted_replicas=2", "--only=LOSS_NOT_DIVIDED,EXAMPLES_MISCOUNTED"]
     process = run("parity.faults", *flags, f"--json={path}")

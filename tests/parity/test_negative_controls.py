@@ -5,13 +5,13 @@ import pytest
 from parity.comparison import stages
 from parity.comparison.verification import verify
 from tests.cases import Everything, setup
-from tests.faults import PLANTED
+from tests.faults import INJECTED
 from workloads import optimizers, schedules
 from workloads.workload import Clip, MovingAverage
 
 FIXED = schedules.Fixed(0.125)
 
-#: fault, the workload it is planted in, and the step and stage that must be blamed
+#: fault, the workload it is injected into, and the step and stage that must be blamed
 FAULTS = [
     ("sum_for_mean", Everything(), 0, stages.COMBINED),
     ("clipped_after_and_not_in_towers", Everything(clip=Clip(0.05, "tower")), 0, stages.COMBINED),
@@ -36,15 +36,15 @@ def blamed(result):
 @pytest.mark.parametrize("fault, workload, step, stage", FAULTS, ids=[fault[0] for fault in FAULTS])
 @pytest.mark.parametrize("mode", ["free", "locked"])
 def test_exact(fault, workload, step, stage, mode):
-    made, plant = setup(workload, 2), PLANTED[fault]
-    with made.legacy_program() as left, plant(made) as right:
+    made, inject = setup(workload, 2), INJECTED[fault]
+    with made.legacy_program() as left, inject(made) as right:
         assert blamed(verify(left, right, made.job, 4, mode, "exact")) == (step, stage)
 
 
 @pytest.mark.parametrize("fault, workload, step, stage", FAULTS, ids=[fault[0] for fault in FAULTS])
 def test_auto(fault, workload, step, stage):
-    made, plant = setup(workload, 2), PLANTED[fault]
-    with made.legacy_program() as left, plant(made) as right, plant(made) as witness, made.closing_floor() as floor:
+    made, inject = setup(workload, 2), INJECTED[fault]
+    with made.legacy_program() as left, inject(made) as right, inject(made) as witness, made.closing_floor() as floor:
         assert blamed(verify(left, right, made.job, 4, "free", "auto", witness, floor)) == (step, stage)
 
 

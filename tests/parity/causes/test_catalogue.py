@@ -7,19 +7,19 @@ import re
 import pytest
 
 from parity.causes import catalogue, speed
-from parity.causes.__main__ import page
+from parity.causes.page import causes_page
 from parity.diagnosis import collect, job_context
 from parity.diagnosis.run_speed import RunSpeed
 from parity.fault_injection.pairs import PAIRS
 from tests.cases import setup
-from tests.parity.causes import planted
-from tests.parity.causes.planted import FAULTS, SMALL
+from tests.parity.causes import injected
+from tests.parity.causes.injected import FAULTS, SMALL
 
 
 @pytest.fixture(scope="module")
 def rows():
-    """{what is planted: the trial's row}."""
-    return planted.rows()
+    """{injected faults: the trial's row}."""
+    return injected.rows()
 
 
 def test_ids_and_faults_are_unique_and_every_cause_has_its_page():
@@ -29,22 +29,22 @@ def test_ids_and_faults_are_unique_and_every_cause_has_its_page():
     root = os.path.join(os.path.dirname(__file__), "..", "..", "..")
     with open(os.path.join(root, "docs", "causes.md"), encoding="utf-8") as file:
         text = file.read()
-    assert text == page(catalogue.CAUSES + speed.CAUSES), "run: python -m parity.causes > docs/causes.md"
-    assert re.findall(r"^## (.*)$", text, re.M) == ids
+    assert text == causes_page(catalogue.CAUSES + speed.CAUSES), "run: python -m parity.causes > docs/causes.md"
+    assert re.findall(r"^## (.*)$", text, re.M) == ids + ["Pitfall numbers"]
 
 
-def test_every_rule_that_can_occur_without_a_gpu_has_a_cause():
-    rules = {rule for cause in catalogue.CAUSES + speed.CAUSES for rule in cause.rules.split()}
-    assert rules == {f"R{number:02d}" for number in range(1, 37)}
+def test_every_pitfall_that_can_occur_without_a_gpu_has_a_cause():
+    pitfalls = {cause.pitfall for cause in catalogue.CAUSES + speed.CAUSES if cause.pitfall}
+    assert pitfalls == {f"R{number:02d}" for number in range(1, 37)}
 
 
 @pytest.mark.parametrize("name", sorted(FAULTS))
-def test_the_planted_cause_is_named_first(name, rows):
+def test_the_injected_cause_is_named_first(name, rows):
     assert rows[name]["detected"], rows[name]
     assert rows[name]["right"], rows[name]
 
 
-@pytest.mark.parametrize("name", [" + ".join(pair) for pair in planted.SOME_PAIRS])
+@pytest.mark.parametrize("name", [" + ".join(pair) for pair in injected.SOME_PAIRS])
 def test_two_at_once_are_both_named(name, rows):
     assert rows[name]["detected"], rows[name]
     assert rows[name]["both_named"], rows[name]
@@ -61,11 +61,11 @@ def test_without_a_fault_nothing_is_named(replicas, dtype):
     made = setup(SMALL, replicas, dtype=dtype)
     with made.legacy_program() as left, made.modern_program() as right:
         evidence = collect.collect_evidence(left, right, job_context.context_of_job(made.job), 5, 2)
-        assert catalogue.find(evidence) == []
+        assert catalogue.recognize_causes(evidence) == []
 
 
 def test_what_is_not_in_the_catalogue_is_not_named_for_sure():
-    """A loss with a temperature: no factor, no decay, no other rule."""
+    """A loss with a temperature: no factor, no decay, no other criterion."""
 
     @dataclasses.dataclass(frozen=True)
     class Tempered(type(SMALL)):
@@ -77,7 +77,7 @@ def test_what_is_not_in_the_catalogue_is_not_named_for_sure():
     other = dataclasses.replace(made.job, workload=Tempered(**fields))
     with made.legacy_program() as left, dataclasses.replace(made, job=other).modern_program() as right:
         evidence = collect.collect_evidence(left, right, job_context.context_of_job(made.job), 5, 2)
-        assert [f.id for f in catalogue.find(evidence) if f.found.confidence == "high"] == []
+        assert [f.id for f in catalogue.recognize_causes(evidence) if f.finding.confidence == "high"] == []
 
 
 PACE = RunSpeed(
@@ -107,5 +107,5 @@ PACE = RunSpeed(
     ],
 )
 def test_causes_of_speed(cause, changes):
-    found = [named.id for named, _ in speed.find(dataclasses.replace(PACE, **changes))]
+    found = [recognized.id for recognized in speed.recognize_causes(dataclasses.replace(PACE, **changes))]
     assert found == ([] if cause is None else [cause])

@@ -11,7 +11,7 @@ from workloads.workload import MovingAverage
 
 FAULTS = {fault.name: (cause, fault) for cause in catalogue.CAUSES for fault in cause.faults}
 
-#: Faults that cannot occur in `Everything`, or cannot be told there, and the system that they are planted in instead.
+#: Faults that cannot occur in `Everything`, or cannot be told there, and the system that they are injected into instead.
 ELSEWHERE = {
     "occurrences_squared_apart": "regression",
     "momentum_of_touched_rows_only": "regression",
@@ -33,7 +33,7 @@ SMALL = Everything(
 
 
 def names():
-    """What is planted: one fault, or two with a plus between."""
+    """Returns the faults to inject: one, or two with a plus between."""
     return sorted(FAULTS) + ["{} + {}".format(*pair) for pair in SOME_PAIRS]
 
 
@@ -42,15 +42,15 @@ def run(name):
     first, _, second = name.partition(" + ")
     base = ELSEWHERE.get(first, "everything")
     workload = registry.get(base) if base in registry.NAMES else SMALL
-    replicas = 2 if FAULTS[first][1].replicas(2) else 4
+    replicas = 2 if FAULTS[first][1].occurs_at(2) else 4
     if second:
-        planted = trial.pair(FAULTS[first], FAULTS[second], base, workload, replicas)
+        injected = trial.fault_pair(FAULTS[first], FAULTS[second], base, workload, replicas)
     else:
-        planted = trial.single(*FAULTS[first], base, workload, replicas)
-    return name, trial.Trials().run(planted)
+        injected = trial.single_fault(*FAULTS[first], base, workload, replicas)
+    return name, trial.Trials().run(injected)
 
 
 def rows():
-    """{what is planted: the trial's row}."""
+    """{injected faults: the trial's row}."""
     with workers.pool(2, tasks_per_process=25) as pool:
         return dict(pool.imap_unordered(run, names()))
