@@ -95,7 +95,7 @@ def _task(speaker, argv, cluster, job, index):
     from legacy.towers import cluster as cluster_lib
 
     FLAGS(argv)
-    server = cluster_lib.server(cluster, job, index)
+    server = cluster_lib.start_server(cluster, job, index)
     if job == "worker":
         train_as_worker(cluster, index, server.target)
         speaker.say("done")
@@ -119,7 +119,7 @@ def main():
     environment.prepare(exact=False)
     from legacy.towers import cluster as cluster_lib
 
-    server = cluster_lib.server(cluster, job, index)
+    server = cluster_lib.start_server(cluster, job, index)
     if job == "ps":
         server.join()
     train_as_worker(cluster, index, server.target)

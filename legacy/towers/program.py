@@ -4,18 +4,30 @@ from __future__ import annotations
 
 import concurrent.futures
 import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Dict
 
 import numpy as np
 import tensorflow as tf
 
+from legacy.options import LegacyOptions
 from legacy.towers import graph, inputs
 from workloads import scope
+from workloads.lifted import checkpoint
 from workloads.numerics import staleness
 from workloads.program import STATES, Program, State, StepRecord, initial_state
 from workloads.records.writer import batch_digest, example_ids
 from workloads.support.errors import require
 
+if TYPE_CHECKING:
+    from workloads.job import Job
+    from workloads.scope import VariableSpec
+    from workloads.sources import Source
+
 v1 = tf.compat.v1
+
+#: {"step" or (kind of `STATES`, variable name): placeholder}.
+Holders = Dict[Any, tf.Tensor]
 
 
 class LegacyProgram(Program):
@@ -23,25 +35,28 @@ class LegacyProgram(Program):
 
     Args:
       job: the `Job`.
-      source: `sources.Source` of its batches.
-      options: `LegacyOptions`.
-      devices: device of each tower, or of each stage of layers, e.g. ["CPU:0", "CPU:1"].
+      source: of its batches.
+      options: see `LegacyOptions`.
+      devices: device of each tower, or of each pipeline stage of layers, e.g. ["CPU:0", "CPU:1"].
+
+    Attributes:
+      graph: the `tf.Graph`.
     """
 
     side = "legacy"
 
-    def __init__(self, job, source, options, devices):
+    def __init__(self, job: Job, source: Source, options: LegacyOptions, devices: Sequence[str]) -> None:
         self._job = job
         self._options = options
         self._devices = ["/device:" + device for device in devices]
-        stages = self._devices if options.placement == "layers" else ()
-        towers_on = self._devices[:1] * job.replicas if stages else self._devices
+        layer_devices = self._devices if options.placement == "layers" else ()
+        tower_devices = self._devices[:1] * job.replicas if layer_devices else self._devices
         self._specs = scope.trace(job.workload, job.per_replica_batch, job.dtype)
         self.graph = tf.Graph()
         with self.graph.as_default():
-            self._input = inputs.KINDS[options.input](job, source, towers_on)
-            self._towers = graph.build(job, options, self._input.batches, towers_on, stages)
-            self._loaded, self._load = build_loader(self._towers)
+            self._input = inputs.TOWER_INPUTS[options.input](job, source, tower_devices)
+            self._towers = graph.build_tower_graph(job, options, self._input.batches, tower_devices, layer_devices)
+            self._holders, self._load = build_state_loader(self._towers)
             initialize = v1.global_variables_initializer()
         self._session = v1.Session(graph=self.graph, config=session_config(devices, options.exact))
         self._session.run(initialize)
@@ -49,10 +64,10 @@ class LegacyProgram(Program):
         self._started = False
         self.load(initial_state(job, self._specs, scope.initial_values(self._specs, job.seed)))
 
-    def variables(self):
+    def variables(self) -> tuple[VariableSpec, ...]:
         return self._specs
 
-    def describe(self):
+    def describe(self) -> dict[str, str]:
         return {
             "program": "tf.compat.v1 towers in a session",
             "devices": ", ".join(device.replace("/device:", "") for device in self._devices),
@@ -65,32 +80,32 @@ class LegacyProgram(Program):
             "Grappler": "off" if self._options.exact else "on",
         }
 
-    def load(self, state):
-        free = self._options.updates == "async"
-        count = state.step * (self._job.replicas if free else 1)
-        self._session.run(self._load, feed_of(self._loaded, state, count))
+    def load(self, state: State) -> None:
+        count = state.step * (self._job.replicas if self._options.updates == "async" else 1)
+        self._session.run(self._load, state_feed(self._holders, state, count))
         if self._step != state.step:
             self._step = state.step
             self._started = False
 
-    def state(self):
-        step, found = self._session.run([self._towers.global_step, by_kind(self._towers)])
-        step = int(step) if self._options.updates == "sync" else self._step  # free towers count every update
-        return State(step, **found)
+    def state(self) -> State:
+        step, values = self._session.run([self._towers.global_step, variables_by_kind(self._towers)])
+        # Towers that do not wait for each other count every update.
+        step = int(step) if self._options.updates == "sync" else self._step
+        return State(step, **values)
 
-    def step(self):
+    def step(self) -> StepRecord:
         one = self._options.updates == "sync" or self._job.replicas == 1
         require(one, "--updates", "async", "several towers have no order that could be compared; see --staleness")
         self._start()
-        ends = self._towers
+        towers = self._towers
         observed = {
-            "losses": ends.losses,
-            "gradients": ends.gradients,
-            "combined": ends.combined,
-            "rate": ends.learning_rate,
+            "losses": towers.losses,
+            "gradients": towers.gradients,
+            "combined": towers.combined,
+            "rate": towers.learning_rate,
             "batches": self._input.batches,
-            "proposals": ends.proposals,
-            "masks": ends.masks,
+            "proposals": towers.proposals,
+            "masks": towers.masks,
         }
         _, seen = self._session.run([self._train_op(self._step), observed], self._input.feed(self._step))
         record = StepRecord(
@@ -108,87 +123,79 @@ class LegacyProgram(Program):
         self._step += 1
         return record
 
-    def run(self, steps):
+    def run(self, steps: int) -> list[np.ndarray]:
         self._start()
         if self._options.updates == "async":
-            return self._run_freely(steps)
+            return self._run_in_threads(steps)
         run, feed = self._session.run, self._input.feed
         for step in range(self._step, self._step + steps - 1):
             run(self._train_op(step), feed(step))
         self._step += steps
         return run([self._towers.losses, self._train_op(self._step - 1)], feed(self._step - 1))[0]
 
-    def _run_freely(self, steps):
-        """Each tower in a thread of its own, with its own part of each batch, waiting for no other."""
+    def _run_in_threads(self, steps: int) -> list[np.ndarray]:
+        """Runs each tower in a thread of its own, with its own part of each batch, waiting for no other."""
 
-        def run(tower):
+        def run_tower(tower: int) -> np.ndarray:
             for step in range(self._step, self._step + steps):
                 fetches = [self._towers.losses[tower], self._towers.train_ops[tower]]
                 loss = self._session.run(fetches, self._input.feed(step))[0]
             return loss
 
         with concurrent.futures.ThreadPoolExecutor(self._job.replicas) as pool:
-            losses = list(pool.map(run, range(self._job.replicas)))
+            losses = list(pool.map(run_tower, range(self._job.replicas)))
         self._step += steps
         return losses
 
-    def _train_op(self, step):
-        """What `step` runs: the same op always, but for the first asynchronous steps."""
+    def _train_op(self, step: int) -> tf.Operation:
+        """The op that `step` runs: always the same, but for the first steps of asynchronous updates."""
         return self._towers.train_ops[0 if self._job.staleness is None else staleness.empty(self._job, step)]
 
-    def run_traced(self, options, metadata):
+    def run_traced(self, options: tf.compat.v1.RunOptions, metadata: tf.compat.v1.RunMetadata) -> None:
         """Takes a step under `RunOptions` that fill `RunMetadata`."""
         self._start()
         self._session.run(self._train_op(self._step), self._input.feed(self._step), options, metadata)
         self._step += 1
 
-    def export(self, folder):
-        """Writes what an old program would have left: graph.meta, and model.ckpt with every variable's value."""
-        from workloads.lifted import checkpoint
-
+    def export(self, folder: str) -> None:
+        """Writes the files that an old program would have left: graph.meta, and model.ckpt with every variable."""
         os.makedirs(folder, exist_ok=True)
         with self.graph.as_default():
             v1.train.export_meta_graph(os.path.join(folder, "graph.meta"))
             variables = {variable.op.name: variable for variable in v1.global_variables()}
         checkpoint.write_by_name(os.path.join(folder, "model.ckpt"), self._session.run(variables))
 
-    def close(self):
+    def close(self) -> None:
         self._input.stop()
         self._session.close()
 
-    def _start(self):
-        """Input begins at the first step taken, not before: a `load` may still choose another one."""
+    def _start(self) -> None:
+        """Starts the input at the first step taken, not before: a `load` may still choose another one."""
         if not self._started:
             self._started = True
             self._input.start(self._session, self._step)
 
 
-def by_kind(ends):
-    """{kind of `STATES`: {name: variable}} of a `TowerGraph`."""
+def variables_by_kind(towers: graph.TowerGraph) -> dict[str, dict[str, tf.Variable]]:
+    """{kind of `STATES`: {name: variable}} of a tower graph."""
     return {
-        "weights": {name: v for name, v in ends.variables.items() if v.trainable},
-        "slots": ends.slots,
-        "statistics": {name: v for name, v in ends.variables.items() if not v.trainable},
-        "averages": ends.averages,
+        "weights": {name: v for name, v in towers.variables.items() if v.trainable},
+        "slots": towers.slots,
+        "statistics": {name: v for name, v in towers.variables.items() if not v.trainable},
+        "averages": towers.averages,
     }
 
 
-def feed_of(holders, state, step):
-    """What `build_loader`'s op is fed, for it to assign a `State`; `step` is what the graph is to count from."""
-    feed = {holders["step"]: step}
-    for kind in STATES:
-        feed.update((holders[kind, name], value) for name, value in getattr(state, kind).items())
-    return feed
-
-
-def build_loader(ends):
-    """Placeholders for a whole `State`, and the op that assigns them.
+def build_state_loader(towers: graph.TowerGraph) -> tuple[Holders, tf.Operation]:
+    """Adds placeholders for a whole `State`, and the op that assigns them.
 
     Returns:
-      ({"step" or (kind, variable name): placeholder}, op).
+      (placeholders, op).
     """
-    places = {(kind, name): v for kind, variables in by_kind(ends).items() for name, v in variables.items()}
-    places["step"] = ends.global_step
+    places: Dict[Any, tf.Variable] = {
+        (kind, name): v for kind, variables in variables_by_kind(towers).items() for name, v in variables.items()
+    }
+    places["step"] = towers.global_step
     holders, assigns = {}, []
     for key, variable in places.items():
         holders[key] = v1.placeholder(variable.dtype.base_dtype, variable.shape)
@@ -196,8 +203,25 @@ def build_loader(ends):
     return holders, tf.group(*assigns)
 
 
-def session_config(devices, exact):
-    """`ConfigProto` with as many CPU devices as the towers need; Grappler off if `exact`."""
+def state_feed(holders: Holders, state: State, global_step: int) -> dict[tf.Tensor, Any]:
+    """Makes what the op of `build_state_loader` is fed to assign a `State`.
+
+    Args:
+      holders: the op's placeholders.
+      state: the values.
+      global_step: what the graph is to count from.
+
+    Returns:
+      {placeholder: value}.
+    """
+    feed: Dict[tf.Tensor, Any] = {holders["step"]: global_step}
+    for kind in STATES:
+        feed.update((holders[kind, name], value) for name, value in getattr(state, kind).items())
+    return feed
+
+
+def session_config(devices: Sequence[str], exact: bool) -> tf.compat.v1.ConfigProto:
+    """Makes a `ConfigProto` with as many CPU devices as the towers need; Grappler is off if `exact`."""
     cpus = sum(device.startswith("CPU") for device in devices)
     config = v1.ConfigProto(device_count={"CPU": max(1, cpus)}, allow_soft_placement=True)
     config.gpu_options.allow_growth = True

@@ -2,70 +2,89 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, NamedTuple
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Dict, List, NamedTuple
 
 import tensorflow as tf
 
 from workloads.numerics import combining, staleness
 
+if TYPE_CHECKING:
+    from workloads.job import Job
+
 v1 = tf.compat.v1
 
+#: {weight name: gradient} of one update.
+Update = Dict[str, tf.Tensor]
 
-class StaleUpdate(NamedTuple):
-    """What one step applies.
+
+class StaleUpdates(NamedTuple):
+    """The updates of one step.
 
     Attributes:
       applied: {"update 0: weight": gradient}.
-      ops: {updates without a gradient yet: op that applies the others}; see `pending.empty`.
+      ops: {updates without a gradient yet: op that applies the others}; see `staleness.empty`.
       slots: {slot name: variable} of the gradients that wait.
     """
 
-    applied: Dict[str, Any]
-    ops: Dict[int, Any]
-    slots: Dict[str, Any]
+    applied: Dict[str, tf.Tensor]
+    ops: Dict[int, tf.Operation]
+    slots: Dict[str, tf.Variable]
 
 
-def build(job, optimizer, gradients, variables, global_step):
-    """The updates of one step of `job`, each after the one before, and after all towers have read the weights.
+def build_stale_updates(
+    job: Job,
+    optimizer: tf.compat.v1.train.Optimizer,
+    gradients: Sequence[Update],
+    variables: dict[str, tf.Variable],
+    global_step: tf.Variable,
+) -> StaleUpdates:
+    """Builds the updates of one step, each after the one before, and after all towers have read the weights.
 
     Args:
+      job: the `Job`, with `staleness`.
+      optimizer: applies each update.
       gradients: list over towers of {weight name: gradient}.
       variables: {weight name: variable}.
+      global_step: counted by the ops, one a step.
 
     Returns:
-      `StaleUpdate`; its ops count the step.
+      See `StaleUpdates`.
     """
-    names, count, late = list(gradients[0]), len(gradients), job.staleness
-    slots = {staleness.slot(name): _slot(name, variables[name], late) for name in names} if late else {}
+    names, count, late = list(gradients[0]), len(gradients), job.staleness or 0
+    slots = {staleness.slot(name): _make_slot(name, variables[name], late) for name in names} if late else {}
     waiting = {name: tf.identity(slots[staleness.slot(name)]) for name in names} if late else {}
-    queue = [{name: waiting[name][place] for name in names} for place in range(late)]
+    queue: List[Update] = [{name: waiting[name][place] for name in names} for place in range(late)]
     for tower in gradients:
         queue.append(dict(zip(names, combining.clip_alone([tower[name] for name in names], job.workload.clip))))
     made = [value for update in queue for value in update.values()]
-    ops = {
-        missing: _in_order(optimizer, queue, range(missing, count), variables, slots, global_step, made)
-        for missing in sorted({staleness.empty(job, step) for step in range(late // count + 2)})
-    }
-    return StaleUpdate(staleness.names(queue[:count]), ops, slots)
-
-
-def _in_order(optimizer, queue, numbers, variables, slots, global_step, before):
-    """One op that applies these of the queue's updates, moves the queue on, and counts the step."""
-    count = numbers.stop
-    for number in numbers:
+    ops = {}
+    for missing in sorted({staleness.empty(job, step) for step in range(late // count + 2)}):
+        before = _apply_in_order(optimizer, queue[missing:count], variables, made)
         with tf.control_dependencies(before):
-            pairs = [(tf.identity(gradient), variables[name]) for name, gradient in queue[number].items()]
-            before = [optimizer.apply_gradients(pairs)]
-    with tf.control_dependencies(before):
-        moved = [
-            v1.assign(variable, tf.stack([update[name] for update in queue[count:]]))
-            for name, variable in ((name, slots.get(staleness.slot(name))) for name in queue[0])
-            if variable is not None
-        ]
-        return tf.group(v1.assign_add(global_step, 1), *moved)
+            moved = [
+                v1.assign(slots[staleness.slot(name)], tf.stack([update[name] for update in queue[count:]]))
+                for name in (names if late else ())
+            ]
+            ops[missing] = tf.group(v1.assign_add(global_step, 1), *moved)
+    return StaleUpdates(staleness.names(queue[:count]), ops, slots)
 
 
-def _slot(name, variable, late):
+def _apply_in_order(
+    optimizer: tf.compat.v1.train.Optimizer,
+    updates: Sequence[Update],
+    variables: dict[str, tf.Variable],
+    before: list[Any],
+) -> list[Any]:
+    """Applies one update after the other, the first after `before`; returns the ops that what follows must wait for."""
+    for update in updates:
+        with tf.control_dependencies(before):
+            assigned = [(tf.identity(gradient), variables[name]) for name, gradient in update.items()]
+            before = [optimizer.apply_gradients(assigned)]
+    return before
+
+
+def _make_slot(name: str, variable: tf.Variable, late: int) -> tf.Variable:
     return v1.get_variable(
         staleness.slot(name),
         (late,) + tuple(variable.shape.as_list()),

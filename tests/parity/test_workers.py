@@ -158,7 +158,7 @@ def be_task(speaker, job, cluster, kind, index):
     """A task of an old cluster; a worker takes six synchronous steps and says the state on the servers."""
     from legacy.towers import cluster as cluster_lib
 
-    server = cluster_lib.server(cluster, kind, index)
+    server = cluster_lib.start_server(cluster, kind, index)
     if kind == "worker":
         source = sources.Synthetic(job)
         worker = cluster_lib.ClusterWorker(job, source, cluster, index, True, server.target, exact=True)
