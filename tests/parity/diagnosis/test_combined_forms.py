@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from parity.diagnosis.combined_forms import CombinedForm, combine_gradients
+from parity.diagnosis.combined_forms import CombinedForm, clip_gradients, combine_gradients
 
 
 def gradients():
@@ -22,3 +22,27 @@ def test_forms(form, a, b):
     made = combine_gradients(gradients(), form)
     np.testing.assert_array_equal(made["a"], a)
     np.testing.assert_array_equal(made["b"], b)
+
+
+@pytest.mark.parametrize("limit, kept", [(5.0, 4.0), (2.5, 2.0)])
+def test_a_limit_above_the_length_clips_nothing(limit, kept):
+    clipped = clip_gradients(gradients()[0], CombinedForm("mean", "tower", "global_norm", limit))  # of length 5
+    assert clipped["b"][0] == kept
+
+
+@pytest.mark.parametrize(
+    "form, text",
+    [
+        (CombinedForm("sum"), "the sum of the replicas' gradients"),
+        (
+            CombinedForm("mean", "tower", "norm", 0.5),
+            "the mean of each replica's gradients clipped to 0.5 (norm)",
+        ),
+        (
+            CombinedForm("mean", "combined", "global_norm", 2.0),
+            "the mean of the replicas' gradients, then clipped to 2 (global norm)",
+        ),
+    ],
+)
+def test_forms_are_printed_in_words(form, text):
+    assert str(form) == text
