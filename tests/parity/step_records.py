@@ -134,6 +134,7 @@ class MadeUpProgram(Program):
     def __init__(self, records: Sequence[StepRecord], initial: State | None = None) -> None:
         self._records = list(records)
         self._state = made_up_state() if initial is None else initial
+        self._about = {"records": str(len(self._records))}
         self.loaded: list[State] = []
 
     def variables(self) -> tuple[VariableSpec, ...]:
@@ -142,7 +143,7 @@ class MadeUpProgram(Program):
         )
 
     def describe(self) -> dict[str, str]:
-        return {"records": str(len(self._records))}
+        return dict(self._about)
 
     def load(self, state: State) -> None:
         self.loaded.append(state)
