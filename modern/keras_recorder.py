@@ -14,7 +14,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from modern.mirrored.keras_rules import SLOTS
+from workloads.optimizers import KerasClass, known_keras_classes
 from workloads.records.writer import Recorder
 
 
@@ -34,8 +34,10 @@ class KerasRecorder:
     def __init__(self, path, model, optimizer, to_legacy, strategy, global_batch, statistics=(), slots=None):
         self._path, self._model, self._optimizer, self._to_legacy = path, model, optimizer, to_legacy
         self._strategy, self._global_batch, self._statistics = strategy, global_batch, dict(statistics)
-        known = SLOTS.get(type(optimizer).__name__, {})
-        self._slots = {slot: known[slot] for slot in (known if slots is None else slots)}
+        name = type(optimizer).__name__
+        known = known_keras_classes().get(name, KerasClass(name, {}))
+        self._slots = {slot: known.slots[slot] for slot in (known.slots if slots is None else slots)}
+        self._powers = known.powers if self._slots else {}
         self._replicas = strategy.num_replicas_in_sync
         self._recorder = None
 
@@ -161,10 +163,9 @@ class KerasRecorder:
             if arrays:
                 named = self._to_legacy(arrays, slot)
                 slots.update((f"{name}/{slot}", value) for name, value in named.items())
-        if "m" in self._slots:
+        for power, attribute in self._powers.items():
             step = float(keras.ops.convert_to_numpy(self._optimizer.iterations)) + 1
-            slots["beta1_power"] = np.float32(self._optimizer.beta_1**step)
-            slots["beta2_power"] = np.float32(self._optimizer.beta_2**step)
+            slots[power] = np.float32(getattr(self._optimizer, attribute) ** step)
         statistics = {name: self._first(variable) for name, variable in self._statistics.items()}
         return {"weights": weights, "slots": slots, "statistics": statistics}
 

@@ -128,7 +128,7 @@ class ClusterWorker(Program):
         global_step = v1.train.get_or_create_global_step()
         step = tf.identity(global_step)
         rate = workload.learning_rate(step, job.global_batch)
-        inner = optimizers.make(workload.optimizer, rate)
+        inner = optimizers.tf1_optimizer(workload.optimizer, rate)
         self._batch = {
             name: v1.placeholder(spec.dtype(job.dtype), (job.per_replica_batch,) + tuple(spec.shape), name)
             for name, spec in sorted(workload.inputs().items())

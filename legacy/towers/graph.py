@@ -107,7 +107,7 @@ def build_tower_graph(
         )
         step = tf.identity(global_step)
         rate = workload.learning_rate(step, job.global_batch)
-        optimizer = optimizers.make(workload.optimizer, rate)
+        optimizer = optimizers.tf1_optimizer(workload.optimizer, rate)
     towers = _build_towers(job, options, step, optimizer, batches, devices, layer_devices)
     weights = {name: towers.variables[name] for name in towers.gradients[0]}
     proposals: List[Tensors] = [dict(frame.updates) for frame in towers.frames]

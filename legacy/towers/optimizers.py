@@ -1,40 +1,38 @@
-"""The workload's optimizer as the `tf.compat.v1.train` class of the same name."""
+"""The workload's optimizer as the `tf.compat.v1.train` class that its description names."""
 
 from __future__ import annotations
 
 import tensorflow as tf
 
-from workloads import optimizers
+from workloads.optimizers import Optimizer
 
 v1 = tf.compat.v1
 
 
-def make(rule, rate):
-    """The 1.x optimizer for `rule` (see `workloads.optimizers`) at learning-rate tensor `rate`."""
-    if isinstance(rule, optimizers.GradientDescent):
-        return v1.train.GradientDescentOptimizer(rate)
-    if isinstance(rule, optimizers.Momentum):
-        return v1.train.MomentumOptimizer(rate, rule.momentum, use_nesterov=rule.nesterov)
-    if isinstance(rule, optimizers.Adam):
-        return v1.train.AdamOptimizer(rate, rule.beta1, rule.beta2, rule.epsilon)
-    if isinstance(rule, optimizers.RMSProp):
-        return v1.train.RMSPropOptimizer(rate, rule.decay, rule.momentum, rule.epsilon)
-    if isinstance(rule, optimizers.Adagrad):
-        return v1.train.AdagradOptimizer(rate, rule.initial_accumulator)
-    raise TypeError(f"no 1.x optimizer for {rule!r}")
+def tf1_optimizer(optimizer: Optimizer, learning_rate: tf.Tensor) -> tf.compat.v1.train.Optimizer:
+    """Returns the 1.x optimizer at the scalar tensor `learning_rate`."""
+    described = optimizer.tf1_class()
+    return getattr(v1.train, described.name)(learning_rate, **described.arguments)
 
 
-def slot_variables(optimizer, rule, variables):
-    """{"weight/slot": variable} and {accumulator: variable}, in the names of `workloads.optimizers`.
+def slot_variables(
+    tf1: tf.compat.v1.train.Optimizer, optimizer: Optimizer, variables: dict[str, tf.Variable]
+) -> dict[str, tf.Variable]:
+    """Finds the slots and accumulators that a 1.x optimizer made in `apply_gradients`.
 
     Args:
-      variables: {weight name: variable}, after `apply_gradients`.
+      tf1: the 1.x optimizer.
+      optimizer: its description.
+      variables: {weight name: variable}.
+
+    Returns:
+      {"weight/slot": variable} and {accumulator: variable}, in the names of `workloads.optimizers`.
     """
     slots = {
-        f"{name}/{slot}": optimizer.get_slot(variable, slot)
+        f"{name}/{slot}": tf1.get_slot(variable, slot)
         for name, variable in variables.items()
-        for slot in rule.slots()
+        for slot in optimizer.slots()
     }
-    if rule.accumulators():
-        slots.update(zip(("beta1_power", "beta2_power"), optimizer._get_beta_accumulators()))
+    if optimizer.accumulators():
+        slots.update(zip(optimizer.accumulators(), getattr(tf1, optimizer.tf1_class().accumulators)()))
     return slots

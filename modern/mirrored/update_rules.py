@@ -2,106 +2,67 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
 import tensorflow as tf
 
-from workloads import optimizers
-
-raw = tf.raw_ops
+from modern.mirrored.variables import LocalState
+from workloads.optimizers import Optimizer
+from workloads.program import State
 
 
 class Tf1Rules:
-    """The rung that keeps identical bits: 1.x's kernels, 1.x's slots.
+    """Update rules with identical bits: 1.x's kernels and 1.x's slots.
 
     Args:
-      rule: one of `workloads.optimizers`.
+      optimizer: the workload's; its `kernel` says which op updates a weight.
     """
 
-    def __init__(self, rule):
-        self._rule = rule
+    def __init__(self, optimizer: Optimizer) -> None:
+        self._optimizer = optimizer
+        self._kernel = optimizer.kernel()
+        self._op = getattr(tf.raw_ops, self._kernel.op)
 
-    def describe(self):
-        """Text for the report."""
+    def describe(self) -> str:
+        """Returns the report's text."""
         return "tf1: the kernels of tf.compat.v1.train"
 
-    def apply(self, local, gradients, rate):
+    def apply(self, local: LocalState, gradients: dict[str, tf.Tensor], rate: tf.Tensor) -> None:
         """Updates one replica's weights and slots in place.
 
         Args:
-          local: the replica's `LocalState`.
+          local: the replica's variables.
           gradients: {weight name: combined gradient}.
-          rate: float32 scalar.
+          rate: learning rate, a float32 scalar.
         """
-        rule, dtype = self._rule, next(iter(gradients.values())).dtype
-        update = _RULES[type(rule)](rule, local, dtype, tf.cast(rate, dtype))
+        shared = self._shared_arguments(local, next(iter(gradients.values())).dtype, rate)
         for name, gradient in gradients.items():
-            slots = [local.slots[f"{name}/{slot}"].handle for slot in rule.slots()]
-            update(local.weights[name].handle, gradient, *slots)
-        for power, beta in rule.accumulators().items():  # each starts at beta and is multiplied by it
-            value = local.slots[power].read_value() * tf.constant(beta, tf.float32)
-            raw.AssignVariableOp(resource=local.slots[power].handle, value=value)
+            slots = {argument: local.slots[f"{name}/{slot}"].handle for slot, argument in self._kernel.slots.items()}
+            self._op(var=local.weights[name].handle, **{self._kernel.gradient: gradient}, **slots, **shared)
+        for power, base in self._optimizer.accumulators().items():  # each starts at its base and is multiplied by it
+            value = local.slots[power].read_value() * tf.constant(base, tf.float32)
+            tf.raw_ops.AssignVariableOp(resource=local.slots[power].handle, value=value)
 
-    def load(self, state, rate):
+    def load(self, state: State, rate: float | None) -> None:
         """Takes over the slots of a loaded `State`; here they are the mirrored slots already."""
 
-    def slots(self, state, rate):
-        """The slots in 1.x's terms; here they are already."""
+    def slots(self, state: State, rate: float | None) -> dict[str, np.ndarray]:
+        """Returns the slots in 1.x's terms; here they are already."""
         return state.slots
 
+    def _shared_arguments(self, local: LocalState, dtype: tf.DType, rate: tf.Tensor) -> dict[str, Any]:
+        """Returns the op's arguments that are the same for every weight.
 
-# Each rule below makes its constants once and returns update(weight, gradient, *slots), in the order of
-# `rule.slots()`. Inside a loop over steps a constant costs as much as a small op, so none is made per weight.
+        Inside a loop over steps a constant costs as much as a small op, so none is made per weight.
+        """
+        powers = {
+            argument: tf.cast(local.slots[power].read_value(), dtype) for power, argument in self._kernel.powers.items()
+        }
+        constants = {argument: _constant(value, dtype) for argument, value in self._kernel.constants.items()}
+        return {self._kernel.learning_rate: tf.cast(rate, dtype), **powers, **constants, **self._kernel.attributes}
 
 
-def _constant(value, dtype):
+def _constant(value: float, dtype: tf.DType) -> tf.Tensor:
     """1.x holds its constants in float32 and casts them: in a float64 run 0.9 is float32's 0.9."""
     return tf.cast(tf.constant(value, tf.float32), dtype)
-
-
-def _gradient_descent(rule, local, dtype, rate):
-    return lambda weight, gradient: raw.ResourceApplyGradientDescent(var=weight, alpha=rate, delta=gradient)
-
-
-def _momentum(rule, local, dtype, rate):
-    momentum = _constant(rule.momentum, dtype)
-    return lambda weight, gradient, accumulator: raw.ResourceApplyMomentum(
-        var=weight, accum=accumulator, lr=rate, grad=gradient, momentum=momentum, use_nesterov=rule.nesterov
-    )
-
-
-def _adam(rule, local, dtype, rate):
-    powers = [tf.cast(local.slots[power].read_value(), dtype) for power in ("beta1_power", "beta2_power")]
-    beta1, beta2, epsilon = (_constant(value, dtype) for value in (rule.beta1, rule.beta2, rule.epsilon))
-    return lambda weight, gradient, m, v: raw.ResourceApplyAdam(
-        var=weight,
-        m=m,
-        v=v,
-        beta1_power=powers[0],
-        beta2_power=powers[1],
-        lr=rate,
-        beta1=beta1,
-        beta2=beta2,
-        epsilon=epsilon,
-        grad=gradient,
-    )
-
-
-def _rmsprop(rule, local, dtype, rate):
-    decay, momentum, epsilon = (_constant(value, dtype) for value in (rule.decay, rule.momentum, rule.epsilon))
-    return lambda weight, gradient, square, moment: raw.ResourceApplyRMSProp(
-        var=weight, ms=square, mom=moment, lr=rate, rho=decay, momentum=momentum, epsilon=epsilon, grad=gradient
-    )
-
-
-def _adagrad(rule, local, dtype, rate):
-    return lambda weight, gradient, accumulator: raw.ResourceApplyAdagrad(
-        var=weight, accum=accumulator, lr=rate, grad=gradient
-    )
-
-
-_RULES = {
-    optimizers.GradientDescent: _gradient_descent,
-    optimizers.Momentum: _momentum,
-    optimizers.Adam: _adam,
-    optimizers.RMSProp: _rmsprop,
-    optimizers.Adagrad: _adagrad,
-}

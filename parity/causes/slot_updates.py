@@ -79,18 +79,19 @@ def constants(evidence):
     if sides is None:
         return None
     rates = {step.step: step.rate for step in sides[1].steps}
+    slot_rules = evidence.context.optimizer.slot_rules()
     for slot in sides[1].slots:
-        a, b = (_constant(side.slots[slot], slot != "momentum") for side in sides)
+        a, b = (_constant(side.slots[slot], not slot_rules[slot].rescaled) for side in sides)
         if not (np.isfinite(a) and np.isfinite(b)) or near(a, b, 2e-3) or near(1 - a, 1 - b, 2e-3):
             continue
-        if slot == "momentum" and (momentum_form(evidence) or _keeps_rate(sides[1].slots[slot], rates)):
+        if slot_rules[slot].rescaled and (momentum_form(evidence) or _keeps_rate(sides[1].slots[slot], rates)):
             continue
         return Finding(
             "Slot {} keeps {} of itself in each of the port's steps and {} in legacy's: another {}.".format(
                 slot,
                 format_number(b),
                 format_number(a),
-                {"m": "beta1", "v": "beta2", "rms": "decay"}.get(slot, "momentum"),
+                slot_rules[slot].constant,
             ),
             HIGH,
             f"least-squares fit of the slot by its old value and the gradient, in {len(sides[1].steps)} steps",

@@ -9,8 +9,8 @@ from parity.causes.cause import HIGH, LOW, Cause, Fault, Finding
 from parity.causes.wording import format_number
 from parity.comparison import stages
 from parity.comparison.fits import near, spread
-from parity.diagnosis.update_forms import FormKind
 from workloads import optimizers, schedules
+from workloads.optimizers import FormKind
 
 #: A form of the rule explains a step below this misfit, which is about 1 where rounding alone is left; see `updates`.
 EXPLAINED = 20.0
@@ -46,14 +46,16 @@ def epsilon(kind):
 
     def criterion(evidence):
         sides = evidence.both_updates
-        if sides is None or not isinstance(evidence.context.optimizer, kind):
+        optimizer = evidence.context.optimizer
+        if sides is None or not isinstance(optimizer, kind):
             return None
         best = _better(sides, evidence, FormKind.EPSILON)
         if best is None:
             return None
         used = best.epsilon
         return Finding(
-            f"{kind.__name__} in the port uses epsilon {used} where legacy uses {evidence.context.optimizer.epsilon:g}: worst where gradients are small.",
+            f"{type(optimizer).__name__} in the port uses epsilon {used} where legacy uses "
+            f"{getattr(optimizer, 'epsilon', 0.0):g}: worst where gradients are small.",
             HIGH,
             f"with {used} the update is explained to {sides[1].misfit(best):.1f} roundings (root mean square), with legacy's to {sides[1].misfit(sides[1].own_form):.0f}",
         )
@@ -63,8 +65,7 @@ def epsilon(kind):
 
 def form(evidence):
     sides = evidence.both_updates
-    rule = evidence.context.optimizer
-    if sides is None or isinstance(rule, optimizers.RMSProp):
+    if sides is None:
         return None
     others = [form for form in sides[1].steps[0].forms if form.kind is FormKind.VARIANT]
     own = sides[1].own_form
@@ -101,7 +102,7 @@ def scaled_update(evidence):
 def unknown_update(evidence):
     sides = evidence.both_updates
     criteria = [form, scaled_update, sparse.rows, *slot_updates.CRITERIA, *step_length.CRITERIA]
-    criteria += [epsilon(kind) for kind in (optimizers.Adam, optimizers.RMSProp, optimizers.Adagrad)]
+    criteria.append(epsilon(optimizers.Optimizer))
     if sides is None or any(criterion(evidence) for criterion in criteria):
         return None
     own = sides[1].own_form

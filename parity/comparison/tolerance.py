@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from parity.comparison import stages
-from workloads import optimizers
 
 NAMES = ("exact", "auto")
 
@@ -37,13 +36,12 @@ def exact(stage, dtype, replicas, step):
 def keras_units(optimizer, update_rules):
     """{stage: ulps} that Keras's formulas need beyond `BASE`; empty for the 1.x kernels.
 
-    Keras 3 raises beta2 to the step's power anew in every step, where 1.x multiplies on. One ulp of
-    `beta2 ** step` is 1 / (1 - beta2) ulps of the bias correction `1 - beta2 ** step`, and so of the update.
+    See `workloads.optimizers.KerasClass.update_units`.
     """
-    if update_rules != "keras" or not isinstance(optimizer, optimizers.Adam):
+    described = optimizer.keras_class() if update_rules == "keras" else None
+    if described is None or not described.update_units:
         return {}
-    units = 1.0 / (1.0 - optimizer.beta2)
-    return {stages.WEIGHTS: units, stages.AVERAGES: units}
+    return {stages.WEIGHTS: described.update_units, stages.AVERAGES: described.update_units}
 
 
 def auto(stage, dtype, replicas, step):

@@ -22,14 +22,6 @@ class DerivedGradient(NamedTuple):
     noise: float
 
 
-class _Equation(NamedTuple):
-    """One weight's gradient as `(minuend - subtrahend) / divisor`."""
-
-    minuend: np.ndarray
-    subtrahend: np.ndarray
-    divisor: float
-
-
 def derive_combined_gradients(
     rule: optimizers.Optimizer | None, before: State, after: State, learning_rate: float | None, eps: float
 ) -> DerivedGradient:
@@ -46,28 +38,26 @@ def derive_combined_gradients(
     """
     names = sorted(set(before.weights) & set(after.weights))
     try:
-        equations = {name: _equation(rule, before, after, learning_rate, name) for name in names}
+        differences = {name: _difference(rule, before, after, learning_rate, name) for name in names}
     except KeyError:  # a slot is not recorded
         return DerivedGradient({}, 0.0)
-    known = {name: equation for name, equation in equations.items() if equation is not None}
-    found = {name: (minuend - subtrahend) / divisor for name, (minuend, subtrahend, divisor) in known.items()}
+    known = {name: difference for name, difference in differences.items() if difference is not None}
+    found = {name: (new - old) / share for name, (new, old, share) in known.items()}
     whole = np.sqrt(sum(np.sum(value**2) for value in found.values()))
-    addends = np.sqrt(sum(np.sum((minuend / divisor) ** 2) for minuend, _, divisor in known.values()))
+    addends = np.sqrt(sum(np.sum((new / share) ** 2) for new, _, share in known.values()))
     return DerivedGradient(found, float(4 * eps * addends / whole) if whole else 0.0)
 
 
-def _equation(
+def _difference(
     rule: optimizers.Optimizer | None, before: State, after: State, learning_rate: float | None, name: str
-) -> _Equation | None:
-    if isinstance(rule, optimizers.Adam):
-        return _Equation(_slot(after, name, "m"), rule.beta1 * _slot(before, name, "m"), 1 - rule.beta1)
-    if isinstance(rule, optimizers.Momentum):
-        return _Equation(_slot(after, name, "momentum"), rule.momentum * _slot(before, name, "momentum"), 1.0)
-    if isinstance(rule, optimizers.GradientDescent) and learning_rate:
-        old, new = (np.asarray(state.weights[name], np.float64) for state in (before, after))
-        return _Equation(old, new, float(learning_rate))
-    return None
+) -> optimizers.GradientDifference | None:
+    if rule is None:
+        return None
+    return rule.gradient_difference(_values(rule, before, name), _values(rule, after, name), learning_rate)
 
 
-def _slot(state: State, name: str, slot: str) -> np.ndarray:
-    return np.asarray(state.slots[f"{name}/{slot}"], np.float64)
+def _values(rule: optimizers.Optimizer, state: State, name: str) -> Arrays:
+    """Returns one weight and its recorded slots as `Optimizer.gradient_difference` expects them."""
+    keys = {slot: f"{name}/{slot}" for slot in rule.slots()}
+    slots = {slot: np.asarray(state.slots[key], np.float64) for slot, key in keys.items() if key in state.slots}
+    return {"weight": np.asarray(state.weights[name], np.float64), **slots}

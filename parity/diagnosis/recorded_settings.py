@@ -9,28 +9,19 @@ from typing import TypeVar
 from workloads import optimizers
 from workloads.workload import Clip, MovingAverage
 
-#: The records that a text may construct, by class name.
-RECORDS: dict[str, Callable[..., object]] = {
-    record.__name__: record
-    for record in (
-        Clip,
-        MovingAverage,
-        optimizers.GradientDescent,
-        optimizers.Momentum,
-        optimizers.Adam,
-        optimizers.RMSProp,
-        optimizers.Adagrad,
-    )
-}
-
 T = TypeVar("T")
+
+
+def known_records() -> dict[str, Callable[..., object]]:
+    """Returns {class name: class} of the records that a text may construct."""
+    return {record.__name__: record for record in (Clip, MovingAverage, *optimizers.known_optimizers())}
 
 
 def parse_setting(text: str, expected: type[T] | tuple[type[T], ...]) -> T | None:
     """Returns the value that a setting's text stands for. Nothing is evaluated.
 
     Args:
-      text: `repr` of a number, a string, None, or one of `RECORDS` with literal fields.
+      text: `repr` of a number, a string, None, or one of `known_records` with literal fields.
       expected: class, or classes, that the value must be of.
 
     Returns:
@@ -46,6 +37,6 @@ def parse_setting(text: str, expected: type[T] | tuple[type[T], ...]) -> T | Non
 def _value_of(node: ast.expr) -> object:
     if not isinstance(node, ast.Call):
         return ast.literal_eval(node)
-    record = RECORDS[node.func.id]  # type: ignore[attr-defined]  # another callee's AttributeError is caught above
+    record = known_records()[node.func.id]  # type: ignore[attr-defined]  # another callee's AttributeError is caught above
     fields = {str(keyword.arg): ast.literal_eval(keyword.value) for keyword in node.keywords}
     return record(*[ast.literal_eval(value) for value in node.args], **fields)

@@ -8,8 +8,8 @@ from typing import Dict, List, NamedTuple
 import numpy as np
 
 from parity.comparison.fits import FactorFit, fit_combination, fit_factor, flatten_arrays, relative_norm
-from parity.diagnosis import update_forms as forms
 from parity.diagnosis.learning_rates import learning_rate_of
+from workloads.optimizers import ObservedUpdate, UpdateForm
 
 
 @dataclasses.dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Update:
 
     step: int
     rate: float
-    forms: Dict[forms.UpdateForm, float]
+    forms: Dict[UpdateForm, float]
     factor: FactorFit
     decay: DecayFit
     still: List[str]
@@ -94,7 +94,7 @@ class Updates:
 def fit_updates(evidence):
     """(left, right) `Updates`; None for a side, or a rule, that cannot be followed."""
     rule = evidence.context.optimizer
-    if type(rule) not in forms.FORMS:
+    if rule is None or not rule.update_forms():
         return None, None
     return tuple(_side(evidence, side, rule) for side in (0, 1))
 
@@ -111,23 +111,21 @@ def update_misfit(expected, change, weights, eps):
 
 
 def _side(evidence, side, rule):
-    steps, fits, before_change = [], {}, None
+    steps, fits = [], {}
     for step in evidence.steps:
         record = (step.left, step.right)[side]
         before = (step.left_before, step.right_before)[side]
-        taken = _taken(record, before, rule, before_change)
+        taken = _taken(record, before, rule)
         if taken is None:
-            before_change = None
             continue
         steps.append(_update(taken, rule, evidence.eps))
-        for slot, power in forms.SLOTS[type(rule)].items():
-            fits.setdefault(slot, []).append(_slot_fit(taken, slot, power))
-        before_change = taken.change if taken.continues else None
+        for slot, slot_rule in rule.slot_rules().items():
+            fits.setdefault(slot, []).append(_slot_fit(taken, slot, slot_rule))
     return Updates(steps, fits) if steps else None
 
 
-def _taken(record, before, rule, last_change):
-    """`forms.Taken`, or None if the record lacks what the rule reads."""
+def _taken(record, before, rule):
+    """`ObservedUpdate`, or None if the record lacks what the rule reads."""
     names = [n for n in sorted(record.combined) if n in before.weights and n in record.state.weights]
     needed = [f"{name}/{slot}" for name in names for slot in rule.slots()]
     shown = all(key in before.slots and key in record.state.slots for key in needed)
@@ -141,9 +139,9 @@ def _taken(record, before, rule, last_change):
     ]
     powers = [float(before.slots[name]) for name in rule.accumulators() if name in before.slots]
     weights = flatten_arrays(before.weights, names)
-    return forms.Taken(
+    return ObservedUpdate(
         step=record.step,
-        rate=learning_rate_of(record),
+        learning_rate=learning_rate_of(record),
         names=names,
         sizes=[np.size(before.weights[name]) for name in names],
         shapes=[np.shape(before.weights[name]) for name in names],
@@ -153,13 +151,11 @@ def _taken(record, before, rule, last_change):
         old=slots[0],
         new=slots[1],
         powers=powers,
-        last_change=last_change,
-        continues=True,
     )
 
 
 def _update(taken, rule, eps):
-    predicted = {name: form(taken, rule) for name, form in forms.FORMS[type(rule)].items()}
+    predicted = {name: formula(taken) for name, formula in rule.update_forms().items()}
     predicted = {name: value for name, value in predicted.items() if value is not None}
     own = next(iter(predicted.values()))
     factor = fit_factor(own, taken.change)
@@ -167,7 +163,7 @@ def _update(taken, rule, eps):
     share = relative_norm(both.coefficients[1] * taken.weights, taken.change)
     return Update(
         taken.step,
-        taken.rate,
+        taken.learning_rate,
         {name: update_misfit(value, taken.change, taken.weights, eps) for name, value in predicted.items()},
         factor,
         DecayFit(float(both.coefficients[1]), share, both.residual),
@@ -188,9 +184,11 @@ def _rows(taken, rule, expected, eps):
     """(`Update.rows`, `Update.wrong`)."""
     found = {}
     wrong = np.abs(taken.change - expected) > 20 * eps * (np.abs(taken.weights) + 8 * np.abs(taken.change))
-    for slot, value in forms.expected_slots(taken, rule).items():
-        whole = np.abs(taken.old[slot]) + np.abs(taken.new[slot])
-        wrong |= np.abs(taken.new[slot] - value) > 50 * eps * whole
+    for slot, slot_rule in rule.slot_rules().items():
+        if slot_rule.checked:
+            expected_slot = slot_rule.keep * taken.old[slot] + slot_rule.gain * slot_rule.term(taken)
+            whole = np.abs(taken.old[slot]) + np.abs(taken.new[slot])
+            wrong |= np.abs(taken.new[slot] - expected_slot) > 50 * eps * whole
     names = [name for name, part in taken.parts() if wrong[part].any()]
     for (name, part), shape in zip(taken.parts(), taken.shapes):
         if len(shape) < 2:
@@ -203,8 +201,8 @@ def _rows(taken, rule, expected, eps):
     return found, names
 
 
-def _slot_fit(taken, slot, power):
-    term = forms.slot_term(taken, slot, power)
+def _slot_fit(taken, slot, slot_rule):
+    term = slot_rule.term(taken)
     fit = fit_combination([taken.old[slot], term], taken.new[slot])
     keep, gain = (float(value) for value in fit.coefficients)
     whole = np.linalg.norm(taken.new[slot]) or 1.0

@@ -1,0 +1,27 @@
+from tests.workloads.optimizers.steps import observed, same
+from workloads.optimizers.rmsprop import RMSProp
+from workloads.optimizers.update_forms import OWN, epsilon_form
+
+RULE = RMSProp(decay=0.75, momentum=0.5, epsilon=3.0)
+#: rms = 0.75 * old + 0.25 * (4, 16)
+STEP = observed({"rms": [0.0, 28.0], "momentum": [2.0, 0.0]}, {"rms": [1.0, 25.0], "momentum": [0.0, 0.0]})
+
+
+def test_the_mean_square_starts_at_one_and_keeps_its_decay():
+    assert RULE.slots() == {"rms": 1.0, "momentum": 0.0}
+    rule = RULE.slot_rules()["rms"]
+    assert same(rule.keep * STEP.old["rms"] + rule.gain * rule.term(STEP), [1.0, 25.0])
+
+
+def test_the_update_has_epsilon_inside_the_root():
+    # -(0.5 * 2 + 0.5 * 2 / sqrt(1 + 3))
+    assert RULE.update_forms()[OWN](STEP)[0] == -1.5
+    assert RULE.update_forms()[epsilon_form("1")](STEP)[0] != -1.5
+
+
+def test_elements_are_not_judged_by_the_momentum_slots_formula():
+    assert [rule.checked for rule in RULE.slot_rules().values()] == [True, False]
+
+
+def test_the_gradients_sign_cannot_be_recovered():
+    assert RULE.gradient_difference({}, {}, 0.5) is None

@@ -1,0 +1,77 @@
+"""RMSProp."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from workloads.optimizers.base import (
+    KerasClass,
+    Kernel,
+    Optimizer,
+    SlotRule,
+    Tf1Class,
+    squared_gradient,
+)
+from workloads.optimizers.observed_update import ObservedUpdate
+from workloads.optimizers.update_forms import KERAS_EPSILON, OWN, TF1_EPSILON, UpdateForm, UpdateFormula, epsilon_form
+
+
+@dataclasses.dataclass(frozen=True)
+class RMSProp(Optimizer):
+    """`s = decay * s + (1 - decay) * g**2; a = momentum * a + r * g / sqrt(s + epsilon); w -= a`; `s` starts at one."""
+
+    decay: float = 0.9
+    momentum: float = 0.0
+    epsilon: float = 1e-10
+
+    def slots(self) -> dict[str, float]:
+        return {"rms": 1.0, "momentum": 0.0}
+
+    def tf1_class(self) -> Tf1Class:
+        constants = {"decay": self.decay, "momentum": self.momentum, "epsilon": self.epsilon}
+        return Tf1Class("RMSPropOptimizer", constants)
+
+    def kernel(self) -> Kernel:
+        return Kernel(
+            "ResourceApplyRMSProp",
+            slots={"rms": "ms", "momentum": "mom"},
+            constants={"rho": self.decay, "momentum": self.momentum, "epsilon": self.epsilon},
+        )
+
+    def keras_class(self) -> KerasClass:
+        return KerasClass(
+            "RMSprop",
+            {"rho": self.decay, "momentum": self.momentum, "epsilon": self.epsilon},
+            slots={"rms": "_velocities", "momentum": "_momentums"},
+        )
+
+    def update_forms(self) -> dict[UpdateForm, UpdateFormula]:
+        return {
+            OWN: self._with(self.epsilon),
+            epsilon_form("1e-7"): self._with(KERAS_EPSILON),
+            epsilon_form("1e-8"): self._with(TF1_EPSILON),
+            epsilon_form("1e-3"): self._with(1e-3),
+            epsilon_form("1"): self._with(1.0),
+        }
+
+    def slot_rules(self) -> dict[str, SlotRule]:
+        return {
+            "rms": SlotRule(self.decay, 1 - self.decay, squared_gradient, "decay"),
+            "momentum": SlotRule(self.momentum, 1.0, _scaled_gradient, "momentum", rescaled=True, checked=False),
+        }
+
+    def _with(self, epsilon: float) -> UpdateFormula:
+        """Returns the update from the mean square after the step and the momentum before it."""
+
+        def form(update: ObservedUpdate) -> np.ndarray:
+            scaled = update.learning_rate * update.gradient / np.sqrt(update.new["rms"] + epsilon)
+            return -(self.momentum * update.old["momentum"] + scaled)
+
+        return form
+
+
+def _scaled_gradient(update: ObservedUpdate) -> np.ndarray:
+    """Returns the term of the momentum slot, with 1.x's default epsilon."""
+    return update.learning_rate * update.gradient / np.sqrt(update.new["rms"] + 1e-10)
