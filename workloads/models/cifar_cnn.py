@@ -53,6 +53,7 @@ class CifarCnn(ImageWorkload):
         return tf.nn.relu(layers.conv(scope, x, self.filters, 5, 1, initializers.TruncatedNormal(0.05), biases))
 
 
+SYSTEM = 3
 SEED = CifarCnn()
 SMALL = dataclasses.replace(
     SEED,

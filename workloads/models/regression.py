@@ -52,6 +52,7 @@ class Regression(Workload):
         return tf.reduce_mean(tf.square(output - batch["target"]))
 
 
+SYSTEM = 2
 SEED = Regression()
 SEED_SPLIT = dataclasses.replace(SEED, optimizer=optimizers.GradientDescent(), learning_rate=schedules.Fixed(1e-2))
 SEED_UNSCALED = dataclasses.replace(SEED, weight_stddev=1.0)

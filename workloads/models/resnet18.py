@@ -46,6 +46,7 @@ def _conv_norm(scope, x, filters, size, stride):
     return layers.batch_norm(scope, layers.conv(scope, x, filters, size, stride, initializers.HeNormal()))
 
 
+SYSTEM = 4
 SEED = ResNet18()
 SMALL = dataclasses.replace(
     SEED, global_batch=32, image_size=16, filters=(4, 8, 8, 16), learning_rate=schedules.Fixed(0.01)

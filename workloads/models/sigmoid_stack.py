@@ -36,5 +36,6 @@ class SigmoidStack(Workload):
         return tf.reduce_mean(x)
 
 
+SYSTEM = 1
 SEED = SigmoidStack()
 SMALL = dataclasses.replace(SEED, global_batch=16, dim=16)

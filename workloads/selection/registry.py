@@ -1,25 +1,73 @@
-"""Workloads by name: the five systems, or anybody's own as `package.module:attribute`."""
+"""Workloads by name: the built-in ones of `workloads.models`, or a user's own as `package.module:attribute`.
+
+>>> get("stacked_lstm", "seed").depth
+6
+>>> NAMES[0]
+'sigmoid_stack'
+"""
 
 from __future__ import annotations
 
+import ast
 import importlib
 import os
 import sys
+from typing import TYPE_CHECKING
 
+from workloads import models
 from workloads.lifted import is_lifted
 from workloads.support.errors import InputError, require
 
-NAMES = ("sigmoid_stack", "regression", "cifar_cnn", "resnet18", "stacked_lstm")
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from workloads.workload import Workload
+
 SIZES = ("small", "seed")
 
 
-def get(name, size="small"):
-    """The workload called `name`.
+def built_in_names(folders: Sequence[str]) -> tuple[str, ...]:
+    """Returns the names of the model files in `folders`: those that define an instance for each of `SIZES`.
+
+    In the order of their `SYSTEM` numbers, then files without a number, by name. The files are parsed and not
+    imported: importing one would start TensorFlow.
+    """
+    found = []
+    for folder in folders:
+        for file_name in sorted(os.listdir(folder)):
+            if file_name.endswith(".py"):
+                constants = _constants(os.path.join(folder, file_name))
+                if all(size.upper() in constants for size in SIZES):
+                    name = file_name[: -len(".py")]
+                    found.append((constants.get("SYSTEM") or sys.maxsize, name))
+    return tuple(name for _, name in sorted(found))
+
+
+def _constants(path: str) -> dict[str, int | None]:
+    """Returns {name: value} of a module's constants; the value is None unless it is a literal integer."""
+    with open(path, encoding="utf-8") as file:
+        body = ast.parse(file.read(), path).body
+    found: dict[str, int | None] = {}
+    for node in body:
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+            try:
+                value = ast.literal_eval(node.value)
+            except ValueError:
+                value = None
+            found[node.targets[0].id] = value if isinstance(value, int) else None
+    return found
+
+
+NAMES = built_in_names(list(models.__path__))
+
+
+def get(name: str, size: str = "small") -> Workload:
+    """Returns the workload called `name`.
 
     Args:
       name: one of `NAMES`; "package.module:attribute" for a `Workload` (or a function that makes one) found
         on the import path or below the current folder; or a folder that holds a lift.
-      size: "small" (seconds on two cores) or "seed" (the write-up's numbers); the five systems only.
+      size: "small" (seconds on two cores) or "seed" (the write-up's numbers); built-in workloads only.
 
     Raises:
       InputError: there is no such workload.
@@ -36,7 +84,7 @@ def get(name, size="small"):
     return getattr(importlib.import_module("workloads.models." + name), size.upper())
 
 
-def _load(name):
+def _load(name: str) -> Workload:
     from workloads.workload import check
 
     module_name, _, attribute = name.partition(":")

@@ -3,6 +3,7 @@ import dataclasses
 import pytest
 
 import workloads
+from workloads import models
 from workloads.selection import registry
 from workloads.support.errors import InputError
 
@@ -54,3 +55,29 @@ def test_unknown_workloads_are_named(name, message):
 def test_unknown_size():
     with pytest.raises(InputError, match="--size"):
         registry.get("regression", "huge")
+
+
+def test_a_model_file_is_found_by_what_it_defines(tmp_path):
+    (tmp_path / "later.py").write_text("SEED = 1\nSMALL = 2\n")
+    (tmp_path / "second.py").write_text("SYSTEM = 2\nSEED = f()\nSMALL = f()\n")
+    (tmp_path / "first.py").write_text("SYSTEM = 1\nSEED = f()\nSMALL = f()\n")
+    (tmp_path / "shared_parts.py").write_text("SEED = 1\n")
+    (tmp_path / "notes.txt").write_text("SEED = SMALL = 1\n")
+    assert registry.built_in_names([str(tmp_path)]) == ("first", "second", "later")
+
+
+def test_a_model_file_added_is_all_that_a_sixth_workload_needs(tmp_path, monkeypatch):
+    (tmp_path / "sixth.py").write_text(
+        "from tests.cases import Dyadic\nSEED = Dyadic(name='sixth')\nSMALL = Dyadic(name='sixth', global_batch=2)\n"
+    )
+    monkeypatch.setattr(models, "__path__", [*models.__path__, str(tmp_path)])
+    monkeypatch.setattr(registry, "NAMES", registry.built_in_names(models.__path__))
+    assert registry.NAMES[-1] == "sixth" and len(registry.NAMES) == 6
+    assert registry.get("sixth").global_batch == 2
+    assert registry.get("sixth", "seed").global_batch == 8
+
+
+def test_an_unknown_workload_is_refused_and_no_other_takes_its_place():
+    assert "sixth" not in registry.NAMES
+    with pytest.raises(InputError, match="--workload: got 'sixth', allowed: sigmoid_stack"):
+        registry.get("sixth")
