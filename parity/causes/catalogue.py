@@ -24,6 +24,7 @@ from parity.causes import (
     sparse,
     step_length,
     update_form,
+    weight_decay,
 )
 from parity.causes.cause import HIGH, LOW, MEDIUM, Cause, RecognizedCause
 from parity.comparison import stages
@@ -39,6 +40,7 @@ SUBJECTS = (
     scale,
     partial_gradients,
     regularization,
+    weight_decay,
     clipping,
     learning_rate,
     initial_slots,

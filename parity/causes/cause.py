@@ -61,11 +61,12 @@ class Fault:
     also: tuple[str, ...] = ()
 
     def adapted_workload(self, workload: Workload, replicas: int) -> Workload | None:
-        """Returns the workload that the fault is injected into on `replicas` replicas; None if it cannot occur there."""
+        """Returns the workload that the fault is injected into at so many replicas; None if it cannot occur there."""
         adapted = self.adapt(workload) if self.occurs_at(replicas) else None
         if adapted is None or not hasattr(adapted, "replicas"):
             return adapted
-        return dataclasses.replace(adapted, **{"replicas": replicas})
+        fields: dict[str, Any] = {"replicas": replicas}
+        return dataclasses.replace(adapted, **fields)
 
 
 @dataclasses.dataclass(frozen=True)

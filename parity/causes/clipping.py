@@ -150,7 +150,7 @@ class _SharesClipped(injection.ScaledStep):
         replicas = self._job.replicas
         shares = {name: value / replicas for name, value in gradients.items()}
         workload = dataclasses.replace(
-            self._job.workload, combine="sum", clip=dataclasses.replace(self._job.workload.clip, where="tower")
+            self._job.workload, combine="sum", clip=dataclasses.replace(_clip_of(self._job.workload), where="tower")
         )
         job, self._job = self._job, dataclasses.replace(self._job, workload=workload)
         try:
@@ -177,7 +177,7 @@ def _scale_limit(factor: float) -> injection.Change:
 
 
 def _with_clip_in_distinct_directions(where: str) -> Callable[[Workload], Workload | None]:
-    """Returns an `adapt` without system 1: its towers' gradients are parallel to 1e-6, so places cannot be told apart."""
+    """Returns an `adapt` without system 1, whose towers' gradients are parallel: places cannot be told apart there."""
     adapt = injection.with_clip(where)
     return lambda workload: None if workload.name == "sigmoid_stack" else adapt(workload)
 
@@ -231,8 +231,8 @@ CAUSES = (
         stage=stages.COMBINED,
         title="clipped by another norm",
         signature="Legacy's combined gradient fits one kind of clipping and the port's another",
-        why="Keras's clipnorm clips each variable's gradient by its own norm; tf.clip_by_global_norm is global_clipnorm "
-        "there; clipvalue clips single elements.",
+        why="Keras's clipnorm clips each variable's gradient by its own norm; tf.clip_by_global_norm is called "
+        "global_clipnorm there; clipvalue clips single elements.",
         fix="global_clipnorm for tf.clip_by_global_norm, clipnorm for tf.clip_by_norm, clipvalue for tf.clip_by_value.",
         criterion=clip_kind,
         faults=(
@@ -247,8 +247,8 @@ CAUSES = (
         stage=stages.COMBINED,
         title="clipped at another limit",
         signature="Both sides clip in the same way, at different limits",
-        why="A limit that was divided or multiplied by N for a loss that is a share, or a constant that was not carried "
-        "over.",
+        why="A limit that was divided or multiplied by N for a loss that is a share, or a constant that was not "
+        "carried over.",
         fix="Give the port legacy's limit.",
         criterion=clip_limit,
         faults=(

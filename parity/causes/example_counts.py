@@ -1,10 +1,11 @@
-"""Causes in what a mean is taken over: padded examples, short batches, empty replicas."""
+"""Causes in the number of examples that a mean is taken over: padded examples, short batches, empty replicas."""
 
 from __future__ import annotations
 
 import copy
 import dataclasses
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -16,94 +17,22 @@ from parity.comparison.fits import near
 from workloads.scope import Scope
 from workloads.workload import Workload
 
+if TYPE_CHECKING:
+    import tensorflow as tf
 
-def _scaled(evidence):
-    """[(step, [factor of each replica])] of the steps from the same state whose replicas are each one clean factor."""
-    if any(not batch.same and batch.sizes[0] == batch.sizes[1] for batch in evidence.batches):
-        return []  # other examples: no factor of their gradients counts anything
-    rows = {}
-    for entry in evidence.gradients:
-        rows.setdefault(entry.step, []).append(entry)
-    if any(e.residual > 4 * evidence.clean_residual for row in rows.values() for e in row if np.isfinite(e.residual)):
-        return []
-    return [(step, [e.data for e in row]) for step, row in sorted(rows.items())]
+    from parity.diagnosis.evidence import Evidence
+    from workloads.workload import InputSpec
 
 
-def _off(evidence, factors):
-    return any(np.isfinite(f) and abs(f - 1) > 64 * evidence.eps for f in factors)
+class _StepFactors(NamedTuple):
+    """One step's factor of each replica's gradient, right over left."""
+
+    step: int
+    factors: list[float]
 
 
-def _examples(evidence, factors):
-    """Whole numbers of examples n with factor n / b, one a replica; None if a factor is no such part."""
-    batch = evidence.context.per_replica_batch
-    if not np.all(np.isfinite(factors)):
-        return None
-    counts = [round(factor * batch) for factor in factors]
-    good = all(0 < n <= batch and abs(f * batch - n) < 2e-3 for n, f in zip(counts, factors))
-    return counts if batch > 1 and good else None
-
-
-def _sometimes(evidence):
-    """(the steps that differ, all steps) if some do and some do not, else None."""
-    rows = _scaled(evidence)
-    off = [row for row in rows if _off(evidence, row[1])]
-    return (off, rows) if off and len(off) < len(rows) else None
-
-
-def nonzero_mean(evidence):
-    rows = _scaled(evidence)
-    off = [factors for _, factors in rows if _off(evidence, factors)]
-    counts = [_examples(evidence, factors) for factors in off]
-    if not off or any(count is None for count in counts) or len({n for count in counts for n in count}) < 2:
-        return None
-    if len(off) * 2 <= len(rows):
-        return None
-    return Finding(
-        "Each replica's gradient is n / {} of legacy's with n examples that count, and n varies ({} in the first such "
-        "step): legacy divides by the examples with a weight, the port by all.".format(
-            evidence.context.per_replica_batch, ", ".join(map(str, counts[0]))
-        ),
-        HIGH,
-        f"factors times the per-replica batch are whole numbers in {len(off)} steps",
-    )
-
-
-def fixed_size(evidence):
-    found = _sometimes(evidence)
-    if found is None or empty(evidence):  # an empty replica's share is missing too
-        return None
-    off, rows = found
-    if len(off) * 2 > len(rows) or any(_examples(evidence, factors) is None for _, factors in off):
-        return None
-    step, factors = off[0]
-    counts = _examples(evidence, factors)
-    return Finding(
-        f"In {len(off)} of {len(rows)} steps (first at step {step}) every gradient is {format_number(float(np.mean(factors)))} of legacy's: a short batch of {sum(counts)} examples is "
-        f"divided by the full batch's {evidence.context.global_batch}.",
-        HIGH,
-        "exact in the other steps; there the factor is a number of examples over the batch",
-    )
-
-
-def mean_of_means(evidence):
-    found = _sometimes(evidence)
-    if found is None:
-        return None
-    off, rows = found
-    if any(not near(float(np.mean([1 / f for f in factors])), 1, 1e-3) or np.ptp(factors) < 1e-3 for _, factors in off):
-        return None
-    step, factors = off[0]
-    return Finding(
-        "In {} of {} steps (first at step {}) the replicas' gradients are {} x legacy's: each replica's mean counts "
-        "alike though their numbers of examples differ.".format(
-            len(off), len(rows), step, ", ".join(map(format_number, factors))
-        ),
-        HIGH,
-        "the factors' reciprocals have the mean 1, as shares of one batch do; exact in the other steps",
-    )
-
-
-def empty(evidence):
+def empty_replica(evidence: Evidence) -> Finding | None:
+    """Recognizes EMPTY_REPLICA: a loss is not a number where legacy's is finite, and the weights stay finite."""
     bad = [
         (step.right.step, replica)
         for step in evidence.steps
@@ -112,15 +41,107 @@ def empty(evidence):
     ]
     if not bad:
         return None
-    finite = all(np.all(np.isfinite(w)) for w in evidence.steps[-1].right.state.weights.values())
-    if not finite:
+    if not all(np.all(np.isfinite(weight)) for weight in evidence.steps[-1].right.state.weights.values()):
         return None
+    step, replica = bad[0]
     return Finding(
-        f"The loss of replica {bad[0][1]} is not a number at step {bad[0][0]} and all weights stay finite: a mean over no examples, on a "
-        "replica that got none.",
+        f"The loss of replica {replica} is not a number at step {step} and all weights stay finite: a mean over no "
+        "examples, on a replica that got none.",
         HIGH,
         f"{len(bad)} such losses; legacy's are finite",
     )
+
+
+def nonzero_weights_mean(evidence: Evidence) -> Finding | None:
+    """Recognizes NONZERO_WEIGHTS_MEAN: in most steps the factors are n / b with whole numbers n that vary."""
+    rows = _clean_factors(evidence)
+    differing = [row for row in rows if _differs(evidence, row)]
+    counts = [_example_counts(evidence, row) for row in differing]
+    known = [count for count in counts if count is not None]
+    if not differing or len(known) < len(counts) or len({n for count in known for n in count}) < 2:
+        return None
+    if len(differing) * 2 <= len(rows):
+        return None
+    first = ", ".join(map(str, known[0]))
+    return Finding(
+        f"Each replica's gradient is n / {evidence.context.per_replica_batch} of legacy's with n examples that count, "
+        f"and n varies ({first} in the first such step): legacy divides by the examples with a weight, the port by "
+        "all.",
+        HIGH,
+        f"factors times the per-replica batch are whole numbers in {len(differing)} steps",
+    )
+
+
+def short_batch_fixed_gbs(evidence: Evidence) -> Finding | None:
+    """Recognizes SHORT_BATCH_FIXED_GBS: in at most half of the steps the factors are n / b, in the others 1."""
+    rows = _clean_factors(evidence)
+    differing = _differing_sometimes(evidence, rows)
+    if not differing or empty_replica(evidence):  # an empty replica's share is missing too
+        return None
+    counts = [_example_counts(evidence, row) for row in differing]
+    if len(differing) * 2 > len(rows) or counts[0] is None or None in counts:
+        return None
+    factor = format_number(float(np.mean(differing[0].factors)))
+    return Finding(
+        f"In {len(differing)} of {len(rows)} steps (first at step {differing[0].step}) every gradient is {factor} of "
+        f"legacy's: a short batch of {sum(counts[0])} examples is divided by the full batch's "
+        f"{evidence.context.global_batch}.",
+        HIGH,
+        "exact in the other steps; there the factor is a number of examples over the batch",
+    )
+
+
+def mean_of_uneven_means(evidence: Evidence) -> Finding | None:
+    """Recognizes MEAN_OF_UNEVEN_MEANS: in some steps the replicas' factors differ and their reciprocals average 1."""
+    rows = _clean_factors(evidence)
+    differing = _differing_sometimes(evidence, rows)
+    if not differing or not all(_are_uneven_shares(row.factors) for row in differing):
+        return None
+    factors = ", ".join(map(format_number, differing[0].factors))
+    return Finding(
+        f"In {len(differing)} of {len(rows)} steps (first at step {differing[0].step}) the replicas' gradients are "
+        f"{factors} x legacy's: each replica's mean counts alike though their numbers of examples differ.",
+        HIGH,
+        "the factors' reciprocals have the mean 1, as shares of one batch do; exact in the other steps",
+    )
+
+
+def _clean_factors(evidence: Evidence) -> list[_StepFactors]:
+    """Returns the factors of the steps from the same state; none if examples differ, or if a fit is not clean."""
+    if any(not batch.same and batch.sizes[0] == batch.sizes[1] for batch in evidence.batches):
+        return []
+    clean = 4 * evidence.clean_residual
+    if any(entry.residual > clean for entry in evidence.gradients if np.isfinite(entry.residual)):
+        return []
+    rows: dict[int, list[float]] = {}
+    for entry in evidence.gradients:
+        rows.setdefault(entry.step, []).append(entry.data)
+    return [_StepFactors(step, factors) for step, factors in sorted(rows.items())]
+
+
+def _differs(evidence: Evidence, row: _StepFactors) -> bool:
+    """Returns whether a factor of the step is not 1."""
+    return any(np.isfinite(factor) and abs(factor - 1) > 64 * evidence.eps for factor in row.factors)
+
+
+def _differing_sometimes(evidence: Evidence, rows: list[_StepFactors]) -> list[_StepFactors]:
+    """Returns the steps that differ if others do not, else none."""
+    differing = [row for row in rows if _differs(evidence, row)]
+    return differing if len(differing) < len(rows) else []
+
+
+def _example_counts(evidence: Evidence, row: _StepFactors) -> list[int] | None:
+    """Returns the whole numbers n of examples with factor n / b, one a replica; None if a factor is no such part."""
+    batch = evidence.context.per_replica_batch
+    if batch <= 1 or not np.all(np.isfinite(row.factors)):
+        return None
+    counts = [round(factor * batch) for factor in row.factors]
+    parts = all(0 < n <= batch and abs(f * batch - n) < 2e-3 for n, f in zip(counts, row.factors))
+    return counts if parts else None
+
+
+def _are_uneven_shares(factors: list[float]) -> bool:
+    return near(float(np.mean([1 / factor for factor in factors])), 1, 1e-3) and np.ptp(factors) >= 1e-3
 
 
 @dataclasses.dataclass(frozen=True)
@@ -128,9 +149,9 @@ class Short(Workload):
     """`inner` with a short batch in every fourth step, of which the first replica gets the fewest.
 
     Attributes:
-      kind: "even", "uneven" or "empty": the first replica's examples there.
-      divide: "true" (by the examples that there are, of all replicas), "fixed" (by the full batch), "means" (each
-        replica's own mean counts alike).
+      kind: the first replica's examples in a short batch: "even", "uneven" (fewer than the others') or "empty" (none).
+      divide: the divisor of the sum over a short batch: "true" (the number of its examples on all replicas), "fixed"
+        (the full batch), "means" (each replica divides by its own examples, and every replica's mean counts alike).
     """
 
     inner: Any = None
@@ -138,13 +159,13 @@ class Short(Workload):
     divide: str = "true"
     replicas: int = 0
 
-    def inputs(self):
+    def inputs(self) -> dict[str, InputSpec]:
         return self.inner.inputs()
 
-    def examples(self, rng, count):
+    def examples(self, rng: np.random.RandomState, count: int) -> dict[str, np.ndarray]:
         return self.inner.examples(rng, count)
 
-    def loss(self, scope, batch):
+    def loss(self, scope: Scope, batch: dict[str, tf.Tensor]) -> tf.Tensor:
         import tensorflow as tf
 
         whole = self.inner.loss(scope, batch)
@@ -155,36 +176,41 @@ class Short(Workload):
         mine = counts[frame.replica]
         if mine:
             short = self.inner.loss(Scope(frame), {name: value[:mine] for name, value in batch.items()})
-        else:  # a mean of nothing: not a number, and without a gradient
+        else:  # a mean over nothing is not a number, and has no gradient
             short = tf.zeros_like(whole) if self.divide == "true" else tf.constant(np.nan, whole.dtype)
         factor = {"true": mine * self.replicas / sum(counts), "fixed": mine / size, "means": 1.0}[self.divide]
         factor = factor if mine else 1.0
         last = tf.equal(tf.math.floormod(frame.step, tf.cast(4, frame.step.dtype)), 3)
         return tf.where(last, short * tf.cast(factor, whole.dtype), whole)
 
-    def _counts(self, size):
-        """Examples of each replica in a short step."""
+    def _counts(self, size: int) -> list[int]:
+        """Returns the number of examples of each replica in a short batch."""
         if self.kind == "even":
             return [size // 2] * self.replicas
         return [0 if self.kind == "empty" else max(1, size // 4)] + [size] * (self.replicas - 1)
 
 
-def _short(kind):
-    def adapt(workload):
+def _short(kind: str) -> Callable[[Workload], Workload]:
+    """Returns an `adapt` that gives the workload short batches of this kind."""
+
+    def adapt(workload: Workload) -> Workload:
         fields = {f.name: getattr(workload, f.name) for f in dataclasses.fields(Workload)}
         return Short(**{**fields, "clip": None}, inner=workload, kind=kind)
 
     return adapt
 
 
-def _dividing(how):
+def _divide(how: str) -> injection.Change:
+    """Changes the divisor of short batches; see `Short.divide`."""
     return injection.in_workload(lambda job: {"divide": how})
 
 
-class _AllExamples(injection.ScaledStep):
-    """The mean over all examples where legacy's is over those that count: n / b of it. Here, those above one half."""
+class _MeanOverAll(injection.ScaledStep):
+    """Takes the mean over all examples where legacy's is over n that count (here those above one half): n / b of it."""
 
-    def _forward_backward(self, local, step, replica, batch):
+    def _forward_backward(
+        self, local: Any, step: tf.Tensor, replica: int, batch: dict[str, tf.Tensor]
+    ) -> tuple[Any, ...]:
         import tensorflow as tf
 
         loss, gradients, *rest = super()._forward_backward(local, step, replica, batch)
@@ -195,54 +221,57 @@ class _AllExamples(injection.ScaledStep):
         return (loss * share, {name: value * share for name, value in gradients.items()}, *rest)
 
 
-def _undecayed(workload):
+def _without_decay(workload: Workload) -> Workload:
     return dataclasses.replace(workload, clip=None, weight_decay=0.0)
 
 
 CAUSES = (
     Cause(
-        "EMPTY_REPLICA",
-        stages.LOSS,
-        "a replica without examples",
-        "the loss is not a number, weights are finite",
-        "The last batch of an epoch is cut into slices; a small one leaves some replicas none, and the mean of nothing "
-        "is not a number, though its gradient is zero.",
-        "drop_remainder=True, or divide the sum by the global number of examples.",
-        empty,
-        (Fault("mean_over_no_examples", _dividing("means"), _short("empty")),),
-        "R10",
+        id="EMPTY_REPLICA",
+        stage=stages.LOSS,
+        title="a replica without examples",
+        signature="A replica's loss is not a number, while all weights are finite",
+        why="The last batch of an epoch is cut into slices, and a small one leaves some replicas without examples. The "
+        "mean over nothing is not a number, though its gradient is zero.",
+        fix="Use drop_remainder=True, or divide the sum by the global number of examples.",
+        criterion=empty_replica,
+        faults=(Fault("mean_over_no_examples", _divide("means"), _short("empty")),),
+        pitfall="R10",
     ),
     Cause(
-        "NONZERO_WEIGHTS_MEAN",
-        stages.LOSS,
-        "a mean over all examples for one over those that count",
-        "the factor varies with the batch: examples with a weight over all",
-        "tf.losses.* divide by the examples with nonzero weights, Keras's SUM_OVER_BATCH_SIZE by all.",
-        "Sum, and divide by the count explicitly.",
-        nonzero_mean,
-        (Fault("mean_over_padding_too", injection.in_replica_step(_AllExamples), _undecayed),),
-        "R07",
+        id="NONZERO_WEIGHTS_MEAN",
+        stage=stages.LOSS,
+        title="a mean over all examples in place of one over those that count",
+        signature="Every gradient has the factor n / b, and the number n of examples with a nonzero weight varies with "
+        "the batch",
+        why="tf.losses.* divide by the number of examples with nonzero weights, Keras's SUM_OVER_BATCH_SIZE by the "
+        "number of all.",
+        fix="Sum the loss, and divide by the count explicitly.",
+        criterion=nonzero_weights_mean,
+        faults=(Fault("mean_over_padding_too", injection.in_replica_step(_MeanOverAll), _without_decay),),
+        pitfall="R07",
     ),
     Cause(
-        "SHORT_BATCH_FIXED_GBS",
-        stages.LOSS,
-        "a short batch divided by the full batch's size",
-        "exact but for the last step of each epoch; there the factor is n / B",
-        "compute_average_loss(global_batch_size=B) with a constant B.",
-        "drop_remainder=True for parity, or all-reduce the true count and divide by it.",
-        fixed_size,
-        (Fault("short_batch_over_the_full_size", _dividing("fixed"), _short("even")),),
-        "R08",
+        id="SHORT_BATCH_FIXED_GBS",
+        stage=stages.LOSS,
+        title="a short batch divided by the full batch's size",
+        signature="Gradients agree but for the last step of each epoch; there the factor is n / B with n examples",
+        why="compute_average_loss(global_batch_size=B) with a constant B.",
+        fix="Use drop_remainder=True for parity, or all-reduce the true number of examples and divide by it.",
+        criterion=short_batch_fixed_gbs,
+        faults=(Fault("short_batch_over_the_full_size", _divide("fixed"), _short("even")),),
+        pitfall="R08",
     ),
     Cause(
-        "MEAN_OF_UNEVEN_MEANS",
-        stages.LOSS,
-        "a mean of uneven means",
-        "exact but for the last step of each epoch; there replicas' factors differ and their reciprocals average 1",
-        "Each replica's mean counts alike, also the one with few examples.",
-        "Weight each replica by its number of examples.",
-        mean_of_means,
-        (Fault("uneven_means_counted_alike", _dividing("means"), _short("uneven")),),
-        "R09",
+        id="MEAN_OF_UNEVEN_MEANS",
+        stage=stages.LOSS,
+        title="a mean of uneven means",
+        signature="Gradients agree but for the last step of each epoch; there the replicas' factors differ, and the "
+        "mean of their reciprocals is 1",
+        why="Every replica's mean counts alike, also that of a replica with few examples.",
+        fix="Weight each replica by its number of examples.",
+        criterion=mean_of_uneven_means,
+        faults=(Fault("uneven_means_counted_alike", _divide("means"), _short("uneven")),),
+        pitfall="R09",
     ),
 )

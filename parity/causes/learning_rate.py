@@ -1,9 +1,10 @@
-"""Causes in the learning rate."""
+"""Causes in the learning rate: a wrong step count, a frozen value, a factor, another schedule."""
 
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,86 +15,101 @@ from parity.comparison import stages
 from parity.comparison.fits import near, spread
 from workloads import schedules
 
+if TYPE_CHECKING:
+    import tensorflow as tf
+
+    from parity.diagnosis.evidence import Evidence
+    from parity.diagnosis.learning_rates import LearningRates
+    from workloads.job import Job
+
+#: A schedule that changes within the steps of a diagnosis.
 SCHEDULE = schedules.ExponentialDecay(0.01, 2, 0.5, staircase=True)
 
 
-def step_counter(evidence):
+def step_counter(evidence: Evidence) -> Finding | None:
+    """Recognizes STEP_COUNTER: the learning rate of step t is legacy's of step N t, t / N, t + 1 or nearby."""
     rates, replicas = evidence.learning_rates, evidence.replicas
-    if rates.equal or replicas < 2 or _frozen(rates):
+    if rates.equal or replicas < 2 or _is_frozen(rates):
         return None
-    for factor, text in ((replicas, "{} x too early: the step counts every replica"), (1 / replicas, "{} x too late")):
-        if rates.explains(factor):
-            return Finding(
-                "The learning rate of step t is legacy's of step {}: its knees come {}.".format(
-                    f"{replicas} t" if factor > 1 else f"t / {replicas}", text.format(replicas)
-                ),
-                HIGH,
-                f"all {len(rates.steps)} rates agree with legacy's of those steps to 1e-6",
+    sentence = None
+    if rates.explains(replicas):
+        sentence = (
+            f"The learning rate of step t is legacy's of step {replicas} t: its knees come {replicas} x too early: the "
+            "step counts every replica."
+        )
+    elif rates.explains(1 / replicas):
+        sentence = (
+            f"The learning rate of step t is legacy's of step t / {replicas}: its knees come {replicas} x too late."
+        )
+    else:
+        shift = next((shift for shift in (1, -1, 2, -2) if rates.explains(1, shift)), None)
+        if shift is not None:
+            when = "after" if shift > 0 else "before"
+            sentence = (
+                f"The learning rate of step t is legacy's of step t {shift:+d}: the schedule reads the step {when} it "
+                "is counted."
             )
-    for shift in (1, -1, 2, -2):
-        if rates.explains(1, shift):
-            return Finding(
-                "The learning rate of step t is legacy's of step t {:+d}: the schedule reads the step {} it is "
-                "counted.".format(shift, "after" if shift > 0 else "before"),
-                HIGH,
-                f"all {len(rates.steps)} rates agree with legacy's of those steps to 1e-6",
-            )
-    return None
+    if sentence is None:
+        return None
+    return Finding(sentence, HIGH, f"all {len(rates.steps)} rates agree with legacy's of those steps to 1e-6")
 
 
-def _frozen(rates):
-    return len(set(rates.right.tolist())) == 1 and len(set(rates.left.tolist())) > 1
-
-
-def frozen(evidence):
+def learning_rate_frozen(evidence: Evidence) -> Finding | None:
+    """Recognizes LEARNING_RATE_FROZEN: the port's learning rate is constant and legacy's is not."""
     rates = evidence.learning_rates
-    if rates.equal or not _frozen(rates):
+    if rates.equal or not _is_frozen(rates):
         return None
-    first = near(rates.right[0], rates.left[0], 1e-6)
+    at_first = near(rates.right[0], rates.left[0], 1e-6)
+    stays = f"{rates.right[0]:.6g}" + (", legacy's first," if at_first else "")
     return Finding(
-        "The learning rate stays {:.6g}{} while legacy's goes to {:.6g}.".format(
-            rates.right[0], ", legacy's first," if first else "", rates.left[-1]
-        ),
-        HIGH if first else MEDIUM,
+        f"The learning rate stays {stays} while legacy's goes to {rates.left[-1]:.6g}.",
+        HIGH if at_first else MEDIUM,
         f"{len(rates.steps)} steps were seen",
     )
 
 
-def scaled(evidence):
+def learning_rate_scaled(evidence: Evidence) -> Finding | None:
+    """Recognizes LEARNING_RATE_SCALED: the ratio to legacy's learning rate is the same in every step."""
     rates = evidence.learning_rates
-    if rates.equal or not len(rates.steps) or _frozen(rates) or spread(rates.ratio) > 1e-5:
+    if rates.equal or not len(rates.steps) or _is_frozen(rates) or spread(rates.ratio) > 1e-5:
         return None
     ratio = float(np.median(rates.ratio))
-    known = " (the number of replicas)" if near(ratio, evidence.replicas, 1e-5) else ""
+    known_as = " (the number of replicas)" if near(ratio, evidence.replicas, 1e-5) else ""
     return Finding(
-        f"The learning rate is {format_number(ratio)} x legacy's{known} in every step.",
+        f"The learning rate is {format_number(ratio)} x legacy's{known_as} in every step.",
         HIGH,
         f"the same ratio in {len(rates.steps)} steps, spread {spread(rates.ratio):.1e}",
     )
 
 
-def other_schedule(evidence):
+def learning_rate_schedule(evidence: Evidence) -> Finding | None:
+    """Recognizes LEARNING_RATE_SCHEDULE: the learning rates differ and no other cause of this file explains them."""
     rates = evidence.learning_rates
-    if rates.equal or not len(rates.steps) or any(criterion(evidence) for criterion in (step_counter, frozen, scaled)):
+    others = (step_counter, learning_rate_frozen, learning_rate_scaled)
+    if rates.equal or not len(rates.steps) or any(criterion(evidence) for criterion in others):
         return None
     first = int(np.argmax(np.abs(rates.ratio - 1) > 1e-6))
     return Finding(
-        f"The learning rate follows another schedule: {rates.right[first]:.6g} against legacy's {rates.left[first]:.6g} at step {rates.steps[first]}, where they first "
-        "differ.",
+        f"The learning rate follows another schedule: {rates.right[first]:.6g} against legacy's "
+        f"{rates.left[first]:.6g} at step {rates.steps[first]}, where they first differ.",
         MEDIUM,
         "no factor, no shift by a step, and no step count times or over the replicas fits",
     )
 
 
+def _is_frozen(rates: LearningRates) -> bool:
+    return len(set(rates.right.tolist())) == 1 and len(set(rates.left.tolist())) > 1
+
+
 @dataclasses.dataclass(frozen=True)
-class _AtStep:
-    """A schedule that reads another step."""
+class _OtherStep:
+    """A schedule that is called with step `floor(step * times) + shift`, at least 0."""
 
     inner: Any
     times: float = 1.0
     shift: int = 0
 
-    def __call__(self, step, global_batch):
+    def __call__(self, step: tf.Tensor, global_batch: int) -> tf.Tensor:
         import tensorflow as tf
 
         there = tf.cast(tf.floor(tf.cast(step, tf.float64) * self.times + 1e-9), step.dtype) + self.shift
@@ -102,14 +118,16 @@ class _AtStep:
 
 @dataclasses.dataclass(frozen=True)
 class ScaledSchedule:
+    """A schedule times `factor`."""
+
     inner: Any
     factor: float
 
-    def __call__(self, step, global_batch):
+    def __call__(self, step: tf.Tensor, global_batch: int) -> tf.Tensor:
         return self.inner(step, global_batch) * self.factor
 
 
-def _reading(make):
+def _in_schedule(make: Callable[[Job], Any]) -> injection.Change:
     return injection.in_workload(lambda job: {"learning_rate": make(job)})
 
 
@@ -117,64 +135,74 @@ _decaying = injection.with_fields(learning_rate=SCHEDULE)
 
 CAUSES = (
     Cause(
-        "STEP_COUNTER",
-        stages.RATE,
-        "the schedule counts other steps",
-        "the rate of step t is legacy's of step N t or t/N (or t+1): knees N times early or late",
-        "A counter that every replica increments (aggregation SUM) rises by N; epochs counted with the per-replica "
-        "batch are N times too long; a counter read after the update is one ahead.",
-        "Count one step per update (a variable with aggregation ONLY_FIRST_REPLICA) and epochs with the global batch.",
-        step_counter,
-        (
+        id="STEP_COUNTER",
+        stage=stages.RATE,
+        title="the schedule counts other steps",
+        signature="The learning rate of step t is legacy's of step N t or t / N (or t + 1): the schedule changes N "
+        "times too early or too late",
+        why="A counter that every replica increments (aggregation SUM) rises by N a step; epochs counted with the "
+        "per-replica batch are N times too long; a counter that is read after the update is one ahead.",
+        fix="Count one step per update (a variable with aggregation ONLY_FIRST_REPLICA), and epochs with the global "
+        "batch.",
+        criterion=step_counter,
+        faults=(
             Fault(
                 "steps_counted_by_every_replica",
-                _reading(lambda job: _AtStep(job.workload.learning_rate, job.replicas)),
+                _in_schedule(lambda job: _OtherStep(job.workload.learning_rate, job.replicas)),
                 _decaying,
             ),
             Fault(
                 "epochs_of_the_per_replica_batch",
-                _reading(lambda job: _AtStep(job.workload.learning_rate, 1 / job.replicas)),
+                _in_schedule(lambda job: _OtherStep(job.workload.learning_rate, 1 / job.replicas)),
                 _decaying,
             ),
             Fault(
-                "step_read_after_the_update", _reading(lambda job: _AtStep(job.workload.learning_rate, 1, 1)), _decaying
+                "step_read_after_the_update",
+                _in_schedule(lambda job: _OtherStep(job.workload.learning_rate, 1, 1)),
+                _decaying,
             ),
         ),
-        "R30",
+        pitfall="R30",
     ),
     Cause(
-        "LEARNING_RATE_FROZEN",
-        stages.RATE,
-        "the learning rate is frozen",
-        "the rate stays at its first value; legacy's changes",
-        "A 1.x schedule called in eager mode gives a value once; a Python number read while tracing is a constant.",
-        "Compute the rate inside the step from the step variable, or hand the optimizer a schedule object.",
-        frozen,
-        (Fault("rate_frozen", _reading(lambda job: schedules.Fixed(SCHEDULE.rate)), _decaying),),
+        id="LEARNING_RATE_FROZEN",
+        stage=stages.RATE,
+        title="the learning rate is frozen",
+        signature="The learning rate stays at its first value, while legacy's changes",
+        why="A 1.x schedule that is called in eager mode returns a value once; a Python number that is read while a "
+        "function is traced is a constant in it.",
+        fix="Compute the learning rate from the step variable inside the step, or give the optimizer a schedule.",
+        criterion=learning_rate_frozen,
+        faults=(Fault("rate_frozen", _in_schedule(lambda job: schedules.Fixed(SCHEDULE.rate)), _decaying),),
     ),
     Cause(
-        "LEARNING_RATE_SCALED",
-        stages.RATE,
-        "the learning rate has a factor",
-        "the rate is one number times legacy's in every step",
-        "The linear scaling rule applied to a batch that already was the global one, or a rate meant for a sum.",
-        "Take legacy's rate: its global batch is the same.",
-        scaled,
-        (
+        id="LEARNING_RATE_SCALED",
+        stage=stages.RATE,
+        title="the learning rate has a factor",
+        signature="The learning rate is one number times legacy's in every step",
+        why="The linear scaling rule was applied although the batch already was the global one, or the rate was meant "
+        "for a sum of gradients.",
+        fix="Take legacy's learning rate: its global batch is the same.",
+        criterion=learning_rate_scaled,
+        faults=(
             Fault(
                 "rate_times_replicas",
-                _reading(lambda job: ScaledSchedule(job.workload.learning_rate, float(job.replicas))),
+                _in_schedule(lambda job: ScaledSchedule(job.workload.learning_rate, float(job.replicas))),
             ),
         ),
     ),
     Cause(
-        "LEARNING_RATE_SCHEDULE",
-        stages.RATE,
-        "another schedule",
-        "rates differ by no factor and no count of steps",
-        "Another formula or other constants (staircase or not, decay rate, warm-up).",
-        "Compare the schedules' constants.",
-        other_schedule,
-        (Fault("not_a_staircase", _reading(lambda job: dataclasses.replace(SCHEDULE, staircase=False)), _decaying),),
+        id="LEARNING_RATE_SCHEDULE",
+        stage=stages.RATE,
+        title="another schedule",
+        signature="Learning rates differ, and neither a factor nor another count of steps explains it",
+        why="Another formula or other constants (staircase or not, decay rate, warm-up).",
+        fix="Compare the schedules' constants.",
+        criterion=learning_rate_schedule,
+        faults=(
+            Fault(
+                "not_a_staircase", _in_schedule(lambda job: dataclasses.replace(SCHEDULE, staircase=False)), _decaying
+            ),
+        ),
     ),
 )

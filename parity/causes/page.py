@@ -19,15 +19,15 @@ decay; g_i is the gradient of replica i's own mean loss; n counts examples or up
 **Stage** is the part of a training step in which the cause appears first. **Pitfall** numbers are explained in the
 [list at the end](#pitfall-numbers).
 
-**Confidence** of a report: *high*, a clean fit that no other cause in the catalogue produces; *medium*, a clean fit that
-another cause could produce too, and the report says which; *low*, the numbers only look like this cause. If no criterion
-is met, no cause is named.
+**Confidence** of a report: *high*, a clean fit that no other cause in the catalogue produces; *medium*, a clean fit
+that another cause could produce too, and the report says which; *low*, the numbers only look like this cause. If no
+criterion is met, no cause is named.
 """
 
 #: Pitfalls that occur only on several GPUs, so that no criterion recognizes them from recorded numbers.
 WITHOUT_CAUSE = {
-    "R37": "every replica has a GPU of its own, but the all-reduce does not use NCCL and is slow: check that the devices "
-    "are physical ones, and the strategy's cross_device_ops",
+    "R37": "every replica has a GPU of its own, but the all-reduce does not use NCCL and is slow: check that the "
+    "devices are physical ones, and the strategy's cross_device_ops",
     "R38": "NCCL hangs: no step ends while all GPUs show full load; check IOMMU, shared memory and peer-to-peer access",
 }
 
@@ -47,8 +47,8 @@ def pitfall_list(causes: Sequence[Cause]) -> str:
     for number, text in WITHOUT_CAUSE.items():
         rows.setdefault(number, []).append(f"{text} (no cause in this catalogue: needs several GPUs)")
     lines = [f"* **{number}**: {'; '.join(rows[number])}." for number in sorted(rows)]
-    head = "## Pitfall numbers\n\nThe known pitfalls of moving tower code to tf.distribute, and the causes above that name them.\n\n"
-    return head + "\n".join(lines) + "\n"
+    introduction = "The known pitfalls of moving tower code to tf.distribute, and the causes above that name them."
+    return "\n".join(["## Pitfall numbers", "", introduction, "", *lines, ""])
 
 
 def _section(cause: Cause) -> str:

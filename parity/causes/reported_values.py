@@ -28,10 +28,10 @@ def hidden_scale(evidence: Evidence) -> Finding | None:
         return None
     if not isinstance(evidence.context.optimizer, optimizers.Adam):
         return None
-    factor = format_number(totals.total)
+    factor, squared = format_number(totals.total), format_number(totals.total**2)
     return Finding(
-        f"The slots show that every gradient is {factor} x legacy's (m x {factor}, v x {format_number(totals.total**2)}); "
-        "Adam divides the factor out again, so the weights nearly agree.",
+        f"The slots show that every gradient is {factor} x legacy's (m x {factor}, v x {squared}); Adam divides the "
+        "factor out again, so the weights nearly agree.",
         HIGH,
         describe_fit(totals) + "; the record shows no gradients, they were worked out from the slots",
     )

@@ -48,8 +48,8 @@ def loss_not_divided(evidence: Evidence) -> Finding | None:
         because = "worked out from what the optimizer got"
     unique = summed or evidence.replicas != 2
     return Finding(
-        f"Every gradient is {format_number(totals.total)} x legacy's, the number of replicas: gradients are summed over "
-        "the replicas, and the loss is not divided by the global batch.",
+        f"Every gradient is {format_number(totals.total)} x legacy's, the number of replicas: gradients are summed "
+        "over the replicas, and the loss is not divided by the global batch.",
         HIGH if unique else MEDIUM,
         f"{describe_fit(totals)}; {because}" + ("" if unique else "; a factor of 2 in the loss would look the same"),
     )
@@ -103,8 +103,8 @@ def sum_reduction(evidence: Evidence) -> Finding | None:
     batch = "the global batch" if "B" in names else "the per-replica batch"
     other = [name for name in names if name not in "Bb"]
     return Finding(
-        f"Every gradient is {format_number(totals.total)} x legacy's, {batch}: the loss is a sum over examples and not a "
-        "mean.",
+        f"Every gradient is {format_number(totals.total)} x legacy's, {batch}: the loss is a sum over examples and not "
+        "a mean.",
         MEDIUM if other else HIGH,
         describe_fit(totals) + ("; the same number is also " + ", ".join(other) if other else ""),
     )
@@ -119,8 +119,8 @@ def towers_summed(evidence: Evidence) -> Finding | None:
         "Legacy sums its towers' gradients and the port averages them: every gradient is "
         f"{format_number(totals.total)} x legacy's.",
         HIGH,
-        f"{describe_fit(totals)}; each side's combined gradients are explained by its own replicas' (legacy: sum, port: "
-        "mean)",
+        f"{describe_fit(totals)}; each side's combined gradients are explained by its own replicas' (legacy: sum, "
+        "port: mean)",
     )
 
 
@@ -228,8 +228,8 @@ CAUSES = (
         why="tf.distribute sums the replicas' gradients. A tower's loss that is still the mean over its own batch then "
         "counts N times. So does a global_batch_size that is really the per-replica batch, and a gradient that is "
         "reduced twice.",
-        fix="Divide the loss by the global batch (tf.nn.compute_average_loss(per_example, global_batch_size=B)), divide "
-        "the per-replica mean by the number of replicas, or reduce with MEAN.",
+        fix="Divide the loss by the global batch (tf.nn.compute_average_loss(per_example, global_batch_size=B)), "
+        "divide the per-replica mean by the number of replicas, or reduce with MEAN.",
         criterion=loss_not_divided,
         faults=(
             Fault("sum_for_mean", injection.in_workload(lambda job: {"combine": "sum"}), injection.without_clip),
@@ -278,8 +278,8 @@ CAUSES = (
         signature="Every gradient is 1/N of legacy's, and legacy's combined gradient is the sum of its towers'",
         why="Some tower code added the gradients and never divided (the replicated mode of tf_cnn_benchmarks); its "
         "learning rate was tuned for that.",
-        fix="Reduce with SUM and do not divide the loss; or keep MEAN and multiply the learning rate by N, knowing that "
-        "the gradients differ.",
+        fix="Reduce with SUM and do not divide the loss; or keep MEAN and multiply the learning rate by N, knowing "
+        "that the gradients differ.",
         criterion=towers_summed,
         faults=(Fault("mean_for_sum", injection.in_workload(lambda job: {"combine": "mean"}), _summing),),
     ),
