@@ -1,16 +1,33 @@
-"""The old side of a job, whatever kind of workload it is."""
+"""Factory of legacy programs: towers built from a workload, or a saved graph as it is."""
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from workloads.lifted.workload import LiftedWorkload
 from workloads.support.errors import require
 
+if TYPE_CHECKING:
+    from legacy.options import LegacyOptions
+    from workloads.job import Job
+    from workloads.program import Program
+    from workloads.sources import Source
 
-def program(job, source, options, devices):
-    """The `Program` that runs `job` the old way: towers built here, or the saved graph as it is.
+
+def legacy_program(job: Job, source: Source, options: LegacyOptions, devices: list[str]) -> Program:
+    """Makes the program that runs a job the old way: towers built here, or the saved graph as it is.
+
+    Args:
+      job: the `Job`.
+      source: the `Source` of its batches.
+      options: choices of the tower graph.
+      devices: the device of each tower.
+
+    Returns:
+      the program.
 
     Raises:
-      InputError: a saved graph has another number of towers.
+      InputError: the options are not for this job.
     """
     if isinstance(job.workload, LiftedWorkload):
         from legacy.rerun.program import OldGraphProgram
@@ -18,6 +35,12 @@ def program(job, source, options, devices):
         towers = job.workload.plan.towers
         require(job.replicas == towers, "--replicas", job.replicas, f"the old graph has {towers} towers")
         return OldGraphProgram(job, source, options, devices)
+    require(
+        job.staleness is None or options.updates == "sync",
+        "--staleness",
+        job.staleness,
+        "cannot be set with --updates=async (staleness is not controlled there)",
+    )
     from legacy.towers.program import LegacyProgram
 
     return LegacyProgram(job, source, options, devices)

@@ -1,4 +1,4 @@
-"""Legacy: how the tower graph is built."""
+"""Legacy: construction of the tower graph."""
 
 from __future__ import annotations
 
@@ -6,19 +6,28 @@ from absl import flags
 
 from legacy.options import AVERAGES, INPUTS, UPDATES, VARIABLES, LegacyOptions
 
-flags.DEFINE_string("legacy_input", "feed", "How towers get their batches: " + ", ".join(INPUTS) + ".")
-flags.DEFINE_string(
-    "legacy_variables", "cpu", "Where variables are: " + ", ".join(VARIABLES) + " (the first tower's device)."
+flags.DEFINE_enum("legacy_input", "feed", INPUTS, "Input pipeline of the towers.")
+flags.DEFINE_enum("legacy_variables", "cpu", VARIABLES, "Device of the variables; tower: the first tower's device.")
+flags.DEFINE_enum("legacy_average", "stack", AVERAGES, "Ops that combine the gradients of the towers.")
+flags.DEFINE_enum(
+    "updates",
+    "sync",
+    UPDATES,
+    "sync: one update from all towers' gradients; async: each tower applies its own at once.",
 )
-flags.DEFINE_string("legacy_average", "stack", "How gradients are combined: " + ", ".join(AVERAGES) + ".")
-flags.DEFINE_string("updates", "sync", "When gradients are applied: " + ", ".join(UPDATES) + " (each tower its own).")
 flags.DEFINE_boolean("pin_towers_to_cpu", False, "System 1's fault: tf.device('/cpu:0') inside the tower loop.")
 
 FLAGS = flags.FLAGS
 
 
-def options_from_flags(exact, resident=False):
-    """The `LegacyOptions` that the flags say; `resident` sources are held on the towers unless a flag differs."""
+def options_from_flags(exact: bool, resident: bool = False) -> LegacyOptions:
+    """Returns the options that the flags describe.
+
+    Args:
+      exact: see `LegacyOptions`.
+      resident: whether the source gives one batch at every step, which the towers then hold unless --legacy_input says
+        otherwise.
+    """
     chosen = "resident" if resident and not FLAGS["legacy_input"].present else FLAGS.legacy_input
     return LegacyOptions(
         input=chosen,

@@ -1,7 +1,8 @@
-"""`python -m legacy.inspect model.ckpt-1000.meta`: what is this old program? Reads its graph and runs nothing.
+"""`python -m legacy.inspect GRAPH`: describe a training program of TensorFlow 1.x from its saved graph; nothing is run.
 
-Also reads graph.pbtxt, a GraphDef (.pb) and events files. Shows towers and how they were told apart, inputs, losses,
-how gradients are combined, optimizers and schedules, variables, statistics, devices, and what a port must watch for.
+GRAPH is a .meta file (model.ckpt-1000.meta), graph.pbtxt, a GraphDef (.pb) or an events file. Shows the towers and how
+they were recognised, inputs, losses, the combining of gradients, optimizers and schedules, variables, moving
+statistics, devices, and the hazards of a port.
 """
 
 from __future__ import annotations
@@ -10,15 +11,20 @@ from absl import flags
 
 from workloads.support import command, environment
 
-flags.DEFINE_list("train_op", [], "What the program ran to train; several, by commas, if it ran them in turn.")
-flags.DEFINE_list("feed", [], "Settings that stay as they are, as placeholder=value, by commas.")
+flags.DEFINE_list(
+    "train_op",
+    [],
+    "Name of the training op that the program ran; several, separated by commas, if it ran them in turn.",
+)
+flags.DEFINE_list("feed", [], "Constant values of placeholders, as placeholder=value,placeholder=value.")
 command.define_json()
-flags.DEFINE_integer("rows", 40, "Rows of a section that are printed.", lower_bound=1)
+flags.DEFINE_integer("rows", 40, "Rows to print of each section.", lower_bound=1)
 
 FLAGS = flags.FLAGS
 
 
-def main(graph):
+def main(graph: str) -> int:
+    """Prints the page about the file `graph`."""
     feed = command.assignments(FLAGS.feed, "--feed", "placeholder=value")
     environment.prepare(exact=False)
     from legacy.saved.report import page
@@ -27,6 +33,7 @@ def main(graph):
     for line in page.text(sections, FLAGS.rows):
         print(line)
     command.write_json(sections)
+    return 0
 
 
 console = command.entry(main, __doc__, "GRAPH")

@@ -1,4 +1,4 @@
-"""Records what an old program does, inside its own old environment. Copy this one file next to your script:
+"""Recorder of a training program of TensorFlow 1.x in its own environment: copy this one file next to the script.
 
     import recorder
     recorder.start("run", steps=20)      # anywhere before training
@@ -7,12 +7,12 @@ It needs nothing but TensorFlow 0.12 or later, numpy, and Python 2.7 or later. F
 updates weights is a step. Before the first one the folder gets `graph.meta` (the whole graph) and `model.ckpt` (every
 variable); each of the first `steps` steps adds to `steps.zip` the inputs and random numbers that were drawn, every
 scalar, each tower's gradients and all that is made of them, and the variables afterwards. The program itself goes on
-as before, and no op is added to its graph. Back in the present:
+as before, and no op is added to its graph. In the environment of this project:
 
     python -m legacy.lift run/graph.meta --checkpoint=run/model.ckpt --out=lifted
     python -m parity.verify --workload=lifted --recording=run
 
-What a tensor means is not decided here but there: this file only writes down all that might be asked for.
+The meaning of the tensors is worked out there; this file only writes down all that may be needed.
 """
 
 import collections
@@ -26,6 +26,10 @@ import zipfile
 import numpy as np
 import tensorflow
 
+MYPY = False
+if MYPY:  # for the type comments; Python 2.7 has no typing
+    from typing import Any, Dict, Iterable, List, Sequence, Set, Tuple  # noqa: F401
+
 tf = getattr(getattr(tensorflow, "compat", None), "v1", tensorflow)
 if not hasattr(tf, "Session"):  # compat.v1 of the releases that had little in it
     tf = tensorflow
@@ -37,6 +41,7 @@ MOST_BYTES = 16 << 20
 
 
 def start(folder, steps=20):
+    # type: (str, int) -> None
     """Records the next `steps` training steps of this process into `folder`, which is made if need be."""
     if not os.path.isdir(folder):
         os.makedirs(folder)
@@ -47,6 +52,7 @@ def start(folder, steps=20):
     recording = _Recording(folder, steps, plain_run)
 
     def run(session, fetches, feed_dict=None, options=None, run_metadata=None):
+        # type: (Any, Any, Any, Any, Any) -> Any
         if recording.wants(session, fetches):
             return recording.step(session, fetches, feed_dict, options, run_metadata)
         return plain_run(session, fetches, feed_dict, options, run_metadata)
@@ -55,21 +61,37 @@ def start(folder, steps=20):
 
 
 class _Recording(object):
+    """The recording of one program: which runs are steps, and what each leaves in the folder."""
+
     def __init__(self, folder, steps, plain_run):
+        # type: (str, int, Any) -> None
         self._folder, self._left, self._run = folder, steps, plain_run
-        self._about = {"format": FORMAT, "steps": []}
-        self._plans = {}
-        self._graph = None
+        self._about = {"format": FORMAT, "steps": []}  # type: Dict[str, Any]
+        self._plans = {}  # type: Dict[Tuple[str, ...], _Plan]
+        self._graph = None  # type: Any
         self._busy = False
 
     def wants(self, session, fetches):
-        """Whether this run is a training step to record."""
+        # type: (Any, Any) -> bool
+        """Returns whether this run is a training step to record."""
         if self._left <= 0 or self._busy or (self._graph is not None and session.graph is not self._graph):
             return False
         return self._plan(session.graph, fetches).updates
 
     def step(self, session, fetches, feed_dict, options, run_metadata):
-        """Runs and writes one training step; answers what the program asked for."""
+        # type: (Any, Any, Any, Any, Any) -> Any
+        """Runs and writes one training step.
+
+        Args:
+          session: the program's session.
+          fetches: what the program fetches.
+          feed_dict: what it feeds.
+          options: as `Session.run` takes them.
+          run_metadata: as `Session.run` takes it.
+
+        Returns:
+          the values of `fetches`.
+        """
         self._busy = True
         try:
             if self._graph is None:
@@ -88,13 +110,15 @@ class _Recording(object):
             self._busy = False
 
     def _plan(self, graph, fetches):
+        # type: (Any, Any) -> _Plan
         targets = tuple(sorted(_operations(graph, fetches)))
         if targets not in self._plans:
             self._plans[targets] = _Plan(graph, targets)
         return self._plans[targets]
 
     def _begin(self, session):
-        """Before the first step: the graph, and all variables."""
+        # type: (Any) -> None
+        """Writes the graph and all variables, before the first step."""
         self._graph = session.graph
         with self._graph.as_default():
             tf.train.export_meta_graph(os.path.join(self._folder, "graph.meta"))
@@ -108,8 +132,9 @@ class _Recording(object):
                 saver.save(other, os.path.join(self._folder, "model.ckpt"), write_meta_graph=False)
 
     def _variables(self, session):
+        # type: (Any) -> Dict[str, Any]
         """{variable name: value} of all global and local variables that hold numbers and are initialized."""
-        reads = collections.OrderedDict()
+        reads = collections.OrderedDict()  # type: Dict[str, Any]
         for key in ("variables", "local_variables"):
             for variable in self._graph.get_collection(key):
                 name = variable.op.name
@@ -129,8 +154,11 @@ class _Recording(object):
             return values
 
     def _write(self, arrays, targets):
+        # type: (Dict[str, Any], Sequence[str]) -> None
+        """Adds a step: its arrays to steps.zip, and the operations that the program ran to recording.json."""
         content = io.BytesIO()
-        np.savez(content, **dict((name, np.asarray(value)) for name, value in arrays.items()))
+        named = dict((name, np.asarray(value)) for name, value in arrays.items())  # type: Dict[str, Any]
+        np.savez(content, **named)
         with zipfile.ZipFile(os.path.join(self._folder, "steps.zip"), "a", zipfile.ZIP_DEFLATED) as archive:
             archive.writestr("{:05d}.npz".format(len(self._about["steps"])), content.getvalue())
         self._about["steps"].append(list(targets))
@@ -141,20 +169,21 @@ class _Recording(object):
 
 
 class _Plan(object):
-    """What to fetch along with a set of target operations.
+    """Tensors to fetch along with a set of target operations.
 
     Attributes:
       targets: names of the operations that the program ran.
       updates: whether they change weights.
-      tensors: what to fetch besides.
+      tensors: tensors to fetch besides; none if no weights change.
     """
 
     def __init__(self, graph, targets):
+        # type: (Any, Tuple[str, ...]) -> None
         self.targets = targets
         cone = _ancestors([graph.get_operation_by_name(name) for name in targets])
         applies = [op for op in cone if "Apply" in op.type]
         self.updates = bool(applies)
-        self.tensors = []
+        self.tensors = []  # type: List[Any]
         if self.updates:
             conditional = _conditional(cone)
             chosen = (
@@ -165,20 +194,26 @@ class _Plan(object):
 
 
 def _worth_keeping(op):
+    # type: (Any) -> List[Any]
+    """Outputs of an op that are inputs or random numbers of the step, or scalars."""
     if op.type.startswith(SOURCES) or any(word in op.type for word in RANDOM):
         return [tensor for tensor in op.outputs if _is_plain(tensor)]
     return [tensor for tensor in op.outputs if tensor.get_shape().ndims == 0 and _is_plain(tensor) and op.inputs]
 
 
 def _is_plain(tensor):
+    # type: (Any) -> bool
+    """Whether a tensor holds numbers, is no reference to a variable, and is small enough to be written."""
     known = ("float16", "float32", "float64", "int32", "int64", "uint8", "int8", "bool")
     small = (tensor.get_shape().num_elements() or 0) * tensor.dtype.size <= MOST_BYTES
     return tensor.dtype.name in known and small  # names ending in _ref are the variables themselves
 
 
 def _gradients(applies):
+    # type: (Sequence[Any]) -> List[Any]
     """From each update back to the towers' gradient functions ("..._grad/"): everything on the way."""
-    found, todo = collections.OrderedDict(), []
+    found = collections.OrderedDict()  # type: Dict[str, Any]
+    todo = []  # type: List[Any]
     for op in applies:
         todo += [tensor for tensor in op.inputs if _is_plain(tensor)]
     while todo:
@@ -192,11 +227,12 @@ def _gradients(applies):
 
 
 def _losses(graph, cone):
-    """What was differentiated, if it is not computed anyway and if computing it could not race with the updates.
+    # type: (Any, Sequence[Any]) -> List[Any]
+    """The tensors that were differentiated, unless computing them could race with the updates.
 
     An op that uses a variable may see it before or after its update, unless the program's own step makes it wait.
     """
-    found, members = [], set(cone)
+    found, members = [], set(cone)  # type: Tuple[List[Any], Set[Any]]
     for op in cone:
         if not re.search(r"(^|/)gradients(_\d+)?/(Fill|grad_ys_\d+|Const(_\d+)?)$", op.name):
             continue
@@ -213,6 +249,7 @@ def _losses(graph, cone):
 
 
 def _reads_variable(op):
+    # type: (Any) -> bool
     """Whether an op uses a variable, and not only passes it on."""
     if op.type == "ReadVariableOp":
         return True
@@ -221,13 +258,16 @@ def _reads_variable(op):
 
 
 def _is_variable(tensor):
-    """Whether a tensor is a reference to a variable, or one that was read in the name of nobody in particular."""
+    # type: (Any) -> bool
+    """Whether a tensor is a reference to a variable or a resource handle, directly or through Identity ops."""
     if tensor.op.type == "Identity":
         return _is_variable(tensor.op.inputs[0])
     return tensor.dtype.name.endswith("_ref") or tensor.op.type == "VarHandleOp"
 
 
 def _ancestors(ops):
+    # type: (Iterable[Any]) -> List[Any]
+    """The operations that `ops` depend on, by data or control, and themselves, ordered by name."""
     seen, todo = set(ops), list(ops)
     while todo:
         op = todo.pop()
@@ -239,8 +279,9 @@ def _ancestors(ops):
 
 
 def _conditional(cone):
+    # type: (Sequence[Any]) -> Set[Any]
     """Operations inside `while` and `cond`, whose tensors a session cannot fetch."""
-    inside = set()
+    inside = set()  # type: Set[Any]
     members = set(cone)
     for kinds, ends in ((("Enter", "RefEnter"), ("Exit", "RefExit")), (("Switch", "RefSwitch"), ("Merge", "RefMerge"))):
         todo = [op for op in cone if op.type in kinds]
@@ -256,13 +297,14 @@ def _conditional(cone):
 
 
 def _operations(graph, fetches):
+    # type: (Any, Any) -> Set[str]
     """Names of the operations behind anything that `Session.run` takes."""
     if fetches is None:
         return set()
     if isinstance(fetches, dict):
-        return set().union(*[_operations(graph, value) for value in fetches.values()])
+        return set(name for value in fetches.values() for name in _operations(graph, value))
     if isinstance(fetches, (list, tuple)):
-        return set().union(*[_operations(graph, value) for value in fetches])
+        return set(name for value in fetches for name in _operations(graph, value))
     if hasattr(fetches, "values") and hasattr(fetches, "indices"):
         return _operations(graph, [fetches.values, fetches.indices])
     element = graph.as_graph_element(fetches, allow_tensor=True, allow_operation=True)
@@ -270,7 +312,8 @@ def _operations(graph, fetches):
 
 
 def _by_name(graph, feed_dict):
-    """{tensor name: array} of what the program feeds."""
+    # type: (Any, Any) -> Dict[str, Any]
+    """{tensor name: array} of the values that the program feeds."""
     fed = {}
     for key, value in (feed_dict or {}).items():
         tensor = graph.as_graph_element(key, allow_tensor=True, allow_operation=False)

@@ -7,6 +7,8 @@ With numbers, --cluster="worker=2;ps=1", these tasks are started on this machine
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 from absl import flags
 
@@ -16,41 +18,73 @@ from workloads.support import command, environment
 from workloads.support.errors import require
 from workloads.training import flags as training_flags
 
-flags.DEFINE_string("cluster", None, "Tasks of several processes: their addresses, or how many to start here.")
-flags.DEFINE_string("task", None, "With addresses in --cluster: which of them this process is, as worker:0.")
+if TYPE_CHECKING:
+    from workloads.job import Job
+    from workloads.program import Program
+    from workloads.sources import Source
+    from workloads.support.child_processes import Speaker
+
+flags.DEFINE_string(
+    "cluster", None, "Tasks of several processes: their addresses, or their numbers, to start them on this machine."
+)
+flags.DEFINE_string("task", None, "With addresses in --cluster: the task of this process, as worker:0.")
 
 FLAGS = flags.FLAGS
 
 
-def make_program(job, source, devices):
-    """The towers that the flags say."""
+def make_program(job: Job, source: Source, devices: list[str]) -> Program:
+    """Makes the towers that the flags describe.
+
+    Args:
+      job: the `Job`.
+      source: the `Source` of its batches.
+      devices: the device of each tower.
+
+    Returns:
+      the program.
+    """
     from legacy import factory
 
     options = legacy_flags.options_from_flags(exact=False, resident=source.fixed)
-    return factory.program(job, source, options, devices)
+    return factory.legacy_program(job, source, options, devices)
 
 
-def parse(text):
-    """{"worker": addresses, "ps": addresses}; or numbers of tasks to start instead of addresses.
+class TaskCounts(NamedTuple):
+    """Numbers of tasks to start on this machine."""
+
+    workers: int
+    servers: int
+
+
+def parse_cluster(text: str) -> TaskCounts | dict[str, list[str]]:
+    """Parses `--cluster`.
+
+    >>> parse_cluster("worker=2;ps=1")
+    TaskCounts(workers=2, servers=1)
+    >>> parse_cluster("worker=a:1,b:1;ps=c:1")
+    {'worker': ['a:1', 'b:1'], 'ps': ['c:1']}
+
+    Returns:
+      numbers of tasks, or {"worker": addresses, "ps": addresses}.
 
     Raises:
       InputError: it is neither.
     """
     expected = 'such as "worker=2;ps=1", or "worker=HOST:PORT,HOST:PORT;ps=HOST:PORT"'
-    cluster = command.assignments(text.split(";"), "--cluster", expected)
-    require(set(cluster) == {"worker", "ps"}, "--cluster", text, "expected worker and ps, " + expected)
-    if all(tasks.isdigit() for tasks in cluster.values()):
-        cluster = {job: int(tasks) for job, tasks in cluster.items()}
-        require(min(cluster.values()) >= 1, "--cluster", text, "at least one of each")
-        return cluster
-    cluster = {job: tasks.split(",") for job, tasks in cluster.items()}
+    given = command.assignments(text.split(";"), "--cluster", expected)
+    require(set(given) == {"worker", "ps"}, "--cluster", text, "expected worker and ps, " + expected)
+    if all(tasks.isdigit() for tasks in given.values()):
+        counts = TaskCounts(int(given["worker"]), int(given["ps"]))
+        require(min(counts) >= 1, "--cluster", text, "at least one of each")
+        return counts
+    cluster = {job: tasks.split(",") for job, tasks in given.items()}
     for place in cluster["worker"] + cluster["ps"]:
         require(place.rpartition(":")[0] and place.rpartition(":")[2].isdigit(), "--cluster", place, expected)
     return cluster
 
 
-def task_of(text, cluster):
-    """(job, index) of `--task`.
+def parse_task(text: str | None, cluster: Mapping[str, Sequence[str]]) -> tuple[str, int]:
+    """Returns (job, index) of `--task`, such as ("worker", 0).
 
     Raises:
       InputError: `cluster` has no such task.
@@ -61,8 +95,14 @@ def task_of(text, cluster):
     return job, int(index)
 
 
-def train_as_worker(cluster, index, target):
-    """Trains as worker `index`, whose server is at `target`."""
+def train_as_worker(cluster: Mapping[str, Sequence[str]], index: int, target: str) -> None:
+    """Trains as one worker of a cluster.
+
+    Args:
+      cluster: {"worker": addresses, "ps": addresses}.
+      index: the worker's number.
+      target: address of its own server.
+    """
     from legacy.towers import cluster as cluster_lib
     from workloads.training import loop
 
@@ -70,20 +110,20 @@ def train_as_worker(cluster, index, target):
     require(FLAGS.replicas in (None, 1), "--replicas", FLAGS.replicas, "a worker of a cluster has one tower")
     worker = cluster_lib.ClusterWorker(job, make_source(job), cluster, index, FLAGS.updates == "sync", target)
     out = loop.Output(worker.side, FLAGS.json_lines, sys.stdout if index == 0 else None)
-    loop.train(worker, job, FLAGS.steps, FLAGS.log_every, out)
+    loop.train_program(worker, job, FLAGS.steps, FLAGS.log_every, out)
     worker.close()
 
 
-def start_tasks(counts):
-    """Starts every task of the cluster on this machine, and waits for the workers."""
+def start_tasks(counts: TaskCounts) -> None:
+    """Starts every task of the cluster on this machine and waits for the workers."""
     from workloads.support import addresses, child_processes
 
-    places = addresses.free(counts["worker"] + counts["ps"])
-    cluster = {"worker": places[: counts["worker"]], "ps": places[counts["worker"] :]}
-    started = {}
+    places = addresses.free_addresses(sum(counts))
+    cluster = {"worker": places[: counts.workers], "ps": places[counts.workers :]}
+    started: dict[str, child_processes.Child] = {}
     try:
         for job in ("ps", "worker"):
-            for index in range(counts[job]):
+            for index in range(len(cluster[job])):
                 name = f"{job} {index}"
                 started[name] = child_processes.Child(name, _task, (sys.argv, cluster, job, index))
         child_processes.receive_from_all([child for name, child in started.items() if name.startswith("worker")])
@@ -91,7 +131,8 @@ def start_tasks(counts):
         child_processes.stop_all(started.values())
 
 
-def _task(speaker, argv, cluster, job, index):
+def _task(speaker: Speaker, argv: list[str], cluster: dict[str, list[str]], job: str, index: int) -> None:
+    """Runs in a child process as task `index` of `job`."""
     from legacy.towers import cluster as cluster_lib
 
     FLAGS(argv)
@@ -102,7 +143,8 @@ def _task(speaker, argv, cluster, job, index):
     speaker.listen()  # a server answers the others until all are done
 
 
-def main():
+def main() -> int:
+    """Trains in this process, or as a task of a cluster, or as the parent of all tasks."""
     training_flags.check_flags()
     if FLAGS.cluster is None:
         environment.prepare(exact=False)
@@ -111,16 +153,16 @@ def main():
             return training_flags.train_from_flags(program, job)
     for name in ("checkpoint_dir", "summary_dir", "save"):
         require(not FLAGS[name].value, "--" + name, FLAGS[name].value, "not with --cluster")
-    cluster = parse(FLAGS.cluster)
-    if isinstance(cluster["worker"], int):
+    cluster = parse_cluster(FLAGS.cluster)
+    if isinstance(cluster, TaskCounts):
         start_tasks(cluster)
         return 0
-    job, index = task_of(FLAGS.task, cluster)
+    task, index = parse_task(FLAGS.task, cluster)
     environment.prepare(exact=False)
     from legacy.towers import cluster as cluster_lib
 
-    server = cluster_lib.start_server(cluster, job, index)
-    if job == "ps":
+    server = cluster_lib.start_server(cluster, task, index)
+    if task == "ps":
         server.join()
     train_as_worker(cluster, index, server.target)
     return 0

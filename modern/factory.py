@@ -1,16 +1,37 @@
-"""The new side of a job, whatever kind of workload it is."""
+"""Factory of modern programs: by the kind of workload and by the placement of the model."""
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from workloads.lifted.workload import LiftedWorkload
 from workloads.support.errors import require
 
+if TYPE_CHECKING:
+    from modern.collectives.worker import Worker
+    from modern.options import ModernOptions
+    from workloads.job import Job
+    from workloads.program import Program
+    from workloads.sources import Source
 
-def program(job, source, options, devices, worker=None):
-    """The `Program` that runs `job` under a `tf.distribute` strategy, or a `cluster.Worker`'s share of it.
+
+def modern_program(
+    job: Job, source: Source, options: ModernOptions, devices: list[str], worker: Worker | None = None
+) -> Program:
+    """Makes the program that runs a job under a `tf.distribute` strategy.
+
+    Args:
+      job: the `Job`.
+      source: the `Source` of its batches.
+      options: choices of the port.
+      devices: the device of each replica, or of each pipeline stage.
+      worker: the worker that this process is, which runs its share of the job; None for the only one.
+
+    Returns:
+      the program.
 
     Raises:
-      InputError: the options are not for this kind of workload.
+      InputError: the options are not for this job.
     """
     if isinstance(job.workload, LiftedWorkload):
         from modern.lifted.program import LiftedProgram

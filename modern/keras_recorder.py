@@ -1,14 +1,18 @@
-"""Records a Keras 3 model while it trains under a strategy: a callback for `fit`, two calls for a loop of one's own.
+"""Recorder of a Keras 3 model that trains under a strategy: a callback for `fit`, or three calls around any loop.
 
     recorder = KerasRecorder("port.npz", model, optimizer, to_legacy, strategy, global_batch=64)
     model.fit(dataset, callbacks=[recorder.callback()])          # or, around each step of a loop:
     recorder.begin(); ...; recorder.step(losses); ...; recorder.end()
 
-What Keras does not show is tapped on its way: each replica's gradients as they reach the optimizer, what the optimizer
-gets after clipping and reducing, and what each Dropout keeps.
+Values that Keras does not expose are copied into variables as they pass: each replica's gradients as they reach the
+optimizer, the gradients after clipping and reducing, and the elements that each Dropout keeps.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from types import TracebackType
+from typing import Any, NamedTuple
 
 import keras
 import numpy as np
@@ -18,11 +22,21 @@ from workloads.optimizers import KerasClass, known_keras_classes
 from workloads.records.writer import Recorder
 
 
+class _State(NamedTuple):
+    """State of the training, {legacy's name: array} of each kind."""
+
+    weights: dict[str, np.ndarray]
+    slots: dict[str, np.ndarray]
+    statistics: dict[str, np.ndarray]
+
+
 class KerasRecorder:
-    """
+    """Recorder of one training run of a Keras model.
+
     Args:
       path: the recording.
-      model, optimizer: as they train; the model is built.
+      model: the model, which is built.
+      optimizer: the optimizer that trains it.
       to_legacy: function (arrays in the order of `model.trainable_variables`, kind) to {legacy's name: array}; `kind`
         is "weights", "gradients" or a slot's name.
       strategy: the `tf.distribute.Strategy`.
@@ -31,7 +45,17 @@ class KerasRecorder:
       slots: the optimizer's slots to record; default all that 1.x has too.
     """
 
-    def __init__(self, path, model, optimizer, to_legacy, strategy, global_batch, statistics=(), slots=None):
+    def __init__(
+        self,
+        path: str,
+        model: keras.Model,
+        optimizer: keras.optimizers.Optimizer,
+        to_legacy: Callable[[list[np.ndarray], str], dict[str, np.ndarray]],
+        strategy: tf.distribute.Strategy,
+        global_batch: int,
+        statistics: Mapping[str, keras.Variable] | Sequence[tuple[str, keras.Variable]] = (),
+        slots: Sequence[str] | None = None,
+    ) -> None:
         self._path, self._model, self._optimizer, self._to_legacy = path, model, optimizer, to_legacy
         self._strategy, self._global_batch, self._statistics = strategy, global_batch, dict(statistics)
         name = type(optimizer).__name__
@@ -39,9 +63,9 @@ class KerasRecorder:
         self._slots = {slot: known.slots[slot] for slot in (known.slots if slots is None else slots)}
         self._powers = known.powers if self._slots else {}
         self._replicas = strategy.num_replicas_in_sync
-        self._recorder = None
+        self._recorder: Recorder | None = None
 
-    def begin(self):
+    def begin(self) -> None:
         """Taps the model and the optimizer, and writes the state before the first step. Call before the first trace."""
         with self._strategy.scope():
             if not self._optimizer.built:
@@ -61,13 +85,22 @@ class KerasRecorder:
                 self._tap_dropout(layer)
         about = {"keras": keras.__version__, "optimizer": type(self._optimizer).__name__}
         state = self._state()
-        self._recorder = Recorder(self._path, self._replicas, global_batch=self._global_batch, about=about, **state)
+        self._recorder = Recorder(
+            self._path, self._replicas, global_batch=self._global_batch, about=about, **state._asdict()
+        )
         self._recorder.__enter__()
 
-    def step(self, losses=None, batches=()):
-        """Records what the step just taken left behind; `losses` one a replica, default what `fit` computed."""
+    def step(self, losses: Sequence[float] | None = None, batches: Sequence[Mapping[str, np.ndarray]] = ()) -> None:
+        """Records the step that was just taken.
+
+        Args:
+          losses: one a replica; default: those that `fit` computed.
+          batches: {input: array} of each replica, if they are known.
+        """
+        assert self._recorder is not None, "begin() comes first"
         local = self._strategy.experimental_local_results
         each = range(self._replicas)
+        state = self._state()
         raw = [[local(tap)[r].numpy() for tap in self._raw] for r in each]
         losses = [local(self._loss)[r].numpy() for r in each] if losses is None else losses
         self._recorder.step(
@@ -80,32 +113,49 @@ class KerasRecorder:
             else (),
             batches=batches,
             drift=self._drift(),
-            **self._state(),
+            weights=state.weights,
+            slots=state.slots,
+            statistics=state.statistics,
         )
         self._remember_rate()
 
-    def end(self, *error):
-        """Completes the file; with an error, leaves none."""
-        self._recorder.__exit__(*(error or (None, None, None)))
+    def end(
+        self,
+        kind: type[BaseException] | None = None,
+        error: BaseException | None = None,
+        traceback: TracebackType | None = None,
+    ) -> None:
+        """Completes the file, or removes it after an error.
 
-    def callback(self, batches=None):
-        """For `model.fit`. `batches(step)` gives the step's batches over replicas, {name: array}, if they are known."""
+        Args:
+          kind: class of the exception that ended the training; None if there was none.
+          error: the exception.
+          traceback: its traceback.
+        """
+        assert self._recorder is not None, "begin() comes first"
+        self._recorder.__exit__(kind, error, traceback)
+
+    def callback(
+        self, batches: Callable[[int], Sequence[Mapping[str, np.ndarray]]] | None = None
+    ) -> keras.callbacks.Callback:
+        """Returns a callback for `model.fit`; `batches(step)` gives {input: array} of each replica, if it is known."""
         recorder = self
 
         class Callback(keras.callbacks.Callback):
-            def on_train_begin(self, logs=None):
+            def on_train_begin(self, logs: Mapping[str, Any] | None = None) -> None:
                 recorder.begin()
                 recorder._tap_loss()
 
-            def on_train_batch_end(self, batch, logs=None):
+            def on_train_batch_end(self, batch: int, logs: Mapping[str, Any] | None = None) -> None:
                 recorder.step(batches=batches(batch) if batches else ())
 
-            def on_train_end(self, logs=None):
+            def on_train_end(self, logs: Mapping[str, Any] | None = None) -> None:
                 recorder.end()
 
         return Callback()
 
-    def _tap(self, shape, dtype):
+    def _tap(self, shape: Sequence[int], dtype: str) -> tf.Variable:
+        """A variable with a value of its own on each replica, for copies of what passes there."""
         return tf.Variable(
             tf.zeros(shape, dtype),
             trainable=False,
@@ -113,16 +163,16 @@ class KerasRecorder:
             aggregation=tf.VariableAggregation.NONE,
         )
 
-    def _tap_optimizer(self):
+    def _tap_optimizer(self) -> None:
         optimizer, apply, reduce = self._optimizer, self._optimizer.apply, self._optimizer._all_reduce_sum_gradients
         self._remember_rate()
 
-        def tapped_apply(grads, trainable_variables=None):
+        def tapped_apply(grads: Sequence[tf.Tensor], trainable_variables: Any = None) -> Any:
             for tap, gradient in zip(self._raw, grads):
                 tap.assign(gradient)
             return apply(grads, trainable_variables)
 
-        def tapped_reduce(grads_and_vars):
+        def tapped_reduce(grads_and_vars: Any) -> Any:
             reduced = reduce(grads_and_vars)
             for tap, (gradient, _) in zip(self._combined, reduced):
                 tap.assign(gradient)
@@ -130,20 +180,20 @@ class KerasRecorder:
 
         optimizer.apply, optimizer._all_reduce_sum_gradients = tapped_apply, tapped_reduce
 
-    def _tap_loss(self):
+    def _tap_loss(self) -> None:
         compute = self._model.compute_loss
 
-        def tapped(*args, **kwargs):
+        def tapped(*args: Any, **kwargs: Any) -> tf.Tensor:
             loss = compute(*args, **kwargs)
             self._loss.assign(loss)
             return loss
 
         self._model.compute_loss = tapped
 
-    def _tap_dropout(self, layer):
+    def _tap_dropout(self, layer: keras.layers.Dropout) -> None:
         call, tap = layer.call, self._masks[layer.name]
 
-        def tapped(inputs, training=False):
+        def tapped(inputs: tf.Tensor, training: bool = False) -> tf.Tensor:
             kept = call(inputs, training=training)
             if training:
                 tap.assign(tf.cast(tf.not_equal(kept, 0), tf.float32))
@@ -151,13 +201,13 @@ class KerasRecorder:
 
         layer.call = tapped
 
-    def _remember_rate(self):
-        """The rate that the next step will use."""
+    def _remember_rate(self) -> None:
+        """Keeps the learning rate that the next step will use."""
         self._rate = np.asarray(keras.ops.convert_to_numpy(self._optimizer.learning_rate))
 
-    def _state(self):
+    def _state(self) -> _State:
         weights = self._to_legacy([self._first(v) for v in self._model.trainable_variables], "weights")
-        slots = {}
+        slots: dict[str, Any] = {}
         for slot, attribute in self._slots.items():
             arrays = [self._first(v) for v in getattr(self._optimizer, attribute, [])]
             if arrays:
@@ -167,12 +217,13 @@ class KerasRecorder:
             step = float(keras.ops.convert_to_numpy(self._optimizer.iterations)) + 1
             slots[power] = np.float32(getattr(self._optimizer, attribute) ** step)
         statistics = {name: self._first(variable) for name, variable in self._statistics.items()}
-        return {"weights": weights, "slots": slots, "statistics": statistics}
+        return _State(weights, slots, statistics)
 
-    def _first(self, variable):
+    def _first(self, variable: keras.Variable) -> np.ndarray:
         return self._strategy.experimental_local_results(variable.value)[0].numpy()
 
-    def _drift(self):
+    def _drift(self) -> list[str]:
+        """Names of the statistics whose copies differ between replicas."""
         found = []
         for name, variable in self._statistics.items():
             copies = [copy.numpy() for copy in self._strategy.experimental_local_results(variable.value)]

@@ -1,6 +1,6 @@
-"""`python -m modern.record --workload=regression --replicas=2 --steps=20 --out=port.npz`: write the port's records.
+"""`python -m modern.record --workload=regression --replicas=2 --steps=20 --out=port.npz`: record the steps of the port.
 
-As `legacy.record` does for the towers; `parity.diagnose` tells why two recordings differ.
+`legacy.record` does the same for the towers; `parity.diagnose` names the cause of a difference between two recordings.
 """
 
 from __future__ import annotations
@@ -12,8 +12,9 @@ from workloads.records import flags as record_flags
 from workloads.support import command
 
 
-def main():
-    record_flags.record_from_flags(functools.partial(modern_flags.program_from_flags, exact=True))
+def main() -> int:
+    """Records the run."""
+    return record_flags.record_from_flags(functools.partial(modern_flags.program_from_flags, exact=True))
 
 
 console = command.entry(main, __doc__)

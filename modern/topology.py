@@ -1,24 +1,31 @@
-"""`python -m modern.topology`: the devices that TensorFlow sees here, and which of them can talk to each other.
+"""`python -m modern.topology`: list the devices of this machine and the links between its GPUs.
 
-With NVIDIA GPUs and the extra `gpu` (pip install "tower-parity[gpu]") it shows links, where PCIe paths meet, and peer
-access, and says which all-reduce that suggests. Without GPUs it says so, and shows the logical devices.
+With NVIDIA GPUs and the extra `gpu` (pip install "tower-parity[gpu]") it shows NVLinks, the places where PCIe paths meet
+and peer access, and suggests an all-reduce. Without GPUs it shows the logical devices.
 """
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 from absl import flags
 
 from workloads.support import command, environment
 from workloads.support.errors import require
 
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from modern.collectives.gpu_links import Gpus
+
 command.define_json()
-flags.DEFINE_integer("logical_cpus", 2, "Logical devices to divide the CPU into, as the other commands do.")
+flags.DEFINE_integer("logical_cpus", 2, "Number of logical devices to divide the CPU into.")
 
 FLAGS = flags.FLAGS
 
 
-def devices(logical_cpus):
-    """Every physical device TensorFlow sees: [{"name", "type", "logical": its logical devices, "details"}]."""
+def list_devices(logical_cpus: int) -> list[dict[str, Any]]:
+    """Returns {"name", "type", "logical": its logical devices, "details"} of every physical device TensorFlow sees."""
     import tensorflow as tf
 
     from modern.collectives import strategy
@@ -34,42 +41,45 @@ def devices(logical_cpus):
     return found
 
 
-def links_here():
-    """(links, memory of each GPU in bytes, line about why there are none or None), as NVIDIA's library tells."""
+def read_gpus_here() -> Gpus | str:
+    """Returns the GPUs as NVIDIA's management library reports them, or one line on why it does not."""
     from modern.collectives import gpu_links
 
     try:
         import pynvml
     except ImportError:
-        return [], [], 'NVIDIA\'s management library is not installed: pip install "tower-parity[gpu]"'
+        return 'NVIDIA\'s management library is not installed: pip install "tower-parity[gpu]"'
     try:
-        return gpu_links.read_gpus(pynvml) + (None,)
+        return gpu_links.read_gpus(pynvml)
     except pynvml.NVMLError as error:
-        return [], [], f"NVIDIA's management library says: {error}"
+        return f"NVIDIA's management library says: {error}"
 
 
-def describe(logical_cpus):
-    """All that `main` shows, as one dictionary."""
+def describe_topology(logical_cpus: int) -> dict[str, Any]:
+    """Returns the content of `--json`: "devices", "links", "note" and, with GPUs, "islands", "all_reduce", "why"."""
     from modern.collectives import gpu_links
 
-    found = devices(logical_cpus)
-    result = {"devices": found, "links": [], "note": None}
+    found = list_devices(logical_cpus)
+    result: dict[str, Any] = {"devices": found, "links": [], "note": None}
     gpus = [device for device in found if device["type"] == "GPU"]
     if not gpus:
         result["note"] = "no GPUs: replicas run on logical devices of the CPU, which share its memory"
         return result
-    between, memory, result["note"] = links_here()
-    for device, size in zip(gpus, memory):
+    seen = read_gpus_here()
+    if isinstance(seen, str):
+        result["note"] = seen
+        return result
+    for device, size in zip(gpus, seen.memory):
         device["details"] = dict(device["details"], memory=f"{size / 2**30:.1f} GiB")
-    if memory:
-        result["links"] = [vars(link) for link in between]
-        result["islands"] = gpu_links.peer_islands(between, len(memory))
-        result["all_reduce"], result["why"] = gpu_links.suggest_all_reduce(between, len(memory))
+    if seen.memory:
+        result["links"] = [vars(link) for link in seen.links]
+        result["islands"] = gpu_links.peer_islands(seen.links, len(seen.memory))
+        result["all_reduce"], result["why"] = gpu_links.suggest_all_reduce(seen.links, len(seen.memory))
     return result
 
 
-def show(result, console):
-    """Prints the tables."""
+def print_topology(result: dict[str, Any], console: Console) -> None:
+    """Prints `describe_topology`'s result as tables."""
     from rich.table import Table
 
     table = Table(title="devices that TensorFlow sees", title_justify="left")
@@ -80,12 +90,12 @@ def show(result, console):
         table.add_row(device["name"], ", ".join(device["logical"]), details or "-")
     console.print(table)
     if result["links"]:
-        table = Table(title="GPUs that can talk", title_justify="left")
+        table = Table(title="links between GPUs", title_justify="left")
         for column in ("GPUs", "peer access", "NVLinks", "PCIe paths meet at"):
             table.add_column(column)
         for link in result["links"]:
-            pair = "{} - {}".format(link["first"], link["second"])
-            table.add_row(pair, "yes" if link["peer"] else "NO", str(link["nvlinks"]), link["ancestor"])
+            both = "{} - {}".format(link["first"], link["second"])
+            table.add_row(both, "yes" if link["peer"] else "NO", str(link["nvlinks"]), link["ancestor"])
         console.print(table)
     if result["note"]:
         console.print(result["note"], highlight=False)
@@ -93,14 +103,16 @@ def show(result, console):
         console.print("--all_reduce={}: {}".format(result["all_reduce"], result["why"]), highlight=False)
 
 
-def main():
+def main() -> int:
+    """Prints the devices and links."""
     require(FLAGS.logical_cpus >= 1, "--logical_cpus", FLAGS.logical_cpus, "must be at least 1")
     environment.prepare(exact=False)
     from rich.console import Console
 
-    result = describe(FLAGS.logical_cpus)
-    show(result, Console())
+    result = describe_topology(FLAGS.logical_cpus)
+    print_topology(result, Console())
     command.write_json(result)
+    return 0
 
 
 console = command.entry(main, __doc__)

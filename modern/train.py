@@ -2,7 +2,7 @@
 
 On several machines, start it on each with TF_CONFIG set, or as a SLURM job, and --strategy=multi_worker. With --workers
 and no such environment, the workers are started on this machine; so are --parameter_servers. With --checkpoint_dir a
-run goes on from where it was stopped, with the bits of a run that never was.
+run that was stopped resumes, with the bits of a run that never stopped.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, NoReturn
 
 from absl import flags
 
@@ -19,11 +21,16 @@ from workloads.support import command, environment
 from workloads.support.errors import Lost, require
 from workloads.training import flags as training_flags
 
+if TYPE_CHECKING:
+    import tensorflow as tf
+
+    from workloads.support.child_processes import Child, Speaker
+
 FLAGS = flags.FLAGS
 
 
-def check_flags():
-    """Raises `InputError` for what can be refused before TensorFlow is started."""
+def check_flags() -> None:
+    """Raises `InputError` for values that can be refused before TensorFlow is imported."""
     training_flags.check_flags()
     modern_flags.check_strategy()
     require(
@@ -34,21 +41,21 @@ def check_flags():
     )
 
 
-def in_cluster():
-    """Whether the environment says that this process is one of several workers."""
+def in_cluster() -> bool:
+    """Returns whether the environment says that this process is one of several workers."""
     return bool(os.environ.get("TF_CONFIG")) or "SLURM_PROCID" in os.environ
 
 
-def train_alone():
-    """Trains in this process."""
+def train_alone() -> int:
+    """Trains in this process and returns the exit status."""
     job, make_source = job_flags.job_from_flags()
     devices = job_flags.devices_from_flags(job)
     with modern_flags.program_from_flags(job, make_source(job), devices, exact=False) as program:
         return training_flags.train_from_flags(program, job)
 
 
-def train_as_worker():
-    """Trains as the worker that the environment says.
+def train_as_worker() -> int:
+    """Trains as the worker that the environment says and returns the exit status.
 
     Raises:
       Lost: another worker, or the way to it, is gone.
@@ -70,17 +77,18 @@ def train_as_worker():
         raise Lost(cluster_config.lost_worker_message(worker, error))
 
 
-def start_workers():
-    """Starts the workers on this machine and waits for them; their exit status."""
+def start_workers() -> int:
+    """Starts the workers on this machine, waits for them and returns their exit status."""
     from modern.multi_worker import cluster_config
     from workloads.support import addresses, child_processes
 
-    places, workers = addresses.free(FLAGS.workers), []
+    places = addresses.free_addresses(FLAGS.workers)
+    workers: list[child_processes.Child] = []
     try:
         for index in range(FLAGS.workers):
             name, variables = f"worker {index}", {"TF_CONFIG": cluster_config.tf_config_text(places, index)}
             workers.append(child_processes.Child(name, _worker, (sys.argv,), variables=variables))
-        signal.signal(signal.SIGTERM, lambda *unused: [os.kill(worker.pid, signal.SIGTERM) for worker in workers])
+        signal.signal(signal.SIGTERM, lambda *unused: _forward(signal.SIGTERM, workers))
         return max(child_processes.receive_from_all(workers))
     except Lost as error:
         again = "; start again to go on from the last checkpoint" if FLAGS.checkpoint_dir else ""
@@ -89,8 +97,8 @@ def start_workers():
         child_processes.stop_all(workers)
 
 
-def train_by_servers():
-    """Trains as the coordinator of workers and parameter servers; or is one of these, where `TF_CONFIG` says so."""
+def train_with_parameter_servers() -> int:
+    """Trains as the coordinator of workers and parameter servers, or serves as one of them if `TF_CONFIG` says so."""
     from modern.multi_worker import cluster_config, local_servers
 
     task = cluster_config.task_from_environment(("chief", "worker", "ps"))
@@ -107,15 +115,22 @@ def train_by_servers():
         return _coordinate(local_servers.coordinator_resolver(started.cluster))
 
 
-def end_with(work):
-    """Does `work` and ends the process: a coordinator's threads would wait for servers that are gone."""
+def end_process_with(work: Callable[[], int]) -> NoReturn:
+    """Runs `work` and ends the process at once: a coordinator's threads would wait for servers that are gone."""
     status = command.status_of(work)
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(status)
 
 
-def _coordinate(resolver):
+def _forward(number: signal.Signals, workers: Sequence[Child]) -> None:
+    """Sends a signal on to the workers."""
+    for worker in workers:
+        if worker.pid is not None:
+            os.kill(worker.pid, number)
+
+
+def _coordinate(resolver: tf.distribute.cluster_resolver.ClusterResolver) -> int:
     import tensorflow as tf
 
     from modern.multi_worker import cluster_config
@@ -130,21 +145,23 @@ def _coordinate(resolver):
             if status == 0:
                 print(program.staleness_line())
             return status
-    except tf.errors.UnavailableError as error:  # a worker that is lost is missed by nobody
+    except tf.errors.UnavailableError as error:  # the loss of a worker is handled by TensorFlow
         raise Lost(f"a parameter server was lost ({cluster_config.connection_failure(error)})")
 
 
-def _worker(speaker, argv):
+def _worker(speaker: Speaker, argv: list[str]) -> None:
+    """Runs in a child process as the worker that its environment says."""
     FLAGS(argv)
     speaker.say(train_as_worker())
 
 
-def main():
+def main() -> int:
+    """Trains alone, as one worker of several, as their parent, or with parameter servers."""
     check_flags()
     if FLAGS.strategy == "multi_worker" and not in_cluster():
         return start_workers()
     if FLAGS.strategy == "parameter_server":
-        end_with(train_by_servers)
+        end_process_with(train_with_parameter_servers)
     environment.prepare(exact=False)
     return train_as_worker() if FLAGS.strategy == "multi_worker" else train_alone()
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from absl import flags
 
+from parity import flags as parity_flags  # noqa: F401  --json
 from workloads.support import command, environment
 from workloads.support.errors import require
 

@@ -42,7 +42,7 @@ class ClusterProgram(Program):
         workers: int,
         devices: Sequence[str],
     ) -> None:
-        places = addresses.free(workers)
+        places = addresses.free_addresses(workers)
         self._children: list[child_processes.Child] = []
         try:
             for index in range(workers):

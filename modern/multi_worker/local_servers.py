@@ -28,7 +28,7 @@ class LocalServers:
     """
 
     def __init__(self, workers: int, parameter_servers: int) -> None:
-        self.cluster = divide_addresses(addresses.free(workers + parameter_servers + 1), workers)
+        self.cluster = divide_addresses(addresses.free_addresses(workers + parameter_servers + 1), workers)
         self.children: dict[str, child_processes.Child] = {}
         try:
             for job in ("worker", "ps"):

@@ -18,6 +18,15 @@ def count_staleness(measured: Iterable[SupportsInt]) -> collections.Counter[int]
     return collections.Counter(max(0, int(late)) for late in measured)
 
 
+def mean_staleness(counts: Mapping[int, int]) -> float:
+    """Returns the mean over updates of {staleness: updates}; 0 where there are no updates.
+
+    >>> mean_staleness({0: 3, 2: 1})
+    0.5
+    """
+    return sum(late * count for late, count in counts.items()) / max(1, sum(counts.values()))
+
+
 def describe_staleness(counts: Mapping[int, int]) -> str:
     """Formats {staleness: updates} as one line: how many updates, their mean staleness and each one's share.
 
@@ -25,6 +34,5 @@ def describe_staleness(counts: Mapping[int, int]) -> str:
     'mean 0.50; 0: 75.0%, 2: 25.0%'
     """
     total = sum(counts.values())
-    mean = sum(late * count for late, count in counts.items()) / max(1, total)
     shares = ", ".join(f"{late}: {counts[late] / total:.1%}" for late in sorted(counts))
-    return f"staleness of {total} updates (others' updates between reading and writing): mean {mean:.2f}; {shares}"
+    return f"staleness of {total} updates (others' updates between reading and writing): mean {mean_staleness(counts):.2f}; {shares}"

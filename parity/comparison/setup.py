@@ -23,7 +23,7 @@ class Setup:
       job: the `Job`.
       make_source: function from a job to its `Source`; a job of another dtype gets the same numbers.
       legacy, modern: `LegacyOptions` and `ModernOptions`.
-      device, logical_cpus: see `workloads.support.devices.choose`.
+      device, logical_cpus: see `workloads.support.devices.choose_devices`.
       workers: processes that the port's replicas are divided among; legacy's towers all run in this one.
       layer_devices: devices that the layers are divided among, or 0 for a device a replica.
       parameter_servers: processes that hold the port's variables, or 0 for mirrored ones.
@@ -45,7 +45,7 @@ class Setup:
         Raises:
           InputError: more replicas than devices.
         """
-        chosen = devices_lib.choose(self.device, self.layer_devices or self.job.replicas, self.logical_cpus)
+        chosen = devices_lib.choose_devices(self.device, self.layer_devices or self.job.replicas, self.logical_cpus)
         if chosen[0].startswith("CPU"):
             strategy.divide_cpu(self.logical_cpus)
         return chosen
@@ -53,7 +53,7 @@ class Setup:
     def legacy_program(self, dtype=None):
         """The towers, in the job's dtype or another."""
         job = self.job if dtype is None else dataclasses.replace(self.job, dtype=dtype)
-        return legacy_programs.program(job, self.make_source(job), self.legacy, self.devices())
+        return legacy_programs.legacy_program(job, self.make_source(job), self.legacy, self.devices())
 
     def modern_program(self):
         """The port."""
@@ -64,7 +64,7 @@ class Setup:
         if self.workers > 1:
             devices = self.devices()[: self.job.replicas // self.workers]
             return ClusterProgram(self.job, self.make_source, self.modern, self.workers, devices)
-        return modern_programs.program(self.job, self.make_source(self.job), self.modern, self.devices())
+        return modern_programs.modern_program(self.job, self.make_source(self.job), self.modern, self.devices())
 
     def floor(self):
         """A `Floor` of fresh legacy programs: one more of this job, and one in the other precision.

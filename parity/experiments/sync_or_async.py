@@ -84,7 +84,7 @@ def run(cases, images=None):
     source = _Current(make_source(jobs[0]))
     devices = [f"CPU:{index}" for index in range(case.replicas)]
     outcomes, last = [], max(1, case.steps // 10)
-    with factory.program(jobs[0], source, LegacyOptions(), devices) as program:
+    with factory.legacy_program(jobs[0], source, LegacyOptions(), devices) as program:
         for case, job in zip(cases, jobs):
             source.current = make_source(job)
             specs = program.variables()

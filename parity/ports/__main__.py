@@ -59,7 +59,7 @@ def diagnose_port(name, replicas, steps, folder):
     from parity.diagnosis import collect
     from workloads import sources
     from workloads.job import Job
-    from workloads.records.reader import Recording, record
+    from workloads.records.reader import Recording, record_program
 
     port = importlib.import_module("parity.ports." + name)
     job = Job(port.WORKLOAD, replicas)
@@ -67,7 +67,7 @@ def diagnose_port(name, replicas, steps, folder):
     paths = [os.path.join(folder, f"{name}_{side}.npz") for side in ("legacy", "port")]
     with setup.legacy_program() as program:
         initial = program.state()
-        record(program, job, steps, paths[0])
+        record_program(program, job, steps, paths[0])
     mirrored = strategy.mirrored_strategy(setup.devices(), ModernOptions(all_reduce="auto"))
     port.train(paths[1], mirrored, Data(job, sources.Synthetic(job)), initial, steps)
     with Recording(paths[0]) as left, Recording(paths[1]) as right:

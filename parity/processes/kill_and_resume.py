@@ -22,7 +22,7 @@ class Run:
     def __init__(self, folder, arguments, workers):
         command = interpreter.module_command(sys.executable, "modern.train")
         command += ["--checkpoint_dir=" + folder, "--json_lines", *arguments]
-        places = addresses.free(workers)
+        places = addresses.free_addresses(workers)
         self._processes = []
         for index in range(workers):
             settings = dict(interpreter.environment(), TF_CPP_MIN_LOG_LEVEL="3")
@@ -109,10 +109,10 @@ def killed(folder, arguments, workers, moments, rng, progress):
 
 def final_state(folder):
     """{name: array} of the newest checkpoint in `folder`, whatever job it is of."""
-    from workloads.lifted import checkpoint
+    from workloads.training import checkpoints
 
-    newest = max(name for name in os.listdir(folder) if name.startswith("step-"))
-    return newest, checkpoint.read(os.path.join(folder, newest, "state"))
+    newest = checkpoints.newest_checkpoint(folder)
+    return newest, checkpoints.read_checkpoint(folder, newest)
 
 
 def differing(left, right):

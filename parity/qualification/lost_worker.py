@@ -11,6 +11,8 @@ from __future__ import annotations
 from absl import flags
 
 from modern import flags as modern_flags
+from modern.multi_worker import measured_staleness
+from parity import flags as parity_flags  # noqa: F401  --json
 from parity.processes import worker_loss
 from parity.reports.progress import Progress
 from workloads.selection import flags as job_flags
@@ -48,7 +50,7 @@ def main():
                 "one worker killed" if killed else "all workers kept  ",
                 loss,
                 updates,
-                sum(size * count for size, count in late.items()) / updates,
+                measured_staleness.mean_staleness(late),
                 max(late),
             ),
             flush=True,

@@ -14,6 +14,7 @@ import tempfile
 from absl import flags
 
 from modern import flags as modern_flags
+from parity import flags as parity_flags  # noqa: F401  --json
 from parity.processes import interpreter, kill_and_resume
 from parity.reports.progress import Progress
 from workloads.selection import flags as job_flags

@@ -6,7 +6,7 @@ import pytest
 from legacy.options import LegacyOptions
 from legacy.saved.lifting import lift
 from legacy.towers.program import LegacyProgram
-from modern.factory import program as modern_program
+from modern.factory import modern_program
 from modern.mirrored.program import ModernProgram
 from modern.options import ModernOptions
 from workloads import sources

@@ -109,3 +109,12 @@ def test_child_processes_run_the_projects_commands(module, folder):
         command, cwd=folder, env=dict(os.environ, PYTHONPATH=str(folder)), capture_output=True, text=True
     )
     assert process.returncode == 2 and process.stderr.startswith("error: argument: got "), process.stderr
+
+
+@pytest.mark.parametrize("subcommand", SUBCOMMANDS, ids=lambda subcommand: subcommand.name)
+def test_help_begins_with_the_commands_own_description_and_knows_its_json(subcommand, tmp_path):
+    process = run("-c", "from parity.__main__ import console; console()", subcommand.name, "--help", cwd=tmp_path)
+    assert process.returncode == 0, process.stderr
+    assert process.stdout.startswith(f"`python -m {subcommand.module.split('.')[0]}"), process.stdout[:80]
+    with open(importlib.util.find_spec(subcommand.module).origin, encoding="utf-8") as file:
+        assert ("--json\n" in process.stdout) == ("command.write_json(" in file.read())

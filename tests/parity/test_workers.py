@@ -169,7 +169,7 @@ def be_task(speaker, job, cluster, kind, index):
 
 @pytest.mark.parametrize("name", ["cifar_cnn", "stacked_lstm"])  # averages and decay; clipping after averaging
 def test_sync_replicas_have_the_towers_bits(name):
-    made, places = setup(name), addresses.free(4)
+    made, places = setup(name), addresses.free_addresses(4)
     cluster = {"worker": places[:2], "ps": places[2:]}
     tasks = {
         (kind, index): child_processes.Child(f"{kind} {index}", be_task, (made.job, cluster, kind, index), exact=True)
@@ -203,7 +203,7 @@ def test_sync_replicas_have_the_towers_bits(name):
         (["legacy.train", "--cluster=worker=a:1;ps=b:2", "--task=ps:1"], "--task: got 'ps:1', allowed: worker:0, ps:0"),
         (["parity.survival", "--kills=0"], "--kills: got 0, must be at least 1"),
         (["parity.placement", "--placement=towers"], "--placement: got 'towers', here: layers"),
-        (["parity.study", "--name=other"], "--name: got 'other', allowed: sync_or_async"),
+        (["parity.study", "--name=other"], "flag --name=other: value should be one of <sync_or_async>"),
         (["parity.study", "--seeds=1"], "--seeds: got 1, from 2 to 16"),
     ],
 )

@@ -1,4 +1,4 @@
-"""Writes a recording of any training loop. One file that needs numpy alone: copy it to where the loop runs.
+"""Writer of recordings of any training loop: one file that needs numpy alone, to be copied to where the loop runs.
 
     from writer import Recorder
 
@@ -9,7 +9,7 @@
 
     python -m parity.diagnose --left=legacy.npz --right=port.npz
 
-Every argument is {name: array} under *legacy's* names, or a list of those over replicas; whatever the loop cannot show
+Every argument is {name: array} under *legacy's* names, or a list of those over replicas; what the loop does not have
 is left out. The file is an ordinary numpy archive. Its members are `<step>/<stage>/...` arrays and, last, `manifest`:
 JSON with the job, the environment and the variables. The archive's comment, the last bytes of the file, is the SHA-256
 of all bytes before it, so that damage anywhere is found.
@@ -30,14 +30,23 @@ Slots are "weight/slot", in 1.x's words: momentum; m, v (and beta1_power, beta2_
 
 from __future__ import annotations
 
-import collections
 import hashlib
 import io
 import json
 import os
 import zipfile
+from typing import TYPE_CHECKING, Any, Dict, List, NamedTuple, Optional, Tuple
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from types import TracebackType
+
+    import numpy.typing as npt
+
+    #: Arguments of `Recorder`: {name: array}, or () for none.
+    NamedArrays = Mapping[str, npt.ArrayLike] | Sequence[tuple[str, npt.ArrayLike]]
 
 FORMAT = 1
 MANIFEST = "manifest"
@@ -46,24 +55,73 @@ DIGEST = 64  # hex digits of a SHA-256
 #: Parts of a state that are {name: array}.
 STATES = ("weights", "slots", "statistics", "averages")
 
-State = collections.namedtuple("State", STATES)
-Record = collections.namedtuple(
-    "Record", "step digests losses gradients combined learning_rate state drift examples masks proposals"
-)
-Variable = collections.namedtuple("Variable", "name shape dtype trainable")
+
+class State(NamedTuple):
+    """State of a training loop: {name: array} of each kind."""
+
+    weights: Dict[str, np.ndarray]
+    slots: Dict[str, np.ndarray]
+    statistics: Dict[str, np.ndarray]
+    averages: Dict[str, np.ndarray]
+
+
+class Record(NamedTuple):
+    """One step as `Writer` takes it; see the members listed above. Lists are over replicas."""
+
+    step: int
+    digests: List[str]
+    losses: List[np.ndarray]
+    gradients: List[Dict[str, np.ndarray]]
+    combined: Dict[str, np.ndarray]
+    learning_rate: Optional[np.ndarray]
+    state: State
+    drift: List[str]
+    examples: List[np.ndarray]
+    masks: List[Dict[str, np.ndarray]]
+    proposals: List[Dict[str, np.ndarray]]
+
+
+class Variable(NamedTuple):
+    """A variable of the loop, as the manifest lists it."""
+
+    name: str
+    shape: Tuple[int, ...]
+    dtype: np.dtype
+    trainable: bool
 
 
 class Recorder:
-    """Records a training loop; a context manager. The file appears only once the loop has ended without an error.
+    """Context manager that records a training loop; the file appears only once the loop has ended without an error.
+
+    >>> import tempfile
+    >>> path = os.path.join(tempfile.mkdtemp(), "port.npz")
+    >>> with Recorder(path, replicas=2, weights={"w": [1.0, 2.0]}) as recorder:
+    ...     recorder.step(losses=[0.5, 0.25], weights={"w": [0.75, 1.5]})
+    >>> np.load(path)["00000/weights/w"].tolist()
+    [0.75, 1.5]
 
     Args:
       path: the recording (.npz).
-      replicas, global_batch: as the loop has them; 0 if not known.
-      weights, slots, statistics, averages: {name: array} before the first step.
+      replicas: number of replicas; 0 if it is not known.
+      weights: {name: array} before the first step.
+      slots: the same of the optimizer's slots.
+      statistics: the same of batch norm's moving statistics.
+      averages: the same of the weights' moving averages.
+      global_batch: examples of one step; 0 if it is not known.
       about: {text: text}, such as {"keras": keras.__version__}.
     """
 
-    def __init__(self, path, replicas, weights, slots=(), statistics=(), averages=(), global_batch=0, about=()):
+    def __init__(
+        self,
+        path: str,
+        replicas: int,
+        weights: Mapping[str, npt.ArrayLike],
+        slots: NamedArrays = (),
+        statistics: NamedArrays = (),
+        averages: NamedArrays = (),
+        global_batch: int = 0,
+        about: Mapping[str, str] | Sequence[tuple[str, str]] = (),
+    ) -> None:
         job = {"replicas": str(replicas), "global_batch": str(global_batch)}
         variables = [
             Variable(name, np.shape(value), np.asarray(value).dtype, trainable)
@@ -76,27 +134,33 @@ class Recorder:
 
     def step(
         self,
-        losses,
-        weights,
-        slots=(),
-        statistics=(),
-        averages=(),
-        gradients=(),
-        combined=(),
-        rate=None,
-        batches=(),
-        masks=(),
-        proposals=(),
-        drift=(),
-    ):
-        """One step.
+        losses: npt.ArrayLike,
+        weights: NamedArrays,
+        slots: NamedArrays = (),
+        statistics: NamedArrays = (),
+        averages: NamedArrays = (),
+        gradients: Iterable[NamedArrays] = (),
+        combined: NamedArrays = (),
+        rate: float | None = None,
+        batches: Sequence[NamedArrays] = (),
+        masks: Iterable[NamedArrays] = (),
+        proposals: Iterable[NamedArrays] = (),
+        drift: Iterable[str] = (),
+    ) -> None:
+        """Records one step.
 
         Args:
           losses: each replica's, or one number.
-          weights, slots, statistics, averages: {name: array} after the step.
-          gradients, masks, proposals, batches: over replicas, {name: array}; batches are hashed.
+          weights: {name: array} after the step.
+          slots: the same of the optimizer's slots.
+          statistics: the same of batch norm's moving statistics.
+          averages: the same of the weights' moving averages.
+          gradients: {weight: gradient} of each replica, before any clipping.
           combined: {weight: gradient} that the optimizer got.
           rate: learning rate of the step.
+          batches: {input: array} of each replica; only hashes of it are written.
+          masks: {dropout: array, true where kept} of each replica.
+          proposals: {statistic: the value it proposes} of each replica.
           drift: names of mirrored variables whose copies disagree.
         """
         record = Record(
@@ -115,18 +179,20 @@ class Recorder:
         self._writer.write(record)
         self._steps += 1
 
-    def __enter__(self):
+    def __enter__(self) -> Recorder:
         return self
 
-    def __exit__(self, *error):
-        self._writer.__exit__(*error)
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._writer.__exit__(kind, error, traceback)
 
 
-def _arrays(values):
+def _arrays(values: NamedArrays) -> dict[str, np.ndarray]:
     return {name: np.asarray(value) for name, value in dict(values).items()}
 
 
-def _state(*parts):
+def _state(*parts: NamedArrays) -> State:
     return State(*[_arrays(part) for part in parts])
 
 
@@ -136,13 +202,13 @@ class Writer:
     Args:
       path: where the recording goes; OSError if it cannot be written.
       about: {"job": {...}, "settings": {...}, "environment": {...}}, texts that the reader compares or prints.
-      variables: records with `name`, `shape`, `dtype` and `trainable`, such as `VariableSpec`s.
+      variables: `Variable`s, or other records with `name`, `shape`, `dtype` and `trainable`.
     """
 
-    def __init__(self, path, about, variables):
+    def __init__(self, path: str, about: Mapping[str, Mapping[str, str]], variables: Iterable[Any]) -> None:
         self._path = path
         self._part = f"{path}.part{os.getpid()}"
-        self._manifest = {
+        self._manifest: dict[str, Any] = {
             "format": FORMAT,
             "variables": [[s.name, list(s.shape), str(s.dtype), bool(s.trainable)] for s in variables],
             "steps": 0,
@@ -150,12 +216,12 @@ class Writer:
         self._manifest.update(about)
         self._zip = zipfile.ZipFile(self._part, "w", zipfile.ZIP_STORED, allowZip64=True)
 
-    def initial(self, state):
-        """Writes the state before the first step."""
+    def initial(self, state: Any) -> None:
+        """Writes the state before the first step: a `State`, or another record with the members `STATES`."""
         self._state("initial", state)
 
-    def write(self, record):
-        """Writes one step."""
+    def write(self, record: Any) -> None:
+        """Writes one step: a `Record`, or another record with the same members."""
         step = f"{record.step:05d}"
         if record.digests:
             self._put(step + "/digests", np.array(record.digests))
@@ -178,17 +244,17 @@ class Writer:
         self._state(step, record.state)
         self._manifest["steps"] += 1
 
-    def _state(self, step, state):
+    def _state(self, step: str, state: Any) -> None:
         for stage in STATES:
             for name, value in getattr(state, stage).items():
                 self._put(f"{step}/{stage}/{name}", value)
 
-    def _put(self, name, array):
+    def _put(self, name: str, array: npt.ArrayLike) -> None:
         content = io.BytesIO()
         np.lib.format.write_array(content, np.asanyarray(array), allow_pickle=False)
         self._zip.writestr(name + ".npy", content.getvalue())
 
-    def close(self):
+    def close(self) -> None:
         """Completes the recording and gives it its name."""
         self._put(MANIFEST, np.array(json.dumps(self._manifest, sort_keys=True)))
         self._zip.comment = b"0" * DIGEST
@@ -199,10 +265,12 @@ class Writer:
             file.write(digest)
         os.replace(self._part, self._path)
 
-    def __enter__(self):
+    def __enter__(self) -> Writer:
         return self
 
-    def __exit__(self, kind, *unused):
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
         if kind is None:
             self.close()
         else:  # nothing half written stays behind
@@ -210,8 +278,8 @@ class Writer:
             os.remove(self._part)
 
 
-def batch_digest(batch):
-    """Sixteen hex digits of a replica's batch {name: array}: names, dtypes, shapes and bytes."""
+def batch_digest(batch: Mapping[str, np.ndarray]) -> str:
+    """Returns sixteen hex digits that hash a replica's batch {name: array}: names, dtypes, shapes and bytes."""
     sha = hashlib.sha256()
     for name in sorted(batch):
         array = np.ascontiguousarray(batch[name])
@@ -220,8 +288,8 @@ def batch_digest(batch):
     return sha.hexdigest()[:16]
 
 
-def example_ids(batch):
-    """A uint64 for every example of a replica's batch {name: array [per-replica batch, *shape]}: its bytes, hashed."""
+def example_ids(batch: Mapping[str, np.ndarray]) -> np.ndarray:
+    """Returns a uint64 hash of every example of a replica's batch {name: array [per-replica batch, *shape]}."""
     arrays = [np.ascontiguousarray(batch[name]) for name in sorted(batch)]
     ids = []
     for row in zip(*arrays):
@@ -232,8 +300,8 @@ def example_ids(batch):
     return np.array(ids, np.uint64)
 
 
-def digest_of(path):
-    """SHA-256, in hex, of all of a file but its last `DIGEST` bytes."""
+def digest_of(path: str) -> str:
+    """Returns the SHA-256, in hex, of all of a file but its last `DIGEST` bytes."""
     sha = hashlib.sha256()
     with open(path, "rb") as file:
         left = os.fstat(file.fileno()).st_size - DIGEST

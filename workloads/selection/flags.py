@@ -3,58 +3,74 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from absl import flags
 
+from workloads.job import DTYPES
 from workloads.selection import registry
+from workloads.support import devices
 
-flags.DEFINE_string(
-    "workload",
-    "regression",
-    "One of {}; package.module:attribute for your own; or a folder that legacy.lift wrote.".format(
-        ", ".join(registry.NAMES)
-    ),
-)
-flags.DEFINE_string("size", "small", "small: seconds on two cores; seed: the write-up's own numbers.")
-flags.DEFINE_integer(
-    "replicas",
-    None,
-    "Towers, or replicas: devices that each take a share of the batch. Default: 2, or a lift's towers.",
-)
-flags.DEFINE_integer("global_batch", None, "Examples of all replicas in one step; default: the workload's.")
-flags.DEFINE_string("dtype", "float32", "float32 or float64.")
-flags.DEFINE_integer("seed", 0, "Of initial values, synthetic data, shuffling and noise.")
-flags.DEFINE_integer(
-    "staleness", None, "Asynchronous: each replica's gradient is applied by itself, so many updates late. Default: no."
-)
-flags.DEFINE_string("data_dir", None, "Folder with CIFAR-10 binary or IDX (MNIST) files; default: synthetic data.")
-flags.DEFINE_string(
-    "data", None, "For a lift: an .npz file, or module:function that gives a tf.data.Dataset for a global batch."
-)
-flags.DEFINE_list("settings", [], "For a lift with --data: values of its scalar inputs, as name=value, by commas.")
-flags.DEFINE_string("placement", "towers", "towers: each on its device; layers: the model's layers on several devices.")
-flags.DEFINE_integer("layer_devices", 2, "With --placement=layers: devices that the layers are divided among.")
-flags.DEFINE_integer("micro_batches", 1, "With --placement=layers: parts of a batch that go through them side by side.")
-flags.DEFINE_boolean("resident", False, "The first synthetic batch at every step: input that costs nothing.")
-flags.DEFINE_string("device", "auto", "auto: GPUs if there are any, else logical CPU devices; cpu; gpu.")
-flags.DEFINE_integer("logical_cpus", 8, "How many logical devices the CPU may be divided into.")
-
-FLAGS = flags.FLAGS
+if TYPE_CHECKING:
+    from workloads.job import Job
+    from workloads.lifted.workload import LiftedWorkload
+    from workloads.sources import Source
 
 PLACEMENTS = ("towers", "layers")
 
+_NAMES = ", ".join(registry.NAMES)
+flags.DEFINE_string(
+    "workload",
+    "regression",
+    f"The workload: one of {_NAMES}; package.module:attribute; or a folder that legacy.lift wrote.",
+)
+flags.DEFINE_enum("size", "small", registry.SIZES, "small: seconds on two cores; seed: the numbers of the write-ups.")
+flags.DEFINE_integer(
+    "replicas", None, "Towers, or replicas, each on a device of its own. Default: 2, or a lift's number of towers."
+)
+flags.DEFINE_integer("global_batch", None, "Examples of all replicas in one step. Default: the workload's.")
+flags.DEFINE_enum("dtype", "float32", DTYPES, "Type of weights and activations.")
+flags.DEFINE_integer("seed", 0, "Seed of initial values, synthetic data, shuffling and noise.")
+flags.DEFINE_integer(
+    "staleness",
+    None,
+    "Asynchronous updates in a fixed order: each replica's gradient is applied by itself, this many updates late. "
+    "Default: synchronous updates.",
+)
+flags.DEFINE_string("data_dir", None, "Folder with CIFAR-10 binary or IDX (MNIST) files. Default: synthetic data.")
+flags.DEFINE_string(
+    "data",
+    None,
+    "For a lift: an .npz file, or module:function that takes the global batch and returns a tf.data.Dataset.",
+)
+flags.DEFINE_list("settings", [], "For a lift with --data: values of its scalar inputs, as name=value,name=value.")
+flags.DEFINE_enum(
+    "placement", "towers", PLACEMENTS, "towers: each on its device; layers: the model's layers on several devices."
+)
+flags.DEFINE_integer("layer_devices", 2, "With --placement=layers: devices that the layers are divided among.")
+flags.DEFINE_integer("micro_batches", 1, "With --placement=layers: parts of a batch that are processed side by side.")
+flags.DEFINE_boolean("resident", False, "Use the first synthetic batch at every step, so that input costs nothing.")
+flags.DEFINE_enum("device", "auto", devices.KINDS, "auto: GPUs if there are any, else logical CPU devices.")
+flags.DEFINE_integer("logical_cpus", 8, "Number of logical devices that the CPU may be divided into.")
 
-def job_from_flags(workload_name=None, resident=None, workers=1, replicas=2):
-    """The job that the flags say, and where its batches come from.
+FLAGS = flags.FLAGS
+
+
+def job_from_flags(
+    workload_name: str | None = None, resident: bool | None = None, workers: int = 1, replicas: int = 2
+) -> tuple[Job, Callable[[Job], Source]]:
+    """Makes the job that the flags describe, and the function that makes the source of its batches.
 
     Args:
-      workload_name, resident: instead of `--workload` and `--resident`.
-      workers: how many workers there are; `--replicas` are one worker's.
-      replicas: what `--replicas` is unless the user says otherwise.
+      workload_name: used instead of `--workload` if given.
+      resident: used instead of `--resident` if given.
+      workers: number of workers; `--replicas` are those of one.
+      replicas: default of `--replicas`.
 
     Returns:
-      (`Job`, make_source): `make_source(job)` gives a `Source` of batches for that job, or one that differs
-      in dtype. It can be pickled.
+      (`Job`, make_source): `make_source(job)` makes the `Source` of batches for that job, or for one that differs
+      in dtype only. It can be pickled.
 
     Raises:
       InputError: a flag's value is not usable.
@@ -73,13 +89,13 @@ def job_from_flags(workload_name=None, resident=None, workers=1, replicas=2):
         return _lifted_job(workload, resident)
     require(FLAGS.data is None, "--data", FLAGS.data, "only for a lifted workload; others take --data_dir")
     replicas = replicas if FLAGS.replicas is None else FLAGS.replicas
-    require(FLAGS.placement in PLACEMENTS, "--placement", FLAGS.placement, "allowed: " + ", ".join(PLACEMENTS))
     if FLAGS.placement == "layers":
         require(FLAGS.replicas is None, "--replicas", FLAGS.replicas, "with --placement=layers: --micro_batches")
         require(workers == 1, "--workers", workers, "with --placement=layers: 1")
         require(FLAGS.micro_batches >= 1, "--micro_batches", FLAGS.micro_batches, "must be at least 1")
         replicas = FLAGS.micro_batches
-    data, make_source = ("resident", sources.Resident) if resident else ("synthetic", sources.Synthetic)
+    data = "resident" if resident else "synthetic"
+    make_source: Callable[[Job], Source] = sources.Resident if resident else sources.Synthetic
     if FLAGS.data_dir is not None:
         workload, images, labels, data = folder.open_folder(FLAGS.data_dir, workload)
         make_source = functools.partial(image_source.ImageSource, images=images, labels=labels)
@@ -87,7 +103,7 @@ def job_from_flags(workload_name=None, resident=None, workers=1, replicas=2):
     return job, make_source
 
 
-def _lifted_job(workload, resident):
+def _lifted_job(workload: LiftedWorkload, resident: bool) -> tuple[Job, Callable[[Job], Source]]:
     """`job_from_flags` for a lifted workload."""
     from workloads.job import Job
     from workloads.lifted import sources
@@ -100,9 +116,9 @@ def _lifted_job(workload, resident):
     settings = command.assignments(FLAGS.settings, "--settings", "name=value")
     for name in settings:
         require(name in workload.inputs(), "--settings", name, "allowed: " + ", ".join(workload.inputs()))
-    data, make_source = "synthetic", lambda job: sources.LiftedSynthetic(job, settings)
-    if resident:
-        data, make_source = "resident", lambda job: sources.LiftedResident(job, settings)
+    data = "resident" if resident else "synthetic"
+    kind = sources.LiftedResident if resident else sources.LiftedSynthetic
+    make_source: Callable[[Job], Source] = functools.partial(kind, settings=settings)
     if FLAGS.data is not None:
         require(not resident, "--resident", True, "not with --data")
         data, make_source = FLAGS.data, sources.from_text(FLAGS.data, settings)
@@ -110,18 +126,16 @@ def _lifted_job(workload, resident):
     return Job(workload, replicas, FLAGS.global_batch, FLAGS.dtype, FLAGS.seed, data), make_source
 
 
-def devices_from_flags(job, workers=1):
-    """The device of each replica of a `Job`, or of each stage of its layers; see `devices.choose`.
+def devices_from_flags(job: Job, workers: int = 1) -> list[str]:
+    """Returns the device of each replica of a job, or of each pipeline stage; see `devices.choose_devices`.
 
-    Of one of the `workers` that share the job: its own replicas' devices.
+    Where `workers` share the job: the devices of one worker's replicas.
     """
-    from workloads.support import devices
-
-    return devices.choose(FLAGS.device, devices_needed(job) // workers, FLAGS.logical_cpus)
+    return devices.choose_devices(FLAGS.device, devices_needed(job) // workers, FLAGS.logical_cpus)
 
 
-def devices_needed(job):
-    """How many devices a process of this job uses."""
+def devices_needed(job: Job) -> int:
+    """Returns the number of devices that a job uses."""
     from workloads.support.errors import require
 
     if FLAGS.placement == "towers":

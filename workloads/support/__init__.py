@@ -1,4 +1,4 @@
-"""Helpers of the commands: child processes, devices, environment, errors, help, JSON files.
+"""Helpers of the commands: the command line, child processes, devices, environment, errors, JSON files.
 
 Here: what knows nothing of training. Not here: anything that a workload's author imports.
-Start with `errors.py`."""
+Start with `command.py` and `errors.py`."""

@@ -10,13 +10,15 @@ LOOPBACK = "127.0.0.1"
 FIRST, LAST = 20000, 32000
 
 
-def free(count):
-    """`count` addresses "127.0.0.1:port" on which nothing listens.
+def free_addresses(count: int) -> list[str]:
+    """Returns `count` distinct addresses "127.0.0.1:port" on which nothing listens.
 
     Raises:
       OSError: there are too few.
     """
-    draw, found, held = random.Random(), [], []
+    draw = random.Random()
+    found: list[str] = []
+    held: list[socket.socket] = []
     try:
         for _ in range(50 * count):
             candidate = socket.socket(socket.AF_INET, socket.SOCK_STREAM)

@@ -1,4 +1,4 @@
-"""Processes that a command starts: each is gone when the command ends, however it ends.
+"""Child processes of a command, each of which ends when the command ends, however that happens.
 
 A child holds one end of a pipe whose other end only its parent has. When the parent ends, even by SIGKILL, the system
 closes that end, and the child's watching thread ends the child.
@@ -14,6 +14,9 @@ import signal
 import threading
 import time
 import traceback
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from multiprocessing.connection import Connection
+from typing import Any
 
 from workloads.support import environment, errors
 
@@ -22,17 +25,24 @@ GRACE = 5.0
 
 
 class Child:
-    """A new interpreter that runs `target(connection, *arguments)`.
+    """A new interpreter that runs `target(speaker, *arguments)`, where `speaker` is its `Speaker`.
 
     Args:
-      name: what messages call it, e.g. "worker 1".
-      target: a function of a module.
+      name: its name in messages, e.g. "worker 1".
+      target: a function defined at the top level of a module.
       arguments: picklable; unpickled when the child's TensorFlow is ready, which they may need.
       exact: see `environment.prepare`, which the child begins with.
       variables: {environment variable: text} to set before that.
     """
 
-    def __init__(self, name, target, arguments=(), exact=False, variables=None):
+    def __init__(
+        self,
+        name: str,
+        target: Callable[..., object],
+        arguments: Iterable[object] = (),
+        exact: bool = False,
+        variables: Mapping[str, str] | None = None,
+    ) -> None:
         self.name = name
         context = multiprocessing.get_context("spawn")
         self._lifeline, lifeline = context.Pipe()
@@ -46,17 +56,17 @@ class Child:
         connection.close()  # so that a child that ends is an end of file here
 
     @property
-    def pid(self):
+    def pid(self) -> int | None:
         """Its process number."""
         return self._process.pid
 
     @property
-    def alive(self):
-        """Whether it still runs."""
+    def alive(self) -> bool:
+        """True while it still runs."""
         return self._process.is_alive()
 
-    def send(self, message):
-        """Hands `message` to the child.
+    def send(self, message: object) -> None:
+        """Hands `message`, which is pickled, to the child's `Speaker.listen`.
 
         Raises:
           Lost: it has ended.
@@ -66,8 +76,11 @@ class Child:
         except OSError:
             raise self._lost()
 
-    def receive(self, timeout=None):
-        """The child's next message.
+    def receive(self, timeout: float | None = None) -> Any:
+        """Waits for the child's next message and returns it.
+
+        Args:
+          timeout: seconds to wait at most; None waits for ever.
 
         Raises:
           Lost: it ended, failed, or said nothing for `timeout` seconds.
@@ -75,7 +88,7 @@ class Child:
         """
         try:
             if not self._connection.poll(timeout):
-                raise errors.Lost(f"{self.name} said nothing for {timeout:.0f} s")
+                raise errors.Lost(f"{self.name} sent nothing for {timeout or 0.0:.0f} s")
             kind, content = self._connection.recv()
         except (EOFError, OSError):
             raise self._lost()
@@ -85,20 +98,20 @@ class Child:
             raise errors.Lost(f"{self.name} failed: {content}")
         return content
 
-    def stop(self, grace=GRACE):
-        """Ends it: by closing its connection, and by SIGKILL if that is not enough."""
+    def stop(self, grace: float = GRACE) -> None:
+        """Ends it by closing its connection, and by SIGKILL if it still runs after `grace` seconds."""
         self._connection.close()
         self._process.join(grace)
         self.kill()
 
-    def kill(self):
+    def kill(self) -> None:
         """Ends it by SIGKILL."""
         if self._process.is_alive():
             self._process.kill()
         self._process.join()
         self._lifeline.close()
 
-    def _lost(self):
+    def _lost(self) -> errors.Lost:
         self._process.join(GRACE)
         code = self._process.exitcode
         how = f"by signal {-code}" if code is not None and code < 0 else f"with status {code}"
@@ -106,30 +119,31 @@ class Child:
 
 
 class Speaker:
-    """The child's end of the connection, as its target sees it."""
+    """The child's end of the connection, given to its target."""
 
-    def __init__(self, connection):
+    def __init__(self, connection: Connection) -> None:
         self._connection = connection
 
-    def say(self, message):
-        """Hands `message` to the parent's `receive`."""
+    def say(self, message: object) -> None:
+        """Hands `message`, which is pickled, to the parent's `Child.receive`."""
         self._connection.send(("said", message))
 
-    def listen(self):
-        """The parent's next message; None when there will be no more."""
+    def listen(self) -> Any:
+        """Waits for the parent's next message and returns it; None when there will be no more."""
         try:
             return self._connection.recv()
         except (EOFError, OSError):
             return None
 
 
-def receive_from_all(children):
-    """The next message of each, in order; waits for all.
+def receive_from_all(children: Sequence[Child]) -> list[Any]:
+    """Waits for the next message of each child and returns them in the order of `children`.
 
     Raises:
       Lost: one ended or failed. One that was killed is named before those that failed because of it.
     """
-    messages, waiting = {}, {child._connection: child for child in children}
+    messages: dict[str, Any] = {}
+    waiting: dict[Any, Child] = {child._connection: child for child in children}
     while waiting:
         for ready in multiprocessing.connection.wait(list(waiting)):
             child = waiting.pop(ready)
@@ -140,8 +154,8 @@ def receive_from_all(children):
     return [messages[child.name] for child in children]
 
 
-def _first_cause(children, lost):
-    """The loss of a child that a signal ended, if there is one, or else `lost`."""
+def _first_cause(children: Sequence[Child], lost: errors.Lost) -> errors.Lost:
+    """Returns the loss of a child that a signal ended, if there is one, or else `lost`."""
     for child in children:
         child._process.join(0.2)
         if (child._process.exitcode or 0) < 0:
@@ -149,16 +163,17 @@ def _first_cause(children, lost):
     return lost
 
 
-def stop_all(children):
+def stop_all(children: Iterable[Child]) -> None:
     """Ends all of `children`, together and not one after the other, in `GRACE` seconds at most."""
-    children, end = list(children), time.monotonic() + GRACE
-    for child in children:
+    running, end = list(children), time.monotonic() + GRACE
+    for child in running:
         child._connection.close()
-    for child in children:
+    for child in running:
         child.stop(max(0.0, end - time.monotonic()))
 
 
-def _run(lifeline, connection, work, exact, variables):
+def _run(lifeline: Connection, connection: Connection, work: bytes, exact: bool, variables: Mapping[str, str]) -> None:
+    """Runs in the child: prepares its TensorFlow, calls the pickled target, and reports an exception to the parent."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the parent decides
     threading.Thread(target=_end_with, args=(lifeline,), daemon=True).start()
     os.environ.update(variables)
@@ -175,14 +190,15 @@ def _run(lifeline, connection, work, exact, variables):
     os._exit(0)
 
 
-def _tell(connection, kind, text):
+def _tell(connection: Connection, kind: str, text: str) -> None:
     try:
         connection.send((kind, text))
     except OSError:  # the parent is gone
         pass
 
 
-def _end_with(lifeline):
+def _end_with(lifeline: Connection) -> None:
+    """Ends this process when the other end of `lifeline` is closed."""
     try:
         lifeline.recv()
     except (EOFError, OSError):

@@ -96,7 +96,13 @@ def check_json(flag_values: flags.FlagValues = flags.FLAGS) -> None:
 
 
 def require_each(values: Sequence[str], allowed: Sequence[str], flag: str) -> None:
-    """Raises `InputError` unless every value of the list flag `flag`, such as "--workloads", is one of `allowed`."""
+    """Raises `InputError` unless every value of a list flag is one of `allowed`.
+
+    Args:
+      values: what was given.
+      allowed: the values that may be given.
+      flag: its name, such as "--workloads", for the message.
+    """
     for value in values:
         require(value in allowed, flag, value, "allowed: " + ", ".join(allowed))
 

@@ -1,25 +1,28 @@
-"""Which devices towers and replicas run on."""
+"""Devices that towers and replicas run on."""
 
 from __future__ import annotations
-
-import tensorflow as tf
 
 from workloads.support.errors import require
 
 KINDS = ("auto", "cpu", "gpu")
 
 
-def choose(kind, replicas, logical_cpus):
-    """The device of each replica: "GPU:0", "GPU:1", ... if there are GPUs (or `kind` asks), else logical CPUs.
+def choose_devices(kind: str, replicas: int, logical_cpus: int) -> list[str]:
+    """Chooses the device of each replica: GPUs if there are any (or `kind` asks for them), else logical CPUs.
 
     Args:
       kind: one of `KINDS`.
-      replicas: how many devices are needed.
-      logical_cpus: how many logical devices a CPU may be divided into.
+      replicas: number of devices needed.
+      logical_cpus: number of logical devices that the CPU may be divided into.
+
+    Returns:
+      ["GPU:0", "GPU:1", ...] or ["CPU:0", "CPU:1", ...], one a replica.
 
     Raises:
       InputError: there are fewer devices than replicas.
     """
+    import tensorflow as tf
+
     require(kind in KINDS, "--device", kind, "allowed: " + ", ".join(KINDS))
     gpus = len(tf.config.experimental.list_physical_devices("GPU"))
     if kind == "gpu" or (kind == "auto" and gpus):

@@ -1,4 +1,4 @@
-"""The process a program runs in: settings made before TensorFlow is imported, and what a report says of them."""
+"""Process-wide settings made before TensorFlow is imported, and the description of the environment in reports."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ import contextlib
 import os
 import platform
 import sys
+from collections.abc import Iterator
 
 
-def prepare(exact):
-    """Settles the process-wide switches, then imports TensorFlow. Call before anything else imports it.
+def prepare(exact: bool) -> None:
+    """Makes the process-wide settings, then imports TensorFlow. Call before anything else imports it.
 
     Args:
       exact: for runs that must give identical bits: oneDNN's graph rewrite off, which fuses ops differently in
@@ -21,7 +22,7 @@ def prepare(exact):
     os.environ.setdefault("GRPC_VERBOSITY", "ERROR")
     if exact:
         os.environ["TF_ENABLE_ONEDNN_OPTS"] = "0"
-    with _muted_stderr():  # where TensorFlow tells of CUDA drivers and CPU features, whatever the log level
+    with _muted_stderr():  # TensorFlow reports CUDA drivers and CPU features there, whatever the log level
         import tensorflow as tf
 
         tf.config.experimental.list_physical_devices("GPU")
@@ -29,8 +30,8 @@ def prepare(exact):
 
 
 @contextlib.contextmanager
-def _muted_stderr():
-    """Sends the process's stderr, C++'s too, to nowhere; a Python exception still says what it has to say."""
+def _muted_stderr() -> Iterator[None]:
+    """Discards what the process, C++ included, writes to stderr; a Python exception is still reported afterwards."""
     sys.stderr.flush()
     kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
     try:
@@ -43,8 +44,8 @@ def _muted_stderr():
         os.close(nowhere)
 
 
-def describe():
-    """{item: text}: versions, processor, and every machine-made choice that can move the numbers."""
+def describe() -> dict[str, str]:
+    """Returns {item: text}: versions, processor, and every setting of the machine that can change the numbers."""
     import numpy as np
     import tensorflow as tf
 
@@ -62,8 +63,8 @@ def describe():
     return about
 
 
-def peak_bytes():
-    """The most memory this process had resident so far.
+def peak_bytes() -> int:
+    """Returns the most memory that this process had resident so far, in bytes.
 
     Read from the kernel's per-program high-water mark where there is one: `getrusage` counts what the process
     was before it became this program, too.

@@ -1,15 +1,16 @@
-"""Results as JSON for programs: whatever numpy holds, written in one piece."""
+"""JSON files of results: values of any numpy type, written in one piece."""
 
 from __future__ import annotations
 
 import json
 import math
 import os
+from typing import Any
 
 from workloads.support.errors import InputError
 
 
-def write_json(path, content):
+def write_json(path: str, content: object) -> None:
     """Writes `content` to `path` in one piece: to a temporary file first, then renamed.
 
     Raises:
@@ -25,15 +26,15 @@ def write_json(path, content):
         raise InputError(f"--json: cannot write {path}: {error.strerror}")
 
 
-def require_writable(path, flag):
-    """Raises `InputError` before any work is done if `path` could not be written at the end."""
+def require_writable(path: str, flag: str) -> None:
+    """Raises `InputError` naming `flag` unless `path` is a file that can be written; for use before work begins."""
     folder = os.path.dirname(os.path.abspath(path))
     if not os.path.isdir(folder) or os.path.isdir(path) or not os.access(folder, os.W_OK):
         raise InputError(f"{flag}: got {path!r}, must be a file in a folder that exists and can be written")
 
 
-def plain(value):
-    """`value` with tuples as lists, numpy numbers as Python's, and NaN and infinities as texts: JSON has none."""
+def plain(value: Any) -> Any:
+    """Returns `value` in JSON's types: tuples as lists, numpy numbers as Python's, NaN and infinities as texts."""
     if isinstance(value, dict):
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):

@@ -1,22 +1,29 @@
-"""Training: how long, what is shown, and what is kept."""
+"""Training: length, output and checkpoints."""
 
 from __future__ import annotations
 
 import sys
+from typing import TYPE_CHECKING
 
 from absl import flags
 
 from workloads.selection import flags as job_flags  # noqa: F401  the job
 from workloads.support import errors
 
-flags.DEFINE_integer("steps", 200, "Steps to train; a run that goes on from a checkpoint counts those before.")
+if TYPE_CHECKING:
+    from workloads.job import Job
+    from workloads.program import Program
+
+flags.DEFINE_integer("steps", 200, "Steps to train, those before a checkpoint that is resumed included.")
 flags.DEFINE_integer("log_every", 50, "Steps between lines of output.")
-flags.DEFINE_string("save", None, "For a lift: write it here with what was trained; training can go on from it.")
-flags.DEFINE_boolean("json_lines", False, "Write JSON, one object a line.")
-flags.DEFINE_string("checkpoint_dir", None, "Save here, and go on from the newest checkpoint that is found here.")
-flags.DEFINE_integer("checkpoint_every", 100, "Steps from one checkpoint to the next; there is also one at the end.")
-flags.DEFINE_integer("keep_checkpoints", 3, "How many of the newest checkpoints to keep.")
-flags.DEFINE_string("summary_dir", None, "Write loss, learning rate and examples/s for TensorBoard here.")
+flags.DEFINE_string(
+    "save", None, "Folder to write a lifted workload to, with the trained state; only with such a workload."
+)
+flags.DEFINE_boolean("json_lines", False, "Print progress as JSON, one object a line.")
+flags.DEFINE_string("checkpoint_dir", None, "Folder for checkpoints; a run resumes from the newest one in it.")
+flags.DEFINE_integer("checkpoint_every", 100, "Steps between checkpoints; the last step is always saved.")
+flags.DEFINE_integer("keep_checkpoints", 3, "Number of checkpoints to keep, the newest.")
+flags.DEFINE_string("summary_dir", None, "Folder for TensorBoard's event files: loss, learning rate and examples/s.")
 
 FLAGS = flags.FLAGS
 
@@ -24,8 +31,8 @@ FLAGS = flags.FLAGS
 STOPPED = 128 + 15
 
 
-def check_flags():
-    """Raises `InputError` for what can be refused before TensorFlow is started."""
+def check_flags() -> None:
+    """Raises `InputError` for values that can be refused before TensorFlow is imported."""
     from workloads.training import loop
 
     loop.check_steps(FLAGS.steps, FLAGS.log_every)
@@ -33,7 +40,7 @@ def check_flags():
     errors.require(FLAGS.keep_checkpoints >= 1, "--keep_checkpoints", FLAGS.keep_checkpoints, "must be at least 1")
 
 
-def train_from_flags(program, job, chief=True):
+def train_from_flags(program: Program, job: Job, chief: bool = True) -> int:
     """Trains `program` as the flags say and returns the exit status.
 
     Args:
@@ -44,21 +51,22 @@ def train_from_flags(program, job, chief=True):
     Returns:
       0, or `STOPPED` if a signal ended the training.
     """
+    from workloads.lifted.workload import LiftedWorkload
     from workloads.training import checkpoints, loop, saving, summaries
 
-    lifted = hasattr(job.workload, "save")
+    lifted = job.workload if isinstance(job.workload, LiftedWorkload) else None
     errors.require(lifted or not FLAGS.save, "--save", FLAGS.save, "only for a lifted workload")
     out = loop.Output(program.side, FLAGS.json_lines, sys.stdout if chief else None)
     kept, shown = None, summaries.Summaries(FLAGS.summary_dir if chief else None)
     if FLAGS.checkpoint_dir:
         found = checkpoints.Checkpoints(FLAGS.checkpoint_dir, job, FLAGS.keep_checkpoints, chief)
-        kept = saving.Saving(found, FLAGS.checkpoint_every, out.tell)
+        kept = saving.Saving(found, FLAGS.checkpoint_every, out.write_note)
         kept.listen()
         kept.resume(program, chief)
-    _, reached = loop.train(program, job, FLAGS.steps, FLAGS.log_every, out, kept, shown)
+    _, reached = loop.train_program(program, job, FLAGS.steps, FLAGS.log_every, out, kept, shown)
     shown.close()
     if reached < FLAGS.steps:
         return STOPPED
-    if FLAGS.save:
-        job.workload.save(FLAGS.save, program.state())
+    if lifted is not None and FLAGS.save:
+        lifted.save(FLAGS.save, program.state())
     return 0

@@ -1,31 +1,63 @@
-"""The loop of `legacy.train` and `modern.train`: examples/s and loss as they go, peak memory at the end."""
+"""Training loop of `legacy.train` and `modern.train`: loss and examples/s as it goes, peak memory at the end."""
 
 from __future__ import annotations
 
 import json
 import sys
 import time
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, NamedTuple, Optional, TextIO
 
 from workloads.support import environment
 from workloads.support.errors import require
 
+if TYPE_CHECKING:
+    from workloads.job import Job
+    from workloads.program import Program
+    from workloads.training.saving import Saving
+    from workloads.training.summaries import Summaries
 
-def check_steps(steps, log_every):
+
+class Outcome(NamedTuple):
+    """End of a training run.
+
+    Attributes:
+      loss: the last one printed, averaged over the replicas; None if no step was taken.
+      step: the step that was reached, which is less than was asked for if a signal came.
+    """
+
+    loss: Optional[float]
+    step: int
+
+
+def check_steps(steps: int, log_every: int) -> None:
     """Raises `InputError` unless both are positive."""
     require(steps >= 1, "--steps", steps, "must be at least 1")
     require(log_every >= 1, "--log_every", log_every, "must be at least 1")
 
 
-def train(program, job, steps, log_every, out, saving=None, summaries=None):
-    """Runs `program` from its present step to step `steps`, showing a line to `out` every `log_every`.
+def train_program(
+    program: Program,
+    job: Job,
+    steps: int,
+    log_every: int,
+    out: Output,
+    saving: Saving | None = None,
+    summaries: Summaries | None = None,
+) -> Outcome:
+    """Runs `program` from its present step to step `steps`.
 
     Args:
-      out: `Output`.
-      saving: `saving.Saving`, or None to save nothing.
-      summaries: `summaries.Summaries`, or None.
+      program: the `Program`.
+      job: its `Job`.
+      steps: the step to end at, counted from the beginning of the job.
+      log_every: steps between lines of output.
+      out: gets the lines.
+      saving: saves checkpoints; None saves nothing.
+      summaries: gets scalars for TensorBoard; None for none.
 
     Returns:
-      (the last loss, averaged over the replicas; the step that was reached: less than `steps` if a signal came).
+      the last loss and the step reached.
     """
     step, loss, first, done, seconds = program.state().step, None, True, 0, 0.0
     while step < steps:
@@ -37,23 +69,36 @@ def train(program, job, steps, log_every, out, saving=None, summaries=None):
         if step % log_every == 0 or step == steps:
             loss = sum(map(float, losses)) / len(losses)
             speed = job.global_batch * done / seconds
-            out.progress({"step": step, "loss": loss, "examples_per_second": speed}, steps, first)
+            out.write_progress({"step": step, "loss": loss, "examples_per_second": speed}, steps, first)
             if summaries is not None:
-                summaries.write(step, {"total_loss": loss, "examples_per_second": speed, **rate_of(job, step - 1)})
+                scalars = {"total_loss": loss, "examples_per_second": speed, **learning_rate_scalar(job, step - 1)}
+                summaries.write(step, scalars)
             first, done, seconds = False, 0, 0.0
         if saving is not None and saving.after(program, step, step == steps):
             break
-    out.memory(environment.peak_bytes())
-    return loss, step
+    out.write_memory(environment.peak_bytes())
+    return Outcome(loss, step)
 
 
-def next_stop(step, steps, *every):
-    """The next step after `step` that is a multiple of one of `every` (None: of nothing), or `steps`."""
+def next_stop(step: int, steps: int, *every: int | None) -> int:
+    """Returns the first step after `step` at which the loop has something to do besides training.
+
+    >>> next_stop(45, 95, 50, 30)
+    50
+
+    Args:
+      step: the present step.
+      steps: the last step.
+      *every: periods, each of which makes its multiples such steps; None for none.
+
+    Returns:
+      a number from `step` + 1 to `steps`.
+    """
     return min([steps] + [(step // count + 1) * count for count in every if count])
 
 
-def rate_of(job, step):
-    """{"learning_rate": what `step` used}; nothing where only a lifted graph knows it."""
+def learning_rate_scalar(job: Job, step: int) -> dict[str, float]:
+    """Returns {"learning_rate": its value at `step`}; nothing for a lifted workload, whose graph alone knows it."""
     from workloads import schedules
     from workloads.lifted.workload import LiftedWorkload
 
@@ -66,30 +111,36 @@ class Output:
     """Lines about the training, for people or as JSON objects.
 
     Args:
-      side: what the lines begin with.
+      side: first word of the lines, "legacy" or "modern".
       as_json: one JSON object a line.
-      file: where to, or None to be silent (a worker that is not the chief).
+      file: where the lines go; None for a worker that is to print nothing.
     """
 
-    def __init__(self, side, as_json=False, file=sys.stdout):
+    def __init__(self, side: str, as_json: bool = False, file: TextIO | None = sys.stdout) -> None:
         self._side, self._as_json, self._file = side, as_json, file
 
-    def progress(self, seen, steps, first):
-        """A portion of the training: {"step", "loss", "examples_per_second"}."""
+    def write_progress(self, seen: Mapping[str, float], steps: int, first: bool) -> None:
+        """Writes a line about a portion of the training.
+
+        Args:
+          seen: {"step", "loss", "examples_per_second": number}.
+          steps: the step that the training ends at.
+          first: whether the portion includes the start-up.
+        """
         text = "step {:6d} of {} | loss {:12.6g} | {:10.1f} examples/s{}".format(
-            seen["step"], steps, seen["loss"], seen["examples_per_second"], " (with start-up)" if first else ""
+            int(seen["step"]), steps, seen["loss"], seen["examples_per_second"], " (with start-up)" if first else ""
         )
         self._write(seen, f"{self._side} | {text}")
 
-    def memory(self, peak):
-        """Peak memory in bytes."""
+    def write_memory(self, peak: int) -> None:
+        """Writes a line about the peak memory, in bytes."""
         self._write({"peak_bytes": peak}, f"peak memory {peak / 2**20:.0f} MiB")
 
-    def tell(self, text):
-        """Anything else, such as where the training goes on from."""
+    def write_note(self, text: str) -> None:
+        """Writes any other line, such as the step from which the training resumes."""
         self._write({"note": text}, text)
 
-    def _write(self, fields, text):
+    def _write(self, fields: Mapping[str, object], text: str) -> None:
         if self._file is not None:
             self._file.write((json.dumps(fields) if self._as_json else text) + "\n")
             self._file.flush()

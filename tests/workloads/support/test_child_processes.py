@@ -94,10 +94,11 @@ def test_the_killed_one_is_named():
 
 
 SCRIPT = """
-import os, sys
+import os, signal, sys
 sys.path.insert(0, {root!r})
 from tests.workloads.support.test_child_processes import child_processes, wait, _run_without_tensorflow
 if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a test run in the background ignores it
     child_processes._run = _run_without_tensorflow
     child = child_processes.Child("worker", wait)
     child.receive(60)
@@ -122,6 +123,6 @@ def test_a_child_does_not_outlive_its_parent(tmp_path, end):
 
 
 def test_free_addresses_are_distinct_and_on_loopback():
-    found = addresses.free(20)
+    found = addresses.free_addresses(20)
     assert len(set(found)) == 20
     assert all(place.startswith("127.0.0.1:") for place in found)

@@ -41,7 +41,7 @@ def lines(program, steps, log_every, kept=None):
     """(JSON lines, result) of a training."""
     file = io.StringIO()
     out = loop.Output("counting", as_json=True, file=file)
-    result = loop.train(program, Job(Dyadic()), steps, log_every, out, kept)
+    result = loop.train_program(program, Job(Dyadic()), steps, log_every, out, kept)
     return [json.loads(line) for line in file.getvalue().splitlines()], result
 
 
@@ -93,7 +93,7 @@ def test_tensorboard_gets_loss_rate_and_speed(tmp_path):
     import tensorflow as tf
 
     shown = summaries.Summaries(str(tmp_path))
-    loop.train(Counting(), Job(Dyadic()), 4, 2, loop.Output("counting", file=None), summaries=shown)
+    loop.train_program(Counting(), Job(Dyadic()), 4, 2, loop.Output("counting", file=None), summaries=shown)
     shown.close()
     (path,) = tmp_path.iterdir()
     events = list(tf.compat.v1.train.summary_iterator(str(path)))
