@@ -29,8 +29,8 @@ def main(graph: str) -> int:
     environment.prepare(exact=False)
     from legacy.saved.report import page
 
-    sections = page.inspect(graph, FLAGS.train_op, feed)
-    for line in page.text(sections, FLAGS.rows):
+    sections = page.inspect_graph(graph, FLAGS.train_op, feed)
+    for line in page.page_lines(sections, FLAGS.rows):
         print(line)
     command.write_json(sections)
     return 0

@@ -50,7 +50,7 @@ def lift(path, out, checkpoint=None, train_op=(), feed=None, allow_ops=(), name=
         start = initial_values.values_from_initializers([v.name for v in found.plan.variables], found.whole)
     for variable in found.plan.variables:
         variable.shape = list(start[variable.name].shape)
-    found.plan.about = dict(facts.fields(facts.facts(saved, found)), graph=os.path.basename(path))
+    found.plan.about = dict(facts.description_fields(facts.program_facts(saved, found)), graph=os.path.basename(path))
     found.plan.about["written by TensorFlow"] = saved.written_by
     tell("writing " + out)
     workload.save(out, found.plan, found.cut.graph.graph_def, start)

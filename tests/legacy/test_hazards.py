@@ -81,7 +81,7 @@ def tower_program(
 
 def found(path):
     """Names of the hazards of a saved graph."""
-    return [row["hazard"] for row in page.inspect(path)["hazards"]]
+    return [row["hazard"] for row in page.inspect_graph(path)["hazards"]]
 
 
 def test_a_correct_program_has_none(tmp_path):
@@ -116,7 +116,7 @@ def test_each_is_found(hazard, fault, tmp_path):
 
 
 def test_the_page_says_which_op_and_what_to_do(tmp_path):
-    rows = page.inspect(tower_program(tmp_path / "graph.meta", inner_device="/cpu:0"))["hazards"]
+    rows = page.inspect_graph(tower_program(tmp_path / "graph.meta", inner_device="/cpu:0"))["hazards"]
     assert rows[0]["op"].startswith("tower_0/")
     assert "100%" in rows[0]["what"] and "tf.device" in rows[0]["in tf.distribute"]
 
@@ -127,7 +127,7 @@ def test_system_1s_fault_in_the_towers_of_this_project(tmp_path):
         with made.legacy_program() as program:
             program.export(str(tmp_path / str(pinned)))
         saved = graph_file.read_graph_file(str(tmp_path / str(pinned) / "graph.meta"))
-        names = [row["hazard"] for row in hazards.find(saved, analyse.analyse_graph(saved, "x"))]
+        names = [row["hazard"] for row in hazards.find_hazards(saved, analyse.analyse_graph(saved, "x"))]
         assert ("TOWER_ON_CPU" in names) == pinned
 
 
@@ -136,7 +136,7 @@ def test_constants_are_read_as_numbers():
         tf.constant(3.5, name="number")
         tf.constant(np.arange(3), name="vector")
         nodes = {node.name: node for node in graph.as_graph_def().node}
-    from legacy.saved.report.whole_graph import constant
+    from legacy.saved.report.whole_graph import scalar_constant
 
-    assert constant(nodes["number"]) == 3.5
-    assert constant(nodes["vector"]) is None
+    assert scalar_constant(nodes["number"]) == 3.5
+    assert scalar_constant(nodes["vector"]) is None

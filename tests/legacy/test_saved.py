@@ -73,19 +73,19 @@ def test_settles_is_training():
 
 @pytest.mark.parametrize("name", old_programs.NAMES)
 def test_inspect_shows_every_section(name):
-    sections = page.inspect(old_programs.path(name, "graph.meta"), old_programs.TRAIN_OPS.get(name, []))
+    sections = page.inspect_graph(old_programs.path(name, "graph.meta"), old_programs.TRAIN_OPS.get(name, []))
     assert {"towers", "inputs", "losses", "combining", "optimizers", "variables"} <= set(sections)
     assert sections["optimizers"] and sections["combining"] and sections["losses"]
-    assert len(list(page.text(sections, 5))) > 30
+    assert len(list(page.page_lines(sections, 5))) > 30
 
 
 def test_inspect_reads_schedules_and_clipping():
-    sections = page.inspect(old_programs.path("c_queue_ema", "graph.meta"))
+    sections = page.inspect_graph(old_programs.path("c_queue_ema", "graph.meta"))
     assert sections["learning rates"][0]["values"].startswith("0: 0.1, 100: 1.52588e-06")
-    assert page.inspect(old_programs.path("b_adam_clip", "graph.meta"))["combining"][0]["clipped"] == (
+    assert page.inspect_graph(old_programs.path("b_adam_clip", "graph.meta"))["combining"][0]["clipped"] == (
         "in each tower, by global norm"
     )
-    assert page.inspect(old_programs.path("f_sum_clip_after", "graph.meta"))["combining"][0]["clipped"] == (
+    assert page.inspect_graph(old_programs.path("f_sum_clip_after", "graph.meta"))["combining"][0]["clipped"] == (
         "after combining, by global norm"
     )
 

@@ -1,256 +1,161 @@
-"""Hazards in what is learned: regularization, statistics, batch sizes, schedules, inputs, reports."""
+"""Hazards in what is learned and shown: regularization, batch statistics, batch sizes, inputs, summaries."""
 
 from __future__ import annotations
 
 import collections
 import re
+from collections.abc import Iterator
 
-from legacy.saved.graph import gradient_names, op_types
-from legacy.saved.report.whole_graph import ancestors_of
-from workloads.lifted.graph import split
+from legacy.saved.analysis.analyse import Analysis
+from legacy.saved.graph.gradient_names import forward_name, is_gradient_op
+from legacy.saved.report.hazard import Hazard, plural
+from legacy.saved.report.update_sources import updating_towers
+from legacy.saved.report.whole_graph import WholeGraph, ancestors_of_tensors
+from workloads.lifted.graph import Graph
 
-SCHEDULES = re.compile(r"(?i)(exponential|piecewise|polynomial|cosine|natural_?exp|inverse_?time)_?\w*(decay|constant)")
 SUMMARIES = ("ScalarSummary", "ScalarSummaryV2")
 PENALTIES = re.compile(r"(?i)(l2loss|l2_loss|regularizer|weight_loss|weight_decay)")
+#: A divisor this near to an integer, relatively, is one: it is stored as a float32, or as its reciprocal.
+INTEGER_TOLERANCE = 1e-4
+#: Stands for the towers that update a statistic where several update ops change it.
+IN_TURN = (-1,)
 
 
-def _row(*parts):
-    return collections.OrderedDict(zip(("hazard", "op", "what", "in tf.distribute"), parts))
-
-
-def regularization(whole):
-    """Penalties that only some towers' gradients have, or none."""
-    penalties = [n for n in whole.graph.nodes if whole.graph.type(n) == "L2Loss" or _named_penalty(whole, n)]
-    # A global norm of gradients is made of the same op.
-    penalties = [n for n in penalties if not any("_grad/" in b for b in whole.graph.ancestors([n], controls=False))]
+def regularization(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds regularization terms that no gradient contains, or only some towers' gradients."""
+    penalties = [name for name in whole.graph.nodes if _is_penalty(whole, name)]
     if not penalties or not whole.applies:
         return
     known = set(penalties)
-    counts = collections.Counter()
-    for name in whole.reach:
-        if "_grad/" in name and gradient_names.forward_name(name) in known:
-            counts[whole.labels.get(name, 0), gradient_names.forward_name(name)] = 1
-    alive = [t for t in whole.towers() if whole.reach & set(whole.backward(t))] or [0]
-    per_tower = [sum(1 for tower, _ in counts if tower == t) for t in alive]
+    forward = {name: forward_name(name) for name in whole.reach if is_gradient_op(name)}
+    counted = {(whole.labels.get(name, 0), penalty) for name, penalty in forward.items() if penalty in known}
+    alive = [tower for tower in whole.towers() if whole.reach & set(whole.backward(tower))] or [0]
+    per_tower = [sum(1 for tower, _ in counted if tower == t) for t in alive]
     if not any(per_tower):
-        yield _row(
+        yield Hazard(
             "REGULARIZATION_LOST",
             penalties[0],
-            f"{len(penalties)} regularization terms are in the graph and no gradient has them",
+            f"{len(penalties)} regularization terms are in the graph and no gradient contains them",
             "leave them out for parity, or add them and say so",
         )
     elif len(set(per_tower)) > 1:
-        yield _row(
+        listed = ", ".join(map(str, per_tower))
+        yield Hazard(
             "REGULARIZATION_ONCE",
-            next(penalty for _, penalty in sorted(counts)),
-            "regularization terms by tower: {}; averaged over {} towers they count {:g} of {}".format(
-                ", ".join(map(str, per_tower)), len(alive), sum(per_tower) / len(alive), max(per_tower)
-            ),
+            next(penalty for _, penalty in sorted(counted)),
+            f"regularization terms by tower: {listed}; averaged over {len(alive)} towers they count "
+            f"{sum(per_tower) / len(alive):g} of {max(per_tower)}",
             "add them to every replica's loss, scaled by 1 / N for what the old program did; "
             "tf.nn.scale_regularization_loss for all of it",
         )
 
 
-def _named_penalty(whole, name):
-    return whole.graph.type(name) in ("Mul", "Sum") and "_grad/" not in name and PENALTIES.search(name.split("/")[-1])
+def _is_penalty(whole: WholeGraph, name: str) -> bool:
+    """Whether a node computes a regularization term; a global norm of gradients is made of the same op."""
+    kind, last = whole.graph.type(name), name.split("/")[-1]
+    named = kind in ("Mul", "Sum") and not is_gradient_op(name) and PENALTIES.search(last)
+    if kind != "L2Loss" and not named:
+        return False
+    return not any(is_gradient_op(before) for before in whole.graph.ancestors([name], controls=False))
 
 
-def statistics(whole, found):
-    """Whose batch statistics are kept."""
-    owners = collections.defaultdict(list)
-    roles = {variable.name for variable in found.plan.variables if variable.role in ("statistic", "state")}
-    for phase in found.plan.phases:
-        names = {n: tower for tower, row in enumerate(zip(*phase.crossings)) for n in row if n}
-        for effect in phase.effects:
-            made = found.cut.graph.ancestors([effect.node], {split(n)[0] for n in names}, controls=False)
-            for name in set(effect.writes) & roles:
-                owners[name].append(tuple(sorted({t for n, t in names.items() if split(n)[0] in made})))
+def statistics(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
+    """Finds statistics that are updated from one tower's batches, or by several towers in turn."""
     towers = found.plan.towers
-    if towers < 2:
+    groups = _statistics_by_towers(found)
+    even = len({len(groups.get((tower,), ())) for tower in range(towers)}) == 1
+    if towers < 2 or (even and IN_TURN not in groups):  # each tower has as many of its own: they are carried state
         return
-    kinds = collections.defaultdict(list)
-    for name, who in owners.items():
-        kinds["in turn" if len(who) > 1 else who[0]].append(name)
-    if len({len(kinds.get((tower,), ())) for tower in range(towers)}) == 1 and "in turn" not in kinds:
-        return  # each tower has as many of its own: state that it carries, not statistics of one model
-    for who, names in kinds.items():
-        if who == "in turn":
-            what = "{} statistics are updated by several towers one after the other, in no fixed order"
-        elif who == (towers - 1,):
-            what = "{} statistics are updated by the last tower only"
-        elif who == (0,):
-            what = "{} statistics are updated by the first tower only"
-        else:
-            continue
-        yield _row(
-            "STATISTICS_OF_ONE_TOWER" if who != "in turn" else "STATISTICS_RACE",
-            names[0],
-            what.format(len(names)),
-            "the lift keeps this order; in new code, variables with aggregation ONLY_FIRST_REPLICA or MEAN",
-        )
+    advice = "the lift keeps this order; in new code, variables with aggregation ONLY_FIRST_REPLICA or MEAN"
+    for who, names in groups.items():
+        count = f"{len(names)} {plural(len(names), 'statistic is', 'statistics are')} updated by"
+        if who == IN_TURN:
+            text = f"{count} several towers one after the other, in no fixed order"
+            yield Hazard("STATISTICS_RACE", names[0], text, advice)
+        elif who in ((towers - 1,), (0,)):
+            text = f"{count} the {'last' if who == (towers - 1,) else 'first'} tower only"
+            yield Hazard("STATISTICS_OF_ONE_TOWER", names[0], text, advice)
 
 
-def batch_constants(whole, found):
-    """A sum over examples divided by a number that is not how many there are."""
-    graph, batch, towers = found.cut.graph, found.plan.batch, found.plan.towers
+def _statistics_by_towers(found: Analysis) -> dict[tuple[int, ...], list[str]]:
+    """{towers that update them: statistics}."""
+    roles = {variable.name for variable in found.plan.variables if variable.role in ("statistic", "state")}
+    updates = collections.defaultdict(list)
     for phase in found.plan.phases:
-        for loss in phase.losses[:1]:
-            for name in ancestors_of(graph, [loss]):
-                number = _divided_sum(whole, graph, name)
-                if number is None or number in (batch, 1):
-                    continue
-                if batch is None:
-                    what = f"a sum over examples is divided by {number:g}, and the inputs take any batch"
-                elif number == batch * towers:
-                    what = f"a sum over a tower's {batch} examples is divided by all towers' {number:g}"
-                else:
-                    what = f"a sum over a tower's {batch} examples is divided by {number:g}"
-                yield _row(
-                    "BATCH_SIZE_CONSTANT",
-                    name,
-                    what,
-                    "tf.nn.compute_average_loss with the global batch, and reduce with SUM",
-                )
+        for effect in phase.effects:
+            towers = tuple(updating_towers(found.cut.graph, phase, effect))
+            for name in set(effect.writes) & roles:
+                updates[name].append(towers)
+    groups = collections.defaultdict(list)
+    for name, each in updates.items():
+        groups[IN_TURN if len(each) > 1 else each[0]].append(name)
+    return groups
 
 
-def _divided_sum(whole, graph, name):
-    """c of `Sum(...) / c` or `Sum(...) * (1 / c)` with a whole c above one, of a loss's forward pass; or None."""
-    if graph.type(name) not in ("RealDiv", "Div", "Mul") or "_grad/" in name:
+def batch_constants(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
+    """Finds sums over examples in the loss that are divided by a constant other than a tower's number of examples."""
+    graph, batch = found.cut.graph, found.plan.batch
+    losses_of_tower = [loss for phase in found.plan.phases for loss in phase.losses[:1]]
+    for loss in losses_of_tower:
+        for name in ancestors_of_tensors(graph, [loss]):
+            divisor = _divisor_of_sum(whole, graph, name)
+            if divisor is not None and divisor not in (batch, 1):
+                text = _divided_text(divisor, batch, found.plan.towers)
+                advice = "tf.nn.compute_average_loss with the global batch, and reduce with SUM"
+                yield Hazard("BATCH_SIZE_CONSTANT", name, text, advice)
+
+
+def _divided_text(divisor: int, batch: int | None, towers: int) -> str:
+    if batch is None:
+        return f"a sum over examples is divided by {divisor:g}, and the inputs take any batch"
+    if divisor == batch * towers:
+        return f"a sum over a tower's {batch} examples is divided by all towers' {divisor:g}"
+    return f"a sum over a tower's {batch} examples is divided by {divisor:g}"
+
+
+def _divisor_of_sum(whole: WholeGraph, graph: Graph, name: str) -> int | None:
+    """The integer c > 1 of a forward node `Sum(...) / c` or `Sum(...) * (1 / c)`; None for any other node."""
+    if graph.type(name) not in ("RealDiv", "Div", "Mul") or is_gradient_op(name):
         return None
-    numbers = [(whole.value(p), i) for i, (p, _) in enumerate(graph.inputs(name)) if p in whole.graph.nodes]
-    constants = [(value, i) for value, i in numbers if value is not None]
-    if len(constants) != 1:
+    values = [(whole.value(p), i) for i, (p, _) in enumerate(graph.inputs(name)) if p in whole.graph.nodes]
+    constants = [(value, i) for value, i in values if value is not None]
+    if len(constants) != 1 or not constants[0][0]:
         return None
     value, position = constants[0]
     other = graph.inputs(name)[1 - position][0]
     while graph.type(other) == "Identity":
         other = graph.inputs(other)[0][0]
-    if graph.type(other) != "Sum" or not value:
-        return None
     divisor = value if graph.type(name) != "Mul" else 1.0 / value
-    whole_number = divisor > 1 and abs(divisor - round(divisor)) < 1e-4 * divisor
-    return round(divisor) if whole_number else None
+    is_integer = divisor > 1 and abs(divisor - round(divisor)) < INTEGER_TOLERANCE * divisor
+    return round(divisor) if graph.type(other) == "Sum" and is_integer else None
 
 
-def schedule_steps(whole):
-    """A step counter that counts towers, or a schedule that multiplies the step by their number."""
-    graph = whole.graph
-    steps = {n for n in graph.nodes if n.split("/")[-1] == "global_step" and graph.type(n) in op_types.VARIABLES}
-    for step in sorted(steps):
-        adds = [user for user in _adds(graph, step) if user in graph.nodes]
-        values = [whole.value(graph.inputs(add)[1][0]) for add in adds if len(graph.inputs(add)) > 1]
-        if len(adds) > 1 and len(adds) == whole.count:
-            yield _row(
-                "STEP_COUNTS_TOWERS",
-                adds[0],
-                f"{step} is incremented by each of the {len(adds)} towers",
-                f"count one per update; multiply the schedule's steps by {len(adds)} to keep its knees",
-            )
-        elif any(value not in (None, 1) for value in values):
-            yield _row(
-                "STEP_COUNTS_TOWERS",
-                adds[0],
-                f"{step} rises by {next(v for v in values if v not in (None, 1)):g} in a step",
-                "count one per update, and divide the schedule's steps",
-            )
-        for name in graph.descendants([step], controls=False):
-            if whole.count > 1 and graph.type(name) in ("Mul", "RealDiv", "FloorDiv", "Div") and name in whole.reach:
-                numbers = [whole.value(producer) for producer, _ in graph.inputs(name)]
-                if whole.count in numbers and _is_step(graph, name, steps):
-                    yield _row(
-                        "SCHEDULE_COUNTS_TOWERS",
-                        name,
-                        f"the schedule reads the step times or over {whole.count}, the number of towers",
-                        "one step is one update of all replicas: keep the factor only if the old knees are wanted",
-                    )
-
-
-def _adds(graph, variable):
-    direct = {user for user, position, _ in graph.users(variable) if position == 0}
-    return sorted(name for name in direct if graph.type(name) in ("AssignAdd", "AssignAddVariableOp"))
-
-
-def _is_step(graph, name, steps):
-    """Whether an input of `name` is the step itself, or a cast of it."""
-    for producer, _ in graph.inputs(name):
-        while graph.type(producer) in ("Identity", "Cast", "ReadVariableOp") and graph.inputs(producer):
-            producer = graph.inputs(producer)[0][0]
-        if producer in steps:
-            return True
-    return False
-
-
-def frozen_rate(whole):
-    """A schedule that no update reads, or one whose step nothing counts."""
-    graph = whole.graph
-    schedules = collections.OrderedDict()
-    for name in graph.nodes:
-        match = SCHEDULES.search(name)
-        if match and "_grad/" not in name:
-            schedules.setdefault(name[: match.end()], []).append(name)
-    used = [prefix for prefix, names in schedules.items() if whole.reach & set(names)]
-    for prefix, names in schedules.items():
-        if whole.applies and not used:
-            yield _row(
-                "LEARNING_RATE_FROZEN",
-                names[-1],
-                f"the schedule {prefix} is computed and no update reads it",
-                "hand the optimizer the schedule; for parity with the old program keep the constant it used",
-            )
-    for prefix in used:
-        variables = {
-            n
-            for n in graph.ancestors(set(schedules[prefix]) & whole.reach, controls=False)
-            if graph.type(n) in op_types.VARIABLES
-        }
-        if variables and not any(_adds(graph, variable) or _assigned(graph, variable) for variable in variables):
-            yield _row(
-                "LEARNING_RATE_FROZEN",
-                sorted(variables)[0],
-                f"the schedule {prefix} reads a step that nothing counts",
-                "give apply_gradients the global_step; in tf.distribute count the steps in a variable",
-            )
-
-
-def _assigned(graph, variable):
-    users = [u for u, position, _ in graph.users(variable) if position == 0]
-    return any(
-        graph.type(u) in ("Assign", "AssignVariableOp") and not re.search(r"(?i)(init|save|restore|Assign$)", u)
-        for u in users
-    )
-
-
-def same_batch(whole, found):
-    """Towers that all get the same data."""
-    same = [entry for entry in found.plan.inputs if entry.kind == "same"]
-    if found.plan.towers > 1 and same and len(same) == len(found.plan.inputs):
-        yield _row(
+def same_batch(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
+    """Finds towers that all get the same data."""
+    same, towers = [entry for entry in found.plan.inputs if entry.kind == "same"], found.plan.towers
+    if towers > 1 and same and len(same) == len(found.plan.inputs):
+        yield Hazard(
             "SAME_BATCH",
             same[0].name,
-            f"all {found.plan.towers} towers get the same batch: {found.plan.towers} times the work for one batch's gradient",
+            f"all {towers} towers get the same batch: {towers} times the work for one batch's gradient",
             "distribute one global dataset, or shard by the replica's number; parity needs the same batch on each",
         )
 
 
-def reports_of_one_tower(whole):
-    """Losses and summaries that show one tower."""
+def reports_of_one_tower(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds summaries of one tower's values where no other tower has a summary."""
     if whole.count < 2:
         return
-    one = collections.defaultdict(list)
-    for name in whole.graph.nodes:
-        if whole.graph.type(name) in SUMMARIES:
-            towers = whole.towers_of(whole.graph.ancestors([name], controls=False))
-            if len(towers) == 1:
-                one[towers.pop()].append(name)
-    if len(one) == 1:
-        tower, names = next(iter(one.items()))
-        yield _row(
+    summaries = collections.defaultdict(list)
+    for name in [name for name in whole.graph.nodes if whole.graph.type(name) in SUMMARIES]:
+        towers = whole.towers_of(whole.graph.ancestors([name], controls=False))
+        if len(towers) == 1:
+            summaries[towers.pop()].append(name)
+    if len(summaries) == 1:
+        tower, names = next(iter(summaries.items()))
+        yield Hazard(
             "REPORTED_BY_ONE_TOWER",
             names[0],
-            "{} summar{} tower {} alone".format(len(names), "y shows" if len(names) == 1 else "ies show", tower),
+            f"{len(names)} {plural(len(names), 'summary shows', 'summaries show')} tower {tower} alone",
             "strategy.reduce the per-replica values before they are written",
         )
-
-
-OF_GRAPH = (regularization, schedule_steps, frozen_rate, reports_of_one_tower)
-OF_ANALYSIS = (statistics, batch_constants, same_batch)

@@ -1,0 +1,41 @@
+"""A hazard: something that is wrong in a tower program, or easily goes wrong in its port."""
+
+from __future__ import annotations
+
+import collections
+from typing import NamedTuple
+
+
+class Hazard(NamedTuple):
+    """One hazard of a saved program.
+
+    Attributes:
+      id: the kind of hazard, e.g. "TOWER_ON_CPU".
+      op: a node where it shows.
+      description: the fault, with its figures.
+      advice: the equivalent, or the remedy, in `tf.distribute`.
+    """
+
+    id: str
+    op: str
+    description: str
+    advice: str
+
+    def row(self) -> dict[str, str]:
+        """The hazard as a row of the page and of the JSON, with the keys that the JSON format has."""
+        keys = ("hazard", "op", "what", "in tf.distribute")
+        return collections.OrderedDict(zip(keys, self))
+
+
+def plural(count: int, one: str, several: str) -> str:
+    """Chooses between the singular and the plural form of a text.
+
+    Args:
+      count: how many things the text speaks of.
+      one: the text for a count of one.
+      several: the text for any other count.
+
+    Returns:
+      The text.
+    """
+    return one if count == 1 else several

@@ -1,0 +1,125 @@
+"""Hazards of learning-rate schedules: steps that count towers, schedules that no update reads or nothing advances."""
+
+from __future__ import annotations
+
+import collections
+import re
+from collections.abc import Iterator
+
+from legacy.saved.graph import op_types
+from legacy.saved.graph.gradient_names import is_gradient_op
+from legacy.saved.report.hazard import Hazard
+from legacy.saved.report.whole_graph import WholeGraph
+from workloads.lifted.graph import Graph
+
+SCHEDULES = re.compile(r"(?i)(exponential|piecewise|polynomial|cosine|natural_?exp|inverse_?time)_?\w*(decay|constant)")
+#: Names of assignments that do not advance a step: a variable's initializer, and a saver's.
+NO_STEP = re.compile(r"(?i)(init|save|restore|Assign$)")
+
+
+def miscounted_steps(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds step counters that count towers, and schedules that multiply the step by the number of towers."""
+    graph = whole.graph
+    steps = {n for n in graph.nodes if n.split("/")[-1] == "global_step" and graph.type(n) in op_types.VARIABLES}
+    for step in sorted(steps):
+        yield from _increments(whole, step)
+        yield from _scaled_steps(whole, step, steps)
+
+
+def _increments(whole: WholeGraph, step: str) -> Iterator[Hazard]:
+    """Finds a step counter that does not rise by one in a step."""
+    adds = _adds(whole.graph, step)
+    addends = [whole.value(whole.graph.inputs(add)[1][0]) for add in adds if len(whole.graph.inputs(add)) > 1]
+    other = next((value for value in addends if value not in (None, 1)), None)
+    if len(adds) > 1 and len(adds) == whole.count:
+        yield Hazard(
+            "STEP_COUNTS_TOWERS",
+            adds[0],
+            f"{step} is incremented by each of the {len(adds)} towers",
+            f"count one per update; multiply the schedule's steps by {len(adds)} to keep its learning rates",
+        )
+    elif other is not None:
+        yield Hazard(
+            "STEP_COUNTS_TOWERS",
+            adds[0],
+            f"{step} rises by {other:g} in a step",
+            "count one per update, and divide the schedule's steps",
+        )
+
+
+def _scaled_steps(whole: WholeGraph, step: str, steps: set[str]) -> Iterator[Hazard]:
+    """Finds products and quotients of a step counter and the number of towers that an update depends on."""
+    graph = whole.graph
+    for name in graph.descendants([step], controls=False):
+        if whole.count < 2 or graph.type(name) not in ("Mul", "RealDiv", "FloorDiv", "Div") or name not in whole.reach:
+            continue
+        numbers = [whole.value(producer) for producer, _ in graph.inputs(name)]
+        if whole.count in numbers and _has_step_input(graph, name, steps):
+            yield Hazard(
+                "SCHEDULE_COUNTS_TOWERS",
+                name,
+                f"the schedule multiplies or divides the step by {whole.count}, the number of towers",
+                "one step is one update of all replicas: keep the factor only if the old learning rates are wanted",
+            )
+
+
+def _adds(graph: Graph, variable: str) -> list[str]:
+    """Ops that add to a variable, sorted."""
+    users = {user for user, position, _ in graph.users(variable) if position == 0}
+    return sorted(name for name in users if graph.type(name) in ("AssignAdd", "AssignAddVariableOp"))
+
+
+def _has_step_input(graph: Graph, name: str, steps: set[str]) -> bool:
+    """Whether an input of a node is a step counter, or a cast of one."""
+    for producer, _ in graph.inputs(name):
+        while graph.type(producer) in ("Identity", "Cast", "ReadVariableOp") and graph.inputs(producer):
+            producer = graph.inputs(producer)[0][0]
+        if producer in steps:
+            return True
+    return False
+
+
+def frozen_learning_rate(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds schedules that no update depends on, and schedules of a step that nothing advances."""
+    schedules = _schedules(whole.graph)
+    used = [scope for scope, names in schedules.items() if whole.reach & set(names)]
+    if whole.applies and not used:
+        for scope, names in schedules.items():
+            yield Hazard(
+                "LEARNING_RATE_FROZEN",
+                names[-1],
+                f"the schedule {scope} is computed and no update depends on it",
+                "hand the optimizer the schedule; for parity with the old program keep the constant it used",
+            )
+    for scope in used:
+        variables = _variables_behind(whole, schedules[scope])
+        if variables and not any(_is_advanced(whole.graph, variable) for variable in variables):
+            yield Hazard(
+                "LEARNING_RATE_FROZEN",
+                variables[0],
+                f"the schedule {scope} depends on a step that nothing advances",
+                "give apply_gradients the global_step; in tf.distribute count the steps in a variable",
+            )
+
+
+def _schedules(graph: Graph) -> dict[str, list[str]]:
+    """{name scope of a schedule: its nodes}."""
+    schedules: dict[str, list[str]] = collections.OrderedDict()
+    for name in graph.nodes:
+        match = SCHEDULES.search(name)
+        if match and not is_gradient_op(name):
+            schedules.setdefault(name[: match.end()], []).append(name)
+    return schedules
+
+
+def _variables_behind(whole: WholeGraph, names: list[str]) -> list[str]:
+    """The variables that some nodes of the way to an update depend on, sorted."""
+    needed = whole.graph.ancestors(set(names) & whole.reach, controls=False)
+    return sorted(name for name in needed if whole.graph.type(name) in op_types.VARIABLES)
+
+
+def _is_advanced(graph: Graph, variable: str) -> bool:
+    """Whether an op changes a variable, apart from its initializer and savers."""
+    users = [user for user, position, _ in graph.users(variable) if position == 0]
+    assigns = [user for user in users if graph.type(user) in ("Assign", "AssignVariableOp")]
+    return bool(_adds(graph, variable)) or any(not NO_STEP.search(name) for name in assigns)
