@@ -131,7 +131,7 @@ def test_diagnosis_recognises_the_update_and_names_no_cause(runs):
     for side in runs.evidence.updates:
         assert side.explained_by(optimizers.OWN)
         assert len(side.steps) == STEPS
-    assert [finding.id for finding in catalogue.find(runs.evidence)] == []
+    assert [finding.id for finding in catalogue.recognize_causes(runs.evidence)] == []
 
 
 def test_diagnosis_does_not_take_another_optimizers_update_for_its_own(runs):
@@ -159,7 +159,7 @@ def test_a_wrong_constant_of_the_sixth_is_named():
     made, other = setup(workload, 2), setup(dataclasses.replace(workload, optimizer=Adadelta(rho=0.5)), 2)
     with made.legacy_program() as left, other.modern_program() as right:
         evidence = collect_evidence(left, right, context_of_job(made.job), STEPS, 0)
-        (finding,) = [finding for finding in catalogue.find(evidence) if finding.id == "OPTIMIZER_CONSTANT"]
+        (finding,) = [finding for finding in catalogue.recognize_causes(evidence) if finding.id == "OPTIMIZER_CONSTANT"]
     assert "another rho" in str(finding)
 
 
