@@ -24,12 +24,13 @@ def main(checkpoint_path: str) -> int:
     """Converts the checkpoint or lift at `checkpoint_path`."""
     require(FLAGS.out, "--out", FLAGS.out, "name the checkpoint to write")
     environment.prepare(exact=False)
-    from workloads.lifted import checkpoint, is_lifted, workload
+    from workloads.lifted import checkpoint, is_lift_folder
+    from workloads.lifted.folder import VALUES
 
-    source = os.path.join(checkpoint_path, workload.VALUES) if is_lifted(checkpoint_path) else checkpoint_path
+    source = os.path.join(checkpoint_path, VALUES) if is_lift_folder(checkpoint_path) else checkpoint_path
     folder = os.path.dirname(os.path.abspath(FLAGS.out))
     require(os.path.isdir(folder), "--out", FLAGS.out, "must be in a folder that exists")
-    count, how = checkpoint.convert(source, FLAGS.out)
+    count, how = checkpoint.convert_checkpoint(source, FLAGS.out)
     reader = "TensorFlow 1.x" if how == "by name" else "tf.train.Checkpoint"
     print(f"{FLAGS.out}: {count} variables, {how} (for {reader})")
     return 0

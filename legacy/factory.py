@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from workloads.lifted.workload import LiftedWorkload
 from workloads.support.errors import require
 
 if TYPE_CHECKING:
@@ -29,10 +28,11 @@ def legacy_program(job: Job, source: Source, options: LegacyOptions, devices: li
     Raises:
       InputError: the options are not for this job.
     """
-    if isinstance(job.workload, LiftedWorkload):
+    if job.workload.is_lifted:
         from legacy.rerun.program import OldGraphProgram
+        from workloads.lifted.workload import as_lifted
 
-        towers = job.workload.plan.towers
+        towers = as_lifted(job.workload).plan.towers
         require(job.replicas == towers, "--replicas", job.replicas, f"the old graph has {towers} towers")
         return OldGraphProgram(job, source, options, devices)
     require(

@@ -39,11 +39,13 @@ def main(graph: str) -> int:
     """Lifts the file `graph`."""
     require(FLAGS.out, "--out", FLAGS.out, "name the folder to write")
     environment.prepare(exact=False)
-    from legacy.saved.lifting import lift
+    from legacy.saved.lifting import lift_graph
 
     feed = command.assignments(FLAGS.feed, "--feed", "placeholder=value")
     carry = command.assignments(FLAGS.carry, "--carry", "placeholder=tensor")
-    plan = lift(graph, FLAGS.out, FLAGS.checkpoint, FLAGS.train_op, feed, FLAGS.allow_ops, FLAGS.name, carry, _tell)
+    plan = lift_graph(
+        graph, FLAGS.out, FLAGS.checkpoint, FLAGS.train_op, feed, FLAGS.allow_ops, FLAGS.name, carry, _tell
+    )
     print(f"{FLAGS.out}: {plan.name}, {plan.towers} towers, told apart by {plan.found_by}")
     return 0
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from workloads.lifted.workload import LiftedWorkload
 from workloads.support.errors import require
 
 if TYPE_CHECKING:
@@ -33,7 +32,7 @@ def modern_program(
     Raises:
       InputError: the options are not for this job.
     """
-    if isinstance(job.workload, LiftedWorkload):
+    if job.workload.is_lifted:
         from modern.lifted.program import LiftedProgram
 
         require(options.update_rules == "tf1", "--update_rules", options.update_rules, "a lift keeps its own; only tf1")

@@ -18,7 +18,7 @@ from absl import flags
 from parity import benchmark, verify
 from parity.processes import interpreter
 from parity.subcommands import subcommand_list
-from workloads.lifted import is_lifted
+from workloads.lifted import is_lift_folder
 from workloads.selection import registry
 from workloads.support import command, environment
 from workloads.support.errors import InputError, require
@@ -106,7 +106,7 @@ def _benchmark_one(name):
 def main():
     for name in FLAGS.workloads:
         require(
-            name in registry.NAMES or ":" in name or is_lifted(name),
+            name in registry.NAMES or ":" in name or is_lift_folder(name),
             "--workloads",
             name,
             "allowed: {}; package.module:attribute; a lift's folder".format(", ".join(registry.NAMES)),

@@ -35,12 +35,11 @@ FLAGS = flags.FLAGS
 def setup_from_flags(workload_name=None):
     """(`pair.Setup`, `speed.Plan`): batches resident unless they come from files or `--stream` is given."""
     from parity.speed.measurement import Plan
-    from workloads.lifted.workload import LiftedWorkload
 
     require(FLAGS.most_blocks >= FLAGS.blocks, "--most_blocks", FLAGS.most_blocks, "must not be below --blocks")
     streams = FLAGS.stream or FLAGS.data_dir is not None or FLAGS.data is not None
     setup = parity_flags.setup_from_flags(exact=False, workload_name=workload_name, resident=not streams)
-    lifted = isinstance(setup.job.workload, LiftedWorkload)  # whose old graph is fed, and nothing else
+    lifted = setup.job.workload.is_lifted  # whose old graph is fed, and nothing else
     tune_input = streams and not lifted and not FLAGS["legacy_input"].present
     plan = Plan(FLAGS.warmup, FLAGS.blocks, FLAGS.most_blocks, FLAGS.block_seconds, FLAGS.parity_steps, tune_input)
     return setup, plan

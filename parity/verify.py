@@ -218,10 +218,9 @@ def main():
     check_flags()
     environment.prepare(exact=True)
     from parity.reports import tables
-    from workloads.lifted.workload import LiftedWorkload
 
     setup = parity_flags.setup_from_flags(exact=True)
-    if isinstance(setup.job.workload, LiftedWorkload) and FLAGS.recording and not FLAGS.recording.endswith(".npz"):
+    if setup.job.workload.is_lifted and FLAGS.recording and not FLAGS.recording.endswith(".npz"):
         recorded = verify_recorded_run(setup)
         command.write_json(recorded_json(setup, recorded))
         return 0 if recorded.passed else 1

@@ -5,7 +5,7 @@ import os
 import tempfile
 
 from legacy.options import LegacyOptions
-from legacy.saved.lifting import lift
+from legacy.saved.lifting import lift_graph
 from modern.options import ModernOptions
 from parity.comparison.setup import Setup
 from workloads.job import Job
@@ -28,7 +28,7 @@ def path(name, *parts):
 def lifted(name):
     """The folder of a program's lift, from its recorded checkpoint."""
     out = os.path.join(_made.name, name)
-    lift(path(name, "graph.meta"), out, path(name, "model.ckpt"), TRAIN_OPS.get(name, []), name=name)
+    lift_graph(path(name, "graph.meta"), out, path(name, "model.ckpt"), TRAIN_OPS.get(name, []), name=name)
     return out
 
 

@@ -18,6 +18,8 @@ class Source:
     fixed = False
     #: Whether `pipeline` can be called; its batches then need not come from Python one by one.
     has_pipeline = False
+    #: Random numbers of a lifted graph: "keyed", or "drawn" if the batches bring them.
+    noise = "keyed"
 
     def __init__(self, job):
         self._job = job

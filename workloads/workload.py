@@ -82,6 +82,11 @@ class Workload:
     moving_average: Optional[MovingAverage] = None
     weight_decay: float = 0.0
 
+    @property
+    def is_lifted(self) -> bool:
+        """True for a workload that runs a saved graph, whose mathematics is in its ops instead of in these fields."""
+        return False
+
     def inputs(self):
         """{input name: `InputSpec`}."""
         raise NotImplementedError(f"{type(self).__name__}.inputs")

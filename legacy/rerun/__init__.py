@@ -1,4 +1,4 @@
-"""A saved graph run as it is, in a session, and the recordings of its original runs.
+"""Replays of an old program: its saved graph in a session, and the recordings that its original run left.
 
-Here: programs that replay what an old program did. Not here: analysis of the graph (`legacy.saved`).
-Start with `program.py`."""
+Start with `program.py`; the analysis of the graph is in `legacy.saved`.
+"""

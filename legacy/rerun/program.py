@@ -1,21 +1,34 @@
-"""`OldGraphProgram`: a saved graph as it is, towers and all, in a session.
+"""`OldGraphProgram`: a saved graph as it is, with all its towers, in a session.
 
-Only its ends are replaced: data enter by placeholders where queues and iterators were, and random numbers are drawn by
-stateless twins of the old ops, so that the port can draw the same. Where the graph leaves an order of reads and updates
-open, control edges pin the order that the plan chose.
+Only its inputs are replaced: placeholders take the place of queues and iterators, and stateless twins that of random
+ops, so that the port can draw the same numbers. Where the graph leaves an order of reads and updates open, control
+dependencies fix the order that the plan chose.
 """
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Dict, List, Optional, Tuple
 
 import numpy as np
 import tensorflow as tf
 
 from legacy.rerun import runnable
 from legacy.towers.program import session_config
-from workloads.lifted.noise import key_of
-from workloads.lifted.workload import running
-from workloads.program import Program, StepRecord
+from workloads.lifted.noise import keyed_nodes, noise_key
+from workloads.lifted.workload import as_lifted, op_errors_as_input_errors
+from workloads.program import Program, State, StepRecord
 from workloads.records.writer import batch_digest
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from legacy.options import LegacyOptions
+    from workloads.job import Job
+    from workloads.lifted.plan import Phase
+    from workloads.lifted.plan_records import ControlDependency
+    from workloads.program import Arrays
+    from workloads.scope import VariableSpec
+    from workloads.sources import Source
 
 v1 = tf.compat.v1
 
@@ -26,23 +39,30 @@ class OldGraphProgram(Program):
     Args:
       job: a `Job` of a `LiftedWorkload`, with as many replicas as the graph has towers.
       source: `Source` of its batches.
-      options: `LegacyOptions`; only `exact` matters here.
+      options: `LegacyOptions`; only `exact` is used.
       devices: device of each tower.
-      pins: for each phase, the control edges that fix an open order; default: the plan's.
+      dependencies: for each phase, the control dependencies that fix an open order; default: the plan's.
     """
 
     side = "legacy"
 
-    def __init__(self, job, source, options, devices, pins=None):
+    def __init__(
+        self,
+        job: Job,
+        source: Source,
+        options: LegacyOptions,
+        devices: Sequence[str],
+        dependencies: Sequence[Sequence[ControlDependency]] | None = None,
+    ) -> None:
         self._job, self._source, self._options, self._devices = job, source, options, devices
-        self._workload = job.workload
-        self._plan = job.workload.plan
+        self._workload = as_lifted(job.workload)
+        self._plan = self._workload.plan
         self._step = 0
-        noise = getattr(source, "noise", "keyed")
-        self._drawn = runnable.drawn(self._workload) if noise == "drawn" else {}
-        self._inputs = runnable.placeholders(self._plan, self._drawn)
-        graph_def = runnable.runnable(self._workload, self._inputs, devices, noise, pins)
+        self._drawn = runnable.drawn_tensors(self._workload) if source.noise == "drawn" else {}
+        self._inputs = runnable.input_placeholders(self._plan, self._drawn)
+        graph_def = runnable.runnable_graph(self._workload, self._inputs, devices, source.noise, dependencies)
         self.graph = tf.Graph()
+        self._starters: List[tf.Operation] = []
         with self.graph.as_default():
             self._resident = self._keep(source.shards(0)) if source.fixed else None
             tf.import_graph_def(graph_def, input_map=self._resident or {}, name="")
@@ -51,17 +71,17 @@ class OldGraphProgram(Program):
         self._session.run(self._starters)
         names = {operation.name for operation in self.graph.get_operations()}
         self._keys = [
-            (runnable.key_name(node) + ":0", key_of(job.seed, tower, name))
-            for node, tower, name in runnable.noise_nodes(self._plan)
+            (runnable.key_name(node) + ":0", noise_key(job.seed, tower, stream))
+            for node, tower, stream in keyed_nodes(self._plan)
             if runnable.key_name(node) in names
         ]
         self._fetches = [self._observed(phase) for phase in self._plan.phases]
         self.load(self._workload.initial_state())
 
-    def variables(self):
+    def variables(self) -> tuple[VariableSpec, ...]:
         return self._workload.variables()
 
-    def describe(self):
+    def describe(self) -> dict[str, str]:
         races = sum(len(phase.races) for phase in self._plan.phases)
         return {
             "program": "the saved graph in a session",
@@ -75,20 +95,20 @@ class OldGraphProgram(Program):
             "Grappler": "off" if self._options.exact else "on",
         }
 
-    def load(self, state):
-        feed = {}
+    def load(self, state: State) -> None:
+        feed: Dict[tf.Tensor, np.ndarray] = {}
         for arrays in (state.weights, state.slots, state.statistics, state.averages):
             feed.update((self._holders[name], value) for name, value in arrays.items())
         self._session.run(self._assign, feed)
         self._step = state.step
 
-    def state(self):
+    def state(self) -> State:
         return self._workload.state(self._step, self._session.run(self._reads))
 
-    def step(self):
+    def step(self) -> StepRecord:
         phase = self._step % len(self._plan.phases)
         shards = self._source.shards(self._step)
-        with running("the old graph"):
+        with op_errors_as_input_errors("the old graph"):
             _, seen = self._session.run([self._train_op(phase), self._fetches[phase]], self._feed(shards))
         step = self._step
         self._step += 1
@@ -102,7 +122,7 @@ class OldGraphProgram(Program):
             state=self.state(),
         )
 
-    def run(self, steps):
+    def run(self, steps: int) -> list[np.ndarray]:
         phases = len(self._plan.phases)
         for _ in range(steps):
             phase = self._step % phases
@@ -111,45 +131,45 @@ class OldGraphProgram(Program):
             self._step += 1
         return [np.mean(loss) for loss in losses]
 
-    def close(self):
+    def close(self) -> None:
         self._session.close()
 
-    def _train_op(self, phase):
+    def _train_op(self, phase: int) -> tf.Operation:
         return self.graph.get_operation_by_name(self._plan.phases[phase].train_op)
 
-    def _tensor(self, name):
-        """A tensor of the graph, or what took its place."""
+    def _tensor(self, name: str) -> tf.Tensor:
+        """Returns a tensor of the graph, or its replacement."""
         placeholder = self._inputs[name] + ":0" if name in self._inputs else name
         if self._resident and placeholder in self._resident:
             return self._resident[placeholder]
         return self.graph.get_tensor_by_name(placeholder)
 
-    def _observed(self, phase):
+    def _observed(self, phase: Phase) -> Dict[str, Any]:
+        """Returns the tensors that a step's record is made of, in a structure for `Session.run`."""
         tensor = self._tensor
-        effects = [effect for effect in phase.effects if effect.gradient]
         return {
             "losses": [tensor(name) for name in phase.losses],
             "gradients": [{w: tensor(name) for w, name in tower.items()} for tower in phase.gradients],
-            "combined": {effect.writes[0]: tensor(effect.gradient) for effect in effects},
-            "rates": [tensor(name) for name in runnable.rates(phase)],
+            "combined": {effect.writes[0]: tensor(effect.gradient) for effect in phase.effects if effect.gradient},
+            "rates": [tensor(name) for name in runnable.learning_rate_tensors(phase)],
         }
 
-    def _feed(self, shards):
-        """{placeholder: value}: the batch, and the keys of the noise."""
-        feed = {}
-        if not self._resident:
+    def _feed(self, shards: Optional[List[Arrays]]) -> Dict[str, np.ndarray]:
+        """Returns {placeholder: value} of a batch, and of the keys of the noise."""
+        feed: Dict[str, np.ndarray] = {}
+        if shards is not None and not self._resident:
             for name, entry in self._workload.inputs().items():
                 for tower, tensor in enumerate(entry.tensors):
                     feed[self._inputs[tensor] + ":0"] = shards[tower][name]
-            for tensor, (tower, key) in self._drawn.items():
-                feed[self._inputs[tensor] + ":0"] = shards[tower][key]
+            for tensor, drawn in self._drawn.items():
+                feed[self._inputs[tensor] + ":0"] = shards[drawn.tower][drawn.name]
         for holder, key in self._keys:
             feed[holder] = np.array([key, self._step], np.int32)
         return feed
 
-    def _keep(self, shards):
-        """{placeholder: tensor} of variables that hold the first batch, on the towers' devices."""
-        kept, self._starters = {}, []
+    def _keep(self, shards: Sequence[Mapping[str, np.ndarray]]) -> Dict[str, tf.Tensor]:
+        """Returns {placeholder: tensor} of variables that hold the first batch, on the towers' devices."""
+        kept = {}
         for name, entry in self._workload.inputs().items():
             for tower, tensor in enumerate(entry.tensors):
                 with tf.device("/device:" + self._devices[tower]):
@@ -158,10 +178,8 @@ class OldGraphProgram(Program):
                 kept[self._inputs[tensor] + ":0"] = variable.read_value()
         return kept
 
-    def _state_ops(self):
-        """({variable: read}, {variable: placeholder}, op that assigns the placeholders)."""
-        if not self._resident:
-            self._starters = []
+    def _state_ops(self) -> Tuple[Dict[str, tf.Tensor], Dict[str, tf.Tensor], tf.Operation]:
+        """Returns ({variable: read}, {variable: placeholder}, op that assigns the placeholders)."""
         reads, holders, assigns = {}, {}, []
         for variable in self._plan.variables:
             tensor = self.graph.get_tensor_by_name(variable.name + ":0")

@@ -1,105 +1,170 @@
-"""A saved graph made ready for a session: ends replaced, open orders pinned, devices those that are here."""
+"""Prepares a saved graph for a session: inputs become placeholders, open orders are fixed, devices are replaced."""
 
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING, Any, Dict, List, NamedTuple, Set
 
 import tensorflow as tf
 
-from workloads.lifted.graph import Graph, forget_placement, split, tensor_name
-from workloads.lifted.noise import count_turns, drawn_nodes, loops_of, seed, use_twin
+from workloads.lifted.graph import Graph, TensorId, forget_placement, input_text, parse_tensor_name
+from workloads.lifted.noise import (
+    add_iteration_key,
+    drawn_nodes,
+    fix_seed,
+    keyed_nodes,
+    loop_counters,
+    noise_input,
+    use_twin,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+
+    from workloads.lifted.plan import Phase, Plan
+    from workloads.lifted.plan_records import ControlDependency
+    from workloads.lifted.workload import LiftedWorkload
 
 v1 = tf.compat.v1
 
-
-def rates(phase):
-    """Tensors of a phase's learning rates, each once, in the order of its updates."""
-    found = []
-    for effect in phase.effects:
-        if effect.rate and effect.rate not in found:
-            found.append(effect.rate)
-    return found
+#: Placeholders of inputs are called so, and numbered.
+_INPUT = "lift_input_"
 
 
-def noise_nodes(plan):
-    """[(random node, tower or None, the noise's name)] of all keyed noise."""
-    found = [(n, tower, e.name) for e in plan.noise if e.how == "keyed" for tower, n in enumerate(e.nodes) if n]
-    return found + [(e.nodes[0], None, e.name) for e in plan.common_noise if e.how == "keyed"]
+class DrawnTensor(NamedTuple):
+    """Recorded random numbers that a batch brings.
+
+    Attributes:
+      tower: number of the tower whose batch has them.
+      name: their key in the batch.
+    """
+
+    tower: int
+    name: str
 
 
-def key_name(node):
-    """Name of the placeholder for the key of a random node."""
+def learning_rate_tensors(phase: Phase) -> list[str]:
+    """Returns the tensors of a phase's learning rates, each once, in the order of its updates."""
+    return list(dict.fromkeys(effect.learning_rate for effect in phase.effects if effect.learning_rate))
+
+
+def key_name(node: str) -> str:
+    """Returns the name of the placeholder for the key of a random node."""
     return re.sub(r"[^A-Za-z0-9_]", "_", node) + "_lift_key"
 
 
-def drawn(workload):
-    """{random tensor: (tower, what a batch calls it)} of the numbers that a batch brings."""
+def drawn_tensors(workload: LiftedWorkload) -> dict[str, DrawnTensor]:
+    """Returns {random tensor: the numbers that replace it} where batches bring recorded random numbers."""
     found = {}
     for entry in workload.plan.noise + workload.plan.common_noise:
         for tower, node in enumerate(entry.nodes if not entry.in_loop else []):
-            for _, _, output in workload.graph.users(node) if node else []:
-                found[tensor_name(node, output)] = (tower, f"noise/{entry.name}/{output}")
+            for use in workload.graph.users(node) if node else []:
+                tensor = TensorId(node or "", use.output)
+                found[tensor.name] = DrawnTensor(tower, noise_input(entry.name, use.output))
     return found
 
 
-def placeholders(plan, drawn):
-    """{tensor: name of the placeholder that takes its place}."""
+def input_placeholders(plan: Plan, drawn: Collection[str]) -> dict[str, str]:
+    """Returns {tensor: name of the placeholder that replaces it} of all inputs, and of the `drawn` tensors."""
     tensors = sorted({tensor for entry in plan.inputs + plan.common for tensor in entry.tensors} | set(drawn))
-    return {tensor: f"lift_input_{i}" for i, tensor in enumerate(tensors)}
+    return {tensor: f"{_INPUT}{i}" for i, tensor in enumerate(tensors)}
 
 
-def runnable(workload, inputs, devices, noise, pins):
-    """The GraphDef to import: sources replaced, orders pinned, devices mapped to those that are here."""
+def runnable_graph(
+    workload: LiftedWorkload,
+    inputs: Mapping[str, str],
+    devices: Sequence[str],
+    noise: str,
+    dependencies: Sequence[Sequence[ControlDependency]] | None,
+) -> Any:
+    """Returns the GraphDef to import.
+
+    Args:
+      workload: the lifted workload.
+      inputs: {tensor: name of the placeholder that replaces it}.
+      devices: device of each tower.
+      noise: "keyed", or "drawn" if the batches bring the random numbers.
+      dependencies: for each phase, the control dependencies that fix an open order; None for the plan's.
+
+    Returns:
+      The GraphDef; only what a train op or an observed tensor needs.
+    """
     plan, graph = workload.plan, workload.graph
     result = v1.GraphDef(versions=graph.graph_def.versions, library=graph.graph_def.library)
     for tensor, name in inputs.items():
         node = result.node.add(name=name, op="Placeholder")
-        node.attr["dtype"].type = tf.as_dtype(plan.tensors[tensor][0]).as_datatype_enum
-        node.attr["shape"].shape.CopyFrom(tf.TensorShape(plan.tensors[tensor][1]).as_proto())
-    renamed = {split(tensor): name for tensor, name in inputs.items()}
-    first = {}
-    for before, after in (pin for one in pins or [phase.pins for phase in plan.phases] for pin in one):
-        first.setdefault(after, set()).add(before)
-    keyed = {node for node, _, _ in noise_nodes(plan)} - (set(drawn_nodes(plan)) if noise == "drawn" else set())
-    seeded = {node for entry in plan.noise + plan.common_noise if entry.how == "seeded" for node in entry.nodes if node}
-    loops = loops_of(plan)
+        node.attr["dtype"].type = tf.as_dtype(plan.tensors[tensor].dtype).as_datatype_enum
+        node.attr["shape"].shape.CopyFrom(tf.TensorShape(plan.tensors[tensor].shape).as_proto())
+    renamed = {parse_tensor_name(tensor): name for tensor, name in inputs.items()}
+    first: Dict[str, Set[str]] = {}
+    for one in dependencies or [phase.control_dependencies for phase in plan.phases]:
+        for before, after in one:
+            first.setdefault(after, set()).add(before)
+    reseed = _Derandomizer(plan, noise)
     for name, node in graph.nodes.items():
         copy = result.node.add()
         copy.CopyFrom(node)
         forget_placement(copy)
-        copy.device = _here(node.device, devices)
+        copy.device = present_device(node.device, devices)
         del copy.input[:]
-        copy.input.extend(renamed.get(t) or (t[0] if t[1] == 0 else tensor_name(*t)) for t in graph.inputs(name))
-        if name in keyed:
-            key = key_name(name)
-            if name in loops:
-                frame, counter = loops[name]
-                key = count_turns(result, name, key, frame, counter)
-            use_twin(copy, key)
-            holder = result.node.add(name=key_name(name), op="Placeholder")
+        copy.input.extend(renamed.get(tensor) or input_text(tensor) for tensor in graph.inputs(name))
+        reseed(result, copy)
+        controls = graph.controls(name)
+        copy.input.extend("^" + control for control in controls)
+        copy.input.extend("^" + before for before in sorted(first.get(name, ())) if before not in controls)
+    return _pruned(result, plan)
+
+
+class _Derandomizer:
+    """Makes what random nodes draw the same as in the port.
+
+    Args:
+      plan: the plan.
+      noise: "keyed", or "drawn" if the batches bring the random numbers.
+    """
+
+    def __init__(self, plan: Plan, noise: str) -> None:
+        given = set(drawn_nodes(plan)) if noise == "drawn" else set()
+        entries = plan.noise + plan.common_noise
+        self._keyed = {random.node for random in keyed_nodes(plan)} - given
+        self._seeded = {node for entry in entries if entry.how == "seeded" for node in entry.nodes if node}
+        self._loops = loop_counters(plan)
+
+    def __call__(self, graph_def: Any, node: Any) -> None:
+        """Changes a NodeDef if it is random, and adds what it needs to `graph_def`."""
+        if node.name in self._keyed:
+            key = key_name(node.name)
+            if node.name in self._loops:
+                frame, counter = self._loops[node.name]
+                key = add_iteration_key(graph_def, node.name, key, frame, counter)
+            use_twin(node, key)
+            holder = graph_def.node.add(name=key_name(node.name), op="Placeholder")
             holder.attr["dtype"].type = tf.int32.as_datatype_enum
             holder.attr["shape"].shape.dim.add(size=2)
-        elif name in seeded:
-            seed(copy)
-        copy.input.extend("^" + control for control in graph.controls(name))
-        copy.input.extend("^" + before for before in sorted(first.get(name, ())) if before not in graph.controls(name))
-    return _pruned(result, workload.plan)
+        elif node.name in self._seeded:
+            fix_seed(node)
 
 
-def _pruned(graph_def, plan):
-    """Without what no train op and nothing observed needs: what was upstream of the inputs."""
-    graph = Graph(graph_def)
-    ends = {phase.train_op for phase in plan.phases} | {v.name for v in plan.variables}
+def _pruned(graph_def: Any, plan: Plan) -> Any:
+    """Removes what no train op and nothing observed needs: what was upstream of the inputs."""
+    ends = {phase.train_op for phase in plan.phases} | {variable.name for variable in plan.variables}
     for phase in plan.phases:
-        ends |= {split(t)[0] for t in phase.losses} | {split(t)[0] for g in phase.gradients for t in g.values()}
-    kept = graph.ancestors(ends)
+        observed: List[str] = phase.losses + [name for tower in phase.gradients for name in tower.values()]
+        ends |= {parse_tensor_name(name).node for name in observed}
+    kept = Graph(graph_def).ancestors(ends)
     result = v1.GraphDef(versions=graph_def.versions, library=graph_def.library)
-    result.node.extend(node for node in graph_def.node if node.name in kept or node.name.startswith("lift_input_"))
+    result.node.extend(node for node in graph_def.node if node.name in kept or node.name.startswith(_INPUT))
     return result
 
 
-def _here(device, devices):
-    """An old device string for the devices of this run: /gpu:1 is the second tower's."""
+def present_device(device: str, devices: Sequence[str]) -> str:
+    """Returns the device of this run for an old device string: /gpu:1 becomes the second tower's device.
+
+    >>> present_device("/job:worker/device:GPU:1", ["CPU:4", "CPU:5"])
+    '/device:CPU:5'
+    >>> present_device("/cpu:0", ["GPU:0"]), present_device("", ["GPU:0"])
+    ('/device:CPU:0', '')
+    """
     match = re.search(r"(?i)/(?:device:)?(gpu|cpu):(\d+)", device)
     if not match:
         return ""

@@ -1,49 +1,60 @@
-"""Lifts a saved graph: from the file that an old program left to a folder that goes wherever a workload goes."""
+"""Lifts a saved graph: from the file that an old program left to a folder that is used like any other workload."""
 
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
 from legacy.saved.analysis import analyse, initial_values
 from legacy.saved.graph import graph_file
 from legacy.saved.report import facts
-from workloads.lifted import workload
+from workloads.lifted.folder import write_lift
 from workloads.support.errors import InputError
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Sequence
 
-def lift(path, out, checkpoint=None, train_op=(), feed=None, allow_ops=(), name=None, carry=None, progress=None):
+    from workloads.lifted.plan import Plan
+
+
+def lift_graph(
+    path: str,
+    out: str,
+    checkpoint: str | None = None,
+    train_op: Sequence[str] = (),
+    feed: dict[str, str] | None = None,
+    allow_ops: Collection[str] = (),
+    name: str | None = None,
+    carry: dict[str, str] | None = None,
+    progress: Callable[[str], None] | None = None,
+) -> Plan:
     """Lifts a saved graph into a folder.
 
     Args:
       path: the graph file.
       out: the folder to write.
-      checkpoint: of the values to start from, or None for the graph's own initial values.
-      train_op, feed, carry: see `analyse.analyse_graph`.
+      checkpoint: the checkpoint of the values to start from, or None for the graph's own initial values.
+      train_op: names of the train ops, or empty to find the one.
+      feed: {placeholder: text of its value} of settings that are the same in every step.
       allow_ops: types of unsafe ops that may stay in the graph.
-      name: of the workload.
-      progress: called with what is being done, in words, or None.
+      name: name of the workload; default: the file's name.
+      carry: {placeholder: tensor} of state that the program fetched and fed into the next step.
+      progress: called with a description of each part of the work as it begins.
 
     Returns:
-      `plan.Plan`.
+      The plan.
 
     Raises:
       InputError: the graph or the checkpoint cannot be used, or the graph runs unsafe ops that were not allowed.
     """
-    tell = progress or (lambda text: None)
-    tell("reading " + path)
+    report = progress or (lambda text: None)
+    report("reading " + path)
     saved = graph_file.read_graph_file(path)
     name = name or os.path.basename(path).partition(".")[0]
-    tell("taking the training step apart")
+    report("taking the training step apart")
     found = analyse.analyse_graph(saved, name, train_op, feed, carry)
-    refused = {node: kind for node, kind in found.plan.unsafe.items() if kind not in allow_ops}
-    if refused:
-        listed = ", ".join(f"{node} ({kind})" for node, kind in sorted(refused.items())[:8])
-        kinds = ",".join(sorted(set(refused.values())))
-        raise InputError(
-            f"graph file: a step of this graph runs Python, touches files or reaches the network: {listed}; if you trust it, "
-            f"--allow_ops={kinds}"
-        )
-    tell("collecting values")
+    require_safe(found.plan, allow_ops)
+    report("collecting values")
     if checkpoint:
         start = initial_values.values_from_checkpoint(checkpoint, found.plan, found.whole)
     else:
@@ -52,6 +63,17 @@ def lift(path, out, checkpoint=None, train_op=(), feed=None, allow_ops=(), name=
         variable.shape = list(start[variable.name].shape)
     found.plan.about = dict(facts.description_fields(facts.program_facts(saved, found)), graph=os.path.basename(path))
     found.plan.about["written by TensorFlow"] = saved.written_by
-    tell("writing " + out)
-    workload.save(out, found.plan, found.cut.graph.graph_def, start)
+    report("writing " + out)
+    write_lift(out, found.plan, found.cut.graph.graph_def, start)
     return found.plan
+
+
+def require_safe(plan: Plan, allow_ops: Collection[str]) -> None:
+    """Raises `InputError` if a step runs unsafe ops of types that are not in `allow_ops`."""
+    refused = {node: op for node, op in plan.unsafe.items() if op not in allow_ops}
+    if refused:
+        listed = ", ".join(f"{node} ({op})" for node, op in sorted(refused.items())[:8])
+        raise InputError(
+            "graph file: a step of this graph runs Python, touches files or reaches the network: "
+            f"{listed}; if you trust it, --allow_ops={','.join(sorted(set(refused.values())))}"
+        )

@@ -1,4 +1,4 @@
-"""A lifted workload under a `tf.distribute` strategy: the old graph's own ops as a replica function.
+"""Lifted workloads under a `tf.distribute` strategy: each replica runs the old graph's own ops.
 
-Here: how pieces of an old graph run on replicas. Not here: how they were found (`legacy.saved`).
-Start with `step.py`, then `function.py` and `exchange.py`."""
+Pieces of the graph are cut by `workloads.lifted`, by a plan that `legacy.saved` made. Start with `step.py`.
+"""

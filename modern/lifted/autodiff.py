@@ -1,65 +1,77 @@
-"""`--autodiff=new`: differentiates a lifted loss afresh, instead of running the old graph's own gradient ops."""
+"""`--autodiff=new`: differentiates a lifted loss by `tf.gradients`, instead of running the old gradient ops."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import tensorflow as tf
 
-from workloads.lifted.graph import split
+from modern.lifted.function import Tensors
+from workloads.lifted.graph import parse_tensor_name
+from workloads.lifted.pieces import Piece, VariableVersion
+from workloads.lifted.plan import Phase, indices_label
+from workloads.lifted.workload import LiftedWorkload
 from workloads.support.errors import InputError
 
 
-def check(workload, phase):
-    """Raises `InputError`, saying why, where a lifted loss cannot be differentiated anew."""
-    why = None
+def check_differentiable(workload: LiftedWorkload, phase: Phase) -> None:
+    """Raises `InputError` with the reason if the losses of a phase cannot be differentiated anew."""
+    reason = None
     if not phase.losses:
-        why = "the graph does not tell what is minimized"
+        reason = "the graph does not tell what is minimized"
     elif phase.returns:
-        why = "each tower's gradients depend on all towers' results"
+        reason = "each tower's gradients depend on all towers' results"
     elif not all(phase.raw):
-        why = "its gradients are not found one by one"
+        reason = "its gradients are not found one by one"
     else:
-        inside = workload.graph.ancestors([split(name)[0] for name in phase.losses], controls=False)
-        loops = sorted(inside & workload.graph.frames())
+        losses = [parse_tensor_name(name).node for name in phase.losses]
+        loops = sorted(workload.graph.ancestors(losses, controls=False) & workload.graph.frames())
         if loops:
-            why = f"its while loops, such as the one of {loops[0]!r}, hold no gradient that could be made anew"
-    if why:
-        raise InputError("--autodiff: got 'new', this graph runs its own gradients only: " + why)
+            reason = f"its while loops, such as the one of {loops[0]!r}, hold no gradient that could be made anew"
+    if reason:
+        raise InputError("--autodiff: got 'new', this graph runs its own gradients only: " + reason)
 
 
-def gradients(phase, tower, piece, arguments):
-    """{tensor of the old graph: its value anew} of a tower's raw gradients, and the loss.
+def differentiate_tower(phase: Phase, tower: int, piece: Piece, arguments: Sequence[tf.Tensor]) -> Tensors:
+    """Computes the loss and the raw gradients of a tower.
 
     Args:
-      phase, tower: whose.
-      piece: `pieces.Piece` of the tower's loss.
+      phase: the phase.
+      tower: number of the tower.
+      piece: computes the tower's loss.
       arguments: values of its feeds.
+
+    Returns:
+      {tensor of the old graph: value} of the loss, and of the gradients as `tf.gradients` computes them.
 
     Raises:
       InputError: an op of the loss has no gradient in this TensorFlow.
     """
     fed = {feed.placeholder + ":0": argument for feed, argument in zip(piece.feeds, arguments)}
     (loss,) = tf.import_graph_def(piece.graph_def, input_map=fed, return_elements=piece.fetches, name="")
-    reads = {feed.key[0]: a for feed, a in zip(piece.feeds, arguments) if feed.kind == "read"}
-    labels = [label for label in phase.raw[tower] if label in reads]
+    reads = {f.key.variable: a for f, a in zip(piece.feeds, arguments) if isinstance(f.key, VariableVersion)}
+    weights = [weight for weight in phase.raw[tower] if weight in reads]
     try:
-        made = tf.compat.v1.gradients(loss, [reads[label] for label in labels])
+        gradients = tf.compat.v1.gradients(loss, [reads[weight] for weight in weights])
     except (LookupError, ValueError) as error:
-        raise InputError(f"--autodiff: got 'new', this loss has no gradient: {str(error).splitlines()[0]}")
+        reason = str(error).splitlines()[0]
+        raise InputError(f"--autodiff: got 'new', this loss has no gradient: {reason}") from error
     found = {phase.losses[tower]: loss}
-    for label, gradient in zip(labels, made):
-        _place(found, phase, tower, label, gradient, reads[label])
+    for weight, gradient in zip(weights, gradients):
+        found.update(_as_old_tensors(phase, tower, weight, gradient, reads[weight]))
     return found
 
 
-def _place(found, phase, tower, label, gradient, value):
-    rows = phase.raw[tower].get(label + " (indices)")
+def _as_old_tensors(
+    phase: Phase, tower: int, weight: str, gradient: tf.Tensor | tf.IndexedSlices | None, value: tf.Tensor
+) -> Tensors:
+    """Returns {tensor of the old graph: value} of a new gradient, scaled as the old graph scales its losses."""
+    rows = phase.raw[tower].get(indices_label(weight))
     if gradient is None:
         gradient = tf.zeros_like(value)
     scale = tf.cast(phase.loss_scale if phase.shared_loss else 1.0, value.dtype)
-    if rows is not None:
-        if not isinstance(gradient, tf.IndexedSlices):
-            raise InputError(f"--autodiff: got 'new', the old gradient of {label!r} is sparse, and the new one is not")
-        found[phase.raw[tower][label]] = gradient.values * scale
-        found[rows] = gradient.indices
-        return
-    found[phase.raw[tower][label]] = tf.convert_to_tensor(gradient) * scale
+    if rows is None:
+        return {phase.raw[tower][weight]: tf.convert_to_tensor(gradient) * scale}
+    if not isinstance(gradient, tf.IndexedSlices):
+        raise InputError(f"--autodiff: got 'new', the old gradient of {weight!r} is sparse, and the new one is not")
+    return {phase.raw[tower][weight]: gradient.values * scale, rows: gradient.indices}

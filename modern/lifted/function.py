@@ -1,72 +1,101 @@
-"""A piece of an old graph as a function of what one replica has at hand in a step."""
+"""A piece of an old graph as a function of the values that one replica has in a step."""
 
 from __future__ import annotations
 
 import collections
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 import tensorflow as tf
 
-from workloads.lifted.graph import split
-from workloads.lifted.noise import key_of
+from workloads.lifted.graph import parse_tensor_name
+from workloads.lifted.noise import noise_input, noise_key
+from workloads.lifted.pieces import Feed, Piece, VariableVersion
 from workloads.support.errors import InputError
 
+#: Tensors by name.
+Tensors = dict[str, tf.Tensor]
 
-class Values:
-    """What the pieces of one replica's step are fed with."""
 
-    def __init__(self, job, replica, step, batch, variables):
-        self._job, self._replica, self._step = job, replica, step
+class StepValues:
+    """The values that the pieces of one replica's step are fed with.
+
+    Args:
+      seed: the job's seed.
+      replica: number of the replica.
+      step: int64 scalar, number of the step.
+      batch: {input name: tensor} of the replica.
+      variables: {name: the replica's variable}.
+
+    Attributes:
+      crossings: {tensor of the graph: value} of what has left the towers so far.
+      needed: versions of variables that some piece will read.
+    """
+
+    def __init__(
+        self, seed: int, replica: int, step: tf.Tensor, batch: Tensors, variables: dict[str, tf.Variable]
+    ) -> None:
+        self._seed, self._replica, self._step = seed, replica, step
         self.batch = batch
         self.variables = variables
-        self.crossings = {}
-        self.needed = set()
-        self._counts = collections.Counter()
-        self._read = {}
+        self.crossings: Tensors = {}
+        self.needed: set[VariableVersion] = set()
+        self._changes: collections.Counter[str] = collections.Counter()
+        self._read: dict[VariableVersion, tf.Tensor] = {}
 
-    def read(self, variable, version):
-        """A variable's value after `version` changes in this step."""
-        if (variable, version) not in self._read:
-            if version != self._counts[variable]:
-                raise InputError(
-                    f"lift: {variable!r} is used after {version} changes, and has {self._counts[variable]}"
-                )
-            self._read[variable, version] = self.variables[variable].read_value()
-        return self._read[variable, version]
+    def read(self, wanted: VariableVersion) -> tf.Tensor:
+        """Returns a variable's value after some of this step's changes.
 
-    def before_change(self, variables):
-        """Reads what somebody will still need of variables that are about to change."""
+        Raises:
+          InputError: the variable has by now more or fewer changes, and the value was not read in time.
+        """
+        if wanted not in self._read:
+            changes = self._changes[wanted.variable]
+            if wanted.version != changes:
+                raise InputError(f"lift: {wanted.variable!r} is used after {wanted.version} changes, and has {changes}")
+            self._read[wanted] = self.variables[wanted.variable].read_value()
+        return self._read[wanted]
+
+    def before_change(self, variables: Iterable[str]) -> None:
+        """Counts a change of variables; reads first those values that some piece still needs."""
         for variable in variables:
-            key = (variable, self._counts[variable])
-            if key in self.needed:
-                self.read(*key)
-        self._counts.update(variables)
+            present = VariableVersion(variable, self._changes[variable])
+            if present in self.needed:
+                self.read(present)
+        self._changes.update(variables)
 
-    def key(self, name, common):
-        """int32 [2]: the key of the noise called `name` in this step, this replica's or one for all."""
-        key = tf.constant(key_of(self._job.seed, None if common else self._replica, name), tf.int32)
+    def key(self, stream: str, common: bool) -> tf.Tensor:
+        """Returns the key of a noise stream in this step, int32 [2]: this replica's, or the one that all share."""
+        key = tf.constant(noise_key(self._seed, None if common else self._replica, stream), tf.int32)
         return tf.stack([key, tf.cast(self._step, tf.int32)])
 
 
-class Function:
-    """A piece as something to call.
+class PieceFunction:
+    """A piece as a function of `StepValues`.
 
     Args:
-      piece: `pieces.Piece`.
+      piece: the piece.
       inputs: {tensor: input's name}.
-      noise: {random node: the noise's name}.
+      noise: {random node: stream's name}.
       common: whether it is computed once for all replicas, so that all draw the same noise.
     """
 
-    def __init__(self, piece, inputs, noise, common):
+    def __init__(self, piece: Piece, inputs: Mapping[str, str], noise: Mapping[str, str], common: bool) -> None:
         self._piece, self._inputs, self._noise, self._common = piece, inputs, noise, common
-        self._wrapped = None
+        self._wrapped: Any = None
 
     @property
-    def feeds(self):
-        """What it is fed with: `pieces.Feed`s."""
-        return self._piece.feeds
+    def reads(self) -> list[VariableVersion]:
+        """Versions of variables that it reads."""
+        return self._piece.reads
 
-    def __call__(self, values):
+    @property
+    def cuts(self) -> list[str]:
+        """Names of the cut tensors that it is fed with."""
+        return [str(feed.key) for feed in self._piece.feeds if feed.kind == "cut"]
+
+    def __call__(self, values: StepValues) -> list[tf.Tensor]:
+        """Returns the values of the piece's fetches."""
         arguments = self.arguments(values)
         if self._wrapped is None:
             # Made once, and not by tf.function: its automatic control dependencies would tie a loop's frames together.
@@ -75,22 +104,23 @@ class Function:
                 self._wrapped = tf.compat.v1.wrap_function(self._import, signature)
         return self._wrapped(*arguments)
 
-    def arguments(self, values):
-        """What it is fed with, in order."""
+    def arguments(self, values: StepValues) -> list[tf.Tensor]:
+        """Returns the values of the piece's feeds."""
         return [self._argument(feed, values) for feed in self._piece.feeds]
 
-    def _import(self, *arguments):
-        fed = {feed.placeholder + ":0": a for feed, a in zip(self._piece.feeds, arguments)}
+    def _import(self, *arguments: tf.Tensor) -> list[tf.Tensor]:
+        fed = {feed.placeholder + ":0": argument for feed, argument in zip(self._piece.feeds, arguments)}
         return tf.import_graph_def(self._piece.graph_def, input_map=fed, return_elements=self._piece.fetches, name="")
 
-    def _argument(self, feed, values):
-        if feed.kind == "read":
-            return values.read(*feed.key)
+    def _argument(self, feed: Feed, values: StepValues) -> tf.Tensor:
+        key = feed.key
+        if isinstance(key, VariableVersion):
+            return values.read(key)
         if feed.kind == "noise":
-            return values.key(self._noise[feed.key], self._common)
+            return values.key(self._noise[key], self._common)
         if feed.kind == "drawn":
-            node, output = split(feed.key)
-            return values.batch[f"noise/{self._noise[node]}/{output}"]
-        if feed.key in self._inputs:
-            return values.batch[self._inputs[feed.key]]
-        return values.crossings[feed.key]
+            node, output = parse_tensor_name(key)
+            return values.batch[noise_input(self._noise[node], output)]
+        if key in self._inputs:
+            return values.batch[self._inputs[key]]
+        return values.crossings[key]

@@ -1,19 +1,27 @@
-"""`LiftedProgram`: an old program's own graph under a `tf.distribute` strategy, as a `Program`."""
+"""`LiftedProgram`: an old program's own graph under a `tf.distribute` strategy."""
 
 from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import tensorflow as tf
 
 from modern.collectives import all_reduce
 from modern.collectives.strategy import mirrored_strategy
-from modern.lifted.step import LiftedStep
+from modern.lifted.function import Tensors
+from modern.lifted.step import LiftedStep, LiftedStepTensors
 from modern.mirrored.inputs import ReplicaInput
 from modern.mirrored.traced_program import TracedProgram
 from modern.mirrored.variables import MirroredState
-from workloads.lifted.workload import running
-from workloads.program import StepRecord
+from modern.options import ModernOptions
+from workloads.job import Job
+from workloads.lifted.workload import as_lifted, op_errors_as_input_errors
+from workloads.program import Arrays, StepRecord
 from workloads.records.writer import batch_digest
+from workloads.scope import VariableSpec
+from workloads.sources import Source
 
 
 class LiftedProgram(TracedProgram):
@@ -26,25 +34,25 @@ class LiftedProgram(TracedProgram):
       devices: device of each replica.
     """
 
-    def __init__(self, job, source, options, devices):
+    def __init__(self, job: Job, source: Source, options: ModernOptions, devices: Sequence[str]) -> None:
         tf.config.optimizer.set_experimental_options({"disable_meta_optimizer": options.exact})
         self._job, self._options, self._devices = job, options, devices
-        self._plan = job.workload.plan
+        self._workload = as_lifted(job.workload)
+        self._plan = self._workload.plan
         self.strategy = mirrored_strategy(devices, options)
-        start = job.workload.initial_state()
+        start = self._workload.initial_state()
         self._variables = MirroredState(self.strategy, start)
-        noise = getattr(source, "noise", "keyed")
         phases = range(len(self._plan.phases))
-        self._steps = [LiftedStep(job, phase, self._variables, options, noise) for phase in phases]
+        self._steps = [LiftedStep(job, phase, self._variables, options, source.noise) for phase in phases]
         self._input = ReplicaInput(job, source, self.strategy, range(job.replicas))
         self._step = start.step
-        # Each tower's own, such as a recurrent state: replicas that run one tower's graph keep theirs apart.
+        # Variables of one tower, such as a recurrent state, differ between the replicas that run its graph.
         self._states = {v.name for v in self._plan.variables if v.role == "state"}
 
-    def variables(self):
-        return self._job.workload.variables()
+    def variables(self) -> tuple[VariableSpec, ...]:
+        return self._workload.variables()
 
-    def describe(self):
+    def describe(self) -> dict[str, str]:
         options = self._options
         return {
             "program": "tf.distribute.MirroredStrategy",
@@ -52,19 +60,19 @@ class LiftedProgram(TracedProgram):
             "input": "resident" if self._input.resident else "dataset",
             "variables on": "every replica",
             "reduction": self._reduction(),
-            "update rules": self._job.workload.update_rules(),
+            "update rules": self._workload.update_rules(),
             "autodiff": "tf.gradients of the lifted loss" if options.autodiff == "new" else "the graph's own gradients",
             "steps per call": str(options.steps_per_call),
             "Grappler": "off" if options.exact else "on",
         }
 
-    def _reduction(self):
+    def _reduction(self) -> str:
         about = self._steps[0].reduction()
         return about if about.startswith("as written") else f"{about}, by {all_reduce.describe(self.strategy)}"
 
-    def step(self):
+    def step(self) -> StepRecord:
         self._start()
-        with running("the port"):
+        with op_errors_as_input_errors("the port"):
             seen, batch = self._observed[self._step % len(self._steps)]()
         local = self.strategy.experimental_local_results
         state, drift = self._variables.read()
@@ -76,19 +84,20 @@ class LiftedProgram(TracedProgram):
             losses=[np.asarray(loss) for loss in local(seen.losses[0])] if seen.losses else [],
             gradients=[self._gradients(local, seen, r) for r in replicas],
             combined={name: local(value)[0].numpy() for name, value in seen.combined.items()},
-            learning_rate=np.array([local(rate)[0].numpy() for rate in seen.rates]),
+            learning_rate=np.array([local(rate)[0].numpy() for rate in seen.learning_rates]),
             state=state,
             drift=[name for name in drift if name not in self._states],
         )
         self._step += 1
         return record
 
-    def _gradients(self, local, seen, replica):
+    def _gradients(self, local: Callable[[Any], Sequence[tf.Tensor]], seen: LiftedStepTensors, replica: int) -> Arrays:
+        """Returns the gradients that a replica's own tower has."""
         step = self._step % len(self._steps)
         labels = self._plan.phases[step].gradients[self._steps[step].tower(replica)]
         return {label: local(seen.gradients[label])[replica].numpy() for label in labels}
 
-    def run(self, steps):
+    def run(self, steps: int) -> list[np.ndarray]:
         if len(self._steps) == 1:
             return super().run(steps)
         self._start()
@@ -98,24 +107,24 @@ class LiftedProgram(TracedProgram):
         losses = self.strategy.experimental_local_results(losses[0]) if losses else []
         return [np.mean(loss) for loss in losses]
 
-    def traces(self):
-        """How often a step was traced in Python so far."""
+    def traces(self) -> int:
+        """Returns the number of times that a step was traced in Python so far."""
         return sum(step.traces for step in self._steps)
 
-    def _observed_step(self):
-        """A `tf.function` for each phase."""
+    def _observed_step(self) -> list[Any]:
+        """Returns a `tf.function` for each phase."""
         return [tf.function(lambda step=step: self._run_observed(step), autograph=False) for step in self._steps]
 
-    def _run_observed(self, step):
+    def _run_observed(self, step: LiftedStep) -> tuple[LiftedStepTensors, Tensors]:
         batch = self._input.take(self._batches)
         return self.strategy.run(step, (batch,)), batch
 
-    def _run_once(self):
-        """One step's mean losses, one per replica; nothing if the graph does not tell what its losses are."""
+    def _run_once(self) -> list[tf.Tensor]:
+        """Takes one step; returns each replica's mean loss, or nothing if the graph does not tell its losses."""
         seen = self.strategy.run(self._steps[0], (self._input.take(self._batches),))
         local = self.strategy.experimental_local_results
         return [tf.reduce_mean(loss) for loss in local(seen.losses[0])] if seen.losses else []
 
-    def _loss_dtype(self):
+    def _loss_dtype(self) -> str:
         losses = self._plan.phases[0].losses
-        return self._plan.tensors[losses[0]][0] if losses else "float32"
+        return self._plan.tensors[losses[0]].dtype if losses else "float32"

@@ -11,7 +11,6 @@ from modern.collectives import strategy
 from modern.multi_worker import parameter_server_program as parameter_servers
 from modern.multi_worker.cluster_program import ClusterProgram
 from parity.comparison.noise_floor import Floor
-from workloads.lifted.workload import LiftedWorkload
 from workloads.support import devices as devices_lib
 
 
@@ -71,7 +70,7 @@ class Setup:
 
         None for a lifted workload: a saved graph has its precision built in.
         """
-        if isinstance(self.job.workload, LiftedWorkload):
+        if self.job.workload.is_lifted:
             return None
         other = "float64" if self.job.dtype == "float32" else "float32"
         return Floor(self.legacy_program(), self.legacy_program(other), self.job.dtype)

@@ -11,7 +11,9 @@ import dataclasses
 import functools
 
 from legacy.rerun.program import OldGraphProgram
-from legacy.rerun.recording import RecordedRun, RecordedSource, RecordedSteps
+from legacy.rerun.recorded_run import RecordedRun
+from legacy.rerun.recorded_source import RecordedSource
+from legacy.rerun.recording import RecordedSteps
 from parity.comparison.setup import Setup
 from parity.comparison.verification import verify
 from workloads.program import Shown
@@ -82,9 +84,10 @@ def run(setup, folder, steps, rule="auto", progress=None):
 def _alternatives(setup):
     """The old graph with each other order that its races allow."""
     phases = setup.job.workload.plan.phases
-    for number in range(max(len(phase.other_pins) for phase in phases)):
-        pins = [phase.other_pins[number] if len(phase.other_pins) > number else phase.pins for phase in phases]
-        yield OldGraphProgram(setup.job, setup.make_source(setup.job), setup.legacy, setup.devices(), pins)
+    for number in range(max(len(phase.other_control_dependencies) for phase in phases)):
+        others = [phase.other_control_dependencies[number : number + 1] for phase in phases]
+        dependencies = [other[0] if other else phase.control_dependencies for other, phase in zip(others, phases)]
+        yield OldGraphProgram(setup.job, setup.make_source(setup.job), setup.legacy, setup.devices(), dependencies)
 
 
 def verdict(result):

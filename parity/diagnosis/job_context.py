@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from typing import Any
 
 from parity.diagnosis.recorded_settings import parse_setting
 from workloads import optimizers
 from workloads.job import Job
-from workloads.lifted.workload import LiftedWorkload
 from workloads.scope import trace_decayed
 from workloads.workload import Clip, MovingAverage
 
@@ -48,8 +46,8 @@ class Context:
 
 def context_of_job(job: Job, about: About | None = None) -> Context:
     """Returns the `Context` of a `Job`; a lifted graph's choices are in its ops, not in fields, and not known."""
-    workload: Any = job.workload
-    if isinstance(workload, LiftedWorkload):
+    workload = job.workload
+    if workload.is_lifted:
         return Context(job.replicas, job.global_batch, about=about or {})
     return Context(
         replicas=job.replicas,

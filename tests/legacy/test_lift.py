@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from legacy.saved.lifting import lift
+from legacy.saved.lifting import lift_graph
 from parity.comparison.verification import verify
 from tests import old_programs
 from workloads.lifted import sources
-from workloads.lifted import workload as lifted_workload
+from workloads.lifted.folder import write_lift
 from workloads.selection import registry
 from workloads.support.errors import InputError
 
@@ -87,7 +87,7 @@ def spoiled(name, tmp_path, spoil):
     workload = registry.get(folder)
     spoil(workload)
     values = workload.values()
-    lifted_workload.save(folder, workload.plan, workload.graph.graph_def, values)
+    write_lift(folder, workload.plan, workload.graph.graph_def, values)
     return folder
 
 
@@ -149,7 +149,7 @@ def test_goes_on_from_real_batches_with_its_slots(tmp_path):
     """Twenty steps in one go, or eight, saved, and twelve more: the same bits."""
     rng = np.random.RandomState(0)
     np.savez(tmp_path / "data.npz", text=rng.randint(0, 11, (64, 4)))
-    make_source = sources.from_text(str(tmp_path / "data.npz"), {})
+    make_source = sources.source_from_text(str(tmp_path / "data.npz"), {})
     with old_programs.setup("m_carried_state", make_source=make_source).modern_program() as program:
         program.run(20)
         whole = program.state()
@@ -167,7 +167,7 @@ def test_goes_on_from_real_batches_with_its_slots(tmp_path):
 
 
 def test_starts_without_a_checkpoint_from_the_graphs_initializers(tmp_path):
-    plan = lift(old_programs.path("c_queue_ema", "graph.meta"), str(tmp_path / "out"))
+    plan = lift_graph(old_programs.path("c_queue_ema", "graph.meta"), str(tmp_path / "out"))
     state = registry.get(str(tmp_path / "out")).initial_state()
     assert state.statistics["global_step"] == 0 and len(plan.variables) == 7
     for name, weight in state.weights.items():
@@ -177,7 +177,7 @@ def test_starts_without_a_checkpoint_from_the_graphs_initializers(tmp_path):
 
 def test_tells_a_wrong_checkpoint_variable_by_variable(tmp_path):
     with pytest.raises(InputError, match=r"net/w1: not in it.*it has besides: .*beta1_power"):
-        lift(
+        lift_graph(
             old_programs.path("a_split_sgd", "graph.meta"),
             str(tmp_path / "out"),
             old_programs.path("b_adam_clip", "model.ckpt"),

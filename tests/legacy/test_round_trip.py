@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from legacy.options import LegacyOptions
-from legacy.saved.lifting import lift
+from legacy.saved.lifting import lift_graph
 from legacy.towers.program import LegacyProgram
 from modern.factory import modern_program
 from modern.mirrored.program import ModernProgram
@@ -25,7 +25,9 @@ def test_lifted_port_has_the_native_ports_bits(name, way, tmp_path):
     source = sources.Synthetic(job)
     with LegacyProgram(job, source, LegacyOptions(input=way, exact=True), DEVICES) as towers:
         towers.export(str(tmp_path / "old"))
-    plan = lift(str(tmp_path / "old" / "graph.meta"), str(tmp_path / "lifted"), str(tmp_path / "old" / "model.ckpt"))
+    plan = lift_graph(
+        str(tmp_path / "old" / "graph.meta"), str(tmp_path / "lifted"), str(tmp_path / "old" / "model.ckpt")
+    )
     assert plan.towers == REPLICAS
     again = Job(registry.get(str(tmp_path / "lifted")), REPLICAS)
     names = dict(zip(by_output(plan.inputs), sorted(job.workload.inputs())))

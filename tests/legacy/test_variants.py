@@ -7,7 +7,7 @@ import pytest
 import tensorflow as tf
 
 from legacy.options import LegacyOptions
-from legacy.saved.lifting import lift
+from legacy.saved.lifting import lift_graph
 from modern.options import ModernOptions
 from parity.comparison.setup import Setup
 from parity.comparison.verification import verify
@@ -42,7 +42,7 @@ def lifted(build, tmp_path, **options):
         path = str(tmp_path / "graph.meta")
         v1.train.export_meta_graph(path)
     out = str(tmp_path / "lifted")
-    lift(path, out, train_op=options.pop("train_op", [name]), **options)
+    lift_graph(path, out, train_op=options.pop("train_op", [name]), **options)
     return setup_of(out)
 
 

@@ -91,7 +91,7 @@ def test_train_goes_on_from_real_batches_and_convert_takes_it_home(lifted, tmp_p
     assert process.returncode == 0 and "for TensorFlow 1.x" in process.stdout, process.stderr
     from workloads.lifted import checkpoint
 
-    values = checkpoint.read(str(tmp_path / "model.ckpt-60"))
+    values = checkpoint.read_checkpoint(str(tmp_path / "model.ckpt-60"))
     assert values["global_step"] == 60 and np.abs(values["conv0/kernel/Momentum"]).max() > 0
 
 

@@ -1,11 +1,13 @@
-"""A lifted workload: an old program's own graph, cut into the pieces that a replica runs, and where each one goes."""
+"""Lifted workloads: an old program's graph, cut into the pieces that each replica runs, and the plan of their use."""
+
+from __future__ import annotations
 
 import os
 
-#: The file that makes a folder a lift.
+#: Name of the file that makes a folder a lift.
 PLAN = "workload.json"
 
 
-def is_lifted(name):
-    """Whether a workload's name is a folder that holds a lift. Needs no TensorFlow."""
-    return os.path.isfile(os.path.join(name, PLAN))
+def is_lift_folder(path: str) -> bool:
+    """Returns whether `path` is a folder that holds a lift. Needs no TensorFlow."""
+    return os.path.isfile(os.path.join(path, PLAN))

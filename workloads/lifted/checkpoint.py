@@ -1,27 +1,33 @@
-"""Checkpoints of both eras: by name, as 1.x writes them, and by object, as 2.x does. Values travel as arrays."""
+"""Checkpoints as arrays: name-based ones, as TensorFlow 1.x writes them, and object-based ones, as 2.x does."""
 
 from __future__ import annotations
 
 import os
 import re
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import tensorflow as tf
 
 from workloads.support.errors import InputError, require
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from workloads.program import Arrays
+
 v1 = tf.compat.v1
 
-#: How `tf.train.Checkpoint` names the values of a dictionary called "values".
+#: `tf.train.Checkpoint` writes a dictionary called "values" under these names: prefix, key, suffix.
 PREFIX, SUFFIX = "values/", "/.ATTRIBUTES/VARIABLE_VALUE"
 OBJECT_GRAPH = "_CHECKPOINTABLE_OBJECT_GRAPH"
 
 
-def read(path):
-    """{name: array} of a checkpoint of either era, variables' own names.
+def read_checkpoint(path: str) -> Arrays:
+    """Returns {variable: array} of a checkpoint of either kind.
 
     Args:
-      path: as the saver gave it, e.g. model.ckpt-1000; its .index or .data file, or a 1.x single file, do too.
+      path: the prefix that the saver returned, e.g. model.ckpt-1000; or its .index or .data file, or a 1.x single file.
 
     Raises:
       InputError: there is no checkpoint, or it is damaged.
@@ -35,20 +41,20 @@ def read(path):
         names = reader.get_variable_to_shape_map()
         values = {name: reader.get_tensor(name) for name in names if name != OBJECT_GRAPH}
     except (tf.errors.OpError, ValueError, LookupError, TypeError, RuntimeError, MemoryError) as error:
-        raise InputError(f"checkpoint: cannot read {path!r}: {str(error).splitlines()[0][:200]}")
+        raise InputError(f"checkpoint: cannot read {path!r}: {str(error).splitlines()[0][:200]}") from error
     if OBJECT_GRAPH not in names:
         return values
     values = {n: v for n, v in values.items() if n.startswith(PREFIX) and n.endswith(SUFFIX)}
     return {_unescape(name[len(PREFIX) : -len(SUFFIX)]): value for name, value in values.items()}
 
 
-def is_object_based(path):
-    """Whether a checkpoint was written by `tf.train.Checkpoint`."""
+def is_object_based(path: str) -> bool:
+    """Returns whether a checkpoint was written by `tf.train.Checkpoint`."""
     return OBJECT_GRAPH in tf.train.load_checkpoint(path).get_variable_to_shape_map()
 
 
-def write(path, values):
-    """Writes {name: array} as an object-based checkpoint, of `tf.train.Checkpoint(values={name: variable})`."""
+def write_by_object(path: str, values: Mapping[str, Any]) -> None:
+    """Writes {variable: array} as the object-based checkpoint of `tf.train.Checkpoint(values={name: variable})`."""
     require(tf.__version__[0] != "1", "checkpoint", path, f"TensorFlow {tf.__version__} writes none by object")
     with tf.init_scope(), tf.device("/cpu:0"):
         made = {name: tf.Variable(value, dtype=_dtype(value), trainable=False) for name, value in values.items()}
@@ -56,8 +62,8 @@ def write(path, values):
     _rename(path)
 
 
-def write_by_name(path, values):
-    """Writes {name: array} as 1.x's Saver would: every 1.x program that has variables of these names can restore it."""
+def write_by_name(path: str, values: Mapping[str, Any]) -> None:
+    """Writes {variable: array} as the Saver of 1.x does: a 1.x program with variables of these names can restore it."""
     names = sorted(values)
     require(names, "checkpoint", path, "there is nothing to write")
     with tf.Graph().as_default(), v1.Session() as session:
@@ -72,32 +78,32 @@ def write_by_name(path, values):
     _rename(path)
 
 
-def convert(source, out):
-    """Writes the checkpoint `source` for the other era.
+def convert_checkpoint(source: str, out: str) -> tuple[int, str]:
+    """Writes a name-based checkpoint as an object-based one, or the reverse.
 
     Returns:
-      (number of variables, "by name" or "by object": how `out` knows them).
+      The number of variables, and the kind of `out`: "by name" or "by object".
 
     Raises:
       InputError: there is no checkpoint, or it is damaged.
     """
-    values = read(source)
+    values = read_checkpoint(source)
     by_object = is_object_based(source)
-    (write_by_name if by_object else write)(out, values)
+    (write_by_name if by_object else write_by_object)(out, values)
     return len(values), "by name" if by_object else "by object"
 
 
-def _rename(path):
-    """Puts a complete checkpoint in its place; the index last, since readers look for it first."""
+def _rename(path: str) -> None:
+    """Renames a complete checkpoint to its final name; the index last, since readers look for it first."""
     for ending in (".data-00000-of-00001", ".index"):
         os.replace(path + ".part" + ending, path + ending)
 
 
-def _dtype(value):
+def _dtype(value: Any) -> tf.DType:
     value = np.asarray(value)
     return tf.string if value.dtype.kind in "OSU" else tf.as_dtype(value.dtype)
 
 
-def _unescape(name):
-    """Undoes the names of `tf.train.Checkpoint`, where "." is ".." and "/" is ".S"."""
+def _unescape(name: str) -> str:
+    """Reverts the escaping of `tf.train.Checkpoint`, which writes "." as ".." and "/" as ".S"."""
     return re.sub(r"\.([.S])", lambda match: "." if match.group(1) == "." else "/", name)

@@ -1,14 +1,14 @@
-"""A GraphDef that can be asked questions: what feeds a node, what uses it, in which order nodes come."""
+"""Index of a GraphDef: inputs and users of each node, topological order, reachability, control-flow regions."""
 
 from __future__ import annotations
 
 import collections
-from typing import NamedTuple, Tuple
+from typing import TYPE_CHECKING, Any, Deque, Dict, List, NamedTuple, Set, Tuple
 
-#: A tensor of a graph: its node's name and the number of that node's output.
-Endpoint = Tuple[str, int]
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping
 
-#: Ops of 1.x's control flow, which lives in the graph itself as frames and dead branches.
+#: Ops of 1.x's control flow, which is part of the graph itself, as frames (`while`) and dead branches (`cond`).
 ENTERS = ("Enter", "RefEnter")
 SWITCHES = ("Switch", "RefSwitch", "SwitchN")
 EXITS = ("Exit", "RefExit")
@@ -33,6 +33,42 @@ class TensorId(NamedTuple):
         return tensor_name(self.node, self.output)
 
 
+class Use(NamedTuple):
+    """One use of a node's output as a data input.
+
+    Attributes:
+      node: name of the node that uses it.
+      position: number of that node's input.
+      output: number of the output that is used.
+    """
+
+    node: str
+    position: int
+    output: int
+
+
+def parse_tensor_name(text: str) -> TensorId:
+    """Returns the `TensorId` of a tensor's name or of a NodeDef's data input, which leaves out ":0".
+
+    >>> parse_tensor_name("tower_0/split:1")
+    TensorId(node='tower_0/split', output=1)
+    >>> parse_tensor_name("tower_0/loss").name
+    'tower_0/loss:0'
+    """
+    name, _, output = text.partition(":")
+    return TensorId(name, int(output or 0))
+
+
+#: The former names, for modules that still use them.
+split = parse_tensor_name
+Endpoint = Tuple[str, int]
+
+
+def tensor_name(node: str, output: int) -> str:
+    """Returns a tensor's name, "node:0"."""
+    return f"{node}:{output}"
+
+
 def input_text(tensor: TensorId) -> str:
     """Returns a tensor as a NodeDef's data input names it: without ":0" for a first output.
 
@@ -42,21 +78,8 @@ def input_text(tensor: TensorId) -> str:
     return tensor.node if tensor.output == 0 else tensor.name
 
 
-def split(text):
-    """A NodeDef's input as (node name, output number), or (name, None) for a control input."""
-    if text.startswith("^"):
-        return text[1:], None
-    name, _, output = text.partition(":")
-    return TensorId(name, int(output or 0))
-
-
-def tensor_name(name, output):
-    """ "node:0" of ("node", 0)."""
-    return f"{name}:{output}"
-
-
-def forget_placement(node):
-    """Takes from a NodeDef where the old program put it, and what was written down of its shapes."""
+def forget_placement(node: Any) -> None:
+    """Removes a NodeDef's device, its colocation constraints and its recorded output shapes."""
     node.device = ""
     for attribute in ("_class", "_output_shapes"):
         if attribute in node.attr:
@@ -66,100 +89,119 @@ def forget_placement(node):
 class Graph:
     """Index of a GraphDef, which must not be changed while it is used.
 
+    >>> from tensorflow.core.framework import graph_pb2, node_def_pb2
+    >>> x = node_def_pb2.NodeDef(name="x", op="Placeholder")
+    >>> y = node_def_pb2.NodeDef(name="y", op="Square", input=["x"])
+    >>> graph = Graph(graph_pb2.GraphDef(node=[y, x]))
+    >>> graph.inputs("y"), graph.users("x")
+    ([TensorId(node='x', output=0)], [Use(node='y', position=0, output=0)])
+    >>> graph.order({"x", "y"})
+    ['x', 'y']
+
     Attributes:
       graph_def: the GraphDef.
       nodes: {name: NodeDef}, in the order of the GraphDef.
     """
 
-    def __init__(self, graph_def):
+    def __init__(self, graph_def: Any) -> None:
         self.graph_def = graph_def
-        self.nodes = collections.OrderedDict((node.name, node) for node in graph_def.node)
-        self._inputs = {}
-        self._controls = {}
+        self.nodes: Dict[str, Any] = collections.OrderedDict((node.name, node) for node in graph_def.node)
+        self._inputs: Dict[str, List[TensorId]] = {}
+        self._controls: Dict[str, List[str]] = {}
         for node in graph_def.node:
-            parsed = [split(text) for text in node.input]
-            self._inputs[node.name] = [TensorId(name, output) for name, output in parsed if output is not None]
-            self._controls[node.name] = [name for name, output in parsed if output is None]
-        self._regions = {}
-        self._users = collections.defaultdict(list)
-        self._after = collections.defaultdict(list)
+            self._inputs[node.name] = [parse_tensor_name(text) for text in node.input if not text.startswith("^")]
+            self._controls[node.name] = [text[1:] for text in node.input if text.startswith("^")]
+        self._regions: Dict[Tuple[str, ...], Set[str]] = {}
+        self._users: Dict[str, List[Use]] = collections.defaultdict(list)
+        self._after: Dict[str, List[str]] = collections.defaultdict(list)
         for name in self.nodes:
             for position, (producer, output) in enumerate(self._inputs[name]):
-                self._users[producer].append((name, position, output))
+                self._users[producer].append(Use(name, position, output))
             for producer in self._controls[name]:
                 self._after[producer].append(name)
 
-    def type(self, name):
-        """Op type of a node."""
+    def type(self, name: str) -> str:
+        """Returns the op type of a node."""
         return self.nodes[name].op
 
-    def inputs(self, name):
-        """[(producer, output number)] of the data inputs, in order."""
+    def inputs(self, name: str) -> list[TensorId]:
+        """Returns the data inputs of a node, in order."""
         return self._inputs[name]
 
-    def controls(self, name):
-        """Names of the control inputs."""
+    def controls(self, name: str) -> list[str]:
+        """Returns the names of a node's control inputs."""
         return self._controls[name]
 
-    def users(self, name):
-        """[(consumer, input position, output number)] over all outputs of a node."""
+    def users(self, name: str) -> list[Use]:
+        """Returns the uses of all outputs of a node."""
         return self._users[name]
 
-    def after(self, name):
-        """Names of the nodes with a control input from this one."""
+    def after(self, name: str) -> list[str]:
+        """Returns the names of the nodes with a control input from this one."""
         return self._after[name]
 
-    def origin(self, tensor):
-        """A tensor (node, output), or what it is by way of nothing but Identity."""
+    def origin(self, tensor: TensorId) -> TensorId:
+        """Returns the tensor that `tensor` is a copy of, by way of Identity nodes only; without any, itself."""
         while self.type(tensor[0]) == "Identity":
             tensor = self._inputs[tensor[0]][0]
         return tensor
 
-    def ancestors(self, names, stop=(), controls=True):
-        """The set of nodes that `names` need, themselves included; nothing beyond a node in `stop`."""
-        seen, todo = set(names), [name for name in names if name not in stop]
+    def ancestors(self, names: Iterable[str], stop: Collection[str] = (), controls: bool = True) -> set[str]:
+        """Returns the nodes that `names` depend on, `names` included.
+
+        Args:
+          names: nodes to start from.
+          stop: nodes whose own inputs are not followed.
+          controls: whether control inputs are followed too.
+
+        Returns:
+          The set of names.
+        """
+        seen = set(names)
+        todo = [name for name in seen if name not in stop]
         while todo:
-            name = todo.pop()
-            before = [producer for producer, _ in self._inputs[name]] + (self._controls[name] if controls else [])
-            for producer in before:
+            for producer in self._neighbours(todo.pop(), False, controls):
                 if producer not in seen:
                     seen.add(producer)
                     if producer not in stop:
                         todo.append(producer)
         return seen
 
-    def descendants(self, names, controls=True):
-        """The set of nodes that depend on `names`, themselves included."""
-        seen, todo = set(names), list(names)
+    def descendants(self, names: Iterable[str], controls: bool = True) -> set[str]:
+        """Returns the nodes that depend on `names`, `names` included; by control inputs too if `controls`."""
+        seen = set(names)
+        todo = list(seen)
         while todo:
-            name = todo.pop()
-            for user in [user for user, _, _ in self._users[name]] + (self._after[name] if controls else []):
+            for user in self._neighbours(todo.pop(), True, controls):
                 if user not in seen:
                     seen.add(user)
                     todo.append(user)
         return seen
 
-    def order(self, members, extra=()):
-        """`members` so that each comes after what it needs; a loop's back edges do not count.
+    def order(self, members: Collection[str], extra: Iterable[tuple[str, str]] = ()) -> list[str]:
+        """Returns `members` in topological order; a loop's back edges do not count.
 
         Args:
-          extra: further (before, after) pairs to respect.
+          members: nodes to order.
+          extra: further (before, after) edges to respect.
+
+        Returns:
+          The names, each after all that it needs; otherwise in the order of the GraphDef.
 
         Raises:
-          ValueError: there is no such order; names a node on the cycle.
+          ValueError: there is no such order; the message is the name of a node on the cycle.
         """
-        after, waits = collections.defaultdict(list), {name: 0 for name in members}
+        after: Dict[str, List[str]] = collections.defaultdict(list)
+        waits = {name: 0 for name in members}
         for name in members:
-            back = self.type(name) in MERGES
-            producers = [p for p, _ in self._inputs[name] if not (back and "NextIteration" in self.type(p))]
-            for producer in producers + self._controls[name]:
+            for producer in self._forward_inputs(name):
                 if producer in waits:
                     after[producer].append(name)
                     waits[name] += 1
         for before, name in extra:
             after[before].append(name)
             waits[name] += 1
-        ready = collections.deque(name for name in self.nodes if waits.get(name) == 0)
+        ready: Deque[str] = collections.deque(name for name in self.nodes if waits.get(name) == 0)
         ordered = []
         while ready:
             name = ready.popleft()
@@ -172,13 +214,27 @@ class Graph:
             raise ValueError(next(name for name, count in waits.items() if count > 0))
         return ordered
 
-    def flow(self, ordered, own, backwards=False, controls=True, stop=()):
-        """Bit sets carried along the edges until they settle; a loop's back edges carry them too.
+    def _forward_inputs(self, name: str) -> List[str]:
+        """Returns the producers of all inputs of a node but a loop's back edge."""
+        back = self.type(name) in MERGES
+        producers = [p for p, _ in self._inputs[name] if not (back and "NextIteration" in self.type(p))]
+        return producers + self._controls[name]
+
+    def flow(
+        self,
+        ordered: list[str],
+        own: Mapping[str, int],
+        backwards: bool = False,
+        controls: bool = True,
+        stop: Collection[str] = (),
+    ) -> dict[str, int]:
+        """Propagates bit sets along the edges to a fixed point; a loop's back edges carry them too.
 
         Args:
-          ordered: nodes, in order.
+          ordered: nodes, in topological order.
           own: {node: bits that start there}.
-          backwards: from users to producers.
+          backwards: whether bits go from users to producers.
+          controls: whether control edges carry bits too.
           stop: nodes that nothing arrives at.
 
         Returns:
@@ -201,32 +257,29 @@ class Graph:
                     changed = changed or self.type(name) in MERGES or "NextIteration" in self.type(name)
         return arriving
 
-    def _neighbours(self, name, backwards, controls):
-        if backwards:
-            return [user for user, _, _ in self._users[name]] + (self._after[name] if controls else [])
+    def _neighbours(self, name: str, users: bool, controls: bool) -> List[str]:
+        """Returns the users of a node, or else its producers; by control edges too if `controls`."""
+        if users:
+            return [use.node for use in self._users[name]] + (self._after[name] if controls else [])
         return [producer for producer, _ in self._inputs[name]] + (self._controls[name] if controls else [])
 
-    def frames(self):
-        """The set of nodes inside `while` loops, from their Enter to just before their Exit."""
+    def frames(self) -> set[str]:
+        """Returns the nodes inside `while` loops, from their Enter to just before their Exit."""
         return self._region(ENTERS, EXITS)
 
-    def branches(self):
-        """The set of nodes inside `cond` branches, from their Switch to just before their Merge."""
+    def branches(self) -> set[str]:
+        """Returns the nodes inside `cond` branches, from their Switch to just before their Merge."""
         return self._region(SWITCHES, MERGES + EXITS)
 
-    def _region(self, starts, ends):
+    def _region(self, starts: Tuple[str, ...], ends: Tuple[str, ...]) -> Set[str]:
+        """Returns, and keeps, the nodes reached from op types `starts` without passing one of `ends`."""
         if starts not in self._regions:
-            self._regions[starts] = self._reach_until(starts, ends)
+            todo = [name for name in self.nodes if self.type(name) in starts]
+            inside = set(todo)
+            while todo:
+                for user in self._neighbours(todo.pop(), True, True):
+                    if user not in inside and self.type(user) not in ends:
+                        inside.add(user)
+                        todo.append(user)
+            self._regions[starts] = inside
         return self._regions[starts]
-
-    def _reach_until(self, starts, ends):
-        todo = [name for name in self.nodes if self.type(name) in starts]
-        inside = set(todo)
-        while todo:
-            name = todo.pop()
-            users = [user for user, _, _ in self._users[name]] + self._after[name]
-            for user in users:
-                if user not in inside and self.type(user) not in ends:
-                    inside.add(user)
-                    todo.append(user)
-        return inside

@@ -1,17 +1,25 @@
-"""A lifted program's random numbers: one stream for each random op of each replica, drawn by stateless twins.
+"""Random numbers of a lifted program: each random op of each replica has a stream of its own.
 
-Both sides draw with the same twins and keys, and so the same numbers.
+The old graph and the port both draw with the same stateless ops and keys, and so get the same numbers.
 """
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import tensorflow as tf
 
 from workloads.numerics import random_keys
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from workloads.lifted.plan import Plan
+    from workloads.lifted.plan_records import LoopCounter
+
 v1 = tf.compat.v1
 
-#: Random ops and their stateless twins, which take a key besides.
+#: Random ops and the stateless ops that replace them, which take a key besides.
 TWINS = {
     "RandomUniform": "StatelessRandomUniform",
     "RandomStandardNormal": "StatelessRandomNormal",
@@ -19,60 +27,98 @@ TWINS = {
     "RandomUniformInt": "StatelessRandomUniformInt",
     "Multinomial": "StatelessMultinomial",
 }
-#: Between the keys of a loop's turns.
-TURN = 7919
+#: Distance between the keys of two iterations of a loop.
+KEY_STRIDE = 7919
 
 
-def key_of(seed, replica, name):
-    """int32 key of the noise called `name` on a replica; `replica` is None for noise that is drawn once for all."""
-    return random_keys.noise_key(seed, "all" if replica is None else replica, name)
+class RandomNode(NamedTuple):
+    """One random op of a plan, and the stream that it draws from.
+
+    Attributes:
+      node: name of the op.
+      tower: number of the tower that draws; None if the op is run once for all towers.
+      stream: name of the stream: `plan.Noise.name`.
+    """
+
+    node: str
+    tower: int | None
+    stream: str
 
 
-def drawn_nodes(plan):
-    """Random nodes whose numbers can be given instead of drawn: those outside of loops."""
+def noise_key(seed: int, replica: int | None, stream: str) -> int:
+    """Returns the key of a noise stream.
+
+    Args:
+      seed: the job's seed.
+      replica: number of the replica; None for noise that is drawn once for all.
+      stream: name of the stream.
+
+    Returns:
+      A non-negative int32.
+    """
+    return random_keys.noise_key(seed, "all" if replica is None else replica, stream)
+
+
+def noise_input(stream: str, output: int) -> str:
+    """Returns the name that a batch gives to the recorded numbers of a random op's output.
+
+    >>> noise_input("dropout/random_uniform", 0)
+    'noise/dropout/random_uniform/0'
+    """
+    return f"noise/{stream}/{output}"
+
+
+def keyed_nodes(plan: Plan) -> list[RandomNode]:
+    """Returns the random ops of a plan that draw by key."""
+    towers = [RandomNode(n, t, e.name) for e in plan.noise if e.how == "keyed" for t, n in enumerate(e.nodes) if n]
+    return towers + [RandomNode(e.nodes[0], None, e.name) for e in plan.common_noise if e.how == "keyed" and e.nodes[0]]
+
+
+def drawn_nodes(plan: Plan) -> list[str]:
+    """Returns the random nodes whose numbers can be given instead of drawn: those outside of loops."""
     return [node for entry in plan.noise + plan.common_noise if not entry.in_loop for node in entry.nodes if node]
 
 
-def loops_of(plan):
-    """{random node: [frame's name, counter's tensor]} of those that draw in each turn of a loop by a key of its own."""
+def loop_counters(plan: Plan) -> dict[str, LoopCounter]:
+    """Returns {random node: its loop's counter} of the nodes that draw by a key of its own in each iteration."""
     return {node: loop for entry in plan.noise + plan.common_noise for node, loop in entry.loops.items()}
 
 
-def seed(node):
+def fix_seed(node: Any) -> None:
     """Gives a random NodeDef without a twin seeds made from its name: both sides then draw the same sequence."""
     node.attr["seed"].i = 1 + (random_keys.noise_key(1, 0, node.name) >> 1)
     node.attr["seed2"].i = 1 + (random_keys.noise_key(2, 0, node.name) >> 1)
 
 
-def use_twin(node, key):
+def use_twin(node: Any, key: str) -> None:
     """Turns a random NodeDef into its stateless twin, with the key from the tensor called `key`."""
     dtype = node.attr["dtype"].type or node.attr["Tout"].type
     place = len(node.input) if node.op == "Multinomial" else 1
     attributes = {"Tseed": tf.int32.as_datatype_enum, "T": node.attr["T"].type}
     attributes["output_dtype" if node.op == "Multinomial" else "dtype"] = dtype or node.attr["output_dtype"].type or 9
     inputs = list(node.input)
-    become(node, TWINS[node.op], attributes)
+    retype(node, TWINS[node.op], attributes)
     del node.input[:]
     node.input.extend(inputs[:place] + [key] + inputs[place:])
 
 
-def count_turns(graph_def, name, key, frame, counter):
-    """Adds nodes that make a key for each turn of a loop.
+def add_iteration_key(graph_def: Any, name: str, key: str, frame: str, counter: str) -> str:
+    """Adds nodes that make a key for each iteration of a `while` loop.
 
     Args:
-      graph_def: where they go.
-      name: of the random node.
-      key: of the loop's key, outside.
-      frame: the loop's frame.
-      counter: name of an int32 scalar that counts turns, inside.
+      graph_def: the GraphDef that they are added to.
+      name: name of the random node.
+      key: name of the tensor of the node's key, outside the loop.
+      frame: name of the loop's frame.
+      counter: name of the int32 scalar that counts iterations, inside the loop.
 
     Returns:
-      name of the turn's key: the loop's plus `TURN` for each turn so far, int32 [2].
+      The name of the iteration's key: `key` plus `KEY_STRIDE` for each iteration so far, int32 [2].
     """
     number = tf.int32.as_datatype_enum
     stride = graph_def.node.add(name=name + "/turn", op="Const")
     stride.attr["dtype"].type = number
-    stride.attr["value"].tensor.CopyFrom(v1.make_tensor_proto(TURN, tf.int32, [2]))
+    stride.attr["value"].tensor.CopyFrom(v1.make_tensor_proto(KEY_STRIDE, tf.int32, [2]))
     for source, entered in ((key, name + "/key_in"), (stride.name, name + "/turn_in")):
         enter = graph_def.node.add(name=entered, op="Enter", input=[source])
         enter.attr["T"].type = number
@@ -85,8 +131,14 @@ def count_turns(graph_def, name, key, frame, counter):
     return total.name
 
 
-def become(node, op, types):
-    """Turns a NodeDef into another op, with nothing but type attributes: {name: DataType number}."""
+def retype(node: Any, op: str, types: Mapping[str, int]) -> None:
+    """Turns a NodeDef into another op whose only attributes are types.
+
+    Args:
+      node: the NodeDef; keeps its name and inputs.
+      op: the new op type.
+      types: {attribute: DataType number}.
+    """
     node.op = op
     for name in list(node.attr):
         del node.attr[name]

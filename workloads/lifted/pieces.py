@@ -1,21 +1,30 @@
-"""Takes a function out of an old graph: from some tensors, the cuts, to others, the fetches.
+"""Cuts a function out of an old graph: from given tensors, the cuts, to computed ones, the fetches.
 
-Reads of variables become inputs, so that no variable of the old graph survives: a resource variable's read becomes
-the value itself, a gather from its handle a gather from the value. Random ops become their stateless twins with a key
-as input, or inputs. Devices and colocation go; control edges stay only inside `while` and `cond`, where they say
-which frame a node belongs to. (A data source that is imported but not used would be run all the same, and a
-gradient's `while` loop cannot be made anew: so pieces are cut out and never rebuilt.)
+Reads of variables become inputs, so that no variable of the old graph is left: a resource variable's read becomes the
+value itself, a gather from its handle a gather from the value. Random ops become their stateless twins with a key as
+input, or inputs themselves. Devices and colocation are removed. Control edges stay only inside `while` and `cond`,
+where they determine the frame or branch of a node.
+
+Nodes are selected before import, since an imported data source would be run even if nothing used it; and copied, since
+a gradient's `while` loop cannot be built again.
 """
 
 from __future__ import annotations
 
 import collections
 import re
+from typing import TYPE_CHECKING, Any, Dict, List, NamedTuple, Optional, Set, Tuple, Union
 
 import tensorflow as tf
 
-from workloads.lifted.graph import CONTROL_FLOW, SWITCHES, forget_placement, split, tensor_name
-from workloads.lifted.noise import become, count_turns, seed, use_twin
+from workloads.lifted.graph import CONTROL_FLOW, SWITCHES, Graph, TensorId, forget_placement, input_text
+from workloads.lifted.graph import parse_tensor_name as parse
+from workloads.lifted.noise import add_iteration_key, fix_seed, retype, use_twin
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+
+    from workloads.lifted.plan_records import Condition, LoopCounter, ReadVersion, TensorType
 
 v1 = tf.compat.v1
 
@@ -23,58 +32,125 @@ _REFERENCE = {"RefEnter": "Enter", "RefExit": "Exit", "RefSwitch": "Switch", "Re
 _PASSES = ("Enter", "RefEnter", "Switch", "RefSwitch", "Exit", "RefExit")
 
 
-class Feed(collections.namedtuple("Feed", "kind key placeholder")):
-    """One input of a piece.
+class VariableVersion(NamedTuple):
+    """The value of a variable after some of a step's changes.
 
-    `kind` and `key`: "cut" and a tensor's name; "read" and (variable, version); "noise" and a random node's name,
-    which takes an int32 [2] key; "drawn" and a random tensor's name, which takes the numbers themselves.
+    Attributes:
+      variable: its name.
+      version: number of changes that the value contains.
     """
 
+    variable: str
+    version: int
 
-class Piece(collections.namedtuple("Piece", "graph_def feeds fetches")):
-    """A function as a GraphDef; `feeds` are `Feed`s, `fetches` names of tensors in it."""
+
+class Feed(NamedTuple):
+    """One input of a piece.
+
+    Attributes:
+      kind: "cut", "read", "noise" or "drawn".
+      key: of a "read", the `VariableVersion`; of a "cut", the tensor's name; of "noise", the name of a random node,
+        which takes an int32 [2] key; of "drawn", the name of a random tensor, which takes the numbers themselves.
+      placeholder: name of the placeholder in the piece.
+    """
+
+    kind: str
+    key: Union[str, VariableVersion]
+    placeholder: str
+
+
+class Fetch(NamedTuple):
+    """A tensor that a piece computes, as a certain node uses it: that matters if it may be a variable.
+
+    Attributes:
+      tensor: its name.
+      user: the node whose `ReadVersion` of the variable is meant.
+    """
+
+    tensor: str
+    user: str
+
+
+class Piece(NamedTuple):
+    """A function as a GraphDef.
+
+    Attributes:
+      graph_def: the GraphDef.
+      feeds: its inputs.
+      fetches: names of the tensors in it that it computes.
+    """
+
+    graph_def: Any
+    feeds: List[Feed]
+    fetches: List[str]
+
+    @property
+    def reads(self) -> list[VariableVersion]:
+        """Versions of variables that it reads."""
+        return [feed.key for feed in self.feeds if isinstance(feed.key, VariableVersion)]
 
 
 class Cutter:
     """Cuts pieces out of one graph.
 
     Args:
-      graph: `graph.Graph`.
-      aliases: {tensor name: variable} of tensors that are a variable or its handle.
-      variables: {variable: (dtype's name, shape)}; a shape is None where it is not known.
-      signature: function from a tensor's name to (dtype's name, shape).
+      graph: index of the graph.
+      aliases: {tensor: variable} of tensors that are a variable or its handle.
+      variables: {variable: its type}.
+      signature: function from a tensor's name to its type.
       random: {random node: "keyed", "seeded" or "drawn"}.
-      loops: {random node: [frame's name, counter's tensor]} of those that draw anew in each turn of a `while` loop.
+      loops: {random node: its loop} of those that draw anew in each iteration of a `while` loop.
     """
 
-    def __init__(self, graph, aliases, variables, signature, random, loops=None):
+    def __init__(
+        self,
+        graph: Graph,
+        aliases: Mapping[str, str],
+        variables: Mapping[str, TensorType],
+        signature: Callable[[str], TensorType],
+        random: Mapping[str, str],
+        loops: Mapping[str, LoopCounter] | None = None,
+    ) -> None:
         self._graph = graph
-        self._aliases = {split(tensor): variable for tensor, variable in aliases.items()}
+        self._aliases = {parse(tensor): variable for tensor, variable in aliases.items()}
         self._variables = variables
         self._signature = signature
         self._random = random
         self._loops = loops or {}
         self._conditional = graph.frames() | graph.branches()
 
-    def with_signature(self, signature):
-        """The same with other knowledge of tensors' types."""
+    def with_signature(self, signature: Callable[[str], TensorType]) -> Cutter:
+        """Returns a cutter of the same graph with another source of tensors' types."""
         other = Cutter.__new__(Cutter)
         other.__dict__.update(self.__dict__, _signature=signature)
         return other
 
-    def piece(self, fetches, cuts=(), versions=None, taken=()):
-        """The `Piece` that computes some tensors.
+    def piece(
+        self,
+        fetches: Sequence[str | Fetch],
+        cuts: Iterable[str] = (),
+        versions: Iterable[ReadVersion] = (),
+        taken: Iterable[Condition] = (),
+    ) -> Piece:
+        """Returns the piece that computes some tensors.
 
         Args:
-          fetches: names of tensors; (name, node) for one as that node uses it, if it may be a variable.
+          fetches: names of tensors, or `Fetch`es.
           cuts: names of tensors that are given.
-          versions: {(node, variable): version}, where it is not 0.
-          taken: [(predicate's tensor, True or False)] of `cond` branches that are computed as if taken.
+          versions: the reads that see a variable after the step has changed it.
+          taken: branches of `cond`s that are computed as if they were taken.
+
+        Returns:
+          The `Piece`; its fetches are in the order of `fetches`.
         """
-        work = _Work(self._graph, {split(cut) for cut in cuts}, versions or {})
-        work.taken = {(self._graph.origin(split(predicate)), int(branch)) for predicate, branch in taken}
-        ends = [(fetch, None) if isinstance(fetch, str) else fetch for fetch in fetches]
-        names = [_full(self._reach(work, user, split(tensor))) for tensor, user in ends]
+        work = _Work(
+            self._graph.graph_def.versions,
+            {parse(cut) for cut in cuts},
+            {(read.node, read.variable): read.version for read in versions},
+            {(self._graph.origin(parse(predicate)), int(branch)) for predicate, branch in taken},
+        )
+        ends = [(fetch, None) if isinstance(fetch, str) else (fetch.tensor, fetch.user) for fetch in fetches]
+        names = [parse(self._reach(work, user, parse(tensor))).name for tensor, user in ends]
         while work.todo:
             self._add(work, work.todo.pop())
         library = self._graph.graph_def.library
@@ -83,8 +159,8 @@ class Cutter:
             work.result.library.CopyFrom(library)
         return Piece(work.result, list(work.feeds.values()), names)
 
-    def _reach(self, work, user, tensor):
-        """The name by which `user` gets a tensor: a feed's placeholder, or the node itself, which is then added."""
+    def _reach(self, work: _Work, user: Optional[str], tensor: TensorId) -> str:
+        """Returns the text by which `user` gets a tensor: a feed's placeholder, or the node, which is then added."""
         name, output = tensor
         node = self._graph.nodes[name]
         if tensor in work.cuts:
@@ -93,7 +169,7 @@ class Cutter:
         if tensor in self._aliases and not passes:
             variable = self._aliases[tensor]
             version = work.versions.get((user, variable), 0)
-            return work.feed("read", (variable, version), *self._variables[variable])
+            return work.feed("read", VariableVersion(variable, version), *self._variables[variable])
         if node.op in SWITCHES and (self._graph.origin(self._graph.inputs(name)[1]), output) in work.taken:
             return self._reach(work, name, self._graph.inputs(name)[0])
         if self._random.get(name) == "drawn":
@@ -101,13 +177,13 @@ class Cutter:
         if name not in work.seen:
             work.seen.add(name)
             work.todo.append(name)
-        return name if output == 0 else f"{name}:{output}"
+        return input_text(tensor)
 
-    def _feed_tensor(self, work, kind, tensor):
-        name = tensor_name(*tensor)
-        return work.feed(kind, name, *self._signature(name))
+    def _feed_tensor(self, work: _Work, kind: str, tensor: TensorId) -> str:
+        return work.feed(kind, tensor.name, *self._signature(tensor.name))
 
-    def _add(self, work, name):
+    def _add(self, work: _Work, name: str) -> None:
+        """Adds a copy of a node to the piece; adds what it needs to the nodes that are still to be added."""
         node = v1.NodeDef()
         node.CopyFrom(self._graph.nodes[name])
         forget_placement(node)
@@ -115,73 +191,99 @@ class Cutter:
         del node.input[:]
         node.input.extend(self._reach(work, name, tensor) for tensor in inputs)
         if inputs and inputs[0] in self._aliases:
-            self._use_value(work, node, tf.as_dtype(self._variables[self._aliases[inputs[0]]][0]).as_datatype_enum)
+            variable = self._aliases[inputs[0]]
+            self._use_value(work, node, tf.as_dtype(self._variables[variable][0]).as_datatype_enum)
         if name in self._random:
             self._derandomize(work, node)
         for control in self._graph.controls(name):
-            if self._keeps(name, control):
-                node.input.append("^" + self._reach(work, name, (control, 0)))
+            if self._keeps(control):
+                node.input.append("^" + self._reach(work, name, TensorId(control, 0)))
         work.result.node.add().CopyFrom(node)
 
-    def _keeps(self, name, control):
-        """Whether a control edge says which frame or branch a node is in, or orders a loop's own stacks."""
+    def _keeps(self, control: str) -> bool:
+        """Returns whether an edge from a node determines a frame or branch, or orders a loop's own stacks."""
         inside = control in self._conditional or self._graph.type(control) in CONTROL_FLOW
         return inside and self._graph.type(control) not in ("Assert", "Print", "PrintV2")
 
-    def _use_value(self, work, node, dtype):
-        """Rewrites an op on a variable's handle or reference into one on its value."""
+    def _use_value(self, work: _Work, node: Any, dtype: int) -> None:
+        """Turns a NodeDef of an op on a variable's handle or reference into one on the variable's value."""
         if node.op == "ReadVariableOp":
-            become(node, "Identity", {"T": dtype})
+            retype(node, "Identity", {"T": dtype})
         elif node.op == "ResourceGather":
             axis = work.constant(node.name + "/axis", 0)
             indices = node.attr["Tindices"].type
-            become(node, "GatherV2", {"Tparams": dtype, "Tindices": indices, "Taxis": tf.int32.as_datatype_enum})
+            retype(node, "GatherV2", {"Tparams": dtype, "Tindices": indices, "Taxis": tf.int32.as_datatype_enum})
             node.input.append(axis)
         elif node.op == "ResourceGatherNd":
-            become(node, "GatherNd", {"Tparams": dtype, "Tindices": node.attr["Tindices"].type})
+            retype(node, "GatherNd", {"Tparams": dtype, "Tindices": node.attr["Tindices"].type})
         elif node.op == "VariableShape":
-            become(node, "Shape", {"T": dtype, "out_type": node.attr["out_type"].type or 3})
+            retype(node, "Shape", {"T": dtype, "out_type": node.attr["out_type"].type or 3})
         elif node.op in _PASSES + ("RefIdentity",):
             node.op = _REFERENCE.get(node.op, node.op)
             node.attr["T"].type = dtype
 
-    def _derandomize(self, work, node):
+    def _derandomize(self, work: _Work, node: Any) -> None:
+        """Makes what a random NodeDef draws the same on both sides."""
         how = self._random[node.name]
         if how == "seeded":
-            seed(node)
+            fix_seed(node)
         elif how == "keyed":
             key = work.feed("noise", node.name, "int32", (2,))
             if node.name in self._loops:
                 frame, counter = self._loops[node.name]
-                key = count_turns(work.result, node.name, key, frame, self._reach(work, node.name, split(counter)))
+                inside = self._reach(work, node.name, parse(counter))
+                key = add_iteration_key(work.result, node.name, key, frame, inside)
             use_twin(node, key)
 
 
 class _Work:
-    """A piece in the making."""
+    """A piece in the making.
 
-    def __init__(self, graph, cuts, versions):
-        self.graph = graph
+    Args:
+      producer: `versions` field of the graph's GraphDef.
+      cuts: tensors that are given.
+      versions: {(node, variable): version} where it is not 0.
+      taken: (predicate, output of its Switches) of branches that are computed as if they were taken.
+    """
+
+    def __init__(
+        self,
+        producer: Any,
+        cuts: Set[TensorId],
+        versions: Mapping[Tuple[Optional[str], str], int],
+        taken: Collection[Tuple[TensorId, int]],
+    ) -> None:
+        self.result = v1.GraphDef(versions=producer)
         self.cuts = cuts
         self.versions = versions
-        self.taken = set()
-        self.result = v1.GraphDef(versions=graph.graph_def.versions)
-        self.seen = set()
-        self.todo = []
-        self.feeds = collections.OrderedDict()
+        self.taken = taken
+        self.seen: Set[str] = set()
+        self.todo: List[str] = []
+        self.feeds: Dict[Tuple[str, Union[str, VariableVersion]], Feed] = collections.OrderedDict()
 
-    def feed(self, kind, key, dtype, shape):
-        """The name of the placeholder for an input."""
+    def feed(self, kind: str, key: str | VariableVersion, dtype: str, shape: Sequence[int | None] | None) -> str:
+        """Returns the name of the placeholder for an input, which is added if it is new.
+
+        Args:
+          kind: see `Feed`.
+          key: see `Feed`.
+          dtype: name of the placeholder's dtype.
+          shape: the placeholder's shape; None if not even the rank is known.
+
+        Returns:
+          The placeholder's name.
+        """
         if (kind, key) not in self.feeds:
-            name = "feed_{}_{}".format(len(self.feeds), re.sub(r"[^A-Za-z0-9_]", "_", str(key)))
+            label = key if isinstance(key, str) else f"{key.variable}_{key.version}"
+            name = "feed_{}_{}".format(len(self.feeds), re.sub(r"[^A-Za-z0-9_]", "_", label))
             self.feeds[kind, key] = Feed(kind, key, name)
             node = self.result.node.add(name=name, op="Placeholder")
             node.attr["dtype"].type = tf.as_dtype(dtype).as_datatype_enum
             node.attr["shape"].shape.CopyFrom(tf.TensorShape(shape).as_proto())
         return self.feeds[kind, key].placeholder
 
-    def constant(self, name, value):
-        """The name of a new int32 constant."""
+    def constant(self, name: str, value: int) -> str:
+        """Returns the name of a new int32 scalar constant."""
         node = self.result.node.add(name=name, op="Const")
         node.attr["dtype"].type = tf.int32.as_datatype_enum
         node.attr["value"].tensor.dtype = tf.int32.as_datatype_enum
@@ -190,9 +292,5 @@ class _Work:
         return name
 
 
-def _full(name):
-    return tensor_name(*split(name))
-
-
-def _has_function(node):
+def _has_function(node: Any) -> bool:
     return any(value.WhichOneof("value") == "func" for value in node.attr.values())

@@ -1,10 +1,21 @@
-"""The plan of a lift: what of an old graph is what. Plain data, written and read as JSON."""
+"""Plan of a lift: which part of an old graph plays which role in a training step. Plain data, stored as JSON.
+
+Tensors are named "node:0", as in the graph. A key of the JSON is the attribute's name; where it is another, since
+folders written before have it, the field's metadata say so.
+"""
 
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, Dict, List, Optional
+from typing import TYPE_CHECKING, Any, Dict, List, Optional
 
+from workloads.lifted.json_records import JSON_KEY, arguments_of, plain
+from workloads.lifted.plan_records import Condition, ControlDependency, LoopCounter, ReadVersion, TensorType
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+#: Version of the JSON.
 FORMAT = 1
 
 
@@ -13,18 +24,19 @@ class Input:
     """Data that enter the graph.
 
     Attributes:
-      name: what a batch calls it.
+      name: key of these data in a batch.
       dtype: its name.
-      shape: of one replica's share; None for dimensions that the graph leaves open.
-      kind: "batch" (cut along its first dimension), "same" (every tower gets all of it) or "setting" (a scalar).
-      limit: for integers, the number above all that the graph can take; 0 if it sets none.
-      tensors: where it enters, for each tower; one tensor if it is not a tower's.
-      origin: name of the tensor of the whole graph that it is, or is made from.
+      shape: of one replica's share; None for dimensions that the graph leaves open, or if the rank is not known.
+      kind: "batch" or "whole" (cut along the first dimension; only a "batch" has as many rows as examples), "same"
+        (every tower gets all of it) or "setting" (a scalar).
+      limit: for integers, the number that all must be below; 0 if the graph sets none.
+      tensors: the tensors that it replaces, one for each tower; a single one if it is not a tower's.
+      origin: the tensor of the whole graph that it is, or is made from.
     """
 
     name: str
     dtype: str
-    shape: List[Any]
+    shape: Optional[List[Optional[int]]]
     kind: str
     limit: int
     tensors: List[str]
@@ -33,11 +45,15 @@ class Input:
 
 @dataclasses.dataclass
 class Noise:
-    """Random numbers that a step draws: `how` is "keyed" (by a stateless twin of `op`) or "seeded".
+    """Random numbers that a step draws.
 
-    `nodes` are the random ops, one a tower (None for a tower without), or a single one that belongs to none. Numbers
-    drawn in a `while` loop (`in_loop`) can neither be recorded nor given; `loops` has each node's frame and counter,
-    as in `pieces.Cutter`.
+    Attributes:
+      name: name of the stream: that of the first random node.
+      op: op type of the random nodes.
+      how: "keyed" (drawn by the op's stateless twin) or "seeded" (drawn by the op itself, with a fixed seed).
+      nodes: the random nodes, one for each tower, None for a tower without; a single one if it is no tower's.
+      in_loop: whether they are drawn in a `while` loop; such numbers can neither be recorded nor given.
+      loops: {node: its loop} of nodes that draw by a key of its own in each iteration.
     """
 
     name: str
@@ -45,14 +61,21 @@ class Noise:
     how: str
     nodes: List[Optional[str]]
     in_loop: bool = False
-    loops: Dict[str, List[str]] = dataclasses.field(default_factory=dict)
+    loops: Dict[str, LoopCounter] = dataclasses.field(default_factory=dict)
 
 
 @dataclasses.dataclass
 class Variable:
-    """A variable: its `role` is "weight", "slot", "average", "statistic" or "state" (of one tower).
+    """A variable that a step reads or changes.
 
-    `of` is the weight that a slot or an average belongs to; `tower` whose state it is.
+    Attributes:
+      name: name of its node.
+      shape: as in the checkpoint that was lifted.
+      dtype: its name.
+      role: "weight", "slot", "average", "statistic" or "state" (of one tower, such as a recurrent state).
+      of: the weight that a slot or an average belongs to.
+      tower: the tower that a state belongs to.
+      resource: whether it is a resource variable; otherwise a reference variable.
     """
 
     name: str
@@ -69,11 +92,15 @@ class Effect:
     """An op that changes variables.
 
     Attributes:
-      node, op: its name and type.
+      node: name of the op.
+      op: its type.
       writes: variables that it changes, in the order of its inputs.
       values: its other inputs.
-      gradient, rate: which of them are those, seen from outside of a `cond`; `gradient_at`, `rate_at`: their places.
-      condition: [predicate, branch] if it is only run in one branch of a `cond`.
+      gradient: which of `values` is the gradient, named as outside of a `cond`; None if there is none.
+      learning_rate: likewise, the learning rate.
+      gradient_at: position of the gradient among `values`, or -1.
+      learning_rate_at: position of the learning rate among `values`, or -1.
+      condition: the branch of a `cond` that it is in, or None.
     """
 
     node: str
@@ -81,23 +108,30 @@ class Effect:
     writes: List[str]
     values: List[str]
     gradient: Optional[str] = None
-    rate: Optional[str] = None
+    learning_rate: Optional[str] = dataclasses.field(default=None, metadata={JSON_KEY: "rate"})
     gradient_at: int = -1
-    rate_at: int = -1
-    condition: Optional[List[Any]] = None
+    learning_rate_at: int = dataclasses.field(default=-1, metadata={JSON_KEY: "rate_at"})
+    condition: Optional[Condition] = None
+
+    @staticmethod
+    def from_json(content: Mapping[str, Any]) -> Effect:
+        """Returns the effect that `Plan.to_json` wrote as `content`."""
+        arguments = arguments_of(Effect, content)
+        condition = arguments.get("condition")
+        return Effect(**dict(arguments, condition=Condition(*condition) if condition else None))
 
 
 @dataclasses.dataclass
 class Combine:
-    """How towers' gradients of one variable become one tensor.
+    """Combining of the towers' gradients of one variable into one tensor.
 
     Attributes:
-      weight: the variable, with " (indices)" for the rows of a sparse gradient.
+      weight: the variable, or `indices_label` of it for the rows of a sparse gradient.
       kind: "mean", "sum", "concat" or "kept as written".
-      tensor: the combined tensor; what comes after it no longer knows how many towers there are.
+      tensor: the combined tensor; the ops after it do not depend on the number of towers.
       scale: factor on the sum, or on the concatenated values, where it is neither 1 nor one over the towers.
-      affine: something that no tower computes is added to it, such as a weight decay outside the towers.
       parts: for each tower, the tensors that are combined.
+      affine: whether something that no tower computes is added, such as a weight decay outside the towers.
     """
 
     weight: str
@@ -110,26 +144,26 @@ class Combine:
 
 @dataclasses.dataclass
 class Phase:
-    """One train op. A program with several runs them in turn, one a step.
+    """One train op. A program with several runs them in turn, one in each step.
 
     Attributes:
       train_op: its node.
-      losses: one tensor a tower; empty if the graph does not tell.
-      loss_scale: what the towers' losses are weighted with before they are differentiated.
+      losses: one tensor for each tower; empty if the graph does not tell.
+      loss_scale: factor on the towers' losses before they are differentiated.
       gradients: {weight: tensor} for each tower, before combining.
-      crossings: for each matching set of tensors that leave the towers, one a tower or None.
-      effects: `Effect`s in order.
-      versions: [node, variable, how many changes it sees], where that is not 0.
-      pins: [before, after]: control edges that fix an order which the graph leaves open.
-      races: what those are, in words.
-      other_pins: further sets of pins; each fixes another order that the graph allows.
-      combine: `Combine`s.
-      twins: {a later tower's tensor: the first tower's}, for those that are alone in their row of crossings.
+      crossings: tensors that leave the towers; each row has corresponding ones, one for each tower or None.
+      effects: the ops that change variables, in the order in which they are run.
+      versions: the reads that see a variable after the step has changed it; all others see its value before the step.
+      control_dependencies: fix an order of reads and updates that the graph leaves open.
+      races: descriptions of what the graph leaves open.
+      combine: how gradients are combined.
+      other_control_dependencies: further sets; each fixes another order that the graph allows.
+      twins: {a later tower's tensor: the first tower's}, for tensors that are alone in their row of crossings.
       state_crossings: {tensor: effect} of those that only set their own tower's state.
       raw: {weight: tensor} for each tower: its gradients as differentiation gave them, before any clipping.
-      shared_loss: whether what is differentiated is made from all towers' losses.
-      returns: for each tower, tensors that come back into it from what was made of all towers' results; mostly none.
-      early: rows of crossings that the returns are made from.
+      shared_loss: whether the loss that is differentiated is made from all towers' losses.
+      returns: for each tower, tensors that enter it again, made from all towers' results; empty for most programs.
+      early: rows of crossings that `returns` are made from.
       kept: for each tower, what the part after the return takes from the part before.
       members: number of nodes that the step runs.
     """
@@ -140,11 +174,13 @@ class Phase:
     gradients: List[Dict[str, str]]
     crossings: List[List[Optional[str]]]
     effects: List[Effect]
-    versions: List[List[Any]]
-    pins: List[List[str]]
+    versions: List[ReadVersion]
+    control_dependencies: List[ControlDependency] = dataclasses.field(metadata={JSON_KEY: "pins"})
     races: List[str]
     combine: List[Combine]
-    other_pins: List[List[List[str]]] = dataclasses.field(default_factory=list)
+    other_control_dependencies: List[List[ControlDependency]] = dataclasses.field(
+        default_factory=list, metadata={JSON_KEY: "other_pins"}
+    )
     twins: Dict[str, str] = dataclasses.field(default_factory=dict)
     state_crossings: Dict[str, str] = dataclasses.field(default_factory=dict)
     raw: List[Dict[str, str]] = dataclasses.field(default_factory=list)
@@ -154,21 +190,46 @@ class Phase:
     kept: List[List[str]] = dataclasses.field(default_factory=list)
     members: int = 0
 
+    @staticmethod
+    def from_json(content: Mapping[str, Any]) -> Phase:
+        """Returns the phase that `Plan.to_json` wrote as `content`."""
+        arguments = arguments_of(Phase, content)
+        arguments["effects"] = [Effect.from_json(effect) for effect in arguments["effects"]]
+        arguments["combine"] = [Combine(**combine) for combine in arguments["combine"]]
+        arguments["versions"] = [ReadVersion(*read) for read in arguments["versions"]]
+        arguments["control_dependencies"] = _dependencies(arguments["control_dependencies"])
+        others = arguments.get("other_control_dependencies", [])
+        arguments["other_control_dependencies"] = [_dependencies(other) for other in others]
+        return Phase(**arguments)
+
 
 @dataclasses.dataclass
 class Plan:
-    """All of it.
+    """Plan of a lift.
+
+    >>> plan = Plan("old", 2, "device /gpu:k", None, [], [], [], [], [], {}, {}, {"x:0": TensorType("int32", [4])}, [])
+    >>> plan.to_json()["tensors"]
+    {'x:0': ['int32', [4]]}
+    >>> Plan.from_json(plan.to_json()) == plan
+    True
 
     Attributes:
-      name: what reports call the program.
-      towers: how many it was written for; `found_by`: how they were told apart.
+      name: name of the program in reports.
+      towers: number of towers that it was written for.
+      found_by: how the towers were told apart.
       batch: examples of one tower in a step, or None if the graph takes any number.
-      common: `Input`s of what is computed once; `common_noise` likewise.
+      inputs: data that enter the towers.
+      common: data that enter what is computed once for all towers.
+      noise: random numbers of the towers.
+      common_noise: random numbers that are drawn once for all towers.
+      variables: all that a step reads or changes.
       sources: {placeholder: tensor of the whole graph that it stands for}.
       aliases: {tensor: variable} of tensors that are a variable, or its handle.
-      tensors: {tensor: [dtype, shape]} of those that pieces are cut at.
+      tensors: {tensor: type} of those that pieces are cut at.
+      phases: one for each train op.
+      differences: descriptions of how the towers differ from each other.
       settings: {placeholder: value} of those that the lift fixed.
-      differences: [text] where the towers are not the same.
+      unsafe: {node: op type} of ops that run Python, touch files or reach the network.
       about: {topic: text} for people, among them the named fields of a `Workload`.
     """
 
@@ -183,37 +244,42 @@ class Plan:
     variables: List[Variable]
     sources: Dict[str, str]
     aliases: Dict[str, str]
-    tensors: Dict[str, List[Any]]
+    tensors: Dict[str, TensorType]
     phases: List[Phase]
     differences: List[str] = dataclasses.field(default_factory=list)
     settings: Dict[str, Any] = dataclasses.field(default_factory=dict)
     unsafe: Dict[str, str] = dataclasses.field(default_factory=dict)
     about: Dict[str, Any] = dataclasses.field(default_factory=dict)
 
-    def to_json(self):
-        """Plain dicts and lists."""
-        content = dataclasses.asdict(self)
+    def to_json(self) -> dict[str, Any]:
+        """Returns the plan as plain dicts and lists."""
+        content = plain(self)
         return dict({"format": FORMAT, "name": self.name, "about": content.pop("about")}, **content)
 
     @staticmethod
-    def from_json(content):
-        """Undoes `to_json`."""
-        content = dict(content)
-        content.pop("format")
-        for field, kind in (
-            ("inputs", Input),
-            ("common", Input),
-            ("noise", Noise),
-            ("common_noise", Noise),
-            ("variables", Variable),
-        ):
-            content[field] = [kind(**item) for item in content[field]]
-        content["phases"] = [_phase(item) for item in content["phases"]]
-        return Plan(**content)
+    def from_json(content: Mapping[str, Any]) -> Plan:
+        """Returns the plan that `to_json` wrote as `content`."""
+        arguments = dict(content)
+        arguments.pop("format")
+        for field in ("inputs", "common"):
+            arguments[field] = [Input(**item) for item in arguments[field]]
+        for field in ("noise", "common_noise"):
+            arguments[field] = [_noise(item) for item in arguments[field]]
+        arguments["variables"] = [Variable(**item) for item in arguments["variables"]]
+        arguments["tensors"] = {name: TensorType(*item) for name, item in arguments["tensors"].items()}
+        arguments["phases"] = [Phase.from_json(item) for item in arguments["phases"]]
+        return Plan(**arguments)
 
 
-def _phase(item):
-    item = dict(item)
-    item["effects"] = [Effect(**effect) for effect in item["effects"]]
-    item["combine"] = [Combine(**combine) for combine in item["combine"]]
-    return Phase(**item)
+def indices_label(weight: str) -> str:
+    """Returns the label of the rows of a weight's sparse gradient, in `Phase.raw` and `Combine.weight`."""
+    return weight + " (indices)"
+
+
+def _noise(content: Mapping[str, Any]) -> Noise:
+    loops = {node: LoopCounter(*loop) for node, loop in content.get("loops", {}).items()}
+    return Noise(**dict(content, loops=loops))
+
+
+def _dependencies(content: List[List[str]]) -> List[ControlDependency]:
+    return [ControlDependency(*edge) for edge in content]

@@ -1,62 +1,69 @@
-"""`LiftedWorkload`: a lifted program where a workload goes. A folder holds it: plan, graph, and variables' values."""
+"""`LiftedWorkload`: a lifted program, usable like any other workload."""
 
 from __future__ import annotations
 
 import contextlib
 import dataclasses
-import hashlib
-import json
-import os
-import shutil
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import tensorflow as tf
 
 from workloads import schedules
-from workloads.lifted import PLAN, checkpoint, is_lifted
+from workloads.lifted import folder as lift_folder
 from workloads.lifted.graph import Graph
-from workloads.lifted.noise import loops_of
+from workloads.lifted.noise import loop_counters
 from workloads.lifted.pieces import Cutter
-from workloads.lifted.plan import FORMAT, Plan
+from workloads.lifted.plan_records import TensorType
 from workloads.program import State
 from workloads.scope import VariableSpec
 from workloads.support.errors import InputError, require
 from workloads.workload import Workload
 
-v1 = tf.compat.v1
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
 
-GRAPH, VALUES = "graph.pb", "variables"
-#: How many steps the port has taken since the lift, beside the variables: data and noise go on from there.
+    from workloads.lifted.plan import Input, Plan
+    from workloads.program import Arrays
+
+#: Name, beside the variables, of the number of steps that the port has taken since the lift: the next step's number.
 STEP = "lift/step"
-#: Examples of one replica where the graph takes any number and nobody says.
+#: Examples of one replica where the graph takes any number and the user names none.
 DEFAULT_BATCH = 8
-#: The state that each role of a variable belongs to.
+#: {role of a variable: field of `State` that it belongs to}.
 KINDS = {"weight": "weights", "slot": "slots", "average": "averages", "statistic": "statistics", "state": "statistics"}
 
 
 @dataclasses.dataclass(frozen=True)
 class LiftedWorkload(Workload):
-    """An old program as a workload. It brings its own loss, gradients, combining, update rules and schedule as graph.
+    """An old program as a workload, with loss, gradients, combining, update rules and schedule as ops of its graph.
 
     Attributes:
       digest: of graph and plan; two lifts of one program have the same.
+      learning_rate: not used; the schedule is in the graph.
+      folder: the lift's folder.
+      plan: the plan.
+      graph: index of the graph.
     """
 
     digest: str = ""
     learning_rate: Any = schedules.Fixed(0.0)
     folder: str = dataclasses.field(default="", compare=False, repr=False)
-    plan: Any = dataclasses.field(default=None, compare=False, repr=False)
-    graph: Any = dataclasses.field(default=None, compare=False, repr=False)
+    plan: Plan = dataclasses.field(default=cast("Plan", None), compare=False, repr=False)
+    graph: Graph = dataclasses.field(default=cast(Graph, None), compare=False, repr=False)
 
-    def inputs(self):
-        """{name: `plan.Input`} of all that a replica's batch holds."""
+    @property
+    def is_lifted(self) -> bool:
+        return True
+
+    def inputs(self) -> dict[str, Input]:
+        """Returns {name: input} of all that a replica's batch holds."""
         return {entry.name: entry for entry in self.plan.inputs + self.plan.common}
 
-    def check(self):
-        """A lift was checked when it was made."""
+    def check(self) -> None:
+        """Does nothing: a lift was checked when it was made."""
 
-    def check_size(self, replicas, per_replica_batch):
+    def check_size(self, replicas: int, per_replica_batch: int) -> None:
         """Raises `InputError` unless the graph takes `per_replica_batch` examples a replica."""
         require(
             self.plan.batch in (None, per_replica_batch),
@@ -65,131 +72,94 @@ class LiftedWorkload(Workload):
             f"this graph takes {self.plan.batch} a replica, so {replicas * (self.plan.batch or 0)}",
         )
 
-    def default_global_batch(self, replicas):
-        """What the graph takes, or `DEFAULT_BATCH` a replica."""
+    def default_global_batch(self, replicas: int) -> int:
+        """Returns the global batch that the graph takes; `DEFAULT_BATCH` a replica if it takes any."""
         return replicas * (self.plan.batch or DEFAULT_BATCH)
 
-    def describe(self):
+    def describe(self) -> dict[str, str]:
         return {"name": self.name, "graph": self.digest, "towers": str(self.plan.towers)}
 
-    def update_rules(self):
-        """Op types of the update rules, in words."""
+    def update_rules(self) -> str:
+        """Returns the op types of the update rules, for reports."""
         effects = [effect for phase in self.plan.phases for effect in phase.effects]
         return ", ".join(sorted({effect.op for effect in effects if "Apply" in effect.op}))
 
-    def variables(self):
-        """Tuple of `VariableSpec` of all that a step reads or changes."""
+    def variables(self) -> tuple[VariableSpec, ...]:
+        """Returns the `VariableSpec`s of all that a step reads or changes."""
         return tuple(
             VariableSpec(v.name, tuple(v.shape), v.dtype, v.role == "weight", None) for v in self.plan.variables
         )
 
-    def initial_state(self):
-        """The `State` that the lifted checkpoint holds."""
+    def initial_state(self) -> State:
+        """Returns the `State` that the lift's checkpoint holds."""
         values = self.values()
         return self.state(int(values.get(STEP, 0)), values)
 
-    def state(self, step, values):
-        """The `State` at `step` of {variable: array}."""
+    def state(self, step: int, values: Mapping[str, Any]) -> State:
+        """Returns the `State` at `step` of {variable: array}."""
         state = State(step, {}, {}, {}, {})
         for variable in self.plan.variables:
             getattr(state, KINDS[variable.role])[variable.name] = np.asarray(values[variable.name], variable.dtype)
         return state
 
-    def values(self):
-        """{name: array} of all that the lift's checkpoint holds: more than a step uses, if the old one did."""
-        return checkpoint.read(os.path.join(self.folder, VALUES))
+    def values(self) -> Arrays:
+        """Returns {variable: array} of the lift's checkpoint, which may hold more than a step uses."""
+        return lift_folder.read_values(self.folder)
 
-    def save(self, folder, state):
-        """Writes this lift with `state` for a start: training goes on from there."""
+    def save(self, folder: str, state: State) -> None:
+        """Writes this lift with `state` as the state to start from."""
         values = dict(self.values())
         for arrays in (state.weights, state.slots, state.statistics, state.averages):
             values.update(arrays)
         values[STEP] = np.asarray(state.step, np.int64)
-        save(folder, self.plan, self.graph.graph_def, values)
+        lift_folder.write_lift(folder, self.plan, self.graph.graph_def, values)
 
-    def cutter(self, random):
-        """A `pieces.Cutter` for the graph; `random` as there, on top of what the plan says."""
+    def cutter(self, random: Mapping[str, str]) -> Cutter:
+        """Returns a `Cutter` of the graph; `random`, as there, overrides what the plan says of random nodes."""
         how = {node: e.how for e in self.plan.noise + self.plan.common_noise for node in e.nodes if node}
         how.update(random)
-        variables = {v.name: (v.dtype, v.shape) for v in self.plan.variables}
-        return Cutter(self.graph, self.plan.aliases, variables, self.plan.tensors.__getitem__, how, loops_of(self.plan))
+        variables = {v.name: TensorType(v.dtype, list(v.shape)) for v in self.plan.variables}
+        tensors = self.plan.tensors
+        return Cutter(self.graph, self.plan.aliases, variables, tensors.__getitem__, how, loop_counters(self.plan))
+
+
+def load_lift(folder: str) -> LiftedWorkload:
+    """Returns the workload that a folder holds.
+
+    Raises:
+      InputError: the folder's files are missing or damaged.
+    """
+    content = lift_folder.read_lift(folder)
+    plan = content.plan
+    return LiftedWorkload(
+        name=plan.name,
+        global_batch=plan.towers * (plan.batch or DEFAULT_BATCH),
+        digest=content.digest,
+        folder=folder,
+        plan=plan,
+        graph=Graph(content.graph_def),
+    )
+
+
+def as_lifted(workload: Workload) -> LiftedWorkload:
+    """Returns a workload whose `is_lifted` is true, with its type."""
+    return cast(LiftedWorkload, workload)
 
 
 @contextlib.contextmanager
-def running(what):
-    """Turns an error of TensorFlow's inside into an `InputError`: an old graph may ask for what is not here.
+def op_errors_as_input_errors(program: str) -> Iterator[None]:
+    """Raises an error of an op as an `InputError`, since an old graph may need what this machine or the data lack.
 
     Args:
-      what: which program runs, in words.
+      program: the program that runs, for the message.
+
+    Yields:
+      Nothing.
     """
     try:
         yield
     except tf.errors.OpError as error:
         lines = [line.strip() for line in str(error.message).splitlines() if line.strip()]
-        said = next(
-            (line for line in lines if not line.startswith(("2 root", "(0)", "Detected"))), lines[0] if lines else ""
-        )
-        raise InputError(f"--workload: {what} does not run here with these data: {said[:300]}")
-
-
-def load(folder):
-    """The `LiftedWorkload` in a folder.
-
-    Raises:
-      InputError: the folder's files are missing or damaged.
-    """
-    try:
-        with open(os.path.join(folder, PLAN), encoding="utf-8") as file:
-            content = json.load(file)
-        with open(os.path.join(folder, GRAPH), "rb") as file:
-            graph_bytes = file.read()
-        require(content.get("format") == FORMAT, "--workload", folder, f"expected a lift of format {FORMAT}")
-        require(
-            content.pop("graph_digest") == hashlib.sha256(graph_bytes).hexdigest(),
-            "--workload",
-            folder,
-            f"{GRAPH} is not the graph that {PLAN} was made for; lift again",
-        )
-        plan = Plan.from_json(content)
-        graph = Graph(v1.GraphDef.FromString(graph_bytes))
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        if isinstance(error, InputError):
-            raise
-        raise InputError(f"--workload: {folder!r} is damaged, or not a lift: {error}")
-    digest = hashlib.sha256(graph_bytes + json.dumps(content, sort_keys=True).encode("utf-8")).hexdigest()[:12]
-    return LiftedWorkload(
-        name=plan.name,
-        global_batch=plan.towers * (plan.batch or DEFAULT_BATCH),
-        digest=digest,
-        folder=folder,
-        plan=plan,
-        graph=graph,
-    )
-
-
-def save(folder, plan, graph_def, values):
-    """Writes a lift: first beside `folder`, then in its place.
-
-    Args:
-      values: {variable: array}.
-    """
-    replaceable = not os.path.exists(folder) or is_lifted(folder) or (os.path.isdir(folder) and not os.listdir(folder))
-    require(replaceable, "--out", folder, "exists and is not a lift; name another")
-    above = os.path.dirname(os.path.abspath(folder))
-    require(os.path.isdir(above), "--out", folder, "must be in a folder that exists")
-    part, old = folder.rstrip("/\\") + ".part", folder.rstrip("/\\") + ".old"
-    shutil.rmtree(part, ignore_errors=True)
-    os.makedirs(part)
-    graph_bytes = graph_def.SerializeToString()
-    content = dict(plan.to_json(), graph_digest=hashlib.sha256(graph_bytes).hexdigest())
-    with open(os.path.join(part, GRAPH), "wb") as file:
-        file.write(graph_bytes)
-    with open(os.path.join(part, PLAN), "w", encoding="utf-8") as file:
-        json.dump(content, file, indent=1)
-        file.write("\n")
-    checkpoint.write(os.path.join(part, VALUES), values)
-    shutil.rmtree(old, ignore_errors=True)
-    if os.path.isdir(folder):
-        os.replace(folder, old)
-    os.replace(part, folder)
-    shutil.rmtree(old, ignore_errors=True)
+        telling = [line for line in lines if not line.startswith(("2 root", "(0)", "Detected"))] or lines
+        reason = telling[0] if telling else ""
+        raise InputError(f"--workload: {program} does not run here with these data: {reason[:300]}") from error

@@ -78,15 +78,15 @@ def job_from_flags(
     from workloads import sources
     from workloads.data import folder, image_source
     from workloads.job import Job
-    from workloads.lifted.workload import LiftedWorkload
+    from workloads.lifted.workload import as_lifted
     from workloads.support.errors import require
 
     workload = registry.get(workload_name or FLAGS.workload, FLAGS.size)
     resident = FLAGS.resident if resident is None else resident
     require(not (FLAGS.data_dir and resident), "--resident", True, "not with --data_dir")
-    if isinstance(workload, LiftedWorkload):
+    if workload.is_lifted:
         require(workers == 1, "--workers", workers, "a lifted workload runs on one")
-        return _lifted_job(workload, resident)
+        return _lifted_job(as_lifted(workload), resident)
     require(FLAGS.data is None, "--data", FLAGS.data, "only for a lifted workload; others take --data_dir")
     replicas = replicas if FLAGS.replicas is None else FLAGS.replicas
     if FLAGS.placement == "layers":
@@ -121,7 +121,7 @@ def _lifted_job(workload: LiftedWorkload, resident: bool) -> tuple[Job, Callable
     make_source: Callable[[Job], Source] = functools.partial(kind, settings=settings)
     if FLAGS.data is not None:
         require(not resident, "--resident", True, "not with --data")
-        data, make_source = FLAGS.data, sources.from_text(FLAGS.data, settings)
+        data, make_source = FLAGS.data, sources.source_from_text(FLAGS.data, settings)
     replicas = workload.plan.towers if FLAGS.replicas is None else FLAGS.replicas
     return Job(workload, replicas, FLAGS.global_batch, FLAGS.dtype, FLAGS.seed, data), make_source
 

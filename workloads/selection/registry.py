@@ -15,7 +15,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from workloads import models
-from workloads.lifted import is_lifted
+from workloads.lifted import is_lift_folder
 from workloads.support.errors import InputError, require
 
 if TYPE_CHECKING:
@@ -73,10 +73,10 @@ def get(name: str, size: str = "small") -> Workload:
       InputError: there is no such workload.
     """
     require(size in SIZES, "--size", size, "allowed: " + ", ".join(SIZES))
-    if is_lifted(name):
-        from workloads.lifted import workload as lifted
+    if is_lift_folder(name):
+        from workloads.lifted.workload import load_lift
 
-        return lifted.load(name)
+        return load_lift(name)
     if ":" in name:
         return _load(name)
     allowed = "allowed: {}; package.module:attribute; or a folder that legacy.lift wrote".format(", ".join(NAMES))

@@ -173,7 +173,7 @@ def read_checkpoint(folder: str, name: str) -> Arrays:
     Raises:
       InputError: it cannot be read.
     """
-    return checkpoint.read(os.path.join(folder, name, _FILE))
+    return checkpoint.read_checkpoint(os.path.join(folder, name, _FILE))
 
 
 def _names(folder: str) -> list[str]:

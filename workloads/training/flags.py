@@ -51,11 +51,10 @@ def train_from_flags(program: Program, job: Job, chief: bool = True) -> int:
     Returns:
       0, or `STOPPED` if a signal ended the training.
     """
-    from workloads.lifted.workload import LiftedWorkload
+    from workloads.lifted.workload import as_lifted
     from workloads.training import checkpoints, loop, saving, summaries
 
-    lifted = job.workload if isinstance(job.workload, LiftedWorkload) else None
-    errors.require(lifted or not FLAGS.save, "--save", FLAGS.save, "only for a lifted workload")
+    errors.require(job.workload.is_lifted or not FLAGS.save, "--save", FLAGS.save, "only for a lifted workload")
     out = loop.Output(program.side, FLAGS.json_lines, sys.stdout if chief else None)
     kept, shown = None, summaries.Summaries(FLAGS.summary_dir if chief else None)
     if FLAGS.checkpoint_dir:
@@ -67,6 +66,6 @@ def train_from_flags(program: Program, job: Job, chief: bool = True) -> int:
     shown.close()
     if reached < FLAGS.steps:
         return STOPPED
-    if lifted is not None and FLAGS.save:
-        lifted.save(FLAGS.save, program.state())
+    if FLAGS.save:
+        as_lifted(job.workload).save(FLAGS.save, program.state())
     return 0

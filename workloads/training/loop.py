@@ -100,9 +100,8 @@ def next_stop(step: int, steps: int, *every: int | None) -> int:
 def learning_rate_scalar(job: Job, step: int) -> dict[str, float]:
     """Returns {"learning_rate": its value at `step`}; nothing for a lifted workload, whose graph alone knows it."""
     from workloads import schedules
-    from workloads.lifted.workload import LiftedWorkload
 
-    if isinstance(job.workload, LiftedWorkload):
+    if job.workload.is_lifted:
         return {}
     return {"learning_rate": schedules.at(job.workload.learning_rate, step, job.global_batch)}
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 from legacy.saved.analysis import towers
 from legacy.saved.graph import op_types
 from legacy.saved.graph.imported import ImportedGraph
 from legacy.saved.graph.variables import VariableUses
 from workloads.lifted.graph import Endpoint, Graph, split, tensor_name
+from workloads.lifted.plan_records import TensorType
 
 
 class Context:
@@ -39,16 +39,16 @@ class Context:
         self.towers = towers.find_towers(graph, self.imported, self.state.variables, self._update_inputs())
         placeholders = {name for name in graph.nodes if graph.type(name) == "Placeholder"}
         self.data = graph.descendants(placeholders | self.random, controls=False)
-        self.tensors: dict[str, list[Any]] = {}
+        self.tensors: dict[str, TensorType] = {}
 
     def signature(self, tensor: Endpoint) -> tuple[str, tuple[int | None, ...] | None]:
         """Returns a tensor's dtype name and its shape; the shape is None where the rank is not known."""
         return self.imported.dtype(*tensor), self.imported.shape(*tensor)
 
-    def record_signature(self, name: str) -> list[Any]:
-        """Returns [dtype's name, shape] of the tensor called `name`, and records it for the plan."""
+    def record_signature(self, name: str) -> TensorType:
+        """Returns the type of the tensor called `name`, and records it for the plan."""
         dtype, shape = self.signature(split(name))
-        self.tensors[name] = [dtype, None if shape is None else list(shape)]
+        self.tensors[name] = TensorType(dtype, None if shape is None else list(shape))
         return self.tensors[name]
 
     def names(self, tensors: Iterable[Endpoint]) -> list[str]:

@@ -11,7 +11,7 @@ from legacy.saved.graph import op_types
 from legacy.saved.graph.gradient_names import GRADIENTS
 from workloads.lifted.graph import Graph, TensorId, split, tensor_name
 from workloads.lifted.pieces import Cutter
-from workloads.lifted.plan import Combine, Effect
+from workloads.lifted.plan import Combine, Effect, indices_label
 
 if TYPE_CHECKING:
     from legacy.saved.analysis.phases import PhaseParts
@@ -79,7 +79,7 @@ def _raw_gradient(context: Context, tower: dict[str, str], label: str, tensor: T
     if " (part" in label:
         return None
     found = nearest_derivative(context.graph, tensor, _similar_to(context, tensor))
-    dense = label + " (indices)" not in tower and label in context.state.variables
+    dense = indices_label(label) not in tower and label in context.state.variables
     if found is None or not dense:
         return found
     # An IndexedSlices that was made dense has another number of rows than its variable.
@@ -138,5 +138,5 @@ def _update_inputs(context: Context, effect: Effect) -> list[tuple[str, str]]:
     inputs = [(weight, effect.gradient)]
     if op_types.is_sparse(effect.op):
         position = effect.gradient_at + 1 if op_types.is_apply(effect.op) else 0  # Scatter* take the indices first
-        inputs.append((weight + " (indices)", effect.values[position]))
+        inputs.append((indices_label(weight), effect.values[position]))
     return inputs

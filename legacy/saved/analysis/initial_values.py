@@ -37,7 +37,7 @@ def values_from_checkpoint(path: str, plan: Plan, whole: Graph) -> dict[str, np.
     Raises:
       InputError: the checkpoint lacks variables, or has others in shape or dtype; the message lists them.
     """
-    stored = checkpoint.read(path)
+    stored = checkpoint.read_checkpoint(path)
     for variable in plan.variables:
         _require_whole(variable.name, stored)
     missing = [variable for variable in plan.variables if variable.name not in stored]

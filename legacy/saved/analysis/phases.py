@@ -10,6 +10,7 @@ from legacy.saved.analysis.context import Context
 from workloads.lifted.graph import Endpoint, tensor_name
 from workloads.lifted.pieces import Cutter
 from workloads.lifted.plan import Effect, Phase, Variable
+from workloads.lifted.plan_records import ControlDependency, ReadVersion, TensorType
 
 
 class PhaseParts(NamedTuple):
@@ -57,7 +58,7 @@ def phase_plan(context: Context, phase: PhaseParts, aliases: dict[str, str], var
       The `plan.Phase`.
     """
     graph, divided, order = context.graph, phase.divided, phase.order
-    shapes = {variable.name: (variable.dtype, variable.shape) for variable in variables}
+    shapes = {variable.name: TensorType(variable.dtype, variable.shape) for variable in variables}
     cutter = Cutter(graph, aliases, shapes, context.record_signature, {})
     combine, towers_gradients = gradients.probe_gradients(context, phase, cutter)
     for entry in combine:
@@ -78,9 +79,9 @@ def phase_plan(context: Context, phase: PhaseParts, aliases: dict[str, str], var
         early=_crossing_rows(context, divided.early_crossings),
         kept=[context.names(tower) for tower in divided.saved_tensors],
         effects=phase.effects,
-        versions=[[node, variable, n] for (node, variable), n in sorted(order.versions.items()) if n],
-        pins=[list(dependency) for dependency in order.dependencies],
-        other_pins=_other_orders(context, phase),
+        versions=[ReadVersion(node, variable, n) for (node, variable), n in sorted(order.versions.items()) if n],
+        control_dependencies=[ControlDependency(*dependency) for dependency in order.dependencies],
+        other_control_dependencies=_other_orders(context, phase),
         races=order.races,
         members=len(phase.members),
     )
@@ -94,7 +95,7 @@ def _crossing_rows(context: Context, crossings: parts.Crossings) -> list[list[st
     return [[tensor_name(*row[t]) if t in row else None for t in towers] for row in crossings.values()]
 
 
-def _other_orders(context: Context, phase: PhaseParts) -> list[list[list[str]]]:
+def _other_orders(context: Context, phase: PhaseParts) -> list[list[ControlDependency]]:
     """Control dependencies of the other orders that the graph allows; empty if it has no races."""
     if not phase.order.races:
         return []
@@ -102,7 +103,7 @@ def _other_orders(context: Context, phase: PhaseParts) -> list[list[list[str]]]:
     for variant in ("early", "reversed"):
         order = ordering.order_step(context.graph, context.state, phase.members, context.data, variant)
         if order.dependencies != phase.order.dependencies:
-            others.append([list(dependency) for dependency in order.dependencies])
+            others.append([ControlDependency(*dependency) for dependency in order.dependencies])
     return others
 
 

@@ -269,7 +269,7 @@ def _evaluate(cutter: Cutter, fetch: str, values: dict[str, np.ndarray]) -> tupl
         given, zeros = {}, {}
         for feed in piece.feeds:
             holder = session.graph.get_tensor_by_name(feed.placeholder + ":0")
-            given[holder] = values[feed.key] if feed.kind == "cut" else _made_up_value(feed, holder, rng)
+            given[holder] = values[str(feed.key)] if feed.kind == "cut" else _made_up_value(feed, holder, rng)
             zeros[holder] = np.zeros_like(given[holder]) if feed.kind == "cut" else given[holder]
         result = np.asarray(session.run(tensor, given), "float64")
         if all(feed.kind == "cut" for feed in piece.feeds):

@@ -9,6 +9,7 @@ from legacy.saved.graph.imported import ImportedGraph
 from legacy.saved.graph.variables import VariableUses
 from workloads.lifted.graph import SWITCHES, Endpoint, Graph, split, tensor_name
 from workloads.lifted.plan import Effect, Variable
+from workloads.lifted.plan_records import Condition
 from workloads.support.errors import InputError
 
 #: Names that the op definitions of update rules have for the learning rate, and for the gradient.
@@ -55,9 +56,9 @@ def _effect(graph: Graph, imported: ImportedGraph, state: VariableUses, name: st
         writes=writes,
         values=[tensor_name(*tensor) for tensor in inputs],
         gradient=_before_cond(graph, inputs[gradient], condition) if gradient >= 0 else None,
-        rate=_before_cond(graph, inputs[rate], condition) if rate >= 0 else None,
+        learning_rate=_before_cond(graph, inputs[rate], condition) if rate >= 0 else None,
         gradient_at=gradient,
-        rate_at=rate,
+        learning_rate_at=rate,
         condition=condition,
     )
 
@@ -67,16 +68,18 @@ def _position(arguments: list[str], names: Sequence[str]) -> int:
     return next((i for i, argument in enumerate(arguments) if argument in names), -1)
 
 
-def _condition(graph: Graph, name: str) -> list[object]:
-    """[predicate's name, True or False] of the one `cond` that a node is in.
+def _condition(graph: Graph, name: str) -> Condition:
+    """Predicate and branch of the one `cond` that a node is in.
 
     Raises:
       InputError: the node is in several.
     """
     conditions = {_switch_condition(graph, switch, output) for switch, output in _entering_switches(graph, name)}
-    if len(conditions) != 1 or next(iter(conditions))[1] is None:
-        raise InputError(f"graph file: {name!r} changes variables inside nested conditions, which is not lifted")
-    return list(conditions.pop())
+    if len(conditions) == 1:
+        predicate, branch = conditions.pop()
+        if branch is not None:
+            return Condition(predicate, branch)
+    raise InputError(f"graph file: {name!r} changes variables inside nested conditions, which is not lifted")
 
 
 def _entering_switches(graph: Graph, name: str) -> set[Endpoint]:
@@ -103,7 +106,7 @@ def _switch_condition(graph: Graph, switch: str, output: int) -> tuple[str, bool
     return tensor_name(*predicate), None if nested else bool(output)
 
 
-def _before_cond(graph: Graph, tensor: Endpoint, condition: list[object] | None) -> str | None:
+def _before_cond(graph: Graph, tensor: Endpoint, condition: Condition | None) -> str | None:
     """Name of a tensor as it is before it enters the `cond`; None if it is computed inside, where nothing reads it."""
     while condition is not None and graph.type(tensor[0]) in SWITCHES:
         tensor = graph.inputs(tensor[0])[0]

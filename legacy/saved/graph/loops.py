@@ -11,9 +11,10 @@ from collections.abc import Iterator
 
 from legacy.saved.graph.imported import ImportedGraph
 from workloads.lifted.graph import ENTERS, MERGES, SWITCHES, Graph, tensor_name
+from workloads.lifted.plan_records import LoopCounter
 
 
-def frame_and_counter(graph: Graph, imported: ImportedGraph, name: str) -> list[str] | None:
+def frame_and_counter(graph: Graph, imported: ImportedGraph, name: str) -> LoopCounter | None:
     """Returns the frame of a node inside a loop, and the loop's iteration counter.
 
     Args:
@@ -22,8 +23,8 @@ def frame_and_counter(graph: Graph, imported: ImportedGraph, name: str) -> list[
       name: a node inside a loop.
 
     Returns:
-      [frame name, name of the int32 scalar that counts iterations in the loop's body], as a plan stores it; None if
-      the node's inputs come from several loops, if the loop is inside another one, or if nothing counts.
+      The frame and the int32 scalar that counts iterations in the loop's body; None if the node's inputs come from
+      several loops, if the loop is inside another one, or if nothing counts.
     """
     frames = {enter: _frame(graph, enter) for enter in _enters(graph, name)}
     if len(set(frames.values())) != 1:
@@ -33,7 +34,7 @@ def frame_and_counter(graph: Graph, imported: ImportedGraph, name: str) -> list[
         return None
     frame = next(iter(frames.values()))
     counter = _counter(graph, imported, frame)
-    return None if counter is None else [frame, counter]
+    return None if counter is None else LoopCounter(frame, counter)
 
 
 def _enters(graph: Graph, name: str) -> list[str]:

@@ -15,6 +15,7 @@ from legacy.saved.graph.gradient_names import is_gradient_op
 from workloads.lifted.graph import split
 from workloads.lifted.pieces import Cutter, Feed, Piece
 from workloads.lifted.plan import Combine, Effect, Phase
+from workloads.lifted.plan_records import TensorType
 
 v1 = tf.compat.v1
 CLIPS = re.compile(r"clip_by_(global_norm|norm|average_norm|value)")
@@ -34,7 +35,7 @@ class LearningFacts:
     def __init__(self, found: Analysis) -> None:
         self._plan, self._graph = found.plan, found.cut.graph
         self._rules, self._imported = found.context.state.rules, found.context.imported
-        shapes = {variable.name: (variable.dtype, variable.shape) for variable in self._plan.variables}
+        shapes = {variable.name: TensorType(variable.dtype, variable.shape) for variable in self._plan.variables}
         self._cutter = Cutter(self._graph, self._plan.aliases, shapes, self._signature, {})
 
     def losses(self) -> list[dict[str, str]]:
@@ -85,12 +86,12 @@ class LearningFacts:
         return [
             {"train op": phase.train_op, "tensor": tensor, **self._learning_rate(tensor)}
             for phase in self._plan.phases
-            for tensor in dict.fromkeys(effect.rate for effect in phase.effects if effect.rate)
+            for tensor in dict.fromkeys(effect.learning_rate for effect in phase.effects if effect.learning_rate)
         ]
 
-    def _signature(self, tensor: str) -> tuple[str, tuple[int | None, ...] | None]:
+    def _signature(self, tensor: str) -> TensorType:
         name, output = split(tensor)
-        return self._imported.dtype(name, output), self._imported.shape(name, output)
+        return TensorType(self._imported.dtype(name, output), self._imported.shape(name, output))
 
     def _terms(self, name: str) -> list[str]:
         """The nodes that a loss is the sum of, but for constants."""

@@ -38,7 +38,7 @@ def arrays():
 
 def test_arrays_are_taken_in_order_and_around(tmp_path):
     np.savez(tmp_path / "data.npz", **arrays())
-    source = sources.from_text(str(tmp_path / "data.npz"), {})(job_of("d_batch_norm", 2, 8))
+    source = sources.source_from_text(str(tmp_path / "data.npz"), {})(job_of("d_batch_norm", 2, 8))
     first, second = source.shards(0), source.shards(1)
     assert [shard["y"].tolist() for shard in first] == [[0, 1, 2, 0], [1, 2, 0, 1]]
     assert [shard["y"].tolist() for shard in second] == [[2, 0, 0, 1], [2, 0, 1, 2]]
@@ -60,11 +60,11 @@ def test_a_pipeline_gives_replicas_what_its_shards_are():
 def test_refuses_data_that_do_not_fit(tmp_path):
     np.savez(tmp_path / "data.npz", x=arrays()["x"])
     with pytest.raises(InputError, match=r"--data: got 'x', it must have 'y': int32 \[None\]"):
-        sources.from_text(str(tmp_path / "data.npz"), {})(job_of("d_batch_norm", 2, 8)).shards(0)
+        sources.source_from_text(str(tmp_path / "data.npz"), {})(job_of("d_batch_norm", 2, 8)).shards(0)
     with pytest.raises(InputError, match="10 examples.*fewer than --global_batch=12"):
-        sources.from_text(str(tmp_path / "data.npz"), {})(job_of("d_batch_norm", 2, 12))
+        sources.source_from_text(str(tmp_path / "data.npz"), {})(job_of("d_batch_norm", 2, 12))
     np.savez(tmp_path / "odd.npz", x=arrays()["x"], y=np.zeros(3))
     with pytest.raises(InputError, match="arrays must have equal lengths"):
-        sources.from_text(str(tmp_path / "odd.npz"), {})
+        sources.source_from_text(str(tmp_path / "odd.npz"), {})
     with pytest.raises(InputError, match="AttributeError"):
-        sources.from_text("os:nothing", {})
+        sources.source_from_text("os:nothing", {})

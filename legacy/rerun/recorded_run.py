@@ -1,0 +1,108 @@
+"""`RecordedRun`: a recorded original run as a `Program`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, List, Optional
+
+import numpy as np
+import tensorflow as tf
+
+from legacy.rerun.recorded_source import RecordedSource
+from legacy.rerun.runnable import learning_rate_tensors
+from workloads.lifted.graph import parse_tensor_name
+from workloads.lifted.workload import as_lifted
+from workloads.program import Program, State, StepRecord
+from workloads.records.writer import batch_digest
+from workloads.support.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from legacy.rerun.recording import RecordedSteps
+    from workloads.job import Job
+    from workloads.program import Arrays
+    from workloads.scope import VariableSpec
+
+
+class RecordedRun(Program):
+    """A recorded run, whose steps are read instead of run.
+
+    Args:
+      job: the `Job`, of a `LiftedWorkload`.
+      steps: the recording.
+    """
+
+    side = "original"
+
+    def __init__(self, job: Job, steps: RecordedSteps) -> None:
+        self._workload = as_lifted(job.workload)
+        self._plan, self._steps = self._workload.plan, steps
+        self._source = RecordedSource(job, steps)
+        self._step = 0
+        self._lifted = self._workload.values()
+        self._start = self._state_of(steps.initial(), "", 0)
+
+    def variables(self) -> tuple[VariableSpec, ...]:
+        return self._workload.variables()
+
+    def load(self, state: State) -> None:
+        """Does nothing: the start of a recorded run cannot be changed."""
+
+    def describe(self) -> dict[str, str]:
+        about = self._steps.about
+        return {"program": f"TensorFlow {about['tensorflow']}, Python {about['python']}, recorded"}
+
+    def state(self) -> State:
+        if self._step == 0:
+            return self._start
+        return self._state(self._step - 1)
+
+    def step(self) -> StepRecord:
+        if self._step >= len(self._steps):
+            raise InputError(f"--steps: the recording holds {len(self._steps)} steps")
+        step, self._step = self._step, self._step + 1
+        phase = self._plan.phases[step % len(self._plan.phases)]
+        combined = {e.writes[0]: self._tensor(step, e.gradient) for e in phase.effects if e.gradient}
+        rates = [self._tensor(step, name) for name in learning_rate_tensors(phase)]
+        return StepRecord(
+            step=step,
+            digests=[batch_digest(shard) for shard in self._source.shards(step)],
+            losses=_all_or_none([self._tensor(step, name) for name in phase.losses]),
+            gradients=[
+                _present({weight: self._tensor(step, name) for weight, name in tower.items()})
+                for tower in phase.gradients
+            ],
+            combined=_present(combined),
+            learning_rate=np.array([_or_nan(rate) for rate in rates]),
+            state=self._state(step),
+        )
+
+    def _tensor(self, step: int, name: str) -> Optional[np.ndarray]:
+        """Returns a tensor's recorded value, or a constant's own; None if it is neither."""
+        node_name = parse_tensor_name(name).node
+        value = self._steps.tensor(step, self._plan.sources.get(node_name, name))
+        node = self._workload.graph.nodes[node_name]
+        if value is None and node.op == "Const":
+            value = tf.make_ndarray(node.attr["value"].tensor)
+        return value
+
+    def _state(self, step: int) -> State:
+        """Returns the state after a step."""
+        return self._state_of(self._steps.step(step), "after/", step + 1)
+
+    def _state_of(self, arrays: Mapping[str, np.ndarray], prefix: str, step: int) -> State:
+        """Returns the state in recorded arrays; what was not recorded is as the lift has it."""
+        names = [variable.name for variable in self._plan.variables]
+        return self._workload.state(step, {n: arrays.get(prefix + n, self._lifted.get(n)) for n in names})
+
+
+def _present(arrays: Mapping[str, Optional[np.ndarray]]) -> Arrays:
+    return {name: value for name, value in arrays.items() if value is not None}
+
+
+def _all_or_none(values: Sequence[Optional[np.ndarray]]) -> List[np.ndarray]:
+    return [] if any(value is None for value in values) else [np.asarray(value) for value in values]
+
+
+def _or_nan(value: Optional[np.ndarray]) -> np.ndarray:
+    return np.float32("nan") if value is None else value

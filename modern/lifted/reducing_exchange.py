@@ -1,0 +1,211 @@
+"""Exchange by all-reduce: for any number of replicas, and for speed."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+import tensorflow as tf
+
+from modern.collectives import exchange as replica_exchange
+from modern.lifted.exchange import Exchange, ExchangeAsWritten
+from modern.lifted.function import Tensors
+from workloads.job import Job
+from workloads.lifted.plan import Combine, Effect, Phase, Plan
+from workloads.lifted.workload import as_lifted
+from workloads.support.errors import InputError, require
+
+
+def make_exchange(job: Job, phase: Phase, all_reduce: str) -> Exchange:
+    """Returns the exchange for a phase: as written where bits must be the old graph's, otherwise reducing.
+
+    Args:
+      job: a `Job` of a `LiftedWorkload`.
+      phase: the phase.
+      all_reduce: the option of that name.
+
+    Returns:
+      The `Exchange`.
+
+    Raises:
+      InputError: the graph combines its towers in a way that only works as written, for its own number of towers.
+    """
+    towers = as_lifted(job.workload).plan.towers
+    written = [combine.weight for combine in phase.combine if combine.kind == "kept as written"]
+    if job.replicas == towers and (all_reduce == "tower_order" or written):
+        return ExchangeAsWritten(phase, towers)
+    if written:
+        raise InputError(
+            f"--replicas: got {job.replicas}, this graph combines gradients in a way that is not recognised "
+            f"({', '.join(written[:4])}), and only works for its own {towers} towers"
+        )
+    require(
+        not phase.returns,
+        "--replicas" if job.replicas != towers else "--all_reduce",
+        job.replicas if job.replicas != towers else all_reduce,
+        f"each tower's gradients depend on all towers' results; only --replicas={towers} --all_reduce=tower_order",
+    )
+    return ReducingExchange(as_lifted(job.workload).plan, phase, job.replicas)
+
+
+class ReducingExchange(Exchange):
+    """All-reduces gradients by the recognised combining; takes other crossings from a replica that runs their tower.
+
+    Where towers differ (a regularizer on the first one only), the first replica runs the first tower's graph, the last
+    one the last's, and those between take what is left. Each replica keeps the state of its own tower.
+
+    Args:
+      plan: the plan.
+      phase: one of its phases.
+      replicas: number of replicas.
+    """
+
+    def __init__(self, plan: Plan, phase: Phase, replicas: int) -> None:
+        self._plan, self._phase, self._replicas = plan, phase, replicas
+        self._shapes = {v.name: v.shape for v in plan.variables}
+        self._tower_of_state = {v.name: v.tower for v in plan.variables if v.role == "state"}
+        affine = [name for c in phase.combine if c.affine for tower in c.parts for name in tower]
+        plain = [c.tensor for c in phase.combine if not c.affine]
+        self.cuts = plain + [n for row in phase.crossings for n in row if n is not None and n not in affine] + affine
+        self.about = "all-reduce of " + ", ".join(sorted({c.kind for c in phase.combine}))
+
+    def tower(self, replica: int) -> int:
+        return tower_of_replica(replica, self._replicas, self._plan.towers, bool(self._plan.differences))
+
+    def skips(self, effect: Effect, tower: int) -> bool:
+        """Returns whether an effect is on another tower's state, where replicas do not each run their own tower."""
+        if self._replicas == self._plan.towers:
+            return False
+        owners = {self._tower_of_state.get(name) for name in effect.writes} - {None}
+        return bool(owners) and tower not in owners
+
+    def __call__(
+        self, context: tf.distribute.ReplicaContext, tower: int, crossings: Tensors, needed: Collection[str]
+    ) -> Tensors:
+        """See `Exchange`; also returns {combined tensor: value}."""
+        found = self._reduce_gradients(context, tower, crossings)
+        own = set(self._state_names(tower)) if self._replicas != self._plan.towers else set()
+        others = [name for name in needed if name not in found and name not in own]
+        found.update((name, crossings[name]) for name in own if name in crossings)
+        values = [self._corresponding(tower, name, crossings) for name in others]
+        for name, copies in zip(others, replica_exchange.gather(context, values)):
+            found[name] = copies[self._replica_that_has(name)]
+        return found
+
+    def _reduce_gradients(self, context: tf.distribute.ReplicaContext, tower: int, crossings: Tensors) -> Tensors:
+        """Returns {tensor of the old graph: value} of the reduced gradients."""
+        found: Tensors = {}
+        for kind, how in (("mean", tf.distribute.ReduceOp.MEAN), ("sum", tf.distribute.ReduceOp.SUM)):
+            combines = [combine for combine in self._phase.combine if combine.kind == kind]
+            values = [self._tower_gradient(combine, tower, crossings) for combine in combines]
+            values = replica_exchange.all_reduce(context, how, values) if values else []
+            for combine, value in zip(combines, values):
+                found.update(self._as_old_tensors(combine, value))
+        joined = [combine for combine in self._phase.combine if combine.kind not in ("mean", "sum")]
+        values = [crossings[combine.parts[tower][0]] for combine in joined]
+        for combine, value in zip(joined, replica_exchange.concat(context, values)):
+            found[combine.tensor] = self._scaled(combine, value)
+        return found
+
+    def _tower_gradient(self, combine: Combine, tower: int, crossings: Tensors) -> tf.Tensor:
+        """Returns the sum of what a tower contributes to a gradient, with its static shape."""
+        parts = [crossings[name] for name in combine.parts[tower]]
+        value = tf.add_n(parts) if len(parts) > 1 else parts[0]
+        return tf.ensure_shape(value, self._static_shape(combine.parts[tower][0], combine))
+
+    def _as_old_tensors(self, combine: Combine, value: tf.Tensor) -> Tensors:
+        """Returns {tensor of the old graph: value} of a reduced gradient: where the update reads it."""
+        if not combine.affine:
+            return {
+                combine.tensor: tf.reshape(self._scaled(combine, value), self._static_shape(combine.tensor, combine))
+            }
+        # What the graph adds besides stays in: all of the gradient goes in by the first tower, nothing by the others.
+        factor = self._rescaling(combine) * (self._plan.towers if combine.kind == "mean" else 1)
+        names = [name for tower in combine.parts for name in tower]
+        found = {name: tf.zeros_like(value) for name in names[1:]}
+        found[names[0]] = value * tf.cast(factor, value.dtype)
+        return found
+
+    def _static_shape(self, tensor: str, combine: Combine) -> Sequence[int | None]:
+        """Returns a gradient's shape; its variable's, where the graph leaves it open (what comes out of a loop)."""
+        shape = self._plan.tensors[tensor].shape
+        if shape is not None and None not in shape:
+            return shape
+        return self._shapes[combine.weight]
+
+    def _scaled(self, combine: Combine, value: tf.Tensor) -> tf.Tensor:
+        factor = self._rescaling(combine) * (combine.scale if combine.kind != "mean" else 1.0)
+        if factor == 1.0 or not value.dtype.is_floating:
+            return value
+        return value * tf.cast(factor, value.dtype)
+
+    def _rescaling(self, combine: Combine) -> float:
+        return rescaling(combine, self._phase.loss_scale, self._plan.towers, self._replicas)
+
+    def _state_names(self, tower: int) -> list[str]:
+        """Returns the crossings that only set this tower's own state."""
+        effects = [e for e in self._phase.effects if e.writes and self._tower_of_state.get(e.writes[0]) == tower]
+        nodes = {effect.node for effect in effects}
+        return [name for name, node in self._phase.state_crossings.items() if node in nodes]
+
+    def _corresponding(self, tower: int, name: str, crossings: Tensors) -> tf.Tensor:
+        """Returns this replica's tensor that corresponds to `name`; zero if only another replica has one."""
+        if name in crossings:
+            return crossings[name]
+        for row in self._phase.crossings:
+            own = row[tower]
+            if name in row and own is not None:
+                return crossings[own]
+        twin = self._phase.twins.get(name)
+        return crossings[twin] if twin in crossings else tf.zeros([])
+
+    def _replica_that_has(self, name: str) -> int:
+        """Returns the replica whose value is taken for a tensor: one that runs the tensor's tower."""
+        tower = next(t for row in self._phase.crossings for t, other in enumerate(row) if other == name)
+        if tower == self._plan.towers - 1:
+            return self._replicas - 1
+        return min(tower, self._replicas - 1)
+
+
+def tower_of_replica(replica: int, replicas: int, towers: int, differ: bool) -> int:
+    """Returns the tower whose graph a replica runs.
+
+    Args:
+      replica: number of the replica.
+      replicas: number of replicas.
+      towers: number of towers.
+      differ: whether the towers differ from each other.
+
+    Returns:
+      The number of the tower.
+
+    >>> [tower_of_replica(replica, 5, 3, True) for replica in range(5)]
+    [0, 1, 1, 1, 2]
+    >>> [tower_of_replica(replica, 5, 3, False) for replica in range(5)]
+    [0, 0, 0, 0, 0]
+    """
+    if replicas == towers:
+        return replica
+    if not differ or replica == 0:
+        return 0
+    if replica == replicas - 1:
+        return towers - 1
+    return min(replica, max(1, towers - 2), towers - 1)
+
+
+def rescaling(combine: Combine, loss_scale: float, towers: int, replicas: int) -> float:
+    """Returns the factor that turns a sum written for `towers` towers into one over `replicas` replicas.
+
+    It is not 1 where the graph weights each tower's loss, or each tower's rows, with one over the towers.
+
+    Args:
+      combine: the combining of one gradient.
+      loss_scale: factor on the towers' losses before they are differentiated.
+      towers: number of towers.
+      replicas: number of replicas.
+
+    Returns:
+      The factor.
+    """
+    losses_averaged = abs(loss_scale * towers - 1) < 1e-6 and combine.kind in ("sum", "concat")
+    rows_averaged = combine.kind == "concat" and abs(combine.scale * towers - 1) < 1e-6
+    return towers / replicas if (losses_averaged or rows_averaged) and towers > 1 else 1.0

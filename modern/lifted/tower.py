@@ -1,0 +1,142 @@
+"""The part of a step that belongs to one tower: its loss, its gradients, and what leaves it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import tensorflow as tf
+
+from modern.lifted import autodiff
+from modern.lifted.exchange import Row, gather_rows
+from modern.lifted.function import PieceFunction, StepValues, Tensors
+from workloads.lifted.pieces import Cutter
+from workloads.lifted.plan import Noise, Phase, Plan
+
+
+class TowerResults(NamedTuple):
+    """Results of one tower.
+
+    Attributes:
+      losses: its scalar loss, or nothing if the graph does not tell.
+      gradients: {weight: gradient}; a zero for weights that only other towers have, so that all have the same keys.
+      crossings: {tensor of the old graph: value} of what leaves the tower.
+    """
+
+    losses: list[tf.Tensor]
+    gradients: Tensors
+    crossings: Tensors
+
+
+class TowerRunner:
+    """Runs towers' pieces of a phase.
+
+    Args:
+      plan: the plan.
+      phase: one of its phases.
+      cutter: cuts the graph.
+      new_gradients: whether to differentiate the loss anew.
+    """
+
+    def __init__(self, plan: Plan, phase: Phase, cutter: Cutter, new_gradients: bool) -> None:
+        self._plan, self._phase, self._cutter, self._new_gradients = plan, phase, cutter, new_gradients
+        self._functions: dict[tuple[int, str], PieceFunction] = {}
+
+    def run(self, context: tf.distribute.ReplicaContext, tower: int, values: StepValues) -> TowerResults:
+        """Runs a tower.
+
+        Args:
+          context: the replica's context.
+          tower: number of the tower.
+          values: the replica's values; its crossings may be changed.
+
+        Returns:
+          The tower's results.
+        """
+        phase = self._phase
+        losses = [phase.losses[tower]] if phase.losses else []
+        gradients = phase.gradients[tower]
+        leaving = _of_tower(phase.crossings, tower)
+        leaving += [name for combine in phase.combine for name in combine.parts[tower]]
+        wanted = list(dict.fromkeys(losses + list(gradients.values()) + leaving))
+        if self._new_gradients:
+            found = self._with_new_gradients(tower, values, wanted)
+        elif phase.returns:
+            found = self._in_two_parts(context, tower, values, wanted)
+        else:
+            found = self._compute(tower, wanted, (), values)
+        shown = {weight: tf.zeros([]) for one in phase.gradients for weight in one}
+        shown.update((weight, found[name]) for weight, name in gradients.items())
+        return TowerResults([found[name] for name in losses], shown, {name: found[name] for name in leaving})
+
+    def _with_new_gradients(self, tower: int, values: StepValues, wanted: list[str]) -> Tensors:
+        """Differentiates the tower's loss anew, and computes the other wanted tensors from those gradients."""
+        inputs, noise = self._inputs(tower)
+        piece = self._cutter.piece([self._phase.losses[tower]], list(inputs))
+        loss = PieceFunction(piece, inputs, noise, common=False)
+        found = autodiff.differentiate_tower(self._phase, tower, piece, loss.arguments(values))
+        values.crossings = found
+        late = [name for name in wanted if name not in found]
+        found.update(self._compute(tower, late, list(self._phase.raw[tower].values()), values))
+        return found
+
+    def _in_two_parts(
+        self, context: tf.distribute.ReplicaContext, tower: int, values: StepValues, wanted: list[str]
+    ) -> Tensors:
+        """Runs a tower around a cross-tower exchange: forward, all-gather, then backward from saved activations."""
+        phase = self._phase
+        kept, returns = phase.kept[tower], phase.returns[tower]
+        early = _of_tower(phase.early, tower)
+        found = self._compute(tower, list(dict.fromkeys(early + kept)), (), values)
+        all_early = {name for row in phase.early for name in row if name is not None}
+        values.crossings = gather_rows(context, tower, found, phase.early, all_early)
+        found.update(zip(returns, self._returns(tower, returns)(values)))
+        values.crossings.update(found)
+        late = [name for name in wanted if name not in found]
+        found.update(self._compute(tower, late, kept + returns, values))
+        return found
+
+    def _compute(self, tower: int, fetches: list[str], given: Sequence[str], values: StepValues) -> Tensors:
+        """Returns {name: value} of tensors of a tower, computed from others that are `given` among the crossings."""
+        if not fetches:
+            return {}
+        key = (tower, "given" if given else "")
+        if key not in self._functions:
+            inputs, noise = self._inputs(tower)
+            piece = self._cutter.piece(fetches, list(inputs) + list(given))
+            self._functions[key] = PieceFunction(piece, inputs, noise, common=False)
+        return dict(zip(fetches, self._functions[key](values)))
+
+    def _returns(self, tower: int, returns: list[str]) -> PieceFunction:
+        """Returns the function that computes what enters a tower again, from what left all towers before."""
+        key = (tower, "returns")
+        if key not in self._functions:
+            inputs, noise = common_inputs(self._plan)
+            early = [name for row in self._phase.early for name in row if name is not None]
+            piece = self._cutter.piece(returns, early + list(inputs))
+            self._functions[key] = PieceFunction(piece, inputs, noise, common=True)
+        return self._functions[key]
+
+    def _inputs(self, tower: int) -> tuple[dict[str, str], dict[str, str]]:
+        """Returns ({tensor: input's name}, {random node: stream's name}) of what enters a tower."""
+        inputs = {entry.tensors[tower]: entry.name for entry in self._plan.inputs}
+        inputs.update({entry.tensors[0]: entry.name for entry in self._plan.common})
+        return inputs, _streams(self._plan.noise, tower)
+
+
+def common_inputs(plan: Plan) -> tuple[dict[str, str], dict[str, str]]:
+    """Returns ({tensor: input's name}, {random node: stream's name}) of what is computed once for all towers."""
+    inputs = {entry.tensors[0]: entry.name for entry in plan.common}
+    return inputs, _streams(plan.common_noise, 0)
+
+
+def _streams(noise: Sequence[Noise], tower: int) -> dict[str, str]:
+    """Returns {random node: stream's name} of a tower."""
+    named = [(entry.nodes[tower], entry.name) for entry in noise]
+    return {node: name for node, name in named if node is not None}
+
+
+def _of_tower(rows: Sequence[Row], tower: int) -> list[str]:
+    """Returns the names that rows have for a tower."""
+    names = [row[tower] for row in rows]
+    return [name for name in names if name is not None]

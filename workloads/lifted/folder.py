@@ -1,0 +1,106 @@
+"""The folder that holds a lift: plan, graph, and variables' values."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import tensorflow as tf
+
+from workloads.lifted import PLAN, checkpoint, is_lift_folder
+from workloads.lifted.plan import FORMAT, Plan
+from workloads.support.errors import InputError, require
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from workloads.program import Arrays
+
+v1 = tf.compat.v1
+
+GRAPH, VALUES = "graph.pb", "variables"
+
+
+class LiftContent(NamedTuple):
+    """The content of a lift's folder, but for the values of the variables.
+
+    Attributes:
+      plan: the plan.
+      graph_def: the GraphDef.
+      digest: twelve hex digits of both; two lifts of one program have the same.
+    """
+
+    plan: Plan
+    graph_def: Any
+    digest: str
+
+
+def read_lift(folder: str) -> LiftContent:
+    """Reads plan and graph of a lift.
+
+    Raises:
+      InputError: the folder's files are missing or damaged.
+    """
+    try:
+        with open(os.path.join(folder, PLAN), encoding="utf-8") as file:
+            content = json.load(file)
+        with open(os.path.join(folder, GRAPH), "rb") as file:
+            graph_bytes = file.read()
+        require(content.get("format") == FORMAT, "--workload", folder, f"expected a lift of format {FORMAT}")
+        require(
+            content.pop("graph_digest") == hashlib.sha256(graph_bytes).hexdigest(),
+            "--workload",
+            folder,
+            f"{GRAPH} is not the graph that {PLAN} was made for; lift again",
+        )
+        plan = Plan.from_json(content)
+        graph_def = v1.GraphDef.FromString(graph_bytes)
+    except InputError:
+        raise
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise InputError(f"--workload: {folder!r} is damaged, or not a lift: {error}") from error
+    digest = hashlib.sha256(graph_bytes + json.dumps(content, sort_keys=True).encode("utf-8")).hexdigest()[:12]
+    return LiftContent(plan, graph_def, digest)
+
+
+def read_values(folder: str) -> Arrays:
+    """Returns {variable: array} of a lift's checkpoint."""
+    return checkpoint.read_checkpoint(os.path.join(folder, VALUES))
+
+
+def write_lift(folder: str, plan: Plan, graph_def: Any, values: Mapping[str, Any]) -> None:
+    """Writes a lift: first beside `folder`, then in its place.
+
+    Args:
+      folder: where to; replaces a lift that is there.
+      plan: the plan.
+      graph_def: the GraphDef.
+      values: {variable: array}.
+
+    Raises:
+      InputError: `folder` exists and is no lift, or is in a folder that does not exist.
+    """
+    empty = os.path.isdir(folder) and not os.listdir(folder)
+    replaceable = empty or not os.path.exists(folder) or is_lift_folder(folder)
+    require(replaceable, "--out", folder, "exists and is not a lift; name another")
+    above = os.path.dirname(os.path.abspath(folder))
+    require(os.path.isdir(above), "--out", folder, "must be in a folder that exists")
+    part, old = folder.rstrip("/\\") + ".part", folder.rstrip("/\\") + ".old"
+    shutil.rmtree(part, ignore_errors=True)
+    os.makedirs(part)
+    graph_bytes = graph_def.SerializeToString()
+    content = dict(plan.to_json(), graph_digest=hashlib.sha256(graph_bytes).hexdigest())
+    with open(os.path.join(part, GRAPH), "wb") as file:
+        file.write(graph_bytes)
+    with open(os.path.join(part, PLAN), "w", encoding="utf-8") as file:
+        json.dump(content, file, indent=1)
+        file.write("\n")
+    checkpoint.write_by_object(os.path.join(part, VALUES), values)
+    shutil.rmtree(old, ignore_errors=True)
+    if os.path.isdir(folder):
+        os.replace(folder, old)
+    os.replace(part, folder)
+    shutil.rmtree(old, ignore_errors=True)
