@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from modern.collectives import all_reduce, packing, strategy
+from modern.collectives import all_reduce, strategy
 from modern.options import ModernOptions
 from tests.cases import Dyadic, Everything, records, setup
 from workloads.support.errors import InputError
@@ -87,29 +87,6 @@ def test_hierarchical_copy_of_an_odd_number_is_refused_because_it_drops_a_replic
 def test_nccl_on_small_integers():
     made = setup(Dyadic(), 2, modern={"all_reduce": "nccl"})
     assert float(records(made.modern_program(), 1)[0].combined["a"]) == 7.0
-
-
-@pytest.mark.parametrize("replicas", [2, 3])
-def test_packing_is_undone(replicas):
-    tensors = [tf.reshape(tf.range(6.0), [2, 3]), tf.constant(7.0), tf.constant([8.0, 9.0]), tf.constant([[10.0]])]
-    packed = packing.pack_tensors(tensors, replicas)
-    assert len(packed) == (1 if replicas == 2 else 3)
-    for tensor, back in zip(tensors, packing.unpack_tensors(packed, tensors, replicas)):
-        assert back.shape == tensor.shape
-        np.testing.assert_array_equal(back, tensor)
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("replicas", range(2, 9))
-def test_a_packed_mean_has_the_bits_of_each_tensors_own(replicas, dtype):
-    rng = np.random.RandomState(replicas)
-    shapes = [(), (1,), (2,), (3, 5), (17,), (1, 1), (64, 3)]
-    towers = [[tf.constant(rng.standard_normal(shape).astype(dtype)) for shape in shapes] for _ in range(replicas)]
-    packed = [
-        tf.reduce_mean(tf.stack(values), 0) for values in zip(*[packing.pack_tensors(t, replicas) for t in towers])
-    ]
-    for mean, values in zip(packing.unpack_tensors(packed, towers[0], replicas), zip(*towers)):
-        assert mean.numpy().tobytes() == tf.reduce_mean(tf.stack(values), 0).numpy().tobytes()
 
 
 def test_the_default_reduction_agrees_to_the_last_bits():

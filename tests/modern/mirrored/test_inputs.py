@@ -1,0 +1,83 @@
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from modern.collectives import strategy
+from modern.mirrored import inputs
+from modern.mirrored.inputs import ReplicaInput
+from modern.options import ModernOptions
+from tests.cases import Dyadic
+from workloads import sources
+from workloads.job import Job
+
+JOB = Job(Dyadic(), 2, 4)
+
+
+class Counting(sources.Source):
+    """x of step s is 10 s, 10 s + 1 ...: two examples a replica."""
+
+    def _examples(self, step):
+        return {"x": 10 * step + np.arange(4)}
+
+
+class Fixed(Counting):
+    """The same batch at every step."""
+
+    fixed = True
+
+
+class Piped(Counting):
+    """Comes from a `tf.data` pipeline, whose numbers are negative."""
+
+    has_pipeline = True
+
+    def pipeline(self, step):
+        first = tf.data.Dataset.counter(-1000 * (step + 1), 1)
+        return first.map(lambda number: {"x": tf.fill([2], tf.cast(number, tf.float32))})
+
+
+def delivered(source, first, steps, here=range(2)):
+    """[[x of each replica in this process] of each step], from step `first` on."""
+    mirrored = strategy.mirrored_strategy([f"CPU:{i}" for i in range(len(here))], ModernOptions())
+    replica_input = ReplicaInput(JOB, source(JOB), mirrored, here)
+    batches = replica_input.start(first)
+    taken = [ReplicaInput.take(batches)["x"] for _ in range(steps)]
+    local = mirrored.experimental_local_results
+    return replica_input, [[value.numpy().tolist() for value in local(batch)] for batch in taken]
+
+
+def test_every_replica_gets_its_shard_step_after_step():
+    replica_input, batches = delivered(Counting, 0, 2)
+    assert batches == [[[0, 1], [2, 3]], [[10, 11], [12, 13]]]
+    assert not replica_input.resident
+
+
+def test_batches_begin_at_the_step_of_choice():
+    assert delivered(Counting, 20, 1)[1] == [[[200, 201], [202, 203]]]
+
+
+def test_more_steps_than_fit_a_chunk_keep_their_order():
+    batches = delivered(Counting, 3, inputs.CHUNK_STEPS + 2)[1]
+    assert [batch[0][0] for batch in batches] == [10.0 * (3 + step) for step in range(inputs.CHUNK_STEPS + 2)]
+
+
+def test_a_worker_takes_its_own_shards_of_the_global_batch():
+    assert delivered(Counting, 1, 1, here=range(1, 2))[1] == [[[12, 13]]]
+
+
+def test_a_fixed_source_stays_on_the_devices():
+    replica_input, batches = delivered(Fixed, 5, 2)
+    assert replica_input.resident
+    assert batches == [[[0, 1], [2, 3]]] * 2
+
+
+def test_a_pipeline_is_read_by_tensorflow_itself():
+    assert delivered(Piped, 1, 2)[1] == [[[-2000, -2000], [-1999, -1999]], [[-1998, -1998], [-1997, -1997]]]
+
+
+@pytest.mark.parametrize(
+    "elements, replicas, steps",
+    [(1, 2, 16), (2**18, 1, 4), (2**18, 4, 1), (2**17, 1, 8), (2**21, 1, 1)],  # of 4 bytes; a chunk has 2**22
+)
+def test_a_chunk_holds_from_one_to_sixteen_steps(elements, replicas, steps):
+    assert inputs.steps_per_chunk({"x": np.zeros(elements, np.float32)}, replicas) == steps
