@@ -59,9 +59,6 @@ def parse_tensor_name(text: str) -> TensorId:
     return TensorId(name, int(output or 0))
 
 
-#: The former names, for modules that still use them.
-split = parse_tensor_name
-Endpoint = Tuple[str, int]
 
 
 def tensor_name(node: str, output: int) -> str:

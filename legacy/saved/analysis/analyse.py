@@ -8,7 +8,7 @@ from legacy.saved.analysis import carried_state, correspondence, inputs, losses,
 from legacy.saved.analysis.context import Context
 from legacy.saved.graph import cone, folding, train_ops
 from legacy.saved.graph.graph_file import SavedGraph
-from workloads.lifted.graph import Graph, tensor_name
+from workloads.lifted.graph import Graph, TensorId, tensor_name
 from workloads.lifted.plan import Effect, Plan, Variable
 
 
@@ -76,7 +76,7 @@ def _plan(context: Context, cut: cone.Cone, name: str, analysed: list[phases.Pha
     variables = _variables(context, [effect for phase in analysed for effect in phase.effects])
     planned = [phases.phase_plan(context, phase, aliases, variables) for phase in analysed]
     context.names(tensor for row in matched.rows + common_rows for tensor in row)
-    context.names((node, output) for node in context.random for output in range(imported.outputs(node)))
+    context.names(TensorId(node, output) for node in context.random for output in range(imported.outputs(node)))
     return Plan(
         name=name,
         towers=towers.count,

@@ -11,7 +11,7 @@ import re
 import numpy as np
 import tensorflow as tf
 
-from workloads.lifted.graph import Graph, split
+from workloads.lifted.graph import Graph, parse_tensor_name
 from workloads.support.errors import require
 
 v1 = tf.compat.v1
@@ -41,7 +41,7 @@ def carry_state(graph: Graph, carried: dict[str, str], targets: list[str]) -> tu
         name = placeholder.partition(":")[0]
         is_placeholder = name in nodes and nodes[name].op.startswith("Placeholder")
         require(is_placeholder, "--carry", placeholder, "no such placeholder")
-        require(split(tensor)[0] in nodes, "--carry", tensor, "no such tensor")
+        require(parse_tensor_name(tensor)[0] in nodes, "--carry", tensor, "no such tensor")
         assigns.append(_make_variable(result, nodes[name], tensor))
     made = []
     for target in targets:

@@ -8,7 +8,7 @@ from legacy.saved.analysis import towers
 from legacy.saved.graph import op_types
 from legacy.saved.graph.imported import ImportedGraph
 from legacy.saved.graph.variables import VariableUses
-from workloads.lifted.graph import Endpoint, Graph, split, tensor_name
+from workloads.lifted.graph import Graph, TensorId, parse_tensor_name, tensor_name
 from workloads.lifted.plan_records import TensorType
 
 
@@ -41,24 +41,24 @@ class Context:
         self.data = graph.descendants(placeholders | self.random, controls=False)
         self.tensors: dict[str, TensorType] = {}
 
-    def signature(self, tensor: Endpoint) -> tuple[str, tuple[int | None, ...] | None]:
+    def signature(self, tensor: TensorId) -> tuple[str, tuple[int | None, ...] | None]:
         """Returns a tensor's dtype name and its shape; the shape is None where the rank is not known."""
         return self.imported.dtype(*tensor), self.imported.shape(*tensor)
 
     def record_signature(self, name: str) -> TensorType:
         """Returns the type of the tensor called `name`, and records it for the plan."""
-        dtype, shape = self.signature(split(name))
+        dtype, shape = self.signature(parse_tensor_name(name))
         self.tensors[name] = TensorType(dtype, None if shape is None else list(shape))
         return self.tensors[name]
 
-    def names(self, tensors: Iterable[Endpoint]) -> list[str]:
+    def names(self, tensors: Iterable[TensorId]) -> list[str]:
         """Returns the names of some tensors, and records their signatures for the plan."""
         made = [tensor_name(*tensor) for tensor in tensors]
         for name in made:
             self.record_signature(name)
         return made
 
-    def _update_inputs(self) -> list[Endpoint]:
+    def _update_inputs(self) -> list[TensorId]:
         """Inputs of the update ops: the points where the towers' data flow joins."""
         effects = [name for name in self.graph.nodes if name in self.state.writes]
         return [tensor for name in effects for tensor in self.graph.inputs(name) if tensor not in self.state.aliases]

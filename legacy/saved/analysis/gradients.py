@@ -9,7 +9,7 @@ from legacy.saved.analysis import reduction_probe
 from legacy.saved.analysis.context import Context
 from legacy.saved.graph import op_types
 from legacy.saved.graph.gradient_names import GRADIENTS
-from workloads.lifted.graph import Graph, TensorId, split, tensor_name
+from workloads.lifted.graph import Graph, TensorId, parse_tensor_name, tensor_name
 from workloads.lifted.pieces import Cutter
 from workloads.lifted.plan import Combine, Effect, indices_label
 
@@ -36,7 +36,7 @@ def probe_gradients(context: Context, phase: PhaseParts, cutter: Cutter) -> tupl
     for effect in phase.effects:
         shape = context.state.variables[effect.writes[0]].shape
         for label, value in _update_inputs(context, effect):
-            target = split(value)
+            target = parse_tensor_name(value)
             parts = reduction_probe.nearest_tensors(context.graph, target, nodes, _similar_to(context, target), count)
             if not any(parts):
                 continue
@@ -68,7 +68,7 @@ def raw_gradients(context: Context, gradients: Sequence[dict[str, str]]) -> list
     """
     result = []
     for tower in gradients:
-        found = {label: _raw_gradient(context, tower, label, split(name)) for label, name in tower.items()}
+        found = {label: _raw_gradient(context, tower, label, parse_tensor_name(name)) for label, name in tower.items()}
         complete = None not in found.values()
         result.append(dict(zip(found, context.names(found.values()))) if complete else {})
     return result

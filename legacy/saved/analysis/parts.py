@@ -19,14 +19,14 @@ from legacy.saved.analysis.towers import Towers
 from legacy.saved.graph import op_types
 from legacy.saved.graph.imported import ImportedGraph
 from legacy.saved.graph.variables import VariableUses
-from workloads.lifted.graph import Endpoint, Graph, tensor_name
+from workloads.lifted.graph import Graph, TensorId, tensor_name
 from workloads.support.errors import InputError
 
 #: Ops that prepare a gradient for the average, where their other inputs are constants.
 PREPARES = ("ExpandDims", "Pack", "Reshape", "Mul", "RealDiv", "Div", "Cast")
 
 #: {(tensor that the crossings lead to, number): {tower: crossing}}; towers' matching crossings share a key.
-Crossings = Dict[Tuple[Endpoint, int], Dict[int, Endpoint]]
+Crossings = Dict[Tuple[TensorId, int], Dict[int, TensorId]]
 
 
 class StepParts(NamedTuple):
@@ -44,12 +44,12 @@ class StepParts(NamedTuple):
     """
 
     tower_nodes: dict[str, int]
-    cuts: list[list[Endpoint]]
-    common_cuts: list[Endpoint]
+    cuts: list[list[TensorId]]
+    common_cuts: list[TensorId]
     crossings: Crossings
-    returns: list[list[Endpoint]]
+    returns: list[list[TensorId]]
     early_crossings: Crossings
-    saved_tensors: list[list[Endpoint]]
+    saved_tensors: list[list[TensorId]]
 
 
 def divide_step(
@@ -59,7 +59,7 @@ def divide_step(
     towers: Towers,
     phase_members: set[str],
     order: Order,
-    losses: list[Endpoint],
+    losses: list[TensorId],
 ) -> StepParts:
     """Divides one step.
 
@@ -82,7 +82,7 @@ def divide_step(
     tower_nodes = _tower_nodes(graph, state, towers, members, order, losses)
     _release_preparations(graph, imported, tower_nodes, members, losses)
     returns = _returns(graph, towers.count, members, tower_nodes)
-    crossings = _crossings(graph, state, [(name, 0) for name in order.effects], tower_nodes)
+    crossings = _crossings(graph, state, [TensorId(name, 0) for name in order.effects], tower_nodes)
     returned = list(dict.fromkeys(tensor for tower in returns for tensor in tower))
     early = _crossings(graph, state, returned, tower_nodes)
     saved = [_saved_tensors(graph, tower_nodes, tower, tensors, early) for tower, tensors in enumerate(returns)]
@@ -91,7 +91,7 @@ def divide_step(
     return StepParts(tower_nodes, cuts, common_cuts, crossings, returns, early, saved)
 
 
-def tensors_leaving(graph: Graph, state: VariableUses, effect: str, tower_nodes: Collection[str]) -> list[Endpoint]:
+def tensors_leaving(graph: Graph, state: VariableUses, effect: str, tower_nodes: Collection[str]) -> list[TensorId]:
     """Returns the towers' tensors nearest to a node that is computed once.
 
     Args:
@@ -104,7 +104,7 @@ def tensors_leaving(graph: Graph, state: VariableUses, effect: str, tower_nodes:
       Tensors, in the order in which the node's inputs lead to them.
     """
     seen: set[str] = set()
-    found: list[Endpoint] = []
+    found: list[TensorId] = []
     todo = [tensor for tensor in reversed(graph.inputs(effect)) if tensor not in state.aliases]
     while todo:
         tensor = todo.pop()
@@ -119,7 +119,7 @@ def tensors_leaving(graph: Graph, state: VariableUses, effect: str, tower_nodes:
 
 
 def _tower_nodes(
-    graph: Graph, state: VariableUses, towers: Towers, members: set[str], order: Order, losses: list[Endpoint]
+    graph: Graph, state: VariableUses, towers: Towers, members: set[str], order: Order, losses: list[TensorId]
 ) -> dict[str, int]:
     """{node: tower} of the nodes that depend on one tower and are computed before the step changes any variable."""
     late = _late_nodes(graph, state, members, order)
@@ -150,7 +150,7 @@ def _leads_to_rule(graph: Graph, state: VariableUses, name: str) -> bool:
 
 
 def _useful_nodes(
-    graph: Graph, state: VariableUses, members: set[str], effects: list[str], losses: list[Endpoint]
+    graph: Graph, state: VariableUses, members: set[str], effects: list[str], losses: list[TensorId]
 ) -> set[str]:
     """Nodes that losses and update rules depend on."""
     ends = {name for name, _ in losses}
@@ -176,7 +176,7 @@ def _statistics_nodes(graph: Graph, state: VariableUses, effects: list[str]) -> 
 
 
 def _release_preparations(
-    graph: Graph, imported: ImportedGraph, tower_nodes: dict[str, int], members: set[str], losses: list[Endpoint]
+    graph: Graph, imported: ImportedGraph, tower_nodes: dict[str, int], members: set[str], losses: list[TensorId]
 ) -> None:
     """Takes out of the towers the ops that only prepare a gradient for the average: expand_dims, a division by N."""
     losses_nodes = {name for name, _ in losses}
@@ -199,11 +199,11 @@ def _is_unary(graph: Graph, imported: ImportedGraph, name: str, tower_nodes: dic
     return constant and len(graph.inputs(name)) - len(others) == 1
 
 
-def _returns(graph: Graph, count: int, members: set[str], tower_nodes: dict[str, int]) -> list[list[Endpoint]]:
+def _returns(graph: Graph, count: int, members: set[str], tower_nodes: dict[str, int]) -> list[list[TensorId]]:
     """For each tower, the tensors that it takes from outside and that are computed from other towers' tensors."""
     own = {name: 1 << tower for name, tower in tower_nodes.items()}
     made_from = graph.flow(graph.order(members), own, controls=False, stop=set(tower_nodes))
-    found: list[dict[Endpoint, None]] = [{} for _ in range(count)]
+    found: list[dict[TensorId, None]] = [{} for _ in range(count)]
     for name in [name for name in graph.nodes if name in tower_nodes]:
         tower = tower_nodes[name]
         for tensor in graph.inputs(name):
@@ -212,9 +212,9 @@ def _returns(graph: Graph, count: int, members: set[str], tower_nodes: dict[str,
     return [list(tensors) for tensors in found]
 
 
-def _crossings(graph: Graph, state: VariableUses, ends: Iterable[Endpoint], tower_nodes: dict[str, int]) -> Crossings:
+def _crossings(graph: Graph, state: VariableUses, ends: Iterable[TensorId], tower_nodes: dict[str, int]) -> Crossings:
     """The towers' tensors nearest to some tensors; each one is listed with the first end that it leads to."""
-    found: set[Endpoint] = set()
+    found: set[TensorId] = set()
     crossings: Crossings = collections.OrderedDict()
     for end in ends:
         numbers: dict[int, int] = collections.Counter()
@@ -228,8 +228,8 @@ def _crossings(graph: Graph, state: VariableUses, ends: Iterable[Endpoint], towe
 
 
 def _saved_tensors(
-    graph: Graph, tower_nodes: dict[str, int], tower: int, returns: list[Endpoint], early: Crossings
-) -> list[Endpoint]:
+    graph: Graph, tower_nodes: dict[str, int], tower: int, returns: list[TensorId], early: Crossings
+) -> list[TensorId]:
     """Tensors that a tower's nodes behind its returns take from its nodes before them.
 
     Raises:
@@ -244,7 +244,7 @@ def _saved_tensors(
     return list(dict.fromkeys(before))
 
 
-def _behind_returns(graph: Graph, tower_nodes: dict[str, int], tower: int, returns: list[Endpoint]) -> set[str]:
+def _behind_returns(graph: Graph, tower_nodes: dict[str, int], tower: int, returns: list[TensorId]) -> set[str]:
     """The tower's nodes that depend on its returns."""
     todo = [user for tensor in returns for user, _, output in graph.users(tensor[0]) if output == tensor[1]]
     found: set[str] = set()
@@ -257,8 +257,8 @@ def _behind_returns(graph: Graph, tower_nodes: dict[str, int], tower: int, retur
 
 
 def _cuts(
-    graph: Graph, state: VariableUses, towers: Towers, tower_nodes: dict[str, int], returned: list[Endpoint]
-) -> list[list[Endpoint]]:
+    graph: Graph, state: VariableUses, towers: Towers, tower_nodes: dict[str, int], returned: list[TensorId]
+) -> list[list[TensorId]]:
     """For each tower, the tensors that bring data into it."""
     cuts = []
     for tower in range(towers.count):
@@ -273,9 +273,9 @@ def _common_cuts(
     towers: Towers,
     tower_nodes: dict[str, int],
     effects: list[str],
-    losses: list[Endpoint],
-    returned: list[Endpoint],
-) -> list[Endpoint]:
+    losses: list[TensorId],
+    returned: list[TensorId],
+) -> list[TensorId]:
     """The tensors that bring data into what is computed once, sorted."""
     ends = effects + [name for name, _ in losses if name not in tower_nodes] + [name for name, _ in returned]
     return sorted(_tensors_entering(graph, state, towers, ends, tower_nodes))
@@ -287,10 +287,10 @@ def _tensors_entering(
     towers: Towers,
     ends: list[str],
     tower_nodes: dict[str, int],
-    stop: Collection[Endpoint] = (),
-) -> list[Endpoint]:
+    stop: Collection[TensorId] = (),
+) -> list[TensorId]:
     """Tensors that bring data or settings to some nodes, directly or by way of nodes that belong to no tower."""
-    found: list[Endpoint] = []
+    found: list[TensorId] = []
     seen, todo = set(ends), list(reversed(ends))
     while todo:
         for tensor in graph.inputs(todo.pop()):

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from legacy.saved.analysis import gradients, losses, ordering, parts, roles, tensor_matching
 from legacy.saved.analysis.context import Context
-from workloads.lifted.graph import Endpoint, tensor_name
+from workloads.lifted.graph import TensorId, tensor_name
 from workloads.lifted.pieces import Cutter
 from workloads.lifted.plan import Effect, Phase, Variable
 from workloads.lifted.plan_records import ControlDependency, ReadVersion, TensorType
@@ -28,7 +28,7 @@ class PhaseParts(NamedTuple):
     target: str
     members: set[str]
     order: ordering.Order
-    losses: list[Endpoint]
+    losses: list[TensorId]
     divided: parts.StepParts
     effects: list[Effect]
 
@@ -135,7 +135,7 @@ def _twins(context: Context, divided: parts.StepParts) -> dict[str, str]:
     return twins
 
 
-def _match(context: Context, divided: parts.StepParts, candidate: Endpoint, tower: int, tensor: Endpoint) -> bool:
+def _match(context: Context, divided: parts.StepParts, candidate: TensorId, tower: int, tensor: TensorId) -> bool:
     """Whether the first tower computes `candidate` as another tower computes `tensor`."""
     cuts = set(divided.cuts[0]) | set(divided.cuts[tower])
     return not tensor_matching.match_tensors(context.graph, [(candidate, tensor)], cuts, context.random).differences

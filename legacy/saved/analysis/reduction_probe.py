@@ -17,7 +17,7 @@ import numpy as np
 import tensorflow as tf
 
 from legacy.saved.graph.imported import ImportedGraph
-from workloads.lifted.graph import Endpoint, Graph, tensor_name
+from workloads.lifted.graph import Graph, TensorId, tensor_name
 from workloads.lifted.pieces import Cutter, Feed
 from workloads.lifted.plan import Combine
 
@@ -47,8 +47,8 @@ class Reduction(NamedTuple):
 
 
 def nearest_tensors(
-    graph: Graph, tensor: Endpoint, tower_nodes: dict[str, int], is_like: Callable[[str, int], bool], towers: int
-) -> list[list[Endpoint]]:
+    graph: Graph, tensor: TensorId, tower_nodes: dict[str, int], is_like: Callable[[str, int], bool], towers: int
+) -> list[list[TensorId]]:
     """Finds the towers' tensors nearest to an update rule's gradient that could be gradients of the same variable.
 
     Clipping by a global norm makes every gradient depend on every other; the nearest ones are its own.
@@ -63,15 +63,15 @@ def nearest_tensors(
     Returns:
       For each tower, its nearest tensors; an empty list where none was found.
     """
-    found: list[list[Endpoint]] = [[] for _ in range(towers)]
+    found: list[list[TensorId]] = [[] for _ in range(towers)]
     level, seen = [tensor], {tensor}
     while level and not all(found):
-        behind: list[Endpoint] = []
-        now: list[list[Endpoint]] = [[] for _ in range(towers)]
+        behind: list[TensorId] = []
+        now: list[list[TensorId]] = [[] for _ in range(towers)]
         for name, output in level:
             if name in tower_nodes:
                 if is_like(name, output):
-                    now[tower_nodes[name]].append((name, output))
+                    now[tower_nodes[name]].append(TensorId(name, output))
             else:
                 behind += graph.inputs(name)
         found = [nearest or tensors for nearest, tensors in zip(found, now)]
@@ -85,8 +85,8 @@ def recognise_reduction(
     cutter: Cutter,
     imported: ImportedGraph,
     weight: str,
-    target: Endpoint,
-    parts: list[list[Endpoint]],
+    target: TensorId,
+    parts: list[list[TensorId]],
     tower_nodes: dict[str, int],
     shape: list[int] | None,
 ) -> Combine:
@@ -122,12 +122,12 @@ def recognise_reduction(
     return written
 
 
-def _meetings(graph: Graph, flat: list[Endpoint], target: Endpoint, tower_nodes: Collection[str]) -> Iterator[Endpoint]:
+def _meetings(graph: Graph, flat: list[TensorId], target: TensorId, tower_nodes: Collection[str]) -> Iterator[TensorId]:
     """Tensors behind `target` that are the first to depend on all of `flat`, and on no other tensor of a tower."""
     wanted = set(flat)
-    sources: dict[Endpoint, set[Endpoint]] = {}
+    sources: dict[TensorId, set[TensorId]] = {}
 
-    def sources_of(tensor: Endpoint) -> set[Endpoint]:
+    def sources_of(tensor: TensorId) -> set[TensorId]:
         if tensor not in sources:
             if tensor in wanted or tensor[0] in tower_nodes:
                 sources[tensor] = {tensor}
@@ -148,10 +148,10 @@ def _meetings(graph: Graph, flat: list[Endpoint], target: Endpoint, tower_nodes:
         seen.update(level)
 
 
-def _sources_around(graph: Graph, target: Endpoint, avoided: Endpoint, tower_nodes: Collection[str]) -> set[Endpoint]:
+def _sources_around(graph: Graph, target: TensorId, avoided: TensorId, tower_nodes: Collection[str]) -> set[TensorId]:
     """The towers' tensors that lead to `target` by paths around the tensor `avoided`."""
     seen, todo = {target}, [target] if target != avoided else []
-    found: set[Endpoint] = set()
+    found: set[TensorId] = set()
     while todo:
         for before in graph.inputs(todo.pop()[0]):
             if before[0] in tower_nodes:
@@ -162,15 +162,15 @@ def _sources_around(graph: Graph, target: Endpoint, avoided: Endpoint, tower_nod
     return found
 
 
-def _linear_chain(graph: Graph, imported: ImportedGraph, meeting: Endpoint, target: Endpoint) -> Iterator[Endpoint]:
+def _linear_chain(graph: Graph, imported: ImportedGraph, meeting: TensorId, target: TensorId) -> Iterator[TensorId]:
     """The tensor `meeting`, and those behind it up to `target` that only scale or reshape: "sum, then divide by N"."""
-    tensor: Endpoint | None = meeting
+    tensor: TensorId | None = meeting
     while tensor is not None:
         yield tensor
         tensor = None if tensor == target else _only_linear_user(graph, imported, tensor)
 
 
-def _only_linear_user(graph: Graph, imported: ImportedGraph, tensor: Endpoint) -> Endpoint | None:
+def _only_linear_user(graph: Graph, imported: ImportedGraph, tensor: TensorId) -> TensorId | None:
     """The output of a tensor's only user, if that only scales or reshapes it; else None."""
     users = [(user, position) for user, position, output in graph.users(tensor[0]) if output == tensor[1]]
     if len(users) != 1 or graph.type(users[0][0]) not in LINEAR:
@@ -178,11 +178,11 @@ def _only_linear_user(graph: Graph, imported: ImportedGraph, tensor: Endpoint) -
     user, position = users[0]
     others = [other for i, other in enumerate(graph.inputs(user)) if i != position]
     constants = [imported.tf_graph.get_tensor_by_name(tensor_name(*other)) for other in others]
-    return None if any(tf.get_static_value(constant) is None for constant in constants) else (user, 0)
+    return None if any(tf.get_static_value(constant) is None for constant in constants) else TensorId(user, 0)
 
 
 def _probe(
-    cutter: Cutter, imported: ImportedGraph, meeting: Endpoint, parts: list[list[Endpoint]], shape: list[int] | None
+    cutter: Cutter, imported: ImportedGraph, meeting: TensorId, parts: list[list[TensorId]], shape: list[int] | None
 ) -> Reduction | None:
     """Evaluates a tensor for made-up gradients of the towers and compares it with their sum and concatenation."""
     values = _made_up_gradients(imported, parts, shape)
@@ -201,7 +201,7 @@ def _sum(arrays: list[np.ndarray]) -> np.ndarray:
 
 
 def _made_up_gradients(
-    imported: ImportedGraph, parts: list[list[Endpoint]], shape: list[int] | None
+    imported: ImportedGraph, parts: list[list[TensorId]], shape: list[int] | None
 ) -> dict[str, np.ndarray] | None:
     """{tensor's name: small integers}, which float32 adds exactly; None if the gradients' shapes are not alike."""
     tensors = [tensor for tower in parts for tensor in tower]

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from legacy.saved.graph import op_types
 from legacy.saved.graph.imported import ImportedGraph
 from legacy.saved.graph.variables import VariableUses
-from workloads.lifted.graph import SWITCHES, Endpoint, Graph, split, tensor_name
+from workloads.lifted.graph import SWITCHES, Graph, TensorId, parse_tensor_name, tensor_name
 from workloads.lifted.plan import Effect, Variable
 from workloads.lifted.plan_records import Condition
 from workloads.support.errors import InputError
@@ -82,16 +82,16 @@ def _condition(graph: Graph, name: str) -> Condition:
     raise InputError(f"graph file: {name!r} changes variables inside nested conditions, which is not lifted")
 
 
-def _entering_switches(graph: Graph, name: str) -> set[Endpoint]:
+def _entering_switches(graph: Graph, name: str) -> set[TensorId]:
     """Outputs of the Switch nodes by which data and control enter the branch that a node is in."""
     branches = graph.branches()
-    found: set[Endpoint] = set()
+    found: set[TensorId] = set()
     seen, todo = {name}, [name]
     while todo:
         node = todo.pop()
         for before, output in graph.inputs(node) + [(control, 0) for control in graph.controls(node)]:
             if graph.type(before) in SWITCHES:
-                found.add((before, output))
+                found.add(TensorId(before, output))
             elif before in branches and before not in seen:
                 seen.add(before)
                 todo.append(before)
@@ -106,7 +106,7 @@ def _switch_condition(graph: Graph, switch: str, output: int) -> tuple[str, bool
     return tensor_name(*predicate), None if nested else bool(output)
 
 
-def _before_cond(graph: Graph, tensor: Endpoint, condition: Condition | None) -> str | None:
+def _before_cond(graph: Graph, tensor: TensorId, condition: Condition | None) -> str | None:
     """Name of a tensor as it is before it enters the `cond`; None if it is computed inside, where nothing reads it."""
     while condition is not None and graph.type(tensor[0]) in SWITCHES:
         tensor = graph.inputs(tensor[0])[0]
@@ -131,7 +131,7 @@ def classify_variables(
     weights, slots = _weights_and_slots(graph, state, effects, used)
     averages = _averages(graph, state, effects, weights)
     applies = [effect for effect in effects if effect.node in state.rules]
-    ends = {split(value)[0] for effect in applies for value in effect.values}
+    ends = {parse_tensor_name(value)[0] for effect in applies for value in effect.values}
     useful = graph.ancestors(ends, stop=set(state.writes), controls=False)
     found = []
     for name in [name for name in state.variables if name in used]:
@@ -166,14 +166,14 @@ def _weights_and_slots(
         weight = effect.writes[0]
         weights.add(weight)
         slots.update((slot, weight) for slot in effect.writes[1:])
-        read = [_variable_behind(graph, state, split(value)) for value in effect.values]
+        read = [_variable_behind(graph, state, parse_tensor_name(value)) for value in effect.values]
         for variable in read if op_types.is_apply(effect.op) else []:
             if variable:
                 slots.setdefault(variable, weight if len(used) == 1 else "")
     return weights, slots
 
 
-def _variable_behind(graph: Graph, state: VariableUses, tensor: Endpoint) -> str | None:
+def _variable_behind(graph: Graph, state: VariableUses, tensor: TensorId) -> str | None:
     """The variable whose value a tensor is, or None."""
     if graph.type(tensor[0]) == "ReadVariableOp":
         tensor = graph.inputs(tensor[0])[0]
@@ -187,7 +187,7 @@ def _averages(graph: Graph, state: VariableUses, effects: Sequence[Effect], weig
         average = effect.writes[0]
         if effect.node in state.rules or len(effect.writes) != 1 or average in weights or "Assign" not in effect.op:
             continue
-        owners = _variables_behind(graph, state, [split(value) for value in effect.values])
+        owners = _variables_behind(graph, state, [parse_tensor_name(value) for value in effect.values])
         sources = [owner for owner in owners if owner in weights]
         moved = len(sources) == 1 and average in owners
         if moved and state.variables[sources[0]].shape == state.variables[average].shape:
@@ -195,9 +195,9 @@ def _averages(graph: Graph, state: VariableUses, effects: Sequence[Effect], weig
     return found
 
 
-def _variables_behind(graph: Graph, state: VariableUses, tensors: Iterable[Endpoint]) -> set[str]:
+def _variables_behind(graph: Graph, state: VariableUses, tensors: Iterable[TensorId]) -> set[str]:
     """The variables that some tensors are computed from; empty if they are computed from very many tensors."""
-    seen: set[Endpoint] = set()
+    seen: set[TensorId] = set()
     found: set[str] = set()
     todo = list(tensors)
     while todo:

@@ -18,7 +18,7 @@ from legacy.saved.graph import train_ops
 from legacy.saved.graph.graph_file import SavedGraph
 from legacy.saved.report.learning import LearningFacts
 from legacy.saved.report.update_sources import updating_towers
-from workloads.lifted.graph import Graph, split
+from workloads.lifted.graph import Graph, parse_tensor_name
 from workloads.lifted.plan import Phase, Variable
 
 #: A row of a table: {column: text or number}.
@@ -125,7 +125,7 @@ class _ProgramFacts:
                 "dtype": entry.dtype,
                 "shape": str(entry.shape),
                 "kind": entry.kind,
-                "enters by": self._source(split(entry.tensors[0])[0], entry.origin),
+                "enters by": self._source(parse_tensor_name(entry.tensors[0])[0], entry.origin),
                 "tensors": ", ".join(dict.fromkeys(entry.tensors)),
             }
             for entry in self._plan.inputs + self._plan.common

@@ -12,7 +12,7 @@ import tensorflow as tf
 from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.graph import op_types
 from legacy.saved.graph.gradient_names import is_gradient_op
-from workloads.lifted.graph import split
+from workloads.lifted.graph import parse_tensor_name
 from workloads.lifted.pieces import Cutter, Feed, Piece
 from workloads.lifted.plan import Combine, Effect, Phase
 from workloads.lifted.plan_records import TensorType
@@ -44,7 +44,7 @@ class LearningFacts:
         for phase in self._plan.phases:
             for tensor in phase.losses[:1]:
                 text = f"the loss of the first tower; weight {phase.loss_scale:g}"
-                terms = [(term, self._term_text(term)) for term in self._terms(split(tensor)[0])]
+                terms = [(term, self._term_text(term)) for term in self._terms(parse_tensor_name(tensor)[0])]
                 rows += [{"train op": phase.train_op, "term": n, "is": t} for n, t in [(tensor, text)] + terms]
         return rows
 
@@ -90,7 +90,7 @@ class LearningFacts:
         ]
 
     def _signature(self, tensor: str) -> TensorType:
-        name, output = split(tensor)
+        name, output = parse_tensor_name(tensor)
         return TensorType(self._imported.dtype(name, output), self._imported.shape(name, output))
 
     def _terms(self, name: str) -> list[str]:
@@ -107,8 +107,8 @@ class LearningFacts:
 
     def _between(self, ends: Iterable[str], starts: Iterable[str]) -> set[str]:
         """Nodes that compute the tensors `ends` from the tensors `starts`."""
-        stop = {split(name)[0] for name in starts}
-        return self._graph.ancestors([split(name)[0] for name in ends], stop, controls=False) - stop
+        stop = {parse_tensor_name(name)[0] for name in starts}
+        return self._graph.ancestors([parse_tensor_name(name)[0] for name in ends], stop, controls=False) - stop
 
     def _combining_ops(self, combine: Combine) -> str:
         starts = [name for tower in combine.parts for name in tower]
@@ -120,7 +120,9 @@ class LearningFacts:
         weight = combine.weight.split(" (")[0]
         effect = next(e for e in phase.effects if e.writes[0] == weight and e.values)
         after = _clip_names(self._between([effect.gradient or effect.values[0]], [combine.tensor]))
-        before = _clip_names({n for tensor in combine.parts[0] for n in self._near(split(tensor)[0], CLIP_DEPTH)})
+        before = _clip_names(
+            {n for tensor in combine.parts[0] for n in self._near(parse_tensor_name(tensor)[0], CLIP_DEPTH)}
+        )
         texts = ["in each tower, " + before] if before else []
         return "; ".join(texts + (["after combining, " + after] if after else [])) or "no"
 
@@ -137,7 +139,7 @@ class LearningFacts:
         arguments = [argument.name for argument in self._imported.definition(effect.node).input_arg]
         texts = []
         for argument, tensor in zip(arguments[len(effect.writes) :], effect.values):
-            constant = self._imported.constant(*split(tensor))
+            constant = self._imported.constant(*parse_tensor_name(tensor))
             if constant is not None and np.ndim(constant) == 0:
                 texts.append(f"{argument}={float(constant):g}")
         attributes = self._graph.nodes[effect.node].attr
@@ -147,10 +149,10 @@ class LearningFacts:
 
     def _learning_rate(self, tensor: str) -> dict[str, str]:
         """{"is": description, "values": the values at some steps} of a learning rate."""
-        constant = self._imported.constant(*split(tensor))
+        constant = self._imported.constant(*parse_tensor_name(tensor))
         if constant is not None:
             return {"is": f"{float(constant):g}, always", "values": "-"}
-        if split(tensor)[0] in self._plan.sources:
+        if parse_tensor_name(tensor)[0] in self._plan.sources:
             return {"is": "fed at every step", "values": "-"}
         piece = self._cutter.piece([tensor], list(self._plan.tensors))
         reads = [feed for feed in piece.feeds if feed.kind == "read"]

@@ -12,7 +12,7 @@ from legacy.saved.analysis.labellings import SMALLEST_TOWER, labellings
 from legacy.saved.graph import op_types
 from legacy.saved.graph.gradient_names import is_gradient_op
 from legacy.saved.graph.graph_file import SavedGraph
-from workloads.lifted.graph import Graph, split
+from workloads.lifted.graph import Graph, parse_tensor_name
 
 #: If more than this share of the labelled nodes takes data from another label, the labels are layers and not towers.
 MOST_CROSSINGS = 0.02
@@ -81,7 +81,7 @@ def scalar_constant(node: tf.compat.v1.NodeDef) -> float | None:
 
 def ancestors_of_tensors(graph: Graph, tensors: Iterable[str]) -> set[str]:
     """Returns the nodes that the tensors of some names are computed from."""
-    return graph.ancestors([split(tensor)[0] for tensor in tensors], controls=False)
+    return graph.ancestors([parse_tensor_name(tensor)[0] for tensor in tensors], controls=False)
 
 
 def _labels(graph: Graph) -> tuple[str, dict[str, int]]:
