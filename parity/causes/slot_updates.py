@@ -19,7 +19,7 @@ def _momentum_fits(evidence):
     if sides is None or not isinstance(evidence.context.optimizer, optimizers.Momentum):
         return None
     left, right = (side.slots["momentum"] for side in sides)
-    rates = {step.step: step.rate for step in sides[1].steps}
+    rates = {step.step: step.learning_rate for step in sides[1].steps}
     return left, right, rates
 
 
@@ -78,7 +78,7 @@ def constants(evidence):
     sides = evidence.both_updates
     if sides is None:
         return None
-    rates = {step.step: step.rate for step in sides[1].steps}
+    rates = {step.step: step.learning_rate for step in sides[1].steps}
     slot_rules = evidence.context.optimizer.slot_rules()
     for slot in sides[1].slots:
         a, b = (_constant(side.slots[slot], not slot_rules[slot].rescaled) for side in sides)

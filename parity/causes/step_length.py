@@ -14,7 +14,7 @@ def decoupled(evidence):
     sides = evidence.both_updates
     if sides is None:
         return None
-    rows = [(step.decay, step.factor.residual, step.rate) for step in sides[1].steps]
+    rows = [(step.decay, step.factor.residual, step.learning_rate) for step in sides[1].steps]
     lefts = [step.decay for step in sides[0].steps]
     if any(share < 1e-3 or left > 1e-2 or left * 20 > alone for (_, share, left), alone, _ in rows):
         return None

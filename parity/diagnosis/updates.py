@@ -1,22 +1,31 @@
-"""How each side changed its weights and slots, explained from its own gradient, slots and rate by known rules."""
+"""Updates: each side's change of weights and slots, explained by the optimizer's formulas from its own record."""
 
 from __future__ import annotations
 
 import dataclasses
-from typing import Dict, List, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from parity.comparison.fits import FactorFit, fit_combination, fit_factor, flatten_arrays, relative_norm
-from parity.diagnosis.learning_rates import learning_rate_of
-from workloads.optimizers import ObservedUpdate, UpdateForm
+from parity.comparison.fits import FactorFit, fit_combination, fit_factor, relative_norm
+from parity.diagnosis.observed_updates import observe_update
+from workloads.optimizers import ObservedUpdate, Optimizer, SlotRule, UpdateForm
+
+if TYPE_CHECKING:
+    from parity.diagnosis.evidence import Evidence
+
+#: An element is wrong if it is off by more than so many roundings: of the weight's change, and of a slot.
+WRONG_CHANGE, WRONG_SLOT = 20, 50
 
 
-@dataclasses.dataclass(frozen=True)
-class SlotFit:
-    """One slot in one step: `new ~ keep * old + gain * gradient` (`gradient**2` for second moments).
+class SlotFit(NamedTuple):
+    """One slot in one step: `new ~ keep * old + gain * term`, the term being what the slot adds up (`SlotRule.term`).
 
-    `old_size` and `gain_size` tell how much each term weighs, from 0 to 1: what weighs nothing is not known.
+    Attributes:
+      step: number of the step.
+      keep, gain: coefficients.
+      residual: part of the slot's length that is left over.
+      old_size, gain_size: length of each addend relative to the slot's: the coefficient of nothing is not known.
     """
 
     step: int
@@ -47,164 +56,148 @@ class Update:
     """One step of one side.
 
     Attributes:
-      step, rate: its number and learning rate.
-      forms: {`UpdateForm` of the rule, its own first: misfit}; 1 is what rounding makes, see `update_misfit`.
-      factor: `FactorFit` of the change by what the side's own rule predicts.
+      step: number of the step.
+      learning_rate: of the step.
+      forms: {form of the optimizer's update, its own first: misfit}; 1 is what rounding makes, see `update_misfit`.
+      factor: fit of the change by what the optimizer's own form predicts.
       decay: fit of the change by the predicted change and the weight.
       still: weights that did not move though the rule says that they should have.
-      rows: {weight: parts of its rows, touched and untouched by the gradient, that the rule does not explain}, of
-        matrices in which some rows have no gradient at all.
+      rows: {weight: wrong rows} of matrices in which some rows, but not all, have no gradient at all.
       wrong: weights with elements, or slots, that the rule does not explain.
     """
 
     step: int
-    rate: float
-    forms: Dict[UpdateForm, float]
+    learning_rate: float
+    forms: dict[UpdateForm, float]
     factor: FactorFit
     decay: DecayFit
-    still: List[str]
-    rows: Dict[str, WrongRows]
-    wrong: List[str]
+    still: list[str]
+    rows: dict[str, WrongRows]
+    wrong: list[str]
 
 
 @dataclasses.dataclass(frozen=True)
 class Updates:
-    """Attributes:
-    steps: `Update`s, one a step.
-    slots: {slot: [`SlotFit`]}, one a step.
+    """One side's updates.
+
+    Attributes:
+      steps: one entry a step; at least one.
+      slots: {slot: fits, one a step}.
     """
 
-    steps: List[Update]
-    slots: Dict[str, List[SlotFit]]
+    steps: list[Update]
+    slots: dict[str, list[SlotFit]]
 
     @property
-    def own_form(self):
-        """The rule's own `UpdateForm`."""
+    def own_form(self) -> UpdateForm:
+        """The form that the optimizer itself computes."""
         return next(iter(self.steps[0].forms))
 
-    def explained_by(self, form, most=20.0):
-        """Whether an `UpdateForm` explains every step."""
+    def explained_by(self, form: UpdateForm, most: float = 20.0) -> bool:
+        """Tells whether a form's misfit is at most `most` in every step."""
         return bool(self.steps) and all(step.forms.get(form, np.inf) <= most for step in self.steps)
 
-    def misfit(self, form):
-        """The worst misfit of an `UpdateForm` over the steps."""
+    def misfit(self, form: UpdateForm) -> float:
+        """Returns the worst misfit of a form over the steps; infinity where a step lacks what the form reads."""
         return max((step.forms.get(form, np.inf) for step in self.steps), default=float("inf"))
 
 
-def fit_updates(evidence):
-    """(left, right) `Updates`; None for a side, or a rule, that cannot be followed."""
-    rule = evidence.context.optimizer
-    if rule is None or not rule.update_forms():
+def fit_updates(evidence: Evidence) -> tuple[Updates | None, Updates | None]:
+    """Returns (left, right) updates; None for a side that shows too little, or if the optimizer has no formulas."""
+    optimizer = evidence.context.optimizer
+    if optimizer is None or not optimizer.update_forms():
         return None, None
-    return tuple(_side(evidence, side, rule) for side in (0, 1))
+    left = [observe_update(step.left, step.left_before, optimizer) for step in evidence.steps]
+    right = [observe_update(step.right, step.right_before, optimizer) for step in evidence.steps]
+    return _fit_side(left, optimizer, evidence.eps), _fit_side(right, optimizer, evidence.eps)
 
 
-def update_misfit(expected, change, weights, eps):
-    """Root mean square of the elements' errors, each in units of its own rounding: about 1 if `expected` is right.
+def update_misfit(expected: np.ndarray, change: np.ndarray, weights: np.ndarray, eps: float) -> float:
+    """Measures how far a change is from the expected one, in roundings.
 
     Args:
-      expected, change, weights: float64 vectors.
+      expected, change, weights: float64 vectors; `weights` before the step.
       eps: machine epsilon.
+
+    Returns:
+      root mean square of the elements' errors, each in units of its own rounding: about 1 if `expected` is right.
     """
     unit = eps * (np.abs(weights) + 8 * np.abs(change)) + np.finfo(np.float64).tiny
     return float(np.sqrt(np.mean(((change - expected) / unit) ** 2))) if change.size else 0.0
 
 
-def _side(evidence, side, rule):
-    steps, fits = [], {}
-    for step in evidence.steps:
-        record = (step.left, step.right)[side]
-        before = (step.left_before, step.right_before)[side]
-        taken = _taken(record, before, rule)
-        if taken is None:
-            continue
-        steps.append(_update(taken, rule, evidence.eps))
-        for slot, slot_rule in rule.slot_rules().items():
-            fits.setdefault(slot, []).append(_slot_fit(taken, slot, slot_rule))
-    return Updates(steps, fits) if steps else None
-
-
-def _taken(record, before, rule):
-    """`ObservedUpdate`, or None if the record lacks what the rule reads."""
-    names = [n for n in sorted(record.combined) if n in before.weights and n in record.state.weights]
-    needed = [f"{name}/{slot}" for name in names for slot in rule.slots()]
-    shown = all(key in before.slots and key in record.state.slots for key in needed)
-    if not names or not shown or learning_rate_of(record) is None:
+def _fit_side(observed: list[ObservedUpdate | None], optimizer: Optimizer, eps: float) -> Updates | None:
+    updates = [update for update in observed if update is not None]
+    if not updates:
         return None
-    if not np.all(np.isfinite(flatten_arrays(record.combined, names))):
-        return None
-    slots = [
-        {slot: flatten_arrays(state.slots, [f"{name}/{slot}" for name in names]) for slot in rule.slots()}
-        for state in (before, record.state)
-    ]
-    powers = [float(before.slots[name]) for name in rule.accumulators() if name in before.slots]
-    weights = flatten_arrays(before.weights, names)
-    return ObservedUpdate(
-        step=record.step,
-        learning_rate=learning_rate_of(record),
-        names=names,
-        sizes=[np.size(before.weights[name]) for name in names],
-        shapes=[np.shape(before.weights[name]) for name in names],
-        gradient=flatten_arrays(record.combined, names),
-        weights=weights,
-        change=flatten_arrays(record.state.weights, names) - weights,
-        old=slots[0],
-        new=slots[1],
-        powers=powers,
-    )
+    slots = {
+        slot: [_fit_slot(update, slot, rule) for update in updates] for slot, rule in optimizer.slot_rules().items()
+    }
+    return Updates([_fit_update(update, optimizer, eps) for update in updates], slots)
 
 
-def _update(taken, rule, eps):
-    predicted = {name: formula(taken) for name, formula in rule.update_forms().items()}
-    predicted = {name: value for name, value in predicted.items() if value is not None}
+def _fit_update(update: ObservedUpdate, optimizer: Optimizer, eps: float) -> Update:
+    tried = {form: formula(update) for form, formula in optimizer.update_forms().items()}
+    predicted = {form: change for form, change in tried.items() if change is not None}
     own = next(iter(predicted.values()))
-    factor = fit_factor(own, taken.change)
-    both = fit_combination([own, taken.weights], taken.change)
-    share = relative_norm(both.coefficients[1] * taken.weights, taken.change)
+    wrong = _wrong_elements(update, optimizer, own, eps)
     return Update(
-        taken.step,
-        taken.learning_rate,
-        {name: update_misfit(value, taken.change, taken.weights, eps) for name, value in predicted.items()},
-        factor,
-        DecayFit(float(both.coefficients[1]), share, both.residual),
-        _still(taken, own, eps),
-        *_rows(taken, rule, own, eps),
+        step=update.step,
+        learning_rate=update.learning_rate,
+        forms={form: update_misfit(value, update.change, update.weights, eps) for form, value in predicted.items()},
+        factor=fit_factor(own, update.change),
+        decay=_fit_decay(update, own),
+        still=_still_weights(update, own, eps),
+        rows=_wrong_rows(update, wrong),
+        wrong=[name for name, part in update.parts() if wrong[part].any()],
     )
 
 
-def _still(taken, expected, eps):
+def _fit_decay(update: ObservedUpdate, expected: np.ndarray) -> DecayFit:
+    fit = fit_combination([expected, update.weights], update.change)
+    multiple = fit.coefficients[1]
+    return DecayFit(float(multiple), relative_norm(multiple * update.weights, update.change), fit.residual)
+
+
+def _still_weights(update: ObservedUpdate, expected: np.ndarray, eps: float) -> list[str]:
+    """Names of the weights of which no element moved, though one should have moved by more than rounding hides."""
     names = []
-    for name, part in taken.parts():
-        if not np.any(taken.change[part]) and np.any(np.abs(expected[part]) > 4 * eps * np.abs(taken.weights[part])):
+    for name, part in update.parts():
+        due = np.abs(expected[part]) > 4 * eps * np.abs(update.weights[part])
+        if not np.any(update.change[part]) and np.any(due):
             names.append(name)
     return names
 
 
-def _rows(taken, rule, expected, eps):
-    """(`Update.rows`, `Update.wrong`)."""
+def _wrong_elements(update: ObservedUpdate, optimizer: Optimizer, expected: np.ndarray, eps: float) -> np.ndarray:
+    """Boolean vector [elements]: whether the weight's change, or one of its slots, is not what the rule says."""
+    unit = eps * (np.abs(update.weights) + 8 * np.abs(update.change))
+    wrong: np.ndarray = np.abs(update.change - expected) > WRONG_CHANGE * unit
+    for slot, rule in optimizer.slot_rules().items():
+        if rule.checked:
+            old, new = update.old[slot], update.new[slot]
+            value = rule.keep * old + rule.gain * rule.term(update)
+            wrong = wrong | (np.abs(new - value) > WRONG_SLOT * eps * (np.abs(old) + np.abs(new)))
+    return wrong
+
+
+def _wrong_rows(update: ObservedUpdate, wrong: np.ndarray) -> dict[str, WrongRows]:
+    """Wrong rows of the matrices in which the gradient touches some rows and leaves others alone, as embeddings'."""
     found = {}
-    wrong = np.abs(taken.change - expected) > 20 * eps * (np.abs(taken.weights) + 8 * np.abs(taken.change))
-    for slot, slot_rule in rule.slot_rules().items():
-        if slot_rule.checked:
-            expected_slot = slot_rule.keep * taken.old[slot] + slot_rule.gain * slot_rule.term(taken)
-            whole = np.abs(taken.old[slot]) + np.abs(taken.new[slot])
-            wrong |= np.abs(taken.new[slot] - expected_slot) > 50 * eps * whole
-    names = [name for name, part in taken.parts() if wrong[part].any()]
-    for (name, part), shape in zip(taken.parts(), taken.shapes):
+    for (name, part), shape in zip(update.parts(), update.shapes):
         if len(shape) < 2:
             continue
-        touched = np.any(taken.gradient[part].reshape(shape[0], -1) != 0, axis=1)
-        if touched.all() or not touched.any():
-            continue
-        rows = np.any(wrong[part].reshape(shape[0], -1), axis=1)
-        found[name] = WrongRows(float(rows[touched].mean()), float(rows[~touched].mean()))
-    return found, names
+        touched = np.any(update.gradient[part].reshape(shape[0], -1) != 0, axis=1)
+        if touched.any() and not touched.all():
+            rows = np.any(wrong[part].reshape(shape[0], -1), axis=1)
+            found[name] = WrongRows(float(rows[touched].mean()), float(rows[~touched].mean()))
+    return found
 
 
-def _slot_fit(taken, slot, slot_rule):
-    term = slot_rule.term(taken)
-    fit = fit_combination([taken.old[slot], term], taken.new[slot])
+def _fit_slot(update: ObservedUpdate, slot: str, rule: SlotRule) -> SlotFit:
+    old, new, term = update.old[slot], update.new[slot], rule.term(update)
+    fit = fit_combination([old, term], new)
     keep, gain = (float(value) for value in fit.coefficients)
-    whole = np.linalg.norm(taken.new[slot]) or 1.0
-    sizes = [float(np.linalg.norm(c * v) / whole) for c, v in ((keep, taken.old[slot]), (gain, term))]
-    return SlotFit(taken.step, keep, gain, fit.residual, *sizes)
+    whole = np.linalg.norm(new) or 1.0
+    old_size, gain_size = float(np.linalg.norm(keep * old) / whole), float(np.linalg.norm(gain * term) / whole)
+    return SlotFit(update.step, keep, gain, fit.residual, old_size, gain_size)

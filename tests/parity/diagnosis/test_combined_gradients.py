@@ -65,6 +65,13 @@ def test_the_jobs_own_form_is_tried_first():
     assert CombinedForm("mean") in left.fits
 
 
+def test_a_job_without_clipping_states_its_reduction():
+    left, _ = fits_of(SUM, context=Context(replicas=2, combine="sum"))
+    assert list(left.fits) == [CombinedForm("sum")]
+    left, _ = fits_of(MEAN, context=Context(replicas=2, combine="sum"))  # stated, but not what the numbers show
+    assert list(left.fits) == [CombinedForm("mean")]
+
+
 def test_the_right_is_first_tried_with_the_lefts_form():
     parallel = [{"w": [6.0, 8.0]}, {"w": [6.0, 8.0]}]  # clipping at 5 before combining does what it does after
     left, right = fits_of([-0.5, 3.5], [3.0, 4.0], right_gradients=parallel)

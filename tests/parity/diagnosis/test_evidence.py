@@ -84,3 +84,8 @@ def test_evidence_of_two_equal_sides_shows_no_difference():
     assert evidence.averages == ([], [])
     assert evidence.updates == (None, None)  # the optimizer is not known
     assert evidence.learning_rates.equal
+
+
+@pytest.mark.parametrize("given, both", [(("l", "r"), ("l", "r")), (("l", None), None), ((None, "r"), None)])
+def test_updates_are_compared_where_both_sides_can_be_explained(given, both):
+    assert made_up_evidence(updates=given).both_updates == both

@@ -1,8 +1,12 @@
+import dataclasses
+from types import SimpleNamespace
+
 from parity.diagnosis import job_context
 from tests.cases import Everything
 from workloads import optimizers
 from workloads.job import Job
-from workloads.workload import Clip
+from workloads.lifted.workload import LiftedWorkload
+from workloads.workload import Clip, MovingAverage
 
 
 def test_a_recordings_texts_say_what_the_job_does():
@@ -23,3 +27,23 @@ def test_what_is_not_one_of_ours_is_not_evaluated():
 
 def test_the_decayed_weights_are_known_of_a_job():
     assert job_context.context_of_job(Job(Everything())).decayed == ("first/weights",)
+
+
+def test_a_recording_and_its_job_give_one_context_but_for_the_decayed_weights():
+    job = Job(Everything(clip=Clip(0.5, "tower"), moving_average=MovingAverage(0.5)), 2)
+    about = {"left": {"device": "cpu"}}
+    of_job = job_context.context_of_job(job, about)
+    assert of_job.about == about
+    assert job_context.context_of_recording(job.describe(), about) == dataclasses.replace(of_job, decayed=None)
+
+
+def test_a_recording_without_settings_tells_nothing():
+    known = job_context.context_of_recording({})
+    assert known == job_context.Context()
+    assert known.per_replica_batch == 0
+
+
+def test_a_lifted_graphs_choices_are_in_its_ops_and_not_known():
+    lifted = LiftedWorkload.__new__(LiftedWorkload)  # a saved graph is not needed to say that it has no fields
+    known = job_context.context_of_job(SimpleNamespace(workload=lifted, replicas=2, global_batch=8))
+    assert known == job_context.Context(2, 8)

@@ -1,0 +1,55 @@
+"""Observed updates: one side's step as vectors over all weights, from which an optimizer's formulas are tried."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from parity.comparison.fits import flatten_arrays
+from parity.diagnosis.learning_rates import learning_rate_of
+from workloads.optimizers import ObservedUpdate, Optimizer
+from workloads.program import Arrays, State, StepRecord
+
+
+def observe_update(record: StepRecord, before: State, optimizer: Optimizer) -> ObservedUpdate | None:
+    """Returns the step of the weights whose combined gradient is recorded.
+
+    Args:
+      record: the step.
+      before: the state before it.
+      optimizer: says which slots and accumulators to read.
+
+    Returns:
+      the update; None if the record lacks a gradient, a slot or the one learning rate, or a gradient is not finite.
+    """
+    names = [name for name in sorted(record.combined) if name in before.weights and name in record.state.weights]
+    learning_rate = learning_rate_of(record)
+    if not names or learning_rate is None or not _has_slots(record, before, optimizer, names):
+        return None
+    gradient = flatten_arrays(record.combined, names)
+    if not np.all(np.isfinite(gradient)):
+        return None
+    weights = flatten_arrays(before.weights, names)
+    return ObservedUpdate(
+        step=record.step,
+        learning_rate=learning_rate,
+        names=names,
+        sizes=[int(np.size(before.weights[name])) for name in names],
+        shapes=[np.shape(before.weights[name]) for name in names],
+        gradient=gradient,
+        weights=weights,
+        change=flatten_arrays(record.state.weights, names) - weights,
+        old=_slot_vectors(before, optimizer, names),
+        new=_slot_vectors(record.state, optimizer, names),
+        powers=[float(before.slots[name]) for name in optimizer.accumulators() if name in before.slots],
+    )
+
+
+def _has_slots(record: StepRecord, before: State, optimizer: Optimizer, names: Sequence[str]) -> bool:
+    needed = [f"{name}/{slot}" for name in names for slot in optimizer.slots()]
+    return all(key in before.slots and key in record.state.slots for key in needed)
+
+
+def _slot_vectors(state: State, optimizer: Optimizer, names: Sequence[str]) -> Arrays:
+    return {slot: flatten_arrays(state.slots, [f"{name}/{slot}" for name in names]) for slot in optimizer.slots()}
