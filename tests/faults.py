@@ -1,20 +1,20 @@
 """Faults for negative controls: the catalogue's, by name, and one that it has no use for."""
 
 from parity.causes import catalogue
-from workloads.program import Shown, State
+from workloads.program import RecordRewriter, State
 
 #: {name: function from a `Setup` to the faulty `Program`}
 INJECTED = {fault.name: fault.inject for cause in catalogue.CAUSES for fault in cause.faults}
 
 
-class _SkipsAverages(Shown):
+class _SkipsAverages(RecordRewriter):
     """Forgets to move the averages in step 2."""
 
     def step(self):
         self._before = self._program.state().averages
         return super().step()
 
-    def shown(self, record):
+    def rewrite(self, record):
         if record.step == 2:
             s = record.state
             record.state = State(s.step, s.weights, s.slots, s.statistics, self._before)

@@ -1,14 +1,25 @@
-"""`Program`, whatever can run a job step by step, and `StepRecord`, what one observed step shows."""
+"""`Program`, the interface of whatever runs a job step by step, and `StepRecord`, the values of one observed step.
+
+Both sides of a comparison, and recordings, are `Program`s; nothing that compares or diagnoses knows more of them.
+"""
 
 from __future__ import annotations
 
+import abc
 import dataclasses
-from typing import Dict, List
+from typing import TYPE_CHECKING, Dict
 
 import numpy as np
 
 from workloads.numerics import staleness
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from workloads.job import Job
+    from workloads.scope import VariableSpec
+
+#: {name: array}; the names are a model's, a slot's or an input's.
 Arrays = Dict[str, np.ndarray]
 
 #: The parts of a `State` that are {name: array}.
@@ -17,7 +28,15 @@ STATES = ("weights", "slots", "statistics", "averages")
 
 @dataclasses.dataclass
 class State:
-    """Everything that a step changes. Names are the model's; slots are "variable/slot", or an accumulator's name."""
+    """Everything that a step changes.
+
+    Attributes:
+      step: number of the next step.
+      weights: {variable name: array}.
+      slots: {"variable name/slot name": array} and {accumulator name: float32 scalar}.
+      statistics: {variable name: array} of the variables that are not trained.
+      averages: {weight name: array} of the weights' moving averages.
+    """
 
     step: int
     weights: Arrays
@@ -25,10 +44,10 @@ class State:
     statistics: Arrays
     averages: Arrays
 
-    def cast(self, dtype):
-        """The same values with the weights' and slots' floats as `dtype`; accumulators stay float32."""
+    def cast(self, dtype: str) -> State:
+        """Returns the same values with the weights' and slots' floats as `dtype`; accumulators stay float32."""
 
-        def convert(arrays):
+        def convert(arrays: Arrays) -> Arrays:
             return {name: np.asarray(value, dtype) for name, value in arrays.items()}
 
         slots = {name: np.asarray(value, dtype) if "/" in name else value for name, value in self.slots.items()}
@@ -37,117 +56,130 @@ class State:
 
 @dataclasses.dataclass
 class StepRecord:
-    """One step, seen from outside. Lists are over replicas, in order.
+    """One step as seen from outside. Lists are over replicas, in order.
 
     Attributes:
       step: number of the step, from 0.
-      digests: of each replica's batch, as the replica itself saw it.
+      digests: digest of each replica's batch, as the replica itself saw it.
       losses: each replica's scalar loss, penalties included.
-      gradients: each replica's {weight: gradient}, before any clipping.
-      combined: {weight: gradient} that the optimizer got.
+      gradients: each replica's {weight name: gradient}, before any clipping.
+      combined: {weight name: gradient that the optimizer got}.
       learning_rate: float32 scalar that the optimizer got.
       state: `State` after the step.
       drift: names of mirrored variables whose copies disagree between replicas; empty where there is one copy.
 
-    What is not compared but helps to name a cause; empty where a source of records does not know it:
+    The rest is not compared but helps to name a cause; empty where a source of records does not know it:
       examples: each replica's `writer.example_ids`.
       masks: each replica's {dropout name: boolean array, true where kept}.
       proposals: each replica's {statistic: the value it proposes}, of which the workload takes one or the mean.
     """
 
     step: int
-    digests: List[str]
-    losses: List[np.ndarray]
-    gradients: List[Arrays]
+    digests: list[str]
+    losses: list[np.ndarray]
+    gradients: list[Arrays]
     combined: Arrays
     learning_rate: np.ndarray
     state: State
-    drift: List[str] = dataclasses.field(default_factory=list)
-    examples: List[np.ndarray] = dataclasses.field(default_factory=list)
-    masks: List[Arrays] = dataclasses.field(default_factory=list)
-    proposals: List[Arrays] = dataclasses.field(default_factory=list)
+    drift: list[str] = dataclasses.field(default_factory=list)
+    examples: list[np.ndarray] = dataclasses.field(default_factory=list)
+    masks: list[Arrays] = dataclasses.field(default_factory=list)
+    proposals: list[Arrays] = dataclasses.field(default_factory=list)
 
 
-class Program:
-    """A job, ready to run. Steps are taken in order; each reads its batch from the program's own source."""
+class Program(abc.ABC):
+    """A job, ready to run. Steps are taken in order; each reads its batch from the program's own source.
+
+    A program that only reads records back can neither be loaded nor run, and one that is only timed shows no records:
+    those leave out `load`, `run` or `step`.
+    """
 
     #: "legacy", "modern", ...: the column that reports put it in.
     side = "program"
 
-    def variables(self):
-        """Tuple of `VariableSpec`: name, shape, dtype and whether trainable."""
-        raise NotImplementedError
+    @abc.abstractmethod
+    def variables(self) -> Sequence[VariableSpec]:
+        """Returns name, shape, dtype and trainability of each variable."""
 
-    def describe(self):
-        """{setting: text} of what this side adds to the job: devices, input path, reduction, update rules."""
-        raise NotImplementedError
+    @abc.abstractmethod
+    def describe(self) -> dict[str, str]:
+        """Returns {setting: text} of what this side adds to the job: devices, input path, reduction, update rules."""
 
-    def load(self, state):
+    @abc.abstractmethod
+    def state(self) -> State:
+        """Returns the current `State`, copied to the host."""
+
+    def load(self, state: State) -> None:
         """Makes `state` the current one; the next step uses its `step` for schedule and noise."""
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__name__}.load")
 
-    def state(self):
-        """The current `State`, copied to the host."""
-        raise NotImplementedError
-
-    def step(self):
+    def step(self) -> StepRecord:
         """Runs the next step and returns its `StepRecord`."""
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__name__}.step")
 
-    def run(self, steps):
-        """Runs `steps` steps, observing nothing, and returns the last step's losses, one per replica."""
-        raise NotImplementedError
+    def run(self, steps: int) -> list[np.ndarray]:
+        """Runs `steps` steps without observing them; returns the last step's losses, one per replica."""
+        raise NotImplementedError(f"{type(self).__name__}.run")
 
-    def agree(self, number):
-        """The largest `number` that any process of this program says, all of which call this at the same step."""
+    def agree(self, number: int) -> int:
+        """Returns the largest `number` of all processes of this program, which all call this at the same step."""
         return number
 
-    def close(self):
+    def close(self) -> None:
         """Frees threads and sessions. A closed program is not used again."""
+        return None
 
-    def __enter__(self):
+    def __enter__(self) -> Program:
         return self
 
-    def __exit__(self, *unused):
+    def __exit__(self, *unused: object) -> None:
         self.close()
 
 
-class Shown(Program):
-    """Another program whose records are shown otherwise: subclasses say how in `shown`."""
+class RecordRewriter(Program):
+    """Wraps a program and rewrites its step records; subclasses say how in `rewrite`.
 
-    def __init__(self, program):
+    Args:
+      program: the `Program` that takes the steps.
+    """
+
+    def __init__(self, program: Program) -> None:
         self._program = program
         self.side = program.side
 
-    def shown(self, record):
-        """The record to show for `record`, which may be altered in place."""
-        raise NotImplementedError
+    @abc.abstractmethod
+    def rewrite(self, record: StepRecord) -> StepRecord:
+        """Returns the record to report for `record`, which may be changed in place."""
 
-    def variables(self):
+    def variables(self) -> Sequence[VariableSpec]:
         return self._program.variables()
 
-    def describe(self):
+    def describe(self) -> dict[str, str]:
         return self._program.describe()
 
-    def load(self, state):
+    def load(self, state: State) -> None:
         self._program.load(state)
 
-    def state(self):
+    def state(self) -> State:
         return self._program.state()
 
-    def step(self):
-        return self.shown(self._program.step())
+    def step(self) -> StepRecord:
+        return self.rewrite(self._program.step())
 
-    def close(self):
+    def close(self) -> None:
         self._program.close()
 
 
-def initial_state(job, specs, values):
-    """The `State` before the first step of `job`.
+def initial_state(job: Job, specs: Sequence[VariableSpec], values: Mapping[str, np.ndarray]) -> State:
+    """Returns the `State` before the first step.
 
     Args:
+      job: decides the slots, the gradients that wait, and whether weights have averages.
       specs: the model's `VariableSpec`s.
       values: {variable name: array}, see `scope.initial_values`.
+
+    Returns:
+      the state at step 0, in the specs' dtypes.
     """
     workload = job.workload
     weights = {s.name: np.asarray(values[s.name], s.dtype) for s in specs if s.trainable}

@@ -1,14 +1,22 @@
-"""`Scope`: how a model asks for its variables by name, and what it may tell besides its loss.
+"""`Scope`: the object from which a model asks for its variables by name, and to which it reports more than its loss.
 
-A model sees one `Scope` class. Where variables come from is the business of the `Frame` behind it: legacy's
-answers with `get_variable`, modern's with the replica's copy of a mirrored variable, the tracing one with
-placeholders, so that a model's variables are known without running anything.
+A model sees one `Scope` class. Where variables come from is decided by the `Frame` behind it: the tower graph's answers
+with `get_variable`, the port's with the replica's copy of a mirrored variable, the tracing one with placeholders. So a
+model's variables are known without running it:
+
+    >>> from workloads.selection import registry
+    >>> for spec in trace(registry.get("stacked_lstm"))[:2]:
+    ...     print(spec.name, spec.shape, spec.trainable)
+    lstm0/kernel (24, 64) True
+    lstm0/bias (64,) True
 """
 
 from __future__ import annotations
 
+import abc
 import collections
 import contextlib
+from typing import TYPE_CHECKING, Any, ContextManager, Dict, NamedTuple, Optional, Tuple
 
 import numpy as np
 import tensorflow as tf
@@ -17,42 +25,83 @@ from workloads import initializers
 from workloads.numerics import random_keys
 from workloads.support.errors import InputError
 
-VariableSpec = collections.namedtuple("VariableSpec", "name shape dtype trainable initializer")
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from workloads.workload import Workload
+
+#: {name: tensor}; the names are a model's, or an input's.
+Tensors = Dict[str, Any]
 
 
-def variable_bytes(spec):
-    """Bytes of one copy of the variable."""
+class VariableSpec(NamedTuple):
+    """One variable of a model.
+
+    Attributes:
+      name: with its scopes, "conv1/weights".
+      shape: of the variable.
+      dtype: name of its dtype.
+      trainable: whether the optimizer changes it; otherwise it is a statistic.
+      initializer: draws the initial value; None where it is known from elsewhere.
+    """
+
+    name: str
+    shape: Tuple[int, ...]
+    dtype: str
+    trainable: bool
+    initializer: Optional[initializers.Initializer]
+
+
+def variable_bytes(spec: VariableSpec) -> int:
+    """Returns the bytes of one copy of the variable."""
     return int(np.prod(spec.shape)) * np.dtype(spec.dtype).itemsize
 
 
-class Frame:
-    """What one tower's or replica's pass through a model collects. Subclasses answer `variable`.
+class Frame(abc.ABC):
+    """Collects what one tower's or replica's pass through a model leaves behind; subclasses answer `variable`.
+
+    Args:
+      dtype: name of the run's float dtype.
+      seed: of the run.
+      step: int64 scalar tensor.
+      replica: number of the replica, over all processes.
+      devices: devices that the model's layers are divided among, or none if it stays on one; see
+        `Scope.pipeline_stage`.
 
     Attributes:
-      dtype: name of the run's float dtype.
-      seed, step, replica: what noise is keyed by; `step` an int64 tensor, `replica` an int.
-      devices: those that the model's layers are divided among, or none if it stays on one; see `Scope.stage`.
       penalties: scalar tensors that the tower adds to the model's loss, in order.
       updates: {statistic name: new value tensor}.
       masks: {dropout name: boolean tensor, true where kept}.
     """
 
-    def __init__(self, dtype, seed, step, replica, devices=()):
+    def __init__(self, dtype: str, seed: int, step: tf.Tensor, replica: int, devices: Sequence[str] = ()) -> None:
         self.dtype = dtype
         self.seed = seed
         self.step = step
         self.replica = replica
         self.devices = tuple(devices)
-        self.penalties = []
-        self.updates = collections.OrderedDict()
-        self.masks = collections.OrderedDict()
+        self.penalties: list[tf.Tensor] = []
+        self.updates: Tensors = collections.OrderedDict()
+        self.masks: Tensors = collections.OrderedDict()
 
-    def variable(self, name, shape, initializer, trainable):
-        """The variable's value as a tensor of `shape`; the same tensor each time within one frame."""
-        raise NotImplementedError
+    @abc.abstractmethod
+    def variable(
+        self, name: str, shape: tuple[int, ...], initializer: initializers.Initializer, trainable: bool
+    ) -> tf.Tensor:
+        """Gives the model a variable.
 
-    def noise(self, name, shape):
-        """Uniform float32 noise in [0, 1), keyed by (seed, replica, name) and counted by the step."""
+        Args:
+          name: with its scopes.
+          shape: of the variable.
+          initializer: draws the initial value, where the variable is made.
+          trainable: False for a statistic.
+
+        Returns:
+          the variable's value as a tensor of `shape`; the same tensor each time within one frame.
+        """
+
+    def noise(self, name: str, shape: tuple[int, ...]) -> tf.Tensor:
+        """Returns uniform float32 noise in [0, 1), keyed by (seed, replica, name) and counted by the step."""
         key = tf.constant(random_keys.noise_key(self.seed, self.replica, name), tf.int32)
         seed = tf.stack([key, tf.cast(self.step, tf.int32)])
         # The raw op (Philox) draws the same numbers in TensorFlow 1.15 and today, on CPU and GPU.
@@ -62,67 +111,107 @@ class Frame:
 class Scope:
     """A place in the model's name space, in front of a `Frame`."""
 
-    def __init__(self, frame, prefix=""):
+    def __init__(self, frame: Frame, prefix: str = "") -> None:
         self._frame = frame
         self._prefix = prefix
 
     @property
-    def dtype(self):
+    def dtype(self) -> str:
         """Name of the float dtype that variables and float inputs have."""
         return self._frame.dtype
 
-    def child(self, name):
-        """The scope `name/` inside this one."""
+    def child(self, name: str) -> Scope:
+        """Returns the scope `name/` inside this one."""
         return Scope(self._frame, self._prefix + name + "/")
 
-    def get(self, name, shape, initializer=None, trainable=True):
-        """The variable's value, shape `shape`. Not `trainable` means a statistic, changed by `update` only."""
+    def get(
+        self,
+        name: str,
+        shape: Iterable[int],
+        initializer: initializers.Initializer | None = None,
+        trainable: bool = True,
+    ) -> tf.Tensor:
+        """Returns a variable's value.
+
+        Args:
+          name: within this scope; asking twice gives the same variable.
+          shape: of the variable.
+          initializer: draws the initial value; `GlorotUniform` unless given.
+          trainable: False for a statistic, which only `update` changes.
+
+        Returns:
+          tensor of `shape` and the run's dtype.
+        """
         initializer = initializers.GlorotUniform() if initializer is None else initializer
         return self._frame.variable(self._prefix + name, tuple(shape), initializer, trainable)
 
-    def stage(self, index, count):
-        """Context in which stage `index` of the model's `count` is built: on its device, if layers are divided."""
+    def pipeline_stage(self, index: int, count: int) -> ContextManager[Any]:
+        """Returns the context to build pipeline stage `index` of `count` in: its device, if layers are divided."""
         devices = self._frame.devices
         return tf.device(devices[index * len(devices) // count]) if devices else contextlib.nullcontext()
 
-    def update(self, name, value):
-        """Proposes the statistic's next value; `Workload.statistics` says whose proposal is taken."""
+    #: The former name, for models that have it.
+    stage = pipeline_stage
+
+    def update(self, name: str, value: tf.Tensor) -> None:
+        """Proposes the statistic's next value; `Workload.statistics` decides which proposal is taken."""
         if self._prefix + name in self._frame.updates:
             raise InputError(f"scope.update: {self._prefix + name!r} was updated twice in one pass")
         self._frame.updates[self._prefix + name] = value
 
-    def decay(self, rate, weight):
+    def decay(self, rate: float, weight: tf.Tensor) -> None:
         """Adds `rate * tf.nn.l2_loss(weight)`, half the squared norm times `rate`, to this tower's loss."""
         if rate:
             self._frame.penalties.append(tf.multiply(tf.nn.l2_loss(weight), tf.cast(rate, weight.dtype)))
 
-    def uniform(self, name, shape):
-        """Noise in [0, 1), its own for every (seed, step, replica, name); drawn in float32, then cast."""
+    def uniform(self, name: str, shape: Iterable[int]) -> tf.Tensor:
+        """Returns noise in [0, 1), its own for every (seed, step, replica, name); drawn in float32, then cast."""
         return tf.cast(self._frame.noise(self._prefix + name, tuple(shape)), self.dtype)
 
-    def keep(self, name, shape, rate):
-        """A boolean mask, false with probability `rate`: what dropout keeps. It is shown in the step's record."""
+    def keep(self, name: str, shape: Iterable[int], rate: float) -> tf.Tensor:
+        """Draws the mask of a dropout, which the step's record will hold.
+
+        Args:
+          name: of the noise, within this scope.
+          shape: of the mask.
+          rate: probability of False.
+
+        Returns:
+          boolean tensor, True where an element is kept.
+        """
         mask = self.uniform(name, shape) >= rate
         self._frame.masks[self._prefix + name] = mask
         return mask
 
 
-def tower_loss(workload, frame, batch, kind=Scope):
-    """One tower's loss: the model's plus its penalties. Scalar tensor of the run's dtype."""
+def tower_loss(workload: Workload, frame: Frame, batch: Tensors, kind: type[Scope] = Scope) -> tf.Tensor:
+    """Builds one tower's loss: the model's plus its penalties.
+
+    Args:
+      workload: the model.
+      frame: answers the model and collects its penalties.
+      batch: {input name: tensor [per-replica batch, *shape]}.
+      kind: class of the scope that the model sees.
+
+    Returns:
+      scalar tensor of the run's dtype.
+    """
     loss = workload.loss(kind(frame), batch)
     return tf.add_n([loss] + frame.penalties) if frame.penalties else loss
 
 
 class _TracingFrame(Frame):
-    """Answers with placeholders and writes down what was asked for."""
+    """Answers with placeholders and records each request."""
 
-    def __init__(self, dtype, devices=()):
+    def __init__(self, dtype: str, devices: Sequence[str] = ()) -> None:
         super().__init__(dtype, seed=0, step=tf.constant(0, tf.int64), replica=0, devices=devices)
-        self.specs = collections.OrderedDict()
-        self.noises = collections.OrderedDict()
-        self.values = {}
+        self.specs: dict[str, VariableSpec] = collections.OrderedDict()
+        self.noises: dict[str, tuple[int, ...]] = collections.OrderedDict()
+        self.values: Tensors = {}
 
-    def variable(self, name, shape, initializer, trainable):
+    def variable(
+        self, name: str, shape: tuple[int, ...], initializer: initializers.Initializer, trainable: bool
+    ) -> tf.Tensor:
         if name not in self.specs:
             self.specs[name] = VariableSpec(name, shape, self.dtype, trainable, initializer)
             self.values[name] = tf.compat.v1.placeholder(self.dtype, shape)
@@ -130,16 +219,21 @@ class _TracingFrame(Frame):
             raise InputError(f"scope.get: {name!r} was asked for as {self.specs[name].shape} and as {shape}")
         return self.values[name]
 
-    def noise(self, name, shape):
+    def noise(self, name: str, shape: tuple[int, ...]) -> tf.Tensor:
         self.noises[name] = shape
         return super().noise(name, shape)
 
 
-def trace(workload, per_replica_batch=1, dtype="float32"):
-    """The model's variables, in the order it first asks for them, without running it.
+def trace(workload: Workload, per_replica_batch: int = 1, dtype: str = "float32") -> tuple[VariableSpec, ...]:
+    """Finds the model's variables without running it.
+
+    Args:
+      workload: the model.
+      per_replica_batch: examples of one replica.
+      dtype: name of the run's float dtype.
 
     Returns:
-      tuple of `VariableSpec`.
+      the variables, in the order in which the model first asks for them.
 
     Raises:
       InputError: the loss is not a scalar, or `update` names something that is not a statistic.
@@ -155,42 +249,80 @@ def trace(workload, per_replica_batch=1, dtype="float32"):
     return tuple(frame.specs.values())
 
 
-def trace_noise(workload, per_replica_batch, dtype):
-    """{name: shape} of the noise that one pass of the model draws."""
+def trace_noise(workload: Workload, per_replica_batch: int, dtype: str) -> dict[str, tuple[int, ...]]:
+    """Finds the noise that one pass of the model draws.
+
+    Args:
+      workload: the model.
+      per_replica_batch: examples of one replica.
+      dtype: name of the run's float dtype.
+
+    Returns:
+      {name: shape}.
+    """
     return dict(_trace(workload, per_replica_batch, dtype)[1].noises)
 
 
-def trace_decayed(workload, per_replica_batch=1, dtype="float32"):
-    """Names of the weights that the model hands to `Scope.decay`, at whatever rate."""
-    seen = []
+def trace_decayed(workload: Workload, per_replica_batch: int = 1, dtype: str = "float32") -> tuple[str, ...]:
+    """Finds the weights that the model hands to `Scope.decay` at a rate that is not zero.
 
-    class Spy(Scope):
-        def child(self, name):
-            return Spy(self._frame, self._prefix + name + "/")
+    Args:
+      workload: the model.
+      per_replica_batch: examples of one replica.
+      dtype: name of the run's float dtype.
 
-        def decay(self, rate, weight):
-            seen.extend(name for name, value in self._frame.values.items() if value is weight and rate)
+    Returns:
+      names of the weights, in the order of the calls.
+    """
+    decayed: list[str] = []
 
-    _trace(workload, per_replica_batch, dtype, Spy)
-    return tuple(seen)
+    class DecaySpy(Scope):
+        """A scope that notes the weights it is to decay."""
+
+        def child(self, name: str) -> Scope:
+            return DecaySpy(self._frame, self._prefix + name + "/")
+
+        def decay(self, rate: float, weight: tf.Tensor) -> None:
+            assert isinstance(self._frame, _TracingFrame)
+            decayed.extend(name for name, value in self._frame.values.items() if value is weight and rate)
+
+    _trace(workload, per_replica_batch, dtype, DecaySpy)
+    return tuple(decayed)
 
 
-def trace_devices(workload, per_replica_batch, dtype, devices):
-    """{variable name: its device} of a model whose layers are divided among `devices`.
+def trace_devices(workload: Workload, per_replica_batch: int, dtype: str, devices: Sequence[str]) -> dict[str, str]:
+    """Finds the device of each variable of a model whose layers are divided among several.
+
+    Args:
+      workload: the model.
+      per_replica_batch: examples of one replica.
+      dtype: name of the run's float dtype.
+      devices: names of the devices, in the order of the pipeline's stages.
+
+    Returns:
+      {variable name: its device}.
 
     Raises:
-      InputError: the model does not say where its layers are (`Scope.stage`), so that all would be on one device.
+      InputError: the model does not say where its layers are (`Scope.pipeline_stage`), so that all would be on one
+        device.
     """
     frame = _trace(workload, per_replica_batch, dtype, devices=devices)[1]
-    found = {name: value.device or devices[0] for name, value in frame.values.items()}
-    if len(set(found.values())) < len(devices):
+    places = {name: value.device or devices[0] for name, value in frame.values.items()}
+    if len(set(places.values())) < len(devices):
         raise InputError(
-            f"--layer_devices: got {len(devices)}, the layers of {workload.name} fill {len(set(found.values()))}"
+            f"--layer_devices: got {len(devices)}, the layers of {workload.name} fill {len(set(places.values()))}"
         )
-    return found
+    return places
 
 
-def _trace(workload, per_replica_batch, dtype, kind=Scope, devices=()):
+def _trace(
+    workload: Workload,
+    per_replica_batch: int,
+    dtype: str,
+    kind: type[Scope] = Scope,
+    devices: Sequence[str] = (),
+) -> tuple[tf.Tensor, _TracingFrame]:
+    """Returns the loss and the frame of one pass of the model in a graph of its own."""
     with tf.Graph().as_default():
         frame = _TracingFrame(dtype, devices)
         batch = {
@@ -200,6 +332,15 @@ def _trace(workload, per_replica_batch, dtype, kind=Scope, devices=()):
         return tower_loss(workload, frame, batch, kind), frame
 
 
-def initial_values(specs, seed):
-    """{variable name: float32 array}, each keyed by its own name, so that adding one changes no other."""
-    return {spec.name: spec.initializer(spec.shape, random_keys.generator("init", seed, spec.name)) for spec in specs}
+def initial_values(specs: Iterable[VariableSpec], seed: int) -> dict[str, np.ndarray]:
+    """Returns {variable name: float32 array}, each keyed by its own name, so that adding one changes no other.
+
+    Raises:
+      InputError: a variable has no initializer.
+    """
+    values = {}
+    for spec in specs:
+        if spec.initializer is None:
+            raise InputError(f"initial_values: {spec.name!r} has no initializer")
+        values[spec.name] = spec.initializer(spec.shape, random_keys.generator("init", seed, spec.name))
+    return values

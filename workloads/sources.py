@@ -1,7 +1,8 @@
-"""Where batches come from. A source is asked for step k's global batch and answers the same, always."""
+"""Sources of batches. A source is asked for a step's batch and always gives the same answer."""
 
 from __future__ import annotations
 
+import abc
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -9,23 +10,44 @@ import numpy as np
 from workloads.numerics import random_keys
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import tensorflow as tf
 
+    from workloads.job import Job
+    from workloads.program import Arrays
 
-class Source:
-    """Base: `batch(step)` is a pure function of the step. `fixed` sources give the same batch at every step."""
+
+class Source(abc.ABC):
+    """Batches for the replicas of a job, as a pure function of the step.
+
+    Attributes:
+      fixed: whether every step gets the same batch.
+      has_pipeline: whether `pipeline` can be called; its batches then need not come from Python one by one.
+    """
 
     fixed = False
-    #: Whether `pipeline` can be called; its batches then need not come from Python one by one.
     has_pipeline = False
     #: Random numbers of a lifted graph: "keyed", or "drawn" if the batches bring them.
     noise = "keyed"
 
-    def __init__(self, job):
+    def __init__(self, job: Job) -> None:
         self._job = job
 
-    def batch(self, step):
-        """{input name: array [global batch, *shape]} in the run's dtype."""
+    @abc.abstractmethod
+    def shards(self, step: int) -> list[Arrays]:
+        """Returns each replica's {input name: array [per-replica batch, *shape]}, in the run's dtype."""
+
+    def pipeline(self, step: int) -> tf.data.Dataset:
+        """Returns a `tf.data.Dataset` of one replica's batch after the other, from `step` on, if `has_pipeline`."""
+        raise NotImplementedError(f"{type(self).__name__}.pipeline")
+
+
+class GlobalBatches(Source):
+    """A source that makes the examples of all replicas together; subclasses say how in `_examples`."""
+
+    def batch(self, step: int) -> Arrays:
+        """Returns {input name: array [global batch, *shape]} in the run's dtype."""
         inputs = self._job.workload.inputs()
         examples = self._examples(step)
         # Through float32 whatever the run's dtype, so that a float64 run sees the very same numbers.
@@ -34,28 +56,28 @@ class Source:
             for name, spec in inputs.items()
         }
 
-    def shards(self, step):
-        """The global batch cut into one contiguous slice per replica: list of {input name: array}."""
+    def shards(self, step: int) -> list[Arrays]:
         return shard(self.batch(step), self._job.replicas)
 
-    def pipeline(self, step: int) -> tf.data.Dataset:
-        """Returns a `tf.data.Dataset` of one replica's batch after the other, from `step` on, if `has_pipeline`."""
-        raise NotImplementedError(f"{type(self).__name__}.pipeline")
-
-    def _examples(self, step):
-        raise NotImplementedError
+    @abc.abstractmethod
+    def _examples(self, step: int) -> Mapping[str, np.ndarray]:
+        """Returns {input name: array [global batch, *shape]} in any dtype."""
 
 
-def shard(batch, replicas):
-    """`batch` cut into `replicas` contiguous parts of one size."""
+def shard(batch: Arrays, replicas: int) -> list[Arrays]:
+    """Cuts a global batch into `replicas` contiguous parts of one size.
+
+    >>> [part["x"].tolist() for part in shard({"x": np.arange(4)}, 2)]
+    [[0, 1], [2, 3]]
+    """
     size = len(next(iter(batch.values()))) // replicas
     return [{name: value[i * size : (i + 1) * size] for name, value in batch.items()} for i in range(replicas)]
 
 
-class Synthetic(Source):
+class Synthetic(GlobalBatches):
     """The workload's own made-up examples, new at every step."""
 
-    def _examples(self, step):
+    def _examples(self, step: int) -> Mapping[str, np.ndarray]:
         rng = random_keys.generator("batch", self._job.seed, self._job.workload.name, step)
         return self._job.workload.examples(rng, self._job.global_batch)
 
@@ -65,5 +87,5 @@ class Resident(Synthetic):
 
     fixed = True
 
-    def batch(self, step):
+    def batch(self, step: int) -> Arrays:
         return super().batch(0)

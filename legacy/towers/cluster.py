@@ -85,7 +85,7 @@ class ClusterWorker(Program):
         exact: bool = False,
     ) -> None:
         check_cluster_job(job)
-        self._job, self._source, self._index = job, source, index
+        self._job, self._source, self._index, self._sync = job, source, index, sync
         self._step = 0
         self._specs = scope.trace(job.workload, job.per_replica_batch, job.dtype)
         with tf.Graph().as_default():
@@ -100,6 +100,9 @@ class ClusterWorker(Program):
 
     def variables(self) -> tuple[VariableSpec, ...]:
         return self._specs
+
+    def describe(self) -> dict[str, str]:
+        return {"program": "SyncReplicasOptimizer" if self._sync else "asynchronous workers"}
 
     def run(self, steps: int) -> list[np.ndarray]:
         """Takes so many steps; returns this worker's loss of the last."""

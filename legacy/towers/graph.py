@@ -94,7 +94,7 @@ def build_tower_graph(
       options: see `LegacyOptions`.
       batches: list over towers of {input name: tensor}.
       devices: list over towers of device names.
-      layer_devices: devices that the layers of every tower are divided among, or none; see `Scope.stage`.
+      layer_devices: devices that the layers of every tower are divided among, or none; see `Scope.pipeline_stage`.
 
     Returns:
       See `TowerGraph`.

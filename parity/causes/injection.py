@@ -11,7 +11,7 @@ from unittest import mock
 from legacy.towers.program import LegacyProgram
 from modern.mirrored.program import ModernProgram
 from modern.mirrored.replica_step import ReplicaStep
-from workloads.program import Program, Shown, State, StepRecord
+from workloads.program import Program, RecordRewriter, State, StepRecord
 from workloads.workload import Clip, Workload
 
 if TYPE_CHECKING:
@@ -148,7 +148,7 @@ def in_towers(name: str, wrap: Callable[[Any], Any]) -> Callable[..., Program]:
 GRADIENT_NORMS = {"sigmoid_stack": 0.13, "regression": 20.0, "cifar_cnn": 0.2, "resnet18": 6.0, "stacked_lstm": 0.24}
 
 
-class ChangedRecords(Shown):
+class ChangedRecords(RecordRewriter):
     """A program whose step records are changed after each step.
 
     Args:
@@ -160,7 +160,7 @@ class ChangedRecords(Shown):
         super().__init__(program)
         self._changes = tuple(changes)
 
-    def shown(self, record: StepRecord) -> StepRecord:
+    def rewrite(self, record: StepRecord) -> StepRecord:
         for change in self._changes:
             change(record)
         return record

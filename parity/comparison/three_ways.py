@@ -16,7 +16,7 @@ from legacy.rerun.recorded_source import RecordedSource
 from legacy.rerun.recording import RecordedSteps
 from parity.comparison.setup import Setup
 from parity.comparison.verification import verify
-from workloads.program import Shown
+from workloads.program import RecordRewriter
 from workloads.support.errors import require
 
 #: The comparisons, in the order of the columns.
@@ -102,7 +102,7 @@ def verdict(result):
     return "NO PARITY with the original" + ("" if here.passed else ", nor with the old graph here: the port differs")
 
 
-class Only(Shown):
+class Only(RecordRewriter):
     """A program whose records hold only what some other records hold.
 
     Args:
@@ -114,7 +114,7 @@ class Only(Shown):
         super().__init__(program)
         self._like = like
 
-    def shown(self, record):
+    def rewrite(self, record):
         like = self._like[record.step % len(self._like)]
         gradients = [{n: g[n] for n in kept if n in g} for g, kept in zip(record.gradients, like.gradients)]
         combined = {name: record.combined[name] for name in like.combined}

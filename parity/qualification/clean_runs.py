@@ -16,7 +16,7 @@ from absl import flags
 from parity import flags as parity_flags  # noqa: F401  --json
 from parity.processes import pool as workers
 from parity.reports.progress import Progress
-from workloads.program import Shown
+from workloads.program import RecordRewriter
 from workloads.selection import registry
 from workloads.support import command
 
@@ -52,7 +52,7 @@ def planned(runs, first_seed):
     return made
 
 
-class _Kept(Shown):
+class _Kept(RecordRewriter):
     """A program that keeps the records it shows and the states they started from."""
 
     def __init__(self, program):
@@ -63,7 +63,7 @@ class _Kept(Shown):
         super().load(state)
         self.before[-1] = state
 
-    def shown(self, record):
+    def rewrite(self, record):
         self.records.append(record)
         self.before.append(record.state)
         return record

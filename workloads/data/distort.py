@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 
-def prepare(images, workload, rng):
+def prepare_images(images, workload, rng):
     """Float32 images ready for the model.
 
     Args:

@@ -39,10 +39,6 @@ class LiftedSynthetic(Source):
         self._settings = settings or {}
         self._inputs: Dict[str, Input] = as_lifted(job.workload).inputs()
 
-    def batch(self, step: int) -> Arrays:
-        """Not available: batches of a lift are made for each replica separately; see `shards`."""
-        raise NotImplementedError("LiftedSynthetic.batch")
-
     def shards(self, step: int) -> list[Arrays]:
         job = self._job
         shards: List[Arrays] = [{} for _ in range(job.replicas)]

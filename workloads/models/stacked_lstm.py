@@ -33,12 +33,12 @@ class StackedLstm(Workload):
     def loss(self, scope, batch):
         steps = tf.unstack(batch["x"], axis=1)
         for layer in range(self.depth):
-            with scope.stage(layer, self.depth):
+            with scope.pipeline_stage(layer, self.depth):
                 here = scope.child(f"lstm{layer}")
                 outputs = layers.lstm(here, steps, self.units)
                 together = layers.dropout(here, tf.stack(outputs, axis=1), self.dropout_rate)
                 steps = tf.unstack(together, axis=1)
-        with scope.stage(self.depth - 1, self.depth):
+        with scope.pipeline_stage(self.depth - 1, self.depth):
             logits = layers.dense(scope.child("logits"), steps[-1], self.classes)
             return layers.cross_entropy(logits, batch["labels"])
 

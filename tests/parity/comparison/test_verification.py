@@ -84,6 +84,9 @@ class Fixed(Program):
     def variables(self):
         return self._specs
 
+    def describe(self):
+        return {}
+
     def state(self):
         return self._state
 

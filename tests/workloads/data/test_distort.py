@@ -11,7 +11,7 @@ IMAGES = np.random.RandomState(0).randint(0, 256, (6, 32, 32, 3)).astype(np.uint
 
 
 def test_prepare_is_a_function_of_the_generators_key():
-    first, again, other = (distort.prepare(IMAGES, SMALL, random_keys.generator(key)) for key in "aab")
+    first, again, other = (distort.prepare_images(IMAGES, SMALL, random_keys.generator(key)) for key in "aab")
     assert first.shape == (6, 24, 24, 3)
     assert first.dtype == np.float32
     assert first.tobytes() == again.tobytes()
@@ -19,7 +19,7 @@ def test_prepare_is_a_function_of_the_generators_key():
 
 
 def test_standardised_images_have_mean_zero_and_deviation_one():
-    ready = distort.prepare(IMAGES, SMALL, random_keys.generator("a"))
+    ready = distort.prepare_images(IMAGES, SMALL, random_keys.generator("a"))
     np.testing.assert_allclose(ready.mean(axis=(1, 2, 3)), 0, atol=1e-5)
     np.testing.assert_allclose(ready.std(axis=(1, 2, 3)), 1, rtol=1e-5)
 
@@ -54,4 +54,4 @@ def test_brightness_moves_all_pixels_and_contrast_keeps_the_mean():
 @pytest.mark.parametrize("size", [24, 32, 40])
 def test_without_distortion_the_middle_is_cut_out_or_padded(size):
     workload = dataclasses.replace(SMALL, image_size=size, distort=False)
-    assert distort.prepare(IMAGES, workload, None).shape == (6, size, size, 3)
+    assert distort.prepare_images(IMAGES, workload, None).shape == (6, size, size, 3)

@@ -23,6 +23,12 @@ class Counting(Program):
     def __init__(self, at=0, on_run=None):
         self._step, self.portions, self._on_run = at, [], on_run
 
+    def variables(self):
+        return ()
+
+    def describe(self):
+        return {}
+
     def load(self, state):
         self._step = int(state.weights["w"])
 
