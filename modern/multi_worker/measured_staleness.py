@@ -30,7 +30,7 @@ def mean_staleness(counts: Mapping[int, int]) -> float:
 def describe_staleness(counts: Mapping[int, int]) -> str:
     """Formats {staleness: updates} as one line: how many updates, their mean staleness and each one's share.
 
-    >>> describe_staleness({0: 3, 2: 1})[-30:]
+    >>> describe_staleness({0: 3, 2: 1})[-29:]
     'mean 0.50; 0: 75.0%, 2: 25.0%'
     """
     total = sum(counts.values())

@@ -1,22 +1,85 @@
-"""A closed program is freed: its traced step holds the input, and the input's threads run as long as it lives."""
-
-import gc
-import weakref
-
+import numpy as np
 import pytest
+import tensorflow as tf
 
 from modern.mirrored.traced_program import TracedProgram
-from tests.cases import Everything, setup
+from modern.mirrored.variables import MirroredState
+from modern.options import ModernOptions
+from tests.cases import Dyadic
+from workloads.job import Job
+from workloads.program import State
 
 
-@pytest.mark.parametrize("all_reduce", ["auto", "tower_order"])
-def test_the_traced_step_of_a_closed_program_is_freed(all_reduce):
-    program = setup(Everything(), modern={"all_reduce": all_reduce}).modern_program()
-    assert isinstance(program, TracedProgram)
-    program.step()
-    graph = weakref.ref(program._observed.get_concrete_function().graph)
-    gc.collect()
-    assert graph() is not None  # an open program keeps it
+class Input:
+    """Notes the steps at which it was started."""
+
+    def __init__(self):
+        self.started = []
+
+    def start(self, step):
+        self.started.append(step)
+        return {}
+
+
+class Adding(TracedProgram):
+    """A program whose step adds one to its weight; the weight is its loss."""
+
+    def __init__(self, steps_per_call=2):
+        self._job, self._options = Job(Dyadic(), 1, 4), ModernOptions(steps_per_call=steps_per_call)
+        self._variables = MirroredState(tf.distribute.get_strategy(), a_state(0, 0.0))
+        self._input, self._step = Input(), 0
+
+    def _observed_step(self):
+        return object()
+
+    def _run_once(self):
+        weight = self._variables.weights["w"]
+        tf.raw_ops.AssignAddVariableOp(resource=weight.handle, value=tf.constant(1.0))
+        tf.raw_ops.AssignAddVariableOp(resource=self._variables.step.handle, value=tf.ones([], tf.int64))
+        return [weight.read_value()]
+
+
+def a_state(step, weight):
+    """A `State` of one weight."""
+    return State(step, {"w": np.float32(weight)}, {}, {}, {})
+
+
+@pytest.mark.parametrize("steps_per_call", [1, 2, 5])
+def test_steps_are_run_and_counted(steps_per_call):
+    program = Adding(steps_per_call)
+    assert [float(loss) for loss in program.run(5)] == [5.0]
+    state = program.state()
+    assert (state.step, float(state.weights["w"])) == (5, 5.0)
+
+
+def test_the_input_is_opened_once_and_at_the_first_step():
+    program = Adding()
+    assert program._input.started == []
+    program.run(3)
+    program.run(2)
+    assert program._input.started == [0]
+
+
+def test_another_step_that_is_loaded_opens_the_input_anew_and_traces_again():
+    program = Adding()
+    program.run(2)
+    observed = program._observed
+    program.load(a_state(7, 1.0))
+    assert [float(loss) for loss in program.run(1)] == [2.0]
+    assert program._input.started == [0, 7]
+    assert program._observed is not observed
+
+
+def test_a_state_of_the_same_step_leaves_the_input_open():
+    program = Adding()
+    program.run(2)
+    program.load(a_state(2, 8.0))
+    assert [float(loss) for loss in program.run(1)] == [9.0]
+    assert program._input.started == [0]
+
+
+def test_a_closed_program_holds_no_function():
+    program = Adding()
+    program.run(1)
     program.close()
-    gc.collect()
-    assert graph() is None
+    assert program._batches is program._observed is program._many is None

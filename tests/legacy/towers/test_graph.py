@@ -1,0 +1,105 @@
+import dataclasses
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from legacy.options import LegacyOptions
+from legacy.towers import graph
+from tests.cases import Dyadic
+from workloads.job import Job
+from workloads.workload import MovingAverage
+
+v1 = tf.compat.v1
+DEVICES = ("/device:CPU:0", "/device:CPU:1")
+
+
+def built(workload=None, staleness=None, **options):
+    """`TowerGraph` of two towers with x = 1, 3 and x = 5, 7 in the current graph; loss = mean(x) a b."""
+    batches = [{"x": tf.constant([1.0, 3.0])}, {"x": tf.constant([5.0, 7.0])}]
+    job = Job(workload or Dyadic(), 2, 4, staleness=staleness)
+    return graph.build_tower_graph(job, LegacyOptions(**options), batches, DEVICES)
+
+
+def evaluated(towers, *fetches):
+    """Values of `fetches` in a session where a = 1 and b = 2."""
+    with v1.Session() as session:
+        session.run(v1.global_variables_initializer())
+        for name, value in (("a", 1.0), ("b", 2.0)):
+            session.run(v1.assign(towers.variables[name], value))
+        return [session.run(fetch) for fetch in fetches]
+
+
+def test_losses_gradients_and_update_by_hand():
+    with tf.Graph().as_default():
+        towers = built()
+        losses, gradients, combined, _, weights, step = evaluated(
+            towers, towers.losses, towers.gradients, towers.combined, towers.train_ops[0], towers.variables,
+            towers.global_step
+        )  # fmt: skip
+    assert losses == [4.0, 12.0]
+    assert gradients == [{"a": 4.0, "b": 2.0}, {"a": 12.0, "b": 6.0}]
+    assert combined == {"a": 8.0, "b": 4.0}
+    assert weights == {"a": 0.5, "b": 1.75} and step == 1
+
+
+def test_towers_that_do_not_wait_have_an_op_each_that_applies_their_own_gradient():
+    with tf.Graph().as_default():
+        towers = built(updates="async")
+        assert sorted(towers.train_ops) == [0, 1] and towers.combined == {}
+        _, weights, step = evaluated(towers, towers.train_ops[1], towers.variables, towers.global_step)
+    assert weights == {"a": 0.25, "b": 1.625} and step == 1
+
+
+@pytest.mark.parametrize("variables, device", [("cpu", "/device:CPU:0"), ("tower", "/device:CPU:0")])
+def test_all_variables_are_in_one_place(variables, device):
+    with tf.Graph().as_default():
+        towers = built(variables=variables)
+        assert {variable.device for variable in towers.variables.values()} == {device}
+
+
+def test_the_fault_of_pinning_puts_every_tower_on_the_cpu():
+    with tf.Graph().as_default():
+        assert [loss.device for loss in built().losses] == list(DEVICES)
+    with tf.Graph().as_default():
+        assert {loss.device for loss in built(pin_towers_to_cpu=True).losses} == {"/device:CPU:0"}
+
+
+def values_of(changes):
+    """The same {number: {name: number}} of constants."""
+    return {number: {name: float(value) for name, value in own.items()} for number, own in changes.items()}
+
+
+@pytest.mark.parametrize(
+    "statistics, updates, expected",
+    [
+        ("first_tower", "sync", {0: {"m": 1.0}}),
+        ("mean_of_towers", "sync", {0: {"m": 3.0}}),
+        ("first_tower", "async", {0: {"m": 1.0}}),
+        ("mean_of_towers", "async", {0: {"m": 1.0}, 1: {"m": 5.0}}),
+    ],
+)
+def test_the_statistics_that_each_train_op_assigns(statistics, updates, expected):
+    proposals = [{"m": tf.constant(1.0)}, {"m": tf.constant(5.0)}]
+    numbers = [0] if updates == "sync" else [0, 1]
+    options = LegacyOptions(updates=updates)
+    changes = graph.statistic_changes(Dyadic(statistics=statistics), options, proposals, numbers)
+    assert values_of(changes) == expected
+
+
+def test_without_an_average_the_train_ops_stay_as_they_are():
+    ops = {0: object()}
+    assert graph.average_weights(Dyadic(), ops, None, {}) == (ops, {})
+
+
+def test_the_average_moves_after_the_update():
+    workload = dataclasses.replace(Dyadic(), moving_average=MovingAverage(0.75, warm_up=False))
+    with tf.Graph().as_default():
+        towers = built(workload)
+        with v1.Session() as session:
+            session.run(v1.global_variables_initializer())
+            for name, value in (("a", 1.0), ("b", 2.0)):
+                session.run([v1.assign(towers.variables[name], value), v1.assign(towers.averages[name], value)])
+            session.run(towers.train_ops[0])
+            averages = session.run(towers.averages)
+    assert averages["a"] == np.float32(1.0 - 0.25 * 0.5)  # towards the new weight 0.5, not the old 1

@@ -1,0 +1,41 @@
+import doctest
+
+import pytest
+
+from modern.multi_worker import local_servers
+
+
+def test_addresses_are_divided_among_workers_servers_and_coordinator():
+    cluster = local_servers.divide_addresses(["a:1", "b:2", "c:3", "d:4", "e:5"], 1)
+    assert cluster == {"worker": ["a:1"], "ps": ["b:2", "c:3", "d:4"], "chief": ["e:5"]}
+
+
+def test_the_coordinator_is_the_chief_of_the_cluster():
+    cluster = local_servers.divide_addresses(["a:1", "b:2", "c:3"], 1)
+    resolver = local_servers.coordinator_resolver(cluster)
+    assert (resolver.task_type, resolver.task_id, resolver.rpc_layer) == ("chief", 0, "grpc")
+    assert resolver.cluster_spec().as_dict() == cluster
+
+
+class Child:
+    """Stands in for a child process; the third of a cluster cannot be started."""
+
+    made = []
+
+    def __init__(self, name, target, arguments, exact):
+        if len(self.made) == 2:
+            raise OSError("no more processes")
+        self.made.append(name)
+
+
+def test_children_are_ended_when_one_cannot_be_started(monkeypatch):
+    stopped = []
+    monkeypatch.setattr(local_servers.child_processes, "Child", Child)
+    monkeypatch.setattr(local_servers.child_processes, "stop_all", lambda children: stopped.extend(children))
+    with pytest.raises(OSError, match="no more processes"):
+        local_servers.LocalServers(2, 1)
+    assert Child.made == ["worker 0", "worker 1"] and len(stopped) == 2
+
+
+def test_the_examples_in_the_documentation_hold():
+    assert doctest.testmod(local_servers).failed == 0
