@@ -118,3 +118,12 @@ def test_help_begins_with_the_commands_own_description_and_knows_its_json(subcom
     assert process.stdout.startswith(f"`python -m {subcommand.module.split('.')[0]}"), process.stdout[:80]
     with open(importlib.util.find_spec(subcommand.module).origin, encoding="utf-8") as file:
         assert ("--json\n" in process.stdout) == ("command.write_json(" in file.read())
+
+
+def test_a_users_module_that_wants_its_own_package_of_that_name_is_told(tmp_path):
+    (tmp_path / "legacy").mkdir()
+    (tmp_path / "legacy" / "net.py").write_text("")
+    (tmp_path / "mine.py").write_text("from legacy import net\nfrom legacy.net import x\n")
+    process = run("-m", "parity.verify", "--workload=mine:X", cwd=tmp_path)
+    assert process.returncode == 2 and process.stderr.count("\n") == 1, process.stderr
+    assert "legacy" in process.stderr and "is a package of tower-parity; rename yours" in process.stderr

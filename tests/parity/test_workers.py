@@ -192,7 +192,7 @@ def test_sync_replicas_have_the_towers_bits(name):
     "command, message",
     [
         (["modern.train", "--workers=2"], "--workers: got 2, --strategy=mirrored has one"),
-        (["modern.train", "--strategy=other"], "--strategy: got 'other', allowed: mirrored, multi_worker"),
+        (["modern.train", "--strategy=other"], "flag --strategy=other: value should be one of <mirrored|multi_worker|"),
         (["modern.train", "--strategy=parameter_server", "--replicas=2"], "--replicas: got 2, a worker of a parameter"),
         (["modern.train", "--checkpoint_every=0"], "--checkpoint_every: got 0, must be at least 1"),
         (["modern.train", "--staleness=-1"], "--staleness: got -1, must be at least 0"),

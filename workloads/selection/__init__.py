@@ -1,4 +1,4 @@
-"""Which job a command runs: the workload by name, folder or `module:attribute`, and the job that the flags describe.
+"""Selection of the job that a command runs: the workload by name, folder or `module:attribute`, and the flags of the job.
 
 Here: the registry of workloads and the job's flags. Not here: the workloads themselves (`workloads.models`).
 Start with `registry.py`, then `flags.py`."""

@@ -93,7 +93,8 @@ def _load(name: str) -> Workload:
     try:
         module = importlib.import_module(module_name)
     except Exception as error:  # whatever the user's module raises while it is imported
-        raise InputError(f"--workload: {name!r}: importing {module_name!r} failed: {type(error).__name__}: {error}")
+        reason = f"{type(error).__name__}: {error}{_collision(error)}"
+        raise InputError(f"--workload: {name!r}: importing {module_name!r} failed: {reason}")
     try:
         workload = getattr(module, attribute)
     except AttributeError:
@@ -102,3 +103,10 @@ def _load(name: str) -> Workload:
         workload = workload()
     check(workload)
     return workload
+
+
+def _collision(error: Exception) -> str:
+    """Returns a hint if a user's module failed to import from a package that has the name of one of this project's."""
+    package = ((error.name if isinstance(error, ImportError) else None) or "").partition(".")[0]
+    own = package in ("workloads", "legacy", "modern", "parity")
+    return f" ({package} is a package of tower-parity; rename yours)" if own else ""

@@ -20,6 +20,11 @@ def test_the_line_has_the_mean_and_each_share():
     assert line.endswith("mean 1.50; 0: 25.0%, 1: 50.0%, 4: 25.0%")
 
 
+def test_the_mean_is_over_updates():
+    assert measured_staleness.mean_staleness({0: 1, 1: 2, 4: 1}) == 1.5
+    assert measured_staleness.mean_staleness({}) == 0
+
+
 def test_without_updates_the_mean_is_zero():
     assert describe_staleness({}).endswith(
         "staleness of 0 updates (others' updates between reading and writing): mean 0.00; "

@@ -1,7 +1,10 @@
+import doctest
+
 import numpy as np
 import pytest
 
 from tests.cases import Everything, assert_same, records, setup
+from workloads.records import reader
 from workloads.records.reader import Recording, Writer
 from workloads.support.errors import InputError
 
@@ -76,3 +79,18 @@ def test_a_failed_run_leaves_nothing_behind(tmp_path):
 def test_a_folder_that_is_not_there(tmp_path):
     with pytest.raises(InputError, match="--out: cannot write"):
         Writer(str(tmp_path / "no" / "run.npz"), {}, ())
+
+
+def test_examples():
+    found = doctest.testmod(reader)
+    assert found.attempted == 4 and found.failed == 0
+
+
+def test_a_programs_records_go_to_a_file_and_come_back(tmp_path):
+    made, seen = setup(Everything()), []
+    with made.legacy_program() as program:
+        reader.record_program(program, made.job, 2, str(tmp_path / "run.npz"), lambda *step: seen.append(step))
+    with Recording(str(tmp_path / "run.npz")) as recording:
+        assert recording.manifest["job"] == {key: value for key, value in made.job.describe().items()}
+        losses = [sum(map(float, recording.step().losses)) / 2 for _ in range(2)]
+    assert seen == list(enumerate(losses))

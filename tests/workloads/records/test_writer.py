@@ -1,3 +1,4 @@
+import doctest
 import json
 import subprocess
 import sys
@@ -59,3 +60,8 @@ def test_examples_are_told_apart_by_every_input():
     again = writer.example_ids({name: value[::-1] for name, value in batch.items()})
     assert ids.tolist() == again[::-1].tolist()
     assert json.dumps(ids.tolist())
+
+
+def test_examples():
+    found = doctest.testmod(writer)
+    assert found.attempted == 4 and found.failed == 0

@@ -10,6 +10,7 @@ from tests.cases import Dyadic
 from workloads.job import Job
 from workloads.program import STATES, State
 from workloads.support.errors import InputError
+from workloads.training import checkpoints
 from workloads.training.checkpoints import Checkpoints
 
 
@@ -134,3 +135,16 @@ def test_a_file_in_the_way_is_refused(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match="cannot make"):
         Checkpoints(str(tmp_path / "file"), Job(Dyadic()))
+
+
+def test_the_newest_by_its_step_is_read_whatever_job_it_is_of(tmp_path):
+    saved(tmp_path, [99999999, 100000000])  # the longer name sorts before the other as a text
+    assert checkpoints.newest_checkpoint(str(tmp_path)) == "step-100000000"
+    values = checkpoints.read_checkpoint(str(tmp_path), "step-99999999")
+    assert values["step"] == 99999999 and "about" in values
+    assert values["weights/a/b"].tobytes() == state(99999999).weights["a/b"].tobytes()
+
+
+def test_a_folder_without_checkpoints_is_refused(tmp_path):
+    with pytest.raises(InputError, match="--checkpoint_dir: got .*holds no checkpoint"):
+        checkpoints.newest_checkpoint(str(tmp_path))

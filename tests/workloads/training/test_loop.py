@@ -1,5 +1,6 @@
 """The training loop: where it stops, what it saves, what it shows, and what a signal does."""
 
+import doctest
 import io
 import json
 import os
@@ -11,6 +12,7 @@ import pytest
 from tests.cases import Dyadic
 from workloads.job import Job
 from workloads.program import Program, State
+from workloads.support.errors import InputError
 from workloads.training import loop, saving, summaries
 from workloads.training.checkpoints import Checkpoints
 
@@ -106,3 +108,30 @@ def test_tensorboard_gets_loss_rate_and_speed(tmp_path):
     seen = {(event.step, value.tag): value.simple_value for event in events for value in event.summary.value}
     assert seen[4, "total_loss"] == 4.0 and seen[2, "learning_rate"] == 2.0**-4
     assert seen[2, "examples_per_second"] > 0
+
+
+def test_lines_for_people_and_none_for_a_silent_worker(capsys):
+    file = io.StringIO()
+    out = loop.Output("legacy", file=file)
+    out.write_progress({"step": 20, "loss": 0.5, "examples_per_second": 4.0}, 40, True)
+    out.write_memory(3 * 2**20)
+    out.write_note("goes on")
+    assert file.getvalue().splitlines() == [
+        "legacy | step     20 of 40 | loss          0.5 |        4.0 examples/s (with start-up)",
+        "peak memory 3 MiB",
+        "goes on",
+    ]
+    loop.Output("legacy", file=None).write_note("nothing")
+    assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize("steps, log_every", [(0, 1), (1, 0)])
+def test_steps_must_be_positive(steps, log_every):
+    loop.check_steps(1, 1)
+    with pytest.raises(InputError, match="must be at least 1"):
+        loop.check_steps(steps, log_every)
+
+
+def test_examples():
+    found = doctest.testmod(loop)
+    assert found.attempted == 1 and found.failed == 0
