@@ -19,9 +19,9 @@ from parity.diagnosis import (
     learning_rates,
     moving_averages,
     moving_statistics,
-    updates,
 )
 from parity.diagnosis.job_context import Context
+from parity.diagnosis.updates import Updates, fit_updates
 from workloads.program import State, StepRecord
 
 #: Two states are the same if every weight differs by at most this part of its length.
@@ -125,12 +125,12 @@ class Evidence:
         return learning_rates.measure_learning_rates([step for step in self.steps if not step.locked])
 
     @functools.cached_property
-    def updates(self) -> tuple[updates.Updates | None, updates.Updates | None]:
+    def updates(self) -> tuple[Updates | None, Updates | None]:
         """(left, right) changes of weights and slots, explained by the optimizer's rule; None if they cannot be."""
-        return updates.fit_updates(self)
+        return fit_updates(self)
 
     @property
-    def both_updates(self) -> tuple[updates.Updates, updates.Updates] | None:
+    def both_updates(self) -> tuple[Updates, Updates] | None:
         """(left, right) changes of weights and slots if both sides' can be explained, else None."""
         left, right = self.updates
         return (left, right) if left is not None and right is not None else None
