@@ -1,11 +1,17 @@
-"""Which all-reduce a strategy uses: making the one asked for, and telling the one that really runs."""
+"""The all-reduce of a strategy: makes the one asked for, and describes the one that really runs."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import tensorflow as tf
 
+from modern.options import ALL_REDUCES, STRATEGYS_OWN, AllReduce
 from workloads.numerics import combining
 from workloads.support.errors import require
+
+#: Suggested where an all-reduce between workers is asked for in one process.
+_IN_PROCESS = "auto, tower_order"
 
 
 class TowerOrder(tf.distribute.CrossDeviceOps):
@@ -18,63 +24,87 @@ class TowerOrder(tf.distribute.CrossDeviceOps):
       form: "stack" or "add_n"; see `combining.combine`.
     """
 
-    def __init__(self, form="stack"):
+    def __init__(self, form: str = "stack") -> None:
         super().__init__()
         self._form = form
 
-    def reduce_implementation(self, reduce_op, per_replica_value, destinations, options):
+    def reduce_implementation(
+        self, reduce_op: tf.distribute.ReduceOp, per_replica_value: Any, destinations: Any, options: Any
+    ) -> Any:
+        """Overrides TensorFlow's hook; see `tf.distribute.CrossDeviceOps`."""
         values = getattr(per_replica_value, "values", (per_replica_value,))
         how = "mean" if reduce_op == tf.distribute.ReduceOp.MEAN else "sum"
         with tf.device(values[0].device):
             reduced = combining.combine(list(values), how, self._form)
         return self.broadcast_implementation(reduced, destinations)
 
-    def batch_reduce_implementation(self, reduce_op, value_destination_pairs, options):
+    def batch_reduce_implementation(
+        self, reduce_op: tf.distribute.ReduceOp, value_destination_pairs: Any, options: Any
+    ) -> list[Any]:
+        """Overrides TensorFlow's hook; see `tf.distribute.CrossDeviceOps`."""
         return [
             self.reduce_implementation(reduce_op, value, destinations, options)
             for value, destinations in value_destination_pairs
         ]
 
 
-def make(name, form, replicas):
-    """The `tf.distribute.CrossDeviceOps` called `name`, or None for the strategy's own choice.
+#: The classes that `tf.distribute` does not have.
+_OWN_CLASSES = {"TowerOrder": TowerOrder}
+
+
+def make_cross_device_ops(name: str, form: str, replicas: int) -> tf.distribute.CrossDeviceOps | None:
+    """Makes the all-reduce between the replicas of one process.
+
+    Args:
+      name: one of `ALL_REDUCES`.
+      form: "stack" or "add_n", of the sum in tower order; see `combining.combine`.
+      replicas: number of replicas.
+
+    Returns:
+      the `CrossDeviceOps`; None for the strategy's own choice.
 
     Raises:
-      InputError: "nccl" without at least two physical GPUs; "hierarchical_copy" for an odd number of replicas,
-        where TensorFlow's (measured on 2.21) halves them, rounds down, and leaves the last one's gradients out.
+      InputError: the all-reduce is between workers only, needs more physical GPUs than there are, or needs an even
+        number of replicas: TensorFlow's hierarchical copy (measured on 2.21) halves the number, rounds down, and
+        leaves the last replica's gradients out.
     """
-    if name == "nccl":
+    row = _row(name)
+    require(row.in_process, "--all_reduce", name, f"is between workers; towers of one process: {_IN_PROCESS}")
+    if row.gpus:
         gpus = len(tf.config.list_physical_devices("GPU"))
-        require(gpus >= 2, "--all_reduce", name, f"needs at least two physical GPUs, found {gpus}")
-        return tf.distribute.NcclAllReduce()
-    require(name != "ring", "--all_reduce", name, "is between workers; towers of one process: auto, tower_order")
-    if name == "hierarchical_copy":
-        require(
-            replicas == 1 or replicas % 2 == 0,
-            "--all_reduce",
-            name,
-            f"TensorFlow's leaves out one of an odd number of replicas ({replicas}); use auto or one_device",
-        )
-        return tf.distribute.HierarchicalCopyAllReduce()
-    if name == "one_device":
-        return tf.distribute.ReductionToOneDevice()
-    return TowerOrder(form) if name == "tower_order" else None
+        require(gpus >= row.gpus, "--all_reduce", name, f"needs at least two physical GPUs, found {gpus}")
+    require(
+        not row.even or replicas == 1 or replicas % 2 == 0,
+        "--all_reduce",
+        name,
+        f"TensorFlow's leaves out one of an odd number of replicas ({replicas}); use auto or one_device",
+    )
+    if row.in_process == STRATEGYS_OWN:
+        return None
+    if row.in_process in _OWN_CLASSES:
+        return _OWN_CLASSES[row.in_process](form)
+    return getattr(tf.distribute, row.in_process)()
 
 
-def collective(name):
-    """The `CommunicationImplementation` between workers; "tower_order" gathers by it and adds by itself.
+def communication_implementation(name: str) -> tf.distribute.experimental.CommunicationImplementation:
+    """Returns the implementation of collectives between workers; "tower_order" gathers by it and adds by itself.
 
     Raises:
-      InputError: an all-reduce that is not between workers.
+      InputError: the all-reduce is not between workers.
     """
-    known = tf.distribute.experimental.CommunicationImplementation
-    choices = {"auto": known.AUTO, "tower_order": known.AUTO, "ring": known.RING, "nccl": known.NCCL}
-    require(name in choices, "--all_reduce", name, "between workers: " + ", ".join(choices))
-    return choices[name]
+    row = _row(name)
+    allowed = ", ".join(other.name for other in ALL_REDUCES.values() if other.between_workers)
+    require(row.between_workers, "--all_reduce", name, "between workers: " + allowed)
+    return tf.distribute.experimental.CommunicationImplementation[row.between_workers]
 
 
-def describe(strategy):
-    """What will really reduce, read from the strategy and not from a flag."""
+def _row(name: str) -> AllReduce:
+    require(name in ALL_REDUCES, "--all_reduce", name, "allowed: " + ", ".join(ALL_REDUCES))
+    return ALL_REDUCES[name]
+
+
+def describe_all_reduce(strategy: tf.distribute.Strategy) -> str:
+    """Returns the all-reduce that will really run, read from the strategy and not from a flag."""
     if getattr(strategy, "form", None):
         return "TowerOrder of gathered gradients"
     ops = strategy.extended._get_cross_device_ops(tf.constant(0.0))
@@ -87,8 +117,8 @@ def describe(strategy):
     return name
 
 
-def _resolved(implementation, strategy):
-    """TensorFlow's "AUTO" between workers is NCCL on GPUs and a ring elsewhere."""
+def _resolved(implementation: str, strategy: tf.distribute.Strategy) -> str:
+    """Returns what "AUTO" stands for between workers: NCCL on GPUs and a ring elsewhere."""
     if implementation != "AUTO" or not isinstance(strategy, tf.distribute.MultiWorkerMirroredStrategy):
         return implementation
     return "NCCL" if "GPU" in strategy.extended.worker_devices[0] else "RING"

@@ -11,7 +11,7 @@ from tensorflow.python.eager import context
 
 from modern.collectives import all_reduce
 from modern.collectives.worker import Worker
-from modern.options import ModernOptions
+from modern.options import ALL_REDUCES, ModernOptions
 from workloads.support.errors import require
 
 #: Numbers of collectives that a strategy may use up; see `mirrored_strategy`.
@@ -41,7 +41,7 @@ def mirrored_strategy(devices: Sequence[str], options: ModernOptions) -> tf.dist
     # TensorFlow's own tests (distribute/strategy_combinations.py) move the start in this way; no public one exists.
     tf.distribute.MirroredStrategy._collective_key_base += KEYS_PER_STRATEGY
     return tf.distribute.MirroredStrategy(
-        ["/device:" + device for device in devices], all_reduce.make(options.all_reduce, options.average, len(devices))
+        ["/device:" + device for device in devices], all_reduce.make_cross_device_ops(options.all_reduce, options.average, len(devices))
     )
 
 
@@ -62,11 +62,11 @@ class MultiWorkerStrategy(tf.distribute.MultiWorkerMirroredStrategy):
 
     def __init__(self, worker: Worker, devices: Sequence[str], options: ModernOptions) -> None:
         communication = tf.distribute.experimental.CommunicationOptions(
-            implementation=all_reduce.collective(options.all_reduce)
+            implementation=all_reduce.communication_implementation(options.all_reduce)
         )
         extended = _MultiWorkerExtended(self, worker.resolver, communication, devices)
         tf.distribute.Strategy.__init__(self, extended)
-        self.form = options.average if options.all_reduce == "tower_order" else None
+        self.form = options.average if ALL_REDUCES[options.all_reduce].in_order else None
 
 
 class _MultiWorkerExtended(collective_all_reduce_strategy.CollectiveAllReduceExtended):

@@ -9,6 +9,7 @@ import tensorflow as tf
 from modern.collectives import exchange as replica_exchange
 from modern.lifted.exchange import Exchange, ExchangeAsWritten
 from modern.lifted.function import Tensors
+from modern.options import ALL_REDUCES
 from workloads.job import Job
 from workloads.lifted.plan import Combine, Effect, Phase, Plan
 from workloads.lifted.workload import as_lifted
@@ -31,7 +32,7 @@ def make_exchange(job: Job, phase: Phase, all_reduce: str) -> Exchange:
     """
     towers = as_lifted(job.workload).plan.towers
     written = [combine.weight for combine in phase.combine if combine.kind == "kept as written"]
-    if job.replicas == towers and (all_reduce == "tower_order" or written):
+    if job.replicas == towers and (ALL_REDUCES[all_reduce].in_order or written):
         return ExchangeAsWritten(phase, towers)
     if written:
         raise InputError(

@@ -78,7 +78,7 @@ class ModernProgram(TracedProgram):
             "devices": ", ".join(self._devices),
             "input": "resident" if self._input.resident else "dataset",
             "variables on": "every replica",
-            "reduction": all_reduce.describe(self.strategy),
+            "reduction": all_reduce.describe_all_reduce(self.strategy),
             "update rules": self._rules.describe(),
             "autodiff": "tf.gradients" if options.autodiff == "graph" else "tf.GradientTape",
             "steps per call": str(options.steps_per_call),

@@ -4,6 +4,15 @@ Here: the record and the values its fields may have. Not here: command-line flag
 Start with `modern_options.py`; import from this folder: `from modern.options import ModernOptions`.
 """
 
+from modern.options.all_reduces import ALL_REDUCES, STRATEGYS_OWN, AllReduce
 from modern.options.modern_options import ALL_REDUCE, AUTODIFF, UPDATE_RULES, ModernOptions
 
-__all__ = ["ALL_REDUCE", "AUTODIFF", "UPDATE_RULES", "ModernOptions"]
+__all__ = [
+    "ALL_REDUCE",
+    "ALL_REDUCES",
+    "AUTODIFF",
+    "STRATEGYS_OWN",
+    "UPDATE_RULES",
+    "AllReduce",
+    "ModernOptions",
+]

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 
+from modern.options.all_reduces import ALL_REDUCES
 from workloads.support.errors import require
 
-ALL_REDUCE = ("auto", "ring", "nccl", "hierarchical_copy", "one_device", "tower_order")
+ALL_REDUCE = tuple(ALL_REDUCES)
 UPDATE_RULES = ("tf1", "keras")
 AUTODIFF = ("graph", "tape", "new")
 
@@ -39,7 +40,7 @@ class ModernOptions:
     exact: bool = False
 
     def __post_init__(self) -> None:
-        require(self.all_reduce in ALL_REDUCE, "--all_reduce", self.all_reduce, "allowed: " + ", ".join(ALL_REDUCE))
+        require(self.all_reduce in ALL_REDUCES, "--all_reduce", self.all_reduce, "allowed: " + ", ".join(ALL_REDUCES))
         require(
             self.update_rules in UPDATE_RULES,
             "--update_rules",

@@ -14,6 +14,7 @@ from legacy.rerun.program import OldGraphProgram
 from legacy.rerun.recorded_run import RecordedRun
 from legacy.rerun.recorded_source import RecordedSource
 from legacy.rerun.recording import RecordedSteps
+from modern.options import ALL_REDUCES
 from parity.comparison.setup import Setup
 from parity.comparison.verification import verify
 from workloads.program import RecordRewriter
@@ -74,7 +75,7 @@ def run(setup, folder, steps, rule="auto", progress=None):
                 job,
                 steps,
                 "locked" if original else "free",
-                rule if original else "exact" if setup.modern.all_reduce == "tower_order" else "auto",
+                rule if original else "exact" if ALL_REDUCES[setup.modern.all_reduce].in_order else "auto",
                 progress=None if progress is None else functools.partial(progress, column),
                 alternatives=others,
             )

@@ -13,6 +13,7 @@ import os
 
 from absl import flags
 
+from modern.options import ALL_REDUCES
 from parity import flags as parity_flags  # noqa: F401  --json
 from parity.processes import pool as workers
 from parity.reports.progress import Progress
@@ -47,7 +48,7 @@ def planned(runs, first_seed):
     for number in range(-(-runs // len(MODES))):
         case = {"workload": WORKLOADS[number % len(WORKLOADS)], "seed": first_seed + number}
         case.update(CASES[(number * stride) % len(CASES)])
-        case["tolerance"] = "exact" if case["all_reduce"] == "tower_order" else "auto"
+        case["tolerance"] = "exact" if ALL_REDUCES[case["all_reduce"]].in_order else "auto"
         made.append(case)
     return made
 

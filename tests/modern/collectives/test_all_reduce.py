@@ -3,7 +3,7 @@ import pytest
 import tensorflow as tf
 
 from modern.collectives import all_reduce, strategy
-from modern.options import ModernOptions
+from modern.options import ALL_REDUCES, STRATEGYS_OWN, AllReduce, ModernOptions
 from tests.cases import Dyadic, Everything, records, setup
 from workloads.support.errors import InputError
 
@@ -60,23 +60,23 @@ def test_tower_order_adds_from_the_first_to_the_last():
 )
 def test_what_really_ran_is_read_from_the_strategy(name, ran):
     mirrored = strategy.mirrored_strategy(["CPU:0", "CPU:1"], ModernOptions(all_reduce=name))
-    assert all_reduce.describe(mirrored) == ran
+    assert all_reduce.describe_all_reduce(mirrored) == ran
 
 
 def test_one_replica_reduces_nothing_and_says_so():
     mirrored = strategy.mirrored_strategy(["CPU:0"], ModernOptions())
-    assert all_reduce.describe(mirrored).startswith("none")
+    assert all_reduce.describe_all_reduce(mirrored).startswith("none")
 
 
 @pytest.mark.skipif(len(tf.config.list_physical_devices("GPU")) >= 2, reason="two GPUs: nccl is usable here")
 def test_nccl_without_gpus_is_refused():
     with pytest.raises(InputError, match="needs at least two physical GPUs"):
-        all_reduce.make("nccl", "stack", 2)
+        all_reduce.make_cross_device_ops("nccl", "stack", 2)
 
 
 def test_hierarchical_copy_of_an_odd_number_is_refused_because_it_drops_a_replica():
     with pytest.raises(InputError, match="leaves out one of an odd number of replicas"):
-        all_reduce.make("hierarchical_copy", "stack", 3)
+        all_reduce.make_cross_device_ops("hierarchical_copy", "stack", 3)
     dropping = tf.distribute.MirroredStrategy(["CPU:0", "CPU:1", "CPU:2"], tf.distribute.HierarchicalCopyAllReduce())
     ones = dropping.run(lambda: tf.distribute.get_replica_context().all_reduce("SUM", tf.ones([])))
     # Once this is 3.0, TensorFlow has mended it and the refusal can go.
@@ -95,3 +95,32 @@ def test_the_default_reduction_agrees_to_the_last_bits():
     for name, value in tower.combined.items():
         # four numbers added in another order: at most a few units in the last place of the largest
         np.testing.assert_allclose(auto.combined[name], value, rtol=0, atol=4e-7 * np.abs(value).max())
+
+
+@pytest.mark.parametrize("row", ALL_REDUCES.values(), ids=lambda row: row.name)
+def test_every_row_of_the_table_is_made_as_it_says(row):
+    if not row.in_process or row.gpus:
+        with pytest.raises(InputError, match="is between workers|physical GPUs"):
+            all_reduce.make_cross_device_ops(row.name, "stack", 2)
+    else:
+        made = all_reduce.make_cross_device_ops(row.name, "stack", 2)
+        assert (STRATEGYS_OWN if made is None else type(made).__name__) == row.in_process
+    if row.between_workers:
+        assert all_reduce.communication_implementation(row.name).value == row.between_workers
+    else:
+        with pytest.raises(InputError, match="between workers: auto, ring, nccl, tower_order"):
+            all_reduce.communication_implementation(row.name)
+
+
+def test_a_row_is_all_that_another_all_reduce_needs(monkeypatch):
+    monkeypatch.setitem(ALL_REDUCES, "by_hand", AllReduce("by_hand", "ReductionToOneDevice", ""))
+    values = np.array([[1.0, 2.0], [3.0, 4.0]], np.float32)
+    for result in reduced("by_hand", "SUM", values):
+        np.testing.assert_array_equal(result, [4.0, 6.0])
+
+
+def test_an_unknown_all_reduce_is_refused_and_no_other_takes_its_place():
+    with pytest.raises(InputError, match="--all_reduce: got 'by_hand', allowed: auto, ring"):
+        ModernOptions(all_reduce="by_hand")
+    with pytest.raises(InputError, match="--all_reduce: got 'by_hand', allowed: auto, ring"):
+        all_reduce.make_cross_device_ops("by_hand", "stack", 2)
