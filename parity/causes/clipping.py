@@ -15,6 +15,7 @@ from workloads.workload import Clip
 if TYPE_CHECKING:
     import tensorflow as tf
 
+    from modern.mirrored.step_tensors import Tensors
     from parity.diagnosis.combined_forms import CombinedForm
     from parity.diagnosis.combined_gradients import CombinedFit
     from parity.diagnosis.evidence import Evidence
@@ -146,7 +147,7 @@ def clip_missing(evidence: Evidence) -> Finding | None:
 class _SharesClipped(injection.ScaledStep):
     """Clips each replica's share g / N, then sums the shares, as Keras 3 does."""
 
-    def _combine(self, context: tf.distribute.ReplicaContext, gradients: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:
+    def _combine(self, context: tf.distribute.ReplicaContext, gradients: Tensors) -> Tensors:
         replicas = self._job.replicas
         shares = {name: value / replicas for name, value in gradients.items()}
         workload = dataclasses.replace(

@@ -20,6 +20,9 @@ from workloads.workload import Workload
 if TYPE_CHECKING:
     import tensorflow as tf
 
+    from modern.mirrored.step_tensors import Tensors
+    from modern.mirrored.training_step import PassResult
+    from modern.mirrored.variables import LocalState
     from parity.diagnosis.evidence import Evidence
     from workloads.workload import InputSpec
 
@@ -208,17 +211,15 @@ def _divide(how: str) -> injection.Change:
 class _MeanOverAll(injection.ScaledStep):
     """Takes the mean over all examples where legacy's is over n that count (here those above one half): n / b of it."""
 
-    def _forward_backward(
-        self, local: Any, step: tf.Tensor, replica: int, batch: dict[str, tf.Tensor]
-    ) -> tuple[Any, ...]:
+    def _forward_backward(self, local: LocalState, step: tf.Tensor, replica: int, batch: Tensors) -> PassResult:
         import tensorflow as tf
 
-        loss, gradients, *rest = super()._forward_backward(local, step, replica, batch)
+        loss, gradients, updates, masks = super()._forward_backward(local, step, replica, batch)
         values = next(value for value in batch.values() if value.dtype.is_floating)
         first = tf.reshape(values, [int(values.shape[0]), -1])[:, 0]
         count = tf.maximum(tf.reduce_sum(tf.cast(first > 0.5, loss.dtype)), 1)
         share = count / tf.cast(int(values.shape[0]), loss.dtype)
-        return (loss * share, {name: value * share for name, value in gradients.items()}, *rest)
+        return loss * share, {name: value * share for name, value in gradients.items()}, updates, masks
 
 
 def _without_decay(workload: Workload) -> Workload:

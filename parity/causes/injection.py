@@ -11,12 +11,16 @@ from unittest import mock
 from legacy.towers.program import LegacyProgram
 from modern.mirrored.program import ModernProgram
 from modern.mirrored.replica_step import ReplicaStep
-from workloads.program import Program, RecordRewriter, State, StepRecord
+from workloads.program import Arrays, Program, RecordRewriter, State, StepRecord
 from workloads.workload import Clip, Workload
 
 if TYPE_CHECKING:
     import tensorflow as tf
 
+    from modern.mirrored.rules import UpdateRules
+    from modern.mirrored.step_tensors import Tensors
+    from modern.mirrored.training_step import PassResult
+    from modern.mirrored.variables import LocalState
     from parity.comparison.setup import Setup
     from workloads.job import Job
     from workloads.sources import Source
@@ -47,7 +51,7 @@ class Change:
     job: tuple[MakeFields, ...] = ()
     sources: tuple[Callable[[MakeSource], MakeSource], ...] = ()
     steps: tuple[type[ReplicaStep], ...] = ()
-    rules: tuple[Callable[[Any], Any], ...] = ()
+    rules: tuple[Callable[[UpdateRules], UpdateRules], ...] = ()
     states: tuple[ChangeState, ...] = ()
     records: tuple[ChangeRecord, ...] = ()
 
@@ -84,7 +88,7 @@ class Change:
         class FaultyProgram(ModernProgram):
             step_class = type("FaultyStep", steps, {}) if steps else ReplicaStep
 
-            def _make_rules(self, state: State) -> Any:
+            def _make_rules(self, state: State) -> UpdateRules:
                 made = super()._make_rules(state)
                 for wrap in rules:
                     made = wrap(made)
@@ -103,7 +107,7 @@ def in_replica_step(step_class: type[ReplicaStep]) -> Change:
     return Change(steps=(step_class,))
 
 
-def in_update_rules(wrap: Callable[[Any], Any]) -> Change:
+def in_update_rules(wrap: Callable[[UpdateRules], UpdateRules]) -> Change:
     """Wraps the modern side's update rules: `wrap(rules)` returns the rules to use."""
     return Change(rules=(wrap,))
 
@@ -175,14 +179,12 @@ class ScaledStep(ReplicaStep):
         """The factor of this replica's loss and gradients."""
         return 1.0
 
-    def _forward_backward(
-        self, local: Any, step: tf.Tensor, replica: int, batch: dict[str, tf.Tensor]
-    ) -> tuple[Any, ...]:
-        loss, gradients, *rest = super()._forward_backward(local, step, replica, batch)
+    def _forward_backward(self, local: LocalState, step: tf.Tensor, replica: int, batch: Tensors) -> PassResult:
+        loss, gradients, updates, masks = super()._forward_backward(local, step, replica, batch)
         factor = self.factor()
-        return (loss * factor, {name: value * factor for name, value in gradients.items()}, *rest)
+        return loss * factor, {name: value * factor for name, value in gradients.items()}, updates, masks
 
-    def _combine(self, context: tf.distribute.ReplicaContext, gradients: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:
+    def _combine(self, context: tf.distribute.ReplicaContext, gradients: Tensors) -> Tensors:
         combined = super()._combine(context, gradients)
         replicas = self._job.replicas if self.summed else 1
         return {name: value * replicas for name, value in combined.items()}
@@ -191,11 +193,20 @@ class ScaledStep(ReplicaStep):
 class WrappedRules:
     """Update rules that wrap others; subclasses override `apply`."""
 
-    def __init__(self, rules: Any) -> None:
+    def __init__(self, rules: UpdateRules) -> None:
         self._rules = rules
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._rules, name)
+    def describe(self) -> str:
+        return self._rules.describe()
+
+    def apply(self, local: LocalState, gradients: Tensors, rate: tf.Tensor) -> None:
+        self._rules.apply(local, gradients, rate)
+
+    def load(self, state: State, rate: float | None) -> None:
+        self._rules.load(state, rate)
+
+    def slots(self, state: State, rate: float | None) -> Arrays:
+        return self._rules.slots(state, rate)
 
 
 def with_clip(where: str, how: str = "global_norm", bite: float = 0.5) -> Callable[[Workload], Workload]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,6 +15,9 @@ from parity.comparison.fits import near, spread
 if TYPE_CHECKING:
     import tensorflow as tf
 
+    from modern.mirrored.step_tensors import Tensors
+    from modern.mirrored.training_step import PassResult
+    from modern.mirrored.variables import LocalState
     from parity.diagnosis.combined_gradients import CombinedFit
     from parity.diagnosis.evidence import Evidence
 
@@ -95,29 +98,25 @@ def _left_out(side: CombinedFit | None, who: str) -> Finding | None:
 class _FirstWeightDoubled(injection.ScaledStep):
     """Doubles the first weight's gradient."""
 
-    def _forward_backward(
-        self, local: Any, step: tf.Tensor, replica: int, batch: dict[str, tf.Tensor]
-    ) -> tuple[Any, ...]:
-        loss, gradients, *rest = super()._forward_backward(local, step, replica, batch)
+    def _forward_backward(self, local: LocalState, step: tf.Tensor, replica: int, batch: Tensors) -> PassResult:
+        loss, gradients, updates, masks = super()._forward_backward(local, step, replica, batch)
         name = next(iter(gradients))
-        return (loss, {**gradients, name: gradients[name] * 2.0}, *rest)
+        return loss, {**gradients, name: gradients[name] * 2.0}, updates, masks
 
 
 class _FirstWeightStopped(injection.ScaledStep):
     """Sets the first weight's gradient to zero."""
 
-    def _forward_backward(
-        self, local: Any, step: tf.Tensor, replica: int, batch: dict[str, tf.Tensor]
-    ) -> tuple[Any, ...]:
-        loss, gradients, *rest = super()._forward_backward(local, step, replica, batch)
+    def _forward_backward(self, local: LocalState, step: tf.Tensor, replica: int, batch: Tensors) -> PassResult:
+        loss, gradients, updates, masks = super()._forward_backward(local, step, replica, batch)
         name = next(iter(gradients))
-        return (loss, {**gradients, name: gradients[name] * 0.0}, *rest)
+        return loss, {**gradients, name: gradients[name] * 0.0}, updates, masks
 
 
 class _FirstReplicaOnly(injection.ScaledStep):
     """Gives the optimizer the first replica's gradients only."""
 
-    def _combine(self, context: tf.distribute.ReplicaContext, gradients: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:
+    def _combine(self, context: tf.distribute.ReplicaContext, gradients: Tensors) -> Tensors:
         from modern.collectives import exchange
 
         return dict(zip(gradients, exchange.from_first(context, list(gradients.values()))))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from parity.comparison.fits import near
 if TYPE_CHECKING:
     import tensorflow as tf
 
+    from modern.mirrored.step_tensors import Tensors
+    from modern.mirrored.training_step import PassResult
+    from modern.mirrored.variables import LocalState
     from parity.diagnosis.evidence import Evidence
     from workloads.scope import Frame
     from workloads.workload import Workload
@@ -109,13 +112,11 @@ class _LossDividedDecayNot(injection.ScaledStep):
 
     summed = True
 
-    def _forward_backward(
-        self, local: Any, step: tf.Tensor, replica: int, batch: dict[str, tf.Tensor]
-    ) -> tuple[Any, ...]:
-        loss, gradients, *rest = super()._forward_backward(local, step, replica, batch)
-        return (loss / self._job.replicas, self._with_whole_decay(local, gradients), *rest)
+    def _forward_backward(self, local: LocalState, step: tf.Tensor, replica: int, batch: Tensors) -> PassResult:
+        loss, gradients, updates, masks = super()._forward_backward(local, step, replica, batch)
+        return loss / self._job.replicas, self._with_whole_decay(local, gradients), updates, masks
 
-    def _with_whole_decay(self, local: Any, gradients: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:
+    def _with_whole_decay(self, local: LocalState, gradients: Tensors) -> Tensors:
         replicas, rate, names = self._job.replicas, self._job.workload.weight_decay, decayed_weights(self._job)
         mixed = {}
         for name, gradient in gradients.items():
@@ -127,17 +128,15 @@ class _LossDividedDecayNot(injection.ScaledStep):
 class _DecayInFirstReplica(injection.ScaledStep):
     """Removes the decay from the gradients of all replicas but the first."""
 
-    def _forward_backward(
-        self, local: Any, step: tf.Tensor, replica: int, batch: dict[str, tf.Tensor]
-    ) -> tuple[Any, ...]:
-        loss, gradients, *rest = super()._forward_backward(local, step, replica, batch)
+    def _forward_backward(self, local: LocalState, step: tf.Tensor, replica: int, batch: Tensors) -> PassResult:
+        loss, gradients, updates, masks = super()._forward_backward(local, step, replica, batch)
         if replica:
             rate, names = self._job.workload.weight_decay, decayed_weights(self._job)
             gradients = {
                 name: g - rate * local.weights[name].read_value() if name in names else g
                 for name, g in gradients.items()
             }
-        return (loss, gradients, *rest)
+        return loss, gradients, updates, masks
 
 
 def _penalties_in_first_tower(tower_loss: Callable[..., tf.Tensor]) -> Callable[..., tf.Tensor]:

@@ -16,6 +16,7 @@ from parity.diagnosis.gradient_factors import factor_names
 if TYPE_CHECKING:
     import tensorflow as tf
 
+    from modern.mirrored.step_tensors import Tensors
     from parity.diagnosis.evidence import Evidence
     from parity.diagnosis.gradient_factors import GradientFactors
     from workloads.workload import Workload
@@ -167,7 +168,7 @@ def _keras(evidence: Evidence) -> str:
 class _SummedTwice(injection.ScaledStep):
     """Multiplies the combined gradients by N: reduced twice."""
 
-    def _combine(self, context: tf.distribute.ReplicaContext, gradients: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:
+    def _combine(self, context: tf.distribute.ReplicaContext, gradients: Tensors) -> Tensors:
         combined = super()._combine(context, gradients)
         return {name: value * self._job.replicas for name, value in combined.items()}
 

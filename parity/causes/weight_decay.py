@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from workloads import scope
 if TYPE_CHECKING:
     import tensorflow as tf
 
+    from modern.mirrored.step_tensors import Tensors
+    from modern.mirrored.training_step import PassResult
+    from modern.mirrored.variables import LocalState
     from parity.diagnosis.evidence import Evidence
     from workloads.job import Job
     from workloads.workload import Workload
@@ -71,13 +74,11 @@ def decaying(workload: Workload) -> Workload | None:
 class _AllWeightsDecayed(injection.ScaledStep):
     """Adds a decay of every weight that the model does not decay itself."""
 
-    def _forward_backward(
-        self, local: Any, step: tf.Tensor, replica: int, batch: dict[str, tf.Tensor]
-    ) -> tuple[Any, ...]:
-        loss, gradients, *rest = super()._forward_backward(local, step, replica, batch)
+    def _forward_backward(self, local: LocalState, step: tf.Tensor, replica: int, batch: Tensors) -> PassResult:
+        loss, gradients, updates, masks = super()._forward_backward(local, step, replica, batch)
         names = set(gradients) - set(decayed_weights(self._job))
         weights = {name: local.weights[name].read_value() for name in names}
-        return (loss, {n: g + 0.01 * weights[n] if n in names else g for n, g in gradients.items()}, *rest)
+        return loss, {n: g + 0.01 * weights[n] if n in names else g for n, g in gradients.items()}, updates, masks
 
 
 CAUSES = (
