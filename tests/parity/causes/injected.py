@@ -11,7 +11,7 @@ from workloads.workload import MovingAverage
 
 FAULTS = {fault.name: (cause, fault) for cause in catalogue.CAUSES for fault in cause.faults}
 
-#: Faults that cannot occur in `Everything`, or cannot be told there, and the system that they are injected into instead.
+#: Faults that cannot occur in `Everything`, or not be told apart there, and the system they are injected into instead.
 ELSEWHERE = {
     "occurrences_squared_apart": "regression",
     "momentum_of_touched_rows_only": "regression",
