@@ -12,14 +12,12 @@ import collections
 from collections.abc import Collection, Iterable
 from typing import Dict, NamedTuple, Tuple
 
-import tensorflow as tf
-
 from legacy.saved.analysis.ordering import Order
 from legacy.saved.analysis.towers import Towers
 from legacy.saved.graph import op_types
 from legacy.saved.graph.imported import ImportedGraph
 from legacy.saved.graph.variables import VariableUses
-from workloads.lifted.graph import Graph, TensorId, tensor_name
+from workloads.lifted.graph import Graph, TensorId
 from workloads.support.errors import InputError
 
 #: Ops that prepare a gradient for the average, where their other inputs are constants.
@@ -194,8 +192,7 @@ def _release_preparations(
 def _is_unary(graph: Graph, imported: ImportedGraph, name: str, tower_nodes: dict[str, int]) -> bool:
     """Whether a node has one input from its tower, and constants otherwise."""
     others = [tensor for tensor in graph.inputs(name) if tensor[0] not in tower_nodes]
-    tensors = [imported.tf_graph.get_tensor_by_name(tensor_name(*tensor)) for tensor in others]
-    constant = all(tf.get_static_value(tensor) is not None for tensor in tensors)
+    constant = all(imported.constant(*tensor) is not None for tensor in others)
     return constant and len(graph.inputs(name)) - len(others) == 1
 
 

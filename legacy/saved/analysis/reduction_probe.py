@@ -68,12 +68,11 @@ def nearest_tensors(
     while level and not all(found):
         behind: list[TensorId] = []
         now: list[list[TensorId]] = [[] for _ in range(towers)]
-        for name, output in level:
-            if name in tower_nodes:
-                if is_like(name, output):
-                    now[tower_nodes[name]].append(TensorId(name, output))
-            else:
-                behind += graph.inputs(name)
+        for tensor in level:
+            if tensor.node not in tower_nodes:
+                behind += graph.inputs(tensor.node)
+            elif is_like(*tensor):
+                now[tower_nodes[tensor.node]].append(tensor)
         found = [nearest or tensors for nearest, tensors in zip(found, now)]
         level = [before for before in dict.fromkeys(behind) if before not in seen]
         seen.update(level)
@@ -177,8 +176,8 @@ def _only_linear_user(graph: Graph, imported: ImportedGraph, tensor: TensorId) -
         return None
     user, position = users[0]
     others = [other for i, other in enumerate(graph.inputs(user)) if i != position]
-    constants = [imported.tf_graph.get_tensor_by_name(tensor_name(*other)) for other in others]
-    return None if any(tf.get_static_value(constant) is None for constant in constants) else TensorId(user, 0)
+    constants = [imported.constant(*other) for other in others]
+    return None if any(constant is None for constant in constants) else TensorId(user, 0)
 
 
 def _probe(

@@ -89,7 +89,7 @@ def _entering_switches(graph: Graph, name: str) -> set[TensorId]:
     seen, todo = {name}, [name]
     while todo:
         node = todo.pop()
-        for before, output in graph.inputs(node) + [(control, 0) for control in graph.controls(node)]:
+        for before, output in graph.inputs(node) + [TensorId(control, 0) for control in graph.controls(node)]:
             if graph.type(before) in SWITCHES:
                 found.add(TensorId(before, output))
             elif before in branches and before not in seen:
@@ -146,7 +146,8 @@ def classify_variables(
             tower = _owner(graph, state, name, tower_of, useful)
             role = "statistic" if tower is None else "state"
         variable = state.variables[name]
-        found.append(Variable(name, variable.shape, variable.dtype, role, of, tower, variable.resource))
+        shape: list[int] = variable.shape  # type: ignore[assignment]  # an open shape is set from the variable's value
+        found.append(Variable(name, shape, variable.dtype, role, of, tower, variable.resource))
     return found
 
 

@@ -28,7 +28,7 @@ def regularization(whole: WholeGraph) -> Iterator[Hazard]:
         return
     known = set(penalties)
     forward = {name: forward_name(name) for name in whole.reach if is_gradient_op(name)}
-    counted = {(whole.labels.get(name, 0), penalty) for name, penalty in forward.items() if penalty in known}
+    counted = {(whole.labels.get(name, 0), op) for name, op in forward.items() if op is not None and op in known}
     alive = [tower for tower in whole.towers() if whole.reach & set(whole.backward(tower))] or [0]
     per_tower = [sum(1 for tower, _ in counted if tower == t) for t in alive]
     if not any(per_tower):
