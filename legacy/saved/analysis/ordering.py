@@ -8,15 +8,13 @@ it are listed, so that the old graph can be made to keep to it too.
 
 from __future__ import annotations
 
-from typing import NamedTuple, Tuple
+from typing import NamedTuple
 
 from legacy.saved.graph import op_types
 from legacy.saved.graph.variables import VariableUses
 from workloads.lifted.graph import ENTERS, EXITS, Graph
+from workloads.lifted.plan_records import ControlDependency
 from workloads.support.errors import InputError
-
-#: A control dependency: the first node runs before the second.
-Dependency = Tuple[str, str]
 
 
 class Order(NamedTuple):
@@ -31,7 +29,7 @@ class Order(NamedTuple):
 
     effects: list[str]
     versions: dict[tuple[str, str], int]
-    dependencies: list[Dependency]
+    dependencies: list[ControlDependency]
     races: list[str]
 
 
@@ -87,7 +85,7 @@ class _Ordering:
         self._effects_before = graph.flow(ordered, self._bit)
         self._effects_behind = graph.flow(ordered, self._bit, backwards=True)
         self.versions: dict[tuple[str, str], int] = {}
-        self.dependencies: list[Dependency] = []
+        self.dependencies: list[ControlDependency] = []
         self.races: list[str] = []
 
     def order_variable(self, variable: str) -> None:
@@ -107,7 +105,7 @@ class _Ordering:
             updates.reverse()
         for first, second in zip(updates, updates[1:]):
             if not self._runs_before(first, second):
-                self.dependencies.append((first, second))
+                self.dependencies.append(ControlDependency(first, second))
                 self.races.append(f"{variable}: changed by {first} and {second} in any order")
         return updates
 
@@ -126,7 +124,8 @@ class _Ordering:
         if self._effects_behind[reader] & self._bit[update]:
             return False
         after = self._variant != "early" and self._is_meant_after(updates, index, reader)
-        self.dependencies.append((update, reader) if after else (reader, update))
+        before, behind = (update, reader) if after else (reader, update)
+        self.dependencies.append(ControlDependency(before, behind))
         if after or self._graph.type(reader) not in op_types.HANDLE_PASSES:
             taken = "after" if after else "before"
             self.races.append(f"{variable}: {reader} may use it before or after {update}; taken {taken}")
@@ -152,7 +151,7 @@ class _Ordering:
         for name in sorted(self._graph.descendants([enter]) & self._members):
             ordered = (self._effects_before[name] | self._effects_behind[name]) & self._bit[update]
             if self._graph.type(name) in EXITS and not ordered:
-                self.dependencies.append((name, update))
+                self.dependencies.append(ControlDependency(name, update))
 
     def _runs_before(self, update: str, name: str) -> bool:
         """Whether a path of the graph leads from an update op to a node."""

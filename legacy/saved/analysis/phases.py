@@ -80,7 +80,7 @@ def phase_plan(context: Context, phase: PhaseParts, aliases: dict[str, str], var
         kept=[context.names(tower) for tower in divided.saved_tensors],
         effects=phase.effects,
         versions=[ReadVersion(node, variable, n) for (node, variable), n in sorted(order.versions.items()) if n],
-        control_dependencies=[ControlDependency(*dependency) for dependency in order.dependencies],
+        control_dependencies=order.dependencies,
         other_control_dependencies=_other_orders(context, phase),
         races=order.races,
         members=len(phase.members),
@@ -103,7 +103,7 @@ def _other_orders(context: Context, phase: PhaseParts) -> list[list[ControlDepen
     for variant in ("early", "reversed"):
         order = ordering.order_step(context.graph, context.state, phase.members, context.data, variant)
         if order.dependencies != phase.order.dependencies:
-            others.append([ControlDependency(*dependency) for dependency in order.dependencies])
+            others.append(order.dependencies)
     return others
 
 

@@ -1,0 +1,59 @@
+"""Placeholders that a program fed with the last step's results, as variables."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from legacy.saved.analysis.carried_state import carry_state
+from tests.legacy.saved.graphs import graph_of
+from workloads.support.errors import InputError
+
+TEXT = """
+    state = Placeholder()
+    next = Tanh(state)
+    tower/train = NoOp(^next)
+    """
+
+
+def graph(shape=(2, 3)):
+    return graph_of(TEXT, state={"dtype": tf.float32, "shape": tf.TensorShape(shape)})
+
+
+def test_nothing_carried_changes_nothing():
+    whole = graph()
+    assert carry_state(whole, {}, ["tower/train"]) == (whole, ["tower/train"])
+
+
+def test_a_carried_placeholder_becomes_a_variable_of_zeros_that_the_step_assigns():
+    whole = graph()
+    carried, targets = carry_state(whole, {"state:0": "next:0"}, ["tower/train"])
+    assert carried.type("state") == "VariableV2"
+    assert [dim.size for dim in carried.nodes["state"].attr["shape"].shape.dim] == [2, 3]
+    zeros = tf.make_ndarray(carried.nodes["state/zeros"].attr["value"].tensor)
+    assert zeros.dtype == np.float32 and zeros.shape == (2, 3) and not zeros.any()
+    assert carried.inputs("state/Assign") == [("state", 0), ("state/zeros", 0)]
+    assert carried.inputs("state/carry") == [("state", 0), ("next", 0)]
+    assert targets == ["tower_train_and_carry"]
+    assert carried.controls("tower_train_and_carry") == ["tower/train", "state/carry"]
+    assert whole.type("state") == "Placeholder", "the graph that was given stays as it is"
+
+
+def test_the_recorded_output_shape_counts_before_the_placeholders_own():
+    whole = graph_of(TEXT, state={"dtype": tf.int32, "_output_shapes": [tf.TensorShape([4])]})
+    carried, _ = carry_state(whole, {"state": "next"}, ["tower/train"])
+    assert [dim.size for dim in carried.nodes["state"].attr["shape"].shape.dim] == [4]
+
+
+@pytest.mark.parametrize(
+    "carried, shape, message",
+    [
+        ({"missing": "next"}, (2,), "--carry: got 'missing', no such placeholder"),
+        ({"next": "next"}, (2,), "--carry: got 'next', no such placeholder"),
+        ({"state": "missing:0"}, (2,), "--carry: got 'missing:0', no such tensor"),
+        ({"state": "next"}, (None, 3), r"--carry: got 'state', its shape is \(None, 3\), must be known"),
+        ({"state": "next"}, None, "--carry: got 'state', its shape is <unknown>, must be known"),
+    ],
+)
+def test_wrong_names_and_open_shapes_are_refused(carried, shape, message):
+    with pytest.raises(InputError, match=message):
+        carry_state(graph(shape), carried, ["tower/train"])
