@@ -68,7 +68,7 @@ def run(setup, left, steps, mode, rule, with_floor):
         left = stack.enter_context(setup.legacy_program() if left is None else left)
         right = stack.enter_context(setup.modern_program())
         witness = stack.enter_context(setup.modern_program()) if auto and mode == "free" else None
-        floor = stack.enter_context(setup.closing_floor()) if auto and with_floor else None
+        floor = stack.enter_context(setup.closing_noise_floor()) if auto and with_floor else None
         result = verify(
             left,
             right,
@@ -94,7 +94,7 @@ def explain(setup, folder, verification):
     from parity.causes import catalogue
     from parity.diagnosis import collect, job_context
 
-    first = verification.first["step"] if verification.first else 0
+    first = verification.first.step if verification.first else 0
     with contextlib.ExitStack() as stack:
         left = left_from_flags(setup, folder)
         free, locked = max(collect.FREE, first + 2), collect.LOCKED
@@ -137,7 +137,7 @@ def verify_recorded_run(setup):
 
     progress, console = Progress("verify " + setup.job.workload.name), tables.console()
     steps = FLAGS.steps if FLAGS["steps"].present else None
-    result = three_ways.run(
+    result = three_ways.compare_three_ways(
         setup,
         FLAGS.recording,
         steps,

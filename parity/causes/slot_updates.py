@@ -87,12 +87,7 @@ def constants(evidence):
         if slot_rules[slot].rescaled and (momentum_form(evidence) or _keeps_rate(sides[1].slots[slot], rates)):
             continue
         return Finding(
-            "Slot {} keeps {} of itself in each of the port's steps and {} in legacy's: another {}.".format(
-                slot,
-                format_number(b),
-                format_number(a),
-                slot_rules[slot].constant,
-            ),
+            f"Slot {slot} keeps {format_number(b)} of itself in each of the port's steps and {format_number(a)} in legacy's: another {slot_rules[slot].constant}.",
             HIGH,
             f"least-squares fit of the slot by its old value and the gradient, in {len(sides[1].steps)} steps",
         )

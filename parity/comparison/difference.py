@@ -1,10 +1,14 @@
-"""How far two tensors are apart, in pure numpy."""
+"""Difference of two tensors: differing elements, largest absolute and relative difference, units in the last place."""
 
 from __future__ import annotations
 
 import dataclasses
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
+
+#: A value of an array, as Python has it: floats, integers, texts.
+Element: TypeAlias = float | int | str | bool | None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -12,14 +16,14 @@ class Difference:
     """The difference of `right` from `left`, two arrays of one shape and dtype.
 
     Attributes:
-      name: the tensor.
-      size: its elements.
+      name: the tensor's name.
+      size: number of elements.
       differing: elements whose bits differ (NaNs of any payload count as equal).
       max_abs: largest |right - left| over finite elements.
-      max_rel: `max_abs` over the largest |left|, or over a larger scale that `compare` was given; infinite where
-        that is zero. Elementwise relative errors mean nothing where terms cancel.
+      max_rel: `max_abs` over the largest |left|, or over a larger reference magnitude that `compare` was given;
+        infinite where that is zero. Not an elementwise relative error, which means nothing where terms cancel.
       max_ulp: largest number of representable values between two elements.
-      index: of the worst element: a non-finite mismatch, else the largest |right - left|.
+      index: of the worst element: an element that is finite on one side only, else the largest |right - left|.
       left, right: the values there.
       nonfinite: NaNs and infinities that both sides have in the same places.
       nonfinite_mismatch: elements where only one side has that NaN or infinity.
@@ -31,26 +35,36 @@ class Difference:
     max_abs: float = 0.0
     max_rel: float = 0.0
     max_ulp: int = 0
-    index: tuple = ()
-    left: object = None
-    right: object = None
+    index: tuple[int, ...] = ()
+    left: Element = None
+    right: Element = None
     nonfinite: int = 0
     nonfinite_mismatch: int = 0
 
     @property
-    def identical(self):
+    def identical(self) -> bool:
         """Whether every element has the same bits."""
         return not self.differing
 
 
-def compare(name, left, right, scale=0.0):
-    """The `Difference` of two arrays; texts and integers are compared for equality.
+def compare(name: str, left: np.ndarray, right: np.ndarray, scale: float = 0.0) -> Difference:
+    """Compares two arrays; texts and integers are compared for equality.
 
     Args:
-      scale: what `max_rel` is relative to, if larger than every |left|.
+      name: the tensor's name, for the result and for messages.
+      left: array of any shape; the reference.
+      right: array of the same shape and dtype.
+      scale: reference magnitude of `max_rel`, where larger than every |left|.
+
+    Returns:
+      The `Difference`.
 
     Raises:
       ValueError: shapes or dtypes differ (variables are matched before any number is compared).
+
+    >>> difference = compare("w", np.float32([1, 4]), np.float32([1, 5]))
+    >>> difference.differing, difference.max_abs, difference.max_rel, difference.index
+    (1, 1.0, 0.25, (1,))
     """
     left, right = np.asarray(left), np.asarray(right)
     if left.shape != right.shape or left.dtype.kind != right.dtype.kind:
@@ -59,72 +73,93 @@ def compare(name, left, right, scale=0.0):
         return _compare_discrete(name, left, right)
     if left.dtype != right.dtype:
         raise ValueError(f"{name}: {left.dtype} against {right.dtype}")
-    finite = np.isfinite(left) & np.isfinite(right)
-    if finite.all() and left.tobytes() == right.tobytes():
+    if left.tobytes() == right.tobytes() and np.isfinite(left).all():
         return Difference(name, left.size)
-    same = (left == right) | (np.isnan(left) & np.isnan(right))
-    mismatch = ~finite & ~same
-    # -0.0 equals 0.0 but has other bits.
-    differing = np.where(finite, bits(left) != bits(right), ~same)
-    with np.errstate(over="ignore", invalid="ignore"):
-        gap = np.where(finite, np.abs(np.where(finite, right, 0) - np.where(finite, left, 0)), 0)
-    return _summarize(name, left, right, finite, same, mismatch, differing, gap, scale)
+    return _compare_floats(name, left, right, scale)
 
 
-def _summarize(name, left, right, finite, same, mismatch, differing, gap, scale):
-    worst = np.where(mismatch, np.inf, gap)
-    where = np.unravel_index(int(np.argmax(worst)), left.shape) if differing.any() and left.size else ()
-    largest = np.max(np.where(finite, np.abs(left), 0), initial=0.0)
+class _Elements(NamedTuple):
+    """Elementwise comparison of two float arrays; every field is an array of their shape."""
+
+    finite: np.ndarray  # finite on both sides
+    equal: np.ndarray  # equal, or not-a-number on both sides
+    differing: np.ndarray  # other bits
+    gap: np.ndarray  # |right - left| where finite, else 0
+
+
+def _compare_floats(name: str, left: np.ndarray, right: np.ndarray, scale: float) -> Difference:
+    finite, equal, differing, gap = _compare_elements(left, right)
+    mismatch = ~finite & ~equal
+    where = _worst_index(np.where(mismatch, np.inf, gap)) if differing.any() else None
+    largest = float(np.max(np.where(finite, np.abs(left), 0), initial=0.0))
     max_abs = float(np.max(gap, initial=0.0))
     return Difference(
         name=name,
         size=left.size,
         differing=int(differing.sum()),
         max_abs=max_abs,
-        max_rel=relative(max_abs, max(float(largest), scale)),
+        max_rel=relative(max_abs, max(largest, scale)),
         max_ulp=int(np.max(np.where(finite, ulps(left, right), 0), initial=0)),
-        index=tuple(int(i) for i in where),
-        left=left[where].item() if differing.any() else None,
-        right=right[where].item() if differing.any() else None,
-        nonfinite=int((~finite & same).sum()),
+        index=where or (),
+        left=None if where is None else left[where].item(),
+        right=None if where is None else right[where].item(),
+        nonfinite=int((~finite & equal).sum()),
         nonfinite_mismatch=int(mismatch.sum()),
     )
 
 
-def _compare_discrete(name, left, right):
+def _compare_elements(left: np.ndarray, right: np.ndarray) -> _Elements:
+    finite = np.isfinite(left) & np.isfinite(right)
+    equal = (left == right) | (np.isnan(left) & np.isnan(right))
+    # -0.0 equals 0.0 but has other bits.
+    differing = np.where(finite, bits(left) != bits(right), ~equal)
+    with np.errstate(over="ignore", invalid="ignore"):
+        gap = np.where(finite, np.abs(np.where(finite, right, 0) - np.where(finite, left, 0)), 0)
+    return _Elements(finite, equal, differing, gap)
+
+
+def _compare_discrete(name: str, left: np.ndarray, right: np.ndarray) -> Difference:
     differing = np.asarray(left != right)
-    where = np.unravel_index(int(np.argmax(differing)), left.shape) if differing.any() else ()
+    if not differing.any():
+        return Difference(name, left.size)
+    where = _worst_index(differing)
     return Difference(
         name=name,
         size=left.size,
         differing=int(differing.sum()),
-        max_abs=float("inf") if differing.any() else 0.0,
-        max_rel=float("inf") if differing.any() else 0.0,
-        index=tuple(int(i) for i in where),
-        left=left[where].item() if differing.any() else None,
-        right=right[where].item() if differing.any() else None,
+        max_abs=float("inf"),
+        max_rel=float("inf"),
+        index=where,
+        left=left[where].item(),
+        right=right[where].item(),
     )
 
 
-def relative(gap, scale):
-    """`gap / scale`; 0 for no gap, infinity for a gap beside nothing."""
+def _worst_index(badness: np.ndarray) -> tuple[int, ...]:
+    """Index of the largest element."""
+    return tuple(int(i) for i in np.unravel_index(int(np.argmax(badness)), badness.shape))
+
+
+def relative(gap: float, scale: float) -> float:
+    """Returns `gap / scale`; 0 for no gap, infinity for a gap beside nothing."""
     if gap == 0.0:
         return 0.0
     return gap / scale if scale > 0.0 else float("inf")
 
 
-def bits(array):
-    """The floats' bit patterns as unsigned integers of their size."""
-    return array.view({2: np.uint16, 4: np.uint32, 8: np.uint64}[array.dtype.itemsize])
+def bits(array: np.ndarray) -> np.ndarray:
+    """Returns the floats' bit patterns as unsigned integers of their size."""
+    sizes: dict[int, type[np.unsignedinteger]] = {2: np.uint16, 4: np.uint32, 8: np.uint64}
+    return array.view(sizes[array.dtype.itemsize])
 
 
-def ulps(left, right):
-    """How many representable values lie between the elements, as uint64; both zeros are one point."""
-    first, second = _ordered(left), _ordered(right)
+def ulps(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """Returns how many representable values lie between the elements, as uint64; both zeros are one point."""
+    first, second = _ordered_patterns(left), _ordered_patterns(right)
     return np.maximum(first, second) - np.minimum(first, second)
 
 
-def _ordered(array):
+def _ordered_patterns(array: np.ndarray) -> np.ndarray:
     """Bit patterns as uint64 that increase with the value, -0.0 and 0.0 on one point."""
     pattern = bits(array).astype(np.uint64)
     sign = np.uint64(1) << np.uint64(array.dtype.itemsize * 8 - 1)

@@ -1,4 +1,4 @@
-"""What a tensor's difference is relative to: how large its entries and their addends have lately been."""
+"""Reference magnitudes for relative error: the largest entry of a tensor and its addends over the last ten steps."""
 
 from __future__ import annotations
 
@@ -7,40 +7,42 @@ import collections
 import numpy as np
 
 from parity.comparison import stages
+from workloads.program import StepRecord
 
-#: Steps that are remembered.
+#: Steps over which the largest entry is taken.
 WINDOW = 10
 
 
-class Scales:
-    """Remembers, for every tensor of the left side, its largest entry in the last `WINDOW` steps.
+class ReferenceMagnitudes:
+    """The largest entry of every tensor of the left side over the last `WINDOW` steps.
 
-    A gradient that passes through zero, or a slot that changes sign, is small at that moment and no more precise
-    than before: rounding is relative to what was added up. For combined gradients the replicas' own gradients
-    are what was added up, and count too.
+    Rounding is relative to the addends of a sum, not to the sum: a gradient that passes through zero, or a slot that
+    changes sign, is small at that moment and no more precise than before. The addends of a combined gradient are the
+    replicas' gradients, so their entries count too.
     """
 
-    def __init__(self):
-        self._recent = collections.defaultdict(lambda: collections.deque(maxlen=WINDOW))
-        self._now = {}
+    def __init__(self) -> None:
+        self._recent: dict[tuple[str, str], collections.deque[float]] = {}
+        self._now: dict[tuple[str, str], float] = {}
 
-    def step(self, record):
-        """Takes in the left side's record of a step, before that step is compared."""
+    def add(self, record: StepRecord) -> None:
+        """Adds the left side's record of a step, before that step is compared."""
         self._now = {}
         for stage, name, array in stages.tensors(record):
             if array.dtype.kind == "f":
-                recent = self._recent[stage, name]
-                recent.append(_largest(array))
+                recent = self._recent.setdefault((stage, name), collections.deque(maxlen=WINDOW))
+                recent.append(_largest_entry(array))
                 self._now[stage, name] = max(recent)
         for name in record.combined:
-            addends = [_largest(gradients[name]) for gradients in record.gradients if name in gradients]
-            self._now[stages.COMBINED, name] = max([self._now[stages.COMBINED, name]] + addends)
+            addends = [_largest_entry(gradients[name]) for gradients in record.gradients if name in gradients]
+            self._now[stages.COMBINED, name] = max([self._now[stages.COMBINED, name], *addends])
 
-    def of(self, stage, name):
-        """The scale of one tensor in the step last taken in; 0 if there is none."""
+    def magnitude(self, stage: str, name: str) -> float:
+        """Returns the reference magnitude of one tensor in the step that was added last; 0 for an unknown tensor."""
         return self._now.get((stage, name), 0.0)
 
 
-def _largest(array):
-    finite = np.abs(array[np.isfinite(array)]) if array.ndim else np.abs(array[np.newaxis][np.isfinite([array])])
-    return float(finite.max(initial=0.0))
+def _largest_entry(array: np.ndarray) -> float:
+    """Largest finite |entry| of an array or a scalar; 0 if there is none."""
+    entries = np.abs(np.atleast_1d(array))
+    return float(entries[np.isfinite(entries)].max(initial=0.0))

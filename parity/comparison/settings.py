@@ -1,29 +1,46 @@
-"""What two programs' settings and environments have in common and where they differ, before any number."""
+"""Settings of two programs side by side: where their texts differ, before any number is compared."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from workloads.job import Job
 from workloads.support.errors import InputError
 
+#: Differences that a message lists; the others are counted.
 MOST_LISTED = 4
 
 
-def differences(left, right):
-    """[(setting, left text, right text)] of the settings whose texts differ; "-" where one side has none."""
+class SettingDifference(NamedTuple):
+    """A setting whose texts differ; "-" where one side has none."""
+
+    setting: str
+    left: str
+    right: str
+
+
+def differences(left: Mapping[str, str], right: Mapping[str, str]) -> list[SettingDifference]:
+    """Returns the settings {name: text} whose texts differ, in the left side's order."""
     names = list(left) + [name for name in right if name not in left]
-    rows = [(name, left.get(name, "-"), right.get(name, "-")) for name in names]
-    return [row for row in rows if row[1] != row[2]]
+    rows = [SettingDifference(name, left.get(name, "-"), right.get(name, "-")) for name in names]
+    return [row for row in rows if row.left != row.right]
 
 
-def require_same_job(recording, job):
-    """Raises `InputError`, naming the differences, unless a recording's job is this one.
+def require_same_job(recording: Mapping[str, str], job: Job) -> None:
+    """Raises `InputError` unless a recording's job is `job`.
 
     Args:
-      recording: {field: text} from the recording.
-      job: the `Job` that it is to be compared with.
+      recording: {field: text} of the recording's job; see `Job.describe`.
+      job: the job that the recording is to be compared with.
+
+    Raises:
+      InputError: the jobs differ; the message names up to `MOST_LISTED` fields.
     """
-    rows = differences(recording, job.describe())
-    rows.sort(key=lambda row: row[0] != "workload.name")
+    rows = sorted(differences(recording, job.describe()), key=lambda row: row.setting != "workload.name")
     if rows:
-        listed = "; ".join("{} is {} in the recording and {} here".format(*row) for row in rows[:MOST_LISTED])
+        listed = "; ".join(
+            f"{row.setting} is {row.left} in the recording and {row.right} here" for row in rows[:MOST_LISTED]
+        )
         more = len(rows) - MOST_LISTED
         raise InputError("--recording: made by another job: " + listed + (f"; and {more} more" if more > 0 else ""))

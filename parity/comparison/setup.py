@@ -1,17 +1,23 @@
-"""Builds the programs that are compared, in this process, from plain options and without flags."""
+"""Setup: one job on both sides, from which the programs that are compared are made, without flags."""
 
 from __future__ import annotations
 
 import contextlib
 import dataclasses
+from collections.abc import Callable
 
-from legacy import factory as legacy_programs
-from modern import factory as modern_programs
+import legacy.factory
+import modern.factory
+from legacy.options import LegacyOptions
 from modern.collectives import strategy
-from modern.multi_worker import parameter_server_program as parameter_servers
 from modern.multi_worker.cluster_program import ClusterProgram
-from parity.comparison.noise_floor import Floor
-from workloads.support import devices as devices_lib
+from modern.multi_worker.parameter_server_program import start_parameter_server_program
+from modern.options import ModernOptions
+from parity.comparison.noise_floor import NoiseFloor
+from workloads.job import Job
+from workloads.program import Program
+from workloads.sources import Source
+from workloads.support.devices import choose_devices
 
 
 @dataclasses.dataclass(frozen=True)
@@ -19,63 +25,65 @@ class Setup:
     """One job on both sides.
 
     Attributes:
-      job: the `Job`.
-      make_source: function from a job to its `Source`; a job of another dtype gets the same numbers.
-      legacy, modern: `LegacyOptions` and `ModernOptions`.
-      device, logical_cpus: see `workloads.support.devices.choose_devices`.
+      job: the training job.
+      make_source: function from a job to its batches; a job of another dtype gets the same numbers.
+      legacy: how the tower graph is built.
+      modern: how the port runs.
+      device: "auto", "cpu" or "gpu"; see `workloads.support.devices.choose_devices`.
+      logical_cpus: number of logical devices that the CPU may be divided into.
       workers: processes that the port's replicas are divided among; legacy's towers all run in this one.
-      layer_devices: devices that the layers are divided among, or 0 for a device a replica.
       parameter_servers: processes that hold the port's variables, or 0 for mirrored ones.
+      layer_devices: devices that the layers are divided among, or 0 for one device per replica.
     """
 
-    job: object
-    make_source: object
-    legacy: object
-    modern: object
+    job: Job
+    make_source: Callable[[Job], Source]
+    legacy: LegacyOptions
+    modern: ModernOptions
     device: str = "auto"
     logical_cpus: int = 8
     workers: int = 1
     parameter_servers: int = 0
     layer_devices: int = 0
 
-    def devices(self):
-        """The device of each replica; divides the CPU if replicas are to run on it.
+    def devices(self) -> list[str]:
+        """Returns the device of each replica; divides the CPU if replicas are to run on it.
 
         Raises:
           InputError: more replicas than devices.
         """
-        chosen = devices_lib.choose_devices(self.device, self.layer_devices or self.job.replicas, self.logical_cpus)
+        chosen = choose_devices(self.device, self.layer_devices or self.job.replicas, self.logical_cpus)
         if chosen[0].startswith("CPU"):
             strategy.divide_cpu(self.logical_cpus)
         return chosen
 
-    def legacy_program(self, dtype=None):
-        """The towers, in the job's dtype or another."""
+    def legacy_program(self, dtype: str | None = None) -> Program:
+        """Makes the towers, in the job's dtype or another."""
         job = self.job if dtype is None else dataclasses.replace(self.job, dtype=dtype)
-        return legacy_programs.legacy_program(job, self.make_source(job), self.legacy, self.devices())
+        return legacy.factory.legacy_program(job, self.make_source(job), self.legacy, self.devices())
 
-    def modern_program(self):
-        """The port."""
+    def modern_program(self) -> Program:
+        """Makes the port."""
         if self.parameter_servers:
-            return parameter_servers.start_parameter_server_program(
-                self.job, self.make_source(self.job), self.modern, self.parameter_servers
-            )
+            source = self.make_source(self.job)
+            return start_parameter_server_program(self.job, source, self.modern, self.parameter_servers)
         if self.workers > 1:
             devices = self.devices()[: self.job.replicas // self.workers]
             return ClusterProgram(self.job, self.make_source, self.modern, self.workers, devices)
-        return modern_programs.modern_program(self.job, self.make_source(self.job), self.modern, self.devices())
+        return modern.factory.modern_program(self.job, self.make_source(self.job), self.modern, self.devices())
 
-    def floor(self):
-        """A `Floor` of fresh legacy programs: one more of this job, and one in the other precision.
+    def noise_floor(self) -> NoiseFloor | None:
+        """Makes a noise floor of fresh legacy programs: one more of this job, and one in the other precision.
 
-        None for a lifted workload: a saved graph has its precision built in.
+        Returns:
+          the noise floor; None for a lifted workload, since a saved graph has its precision built in.
         """
         if self.job.workload.is_lifted:
             return None
         other = "float64" if self.job.dtype == "float32" else "float32"
-        return Floor(self.legacy_program(), self.legacy_program(other), self.job.dtype)
+        return NoiseFloor(self.legacy_program(), self.legacy_program(other), self.job.dtype)
 
-    def closing_floor(self):
-        """`floor` as a context manager."""
-        floor = self.floor()
+    def closing_noise_floor(self) -> contextlib.AbstractContextManager[NoiseFloor | None]:
+        """Makes `noise_floor` as a context manager that closes it."""
+        floor = self.noise_floor()
         return contextlib.nullcontext() if floor is None else contextlib.closing(floor)

@@ -1,10 +1,14 @@
-"""The stages of a step, in causal order: the first that differs owns the diagnosis, later ones are consequences."""
+"""Stages of a step record, in causal order: the first that differs owns the diagnosis, later ones follow from it."""
 
 from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TypeAlias
 
 import numpy as np
 
 from parity.comparison.fits import flatten_arrays
+from workloads.program import State, StepRecord
 
 BATCH, LOSS, GRADIENTS, COMBINED = "batch", "loss", "gradients", "combined gradients"
 RATE, WEIGHTS, SLOTS, STATISTICS, AVERAGES = "learning rate", "weights", "slots", "statistics", "moving averages"
@@ -12,19 +16,12 @@ INITIAL = "initial values"
 
 STAGES = (INITIAL, BATCH, LOSS, GRADIENTS, COMBINED, RATE, WEIGHTS, SLOTS, STATISTICS, AVERAGES)
 
-
-def _gradients(record):
-    return flatten_arrays(
-        {(str(i), name): g for i, gradients in enumerate(record.gradients) for name, g in gradients.items()}
-    )
+#: One tensor of a record: its stage, its name within the stage, and its value.
+StageTensor: TypeAlias = tuple[str, str, np.ndarray]
 
 
-#: {stage: function from a record to all its tensors as one vector}: where a factor common to all is looked for.
-FACTORED = {GRADIENTS: _gradients, COMBINED: lambda record: flatten_arrays(record.combined)}
-
-
-def tensors(record):
-    """Every tensor of a `StepRecord` as (stage, name, array), in causal order."""
+def tensors(record: StepRecord) -> Iterator[StageTensor]:
+    """Yields every tensor of a step record as (stage, name, array), in causal order."""
     for replica, digest in enumerate(record.digests):
         yield BATCH, f"replica {replica}", np.array(digest)
     for replica, loss in enumerate(record.losses):
@@ -36,21 +33,21 @@ def tensors(record):
         yield COMBINED, name, np.asarray(record.combined[name])
     if record.learning_rate is not None:
         yield RATE, "learning rate", np.asarray(record.learning_rate)
-    yield from _state(record.state)
+    yield from _tensors_of_state(record.state)
 
 
-def initial_tensors(state):
-    """The tensors of the `State` before the first step, as (stage, name, array)."""
-    for stage, name, array in _state(state):
+def initial_tensors(state: State) -> Iterator[StageTensor]:
+    """Yields the tensors of the state before the first step, all in the stage `INITIAL`."""
+    for stage, name, array in _tensors_of_state(state):
         yield INITIAL, f"{name} ({stage})" if stage != WEIGHTS else name, array
 
 
-def state_tensors(state):
-    """{(stage, name): array} of a `State`."""
-    return {(stage, name): array for stage, name, array in _state(state)}
+def state_tensors(state: State) -> dict[tuple[str, str], np.ndarray]:
+    """Returns {(stage, name): array} of a state."""
+    return {(stage, name): array for stage, name, array in _tensors_of_state(state)}
 
 
-def _state(state):
+def _tensors_of_state(state: State) -> Iterator[StageTensor]:
     for stage, arrays in (
         (WEIGHTS, state.weights),
         (SLOTS, state.slots),
@@ -59,3 +56,17 @@ def _state(state):
     ):
         for name in sorted(arrays):
             yield stage, name, np.asarray(arrays[name])
+
+
+def _all_gradients(record: StepRecord) -> np.ndarray:
+    return flatten_arrays(
+        {(str(i), name): g for i, gradients in enumerate(record.gradients) for name, g in gradients.items()}
+    )
+
+
+#: {stage: function from a record to all tensors of the stage as one float64 vector}: the stages in which a factor
+#: common to all tensors is measured.
+FACTORED: dict[str, Callable[[StepRecord], np.ndarray]] = {
+    GRADIENTS: _all_gradients,
+    COMBINED: lambda record: flatten_arrays(record.combined),
+}

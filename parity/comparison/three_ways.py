@@ -1,7 +1,7 @@
-"""A run recorded in its own old environment, the old graph in this TensorFlow, and the port: three columns.
+"""Comparison in three columns: a run recorded in its old environment, the old graph in this TensorFlow, and the port.
 
-Where the original and the port differ, the middle one tells why: what differs between the original and the old graph
-here is this TensorFlow's doing, what differs between the old graph here and the port is the port's.
+Where the original and the port differ, the middle column tells why: differences between the original and the old graph
+here come from this TensorFlow, differences between the old graph here and the port come from the port.
 """
 
 from __future__ import annotations
@@ -9,113 +9,144 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import functools
+from collections.abc import Callable, Iterator, Sequence
 
 from legacy.rerun.program import OldGraphProgram
 from legacy.rerun.recorded_run import RecordedRun
 from legacy.rerun.recorded_source import RecordedSource
 from legacy.rerun.recording import RecordedSteps
 from modern.options import ALL_REDUCES
+from parity.comparison.result import Verification
 from parity.comparison.setup import Setup
 from parity.comparison.verification import verify
-from workloads.program import RecordRewriter
+from workloads.lifted.plan import Plan
+from workloads.lifted.workload import as_lifted
+from workloads.program import Program, RecordRewriter, State, StepRecord
 from workloads.support.errors import require
 
 #: The comparisons, in the order of the columns.
 COLUMNS = ("original / old graph here", "old graph here / port", "original / port")
+ORIGINAL_AND_GRAPH, GRAPH_AND_PORT, ORIGINAL_AND_PORT = COLUMNS
+
+#: Called with (column, steps done, `Verification` so far).
+Progress = Callable[[str, int, Verification], None]
 
 
 @dataclasses.dataclass
 class ThreeWays:
-    """{column: `Verification`}; the last column is judged. `missing` is what the recording does not hold."""
+    """The result: a `Verification` for each column, of which the last is judged.
 
-    columns: dict
-    missing: list
+    Attributes:
+      columns: {column: `Verification`}.
+      missing: lines about tensors that the recording does not hold.
+    """
+
+    columns: dict[str, Verification]
+    missing: list[str]
 
     @property
-    def passed(self):
+    def passed(self) -> bool:
         """Whether the port does what the original did."""
-        return self.columns[COLUMNS[-1]].passed
+        return self.columns[ORIGINAL_AND_PORT].passed
 
 
-def run(setup, folder, steps, rule="auto", progress=None):
+def compare_three_ways(
+    setup: Setup, folder: str, steps: int | None, tolerance_name: str = "auto", progress: Progress | None = None
+) -> ThreeWays:
     """Compares a recording with the old graph here and with the port.
 
     Args:
-      setup: `pair.Setup` of the lifted job.
+      setup: of the lifted job; its source is replaced by the recorded batches.
       folder: the recording.
-      steps: how many, or None for all that were recorded.
-      rule: "auto" or "exact", for what is compared with the original.
+      steps: number of steps, or None for all that were recorded.
+      tolerance_name: "auto" or "exact", for the comparisons with the original.
+      progress: called after each step of each column, or None.
+
+    Returns:
+      The `ThreeWays`.
 
     Raises:
       InputError: the recording is damaged or of another program, or holds fewer steps.
     """
-    job = setup.job
-    recorded = RecordedSteps(folder, job.workload.plan)
+    plan = as_lifted(setup.job.workload).plan
+    recorded = RecordedSteps(folder, plan)
     steps = len(recorded) if steps is None else steps
     require(steps <= len(recorded), "--steps", steps, f"the recording holds {len(recorded)}")
-    make_source = functools.partial(RecordedSource, steps=recorded)
-    setup = Setup(job, make_source, setup.legacy, setup.modern, setup.device, setup.logical_cpus)
-    with RecordedRun(job, recorded) as peek:
-        start = peek.state()
-        like = [peek.step() for _ in job.workload.plan.phases]
-    columns = {}
-    for column in COLUMNS:
-        left = setup.legacy_program() if column == COLUMNS[1] else RecordedRun(job, recorded)
-        right = setup.legacy_program() if column == COLUMNS[0] else setup.modern_program()
-        original = column != COLUMNS[1]
+    comparison = _Comparison(setup, plan, recorded, steps, tolerance_name)
+    columns = {
+        column: comparison.verify_column(column, None if progress is None else functools.partial(progress, column))
+        for column in COLUMNS
+    }
+    return ThreeWays(columns, _missing(plan, comparison.shown))
+
+
+class _Comparison:
+    """One recording and the programs that are compared with it.
+
+    Attributes:
+      shown: the recording's first record of each train op; other programs' records are cut down to what these hold.
+    """
+
+    def __init__(self, setup: Setup, plan: Plan, recorded: RecordedSteps, steps: int, tolerance_name: str) -> None:
+        self._setup = dataclasses.replace(setup, make_source=functools.partial(RecordedSource, steps=recorded))
+        self._plan, self._recorded, self._steps, self._tolerance_name = plan, recorded, steps, tolerance_name
+        with self._original() as original:
+            self._start: State = original.state()
+            self.shown: list[StepRecord] = [original.step() for _ in plan.phases]
+
+    def verify_column(self, column: str, progress: Callable[[int, Verification], None] | None) -> Verification:
+        """Compares the two programs of a column, both from the recorded initial state."""
+        setup, with_original = self._setup, column != GRAPH_AND_PORT
         with contextlib.ExitStack() as stack:
-            stack.enter_context(left)
-            right = Only(stack.enter_context(right), like) if original else stack.enter_context(right)
-            others = [Only(stack.enter_context(other), like) for other in (_alternatives(setup) if original else [])]
-            for program in [left, right] + others:
-                program.load(start)
-            columns[column] = verify(
+            left = stack.enter_context(self._original() if with_original else setup.legacy_program())
+            port = column != ORIGINAL_AND_GRAPH
+            right = stack.enter_context(setup.modern_program() if port else setup.legacy_program())
+            others: list[Program] = []
+            if with_original:
+                right = RecordSubset(right, self.shown)
+                others = [RecordSubset(stack.enter_context(other), self.shown) for other in self._other_orders()]
+            for program in (left, right, *others):
+                program.load(self._start)
+            return verify(
                 left,
                 right,
-                job,
-                steps,
-                "locked" if original else "free",
-                rule if original else "exact" if ALL_REDUCES[setup.modern.all_reduce].in_order else "auto",
-                progress=None if progress is None else functools.partial(progress, column),
+                setup.job,
+                self._steps,
+                "locked" if with_original else "free",
+                self._tolerance_name if with_original else self._tolerance_here(),
+                progress=progress,
                 alternatives=others,
             )
-    return ThreeWays(columns, _missing(job.workload.plan, like))
+
+    def _original(self) -> RecordedRun:
+        return RecordedRun(self._setup.job, self._recorded)
+
+    def _tolerance_here(self) -> str:
+        """The tolerance between the old graph here and the port: identical bits where the port adds in the towers' order."""
+        return "exact" if ALL_REDUCES[self._setup.modern.all_reduce].in_order else "auto"
+
+    def _other_orders(self) -> Iterator[Program]:
+        """Makes the old graph with each other order that its races allow."""
+        setup, phases = self._setup, self._plan.phases
+        for number in range(max(len(phase.other_control_dependencies) for phase in phases)):
+            others = [phase.other_control_dependencies[number : number + 1] for phase in phases]
+            dependencies = [other[0] if other else phase.control_dependencies for other, phase in zip(others, phases)]
+            yield OldGraphProgram(setup.job, setup.make_source(setup.job), setup.legacy, setup.devices(), dependencies)
 
 
-def _alternatives(setup):
-    """The old graph with each other order that its races allow."""
-    phases = setup.job.workload.plan.phases
-    for number in range(max(len(phase.other_control_dependencies) for phase in phases)):
-        others = [phase.other_control_dependencies[number : number + 1] for phase in phases]
-        dependencies = [other[0] if other else phase.control_dependencies for other, phase in zip(others, phases)]
-        yield OldGraphProgram(setup.job, setup.make_source(setup.job), setup.legacy, setup.devices(), dependencies)
-
-
-def verdict(result):
-    """The result in one sentence, and why, if it is no parity."""
-    original, here, port = (result.columns[column] for column in COLUMNS)
-    if port.passed:
-        return "PARITY with the original: {} steps, every stage {}".format(
-            port.steps, "identical bits" if port.tolerance_name == "exact" else "within the auto tolerance"
-        )
-    if here.passed and not original.passed:
-        return "NO PARITY with the original; but the port has the old graph's bits: this TensorFlow runs it differently"
-    return "NO PARITY with the original" + ("" if here.passed else ", nor with the old graph here: the port differs")
-
-
-class Only(RecordRewriter):
-    """A program whose records hold only what some other records hold.
+class RecordSubset(RecordRewriter):
+    """Wraps a program and cuts its records down to the tensors that other records hold.
 
     Args:
-      program: the `Program`.
+      program: the program.
       like: one record for each train op that the program runs in turn.
     """
 
-    def __init__(self, program, like):
+    def __init__(self, program: Program, like: Sequence[StepRecord]) -> None:
         super().__init__(program)
         self._like = like
 
-    def rewrite(self, record):
+    def rewrite(self, record: StepRecord) -> StepRecord:
         like = self._like[record.step % len(self._like)]
         gradients = [{n: g[n] for n in kept if n in g} for g, kept in zip(record.gradients, like.gradients)]
         combined = {name: record.combined[name] for name in like.combined}
@@ -123,9 +154,21 @@ class Only(RecordRewriter):
         return dataclasses.replace(record, gradients=gradients, combined=combined, losses=losses)
 
 
-def _missing(plan, like):
-    missing = [f"numbers that {e.name} draws inside a loop" for e in plan.noise if e.in_loop]
-    for phase, record in zip(plan.phases, like):
+def verdict(result: ThreeWays) -> str:
+    """Returns the result in one sentence, and the reason if it is no parity."""
+    original, here, port = (result.columns[column] for column in COLUMNS)
+    if port.passed:
+        agreement = "identical bits" if port.tolerance_name == "exact" else "within the auto tolerance"
+        return f"PARITY with the original: {port.steps} steps, every stage {agreement}"
+    if here.passed and not original.passed:
+        return "NO PARITY with the original; but the port has the old graph's bits: this TensorFlow runs it differently"
+    return "NO PARITY with the original" + ("" if here.passed else ", nor with the old graph here: the port differs")
+
+
+def _missing(plan: Plan, shown: Sequence[StepRecord]) -> list[str]:
+    """Lines about what the recording does not hold."""
+    missing = [f"numbers that {noise.name} draws inside a loop" for noise in plan.noise if noise.in_loop]
+    for phase, record in zip(plan.phases, shown):
         if phase.losses and not record.losses:
             missing.append(f"losses of {phase.train_op}")
         for tower, gradients in enumerate(phase.gradients):

@@ -1,64 +1,100 @@
-"""What may differ, by how much, and why. Every number here has its reason beside it."""
+"""Tolerances: the relative difference that each stage may show, with the reason beside every number."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
 from parity.comparison import stages
+from workloads import optimizers
+from workloads.program import StepRecord
 
 NAMES = ("exact", "auto")
 
-#: A difference may be this many times the distance of legacy from the float64 truth in the median step: two
-#: sides equally far from the truth are at most twice that apart, and a tensor's worst element varies about
-#: fourfold from step to step (measured on the five systems).
+#: A tolerance: function of (stage, dtype of the tensor, replicas, steps since both sides had the same state) to the
+#: largest allowed `max_rel`; see `difference.Difference`.
+Tolerance: TypeAlias = Callable[[str, np.dtype, int, int], float]
+
+#: A difference may be this many times legacy's own distance from the float64 truth in the median step: two sides
+#: equally far from the truth are at most twice that apart, and a tensor's worst element varies about fourfold from step
+#: to step (measured on the five systems).
 FLOOR_FACTOR = 8.0
 
-#: {stage: (ulps of the tensor's largest entry allowed in the first step, why)}
+
+class StageTolerance(NamedTuple):
+    """Units in the last place of a tensor's largest entry that one step may differ by, and why."""
+
+    ulps: int
+    reason: str
+
+
 BASE = {
-    stages.INITIAL: (0, "initial values are made once and loaded into both sides"),
-    stages.BATCH: (0, "batches are made once; digests are equal or not"),
-    stages.RATE: (2, "one pow in float32; two libm's may round it differently"),
-    stages.LOSS: (16, "a mean of sums in another order, and kernels of another version (1e-6 measured)"),
-    stages.GRADIENTS: (64, "the same, through every layer backwards; oneDNN alone moves 5e-7"),
-    stages.COMBINED: (64, "the gradients' difference, averaged"),
-    stages.WEIGHTS: (16, "a step moves a weight by a small part of itself"),
-    stages.SLOTS: (128, "squares of gradients double their relative difference"),
-    stages.STATISTICS: (32, "moments of activations, in another order"),
-    stages.AVERAGES: (16, "averages of the weights"),
+    stages.INITIAL: StageTolerance(0, "initial values are made once and loaded into both sides"),
+    stages.BATCH: StageTolerance(0, "batches are made once; digests are equal or not"),
+    stages.RATE: StageTolerance(2, "one pow in float32; two libm's may round it differently"),
+    stages.LOSS: StageTolerance(16, "a mean of sums in another order, and kernels of another version (1e-6 measured)"),
+    stages.GRADIENTS: StageTolerance(64, "the same, through every layer backwards; oneDNN alone moves 5e-7"),
+    stages.COMBINED: StageTolerance(64, "the gradients' difference, averaged"),
+    stages.WEIGHTS: StageTolerance(16, "a step moves a weight by a small part of itself"),
+    stages.SLOTS: StageTolerance(128, "squares of gradients double their relative difference"),
+    stages.STATISTICS: StageTolerance(32, "moments of activations, in another order"),
+    stages.AVERAGES: StageTolerance(16, "averages of the weights"),
 }
 
 
-def exact(stage, dtype, replicas, step):
-    """Identical bits: nothing may differ, whatever the stage, dtype, replicas and step."""
+def exact(stage: str, dtype: np.dtype, replicas: int, step: int) -> float:
+    """Returns 0, whatever the stage, dtype, replicas and step: bits must be identical.
+
+    Args:
+      stage: one of `stages.STAGES`.
+      dtype: of the tensor.
+      replicas: number of replicas.
+      step: steps since both sides had the same state.
+
+    Returns:
+      0.0.
+    """
     return 0.0
 
 
-def keras_units(optimizer, update_rules):
-    """{stage: ulps} that Keras's formulas need beyond `BASE`; empty for the 1.x kernels.
-
-    See `workloads.optimizers.KerasClass.update_units`.
-    """
-    described = optimizer.keras_class() if update_rules == "keras" else None
-    if described is None or not described.update_units:
-        return {}
-    return {stages.WEIGHTS: described.update_units, stages.AVERAGES: described.update_units}
-
-
-def auto(stage, dtype, replicas, step):
-    """Relative difference allowed on account of rounding alone.
+def auto(stage: str, dtype: np.dtype, replicas: int, step: int) -> float:
+    """Returns the relative difference that rounding alone explains.
 
     Args:
       stage: one of `stages.STAGES`.
       dtype: of the tensor; its epsilon is the unit.
-      replicas: each addition of the all-reduce may round once, so the allowance grows with their root.
-      step: how many steps ago both sides had the same state; 0 for a step from the same state. Each step adds one
-        allowance. Training may amplify faster than that, which is why steps are judged one by one.
+      replicas: number of replicas; each addition of the all-reduce may round once, so the allowance grows with their
+        square root.
+      step: steps since both sides had the same state; 0 for a step from the same state. Each step adds one allowance.
+        Training may amplify faster than that, which is why steps are judged one by one.
 
     Returns:
-      The largest allowed `max_rel`; see `compare.Difference`.
+      The largest allowed `max_rel`; see `difference.Difference`.
     """
-    units, _ = BASE[stage]
-    return units * np.finfo(dtype).eps * np.sqrt(replicas) * (step + 1)
+    return BASE[stage].ulps * float(np.finfo(dtype).eps) * float(np.sqrt(replicas)) * (step + 1)
+
+
+#: {name: tolerance}: the values of `--tolerance`.
+TOLERANCES: dict[str, Tolerance] = {"exact": exact, "auto": auto}
+
+
+def reason(stage: str) -> str:
+    """Returns why the stage has the tolerance it has, for reports."""
+    return BASE[stage].reason
+
+
+def keras_units(optimizer: optimizers.Optimizer, update_rules: str) -> dict[str, float]:
+    """Returns {stage: ulps} that Keras's formulas need beyond `BASE`; empty for the 1.x kernels.
+
+    Keras 3 raises beta2 to the step's power anew in every step, where 1.x multiplies on. One ulp of `beta2 ** step` is
+    1 / (1 - beta2) ulps of the bias correction `1 - beta2 ** step`, and so of the update.
+    """
+    if update_rules != "keras" or not isinstance(optimizer, optimizers.Adam):
+        return {}
+    units = 1.0 / (1.0 - optimizer.beta2)
+    return {stages.WEIGHTS: units, stages.AVERAGES: units}
 
 
 #: Gradients may move by this much of their length when a rectifier or a maximum goes the other way.
@@ -68,17 +104,20 @@ KINK_LIMIT = 0.05
 KINK_EVERY = 5
 
 
-def is_kink(first_stage, left, right):
-    """Whether a step's difference is what a kink makes, and no more.
+def is_kink(first_stage: str, left: StepRecord, right: StepRecord) -> bool:
+    """Tells whether one activation on the other side of a kink explains a step's difference.
 
-    A rectifier whose input lies within rounding of zero may pass it on one side and block it on the other. The
-    loss is continuous there and agrees, so the gradients are the first stage to differ, by one activation's
-    share of them; float32 networks of 1e5 activations meet this about once in twenty steps (measured against
-    float64).
+    A rectifier whose input lies within rounding of zero may pass it on one side and block it on the other. The loss is
+    continuous there and agrees, so the gradients are the first stage to differ, by one activation's share of them;
+    float32 networks of 1e5 activations meet this about once in twenty steps (measured against float64).
 
     Args:
-      first_stage: the first stage beyond its allowance.
-      left, right: the two `StepRecord`s, from the same state.
+      first_stage: the first stage beyond its tolerance.
+      left: legacy's record.
+      right: the port's record of the same step, from the same state.
+
+    Returns:
+      true if the combined gradients differ by at most `KINK_LIMIT` of their length.
     """
     if first_stage != stages.GRADIENTS:
         return False
@@ -88,8 +127,8 @@ def is_kink(first_stage, left, right):
     return bool(np.isfinite(gap)) and gap <= KINK_LIMIT**2 * whole
 
 
-def kinks_allowed(steps):
-    """How many of `steps` steps may differ by a kink."""
+def kinks_allowed(steps: int) -> int:
+    """Returns how many of `steps` steps may differ by a kink."""
     return max(1, steps // KINK_EVERY)
 
 
@@ -97,21 +136,18 @@ def kinks_allowed(steps):
 FACTOR_UNITS = 16
 
 
-def factor(dtype, replicas, truth):
-    """Relative factor allowed over all of a stage's tensors together, in the median step.
+def factor(dtype: str, replicas: int, truth: float) -> float:
+    """Returns the relative factor allowed over all tensors of a stage together, in the median step.
 
-    Rounding goes up as often as down, so a factor common to all elements is far smaller than what one element may
-    differ by: a scale error shows here long before it does in any tensor's worst element.
+    Rounding goes up as often as down, so a factor common to all elements is far smaller than the difference of one
+    element may be: a scale error shows here long before it does in any tensor's worst element.
 
     Args:
+      dtype: of the run.
+      replicas: number of replicas.
       truth: the largest factor, less one, between legacy and the same step in the other precision.
+
+    Returns:
+      The largest allowed |factor - 1|.
     """
-    return max(FACTOR_UNITS * np.finfo(dtype).eps * np.sqrt(replicas), FLOOR_FACTOR * truth)
-
-
-def reason(stage):
-    """Why the stage has the allowance it has."""
-    return BASE[stage][1]
-
-
-RULES = {"exact": exact, "auto": auto}
+    return float(max(FACTOR_UNITS * np.finfo(dtype).eps * np.sqrt(replicas), FLOOR_FACTOR * truth))

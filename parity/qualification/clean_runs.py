@@ -95,7 +95,7 @@ def run(case, steps):
         right = _Kept(stack.enter_context(setup.modern_program()))
         witness = stack.enter_context(setup.modern_program()) if auto else None
         for mode in MODES:  # one after the other, the second from where the first has come to
-            floor = stack.enter_context(setup.closing_floor()) if auto else None
+            floor = stack.enter_context(setup.closing_noise_floor()) if auto else None
             judge = witness if mode == "free" else None
             if mode == "locked":
                 right.load(left.state())

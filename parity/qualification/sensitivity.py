@@ -73,7 +73,7 @@ def detected(name, replicas, dtype, stage, e):
 
     job = Job(registry.get(name), replicas, dtype=dtype)
     setup = Setup(job, sources.Synthetic, LegacyOptions(exact=True), ModernOptions(exact=True), "cpu")
-    with setup.legacy_program() as left, changes(e)[stage](setup) as right, setup.closing_floor() as floor:
+    with setup.legacy_program() as left, changes(e)[stage](setup) as right, setup.closing_noise_floor() as floor:
         state = left.state()
         if not {stages.SLOTS: state.slots, stages.STATISTICS: state.statistics, stages.AVERAGES: state.averages}.get(
             stage, True

@@ -110,12 +110,12 @@ def verdict_line(verification):
     if v.first is None:
         return "NO PARITY: the copies of a mirrored variable disagree: " + v.drift[0]
     return "NO PARITY: first at step {}, stage {}: {}; allowed {} relative, found {} ({})".format(
-        v.first["step"],
-        v.first["stage"],
-        place(v.first["difference"], v.first["step"]),
-        number(v.first["allowed"]),
-        number(v.first["difference"].max_rel),
-        tolerance.reason(v.first["stage"]) if v.tolerance_name == "auto" else "exact",
+        v.first.step,
+        v.first.stage,
+        place(v.first.difference, v.first.step),
+        number(v.first.allowed),
+        number(v.first.difference.max_rel),
+        tolerance.reason(v.first.stage) if v.tolerance_name == "auto" else "exact",
     )
 
 

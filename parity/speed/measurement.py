@@ -100,7 +100,7 @@ def _undecided(blocks, plan):
 
 def _check(setup, plan, progress):
     """`Verification` of the programs as they will be timed, kernels and all."""
-    with setup.legacy_program() as left, setup.modern_program() as right, setup.closing_floor() as floor:
+    with setup.legacy_program() as left, setup.modern_program() as right, setup.closing_noise_floor() as floor:
         return verify(
             left,
             right,

@@ -103,7 +103,7 @@ def test_a_changed_constant_is_seen(tmp_path):
         node.attr["value"].tensor.CopyFrom(tf.make_tensor_proto(np.float32(0.11)))
 
     result = verified_spoiled("a_split_sgd", tmp_path, spoil)
-    assert result.first["stage"] == "learning rate"
+    assert result.first.stage == "learning rate"
 
 
 def test_another_towers_batch_is_seen():
@@ -113,7 +113,7 @@ def test_another_towers_batch_is_seen():
 
     good, bad = old_programs.setup("a_split_sgd"), old_programs.setup("a_split_sgd", make_source=Swapped)
     with good.legacy_program() as left, bad.modern_program() as right:
-        assert verify(left, right, good.job, 1).first["stage"] == "batch"
+        assert verify(left, right, good.job, 1).first.stage == "batch"
 
 
 def test_an_average_of_the_old_weight_is_seen(tmp_path):
@@ -121,7 +121,7 @@ def test_an_average_of_the_old_weight_is_seen(tmp_path):
         workload.plan.phases[0].versions = []
 
     result = verified_spoiled("c_queue_ema", tmp_path, spoil)
-    assert result.first["stage"] == "moving averages"
+    assert result.first.stage == "moving averages"
 
 
 def test_a_forgotten_update_is_seen(tmp_path):
@@ -130,7 +130,7 @@ def test_a_forgotten_update_is_seen(tmp_path):
         phase.effects = [effect for effect in phase.effects if effect.writes[0] != "beta1_power"]
 
     result = verified_spoiled("b_adam_clip", tmp_path, spoil)
-    assert result.first["stage"] == "slots" and "beta1_power" in result.first["difference"].name
+    assert result.first.stage == "slots" and "beta1_power" in result.first.difference.name
 
 
 def test_other_noise_is_seen():
@@ -142,7 +142,7 @@ def test_other_noise_is_seen():
             super().__init__(setup.job)
 
     with setup.legacy_program() as left, dataclasses.replace(other, make_source=Seed0).modern_program() as right:
-        assert verify(left, right, setup.job, 1).first["stage"] == "loss"
+        assert verify(left, right, setup.job, 1).first.stage == "loss"
 
 
 def test_goes_on_from_real_batches_with_its_slots(tmp_path):

@@ -30,7 +30,7 @@ FAULTS = [
 def blamed(result):
     """(step, stage) of a failed verification's first failure."""
     assert not result.passed
-    return result.first["step"], result.first["stage"]
+    return result.first.step, result.first.stage
 
 
 @pytest.mark.parametrize("fault, workload, step, stage", FAULTS, ids=[fault[0] for fault in FAULTS])
@@ -44,7 +44,9 @@ def test_exact(fault, workload, step, stage, mode):
 @pytest.mark.parametrize("fault, workload, step, stage", FAULTS, ids=[fault[0] for fault in FAULTS])
 def test_auto(fault, workload, step, stage):
     made, inject = setup(workload, 2), INJECTED[fault]
-    with made.legacy_program() as left, inject(made) as right, inject(made) as witness, made.closing_floor() as floor:
+    with made.legacy_program() as left, inject(made) as right, inject(
+        made
+    ) as witness, made.closing_noise_floor() as floor:
         assert blamed(verify(left, right, made.job, 4, "free", "auto", witness, floor)) == (step, stage)
 
 
@@ -65,5 +67,5 @@ def test_a_loss_scaled_by_one_ten_thousandth_is_found_in_float32():
     import dataclasses
 
     scaled = dataclasses.replace(made, job=dataclasses.replace(made.job, workload=Scaled()))
-    with made.legacy_program() as left, scaled.modern_program() as right, made.closing_floor() as floor:
+    with made.legacy_program() as left, scaled.modern_program() as right, made.closing_noise_floor() as floor:
         assert blamed(verify(left, right, made.job, 3, "locked", "auto", None, floor)) == (0, stages.LOSS)

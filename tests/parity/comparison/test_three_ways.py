@@ -18,14 +18,14 @@ from workloads.support.errors import InputError
 
 @pytest.mark.parametrize("name", old_programs.NAMES)
 def test_port_does_what_the_original_did(name):
-    result = three_ways.run(old_programs.setup(name), old_programs.path(name), None)
+    result = three_ways.compare_three_ways(old_programs.setup(name), old_programs.path(name), None)
     assert result.passed, result.columns[three_ways.COLUMNS[-1]].first
     assert result.columns[three_ways.COLUMNS[1]].passed  # the port has the old graph's bits, on the recorded batches
     assert all(verification.steps == 20 for verification in result.columns.values())
 
 
 def test_says_which_orders_the_original_took():
-    result = three_ways.run(old_programs.setup("c_queue_ema"), old_programs.path("c_queue_ema"), 5)
+    result = three_ways.compare_three_ways(old_programs.setup("c_queue_ema"), old_programs.path("c_queue_ema"), 5)
     races = result.columns[three_ways.COLUMNS[-1]].races
     assert races and all("ExponentialMovingAverage" in text for text in races)
 
@@ -53,9 +53,9 @@ def test_another_weight_in_the_recording_is_seen(tmp_path):
         arrays["after/net/w"] = arrays["after/net/w"] * np.float32(1 + 1e-4)
 
     folder = tampered("f_sum_clip_after", tmp_path, change)
-    result = three_ways.run(old_programs.setup("f_sum_clip_after"), folder, 5)
+    result = three_ways.compare_three_ways(old_programs.setup("f_sum_clip_after"), folder, 5)
     first = result.columns[three_ways.COLUMNS[-1]].first
-    assert not result.passed and (first["step"], first["stage"]) == (2, "weights")
+    assert not result.passed and (first.step, first.stage) == (2, "weights")
     assert "this TensorFlow" in three_ways.verdict(result)  # the port has the old graph's bits
 
 
@@ -64,23 +64,25 @@ def test_an_average_that_no_order_gives_is_seen(tmp_path):
         key = "after/local/weights/ExponentialMovingAverage"
         arrays[key] = arrays[key] * np.float32(1.01)
 
-    result = three_ways.run(old_programs.setup("c_queue_ema"), tampered("c_queue_ema", tmp_path, change), 5)
-    assert result.columns[three_ways.COLUMNS[-1]].first["stage"] == "moving averages"
+    result = three_ways.compare_three_ways(
+        old_programs.setup("c_queue_ema"), tampered("c_queue_ema", tmp_path, change), 5
+    )
+    assert result.columns[three_ways.COLUMNS[-1]].first.stage == "moving averages"
 
 
 def test_refuses_what_is_no_recording_of_this_program(tmp_path):
     setup = old_programs.setup("f_sum_clip_after")
     with pytest.raises(InputError, match="is not a recording"):
-        three_ways.run(setup, str(tmp_path), None)
+        three_ways.compare_three_ways(setup, str(tmp_path), None)
     with pytest.raises(InputError, match="step 0 ran Adam"):
-        three_ways.run(setup, old_programs.path("b_adam_clip"), None)
+        three_ways.compare_three_ways(setup, old_programs.path("b_adam_clip"), None)
     with pytest.raises(InputError, match="--steps: got 99, the recording holds 20"):
-        three_ways.run(setup, old_programs.path("f_sum_clip_after"), 99)
+        three_ways.compare_three_ways(setup, old_programs.path("f_sum_clip_after"), 99)
     damaged = tmp_path / "damaged"
     shutil.copytree(old_programs.path("f_sum_clip_after"), damaged)
     (damaged / "steps.zip").write_bytes((damaged / "steps.zip").read_bytes()[:5000])
     with pytest.raises(InputError, match="damaged"):
-        three_ways.run(setup, str(damaged), None)
+        three_ways.compare_three_ways(setup, str(damaged), None)
 
 
 def test_steps_are_read_rightly_from_several_threads():

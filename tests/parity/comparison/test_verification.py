@@ -4,12 +4,12 @@ import dataclasses
 import numpy as np
 import pytest
 
-from parity.comparison import stages, tolerance
+from parity.comparison import stages
 from parity.comparison.verification import mismatches, verify
 from tests.cases import Everything, setup
+from tests.parity.step_records import MadeUpProgram
 from workloads.data import image_source
 from workloads.models import cifar_cnn
-from workloads.program import Program
 from workloads.scope import VariableSpec
 from workloads.selection import registry
 from workloads.workload import MovingAverage
@@ -44,11 +44,11 @@ def test_locked_mode_has_identical_bits():
 
 def auto(made, steps=6):
     with contextlib.ExitStack() as stack:
-        left, right, witness = (
+        left, right, lockstep = (
             stack.enter_context(make()) for make in (made.legacy_program, made.modern_program, made.modern_program)
         )
-        floor = stack.enter_context(made.closing_floor())
-        return verify(left, right, made.job, steps, "free", "auto", witness, floor)
+        floor = stack.enter_context(made.closing_noise_floor())
+        return verify(left, right, made.job, steps, "free", "auto", lockstep, floor)
 
 
 @pytest.mark.parametrize("name", registry.NAMES)
@@ -75,23 +75,15 @@ def test_an_overflow_in_the_same_places_passes_and_is_said():
     assert result.stages[stages.LOSS].nonfinite > 0
 
 
-class Fixed(Program):
-    """Steps through given records."""
+class Fixed(MadeUpProgram):
+    """Steps through given records of given variables."""
 
     def __init__(self, specs, state, records):
-        self._specs, self._state, self._records = specs, state, iter(records)
+        super().__init__(records, state)
+        self._specs = specs
 
     def variables(self):
         return self._specs
-
-    def describe(self):
-        return {}
-
-    def state(self):
-        return self._state
-
-    def step(self):
-        return next(self._records)
 
 
 def test_a_nan_on_one_side_never_passes():
@@ -100,7 +92,7 @@ def test_a_nan_on_one_side_never_passes():
         specs, start, record = program.variables(), program.state(), program.step()
     broken = dataclasses.replace(record, losses=[np.float32("nan"), record.losses[1]])
     result = verify(Fixed(specs, start, [record]), Fixed(specs, start, [broken]), made.job, 1, "free", "auto")
-    assert (result.passed, result.first["stage"]) == (False, stages.LOSS)
+    assert (result.passed, result.first.stage) == (False, stages.LOSS)
 
 
 def test_a_drifting_copy_fails_though_every_tensor_agrees():
@@ -130,21 +122,6 @@ def test_variables_are_matched_before_any_number(other, line):
     assert mismatches([SPEC], other) == [line]
     result = verify(Fixed([SPEC], None, []), Fixed(other, None, []), None, 3)
     assert (result.passed, result.steps, result.mismatched) == (False, 0, [line])
-
-
-def gradients(record, factor):
-    scaled = {name: value * np.float32(factor) for name, value in record.combined.items()}
-    return dataclasses.replace(record, combined=scaled)
-
-
-def test_a_kink_is_small_and_begins_with_the_gradients():
-    with setup(Everything(), 2).legacy_program() as program:
-        record = program.step()
-    assert tolerance.is_kink(stages.GRADIENTS, record, gradients(record, 1.04))
-    assert not tolerance.is_kink(stages.GRADIENTS, record, gradients(record, 1.06))
-    assert not tolerance.is_kink(stages.LOSS, record, record)
-    assert not tolerance.is_kink(stages.GRADIENTS, record, gradients(record, np.nan))
-    assert [tolerance.kinks_allowed(steps) for steps in (1, 9, 10, 100)] == [1, 1, 2, 20]
 
 
 def test_real_pictures_reach_both_sides_the_same():

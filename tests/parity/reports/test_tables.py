@@ -3,13 +3,9 @@ import json
 import numpy as np
 import pytest
 
-from parity.comparison import settings, tolerance
 from parity.comparison.difference import compare
-from parity.comparison.stages import STAGES
-from parity.comparison.verification import Verification
+from parity.comparison.result import Failure, Verification
 from parity.reports import tables
-from tests.cases import Everything
-from workloads.job import Job
 from workloads.support import json_file
 from workloads.support.errors import InputError
 
@@ -29,27 +25,6 @@ def test_a_path_that_cannot_be_written_is_refused_before_the_work(tmp_path, name
 
 def test_a_failure_names_the_place():
     difference = compare("conv/weights", np.float32([[1, 2]]), np.float32([[1, 4]]))
-    first = {"step": 3, "stage": "weights", "difference": difference, "allowed": 0.0}
+    first = Failure(3, "weights", difference, 0.0)
     line = tables.verdict_line(Verification("exact", "free", 5, False, first=first))
     assert "first at step 3, stage weights: conv/weights[0,1] at step 3: 2.0 | 4.0" in line
-
-
-def test_settings_that_differ():
-    assert settings.differences({"a": "1", "b": "2"}, {"a": "1", "b": "3", "c": "4"}) == [
-        ("b", "2", "3"),
-        ("c", "-", "4"),
-    ]
-
-
-def test_a_recording_of_another_job_is_refused():
-    job = Job(Everything())
-    settings.require_same_job(job.describe(), job)
-    with pytest.raises(InputError, match="seed is 0 in the recording and 1 here"):
-        settings.require_same_job(job.describe(), Job(Everything(), seed=1))
-
-
-def test_every_stage_has_a_tolerance_and_a_reason():
-    for stage in STAGES:
-        assert tolerance.exact(stage, np.float32, 2, 0) == 0
-        assert len(tolerance.reason(stage)) > 20
-        assert tolerance.auto(stage, np.float64, 2, 0) <= tolerance.auto(stage, np.float32, 2, 0) < 1e-4

@@ -1,0 +1,81 @@
+"""Result of a comparison: the verdict, a summary of every stage, and the first tensor beyond its tolerance."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from parity.comparison.difference import Difference
+from parity.comparison.stage_summary import StageSummary
+
+
+class Failure(NamedTuple):
+    """A tensor beyond its tolerance: where it is, its `Difference`, and the `max_rel` that was allowed."""
+
+    step: int
+    stage: str
+    difference: Difference
+    allowed: float
+
+
+@dataclasses.dataclass
+class Verification:
+    """The result of a comparison.
+
+    Attributes:
+      tolerance_name: "exact" or "auto"; see `tolerance`.
+      mode: "free" or "locked"; see `verify`.
+      steps: number of steps compared.
+      passed: parity, under the tolerance.
+      stages: {stage: `StageSummary`} in causal order, of the comparison that is judged.
+      trajectory: the same along the free trajectories, where the lockstep replica is judged instead; else empty.
+      parted: step at which the trajectories parted by more than rounding alone explains, or None.
+      kinks: steps whose gradients differ as one activation on the other side of a kink explains; see `tolerance`.
+      first: the first tensor beyond its tolerance, or None.
+      mismatched: lines about variables that do not match; if any, no number was compared.
+      drift: mirrored variables whose copies disagreed, with the step.
+      races: variables, with the step, that another order of reads and updates explains.
+      floor: {stage: {measure: distance}}, see `noise_floor`; empty if it was not measured.
+    """
+
+    tolerance_name: str
+    mode: str
+    steps: int = 0
+    passed: bool = True
+    stages: dict[str, StageSummary] = dataclasses.field(default_factory=dict)
+    trajectory: dict[str, StageSummary] = dataclasses.field(default_factory=dict)
+    parted: int | None = None
+    kinks: list[int] = dataclasses.field(default_factory=list)
+    first: Failure | None = None
+    mismatched: list[str] = dataclasses.field(default_factory=list)
+    drift: list[str] = dataclasses.field(default_factory=list)
+    races: list[str] = dataclasses.field(default_factory=list)
+    floor: dict[str, dict[str, float]] = dataclasses.field(default_factory=dict)
+
+    def add_failures(self, failures: Sequence[Failure]) -> None:
+        """Ends parity if there are failures, and keeps the first of all steps."""
+        if failures:
+            self.passed = False
+            self.first = self.first or failures[0]
+
+    def to_json(self) -> dict[str, Any]:
+        """Returns the result for the report."""
+        first = None
+        if self.first is not None:
+            first = {**self.first._asdict(), "difference": dataclasses.asdict(self.first.difference)}
+        return {
+            "verdict": "parity" if self.passed else "no parity",
+            "tolerance": self.tolerance_name,
+            "mode": self.mode,
+            "steps": self.steps,
+            "first_failure": first,
+            "mismatched_variables": self.mismatched,
+            "replica_drift": self.drift,
+            "stages": {name: stage.to_json() for name, stage in self.stages.items()},
+            "trajectory": {name: stage.to_json() for name, stage in self.trajectory.items()},
+            "trajectories_part_at": self.parted,
+            "kinks": self.kinks,
+            "races": self.races,
+            "floor": self.floor,
+        }

@@ -1,0 +1,126 @@
+"""The judge, on made-up records: identical bits, tolerances, kinks, common factors, trajectories, other orders."""
+
+import numpy as np
+import pytest
+
+from parity.comparison import stages
+from parity.comparison.judge import Judge
+from parity.comparison.result import Verification
+from tests.cases import Dyadic
+from tests.parity.step_records import made_up_state, step_record
+from workloads.job import Job
+from workloads.support.errors import InputError
+
+JOB = Job(Dyadic(), replicas=1, global_batch=4)
+EPSILON = 2.0**-23
+
+
+def judge(tolerance="exact", mode="free", units=None):
+    result = Verification(tolerance, mode)
+    return result, Judge(result, JOB, None, units or {})
+
+
+def record(step=0, combined=4.0, weight=4.0, loss=4.0):
+    return step_record(
+        step,
+        losses=[loss],
+        gradients=[{"w": [combined]}],
+        combined={"w": [combined]},
+        state=made_up_state({"w": [weight]}, step=step + 1),
+    )
+
+
+def test_identical_records_pass():
+    result, judging = judge()
+    judging.compare_initial(made_up_state(), made_up_state())
+    judging.compare_step(record(), record())
+    judging.finish()
+    assert result.passed and result.first is None
+    assert set(result.stages) >= {stages.INITIAL, stages.LOSS, stages.WEIGHTS}
+
+
+def test_the_first_stage_beyond_its_tolerance_is_kept():
+    result, judging = judge()
+    judging.compare_step(record(), record(loss=4.5, weight=5.0))
+    judging.compare_step(record(1), record(1, combined=8.0))
+    assert not result.passed
+    assert (result.first.step, result.first.stage, result.first.difference.right) == (0, stages.LOSS, 4.5)
+    assert result.stages[stages.WEIGHTS].failed == 0 and result.stages[stages.COMBINED].failed == 1
+
+
+def test_other_initial_values_fail():
+    result, judging = judge()
+    judging.compare_initial(made_up_state({"w": [1.0]}), made_up_state({"w": [2.0]}))
+    assert result.first.stage == stages.INITIAL
+
+
+@pytest.mark.parametrize("ulps, passed", [(16, True), (17, False)])
+def test_auto_allows_a_weight_so_many_units_and_no_more(ulps, passed):
+    result, judging = judge("auto", "locked")
+    judging.compare_step(record(), record(weight=4.0 * (1 + ulps * EPSILON)))
+    assert result.passed is passed
+
+
+def test_units_widen_a_stage():
+    result, judging = judge("auto", "locked", {stages.WEIGHTS: 32.0})
+    judging.compare_step(record(), record(weight=4.0 * (1 + 32 * EPSILON)))
+    assert result.passed
+
+
+@pytest.mark.parametrize("kinks, passed", [(1, True), (2, False)])
+def test_one_step_in_five_may_be_a_kink(kinks, passed):
+    result, judging = judge("auto", "locked")
+    for step in range(6):
+        judging.compare_step(record(step), record(step, combined=4.125 if step < kinks else 4.0))
+        result.steps = step + 1
+    assert result.kinks == list(range(kinks))
+    assert result.passed is passed
+
+
+@pytest.mark.parametrize("factor, passed", [(1 + 15 * EPSILON, True), (1 + 18 * EPSILON, False)])
+def test_a_factor_of_the_median_step_is_judged_over_all_steps(factor, passed):
+    result, judging = judge("auto", "locked")
+    for step in range(3):
+        judging.compare_step(record(step), record(step, combined=4.0 * factor))
+    assert result.passed  # each tensor by itself is within its 64 units
+    judging.finish()
+    assert result.passed is passed
+    if not passed:
+        assert result.first.difference.name == "factor of all tensors together"
+
+
+def test_the_lockstep_replica_is_judged_and_the_trajectory_reported():
+    result, judging = judge("auto")
+    judging.compare_step(record(), record(weight=8.0), lockstep=record())
+    assert result.passed and result.parted == 0
+    assert result.trajectory[stages.WEIGHTS].failed == 0 and result.stages[stages.WEIGHTS].failed is None
+
+
+def test_another_order_of_reads_and_updates_explains_a_state():
+    result, judging = judge("exact", "locked")
+    judging.compare_step(record(), record(weight=5.0), others=[record(weight=6.0), record(weight=4.0)])
+    assert result.passed and result.races == ["w at step 0"]
+    result, judging = judge("exact", "locked")
+    judging.compare_step(record(), record(weight=5.0), others=[record(weight=6.0)])
+    assert not result.passed and result.races == []
+
+
+def test_drift_between_copies_fails_by_itself():
+    result, judging = judge()
+    drifted = record()
+    drifted.drift = ["w"]
+    judging.compare_step(record(), drifted)
+    assert (result.passed, result.drift, result.first) == (False, ["w at step 0"], None)
+
+
+def test_integers_and_texts_have_no_tolerance():
+    result, judging = judge("auto", "locked")
+    left, right = step_record(digests=["aa"]), step_record(digests=["bb"])
+    judging.compare_step(left, right)
+    assert (result.passed, result.first.stage) == (False, stages.BATCH)
+
+
+def test_records_of_different_tensors_are_refused():
+    _, judging = judge()
+    with pytest.raises(InputError, match="records do not line up: combined gradients 'w' against learning rate"):
+        judging.compare_step(step_record(combined={"w": [np.float32(1)]}), step_record())
