@@ -31,7 +31,7 @@ class NoiseFloor:
     def __init__(self, again: Program, truth: Program, dtype: str) -> None:
         self._again = again
         self._truth = truth
-        self._truth_dtype = np.dtype("float64" if np.dtype(dtype) == np.float32 else "float32")
+        self._truth_dtype = "float64" if dtype == "float32" else "float32"
         self._scale = min(1.0, float(np.finfo(dtype).eps) / float(np.finfo(self._truth_dtype).eps))
         self._stages: collections.defaultdict[str, StageFloor] = collections.defaultdict(StageFloor)
         self._factors: dict[str, float] = {}
