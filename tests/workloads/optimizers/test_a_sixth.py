@@ -17,7 +17,7 @@ from tests.cases import Everything, assert_same, records, setup
 from workloads import optimizers, schedules
 from workloads.job import Job
 from workloads.program import StepRecord
-from workloads.records.reader import Recording, record
+from workloads.records.reader import Recording, record_program
 from workloads.support.errors import InputError
 
 STEPS = 4
@@ -146,7 +146,7 @@ def test_diagnosis_does_not_take_another_optimizers_update_for_its_own(runs):
 def test_recordings_hold_its_slots_and_its_text_is_read_back(runs, tmp_path):
     path = str(tmp_path / "run.npz")
     with setup(runs.job.workload, 2).legacy_program() as program:
-        record(program, runs.job, 1, path)
+        record_program(program, runs.job, 1, path)
     recording = Recording(path)
     assert context_of_recording(recording.manifest["job"]).optimizer == runs.job.workload.optimizer
     first = recording.step().state.slots
