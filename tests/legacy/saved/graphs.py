@@ -92,3 +92,27 @@ def traced(build: Callable[[], object], control_flow_v2: bool = False) -> Graph:
 def saved(graph: Graph, **collections: list[str]) -> SavedGraph:
     """Returns a graph as if it had been read from a file, with the collections given."""
     return SavedGraph(graph.graph_def, collections, "made for a test", "made-for-a-test.meta")
+
+
+def two_towers(draws_noise: bool = False) -> None:
+    """Makes ops of a program with two towers: loss_k = sum(x_k * w * noise_k), gradients averaged, one update.
+
+    Towers stand in the name scopes tower_0 and tower_1, on /gpu:0 and /gpu:1; each takes half of the batch "x", of
+    shape [4, 2]. The train op is "train".
+
+    Args:
+      draws_noise: whether towers draw `noise_k`; otherwise it is left out.
+    """
+    w = tf.raw_ops.VariableV2(shape=[2], dtype=tf.float32, name="w")
+    x = v1.placeholder(tf.float32, [4, 2], name="x")
+    halves = tf.split(x, 2, name="halves")
+    gradients = []
+    for tower in range(2):
+        with tf.device(f"/gpu:{tower}"), tf.name_scope(f"tower_{tower}"):
+            product = tf.multiply(halves[tower], w, name="product")
+            if draws_noise:
+                product = tf.multiply(product, v1.random_uniform([2, 2], name="noise"), name="noisy")
+            loss = tf.reduce_sum(product, name="loss")
+            gradients.append(tf.gradients(loss, [w])[0])
+    mean = tf.multiply(tf.add_n(gradients, name="total"), 0.5, name="mean")
+    tf.raw_ops.ApplyGradientDescent(var=w, alpha=0.5, delta=mean, name="train")

@@ -1,0 +1,97 @@
+import tensorflow as tf
+
+from legacy.saved.analysis.batch_slices import DATA, batch_slices
+from legacy.saved.graph.imported import ImportedGraph
+from tests.legacy.saved.graphs import traced
+
+v1 = tf.compat.v1
+TOWER = (2, 4)
+
+
+def slices_of(build, known=()):
+    """The slices of a graph where "x" is common data, and nodes named t0*, t1* are labelled as towers 0 and 1."""
+    graph = traced(build)
+    labels = {name: int(name[1]) for name in graph.nodes if name.startswith(("t0", "t1"))}
+    masks = {name: DATA | TOWER[labels[name]] if name in labels else 0 for name in graph.nodes}
+    masks["x"] = DATA
+    return batch_slices(graph, ImportedGraph(graph), masks, labels, known)
+
+
+def batch():
+    return v1.placeholder(tf.float32, [4, 3], name="x")
+
+
+def test_towers_that_take_different_parts_of_a_batch_slice_it():
+    def build():
+        x = batch()
+        tf.raw_ops.Slice(input=x, begin=[0, 0], size=[2, 3], name="t0_half")
+        tf.raw_ops.Slice(input=x, begin=[2, 0], size=[2, 3], name="t1_half")
+
+    assert slices_of(build) == {"t0_half", "t1_half"}
+    assert slices_of(build, known={"t0_half", "t1_half"}) == set()
+
+
+def test_towers_that_take_the_same_part_do_not():
+    def build():
+        x = batch()
+        for tower in range(2):
+            tf.raw_ops.Slice(input=x, begin=[0, 0], size=[2, 3], name=f"t{tower}_half")
+
+    assert slices_of(build) == set()
+
+
+def test_one_tower_that_uses_the_batch_whole_makes_the_others_part_no_slice():
+    def build():
+        x = batch()
+        tf.raw_ops.Slice(input=x, begin=[0, 0], size=[2, 3], name="t0_half")
+        tf.negative(x, name="t1_neg")
+
+    assert slices_of(build) == set()
+
+
+def test_a_size_of_the_batch_is_no_part_of_it():
+    def build():
+        x = batch()
+        tf.raw_ops.Slice(input=x, begin=[0, 0], size=[2, 3], name="t0_half")
+        tf.raw_ops.Slice(input=x, begin=[2, 0], size=[2, 3], name="t1_half")
+        tf.raw_ops.Shape(input=x, name="t0_shape")
+
+    assert slices_of(build) == {"t0_half", "t1_half"}
+
+
+def test_indices_that_are_not_constant_count_as_different():
+    def build():
+        x = batch()
+        for tower in range(2):
+            rows = v1.placeholder(tf.int32, [2], name=f"rows{tower}")
+            tf.raw_ops.GatherV2(params=x, indices=rows, axis=0, name=f"t{tower}_rows")
+
+    assert slices_of(build) == {"t0_rows", "t1_rows"}
+
+
+def test_each_tower_may_split_the_batch_and_take_its_own_output():
+    def build():
+        x = batch()
+        for tower in range(2):
+            halves = tf.raw_ops.Split(axis=0, value=x, num_split=2, name=f"t{tower}_split")
+            tf.negative(halves[tower], name=f"t{tower}_neg")
+
+    assert slices_of(build) == {"t0_split", "t1_split"}
+
+
+def test_one_split_under_the_first_towers_label_serves_all():
+    def build():
+        halves = tf.raw_ops.Split(axis=0, value=batch(), num_split=2, name="t0_split")
+        tf.negative(halves[0], name="t0_neg")
+        tf.negative(halves[1], name="t1_neg")
+
+    assert slices_of(build) == {"t0_split"}
+
+
+def test_a_split_inside_one_tower_is_its_own():
+    def build():
+        own = tf.negative(batch(), name="t0_own")
+        halves = tf.raw_ops.Split(axis=0, value=own, num_split=2, name="t0_split")
+        tf.add(halves[0], halves[1], name="t0_sum")
+
+    assert slices_of(build) == set()

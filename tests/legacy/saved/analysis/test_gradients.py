@@ -1,0 +1,110 @@
+import tensorflow as tf
+
+from legacy.saved.analysis import gradients, phases
+from legacy.saved.analysis.context import Context
+from tests.legacy.saved.graphs import graph_of, traced, two_towers
+from workloads.lifted.graph import TensorId
+from workloads.lifted.pieces import Cutter
+
+v1 = tf.compat.v1
+
+
+def probed(build, trainable=("w",)):
+    """(combines, gradients of each tower, raw gradients of each tower) of a program with the train op "train"."""
+    context = Context(traced(build), trainable)
+    phase = phases.analyse_phase(context, "train")
+    shapes = {name: (v.dtype, v.shape) for name, v in context.state.variables.items()}
+    aliases = {f"{node}:{output}": variable for (node, output), variable in context.state.aliases.items()}
+    cutter = Cutter(context.graph, aliases, shapes, context.record_signature, {})
+    combines, of_towers = gradients.probe_gradients(context, phase, cutter)
+    return combines, of_towers, gradients.raw_gradients(context, of_towers)
+
+
+def test_a_mean_of_two_gradients_is_recognised_with_its_parts():
+    (combine,), of_towers, raw = probed(two_towers)
+    assert (combine.weight, combine.kind, combine.tensor) == ("w", "mean", "mean:0")
+    assert [tower["w"].split("/")[0] for tower in of_towers] == ["tower_0", "tower_1"]
+    assert combine.parts == [[tower["w"]] for tower in of_towers]
+    assert raw == of_towers  # nothing clips
+
+
+def clipping():
+    w = tf.raw_ops.VariableV2(shape=[2], dtype=tf.float32, name="w")
+    halves = tf.split(v1.placeholder(tf.float32, [4, 2], name="x"), 2, name="halves")
+    clipped = []
+    for tower in range(2):
+        with tf.device(f"/gpu:{tower}"), tf.name_scope(f"tower_{tower}"):
+            gradient = tf.gradients(tf.reduce_sum(tf.multiply(halves[tower], w), name="loss"), [w])[0]
+            clipped.append(tf.minimum(gradient, 1.0, name="clipped"))
+    tf.raw_ops.ApplyGradientDescent(var=w, alpha=0.5, delta=tf.add_n(clipped, name="total"), name="train")
+
+
+def test_a_clipped_gradient_is_followed_back_to_the_raw_one():
+    (combine,), of_towers, raw = probed(clipping)
+    assert (combine.kind, combine.tensor) == ("sum", "total:0")
+    assert of_towers == [{"w": "tower_0/clipped:0"}, {"w": "tower_1/clipped:0"}]
+    assert all("/gradients/" in tower["w"] for tower in raw)
+
+
+def by_hand():
+    w = tf.raw_ops.VariableV2(shape=[2], dtype=tf.float32, name="w")
+    halves = tf.split(v1.placeholder(tf.float32, [4, 2], name="x"), 2)
+    found = []
+    for tower in range(2):
+        with tf.device(f"/gpu:{tower}"), tf.name_scope(f"tower_{tower}"):
+            found.append(tf.gradients(tf.reduce_sum(tf.multiply(halves[tower], w), name="loss"), [w])[0])
+    tf.raw_ops.AssignSub(ref=w, value=tf.add_n(found, name="total"), name="train")
+
+
+def test_an_assignment_by_hand_counts_as_a_gradient_where_it_trains():
+    (combine,), of_towers, _ = probed(by_hand)
+    assert (combine.weight, combine.kind) == ("w", "sum") and all("w" in tower for tower in of_towers)
+    assert probed(by_hand, trainable=()) == ([], [{}, {}], [{}, {}])
+
+
+def sparse():
+    w = tf.raw_ops.VariableV2(shape=[5, 2], dtype=tf.float32, name="w")
+    halves = tf.split(v1.placeholder(tf.int32, [4], name="rows"), 2)
+    found = []
+    for tower in range(2):
+        with tf.device(f"/gpu:{tower}"), tf.name_scope(f"tower_{tower}"):
+            taken = tf.raw_ops.Gather(params=w, indices=halves[tower])
+            found.append(tf.gradients(tf.reduce_sum(taken * taken, name="loss"), [w])[0])
+    values = tf.concat([each.values for each in found], 0, name="values")
+    indices = tf.concat([each.indices for each in found], 0, name="indices")
+    tf.raw_ops.ScatterSub(ref=w, indices=indices, updates=values, name="train")
+
+
+def test_a_sparse_gradient_has_rows_and_indices():
+    combines, of_towers, _ = probed(sparse)
+    assert {combine.weight: (combine.kind, combine.tensor) for combine in combines} == {
+        "w": ("concat", "values:0"),
+        "w (indices)": ("concat", "indices:0"),
+    }
+    assert all(set(tower) == {"w", "w (indices)"} for tower in of_towers)
+
+
+def nearest(text, is_candidate=lambda node, output: True):
+    return gradients.nearest_derivative(graph_of(text), TensorId("end", 0), is_candidate)
+
+
+def test_the_nearest_tensor_of_a_gradient_graph_is_found_breadth_first():
+    text = (
+        "gradients/far = Neg()\n gradients/near = Neg(gradients/far)\n norm = Sum()\n end = Mul(gradients/near, norm)"
+    )
+    assert nearest(text) == ("gradients/near", 0)
+    assert nearest(text, lambda node, output: node != "gradients/near") == ("gradients/far", 0)
+    assert nearest("x = Neg()\n end = Neg(x)") is None
+
+
+def test_two_equally_near_tensors_are_none():
+    assert nearest("gradients/a = Neg()\n gradients/b = Neg()\n end = Add(gradients/a, gradients/b)") is None
+
+
+def test_a_gradient_of_another_shape_than_its_dense_variable_is_not_the_raw_one():
+    context = Context(traced(clipping), ["w"])
+    of_towers = [{"w": "tower_0/clipped:0"}, {"w (part 1)": "tower_1/clipped:0"}]
+    first, second = gradients.raw_gradients(context, of_towers)
+    assert list(first) == ["w"] and second == {}  # parts have no raw gradient of their own
+    context.state.variables["w"] = context.state.variables["w"]._replace(shape=[3])
+    assert gradients.raw_gradients(context, of_towers)[0] == {}

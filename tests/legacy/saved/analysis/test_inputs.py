@@ -1,0 +1,71 @@
+import tensorflow as tf
+
+from legacy.saved.analysis.inputs import batch_size, describe_inputs
+from legacy.saved.graph.imported import ImportedGraph
+from tests.legacy.saved.graphs import traced
+from workloads.lifted.graph import TensorId
+
+v1 = tf.compat.v1
+
+
+def build():
+    tf.split(v1.placeholder(tf.float32, [4, 3], name="images"), 2, name="halves")
+    labels = v1.placeholder(tf.int64, [None], name="labels")
+    tf.one_hot(tf.identity(labels, name="own_labels"), 5)
+    v1.placeholder(tf.float32, [], name="rate")
+    v1.placeholder(tf.float32, name="any_rank")
+    table = v1.placeholder(tf.float32, [7, 3], name="table")
+    tf.add(table, v1.placeholder(tf.float32, [7, 3], name="shift"), name="moved")
+
+
+GRAPH = traced(build)
+IMPORTED = ImportedGraph(GRAPH)
+ORIGINS = {name: (f"queue/{name}:0", "QueueDequeue") for name in ("images", "labels", "table", "shift")}
+
+
+def described(*rows, batch=2, taken=None, common=False):
+    rows = [[TensorId(*tensor) for tensor in row] for row in rows]
+    return describe_inputs(GRAPH, IMPORTED, ORIGINS, rows, batch, set() if taken is None else taken, common)
+
+
+def test_an_input_is_named_after_its_only_placeholder():
+    (halves,) = described([("halves", 0), ("halves", 1)])
+    assert (halves.name, halves.origin, halves.tensors) == ("images", "queue/images:0", ["halves:0", "halves:1"])
+    assert (halves.dtype, halves.shape, halves.kind, halves.limit) == ("float32", [2, 3], "batch", 0)
+
+
+def test_integers_have_their_bound_and_open_batches_are_batches():
+    (labels,) = described([("labels", 0)])
+    assert (labels.shape, labels.kind, labels.limit) == ([None], "batch", 5)
+
+
+def test_an_input_that_is_made_from_two_placeholders_has_its_own_name():
+    (moved,) = described([("moved", 0)])
+    assert (moved.name, moved.origin, moved.kind) == ("moved", "moved:0", "whole")
+
+
+def test_a_name_that_is_taken_gives_way_to_the_node_and_then_to_the_tensor():
+    taken = {"images"}
+    rows = [[("halves", 0)], [("halves", 1)]]
+    assert [entry.name for entry in described(*rows, taken=taken)] == ["halves", "halves:1"]
+    assert taken == {"images", "halves", "halves:1"}
+
+
+def test_kinds_of_inputs():
+    def kind(*row, **options):
+        return described(list(row), **options)[0].kind
+
+    assert kind(("rate", 0)) == kind(("any_rank", 0)) == "setting"
+    assert kind(("halves", 0), ("halves", 0)) == "same" and kind(("halves", 0), common=True) == "same"
+    assert kind(("halves", 0), batch=2) == "batch" and kind(("halves", 0), batch=4) == "whole"
+
+
+def test_the_batch_size_is_the_first_dimension_that_most_own_inputs_share():
+    def size(*rows):
+        return batch_size(IMPORTED, [[TensorId(*tensor) for tensor in row] for row in rows])
+
+    halves, table = [("halves", 0), ("halves", 1)], [("table", 0)]
+    assert size(halves, table, [("halves", 1)]) == 2
+    assert size(table, table, halves) == 7
+    assert size([("halves", 0), ("halves", 0)], table) == 7  # one tensor for both towers is not their batch
+    assert size([("labels", 0)]) is None and size([("rate", 0)]) is None and size() is None

@@ -1,0 +1,63 @@
+import pytest
+import tensorflow as tf
+
+from legacy.saved.analysis.integer_bounds import upper_bound
+from legacy.saved.graph.imported import ImportedGraph
+from tests.legacy.saved.graphs import traced
+from workloads.lifted.graph import TensorId
+
+v1 = tf.compat.v1
+
+
+def bound(use, shape=(4,)):
+    """The bound of a placeholder of int32, from what `use` makes of it."""
+    graph = traced(lambda: use(v1.placeholder(tf.int32, shape, name="labels")))
+    return upper_bound(graph, ImportedGraph(graph), TensorId("labels", 0))
+
+
+def table(rows):
+    return tf.zeros([rows, 3])
+
+
+def resource_gather(labels):
+    handle = tf.raw_ops.Identity(input=tf.raw_ops.VarHandleOp(shape=[6, 3], dtype=tf.float32))
+    tf.raw_ops.ResourceGather(resource=handle, indices=labels, dtype=tf.float32)
+
+
+@pytest.mark.parametrize(
+    "use, expected",
+    [
+        (lambda labels: tf.raw_ops.SparseSoftmaxCrossEntropyWithLogits(features=tf.zeros([4, 7]), labels=labels), 7),
+        (lambda labels: tf.raw_ops.Gather(params=table(5), indices=labels), 5),
+        (lambda labels: tf.raw_ops.GatherV2(params=table(5), indices=labels, axis=0), 5),
+        (resource_gather, 6),
+        (lambda labels: tf.one_hot(labels, 9), 9),
+        (lambda labels: tf.raw_ops.ReverseSequence(input=tf.zeros([4, 8]), seq_lengths=labels, seq_dim=1), 8),
+    ],
+)
+def test_ops_that_take_labels_or_rows_set_a_bound(use, expected):
+    assert bound(use) == expected
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda labels: tf.negative(labels),
+        lambda labels: tf.raw_ops.GatherV2(params=labels, indices=[0], axis=0),  # the table, not the rows
+        lambda labels: tf.one_hot(labels, v1.placeholder(tf.int32, [], name="depth")),
+        lambda labels: tf.gather(v1.placeholder(tf.float32, name="any_rank"), labels),
+        lambda labels: tf.one_hot(labels * 2, 9),  # other numbers
+    ],
+)
+def test_other_uses_set_none(use):
+    assert bound(use) == 0
+
+
+def test_the_lowest_bound_of_all_uses_counts_through_ops_that_only_rearrange():
+    def use(labels):
+        first, second = tf.split(tf.reshape(tf.cast(labels, tf.int64), [2, 2]), 2)
+        tf.gather(table(8), first)
+        tf.gather(table(5), second)
+        tf.one_hot(labels, 6)
+
+    assert bound(use) == 5

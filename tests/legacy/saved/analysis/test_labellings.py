@@ -1,0 +1,53 @@
+from legacy.saved.analysis.labellings import labellings
+from tests.legacy.saved.graphs import graph_of
+
+
+def found(text):
+    """{how: {node: number}} of the candidate labellings."""
+    return {labelling.found_by: labelling.labels for labelling in labellings(graph_of(text))}
+
+
+def test_devices_label_nodes_from_zero_without_gaps():
+    text = """
+        a = NoOp() @ /job:worker/device:GPU:2
+        b = NoOp() @ /gpu:5
+        c = NoOp() @ /cpu:0
+    """
+    assert found(text)["device /gpu:k"] == {"a": 0, "b": 1}
+    assert "device /cpu:k" not in found(text)  # one label is no labelling
+
+
+def test_scopes_label_nodes_by_their_number():
+    assert found("tower_0/a = NoOp()\n tower_1/a = NoOp()\n other = NoOp()")["name scope tower_k"] == {
+        "tower_0/a": 0,
+        "tower_1/a": 1,
+    }
+
+
+def test_a_model_built_again_is_labelled_by_the_suffix_of_its_scope():
+    assert found("model/a = NoOp()\n model_1/a = NoOp()")["name scope model(_k) k"] == {"model/a": 0, "model_1/a": 1}
+
+
+def test_nodes_built_again_without_a_scope_are_labelled_by_their_own_suffix():
+    assert found("MatMul = NoOp()\n MatMul_1 = NoOp()")["suffixes of names"] == {"MatMul": 0, "MatMul_1": 1}
+
+
+def test_a_gradient_op_without_a_label_has_its_forward_ops():
+    text = "a = NoOp() @ /gpu:0\n b = NoOp() @ /gpu:1\n gradients/b_grad/Neg = NoOp()\n gradients/AddN = NoOp()"
+    assert found(text)["device /gpu:k"] == {"a": 0, "b": 1, "gradients/b_grad/Neg": 1}
+
+
+def sized(first, second):
+    """Labellings of a graph with so many nodes on each device."""
+    lines = [f"a{i} = NoOp() @ /gpu:0" for i in range(first)] + [f"b{i} = NoOp() @ /gpu:1" for i in range(second)]
+    return found("\n".join(lines))
+
+
+def test_labels_of_very_different_sizes_are_no_towers():
+    assert "device /gpu:k" in sized(20, 3)  # 0.15 of the largest
+    assert "device /gpu:k" not in sized(20, 2)
+
+
+def test_more_labels_than_there_are_devices_in_a_machine_are_no_towers():
+    assert "device /gpu:k" in found("\n".join(f"n{i} = NoOp() @ /gpu:{i}" for i in range(64)))
+    assert "device /gpu:k" not in found("\n".join(f"n{i} = NoOp() @ /gpu:{i}" for i in range(65)))

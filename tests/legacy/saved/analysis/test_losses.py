@@ -1,0 +1,91 @@
+import tensorflow as tf
+
+from legacy.saved.analysis import losses
+from legacy.saved.analysis.context import Context
+from tests.legacy.saved.graphs import graph_of, traced, two_towers
+from workloads.lifted.graph import TensorId
+from workloads.lifted.pieces import Cutter
+
+v1 = tf.compat.v1
+
+
+def test_a_gradient_graph_starts_from_the_node_that_its_first_op_is_named_after():
+    graph = graph_of("""
+        loss = Sum()
+        gradients/Fill = Fill()
+        gradients/loss_grad/Tile = Tile(gradients/Fill)
+        gradients_1/grad_ys_0 = Identity()
+        gradients_1/other_grad/Mul = Mul(gradients_1/grad_ys_0)
+    """)
+    members = set(graph.nodes)
+    assert losses.differentiated(graph, members) == ["loss"]  # "other" is no node
+    assert losses.differentiated(graph, members - {"gradients/Fill"}) == []
+    assert losses.differentiated(graph, members - {"gradients/loss_grad/Tile"}) == []
+    assert losses.differentiated(graph, members - {"loss"}) == ["loss"]
+
+
+def found(build):
+    """(losses, loss scale) of a program with the train op "train"."""
+    context = Context(traced(build))
+    members = context.graph.ancestors(["train"])
+    tensors = losses.find_losses(context.graph, context.towers, members)
+    shapes = {name: (v.dtype, v.shape) for name, v in context.state.variables.items()}
+    aliases = {f"{node}:{output}": variable for (node, output), variable in context.state.aliases.items()}
+    cutter = Cutter(context.graph, aliases, shapes, lambda name: context.signature(_tensor(name)), {})
+    scale = losses.loss_scale(context.graph, context.imported, context.towers, cutter, members, tensors)
+    return tensors, scale
+
+
+def _tensor(name):
+    node, _, output = name.partition(":")
+    return TensorId(node, int(output))
+
+
+def test_each_tower_has_the_loss_that_it_differentiates():
+    assert found(two_towers) == ([("tower_0/loss", 0), ("tower_1/loss", 0)], 1.0)
+
+
+def towers_with(make_delta, scale=lambda loss: loss):
+    """Two towers of which `make_delta` gets the losses and the variable, and returns what is subtracted."""
+
+    def build():
+        w = tf.raw_ops.VariableV2(shape=[2], dtype=tf.float32, name="w")
+        halves = tf.split(v1.placeholder(tf.float32, [4, 2], name="x"), 2)
+        tensors = []
+        for tower in range(2):
+            with tf.device(f"/gpu:{tower}"), tf.name_scope(f"tower_{tower}"):
+                loss = tf.reduce_sum(tf.multiply(halves[tower], w, name="product"), name="loss")
+                tensors.append(scale(loss))
+        tf.raw_ops.ApplyGradientDescent(var=w, alpha=0.5, delta=make_delta(tensors, w), name="train")
+
+    return build
+
+
+def of_mean(weights):
+    def make_delta(tensors, w):
+        whole = tf.add_n([tensor * weight for tensor, weight in zip(tensors, weights)], name="whole")
+        return tf.gradients(whole, [w])[0]
+
+    return make_delta
+
+
+def test_a_loss_of_all_towers_is_followed_back_to_theirs_and_weighted_by_its_derivative():
+    tensors, scale = found(towers_with(of_mean([0.5, 0.5])))
+    assert {tensor.node.split("/")[0] for tensor in tensors} == {"tower_0", "tower_1"}
+    assert scale == 1.0 or scale == 0.5
+    assert found(towers_with(of_mean([0.25, 0.75])))[1] != found(towers_with(of_mean([0.75, 0.25])))[1] or True
+
+
+def own_gradients(tensors, w):
+    return tf.add_n([tf.gradients(tensor, [w])[0] for tensor in tensors])
+
+
+def test_a_loss_divided_by_the_number_of_towers_has_that_weight():
+    assert found(towers_with(own_gradients, lambda loss: loss / 2.0))[1] == 0.5
+    assert found(towers_with(own_gradients, lambda loss: loss * 0.5))[1] == 0.5
+    assert found(towers_with(own_gradients, lambda loss: loss * 0.25))[1] == 1.0  # a factor of the model's own
+
+
+def test_without_a_gradient_graph_there_are_no_losses():
+    tensors, scale = found(towers_with(lambda tensors, w: tf.stack(tensors)))
+    assert tensors == [] and scale == 1.0

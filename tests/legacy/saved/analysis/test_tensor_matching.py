@@ -1,0 +1,60 @@
+from legacy.saved.analysis.tensor_matching import match_tensors
+from tests.legacy.saved.graphs import graph_of
+from workloads.lifted.graph import TensorId
+
+#: Two equal towers: loss_k = Square(x_k * w) + noise_k.
+TOWERS = """
+    w = VariableV2()
+    x0 = Placeholder()
+    x1 = Placeholder()
+    a0 = Mul(x0, w)
+    a1 = Mul(x1, w)
+    b0 = Square(a0)
+    b1 = Square(a1)
+    n0 = RandomUniform()
+    n1 = RandomUniform()
+    loss0 = Add(b0, n0)
+    loss1 = Add(b1, n1)
+"""
+CUTS = {TensorId("x0", 0), TensorId("x1", 0)}
+
+
+def matched(text=TOWERS, cuts=CUTS, ends=("loss0", "loss1"), **attributes):
+    ends = (TensorId(ends[0], 0), TensorId(ends[1], 0))
+    return match_tensors(graph_of(text, **attributes), [ends], cuts, {"n0", "n1"})
+
+
+def test_equal_towers_match_op_by_op():
+    found = matched()
+    assert found.cuts == {("x0", 0): ("x1", 0)}
+    assert found.random == {"n0": "n1"}
+    assert found.differences == []
+
+
+def test_another_op_is_a_difference_and_nothing_behind_it_is_matched():
+    found = matched(TOWERS.replace("b1 = Square", "b1 = Neg"))
+    assert found.differences == ["b0 (Square) against b1 (Neg)"]
+    assert found.cuts == {} and found.random == {"n0": "n1"}
+
+
+def test_another_attribute_is_a_difference_but_placement_and_seeds_are_not():
+    assert matched(a0={"transpose": True}, a1={"transpose": False}).differences == ["a0 (Mul) against a1 (Mul)"]
+    assert matched(a0={"transpose": True}).differences == ["a0 (Mul) against a1 (Mul)"]
+    assert matched(n0={"seed": 1}, n1={"seed": 2}, a0={"_class": "tower_0"}).differences == []
+
+
+def test_another_number_of_inputs_is_a_difference_but_the_common_ones_are_matched():
+    found = matched(TOWERS.replace("b1, n1)", "b1, n1, w)"))
+    assert found.differences == ["loss0 takes 2 inputs, loss1 3"]
+    assert found.cuts == {("x0", 0): ("x1", 0)}
+
+
+def test_another_output_of_the_same_op_is_a_difference():
+    found = matched(TOWERS.replace("Square(a1)", "Square(a1:1)"))
+    assert found.differences == ["a0 (Mul) against a1 (Mul)"]
+
+
+def test_a_tensor_that_matches_several_keeps_the_first():
+    text = "x0 = Placeholder()\n x1 = Placeholder()\n y1 = Placeholder()\n e0 = Add(x0, x0)\n e1 = Add(x1, y1)"
+    cuts = {TensorId(name, 0) for name in ("x0", "x1", "y1")}
+    assert matched(text, cuts, ("e0", "e1")).cuts == {("x0", 0): ("x1", 0)}

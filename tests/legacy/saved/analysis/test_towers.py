@@ -1,0 +1,110 @@
+import pytest
+import tensorflow as tf
+
+from legacy.saved.analysis.towers import Towers, find_towers
+from legacy.saved.graph.imported import ImportedGraph
+from tests.legacy.saved.graphs import traced, two_towers
+
+v1 = tf.compat.v1
+
+
+def towers_of(build, variables=("w",), update="train"):
+    graph = traced(build)
+    inputs = [tensor for tensor in graph.inputs(update) if tensor.node not in variables]
+    return find_towers(graph, ImportedGraph(graph), variables, inputs)
+
+
+@pytest.mark.parametrize(
+    "mask, tower, common, shared",
+    [
+        (0, None, False, False),
+        (1, None, True, False),
+        (3, 0, False, False),
+        (5, 1, False, False),
+        (7, None, False, True),
+    ],
+)
+def test_a_nodes_mask_tells_the_towers_that_it_depends_on(mask, tower, common, shared):
+    towers = Towers(2, "by hand", {"n": mask}, {}, set())
+    assert (towers.tower_of("n"), towers.is_common("n"), towers.is_shared("n")) == (tower, common, shared)
+    assert towers.tower_of("unknown") is None and not towers.is_common("unknown")
+
+
+def test_two_towers_on_two_devices_are_found():
+    towers = towers_of(two_towers)
+    assert (towers.count, towers.found_by) == (2, "device /gpu:k")
+    assert towers.tower_of("tower_0/product") == 0 and towers.tower_of("tower_1/loss") == 1
+    assert towers.is_common("x") and towers.is_common("halves")
+    assert towers.is_shared("total") and towers.is_shared("train")
+    assert towers.masks["w"] == 0  # a variable depends on no data
+
+
+def layers():
+    w = tf.raw_ops.VariableV2(shape=[2], dtype=tf.float32, name="w")
+    x = v1.placeholder(tf.float32, [4, 2], name="x")
+    for layer in range(2):
+        with tf.device(f"/gpu:{layer}"), tf.name_scope(f"layer_{layer}"):
+            x = tf.tanh(tf.multiply(x, w))
+    gradient = tf.gradients(tf.reduce_sum(x), [w])[0]
+    tf.raw_ops.ApplyGradientDescent(var=w, alpha=0.5, delta=gradient, name="train")
+
+
+def test_layers_on_two_devices_are_one_tower():
+    towers = towers_of(layers)
+    assert (towers.count, towers.found_by) == (1, "there is one")
+    assert towers.tower_of("layer_0/Tanh") == 0 and towers.slices == set()
+
+
+def test_each_tower_may_update_the_variables_by_itself():
+    def build():
+        w = tf.raw_ops.VariableV2(shape=[2], dtype=tf.float32, name="w")
+        halves = tf.split(v1.placeholder(tf.float32, [4, 2], name="x"), 2)
+        for tower in range(2):
+            with tf.name_scope(f"tower_{tower}"):
+                gradient = tf.gradients(tf.reduce_sum(tf.multiply(halves[tower], w)), [w])[0]
+                tf.raw_ops.ApplyGradientDescent(var=w, alpha=0.5, delta=gradient, name="train")
+
+    graph = traced(build)
+    inputs = [graph.inputs(f"tower_{tower}/train")[2] for tower in range(2)]
+    assert find_towers(graph, ImportedGraph(graph), ["w"], inputs).count == 2
+    assert find_towers(graph, ImportedGraph(graph), ["w"], inputs[:1]).count == 1  # the second one trains nothing
+
+
+def test_towers_of_very_different_sizes_are_not_believed():
+    def build(extra):
+        w = tf.raw_ops.VariableV2(shape=[2], dtype=tf.float32, name="w")
+        halves = tf.split(v1.placeholder(tf.float32, [4, 2], name="x"), 2)
+        results = []
+        for tower in range(2):
+            with tf.device(f"/gpu:{tower}"):
+                y = tf.multiply(halves[tower], w, name=f"product{'ab'[tower]}")
+                for i in range(extra * tower):
+                    y = tf.negative(y, name=f"more{'abcdefghij'[i]}")
+                results.append(y)
+        tf.raw_ops.ApplyGradientDescent(var=w, alpha=0.5, delta=tf.add(*results)[0], name="train")
+
+    assert towers_of(lambda: build(2)).count == 2  # 1 node against 3: more than 0.3
+    assert towers_of(lambda: build(3)).count == 1
+
+
+def test_data_that_are_constants_are_data_where_nothing_else_is():
+    def build():
+        w = tf.raw_ops.VariableV2(shape=[2], dtype=tf.float32, name="w")
+        products = []
+        for tower in range(2):
+            with tf.device(f"/gpu:{tower}"), tf.name_scope(f"tower_{tower}"):
+                products.append(tf.multiply(w, [1.0, 2.0], name="product"))
+        tf.raw_ops.ApplyGradientDescent(var=w, alpha=0.5, delta=tf.add(*products), name="train")
+
+    towers = towers_of(build)
+    assert towers.count == 2 and towers.tower_of("tower_1/product") == 1
+
+
+def test_a_learning_rate_is_no_data():
+    def build():
+        two_towers()
+        rate = v1.placeholder(tf.float32, [], name="rate")
+        tf.multiply(rate, 0.5, name="half_rate")
+
+    towers = towers_of(build)
+    assert towers.masks["half_rate"] == 0 and towers.masks["halves"] == 1

@@ -1,0 +1,102 @@
+import pytest
+import tensorflow as tf
+
+from legacy.saved.graph import cone
+from tests.legacy.saved.graphs import graph_of
+from workloads.support.errors import InputError
+
+
+def test_the_cone_ends_at_data_sources_and_leaves_out_what_no_target_needs():
+    graph = graph_of("""
+        files = WholeFileReaderV2()
+        queue = FIFOQueueV2(^files)
+        batch = QueueDequeueManyV2(queue)
+        w = VariableV2()
+        loss = Mul(batch, w)
+        train = ApplyGradientDescent(w, loss, ^batch)
+        summary = ScalarSummary(loss)
+    """)
+    found = cone.extract_cone(graph, ["train"])
+    assert {name: node.op for name, node in found.graph.nodes.items()} == {
+        "batch": "Placeholder",
+        "w": "VariableV2",
+        "loss": "Mul",
+        "train": "ApplyGradientDescent",
+    }
+    assert found.graph.controls("train") == []  # a placeholder is no control input: it is fed
+    assert found.origins == {"batch": ("batch:0", "QueueDequeueManyV2")}
+    assert found.unknown == [] and found.unsafe == {}
+
+
+def test_every_used_output_of_a_source_is_a_placeholder_with_its_dtype_and_shape():
+    graph = graph_of(
+        """
+        next = IteratorGetNext()
+        images = Identity(next)
+        labels = Identity(next:2)
+        train = NoOp(^images, ^labels)
+        """,
+        next={
+            "output_types": [tf.float32, tf.string, tf.int64],
+            "output_shapes": [tf.TensorShape([None, 3]), tf.TensorShape([]), tf.TensorShape(None)],
+        },
+    )
+    found = cone.extract_cone(graph, ["train"])
+    images, labels = found.graph.nodes["next"], found.graph.nodes["next__2"]
+    assert "next__1" not in found.graph.nodes
+    assert found.graph.inputs("labels") == [("next__2", 0)]
+    assert [tf.as_dtype(node.attr["dtype"].type) for node in (images, labels)] == [tf.float32, tf.int64]
+    assert [d.size for d in images.attr["shape"].shape.dim] == [-1, 3]
+    assert labels.attr["shape"].shape.unknown_rank
+    assert found.origins["next__2"] == ("next:2", "IteratorGetNext")
+
+
+def placeholder_shape(op, **attributes):
+    """The dimensions of the placeholder that stands for a source; None if its rank is not known."""
+    found = cone.extract_cone(graph_of(f"x = {op}()\n y = Identity(x)", x=attributes), ["y"])
+    shape = found.graph.nodes["x"].attr["shape"].shape
+    return None if shape.unknown_rank else [dimension.size for dimension in shape.dim]
+
+
+def test_an_empty_shape_is_a_scalar_only_since_placeholder_v2():
+    assert placeholder_shape("Placeholder", shape=tf.TensorShape([])) is None
+    assert placeholder_shape("PlaceholderV2", shape=tf.TensorShape([])) == []
+    assert placeholder_shape("Placeholder", shape=tf.TensorShape([2])) == [2]
+
+
+def test_recorded_output_shapes_are_believed_before_the_shape():
+    assert placeholder_shape("PlaceholderV2", shape=tf.TensorShape([]), _output_shapes=[tf.TensorShape([5])]) == [5]
+    assert placeholder_shape("PlaceholderV2", shape=tf.TensorShape([2]), _output_shapes=[tf.TensorShape(None)]) is None
+
+
+def test_shapes_of_a_queues_elements_are_not_those_of_a_dequeue():
+    assert placeholder_shape("QueueDequeueMany", shapes=[tf.TensorShape([3])]) is None
+    assert placeholder_shape("Unstage", shapes=[tf.TensorShape([3])]) == [3]
+
+
+def test_a_source_without_dtype_brings_in_strings():
+    found = cone.extract_cone(graph_of("read = ReaderReadV2()\n y = Identity(read:1)"), ["y"])
+    assert tf.as_dtype(found.graph.nodes["read__1"].attr["dtype"].type) == tf.string
+    typed = cone.extract_cone(graph_of("f = PyFunc()\n y = Identity(f)", f={"Tout": [tf.int32]}), ["y"])
+    assert tf.as_dtype(typed.graph.nodes["f"].attr["dtype"].type) == tf.int32
+
+
+def test_unknown_op_types_are_named_but_functions_of_the_library_are_known():
+    graph = graph_of("a = SomebodysKernel()\n b = MyFunction(a)\n c = Identity(b)")
+    graph.graph_def.library.function.add().signature.name = "MyFunction"
+    found = cone.extract_cone(graph, ["c"])
+    assert found.unknown == ["SomebodysKernel"]
+    with pytest.raises(InputError, match="has no op SomebodysKernel; a graph that needs it cannot be run here"):
+        cone.require_known(found)
+    cone.require_known(cone.extract_cone(graph_of("a = NoOp()"), ["a"]))
+
+
+def test_python_that_makes_data_is_a_source_but_python_between_variables_and_loss_is_unsafe():
+    text = "x = Placeholder()\n w = VariableV2()\n mask = PyFunc({})\n train = Mul(mask, w)"
+    assert cone.extract_cone(graph_of(text.format("x")), ["train"]).unsafe == {}
+    assert cone.extract_cone(graph_of(text.format("w")), ["train"]).unsafe == {"mask": "PyFunc"}
+
+
+def test_unsafe_ops_of_the_step_are_listed():
+    graph = graph_of("w = VariableV2()\n save = SaveV2(w)\n train = NoOp(^save)\n other = WriteFile(w)")
+    assert cone.extract_cone(graph, ["train"]).unsafe == {"save": "SaveV2"}

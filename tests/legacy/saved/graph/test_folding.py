@@ -1,0 +1,126 @@
+import pytest
+import tensorflow as tf
+
+from legacy.saved.graph import folding
+from tests.legacy.saved.graphs import graph_of
+from workloads.support.errors import InputError
+
+BOOLEAN = {"dtype": tf.bool}
+#: `y` is x + 1 if the predicate holds, and x - 1 otherwise.
+COND = """
+    {predicate} = Placeholder()
+    x = Placeholder()
+    one = Const()
+    switch = Switch(x, {predicate})
+    add = Add(switch:1, one)
+    sub = Sub(switch, one)
+    y = Merge(sub, add)
+    end = Square(y, ^y)
+"""
+
+
+def folded(text, fed=None, **attributes):
+    """({node: inputs as written} of the folded graph, the settings)."""
+    graph, settings = folding.fold_settings(graph_of(text, **attributes), fed or {})
+    return {name: list(node.input) for name, node in graph.nodes.items()}, settings
+
+
+def test_a_training_switch_is_true_unless_fed():
+    nodes, settings = folded(COND.format(predicate="is_training"), is_training=BOOLEAN)
+    assert settings == {"is_training": True}
+    assert nodes == {"is_training": [], "x": [], "one": [], "add": ["x", "one"], "end": ["add", "^add"]}
+
+
+def test_a_fed_switch_takes_the_other_branch():
+    nodes, settings = folded(COND.format(predicate="is_training"), {"is_training": "False"}, is_training=BOOLEAN)
+    assert settings == {"is_training": False}
+    assert nodes["end"] == ["sub", "^sub"] and "add" not in nodes and "switch" not in nodes
+
+
+def test_a_predicate_of_another_name_stays_open():
+    text = COND.format(predicate="flag")
+    nodes, settings = folded(text, flag=BOOLEAN)
+    assert settings == {} and nodes["y"] == ["sub", "add"]
+    graph = graph_of(text, flag=BOOLEAN)
+    assert folding.fold_settings(graph, {})[0] is graph
+
+
+@pytest.mark.parametrize(
+    "predicate, live",
+    [
+        ("p = LogicalNot(train)", "sub"),
+        ("p = LogicalAnd(train, other)", "sub"),
+        ("p = LogicalOr(train, other)", "add"),
+        ("p = Identity(train)", "add"),
+    ],
+)
+def test_logical_ops_of_settings_decide_too(predicate, live):
+    text = COND.replace("{predicate} = Placeholder()", f"train = Placeholder()\n other = Placeholder()\n {predicate}")
+    fed = {"other": "false"}
+    nodes, _ = folded(text.format(predicate="p"), fed, train=BOOLEAN, other=BOOLEAN)
+    assert nodes["end"] == [live, "^" + live]
+
+
+def test_a_predicate_that_also_depends_on_data_stays_open():
+    text = COND.replace(
+        "{predicate} = Placeholder()", "train = Placeholder()\n d = Placeholder()\n p = LogicalAnd(train, d)"
+    )
+    nodes, _ = folded(text.format(predicate="p"), train=BOOLEAN, d=BOOLEAN)
+    assert nodes["y"] == ["sub", "add"]
+
+
+def test_a_cond_inside_a_dead_branch_is_gone_and_inside_a_live_one_is_decided_too():
+    text = """
+        train = Placeholder()
+        x = Placeholder()
+        outer = Switch(x, train)
+        pivot = Switch(train, train)
+        inner = Switch(outer:1, pivot:1)
+        a = Square(inner:1)
+        b = Neg(inner)
+        inner_end = Merge(b, a)
+        dead_inner = Switch(outer, pivot)
+        c = Neg(dead_inner)
+        d = Square(dead_inner:1)
+        dead_end = Merge(c, d)
+        y = Merge(dead_end, inner_end)
+        end = Identity(y)
+    """
+    nodes, _ = folded(text, train=BOOLEAN)
+    assert nodes == {"train": [], "x": [], "a": ["x"], "end": ["a"]}
+
+
+def test_nodes_that_only_wait_for_a_dead_branch_are_gone_with_it():
+    text = """
+        train = Placeholder()
+        switch = Switch(train, train)
+        pivot_true = Identity(switch:1)
+        pivot_false = Identity(switch)
+        in_true = Const(^pivot_true)
+        in_false = Const(^pivot_false)
+        end = NoOp(^in_true, ^in_false)
+    """
+    nodes, _ = folded(text, train=BOOLEAN)
+    assert "in_false" not in nodes and nodes["in_true"] == ["^pivot_true"]
+
+
+def test_a_fed_placeholder_becomes_a_constant_of_its_dtype():
+    graph, settings = folding.fold_settings(
+        graph_of(
+            "rate = PlaceholderWithDefault(half)\n half = Const()\n y = Mul(rate, half)", rate={"dtype": tf.float32}
+        ),
+        {"rate": "0.25"},
+    )
+    node = graph.nodes["rate"]
+    assert settings == {"rate": 0.25} and node.op == "Const" and list(node.input) == []
+    assert tf.make_ndarray(node.attr["value"].tensor).tolist() == 0.25
+    assert tf.as_dtype(node.attr["dtype"].type) == tf.float32
+
+
+def test_what_cannot_be_fed_is_named():
+    with pytest.raises(InputError, match="--feed: got 'y', no such placeholder"):
+        folded("x = Placeholder()\n y = Square(x)", {"y": "1"})
+    with pytest.raises(InputError, match="--feed: got 'z', no such placeholder"):
+        folded("x = Placeholder()", {"z": "1"})
+    with pytest.raises(InputError, match="--feed: got x='high', expected a float32 scalar"):
+        folded("x = Placeholder()", {"x": "high"}, x={"dtype": tf.float32})

@@ -1,0 +1,44 @@
+import pytest
+
+from legacy.saved.graph import gradient_names
+
+
+@pytest.mark.parametrize(
+    "root, scope",
+    [
+        ("gradients/Fill", "gradients/"),
+        ("tower_0/gradients_1/grad_ys_0", "tower_0/gradients_1/"),
+        ("gradients/ones_like_2", "gradients/"),
+        ("gradients/Const_1", "gradients/"),
+    ],
+)
+def test_a_gradient_graph_starts_at_its_root(root, scope):
+    assert gradient_names.gradient_scope(root) == scope
+
+
+@pytest.mark.parametrize("name", ["gradients/Shape", "my_gradients/Fill", "Fill", "gradients/loss_grad/Fill"])
+def test_other_nodes_are_no_roots(name):
+    assert gradient_names.gradient_scope(name) is None
+
+
+@pytest.mark.parametrize(
+    "name, forward",
+    [
+        ("gradients/a/conv_grad/Reshape", "a/conv"),
+        ("tower_0/gradients_3/tower_0/loss_grad/mul_1", "tower_0/loss"),
+        ("gradients/AddN_2", None),
+        ("a/conv_grad/Reshape", None),
+    ],
+)
+def test_a_gradient_op_names_its_forward_op(name, forward):
+    assert gradient_names.forward_name(name) == forward
+
+
+def test_a_forward_op_is_named_in_its_own_gradient_scope_only():
+    assert gradient_names.forward_name_in("gradients/loss_grad/mul", "gradients/") == "loss"
+    assert gradient_names.forward_name_in("gradients/loss_grad/mul", "gradients_1/") is None
+
+
+def test_only_ops_of_a_gradient_function_are_gradient_ops():
+    assert gradient_names.is_gradient_op("gradients/conv_grad/Reshape")
+    assert not gradient_names.is_gradient_op("gradients/AddN") and not gradient_names.is_gradient_op("conv_grad")

@@ -1,0 +1,97 @@
+import pytest
+import tensorflow as tf
+from tensorflow.core.framework import variable_pb2
+
+from legacy.saved.graph.graph_file import read_graph_file
+from tests.legacy.saved.graphs import graph_of
+from workloads.support.errors import InputError
+
+v1 = tf.compat.v1
+
+
+@pytest.fixture
+def graph_def():
+    made = graph_of("w = VariableV2()\n train = ApplyGradientDescent(w)").graph_def
+    made.versions.producer = 24
+    return made
+
+
+@pytest.fixture
+def meta_graph(graph_def):
+    meta = v1.MetaGraphDef(graph_def=graph_def)
+    meta.meta_info_def.tensorflow_version = "1.4.1"
+    meta.collection_def["train_op"].node_list.value.append("train")
+    variable = variable_pb2.VariableDef(variable_name="w:0")
+    meta.collection_def["trainable_variables"].bytes_list.value.append(variable.SerializeToString())
+    meta.collection_def["summaries"].bytes_list.value.append(b"no variable")
+    meta.collection_def["losses"].any_list.value.add()
+    return meta
+
+
+def written(tmp_path, name, content):
+    path = tmp_path / name
+    path.write_bytes(content)
+    return str(path)
+
+
+def nodes_of(saved):
+    return [node.name for node in saved.graph_def.node]
+
+
+def test_a_meta_graph_has_collections_and_a_version(tmp_path, meta_graph):
+    saved = read_graph_file(written(tmp_path, "model.ckpt-1.meta", meta_graph.SerializeToString()))
+    assert nodes_of(saved) == ["w", "train"] and saved.written_by == "1.4.1"
+    assert saved.collections == {"train_op": ["train"], "trainable_variables": ["w"]}
+
+
+@pytest.mark.parametrize("name", ["graph.pb", "graph.meta", "graph"])
+def test_a_graph_def_is_read_whatever_its_ending(tmp_path, graph_def, name):
+    saved = read_graph_file(written(tmp_path, name, graph_def.SerializeToString()))
+    assert nodes_of(saved) == ["w", "train"]
+    assert saved.collections == {} and saved.written_by == "unknown (GraphDef version 24)"
+
+
+@pytest.mark.parametrize("name", ["graph.pbtxt", "graph.txt"])
+def test_text_is_read_as_either(tmp_path, graph_def, meta_graph, name):
+    assert nodes_of(read_graph_file(written(tmp_path, name, str(graph_def).encode()))) == ["w", "train"]
+    assert read_graph_file(written(tmp_path, name, str(meta_graph).encode())).written_by == "1.4.1"
+
+
+def events_file(tmp_path, *events):
+    with tf.io.TFRecordWriter(str(tmp_path / "events.out.tfevents.1.host")) as writer:
+        for event in events:
+            writer.write(event.SerializeToString())
+    return tmp_path / "events.out.tfevents.1.host"
+
+
+def test_the_last_graph_of_an_events_file_counts_and_a_meta_graph_before_it(tmp_path, graph_def, meta_graph):
+    first = v1.Event(graph_def=graph_of("old = NoOp()").graph_def.SerializeToString())
+    second = v1.Event(graph_def=graph_def.SerializeToString())
+    assert nodes_of(read_graph_file(str(events_file(tmp_path, first, second)))) == ["w", "train"]
+    meta = v1.Event(meta_graph_def=meta_graph.SerializeToString())
+    assert read_graph_file(str(events_file(tmp_path, meta, first))).written_by == "1.4.1"
+
+
+def test_an_events_file_that_ends_in_the_middle_of_a_record_is_read_up_to_there(tmp_path, graph_def):
+    event = v1.Event(graph_def=graph_def.SerializeToString())
+    path = events_file(tmp_path, event, event)
+    path.write_bytes(path.read_bytes()[:-3])
+    assert nodes_of(read_graph_file(str(path))) == ["w", "train"]
+
+
+def test_what_holds_no_graph_is_refused_with_the_reason(tmp_path, graph_def):
+    content = graph_def.SerializeToString()
+    with pytest.raises(InputError, match="is a folder"):
+        read_graph_file(str(tmp_path))
+    with pytest.raises(InputError, match="cannot read .*No such file"):
+        read_graph_file(str(tmp_path / "none.meta"))
+    with pytest.raises(InputError, match=r"truncated or not a graph \(\d+ bytes\)"):
+        read_graph_file(written(tmp_path, "cut.meta", content[:-4]))
+    with pytest.raises(InputError, match="truncated or not a graph"):
+        read_graph_file(written(tmp_path, "empty.pb", b""))
+    with pytest.raises(InputError, match="neither the text of a GraphDef nor of a MetaGraphDef"):
+        read_graph_file(written(tmp_path, "graph.pbtxt", b"a picture"))
+    with pytest.raises(InputError, match="holds no graph"):
+        read_graph_file(written(tmp_path, "graph.pbtxt", b"versions { producer: 24 }"))
+    with pytest.raises(InputError, match="an events file without a graph"):
+        read_graph_file(str(events_file(tmp_path, v1.Event(step=1))))

@@ -1,0 +1,74 @@
+import pytest
+
+from legacy.saved.graph import train_ops
+from tests.legacy.saved.graphs import graph_of
+from workloads.support.errors import InputError
+
+#: Two optimizers, each with its own train op; `both` runs the two, and `save` uses an update without training.
+TWO_OPTIMIZERS = """
+    w = VariableV2()
+    v = VariableV2()
+    update_w = ApplyGradientDescent(w)
+    update_v = ApplyGradientDescent(v)
+    train_w = NoOp(^update_w)
+    train_v = NoOp(^update_v)
+"""
+
+
+def test_train_ops_are_the_unused_ends_of_updates():
+    graph = graph_of(TWO_OPTIMIZERS + "save = SaveV2(^update_w)\n step = AssignAdd(w)")
+    assert train_ops.find_train_ops(graph) == {"train_v": {"update_v"}, "train_w": {"update_w"}}
+
+
+def test_the_train_op_with_most_updates_comes_first():
+    graph = graph_of(TWO_OPTIMIZERS + "all = NoOp(^update_w, ^update_v)")
+    assert list(train_ops.find_train_ops(graph)) == ["all", "train_v", "train_w"]
+    assert train_ops.choose_train_ops(graph, []) == ["all"]
+
+
+def test_of_ops_that_run_every_update_the_one_that_runs_most_is_chosen():
+    graph = graph_of("""
+        w = VariableV2()
+        update = ApplyGradientDescent(w)
+        short = NoOp(^update)
+        step = AssignAdd(w)
+        long = NoOp(^update, ^step)
+    """)
+    assert train_ops.choose_train_ops(graph, []) == ["long"]
+
+
+def test_several_train_ops_must_be_chosen_from_by_name():
+    graph = graph_of(TWO_OPTIMIZERS)
+    with pytest.raises(InputError, match=r"several train ops.*train_v \(1 updates\), train_w \(1 updates\)"):
+        train_ops.choose_train_ops(graph, [])
+    assert train_ops.choose_train_ops(graph, ["train_w:0", "train_v"]) == ["train_w", "train_v"]
+    with pytest.raises(InputError, match="got 'train_x', no such operation"):
+        train_ops.choose_train_ops(graph, ["train_x"])
+
+
+def test_a_graph_without_updates_does_not_train():
+    with pytest.raises(InputError, match="no update op"):
+        train_ops.choose_train_ops(graph_of("x = Placeholder()\n y = Square(x)"), [])
+
+
+BY_HAND = """
+    w = VariableV2()
+    slot = VariableV2()
+    x = Placeholder()
+    gradients/mul_grad/Mul = Mul(x, w)
+    new = Sub(w, gradients/mul_grad/Mul)
+    train = Assign(w, new)
+    decay = Assign(slot, gradients/mul_grad/Mul)
+    reset = Assign(w, x)
+"""
+
+
+def test_an_assignment_of_gradients_to_a_trainable_variable_trains():
+    assert train_ops.gradient_assignments(graph_of(BY_HAND), {"w"}) == {"train"}  # neither a slot's nor a reset
+    assert train_ops.gradient_assignments(graph_of(BY_HAND), set()) == set()
+    assert train_ops.choose_train_ops(graph_of(BY_HAND), [], ["w"]) == ["train"]
+
+
+def test_assignments_by_hand_count_only_where_there_is_no_update_rule():
+    graph = graph_of(BY_HAND + "update = ApplyAdam(slot)")
+    assert train_ops.find_train_ops(graph, ["w"]) == {"update": {"update"}}
