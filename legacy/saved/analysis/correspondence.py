@@ -100,9 +100,8 @@ def _noise_entries(
 ) -> tuple[list[Noise], list[Noise]]:
     """Returns the `Noise` of the towers, and that of random ops that belong to no tower."""
     tower_of = context.towers.tower_of
-    rows: list[list[str | None]] = [
-        [node] + [match.random.get(node) for match in matches] for node in sorted(drawn) if tower_of(node) == 0
-    ]
+    own = [node for node in sorted(drawn) if tower_of(node) == 0]
+    rows: list[list[str | None]] = [[node, *(match.random.get(node) for match in matches)] for node in own]
     covered = {node for row in rows for node in row}
     for node in sorted(drawn):
         if tower_of(node) is not None and node not in covered:

@@ -69,8 +69,9 @@ def raw_gradients(context: Context, gradients: Sequence[dict[str, str]]) -> list
     result = []
     for tower in gradients:
         found = {label: _raw_gradient(context, tower, label, parse_tensor_name(name)) for label, name in tower.items()}
-        complete = None not in found.values()
-        result.append(dict(zip(found, context.names(found.values()))) if complete else {})
+        complete = {label: tensor for label, tensor in found.items() if tensor is not None}
+        names = context.names(complete.values()) if len(complete) == len(found) else []
+        result.append(dict(zip(complete, names)))
     return result
 
 

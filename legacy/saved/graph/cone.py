@@ -16,6 +16,8 @@ from workloads.lifted.graph import Graph, TensorId, input_text
 from workloads.support.errors import InputError
 
 if TYPE_CHECKING:
+    from tensorflow.core.framework.graph_pb2 import GraphDef
+    from tensorflow.core.framework.node_def_pb2 import NodeDef
     from tensorflow.core.framework.tensor_shape_pb2 import TensorShapeProto
 
 v1 = tf.compat.v1
@@ -75,7 +77,7 @@ def extract_cone(graph: Graph, targets: Collection[str]) -> Cone:
     return Cone(cone, origins, _unknown_types(cone), _unsafe_nodes(graph, cone, members & sources))
 
 
-def _add_placeholders(result: v1.GraphDef, graph: Graph, members: set[str], sources: set[str]) -> dict[TensorId, str]:
+def _add_placeholders(result: GraphDef, graph: Graph, members: set[str], sources: set[str]) -> dict[TensorId, str]:
     """Adds a Placeholder for each output of a source that a member uses; returns {output: placeholder}."""
     placeholders: dict[TensorId, str] = {}
     for name in graph.nodes:
@@ -125,7 +127,7 @@ def require_known(cone: Cone) -> None:
         )
 
 
-def _placeholder(name: str, node: v1.NodeDef, output: int) -> tf.compat.v1.NodeDef:
+def _placeholder(name: str, node: NodeDef, output: int) -> NodeDef:
     """Returns a Placeholder with the dtype of a source's output, and with its shape if that is known."""
     placeholder = v1.NodeDef(name=name, op="Placeholder", device=node.device)
     placeholder.attr["dtype"].type = _dtype(node, output)
@@ -137,7 +139,7 @@ def _placeholder(name: str, node: v1.NodeDef, output: int) -> tf.compat.v1.NodeD
     return placeholder
 
 
-def _dtype(node: v1.NodeDef, output: int) -> int:
+def _dtype(node: NodeDef, output: int) -> int:
     """Returns the DataType number of a source's output; string, as readers have, where no attribute says."""
     for attribute in _DTYPE_LISTS:
         if node.attr[attribute].list.type:
@@ -148,7 +150,7 @@ def _dtype(node: v1.NodeDef, output: int) -> int:
     return tf.string.as_datatype_enum
 
 
-def _shape(node: v1.NodeDef, output: int) -> TensorShapeProto | None:
+def _shape(node: NodeDef, output: int) -> TensorShapeProto | None:
     """Returns the shape of a source's output, or None if it is not known.
 
     A Placeholder of TensorFlow 0.x without a shape has `shape: []`, and an unknown rank only in `_output_shapes`;

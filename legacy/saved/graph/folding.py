@@ -12,12 +12,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
 import tensorflow as tf
 
 from workloads.lifted.graph import MERGES, Graph, TensorId, input_text
 from workloads.support.errors import InputError
+
+if TYPE_CHECKING:
+    from tensorflow.core.framework.graph_pb2 import GraphDef
+    from tensorflow.core.framework.node_def_pb2 import NodeDef
 
 v1 = tf.compat.v1
 #: At least the number of outputs of any op that can be inside a branch.
@@ -165,7 +170,7 @@ class _Branches:
         return None if self.is_dead(name) else name
 
 
-def _folded(graph: Graph, values: Mapping[str, np.ndarray], branches: _Branches) -> tf.compat.v1.GraphDef:
+def _folded(graph: Graph, values: Mapping[str, np.ndarray], branches: _Branches) -> GraphDef:
     """Returns the GraphDef with constants for `values`, without dead nodes and without decided Switch and Merge."""
     result = v1.GraphDef(versions=graph.graph_def.versions, library=graph.graph_def.library)
     for name, node in graph.nodes.items():
@@ -183,7 +188,7 @@ def _folded(graph: Graph, values: Mapping[str, np.ndarray], branches: _Branches)
     return result
 
 
-def _constant(node: v1.NodeDef, value: np.ndarray) -> tf.compat.v1.NodeDef:
+def _constant(node: NodeDef, value: np.ndarray) -> NodeDef:
     """Returns a Const with a placeholder's name, device and dtype."""
     made = v1.NodeDef(name=node.name, op="Const", device=node.device)
     made.attr["dtype"].type = node.attr["dtype"].type

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import os
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import tensorflow as tf
 from google.protobuf import message, text_format
 from tensorflow.core.framework import variable_pb2
 
 from workloads.support.errors import InputError
+
+if TYPE_CHECKING:
+    from tensorflow.core.framework.graph_pb2 import GraphDef
+    from tensorflow.core.protobuf.meta_graph_pb2 import MetaGraphDef
 
 v1 = tf.compat.v1
 
@@ -25,7 +29,7 @@ class SavedGraph(NamedTuple):
       path: the file.
     """
 
-    graph_def: v1.GraphDef
+    graph_def: GraphDef
     collections: dict[str, list[str]]
     written_by: str
     path: str
@@ -66,7 +70,7 @@ def read_graph_file(path: str) -> SavedGraph:
     return SavedGraph(meta.graph_def, _collections(meta), written_by, path)
 
 
-def _from_bytes(path: str, content: bytes) -> tf.compat.v1.MetaGraphDef:
+def _from_bytes(path: str, content: bytes) -> MetaGraphDef:
     """Returns a MetaGraphDef, or a GraphDef wrapped in one.
 
     The bytes of one often parse as the other: field 2 of a MetaGraphDef is the graph, of a GraphDef the function
@@ -86,15 +90,15 @@ def _from_bytes(path: str, content: bytes) -> tf.compat.v1.MetaGraphDef:
     )
 
 
-def _as_meta_graph(parsed: v1.GraphDef | tf.compat.v1.MetaGraphDef) -> tf.compat.v1.MetaGraphDef:
+def _as_meta_graph(parsed: GraphDef | MetaGraphDef) -> MetaGraphDef:
     return parsed if isinstance(parsed, v1.MetaGraphDef) else v1.MetaGraphDef(graph_def=parsed)
 
 
-def _is_plausible(meta: v1.MetaGraphDef) -> bool:
+def _is_plausible(meta: MetaGraphDef) -> bool:
     return bool(meta.graph_def.node) and all(node.name and node.op for node in meta.graph_def.node)
 
 
-def _from_text(path: str, content: bytes) -> tf.compat.v1.MetaGraphDef:
+def _from_text(path: str, content: bytes) -> MetaGraphDef:
     for message_type in (v1.GraphDef, v1.MetaGraphDef):
         try:
             parsed = text_format.Parse(content.decode("utf-8"), message_type())
@@ -104,7 +108,7 @@ def _from_text(path: str, content: bytes) -> tf.compat.v1.MetaGraphDef:
     raise InputError(f"graph file: {path!r} is neither the text of a GraphDef nor of a MetaGraphDef")
 
 
-def _from_events(path: str) -> tf.compat.v1.MetaGraphDef:
+def _from_events(path: str) -> MetaGraphDef:
     """Returns the last MetaGraph of an events file, or its last GraphDef, which has no collections."""
     graph, meta = b"", b""
     try:
@@ -117,7 +121,7 @@ def _from_events(path: str) -> tf.compat.v1.MetaGraphDef:
     return _from_bytes(path, meta or graph)
 
 
-def _collections(meta: v1.MetaGraphDef) -> dict[str, list[str]]:
+def _collections(meta: MetaGraphDef) -> dict[str, list[str]]:
     """Returns {collection: names} of the collections that name nodes or hold variables."""
     found = {}
     for name, collection in meta.collection_def.items():

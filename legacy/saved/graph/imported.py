@@ -12,12 +12,13 @@ from workloads.support.errors import InputError
 
 if TYPE_CHECKING:
     import numpy as np
+    from tensorflow.core.framework.graph_pb2 import GraphDef
     from tensorflow.core.framework.op_def_pb2 import OpDef
 
 v1 = tf.compat.v1
 
 
-def without_placement(graph: Graph) -> tf.compat.v1.GraphDef:
+def without_placement(graph: Graph) -> GraphDef:
     """Returns a copy of a graph's GraphDef without devices, for this machine to place."""
     plain = v1.GraphDef()
     plain.CopyFrom(graph.graph_def)

@@ -41,8 +41,9 @@ def unequal_towers():
             product = tf.multiply(halves[tower], w, name="product")
             if tower == 1:
                 product = tf.multiply(product, tf.identity(weights, name="own"), name="weighted")
-                product = tf.random.shuffle(product)
-            found.append(tf.gradients(tf.reduce_sum(product, name="loss"), [w])[0])
+                kept = tf.random.shuffle(tf.constant([0.0, 1.0], name="mask"), name="shuffle")
+                product = tf.multiply(product, kept, name="dropped")
+            found.append(tf.gradients(tf.reduce_sum(tf.square(tf.tanh(tf.tanh(product))), name="loss"), [w])[0])
     tf.raw_ops.ApplyGradientDescent(var=w, alpha=0.5, delta=tf.add_n(found), name="train")
 
 
@@ -52,14 +53,15 @@ def test_what_only_one_tower_has_is_a_difference_and_an_entry_of_its_own():
     assert result.rows[0] == [("halves", 0), ("halves", 1)]  # filled by dtype and shape
     assert [row for row in result.rows[1:] if "weights" in row[0][0] or "own" in row[0][0]]
     (noise,) = result.noise
-    assert noise.how == "seeded" and noise.nodes == [None, "tower_1/RandomShuffle"]
+    assert noise.how == "seeded" and noise.nodes == [None, "tower_1/shuffle"]
 
 
 def test_noise_outside_of_the_towers_is_drawn_once_for_all():
     def build():
         w = tf.raw_ops.VariableV2(shape=[2], dtype=tf.float32, name="w")
         halves = tf.split(v1.placeholder(tf.float32, [4, 2], name="x"), 2, name="halves")
-        noise = v1.random_uniform([2], name="noise")
+        # A name whose suffix no other node has, so that it is in no labelling.
+        noise = tf.raw_ops.RandomUniform(shape=tf.constant([2], name="shape"), dtype=tf.float32, name="noise_7")
         gradients = []
         for tower in range(2):
             with tf.device(f"/gpu:{tower}"), tf.name_scope(f"tower_{tower}"):
@@ -69,4 +71,4 @@ def test_noise_outside_of_the_towers_is_drawn_once_for_all():
         tf.raw_ops.ApplyGradientDescent(var=w, alpha=0.5, delta=delta, name="train")
 
     result = found(build)
-    assert result.noise == [] and [entry.nodes for entry in result.common_noise] == [["noise/RandomUniform"]]
+    assert result.noise == [] and [entry.nodes for entry in result.common_noise] == [["noise_7"]]
