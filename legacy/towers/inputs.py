@@ -9,7 +9,7 @@ from __future__ import annotations
 import abc
 import itertools
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Dict, List, Tuple
+from typing import TYPE_CHECKING, Any, Dict, List, Tuple, cast
 
 import numpy as np
 import tensorflow as tf
@@ -17,7 +17,7 @@ import tensorflow as tf
 if TYPE_CHECKING:
     from workloads.job import Job
     from workloads.program import Arrays
-    from workloads.sources import Source
+    from workloads.sources import GlobalBatches, Source
     from workloads.workload import InputSpec
 
 v1 = tf.compat.v1
@@ -112,7 +112,7 @@ class Split(TowerInput):
         return [{name: parts[name][i] for name in parts} for i in range(self.job.replicas)]
 
     def feed(self, step: int) -> Feed:
-        batch = self.source.batch(step)
+        batch = cast("GlobalBatches", self.source).batch(step)  # lifted sources have none; they are fed by shards
         return {self._whole[name]: batch[name] for name in self._whole}
 
 

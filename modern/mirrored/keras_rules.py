@@ -9,7 +9,7 @@ path only while the learning rate is constant; and its formulas round differentl
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import keras
 import numpy as np
@@ -61,17 +61,18 @@ class KerasRules:
             optimizer.update_step(gradient, local.weights[name], tf.cast(rate, gradient.dtype))
         optimizer.iterations.assign_add(1)
 
-    def load(self, state: State, rate: float) -> None:
-        """Gives the Keras slots the values of a `State` in 1.x's terms; `rate` is the last step's learning rate."""
+    def load(self, state: State, last_rate: Callable[[], float]) -> None:
+        """Gives the Keras slots the values of a `State` in 1.x's terms."""
+        rate = last_rate()
         for optimizer in self._optimizers:
             optimizer.iterations.assign(state.step)
             for slot, name, variable in self._slot_variables(optimizer):
                 value = state.slots[f"{name}/{slot}"]
                 variable.assign(value * -rate if slot in self._described.rate_inside else value)
 
-    def slots(self, state: State, rate: float) -> dict[str, np.ndarray]:
+    def slots(self, state: State, last_rate: Callable[[], float]) -> dict[str, np.ndarray]:
         """Returns the first replica's slots in 1.x's terms: `a = -v / rate`, and Adam's powers from the step."""
-        slots = dict(state.slots)
+        slots, rate = dict(state.slots), last_rate()
         for slot, name, variable in self._slot_variables(self._optimizers[0]):
             value = np.asarray(variable.numpy())
             if slot in self._described.rate_inside:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -88,7 +88,7 @@ class ModernProgram(TracedProgram):
 
     def load(self, state: State) -> None:
         super().load(state)
-        self._rules.load(state, self._rate(state.step - 1))
+        self._rules.load(state, self._rate_of(state.step - 1))
 
     def state(self) -> State:
         return self._read()[0]
@@ -162,7 +162,7 @@ class ModernProgram(TracedProgram):
     def _read(self) -> tuple[State, list[str]]:
         """The state, with slots in 1.x's terms, and the names of variables whose copies disagree."""
         state, drift = self._variables.read()
-        state.slots = self._rules.slots(state, self._rate(state.step - 1))
+        state.slots = self._rules.slots(state, self._rate_of(state.step - 1))
         return state, drift
 
     def _make_rules(self, state: State) -> UpdateRules:
@@ -171,11 +171,9 @@ class ModernProgram(TracedProgram):
         from modern.mirrored.keras_rules import KerasRules  # only when asked for: Keras takes a second to import
 
         rules = KerasRules(self._job.workload, self._variables, self._job.replicas)
-        rules.load(state, self._rate(-1))
+        rules.load(state, self._rate_of(-1))
         return rules
 
-    def _rate(self, step: int) -> float | None:
-        """The learning rate that `step` used, as a float, for Keras, which keeps it inside a slot; else None."""
-        if self._options.update_rules == "tf1":
-            return None
-        return schedules.at(self._job.workload.learning_rate, max(step, 0), self._job.global_batch)
+    def _rate_of(self, step: int) -> Callable[[], float]:
+        """A function that computes the learning rate of `step`; only Keras, which keeps it inside a slot, calls it."""
+        return lambda: schedules.at(self._job.workload.learning_rate, max(step, 0), self._job.global_batch)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol
 
 import tensorflow as tf
@@ -28,8 +29,8 @@ class UpdateRules(Protocol):
           rate: learning rate, a float32 scalar.
         """
 
-    def load(self, state: State, rate: float | None) -> None:
-        """Takes over the slots of a loaded `State`; `rate` is the learning rate of the step before it."""
+    def load(self, state: State, last_rate: Callable[[], float]) -> None:
+        """Takes over the slots of a loaded `State`; `last_rate()` is the learning rate of the step before it."""
 
-    def slots(self, state: State, rate: float | None) -> Arrays:
-        """Returns the slots of `state`, the values of the mirrored variables, in 1.x's terms."""
+    def slots(self, state: State, last_rate: Callable[[], float]) -> Arrays:
+        """Returns the slots in 1.x's terms; `state` has the mirrored variables' values, `last_rate` is as in `load`."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -44,10 +45,10 @@ class Tf1Rules:
             value = local.slots[power].read_value() * tf.constant(base, tf.float32)
             tf.raw_ops.AssignVariableOp(resource=local.slots[power].handle, value=value)
 
-    def load(self, state: State, rate: float | None) -> None:
+    def load(self, state: State, last_rate: Callable[[], float]) -> None:
         """Takes over the slots of a loaded `State`; here they are the mirrored slots already."""
 
-    def slots(self, state: State, rate: float | None) -> dict[str, np.ndarray]:
+    def slots(self, state: State, last_rate: Callable[[], float]) -> dict[str, np.ndarray]:
         """Returns the slots in 1.x's terms; here they are already."""
         return state.slots
 

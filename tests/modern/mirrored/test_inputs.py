@@ -13,7 +13,7 @@ from workloads.job import Job
 JOB = Job(Dyadic(), 2, 4)
 
 
-class Counting(sources.Source):
+class Counting(sources.GlobalBatches):
     """x of step s is 10 s, 10 s + 1 ...: two examples a replica."""
 
     def _examples(self, step):

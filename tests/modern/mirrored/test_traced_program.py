@@ -29,6 +29,12 @@ class Adding(TracedProgram):
         self._variables = MirroredState(tf.distribute.get_strategy(), a_state(0, 0.0))
         self._input, self._step = Input(), 0
 
+    def variables(self):
+        return ()
+
+    def describe(self):
+        return {}
+
     def _observed_step(self):
         return object()
 

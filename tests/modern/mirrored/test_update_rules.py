@@ -1,10 +1,13 @@
-import dataclasses
-
 import numpy as np
 import pytest
+import tensorflow as tf
 
+from modern.mirrored.rules import UpdateRules
+from modern.mirrored.update_rules import Tf1Rules
+from modern.mirrored.variables import LocalState
 from tests.cases import Everything, assert_same, records, setup
-from workloads import optimizers, schedules
+from workloads import optimizers
+from workloads.program import State
 from workloads.workload import MovingAverage
 
 STEPS = 6
@@ -42,43 +45,43 @@ def test_moving_averages(average, dtype):
     assert_same(records(made.legacy_program(), STEPS), records(made.modern_program(), STEPS))
 
 
-def keras_error(rule, rate, steps=10):
-    """Largest difference of the weights, relative to each tensor's largest, after `steps` steps by Keras."""
-    workload = Everything(optimizer=rule, learning_rate=rate, dropout_rate=0.0)
-    made = setup(workload, 2, modern={"update_rules": "keras"})
-    left, right = records(made.legacy_program(), steps)[-1], records(made.modern_program(), steps)[-1]
-    assert right.drift == []
-    assert set(left.state.slots) == set(right.state.slots)
-    return max(
-        np.abs(left.state.weights[name] - right.state.weights[name]).max() / np.abs(left.state.weights[name]).max()
-        for name in left.state.weights
-    )
+def applied(rule, slots=(), gradient=4.0, dtype="float32"):
+    """(weight, slots) after one update of a weight of 1 at the learning rate 1/16; `slots` are the values before it."""
+    variables = {name: tf.Variable(value, dtype=tf.float32 if "power" in name else dtype) for name, value in slots}
+    local = LocalState(0, None, {"w": tf.Variable(1.0, dtype=dtype)}, variables, {}, {})
+    rules: UpdateRules = Tf1Rules(rule)
+    rules.apply(local, {"w": tf.constant(gradient, dtype)}, tf.constant(1 / 16))
+    return float(local.weights["w"]), {name: float(variable) for name, variable in variables.items()}
 
 
-@pytest.mark.parametrize("rule", RULES, ids=repr)
-def test_keras_agrees_to_rounding(rule):
-    assert keras_error(rule, schedules.Fixed(0.01)) < keras_tolerance(rule)
+def test_gradient_descent_by_hand():
+    assert applied(optimizers.GradientDescent()) == (0.75, {})
 
 
-def keras_tolerance(rule):
-    """Ten steps' rounding; where a rule divides by the root of a tiny square, rounding is divided by it too."""
-    return 1e-4 if isinstance(rule, (optimizers.Adam, optimizers.RMSProp)) else 1e-5
+@pytest.mark.parametrize("nesterov, weight", [(False, 1 - 5 / 16), (True, 1 - (4 + 0.5 * 5) / 16)])
+def test_momentum_by_hand(nesterov, weight):
+    """The accumulator 2 becomes 0.5 * 2 + 4."""
+    rule = optimizers.Momentum(0.5, nesterov)
+    assert applied(rule, [("w/momentum", 2.0)]) == (weight, {"w/momentum": 5.0})
 
 
-def test_keras_momentum_cannot_agree_when_the_rate_changes_and_says_so():
-    rate = schedules.PiecewiseConstant((3,), (0.1, 0.01))
-    assert keras_error(optimizers.Momentum(0.9), rate) > 1e-3
-    made = setup(Everything(learning_rate=rate), 2, modern={"update_rules": "keras"})
-    with made.modern_program() as program:
-        assert "CANNOT agree" in program.describe()["update rules"]
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_adams_powers_are_multiplied_in_float32(dtype):
+    before = [("w/m", 0.0), ("w/v", 0.0), ("beta1_power", 0.5), ("beta2_power", 0.25)]
+    weight, slots = applied(optimizers.Adam(0.5, 0.25, 0.0), before, dtype=dtype)
+    assert slots == {"w/m": 2.0, "w/v": 12.0, "beta1_power": 0.25, "beta2_power": 0.0625}
+    # The bias-corrected moments are 4 and 16, so that the step is the learning rate.
+    assert weight == pytest.approx(1 - 1 / 16, rel=1e-6)
 
 
-def test_keras_slots_can_be_loaded():
-    workload = dataclasses.replace(Everything(optimizer=optimizers.Adam()), learning_rate=schedules.Fixed(0.01))
-    made = setup(workload, 2, modern={"update_rules": "keras"})
-    with made.modern_program() as program:
-        middle = program.step().state
-        expected = program.step()
-    with made.modern_program() as program:
-        program.load(middle)
-        assert_same([expected], [program.step()])
+def test_a_float64_run_has_float32s_constants():
+    """As in TensorFlow 1.x, where the momentum is a float32 that is cast."""
+    _, slots = applied(optimizers.Momentum(0.9), [("w/momentum", 1.0)], gradient=0.0, dtype="float64")
+    assert slots["w/momentum"] == float(np.float32(0.9)) != 0.9
+
+
+def test_the_slots_are_the_states_own():
+    state = State(0, {}, {"w/momentum": np.float32(1.0)}, {}, {})
+    rules: UpdateRules = Tf1Rules(optimizers.Momentum())
+    assert rules.slots(state, lambda: 0.5) is state.slots
+    assert rules.describe() == "tf1: the kernels of tf.compat.v1.train"
