@@ -1,4 +1,4 @@
-"""Reads and cuts saved graphs: the file, the part that a training step runs, loops, variables.
+"""Reads saved graphs and extracts the subgraph that a training step runs; its loops and variables.
 
 Here: general graph operations. Not here: what a node means to training (`legacy.saved.analysis`).
-Start with `graph_file.py`, then `cone.py`."""
+Start with `graph_file.py`, then `train_ops.py` and `cone.py`."""

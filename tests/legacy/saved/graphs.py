@@ -30,8 +30,8 @@ def graph_of(text: str, **attributes: dict[str, Any]) -> Graph:
     ...     y = Square(x)
     ...     train = NoOp(^y)
     ... ''', x={"dtype": tf.float32})
-    >>> graph.inputs("y"), graph.controls("train")
-    ([('x', 0)], ['y'])
+    >>> graph.inputs("y") == [("x", 0)], graph.controls("train")
+    (True, ['y'])
     """
     graph_def = v1.GraphDef()
     for line in filter(None, (line.strip() for line in text.splitlines())):

@@ -1,7 +1,10 @@
+import doctest
+
 import pytest
 import tensorflow as tf
 
 from legacy.saved.graph import cone
+from tests.legacy.saved import graphs
 from tests.legacy.saved.graphs import graph_of
 from workloads.support.errors import InputError
 
@@ -100,3 +103,7 @@ def test_python_that_makes_data_is_a_source_but_python_between_variables_and_los
 def test_unsafe_ops_of_the_step_are_listed():
     graph = graph_of("w = VariableV2()\n save = SaveV2(w)\n train = NoOp(^save)\n other = WriteFile(w)")
     assert cone.extract_cone(graph, ["train"]).unsafe == {"save": "SaveV2"}
+
+
+def test_the_examples_in_the_docstrings_hold():
+    assert doctest.testmod(cone).failed == doctest.testmod(graphs).failed == 0

@@ -1,3 +1,5 @@
+import doctest
+
 import pytest
 
 from legacy.saved.graph import gradient_names
@@ -42,3 +44,7 @@ def test_a_forward_op_is_named_in_its_own_gradient_scope_only():
 def test_only_ops_of_a_gradient_function_are_gradient_ops():
     assert gradient_names.is_gradient_op("gradients/conv_grad/Reshape")
     assert not gradient_names.is_gradient_op("gradients/AddN") and not gradient_names.is_gradient_op("conv_grad")
+
+
+def test_the_examples_in_the_docstrings_hold():
+    assert doctest.testmod(gradient_names).failed == 0

@@ -1,7 +1,10 @@
+import doctest
+
 import pytest
 import tensorflow as tf
 from tensorflow.core.framework import variable_pb2
 
+from legacy.saved.graph import graph_file
 from legacy.saved.graph.graph_file import read_graph_file
 from tests.legacy.saved.graphs import graph_of
 from workloads.support.errors import InputError
@@ -95,3 +98,7 @@ def test_what_holds_no_graph_is_refused_with_the_reason(tmp_path, graph_def):
         read_graph_file(written(tmp_path, "graph.pbtxt", b"versions { producer: 24 }"))
     with pytest.raises(InputError, match="an events file without a graph"):
         read_graph_file(str(events_file(tmp_path, v1.Event(step=1))))
+
+
+def test_the_examples_in_the_docstrings_hold():
+    assert doctest.testmod(graph_file).failed == 0

@@ -1,3 +1,5 @@
+import doctest
+
 import pytest
 
 from legacy.saved.graph import op_types
@@ -33,3 +35,7 @@ def test_sources_random_and_unsafe_ops_are_told_apart():
     assert op_types.is_random("RandomUniform") and op_types.is_random("RandomShuffle")
     assert not op_types.is_random("Placeholder")
     assert op_types.is_unsafe("PyFuncStateless") and op_types.is_unsafe("SaveV2") and not op_types.is_unsafe("MatMul")
+
+
+def test_the_examples_in_the_docstrings_hold():
+    assert doctest.testmod(op_types).failed == 0
