@@ -122,7 +122,7 @@ class _Comparison:
         return RecordedRun(self._setup.job, self._recorded)
 
     def _tolerance_here(self) -> str:
-        """The tolerance between the old graph here and the port: identical bits where the port adds in the towers' order."""
+        """The tolerance between the old graph here and the port: "exact" where the port adds in the towers' order."""
         return "exact" if ALL_REDUCES[self._setup.modern.all_reduce].in_order else "auto"
 
     def _other_orders(self) -> Iterator[Program]:

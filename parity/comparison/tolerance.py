@@ -8,7 +8,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from parity.comparison import stages
-from workloads import optimizers
+from workloads.optimizers import Optimizer
 from workloads.program import StepRecord
 
 NAMES = ("exact", "auto")
@@ -85,16 +85,15 @@ def reason(stage: str) -> str:
     return BASE[stage].reason
 
 
-def keras_units(optimizer: optimizers.Optimizer, update_rules: str) -> dict[str, float]:
+def keras_units(optimizer: Optimizer, update_rules: str) -> dict[str, float]:
     """Returns {stage: ulps} that Keras's formulas need beyond `BASE`; empty for the 1.x kernels.
 
-    Keras 3 raises beta2 to the step's power anew in every step, where 1.x multiplies on. One ulp of `beta2 ** step` is
-    1 / (1 - beta2) ulps of the bias correction `1 - beta2 ** step`, and so of the update.
+    See `workloads.optimizers.KerasClass.update_units`.
     """
-    if update_rules != "keras" or not isinstance(optimizer, optimizers.Adam):
+    described = optimizer.keras_class() if update_rules == "keras" else None
+    if described is None or not described.update_units:
         return {}
-    units = 1.0 / (1.0 - optimizer.beta2)
-    return {stages.WEIGHTS: units, stages.AVERAGES: units}
+    return {stages.WEIGHTS: described.update_units, stages.AVERAGES: described.update_units}
 
 
 #: Gradients may move by this much of their length when a rectifier or a maximum goes the other way.
