@@ -1,4 +1,9 @@
-"""Trials for the tests, run in processes of their own: each leaves TensorFlow's threads behind."""
+"""Trials of injected faults for the tests, run in processes of their own: each leaves TensorFlow's threads behind."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
 
 from parity.causes import catalogue
 from parity.fault_injection import trial
@@ -32,13 +37,13 @@ SMALL = Everything(
 )
 
 
-def names():
-    """Returns the faults to inject: one, or two with a plus between."""
+def trial_names() -> list[str]:
+    """Returns the names of the trials: one fault's, or two faults' with a plus between."""
     return sorted(FAULTS) + ["{} + {}".format(*pair) for pair in SOME_PAIRS]
 
 
-def run(name):
-    """(name, the trial's row)."""
+def run_trial(name: str) -> tuple[str, dict[str, Any]]:
+    """Returns the name and the row of one trial."""
     first, _, second = name.partition(" + ")
     base = ELSEWHERE.get(first, "everything")
     workload = registry.get(base) if base in registry.NAMES else SMALL
@@ -47,10 +52,16 @@ def run(name):
         injected = trial.fault_pair(FAULTS[first], FAULTS[second], base, workload, replicas)
     else:
         injected = trial.single_fault(*FAULTS[first], base, workload, replicas)
-    return name, trial.Trials().run(injected)
+    return name, _trials().run(injected)
 
 
-def rows():
-    """{injected faults: the trial's row}."""
+@functools.cache
+def _trials() -> trial.Trials:
+    """Returns this process's trials: many faults are injected into one workload, which legacy then trains once."""
+    return trial.Trials()
+
+
+def trial_rows() -> dict[str, dict[str, Any]]:
+    """Returns {name of the trial: its row} of all trials."""
     with workers.pool(2, tasks_per_process=25) as pool:
-        return dict(pool.imap_unordered(run, names()))
+        return dict(pool.imap_unordered(run_trial, trial_names()))

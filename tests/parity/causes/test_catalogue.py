@@ -2,24 +2,29 @@
 
 import dataclasses
 import os
+import pathlib
 import re
 
 import pytest
 
+from parity.causes import __main__ as command
 from parity.causes import catalogue, speed
+from parity.causes.cause import HIGH, LOW, MEDIUM, Cause, Finding
 from parity.causes.page import causes_page
+from parity.comparison import stages
 from parity.diagnosis import collect, job_context
 from parity.diagnosis.run_speed import RunSpeed
 from parity.fault_injection.pairs import PAIRS
 from tests.cases import setup
 from tests.parity.causes import injected
 from tests.parity.causes.injected import FAULTS, SMALL
+from tests.parity.step_records import made_up_evidence
 
 
 @pytest.fixture(scope="module")
 def rows():
     """{injected faults: the trial's row}."""
-    return injected.rows()
+    return injected.trial_rows()
 
 
 def test_ids_and_faults_are_unique_and_every_cause_has_its_page():
@@ -36,6 +41,56 @@ def test_ids_and_faults_are_unique_and_every_cause_has_its_page():
 def test_every_pitfall_that_can_occur_without_a_gpu_has_a_cause():
     pitfalls = {cause.pitfall for cause in catalogue.CAUSES + speed.CAUSES if cause.pitfall}
     assert pitfalls == {f"R{number:02d}" for number in range(1, 37)}
+
+
+def test_every_file_of_causes_is_in_the_catalogue():
+    names = [cause.id for subject in catalogue.SUBJECTS for cause in subject.CAUSES]
+    assert [cause.id for cause in catalogue.CAUSES] == names
+    with_causes = {
+        path.stem
+        for path in pathlib.Path(catalogue.__file__).parent.glob("*.py")
+        if re.search(r"^CAUSES = ", path.read_text(encoding="utf-8"), re.M)
+    }
+    assert with_causes == {subject.__name__.rpartition(".")[2] for subject in catalogue.SUBJECTS} | {
+        "catalogue",
+        "speed",
+    }
+
+
+def cause(name, stage, confidence=HIGH, recognized=True, **fields):
+    """A made-up cause that is recognized, or not, whatever the evidence."""
+    finding = Finding(name, confidence, "because") if recognized else None
+    return Cause(name, stage, "title", "signature", "why", "fix", lambda evidence: finding, **fields)
+
+
+def recognized_ids(monkeypatch, *causes):
+    monkeypatch.setattr(catalogue, "CAUSES", causes)
+    return [recognized.id for recognized in catalogue.recognize_causes(made_up_evidence())]
+
+
+def test_recognized_causes_are_ordered_by_bug_then_sureness_then_stage(monkeypatch):
+    made = [
+        cause("LOW", stages.BATCH, LOW),
+        cause("NO_BUG", stages.BATCH, bug=False),
+        cause("WEIGHTS", stages.WEIGHTS),
+        cause("MEDIUM", stages.LOSS, MEDIUM),
+        cause("LOSS", stages.LOSS),
+        cause("INITIAL", stages.INITIAL, MEDIUM),
+        cause("NOT", stages.LOSS, recognized=False),
+    ]
+    ids = recognized_ids(monkeypatch, *made)
+    assert ids == ["INITIAL", "LOSS", "MEDIUM", "WEIGHTS", "LOW", "NO_BUG"]
+
+
+def test_a_last_cause_is_asked_only_if_there_is_no_other(monkeypatch):
+    last = cause("LAST", stages.BATCH, last=True)
+    assert recognized_ids(monkeypatch, last, cause("LOSS", stages.LOSS)) == ["LOSS"]
+    assert recognized_ids(monkeypatch, last, cause("LOSS", stages.LOSS, recognized=False)) == ["LAST"]
+
+
+def test_the_command_prints_the_page(capsys):
+    command.main()
+    assert capsys.readouterr().out == causes_page(catalogue.CAUSES + speed.CAUSES)
 
 
 @pytest.mark.parametrize("name", sorted(FAULTS))
