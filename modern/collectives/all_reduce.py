@@ -31,7 +31,17 @@ class TowerOrder(tf.distribute.CrossDeviceOps):
     def reduce_implementation(
         self, reduce_op: tf.distribute.ReduceOp, per_replica_value: Any, destinations: Any, options: Any
     ) -> Any:
-        """Overrides TensorFlow's hook; see `tf.distribute.CrossDeviceOps`."""
+        """Overrides TensorFlow's hook; see `tf.distribute.CrossDeviceOps`.
+
+        Args:
+          reduce_op: mean or sum.
+          per_replica_value: the replicas' tensors.
+          destinations: devices or variables that get the result.
+          options: not used.
+
+        Returns:
+          The reduced value on `destinations`.
+        """
         values = getattr(per_replica_value, "values", (per_replica_value,))
         how = "mean" if reduce_op == tf.distribute.ReduceOp.MEAN else "sum"
         with tf.device(values[0].device):
@@ -41,7 +51,16 @@ class TowerOrder(tf.distribute.CrossDeviceOps):
     def batch_reduce_implementation(
         self, reduce_op: tf.distribute.ReduceOp, value_destination_pairs: Any, options: Any
     ) -> list[Any]:
-        """Overrides TensorFlow's hook; see `tf.distribute.CrossDeviceOps`."""
+        """Overrides TensorFlow's hook: `reduce_implementation` of each value.
+
+        Args:
+          reduce_op: mean or sum.
+          value_destination_pairs: (per-replica value, destinations) of each.
+          options: not used.
+
+        Returns:
+          The reduced values.
+        """
         return [
             self.reduce_implementation(reduce_op, value, destinations, options)
             for value, destinations in value_destination_pairs

@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from legacy.towers.program import session_config
 from tests.cases import Dyadic, records, setup
+from workloads.support.errors import InputError
 from workloads.workload import Clip
 
 # Dyadic: x = 0..7 over two towers, so tower means are 1.5 and 5.5; loss = mean * a * b, a = 1, b = 2.
@@ -106,3 +108,34 @@ def test_unobserved_steps_are_the_observed_ones():
     assert [float(loss) for loss in losses] == [float(loss) for loss in seen.losses]
     assert state.weights["a"] == seen.state.weights["a"]
     assert state.step == 5
+
+
+def test_towers_in_threads_apply_each_its_own_gradients():
+    """One tower alone has no race: an update of x = 0 .. 7, as by hand."""
+    with setup(Dyadic(), 1, legacy={"updates": "async"}).legacy_program() as program:
+        program.run(1)
+        state = program.state()
+    assert (state.step, float(state.weights["a"]), float(state.weights["b"])) == (1, 1 - 7 / 16, 2 - 3.5 / 16)
+
+
+def test_steps_of_several_towers_in_threads_are_counted_and_cannot_be_observed():
+    with setup(Dyadic(), 2, legacy={"updates": "async"}).legacy_program() as program:
+        assert len(program.run(3)) == 2
+        assert program.state().step == 3
+        with pytest.raises(InputError, match="several towers have no order that could be compared"):
+            program.step()
+
+
+def test_a_program_describes_how_it_runs():
+    with setup(Dyadic(), 2, legacy={"input": "split", "average": "add_n"}).legacy_program() as program:
+        about = program.describe()
+        assert [spec.name for spec in program.variables()] == ["a", "b"]
+    assert (about["devices"], about["input"], about["variables on"]) == ("CPU:0, CPU:1", "split", "cpu")
+    assert about["reduction"] == "add_n in the towers' order" and about["Grappler"] == "off"
+
+
+def test_a_session_has_a_cpu_for_each_tower_and_grappler_only_where_bits_may_differ():
+    config = session_config(["CPU:0", "CPU:1"], exact=True)
+    assert config.device_count["CPU"] == 2 and config.graph_options.rewrite_options.disable_meta_optimizer
+    config = session_config(["GPU:0"], exact=False)
+    assert config.device_count["CPU"] == 1 and not config.graph_options.rewrite_options.disable_meta_optimizer

@@ -12,7 +12,7 @@ def exchanged(function, replicas):
     """The result of `function(context, tensors)` on every replica, where replica r has (r + 1) times `TENSORS`."""
     mirrored = strategy.mirrored_strategy([f"CPU:{i}" for i in range(replicas)], ModernOptions())
 
-    @tf.function
+    @tf.function(autograph=False)
     def run():
         def replica():
             context = tf.distribute.get_replica_context()
@@ -65,3 +65,33 @@ def test_a_lone_replica_exchanges_nothing():
     assert exchange.all_reduce(LoneContext, tf.distribute.ReduceOp.MEAN, tensors) == tensors
     assert exchange.from_first(LoneContext, tensors) == tensors
     assert exchange.gather(LoneContext, tensors) == [[tensors[0]], [tensors[1]]]
+
+
+class Together:
+    """The context of a replica under `MultiWorkerMirroredStrategy`: `all_gather` joins its value and its double."""
+
+    num_replicas_in_sync = 2
+
+    def __init__(self, form=None):
+        self.strategy = object.__new__(tf.distribute.MultiWorkerMirroredStrategy)
+        self.strategy.form = form
+
+    def all_gather(self, values, axis):
+        return [tf.concat([value, 2 * value], axis) for value in values]
+
+    def all_reduce(self, how, values):
+        return [10 * value for value in values]
+
+
+def test_workers_gather_each_tensor_along_a_new_dimension():
+    values = exchange.gather(Together(), [tf.constant([1.0, 2.0]), tf.constant(3.0)])
+    assert [[value.numpy().tolist() for value in tensor] for tensor in values] == [[[1.0, 2.0], [2.0, 4.0]], [3.0, 6.0]]
+
+
+@pytest.mark.parametrize(
+    "form, how, expected",
+    [("stack", "SUM", [3.0, 6.0]), ("add_n", "MEAN", [1.5, 3.0]), (None, "SUM", [10.0, 20.0])],
+)
+def test_workers_add_gathered_tensors_in_order_or_leave_it_to_a_collective(form, how, expected):
+    (reduced,) = exchange.all_reduce(Together(form), tf.distribute.ReduceOp[how], [tf.constant([1.0, 2.0])])
+    assert reduced.numpy().tolist() == expected

@@ -43,7 +43,7 @@ def one_step(workload, eager=False):
         )
         return mirrored.run(step, ({"x": batch},))
 
-    seen = run() if eager else tf.function(run)()
+    seen = run() if eager else tf.function(run, autograph=False)()
     local = mirrored.experimental_local_results
     values = [tf.nest.map_structure(lambda value, r=r: float(local(value)[r]), seen) for r in range(2)]
     state, drift = variables.read()

@@ -36,7 +36,7 @@ def one_step(workload):
     variables = MirroredState(tf.distribute.get_strategy(), state, places)
     rules = Tf1Rules(workload.optimizer)
     step = PipelineStep(Job(workload, 2, 4), ModernOptions(), variables, rules, LAYER_DEVICES)
-    function = tf.function(step)
+    function = tf.function(step, autograph=False)
     batches = [{"x": tf.constant([1.0, 3.0])}, {"x": tf.constant([5.0, 7.0])}]
     graph = function.get_concrete_function(batches).graph
     return graph, function(batches), variables.read()[0]

@@ -4,8 +4,10 @@ import doctest
 import numpy as np
 import pytest
 
-from modern.multi_worker import cluster_program
+from modern.multi_worker import cluster_config, cluster_program
+from modern.options import ModernOptions
 from workloads.program import State, StepRecord
+from workloads.support.errors import Lost
 
 
 def a_record(loss, weight=1.0, drift=()):
@@ -93,6 +95,71 @@ def test_a_worker_calls_the_methods_that_the_parent_names(monkeypatch):
     parent = Connection(("run", (3,)), ("describe", ()))
     cluster_program.serve_worker(parent, "job", lambda job: job + "'s source", "options", ["CPU:0"])
     assert parent.answers == [("variables", {"worker": "worker 0"}), [3], {"worker": "worker 0"}]
+
+
+class Worker:
+    """Stands in for a worker process: answers with its number, and is lost when it is told to be."""
+
+    started = []
+
+    def __init__(self, name, target, arguments, exact, variables):
+        self.name, self.variables, self.sent = name, variables, []
+        self.started.append(self)
+
+    def send(self, message):
+        self.sent.append(message)
+
+    def answer(self):
+        name, arguments = self.sent[-1] if self.sent else ("start", ())
+        if arguments == ("lost",):
+            raise Lost(f"{self.name} is lost")
+        return {
+            "start": ("specs", {"devices": "CPU:0"}),
+            "step": a_record(1.0 + self.started.index(self)),
+            "run": [self.name, *arguments],
+            "state": self.name,
+        }.get(name)
+
+
+@pytest.fixture
+def two_workers(monkeypatch):
+    """A `ClusterProgram` of two stand-ins, and the list of those that were stopped."""
+    stopped = []
+    monkeypatch.setattr(Worker, "started", [])
+    monkeypatch.setattr(cluster_program.child_processes, "Child", Worker)
+    monkeypatch.setattr(cluster_program.child_processes, "stop_all", stopped.extend)
+    monkeypatch.setattr(
+        cluster_program.child_processes, "receive_from_all", lambda workers: [w.answer() for w in workers]
+    )
+    program = cluster_program.ClusterProgram("job", "make_source", ModernOptions(), 2, ["CPU:0"])
+    return program, stopped
+
+
+def test_every_worker_is_started_with_its_place_in_the_cluster(two_workers):
+    program, _ = two_workers
+    tasks = [cluster_config.parse_tf_config(w.variables["TF_CONFIG"], ("worker",)) for w in Worker.started]
+    assert [task.index for task in tasks] == [0, 1]
+    assert tasks[0].cluster == tasks[1].cluster and len(set(tasks[0].cluster["worker"])) == 2
+    assert program.variables() == "specs"
+    assert program.describe() == {"devices": "2 workers, each CPU:0"}
+
+
+def test_every_worker_gets_each_command_and_the_first_one_answers(two_workers):
+    program, _ = two_workers
+    program.load("state")
+    assert program.run(3) == ["worker 0", 3] and program.state() == "worker 0"
+    assert [worker.sent for worker in Worker.started] == [[("load", ("state",)), ("run", (3,)), ("state", ())]] * 2
+
+
+def test_a_steps_record_is_of_all_workers(two_workers):
+    assert [float(loss) for loss in two_workers[0].step().losses] == [1.0, 2.0]
+
+
+def test_the_others_are_stopped_when_a_worker_is_lost(two_workers):
+    program, stopped = two_workers
+    with pytest.raises(Lost, match="worker 0 is lost"):
+        program.run("lost")
+    assert stopped == Worker.started
 
 
 def test_the_examples_in_the_documentation_hold():

@@ -30,7 +30,7 @@ def updated(workload, replica=0, updates=1):
     state = State(0, weights, {}, {"seen": tf.constant(0.0).numpy()}, {})
     variables = MirroredState(tf.distribute.get_strategy(), state)
     step = WorkerStep(Job(workload, 2, 4), ModernOptions(), variables, Tf1Rules(workload.optimizer))
-    run = tf.function(lambda batch: step(tf.constant(0, tf.int64), replica, batch))
+    run = tf.function(lambda batch: step(tf.constant(0, tf.int64), replica, batch), autograph=False)
     for _ in range(updates):
         seen, late = run({"x": tf.constant([1.0, 3.0])})
     return seen, int(late), variables.read()[0]
