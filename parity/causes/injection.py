@@ -202,11 +202,11 @@ class WrappedRules:
     def apply(self, local: LocalState, gradients: Tensors, rate: tf.Tensor) -> None:
         self._rules.apply(local, gradients, rate)
 
-    def load(self, state: State, rate: float | None) -> None:
-        self._rules.load(state, rate)
+    def load(self, state: State, last_rate: Callable[[], float]) -> None:
+        self._rules.load(state, last_rate)
 
-    def slots(self, state: State, rate: float | None) -> Arrays:
-        return self._rules.slots(state, rate)
+    def slots(self, state: State, last_rate: Callable[[], float]) -> Arrays:
+        return self._rules.slots(state, last_rate)
 
 
 def with_clip(where: str, how: str = "global_norm", bite: float = 0.5) -> Callable[[Workload], Workload]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -134,7 +134,7 @@ def _interleaved(shards: Shards, job: Job, step: int) -> list[Arrays]:
 class _OtherExamples(sources.Synthetic):
     """Synthetic examples of a thousand steps later."""
 
-    def _examples(self, step: int) -> Arrays:
+    def _examples(self, step: int) -> Mapping[str, np.ndarray]:
         return super()._examples(step + 1000)
 
 

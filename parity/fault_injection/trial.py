@@ -92,7 +92,7 @@ class Trials:
         self._references = {}
 
     def run(self, injected):
-        """{"planted", "workload", "replicas", "detected", "stage", "named", "confidence", ...} of one `InjectedFaults`."""
+        """Returns the row of one trial: "planted", "workload", "replicas", "detected", "named" and others."""
         setup = self._setup(injected)
         left = self._left(injected, setup)
         start = left.state() if injected.start else None

@@ -16,9 +16,8 @@ def lines(recognized, evidence, differs=True):
         return
     for number, entry in enumerate(recognized):
         cause, finding = entry.cause, entry.finding
-        yield "{}{}: {}{}".format(
-            "ALSO " if number else "", cause.id, finding.sentence, "" if cause.bug else " No bug: both sides do the same."
-        )
+        also, no_bug = "ALSO " if number else "", "" if cause.bug else " No bug: both sides do the same."
+        yield f"{also}{cause.id}: {finding.sentence}{no_bug}"
         yield f"  fix: {cause.fix}"
         yield f"  confidence: {finding.confidence} ({finding.because})"
         yield f"  more: docs/causes.md#{cause.id.lower()}"

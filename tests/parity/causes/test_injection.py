@@ -122,10 +122,10 @@ def test_wrapped_rules_pass_everything_on():
             return lambda *arguments: calls.append((name, *arguments)) or name
 
     rules = injection.WrappedRules(Recording())
-    assert (rules.describe(), rules.slots(1, 0.5)) == ("describe", "slots")
+    assert (rules.describe(), rules.slots(1, float)) == ("describe", "slots")
     rules.apply(1, {}, 0.5)
-    rules.load(2, None)
-    assert calls == [("describe",), ("slots", 1, 0.5), ("apply", 1, {}, 0.5), ("load", 2, None)]
+    rules.load(2, float)
+    assert calls == [("describe",), ("slots", 1, float), ("apply", 1, {}, 0.5), ("load", 2, float)]
 
 
 def test_a_towers_function_is_replaced_while_the_towers_are_built(monkeypatch):
