@@ -2,19 +2,35 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import tensorflow as tf
 
 from workloads import initializers
+
+if TYPE_CHECKING:
+    from workloads.initializers import Initializer
+    from workloads.scope import Scope
 
 ZEROS = initializers.Constant(0.0)
 ONES = initializers.Constant(1.0)
 
 
-def dense(scope, x, units, weights=None, biases=ZEROS, bias_shape=None, decay=0.0):
-    """`x @ weights + biases`.
+def dense(
+    scope: Scope,
+    x: tf.Tensor,
+    units: int,
+    weights: Initializer | None = None,
+    biases: Initializer = ZEROS,
+    bias_shape: tuple[int, ...] | None = None,
+    decay: float = 0.0,
+) -> tf.Tensor:
+    """Computes `x @ weights + biases`.
 
     Args:
+      scope: place of the variables "weights" and "biases".
       x: [batch, features].
+      units: features of the result.
       weights, biases: initializers.
       bias_shape: `(units,)` unless given; `()` is system 2's scalar bias.
       decay: rate of L2 weight decay on `weights`.
@@ -28,8 +44,27 @@ def dense(scope, x, units, weights=None, biases=ZEROS, bias_shape=None, decay=0.
     return tf.matmul(x, weight) + bias
 
 
-def conv(scope, x, filters, size, stride=1, weights=None, biases=None, decay=0.0):
-    """2-D convolution, NHWC, SAME padding; a bias only if `biases` is given.
+def conv(
+    scope: Scope,
+    x: tf.Tensor,
+    filters: int,
+    size: int,
+    stride: int = 1,
+    weights: Initializer | None = None,
+    biases: Initializer | None = None,
+    decay: float = 0.0,
+) -> tf.Tensor:
+    """Computes a 2-D convolution, NHWC, SAME padding.
+
+    Args:
+      scope: place of the variables "weights" and "biases".
+      x: [batch, height, width, channels].
+      filters: channels of the result.
+      size: of the square window.
+      stride: of the window.
+      weights: initializer.
+      biases: initializer; None for no bias.
+      decay: rate of L2 weight decay on `weights`.
 
     Returns:
       [batch, height / stride, width / stride, filters].
@@ -40,15 +75,32 @@ def conv(scope, x, filters, size, stride=1, weights=None, biases=None, decay=0.0
     return y if biases is None else tf.nn.bias_add(y, scope.get("biases", (filters,), biases))
 
 
-def max_pool(x, size, stride):
-    """Max pooling over `size` x `size` windows, NHWC, SAME padding."""
+def max_pool(x: tf.Tensor, size: int, stride: int) -> tf.Tensor:
+    """Takes the maximum over square windows, NHWC, SAME padding.
+
+    Args:
+      x: [batch, height, width, channels].
+      size, stride: of the windows.
+
+    Returns:
+      [batch, height / stride, width / stride, channels].
+    """
     return tf.nn.max_pool(x, [1, size, size, 1], [1, stride, stride, 1], "SAME")
 
 
-def local_response_norm(x, radius=4, bias=1.0, alpha=0.001 / 9.0, beta=0.75):
-    """`x / (bias + alpha * sum of x**2 over 2 * radius + 1 channels) ** beta` (Krizhevsky et al. 2012).
+def local_response_norm(
+    x: tf.Tensor, radius: int = 4, bias: float = 1.0, alpha: float = 0.001 / 9.0, beta: float = 0.75
+) -> tf.Tensor:
+    """Computes `x / (bias + alpha * sum of x**2 over 2 * radius + 1 channels) ** beta` (Krizhevsky et al. 2012).
 
     TensorFlow's op has no float64 kernel, so that dtype adds up shifted channels instead.
+
+    Args:
+      x: [batch, height, width, channels].
+      radius, bias, alpha, beta: constants of the formula.
+
+    Returns:
+      tensor of x's shape.
     """
     if x.dtype != tf.float64:
         return tf.nn.local_response_normalization(x, radius, bias, alpha, beta)
@@ -58,11 +110,20 @@ def local_response_norm(x, radius=4, bias=1.0, alpha=0.001 / 9.0, beta=0.75):
     return x / tf.pow(bias + alpha * window, beta)
 
 
-def batch_norm(scope, x, momentum=0.9, epsilon=1e-5):
+def batch_norm(scope: Scope, x: tf.Tensor, momentum: float = 0.9, epsilon: float = 1e-5) -> tf.Tensor:
     """Normalizes with the batch's own moments over all but the last axis (Ioffe & Szegedy, arXiv:1502.03167).
 
     The moving mean and variance are statistics; the variance is stored with Bessel's correction n / (n - 1),
     as TensorFlow's fused kernel stores it.
+
+    Args:
+      scope: place of "gamma", "beta", "moving_mean" and "moving_variance".
+      x: [..., channels].
+      momentum: part of themselves that the moving statistics keep in a step.
+      epsilon: added to the variance.
+
+    Returns:
+      tensor of x's shape.
     """
     channels = int(x.shape[-1])
     gamma = scope.get("gamma", (channels,), ONES)
@@ -80,19 +141,31 @@ def batch_norm(scope, x, momentum=0.9, epsilon=1e-5):
     return tf.nn.batch_normalization(x, mean, variance, beta, gamma, epsilon)
 
 
-def dropout(scope, x, rate):
-    """Zeroes elements with probability `rate`, scales the rest by 1 / (1 - rate); the same mask on both sides."""
+def dropout(scope: Scope, x: tf.Tensor, rate: float) -> tf.Tensor:
+    """Zeroes elements at random and scales the rest by 1 / (1 - rate); the same mask on both sides.
+
+    Args:
+      scope: place of the noise "dropout".
+      x: any tensor of known shape.
+      rate: probability of zero; 0 draws nothing.
+
+    Returns:
+      tensor of x's shape.
+    """
     if not rate:
         return x
     keep = tf.cast(scope.keep("dropout", x.shape, rate), x.dtype)
     return x * keep / (1.0 - rate)
 
 
-def lstm(scope, steps, units, forget_bias=1.0):
-    """One LSTM layer over time, unrolled (`BasicLSTMCell`: gates i, j, f, o; `forget_bias` added at run time).
+def lstm(scope: Scope, steps: list[tf.Tensor], units: int, forget_bias: float = 1.0) -> list[tf.Tensor]:
+    """Runs one LSTM layer over time, unrolled, as `BasicLSTMCell` with gates i, j, f, o.
 
     Args:
+      scope: place of "kernel" and "bias".
       steps: list over time of [batch, features].
+      units: features of the outputs.
+      forget_bias: added to the forget gate at run time.
 
     Returns:
       list over time of the outputs, [batch, units].
@@ -112,6 +185,6 @@ def lstm(scope, steps, units, forget_bias=1.0):
     return outputs
 
 
-def cross_entropy(logits, labels):
-    """Mean over the examples of the softmax cross-entropy; `labels` are class numbers [batch]."""
+def cross_entropy(logits: tf.Tensor, labels: tf.Tensor) -> tf.Tensor:
+    """Returns the mean over the examples of the softmax cross-entropy; `labels` are class numbers [batch]."""
     return tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits))

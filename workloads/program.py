@@ -191,6 +191,6 @@ def initial_state(job: Job, specs: Sequence[VariableSpec], values: Mapping[str, 
     }
     slots.update((n, np.asarray(v, np.float32)) for n, v in workload.optimizer.accumulators().items())
     for name, weight in weights.items():
-        slots.update(staleness.slots(job, name, weight))
+        slots.update(staleness.initial_slots(job.staleness, name, weight))
     averages = {name: weight.copy() for name, weight in weights.items()} if workload.moving_average else {}
     return State(0, weights, slots, statistics, averages)

@@ -249,6 +249,11 @@ def trace(workload: Workload, per_replica_batch: int = 1, dtype: str = "float32"
     return tuple(frame.specs.values())
 
 
+def has_statistics(workload: Workload) -> bool:
+    """Tells whether the model has variables that are not trained, as batch normalization does."""
+    return any(not spec.trainable for spec in trace(workload))
+
+
 def trace_noise(workload: Workload, per_replica_batch: int, dtype: str) -> dict[str, tuple[int, ...]]:
     """Finds the noise that one pass of the model draws.
 

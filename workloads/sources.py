@@ -38,6 +38,11 @@ class Source(abc.ABC):
     def shards(self, step: int) -> list[Arrays]:
         """Returns each replica's {input name: array [per-replica batch, *shape]}, in the run's dtype."""
 
+    def batch(self, step: int) -> Arrays:
+        """Returns {input name: array [global batch, *shape]} in the run's dtype: all replicas' shards, joined."""
+        shards = self.shards(step)
+        return {name: np.concatenate([part[name] for part in shards]) for name in shards[0]}
+
     def pipeline(self, step: int) -> tf.data.Dataset:
         """Returns a `tf.data.Dataset` of one replica's batch after the other, from `step` on, if `has_pipeline`."""
         raise NotImplementedError(f"{type(self).__name__}.pipeline")
@@ -47,7 +52,6 @@ class GlobalBatches(Source):
     """A source that makes the examples of all replicas together; subclasses say how in `_examples`."""
 
     def batch(self, step: int) -> Arrays:
-        """Returns {input name: array [global batch, *shape]} in the run's dtype."""
         inputs = self._job.workload.inputs()
         examples = self._examples(step)
         # Through float32 whatever the run's dtype, so that a float64 run sees the very same numbers.

@@ -1,14 +1,45 @@
-"""`Workload`: a training job's model and every choice that changes its mathematics, as one frozen record."""
+"""`Workload`: a training job's model and every choice that changes its mathematics, as one frozen record.
+
+A workload of one's own is one subclass; both sides then run it:
+
+    >>> import tensorflow as tf
+    >>> from workloads import schedules
+    >>> @dataclasses.dataclass(frozen=True)
+    ... class Line(Workload):
+    ...     name: str = "line"
+    ...     learning_rate: schedules.Schedule = schedules.Fixed(0.1)
+    ...     def inputs(self):
+    ...         return {"x": InputSpec((3,)), "y": InputSpec(())}
+    ...     def loss(self, scope, batch):
+    ...         return tf.reduce_mean((tf.linalg.matvec(batch["x"], scope.get("w", (3,))) - batch["y"]) ** 2)
+    >>> sorted((name, array.shape) for name, array in Line().examples(np.random.RandomState(0), 4).items())
+    [('x', (4, 3)), ('y', (4,))]
+    >>> Line().default_global_batch(replicas=3)
+    66
+"""
 
 from __future__ import annotations
 
+import abc
 import dataclasses
-from typing import Any, Optional, Tuple
+from typing import TYPE_CHECKING, Any, ClassVar, Optional, Tuple
 
 import numpy as np
 
 from workloads import optimizers
+from workloads.numerics.clip_rule import Clip
 from workloads.support.errors import require
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import tensorflow as tf
+
+    from workloads.program import Arrays
+    from workloads.schedules import Schedule
+    from workloads.scope import Scope, Tensors
+
+__all__ = ["Clip", "InputSpec", "MovingAverage", "Workload", "check_workload"]
 
 COMBINE = ("mean", "sum")
 CLIP_WHERE = ("tower", "combined")
@@ -20,37 +51,32 @@ STATISTICS = ("first_tower", "mean_of_towers")
 class InputSpec:
     """One input of the model: the shape of one example, and its kind.
 
-    `kind` is "float" (the dtype of the run) or "int" (int32 class numbers below `classes`).
+    >>> InputSpec((8, 8), "float").dtype("float64").name, InputSpec((), "int", classes=10).dtype("float64").name
+    ('float64', 'int32')
+
+    Attributes:
+      shape: of one example, without the batch dimension.
+      kind: "float" (the dtype of the run) or "int" (int32 class numbers below `classes`).
+      classes: number of classes of an "int" input.
     """
 
     shape: Tuple[int, ...]
     kind: str = "float"
     classes: int = 0
 
-    def dtype(self, run_dtype):
-        """The numpy dtype of a batch in a run of `run_dtype`."""
+    def dtype(self, run_dtype: str) -> np.dtype:
+        """Returns the numpy dtype of a batch in a run of `run_dtype`."""
         return np.dtype(run_dtype if self.kind == "float" else "int32")
-
-
-@dataclasses.dataclass(frozen=True)
-class Clip:
-    """Gradient clipping: at `limit`, `where` (in each tower, or after combining), and `how`.
-
-    "global_norm" scales all gradients together (`tf.clip_by_global_norm`), "norm" each tensor on its own
-    (`tf.clip_by_norm`), "value" clips elements to ±limit.
-    """
-
-    limit: float
-    where: str = "tower"
-    how: str = "global_norm"
 
 
 @dataclasses.dataclass(frozen=True)
 class MovingAverage:
     """Exponential moving average of the weights, updated after the optimizer (`tf.train.ExponentialMovingAverage`).
 
-    With `warm_up` the decay of update n (counted from 1) is `min(decay, (1 + n) / (10 + n))`, which 1.x does
-    when it is given the step as `num_updates`.
+    Attributes:
+      decay: part of itself that the average keeps in an update.
+      warm_up: whether the decay of update n (counted from 1) is `min(decay, (1 + n) / (10 + n))`, as in 1.x when it is
+        given the step as `num_updates`.
     """
 
     decay: float = 0.9999
@@ -58,16 +84,20 @@ class MovingAverage:
 
 
 @dataclasses.dataclass(frozen=True)
-class Workload:
-    """Subclass this, give the fields their values, and write `inputs` and `loss`.
+class Workload(abc.ABC):
+    """Base class of all workloads. A subclass gives the fields their values, and defines `inputs` and `loss`.
+
+    The fields' `repr`s are stored in recordings and name the job, so class and field names stay. A model that drops
+    out has a field `dropout_rate`, which is 0 for no dropout.
 
     Attributes:
-      name: what reports call it.
+      name: of the workload in reports.
       global_batch: examples of all replicas together in one step, unless the run says otherwise.
-      optimizer, learning_rate: see `optimizers` and `schedules`.
+      optimizer: one of `optimizers`.
+      learning_rate: one of `schedules`, or any function (step tensor, global batch) to a float32 scalar tensor.
       combine: "mean" or "sum" of the towers' gradients.
       clip: `Clip` or None.
-      statistics: whose new value a statistic takes: "first_tower" or "mean_of_towers".
+      statistics: source of a statistic's new value: "first_tower" or "mean_of_towers".
       moving_average: `MovingAverage` or None.
       weight_decay: rate that the model's layers hand to `scope.decay`; each tower adds all of it to its loss.
     """
@@ -75,93 +105,99 @@ class Workload:
     name: str = "workload"
     global_batch: int = 64
     optimizer: optimizers.Optimizer = optimizers.GradientDescent()
-    learning_rate: Any = None
+    learning_rate: Schedule = None  # type: ignore[assignment]  # every workload gives one; `check` refuses None
     combine: str = "mean"
     clip: Optional[Clip] = None
     statistics: str = "first_tower"
     moving_average: Optional[MovingAverage] = None
     weight_decay: float = 0.0
 
+    #: Norm of the combined gradient in the first steps of the small size: a clipping limit below it takes effect.
+    gradient_norm: ClassVar[float] = 1.0
+    #: Whether all towers' gradients point in nearly one direction, so that clipping before and after combining agree.
+    parallel_gradients: ClassVar[bool] = False
+
     @property
     def is_lifted(self) -> bool:
         """True for a workload that runs a saved graph, whose mathematics is in its ops instead of in these fields."""
         return False
 
-    def inputs(self):
-        """{input name: `InputSpec`}."""
-        raise NotImplementedError(f"{type(self).__name__}.inputs")
+    @abc.abstractmethod
+    def inputs(self) -> Mapping[str, InputSpec]:
+        """Returns {input name: `InputSpec`}."""
 
-    def loss(self, scope, batch):
-        """The scalar loss of one replica, usually a mean over its examples.
+    @abc.abstractmethod
+    def loss(self, scope: Scope, batch: Tensors) -> tf.Tensor:
+        """Builds the loss of one replica, usually a mean over its examples.
 
         Args:
-          scope: `Scope` that hands out variables, takes statistics, penalties and draws noise.
+          scope: hands out variables; takes statistics and penalties; draws noise.
           batch: {input name: tensor [per-replica batch, *shape]}.
-        """
-        raise NotImplementedError(f"{type(self).__name__}.loss")
 
-    def examples(self, rng, count):
-        """Synthetic examples {input name: array [count, *shape]}: uniform in [0, 1), or uniform class numbers."""
-        batch = {}
+        Returns:
+          scalar tensor.
+        """
+
+    def examples(self, rng: np.random.RandomState, count: int) -> Mapping[str, np.ndarray]:
+        """Draws synthetic examples: uniform in [0, 1), or uniform class numbers.
+
+        Args:
+          rng: generator for this step.
+          count: number of examples.
+
+        Returns:
+          {input name: array [count, *shape]}.
+        """
+        batch: Arrays = {}
         for name, spec in sorted(self.inputs().items()):
             shape = (count,) + tuple(spec.shape)
             batch[name] = rng.random_sample(shape) if spec.kind == "float" else rng.randint(0, spec.classes, shape)
         return batch
 
-    def describe(self):
-        """{field: text}, for comparing configurations and for reports."""
+    def describe(self) -> dict[str, str]:
+        """Returns {field: text}, for comparing configurations and for reports."""
         return {field.name: repr(getattr(self, field.name)) for field in dataclasses.fields(self)}
 
-    def default_global_batch(self, replicas):
-        """`global_batch`, rounded up to what `replicas` divide."""
+    def default_global_batch(self, replicas: int) -> int:
+        """Returns `global_batch`, rounded up to what `replicas` divide."""
         return -(-self.global_batch // replicas) * replicas
 
-    def check_size(self, replicas, per_replica_batch):
-        """Raises `InputError` for sizes that the model cannot take; this one takes any."""
+    def check_size(self, replicas: int, per_replica_batch: int) -> None:
+        """Raises `InputError` for sizes that the model cannot take; by default it takes any."""
+        return None
 
-    def check(self):
+    def check(self) -> None:
         """Raises `InputError` if the named fields are not usable."""
         _check_fields(self)
 
+    def without_dropout(self) -> Workload:
+        """Returns the workload with a dropout rate of 0; itself if it has no field `dropout_rate`."""
+        changes: dict[str, Any] = {f.name: 0.0 for f in dataclasses.fields(self) if f.name == "dropout_rate"}
+        return dataclasses.replace(self, **changes)
 
-def check(workload):
-    """Raises `InputError` for a workload whose named fields are not usable."""
+    def for_replicas(self, replicas: int) -> Workload:
+        """Returns the workload for a number of replicas; itself unless its examples depend on that."""
+        return self
+
+
+def check_workload(workload: object) -> None:
+    """Raises `InputError` unless `workload` is a `Workload` whose named fields are usable."""
     require(isinstance(workload, Workload), "--workload", workload, "expected a workloads.workload.Workload")
+    assert isinstance(workload, Workload)  # for the type checker
     workload.check()
 
 
-def _check_fields(workload):
-    require(
-        callable(workload.learning_rate),
-        workload.name + ".learning_rate",
-        workload.learning_rate,
-        "expected a schedule, such as schedules.Fixed(0.1)",
-    )
-    require(
-        isinstance(workload.optimizer, optimizers.Optimizer),
-        workload.name + ".optimizer",
-        workload.optimizer,
-        "expected one of workloads.optimizers",
-    )
-    require(workload.combine in COMBINE, workload.name + ".combine", workload.combine, "allowed: " + ", ".join(COMBINE))
-    require(
-        workload.statistics in STATISTICS,
-        workload.name + ".statistics",
-        workload.statistics,
-        "allowed: " + ", ".join(STATISTICS),
-    )
-    if workload.clip is not None:
-        require(
-            workload.clip.where in CLIP_WHERE,
-            workload.name + ".clip.where",
-            workload.clip.where,
-            "allowed: " + ", ".join(CLIP_WHERE),
-        )
-        require(
-            workload.clip.how in CLIP_HOW,
-            workload.name + ".clip.how",
-            workload.clip.how,
-            "allowed: " + ", ".join(CLIP_HOW),
-        )
-        require(workload.clip.limit > 0, workload.name + ".clip.limit", workload.clip.limit, "must be positive")
-    require(len(workload.inputs()) > 0, workload.name + ".inputs()", {}, "a workload has at least one input")
+def _check_fields(workload: Workload) -> None:
+    def check(condition: bool, field: str, value: object, allowed: str) -> None:
+        require(condition, f"{workload.name}.{field}", value, allowed)
+
+    rate, optimizer, clip = workload.learning_rate, workload.optimizer, workload.clip
+    check(callable(rate), "learning_rate", rate, "expected a schedule, such as schedules.Fixed(0.1)")
+    check(isinstance(optimizer, optimizers.Optimizer), "optimizer", optimizer, "expected one of workloads.optimizers")
+    check(workload.combine in COMBINE, "combine", workload.combine, "allowed: " + ", ".join(COMBINE))
+    check(workload.statistics in STATISTICS, "statistics", workload.statistics, "allowed: " + ", ".join(STATISTICS))
+    if clip is not None:
+        check(clip.where in CLIP_WHERE, "clip.where", clip.where, "allowed: " + ", ".join(CLIP_WHERE))
+        check(clip.how in CLIP_HOW, "clip.how", clip.how, "allowed: " + ", ".join(CLIP_HOW))
+        check(clip.limit > 0, "clip.limit", clip.limit, "must be positive")
+    check(len(workload.inputs()) > 0, "inputs()", {}, "a workload has at least one input")

@@ -194,7 +194,8 @@ def _build_update(
     if job.staleness is not None:
         stale = stale_updates.build_stale_updates(job, optimizer, gradients, weights, global_step)
         return Update(stale.applied, stale.ops, stale.slots)
-    combined = combining.combine_gradients(job.workload, gradients, options.average, beside)
+    workload = job.workload
+    combined = combining.combine_gradients(gradients, workload.combine, workload.clip, options.average, beside)
     op = optimizer.apply_gradients([(combined[name], weights[name]) for name in weights], global_step)
     return Update(combined, {0: op}, {})
 

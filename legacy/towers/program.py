@@ -149,7 +149,10 @@ class LegacyProgram(Program):
 
     def _train_op(self, step: int) -> tf.Operation:
         """The op that `step` runs: always the same, but for the first steps of asynchronous updates."""
-        return self._towers.train_ops[0 if self._job.staleness is None else staleness.empty(self._job, step)]
+        job = self._job
+        if job.staleness is None:
+            return self._towers.train_ops[0]
+        return self._towers.train_ops[staleness.updates_without_gradient(job.staleness, job.replicas, step)]
 
     def run_traced(self, options: tf.compat.v1.RunOptions, metadata: tf.compat.v1.RunMetadata) -> None:
         """Takes a step under `RunOptions` that fill `RunMetadata`."""

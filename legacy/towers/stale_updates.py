@@ -52,22 +52,22 @@ def build_stale_updates(
       See `StaleUpdates`.
     """
     names, count, late = list(gradients[0]), len(gradients), job.staleness or 0
-    slots = {staleness.slot(name): _make_slot(name, variables[name], late) for name in names} if late else {}
-    waiting = {name: tf.identity(slots[staleness.slot(name)]) for name in names} if late else {}
+    slots = {staleness.slot_name(name): _make_slot(name, variables[name], late) for name in names} if late else {}
+    waiting = {name: tf.identity(slots[staleness.slot_name(name)]) for name in names} if late else {}
     queue: List[Update] = [{name: waiting[name][place] for name in names} for place in range(late)]
     for tower in gradients:
         queue.append(dict(zip(names, combining.clip_alone([tower[name] for name in names], job.workload.clip))))
     made = [value for update in queue for value in update.values()]
     ops = {}
-    for missing in sorted({staleness.empty(job, step) for step in range(late // count + 2)}):
+    for missing in sorted({staleness.updates_without_gradient(late, count, step) for step in range(late // count + 2)}):
         before = _apply_in_order(optimizer, queue[missing:count], variables, made)
         with tf.control_dependencies(before):
             moved = [
-                v1.assign(slots[staleness.slot(name)], tf.stack([update[name] for update in queue[count:]]))
+                v1.assign(slots[staleness.slot_name(name)], tf.stack([update[name] for update in queue[count:]]))
                 for name in (names if late else ())
             ]
             ops[missing] = tf.group(v1.assign_add(global_step, 1), *moved)
-    return StaleUpdates(staleness.names(queue[:count]), ops, slots)
+    return StaleUpdates(staleness.label_updates(queue[:count]), ops, slots)
 
 
 def _apply_in_order(
@@ -86,7 +86,7 @@ def _apply_in_order(
 
 def _make_slot(name: str, variable: tf.Variable, late: int) -> tf.Variable:
     return v1.get_variable(
-        staleness.slot(name),
+        staleness.slot_name(name),
         (late,) + tuple(variable.shape.as_list()),
         variable.dtype.base_dtype,
         v1.zeros_initializer(),

@@ -32,7 +32,7 @@ class StaleStep(ReplicaStep):
         names, count, late = list(gradients), self._job.replicas, self._job.staleness or 0
         made = exchange.gather(context, combining.clip_alone(list(gradients.values()), self._job.workload.clip))
         queue = [
-            {name: local.slots[staleness.slot(name)].read_value()[place] for name in names} for place in range(late)
+            {name: local.slots[staleness.slot_name(name)].read_value()[place] for name in names} for place in range(late)
         ]
         queue += [{name: made[weight][replica] for weight, name in enumerate(names)} for replica in range(count)]
         for number, update in enumerate(queue[:count]):
@@ -43,8 +43,8 @@ class StaleStep(ReplicaStep):
         if late:
             for name in names:
                 waiting = tf.stack([update[name] for update in queue[count:]])
-                tf.raw_ops.AssignVariableOp(resource=local.slots[staleness.slot(name)].handle, value=waiting)
-        return staleness.names(queue[:count])
+                tf.raw_ops.AssignVariableOp(resource=local.slots[staleness.slot_name(name)].handle, value=waiting)
+        return staleness.label_updates(queue[:count])
 
     def _apply_if(self, exists: tf.Tensor, local: LocalState, update: Tensors, rate: tf.Tensor) -> None:
         """Applies `update` if it exists: before the first gradient is due, no slot may change either."""

@@ -52,7 +52,10 @@ class PipelineStep(TrainingStep):
         passes = [self._forward_backward(local, step, number, batch) for number, batch in enumerate(batches)]
         losses, gradients, updates, masks = (list(part) for part in zip(*passes))
         beside = {name: weight.device for name, weight in local.weights.items()}
-        combined = combining.combine_gradients(self._job.workload, gradients, self._options.average, beside)
+        workload = self._job.workload
+        combined = combining.combine_gradients(
+            gradients, workload.combine, workload.clip, self._options.average, beside
+        )
         self._rules.apply(local, combined, rate)
         self._update_statistics(local, updates)
         self._count_step(local)

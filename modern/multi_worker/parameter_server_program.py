@@ -145,7 +145,7 @@ def join_updates(seen: Sequence[StepTensors]) -> StepTensors:
 
     With one replica there is one update, and its gradients are named as those of a synchronous step.
     """
-    combined = seen[0].combined if len(seen) == 1 else staleness.names([one.combined for one in seen])
+    combined = seen[0].combined if len(seen) == 1 else staleness.label_updates([one.combined for one in seen])
     return StepTensors(
         loss=[one.loss for one in seen],
         gradients=[one.gradients for one in seen],

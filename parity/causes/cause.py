@@ -63,10 +63,7 @@ class Fault:
     def adapted_workload(self, workload: Workload, replicas: int) -> Workload | None:
         """Returns the workload that the fault is injected into at so many replicas; None if it cannot occur there."""
         adapted = self.adapt(workload) if self.occurs_at(replicas) else None
-        if adapted is None or not hasattr(adapted, "replicas"):
-            return adapted
-        fields: dict[str, Any] = {"replicas": replicas}
-        return dataclasses.replace(adapted, **fields)
+        return None if adapted is None else adapted.for_replicas(replicas)
 
 
 @dataclasses.dataclass(frozen=True)

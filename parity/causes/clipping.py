@@ -180,7 +180,7 @@ def _scale_limit(factor: float) -> injection.Change:
 def _with_clip_in_distinct_directions(where: str) -> Callable[[Workload], Workload | None]:
     """Returns an `adapt` without system 1, whose towers' gradients are parallel: places cannot be told apart there."""
     adapt = injection.with_clip(where)
-    return lambda workload: None if workload.name == "sigmoid_stack" else adapt(workload)
+    return lambda workload: None if workload.parallel_gradients else adapt(workload)
 
 
 _clip_combined, _clip_towers = injection.with_clip("combined"), injection.with_clip("tower")

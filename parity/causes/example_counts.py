@@ -162,6 +162,9 @@ class Short(Workload):
     divide: str = "true"
     replicas: int = 0
 
+    def for_replicas(self, replicas: int) -> Short:
+        return dataclasses.replace(self, replicas=replicas)
+
     def inputs(self) -> dict[str, InputSpec]:
         return self.inner.inputs()
 

@@ -148,10 +148,6 @@ def in_towers(name: str, wrap: Callable[[Any], Any]) -> Callable[..., Program]:
     return inject
 
 
-#: Norm of the combined gradient in the first steps of the small sizes, for limits at which clipping takes effect.
-GRADIENT_NORMS = {"sigmoid_stack": 0.13, "regression": 20.0, "cifar_cnn": 0.2, "resnet18": 6.0, "stacked_lstm": 0.24}
-
-
 class ChangedRecords(RecordRewriter):
     """A program whose step records are changed after each step.
 
@@ -222,7 +218,7 @@ def with_clip(where: str, how: str = "global_norm", bite: float = 0.5) -> Callab
     """
 
     def adapt(workload: Workload) -> Workload:
-        limit = bite * GRADIENT_NORMS.get(workload.name, 1.0)
+        limit = bite * workload.gradient_norm
         if how == "value":
             limit /= 64  # the limit is on single elements, the norm is of the whole gradient
         return dataclasses.replace(workload, clip=Clip(limit, where, how))

@@ -6,6 +6,7 @@ from parity.causes import injection
 from parity.causes.cause import HIGH, Cause, Fault, Finding
 from parity.comparison import stages
 from parity.diagnosis.statistics_owners import NONE, OwnerKind
+from workloads.scope import has_statistics
 
 _WHO = {
     OwnerKind.FIRST: "the first replica's",
@@ -78,7 +79,7 @@ class _Never(injection.ScaledStep):
 
 def normalizing(workload):
     """`adapt`: workloads with batch normalization."""
-    return workload if workload.name in ("resnet18", "everything") else None
+    return workload if has_statistics(workload) else None
 
 
 def drift(evidence):

@@ -113,7 +113,7 @@ class _Noisy(injection.ScaledStep):
 
 def _in_order(workload):
     """`adapt`: dropout would give the reversed examples other masks."""
-    return injection.with_fields(dropout_rate=0.0)(workload) if hasattr(workload, "dropout_rate") else workload
+    return workload.without_dropout()
 
 
 CAUSES = (

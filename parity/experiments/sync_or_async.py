@@ -71,13 +71,14 @@ def run(cases, images=None):
     from workloads import scope
     from workloads.data import image_source
     from workloads.job import Job
+    from workloads.models.images import ImageWorkload
     from workloads.program import initial_state
     from workloads.selection import registry
 
     case = cases[0]
     workload = dataclasses.replace(registry.get(case.workload, "small"), learning_rate=schedules.Fixed(case.rate))
     make_source = sources.Synthetic
-    if hasattr(workload, "channels"):
+    if isinstance(workload, ImageWorkload):
         workload = dataclasses.replace(workload, channels=images[0].shape[-1], distort=False)
         make_source = functools.partial(image_source.ImageSource, images=images[0], labels=images[1])
     jobs = [Job(workload, case.replicas, seed=case.seed, staleness=case.staleness) for case in cases]

@@ -12,13 +12,13 @@ FILES = ("data_batch_1.bin", "data_batch_2.bin", "data_batch_3.bin", "data_batch
 RECORD = 1 + 3 * 32 * 32
 
 
-def present(folder):
-    """Whether `folder` looks like it was meant to hold this data set."""
+def is_present(folder: str) -> bool:
+    """Tells whether `folder` looks like it was meant to hold this data set."""
     return any(os.path.exists(os.path.join(folder, name)) for name in FILES)
 
 
-def read(folder):
-    """The training images and labels.
+def read_training_set(folder: str) -> tuple[np.ndarray, np.ndarray]:
+    """Reads the training images and labels.
 
     Returns:
       images uint8 [count, 32, 32, 3], labels int32 [count].
@@ -30,8 +30,8 @@ def read(folder):
     return np.concatenate([images for images, _ in parts]), np.concatenate([labels for _, labels in parts])
 
 
-def read_file(path):
-    """One file of records; see `read`."""
+def read_file(path: str) -> tuple[np.ndarray, np.ndarray]:
+    """Reads the images and labels of one file of records; see `read_training_set`."""
     try:
         content = np.fromfile(path, np.uint8)
     except OSError as error:

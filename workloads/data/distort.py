@@ -6,11 +6,16 @@ pixels, and so does a run that starts in the middle.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
+if TYPE_CHECKING:
+    from workloads.models.images import ImageWorkload
 
-def prepare_images(images, workload, rng):
-    """Float32 images ready for the model.
+
+def prepare_images(images: np.ndarray, workload: ImageWorkload, rng: np.random.RandomState) -> np.ndarray:
+    """Prepares images for the model.
 
     Args:
       images: uint8 [count, height, width, channels].
@@ -27,7 +32,7 @@ def prepare_images(images, workload, rng):
     return standardise(contrast(brightness(images, 63.0, rng), 0.2, 1.8, rng))
 
 
-def _pad(images, size):
+def _pad(images: np.ndarray, size: int) -> np.ndarray:
     rows, columns = (max(0, size - length) for length in images.shape[1:3])
     if not rows and not columns:
         return images
@@ -36,39 +41,66 @@ def _pad(images, size):
     )
 
 
-def centre_crop(images, size):
-    """The middle `size` x `size` pixels of every image."""
+def centre_crop(images: np.ndarray, size: int) -> np.ndarray:
+    """Returns the middle `size` x `size` pixels of every image."""
     top, left = ((length - size) // 2 for length in images.shape[1:3])
     return images[:, top : top + size, left : left + size]
 
 
-def random_crop(images, size, rng):
-    """A `size` x `size` window of every image, each at its own place."""
+def random_crop(images: np.ndarray, size: int, rng: np.random.RandomState) -> np.ndarray:
+    """Cuts a window out of every image, each at its own place.
+
+    Args:
+      images: [count, height, width, channels].
+      size: height and width of the window.
+      rng: generator for this step.
+
+    Returns:
+      [count, size, size, channels].
+    """
     count, height, width = images.shape[:3]
     tops, lefts = rng.randint(0, height - size + 1, count), rng.randint(0, width - size + 1, count)
     return np.stack([image[top : top + size, left : left + size] for image, top, left in zip(images, tops, lefts)])
 
 
-def flip(images, rng):
-    """Half of the images, mirrored left to right."""
+def flip(images: np.ndarray, rng: np.random.RandomState) -> np.ndarray:
+    """Mirrors half of the images, chosen at random, left to right."""
     chosen = rng.random_sample(len(images)) < 0.5
     return np.where(chosen[:, None, None, None], images[:, :, ::-1], images)
 
 
-def brightness(images, limit, rng):
-    """Adds to every image one number from [-limit, limit)."""
+def brightness(images: np.ndarray, limit: float, rng: np.random.RandomState) -> np.ndarray:
+    """Adds to every image one number.
+
+    Args:
+      images: [count, height, width, channels].
+      limit: the number is uniform in [-limit, limit).
+      rng: generator for this step.
+
+    Returns:
+      images of the same shape.
+    """
     return images + rng.uniform(-limit, limit, (len(images), 1, 1, 1)).astype(np.float32)
 
 
-def contrast(images, low, high, rng):
-    """Stretches every image about its channel means by one factor from [low, high)."""
+def contrast(images: np.ndarray, low: float, high: float, rng: np.random.RandomState) -> np.ndarray:
+    """Stretches every image about its channel means by one factor.
+
+    Args:
+      images: [count, height, width, channels].
+      low, high: the factor is uniform in [low, high).
+      rng: generator for this step.
+
+    Returns:
+      images of the same shape.
+    """
     means = images.mean(axis=(1, 2), keepdims=True)
     return (images - means) * rng.uniform(low, high, (len(images), 1, 1, 1)).astype(np.float32) + means
 
 
-def standardise(images):
-    """Mean 0 and deviation 1 per image, the deviation at least 1 / sqrt(pixels): `per_image_standardization`."""
+def standardise(images: np.ndarray) -> np.ndarray:
+    """Scales to mean 0 and deviation 1 per image, the deviation at least 1 / sqrt(pixels): `per_image_standardization`."""
     means = images.mean(axis=(1, 2, 3), keepdims=True)
-    floor = 1.0 / np.sqrt(np.prod(images.shape[1:]))
-    deviations = np.maximum(images.std(axis=(1, 2, 3), keepdims=True), floor)
+    least = 1.0 / np.sqrt(np.prod(images.shape[1:]))
+    deviations = np.maximum(images.std(axis=(1, 2, 3), keepdims=True), least)
     return ((images - means) / deviations).astype(np.float32)

@@ -16,14 +16,14 @@ LABELS = "train-labels-idx1-ubyte"
 UNSIGNED_BYTE = 8
 
 
-def present(folder):
-    """Whether `folder` looks like it was meant to hold this data set."""
+def is_present(folder: str) -> bool:
+    """Tells whether `folder` looks like it was meant to hold this data set."""
     names = [name + end for name in (IMAGES, LABELS) for end in ("", ".gz")]
     return any(os.path.exists(os.path.join(folder, name)) for name in names)
 
 
-def read(folder):
-    """The training images and labels.
+def read_training_set(folder: str) -> tuple[np.ndarray, np.ndarray]:
+    """Reads the training images and labels.
 
     Returns:
       images uint8 [count, rows, columns, 1], labels int32 [count].
@@ -40,8 +40,8 @@ def read(folder):
     return images[..., np.newaxis], labels.astype(np.int32)
 
 
-def read_file(path, rank):
-    """One IDX file of unsigned bytes with `rank` dimensions, as an array."""
+def read_file(path: str, rank: int) -> np.ndarray:
+    """Reads one IDX file of unsigned bytes with `rank` dimensions, as an array."""
     content = _bytes(path)
     header = 4 + 4 * rank
     if len(content) < header or content[:4] != bytes([0, 0, UNSIGNED_BYTE, rank]):
@@ -55,7 +55,7 @@ def read_file(path, rank):
     return np.frombuffer(content, np.uint8, offset=header).reshape(shape)
 
 
-def _find(folder, name):
+def _find(folder: str, name: str) -> str:
     for candidate in (name, name + ".gz"):
         path = os.path.join(folder, candidate)
         if os.path.exists(path):
@@ -63,9 +63,9 @@ def _find(folder, name):
     raise InputError(f"--data_dir: {os.path.join(folder, name)} is missing (plain or .gz)")
 
 
-def _bytes(path):
+def _bytes(path: str) -> bytes:
     try:
-        with (gzip.open if path.endswith(".gz") else open)(path, "rb") as file:
+        with gzip.open(path, "rb") if path.endswith(".gz") else open(path, "rb") as file:
             return file.read()
     except (OSError, EOFError, zlib.error) as error:
         raise InputError(f"--data_dir: cannot read {path}: {error}")

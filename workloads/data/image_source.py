@@ -42,7 +42,9 @@ class ImageSource(GlobalBatches):
     def _indices(self, step: int) -> np.ndarray:
         size, count = self._job.global_batch, len(self._labels)
         positions = np.arange(step * size, (step + 1) * size)
-        return np.array([self._order(epoch)[offset] for epoch, offset in zip(positions // count, positions % count)])
+        return np.array(
+            [self._order(epoch)[offset] for epoch, offset in zip((positions // count).tolist(), positions % count)]
+        )
 
     def _examples(self, step: int) -> Arrays:
         workload = self._job.workload

@@ -16,7 +16,7 @@ from workloads.lifted.noise import loop_counters
 from workloads.lifted.pieces import Cutter
 from workloads.lifted.plan_records import TensorType
 from workloads.program import State
-from workloads.scope import VariableSpec
+from workloads.scope import Scope, Tensors, VariableSpec
 from workloads.support.errors import InputError, require
 from workloads.workload import Workload
 
@@ -56,9 +56,13 @@ class LiftedWorkload(Workload):
     def is_lifted(self) -> bool:
         return True
 
-    def inputs(self) -> dict[str, Input]:
+    def inputs(self) -> dict[str, Input]:  # type: ignore[override]  # a graph's inputs know more than an `InputSpec`
         """Returns {name: input} of all that a replica's batch holds."""
         return {entry.name: entry for entry in self.plan.inputs + self.plan.common}
+
+    def loss(self, scope: Scope, batch: Tensors) -> tf.Tensor:
+        """Not available: the losses are ops of the graph, one a phase and tower."""
+        raise NotImplementedError("LiftedWorkload.loss")
 
     def check(self) -> None:
         """Does nothing: a lift was checked when it was made."""

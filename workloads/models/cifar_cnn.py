@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, Optional, Tuple
+from typing import TYPE_CHECKING, ClassVar, Optional, Tuple
 
 import tensorflow as tf
 
 from workloads import initializers, layers, optimizers, schedules
 from workloads.models.images import ImageWorkload
 from workloads.workload import MovingAverage
+
+if TYPE_CHECKING:
+    from workloads.scope import Scope, Tensors
 
 TENTH = initializers.Constant(0.1)
 
@@ -26,7 +29,7 @@ class CifarCnn(ImageWorkload):
     name: str = "cifar_cnn"
     global_batch: int = 256
     optimizer: optimizers.Optimizer = optimizers.GradientDescent()
-    learning_rate: Any = schedules.EpochDecay(0.1, epochs=350, examples_per_epoch=50000, decay_rate=0.1)
+    learning_rate: schedules.Schedule = schedules.EpochDecay(0.1, epochs=350, examples_per_epoch=50000, decay_rate=0.1)
     moving_average: Optional[MovingAverage] = MovingAverage(0.9999)
     weight_decay: float = 0.004
     image_size: int = 24
@@ -34,7 +37,9 @@ class CifarCnn(ImageWorkload):
     filters: int = 64
     units: Tuple[int, ...] = (384, 192)
 
-    def loss(self, scope, batch):
+    gradient_norm: ClassVar[float] = 0.2
+
+    def loss(self, scope: Scope, batch: Tensors) -> tf.Tensor:
         x = self._conv(scope.child("conv1"), batch["images"], layers.ZEROS)
         x = layers.local_response_norm(layers.max_pool(x, 3, 2))
         x = self._conv(scope.child("conv2"), x, TENTH)
@@ -49,7 +54,7 @@ class CifarCnn(ImageWorkload):
         logits = layers.dense(scope.child("softmax_linear"), x, self.classes, weights)
         return layers.cross_entropy(logits, batch["labels"])
 
-    def _conv(self, scope, x, biases):
+    def _conv(self, scope: Scope, x: tf.Tensor, biases: initializers.Initializer) -> tf.Tensor:
         return tf.nn.relu(layers.conv(scope, x, self.filters, 5, 1, initializers.TruncatedNormal(0.05), biases))
 
 

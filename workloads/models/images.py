@@ -1,4 +1,4 @@
-"""`ImageWorkload`: what the two image classifiers share, so that real images can be fed to either."""
+"""`ImageWorkload`: the inputs that image classifiers share, so that real images can be fed to any of them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ class ImageWorkload(Workload):
     """A classifier of [image_size, image_size, channels] images.
 
     Attributes:
-      image_size, channels, classes: shape of one image, and the number of labels.
+      image_size: height and width of one image, in pixels.
+      channels: of one image.
+      classes: number of labels.
       distort: random crop, flip, brightness and contrast of real images; otherwise a centred crop.
     """
 
@@ -21,6 +23,6 @@ class ImageWorkload(Workload):
     classes: int = 10
     distort: bool = False
 
-    def inputs(self):
+    def inputs(self) -> dict[str, InputSpec]:
         shape = (self.image_size, self.image_size, self.channels)
         return {"images": InputSpec(shape), "labels": InputSpec((), "int", self.classes)}

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, Optional, Tuple
+from typing import TYPE_CHECKING, ClassVar, Optional, Tuple
 
 import numpy as np
 import tensorflow as tf
 
 from workloads import initializers, layers, optimizers, schedules
 from workloads.workload import InputSpec, Workload
+
+if TYPE_CHECKING:
+    from workloads.scope import Scope, Tensors
 
 
 @dataclasses.dataclass(frozen=True)
@@ -27,28 +30,30 @@ class Regression(Workload):
     name: str = "regression"
     global_batch: int = 2000
     optimizer: optimizers.Optimizer = optimizers.Adam()
-    learning_rate: Any = schedules.Fixed(1e-3)
+    learning_rate: schedules.Schedule = schedules.Fixed(1e-3)
     features: int = 600
     hidden: Tuple[int, ...] = (512, 128, 128)
     weight_stddev: Optional[float] = None
     last_weight: float = 1.0
 
-    def inputs(self):
+    gradient_norm: ClassVar[float] = 20.0
+
+    def inputs(self) -> dict[str, InputSpec]:
         return {"x": InputSpec((self.features,)), "target": InputSpec((self.features,))}
 
-    def examples(self, rng, count):
+    def examples(self, rng: np.random.RandomState, count: int) -> dict[str, np.ndarray]:
         x = np.asarray(rng.random_sample((count, self.features)), np.float32)
         return {"x": x, "target": 2 * x + 1}
 
-    def loss(self, scope, batch):
+    def loss(self, scope: Scope, batch: Tensors) -> tf.Tensor:
         x = batch["x"]
         for index, units in enumerate(self.hidden):
             stddev = float(int(x.shape[-1])) ** -0.5 if self.weight_stddev is None else self.weight_stddev
             weights = initializers.TruncatedNormal(stddev)
             x = layers.dense(scope.child(f"affine{index}"), x, units, weights, bias_shape=())
             x = tf.nn.relu(x)
-        weights = initializers.Constant(self.last_weight)
-        output = layers.dense(scope.child("affine_last"), x, 1, weights, bias_shape=())
+        last_weights = initializers.Constant(self.last_weight)
+        output = layers.dense(scope.child("affine_last"), x, 1, last_weights, bias_shape=())
         return tf.reduce_mean(tf.square(output - batch["target"]))
 
 

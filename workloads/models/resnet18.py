@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, Tuple
+from typing import TYPE_CHECKING, ClassVar, Tuple
 
 import tensorflow as tf
 
 from workloads import initializers, layers, optimizers, schedules
 from workloads.models.images import ImageWorkload
+
+if TYPE_CHECKING:
+    from workloads.scope import Scope, Tensors
 
 
 @dataclasses.dataclass(frozen=True)
@@ -18,11 +21,13 @@ class ResNet18(ImageWorkload):
     name: str = "resnet18"
     global_batch: int = 512
     optimizer: optimizers.Optimizer = optimizers.Momentum(0.9)
-    learning_rate: Any = schedules.Fixed(0.1)
+    learning_rate: schedules.Schedule = schedules.Fixed(0.1)
     filters: Tuple[int, ...] = (16, 32, 64, 128)
     blocks: int = 2
 
-    def loss(self, scope, batch):
+    gradient_norm: ClassVar[float] = 6.0
+
+    def loss(self, scope: Scope, batch: Tensors) -> tf.Tensor:
         x = _conv_norm(scope.child("stem"), batch["images"], self.filters[0], 3, 1)
         x = tf.nn.relu(x)
         for stage, filters in enumerate(self.filters):
@@ -34,7 +39,7 @@ class ResNet18(ImageWorkload):
         return layers.cross_entropy(logits, batch["labels"])
 
 
-def _residual(scope, x, filters, stride):
+def _residual(scope: Scope, x: tf.Tensor, filters: int, stride: int) -> tf.Tensor:
     y = tf.nn.relu(_conv_norm(scope.child("conv1"), x, filters, 3, stride))
     y = _conv_norm(scope.child("conv2"), y, filters, 3, 1)
     if stride != 1 or int(x.shape[-1]) != filters:
@@ -42,7 +47,7 @@ def _residual(scope, x, filters, stride):
     return tf.nn.relu(x + y)
 
 
-def _conv_norm(scope, x, filters, size, stride):
+def _conv_norm(scope: Scope, x: tf.Tensor, filters: int, size: int, stride: int) -> tf.Tensor:
     return layers.batch_norm(scope, layers.conv(scope, x, filters, size, stride, initializers.HeNormal()))
 
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+from typing import TYPE_CHECKING, ClassVar, Optional
 
 import tensorflow as tf
 
 from workloads import optimizers, schedules
 from workloads.workload import Clip, InputSpec, Workload
+
+if TYPE_CHECKING:
+    from workloads.scope import Scope, Tensors
 
 
 @dataclasses.dataclass(frozen=True)
@@ -18,15 +21,18 @@ class SigmoidStack(Workload):
     name: str = "sigmoid_stack"
     global_batch: int = 64
     optimizer: optimizers.Optimizer = optimizers.Adam(beta1=0.5, beta2=0.9)
-    learning_rate: Any = schedules.Fixed(1e-4)
-    clip: Any = Clip(5.0, where="tower", how="global_norm")
+    learning_rate: schedules.Schedule = schedules.Fixed(1e-4)
+    clip: Optional[Clip] = Clip(5.0, where="tower", how="global_norm")
     dim: int = 1000
     depth: int = 6
 
-    def inputs(self):
+    gradient_norm: ClassVar[float] = 0.13
+    parallel_gradients: ClassVar[bool] = True  # to 1e-6
+
+    def inputs(self) -> dict[str, InputSpec]:
         return {"x": InputSpec((self.dim, self.dim))}
 
-    def loss(self, scope, batch):
+    def loss(self, scope: Scope, batch: Tensors) -> tf.Tensor:
         x = batch["x"]
         for layer in range(self.depth):
             weight = scope.get(f"Layer.{layer}.weight", (self.dim, self.dim))

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+from typing import TYPE_CHECKING, ClassVar, Optional
 
 import tensorflow as tf
 
 from workloads import layers, optimizers, schedules
 from workloads.workload import Clip, InputSpec, Workload
+
+if TYPE_CHECKING:
+    from workloads.scope import Scope, Tensors
 
 
 @dataclasses.dataclass(frozen=True)
@@ -18,8 +21,8 @@ class StackedLstm(Workload):
     name: str = "stacked_lstm"
     global_batch: int = 64
     optimizer: optimizers.Optimizer = optimizers.RMSProp(decay=0.9, momentum=0.9)
-    learning_rate: Any = schedules.Fixed(1e-3)
-    clip: Any = Clip(1.0, where="combined", how="global_norm")
+    learning_rate: schedules.Schedule = schedules.Fixed(1e-3)
+    clip: Optional[Clip] = Clip(1.0, where="combined", how="global_norm")
     depth: int = 6
     units: int = 128
     time: int = 20
@@ -27,10 +30,12 @@ class StackedLstm(Workload):
     classes: int = 10
     dropout_rate: float = 0.1
 
-    def inputs(self):
+    gradient_norm: ClassVar[float] = 0.24
+
+    def inputs(self) -> dict[str, InputSpec]:
         return {"x": InputSpec((self.time, self.features)), "labels": InputSpec((), "int", self.classes)}
 
-    def loss(self, scope, batch):
+    def loss(self, scope: Scope, batch: Tensors) -> tf.Tensor:
         steps = tf.unstack(batch["x"], axis=1)
         for layer in range(self.depth):
             with scope.pipeline_stage(layer, self.depth):

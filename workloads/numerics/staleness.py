@@ -8,31 +8,61 @@ gradients that wait are part of the state, as a slot of each weight.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
-#: Of a weight's slot that holds its waiting gradients, [staleness, *shape], the oldest first.
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+#: Suffix of the slot that holds a weight's waiting gradients, [staleness, *shape], the oldest first.
 SLOT = "pending"
 
 
-def slot(name):
-    """Name of the slot in which gradients of weight `name` wait."""
-    return f"{name}/{SLOT}"
+def slot_name(weight_name: str) -> str:
+    """Returns the name of the slot in which gradients of a weight wait."""
+    return f"{weight_name}/{SLOT}"
 
 
-def slots(job, name, weight):
-    """{slot name: array of nothing waiting} of one weight of `job`; nothing if no gradient ever waits."""
-    if not job.staleness:
+def initial_slots(staleness: int | None, name: str, weight: np.ndarray) -> dict[str, np.ndarray]:
+    """Makes the slot of one weight in which no gradient waits yet.
+
+    Args:
+      staleness: number of gradients that wait; None for synchronous training.
+      name: of the weight.
+      weight: its value; the slot has its dtype.
+
+    Returns:
+      {slot name: zeros [staleness, *shape]}; empty if no gradient ever waits.
+    """
+    if not staleness:
         return {}
-    return {slot(name): np.zeros((job.staleness,) + np.shape(weight), np.asarray(weight).dtype)}
+    return {slot_name(name): np.zeros((staleness,) + np.shape(weight), np.asarray(weight).dtype)}
 
 
-def empty(job, step):
-    """How many of the updates of `step` have no gradient yet, because none was made so long ago."""
-    return min(job.replicas, max(0, job.staleness - step * job.replicas))
+def updates_without_gradient(staleness: int, replicas: int, step: int) -> int:
+    """Counts a step's updates that have no gradient yet, because none was made so long ago.
+
+    >>> [updates_without_gradient(5, replicas=2, step=step) for step in range(4)]
+    [2, 2, 1, 0]
+
+    Args:
+      staleness: number of updates by which a gradient is late.
+      replicas: number of gradients, and of updates, in a step.
+      step: number of the step, from 0.
+
+    Returns:
+      number of updates.
+    """
+    return min(replicas, max(0, staleness - step * replicas))
 
 
-def names(gradients):
-    """{what a record calls it: gradient} of a step's updates, each a {weight: gradient}."""
+def label_updates(gradients: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Names the gradients of a step's updates, each a {weight name: gradient}, as a step record does.
+
+    >>> label_updates([{"w": 1.0}, {"w": 2.0}])
+    {'update 0: w': 1.0, 'update 1: w': 2.0}
+    """
     return {
         f"update {number}: {name}": value for number, update in enumerate(gradients) for name, value in update.items()
     }

@@ -85,7 +85,7 @@ def get(name: str, size: str = "small") -> Workload:
 
 
 def _load(name: str) -> Workload:
-    from workloads.workload import check
+    from workloads.workload import check_workload
 
     module_name, _, attribute = name.partition(":")
     if os.getcwd() not in sys.path:
@@ -101,7 +101,7 @@ def _load(name: str) -> Workload:
         raise InputError(f"--workload: {name!r}: module {module_name!r} has no attribute {attribute!r}")
     if callable(workload):
         workload = workload()
-    check(workload)
+    check_workload(workload)
     return workload
 
 

@@ -103,7 +103,7 @@ def learning_rate_scalar(job: Job, step: int) -> dict[str, float]:
 
     if job.workload.is_lifted:
         return {}
-    return {"learning_rate": schedules.at(job.workload.learning_rate, step, job.global_batch)}
+    return {"learning_rate": schedules.learning_rate_at(job.workload.learning_rate, step, job.global_batch)}
 
 
 class Output:

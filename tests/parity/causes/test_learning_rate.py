@@ -89,7 +89,7 @@ def faulty_rates(fault, steps=6):
     """The learning rates of a fault's schedule where the job's halves every two steps, with two replicas."""
     job = Job(Dyadic(learning_rate=schedules.ExponentialDecay(1.0, 2, 0.5, staircase=True)), 2, 8)
     schedule = change_of(fault).fields[0](job)["learning_rate"]
-    return [schedules.at(schedule, step, 8) for step in range(steps)]
+    return [schedules.learning_rate_at(schedule, step, 8) for step in range(steps)]
 
 
 @pytest.mark.parametrize(

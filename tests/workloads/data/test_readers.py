@@ -31,7 +31,7 @@ def test_cifar_records_are_channel_after_channel(tmp_path):
     record = bytes([7]) + bytes([10]) * 1024 + bytes([20]) * 1024 + bytes([30]) * 1024
     for name in cifar10.FILES:
         (tmp_path / name).write_bytes(record)
-    images, labels = cifar10.read(str(tmp_path))
+    images, labels = cifar10.read_training_set(str(tmp_path))
     assert images.shape == (5, 32, 32, 3)
     assert list(images[0, 0, 0]) == [10, 20, 30]
     assert list(labels) == [7] * 5
@@ -40,7 +40,7 @@ def test_cifar_records_are_channel_after_channel(tmp_path):
 @pytest.mark.parametrize("compress", [False, True])
 def test_idx_plain_and_gzipped(tmp_path, compress):
     write_idx(tmp_path, compress=compress)
-    images, labels = idx.read(str(tmp_path))
+    images, labels = idx.read_training_set(str(tmp_path))
     assert images.shape == (2, 28, 28, 1)
     assert images[0, 0, 5, 0] == 5
     assert list(labels) == [3, 4]
@@ -64,13 +64,13 @@ def test_a_damaged_cifar_file_is_named(tmp_path, damage):
     write_cifar(tmp_path)
     damage(tmp_path)
     with pytest.raises(InputError, match=cifar10.FILES[3]):
-        cifar10.read(str(tmp_path))
+        cifar10.read_training_set(str(tmp_path))
 
 
 def test_a_label_above_nine_is_refused(tmp_path):
     write_cifar(tmp_path, label=10)
     with pytest.raises(InputError, match="label 10"):
-        cifar10.read(str(tmp_path))
+        cifar10.read_training_set(str(tmp_path))
 
 
 def rewrite(path, change):
@@ -90,20 +90,20 @@ def test_a_damaged_idx_file_is_named(tmp_path, change, message):
     write_idx(tmp_path)
     rewrite(tmp_path / idx.IMAGES, change)
     with pytest.raises(InputError, match=f"{idx.IMAGES}.*{message}"):
-        idx.read(str(tmp_path))
+        idx.read_training_set(str(tmp_path))
 
 
 def test_a_truncated_gzip_file_is_named(tmp_path):
     write_idx(tmp_path, compress=True)
     rewrite(tmp_path / (idx.IMAGES + ".gz"), lambda content: content[:-20])
     with pytest.raises(InputError, match=idx.IMAGES):
-        idx.read(str(tmp_path))
+        idx.read_training_set(str(tmp_path))
 
 
 def test_images_and_labels_must_belong_together(tmp_path):
     write_idx(tmp_path, labels=np.array([1, 2, 3], np.uint8))
     with pytest.raises(InputError, match="2 images .* 3 labels"):
-        idx.read(str(tmp_path))
+        idx.read_training_set(str(tmp_path))
 
 
 def test_the_folder_says_what_it_holds_and_fits_the_workload(tmp_path):

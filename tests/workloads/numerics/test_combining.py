@@ -39,3 +39,23 @@ def test_dense_scatters_rows_and_fills_in_zeros():
     scattered, missing = combining.dense([rows, None], [weight, weight])
     np.testing.assert_array_equal(scattered, [[0, 0], [3, 3], [0, 0]])
     np.testing.assert_array_equal(missing, np.zeros((3, 2)))
+
+
+def test_gradients_are_clipped_before_and_after_combining_as_the_rule_says():
+    towers = [{"w": tf.constant([8.0])}, {"w": tf.constant([2.0])}]
+    expected = {"tower": (4.0 + 2.0) / 2, "combined": 4.0}
+    for where, value in expected.items():
+        made = combining.combine_gradients(towers, "mean", Clip(4.0, where, "value"), "stack")
+        assert float(made["w"][0]) == value
+    assert float(combining.combine_gradients(towers, "sum", None, "add_n")["w"][0]) == 10.0
+
+
+def test_gradients_applied_alone_are_clipped_by_either_rule():
+    for where in ("tower", "combined"):
+        assert float(combining.clip_alone([tf.constant([6.0])], Clip(5.0, where, "value"))[0][0]) == 5.0
+
+
+def test_each_weights_gradients_are_combined_on_its_device():
+    towers = [{"w": tf.constant([1.0])}, {"w": tf.constant([3.0])}]
+    made = combining.combine_gradients(towers, "mean", None, "stack", {"w": "CPU:1"})
+    assert made["w"].device.endswith("CPU:1") and float(made["w"][0]) == 2.0

@@ -14,17 +14,16 @@ from workloads.support.errors import InputError
     [(2, 0, [0, 0, 0]), (2, 1, [1, 0, 0]), (2, 4, [2, 2, 0]), (2, 5, [2, 2, 1]), (4, 4, [4, 0, 0])],
 )
 def test_the_first_updates_have_no_gradient_yet(replicas, staleness, missing):
-    job = Job(Dyadic(), replicas, staleness=staleness)
-    assert [pending.empty(job, step) for step in range(3)] == missing
+    assert [pending.updates_without_gradient(staleness, replicas, step) for step in range(3)] == missing
 
 
 def test_gradients_wait_in_a_slot_of_their_weight():
     weight = np.ones((3, 2), np.float32)
-    (slot,) = pending.slots(Job(Dyadic(), staleness=5), "w", weight).items()
+    (slot,) = pending.initial_slots(5, "w", weight).items()
     assert slot[0] == "w/pending" and slot[1].shape == (5, 3, 2) and slot[1].dtype == np.float32
     assert not slot[1].any()
-    assert pending.slots(Job(Dyadic(), staleness=0), "w", weight) == {}
-    assert pending.slots(Job(Dyadic()), "w", weight) == {}
+    assert pending.initial_slots(0, "w", weight) == {}
+    assert pending.initial_slots(None, "w", weight) == {}
 
 
 def test_staleness_belongs_to_the_job_only_where_it_is_asked_for():
