@@ -1,0 +1,122 @@
+"""Initial values: what of a checkpoint fits, and what initializers give."""
+
+import types
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from legacy.saved.analysis import initial_values
+from legacy.saved.analysis.initial_values import values_from_checkpoint, values_from_initializers
+from tests.legacy.saved.graphs import graph_of, traced
+from workloads.lifted.plan import Variable
+from workloads.support.errors import InputError
+
+v1 = tf.compat.v1
+W = np.array([1.0, 2.0], np.float32)
+
+
+def variables():
+    """Makes a weight, a resource variable that starts from it, and a counter."""
+    w = v1.get_variable("w", initializer=[1.0, 2.0], use_resource=False)
+    v1.get_variable("twice", initializer=2.0 * w.initialized_value(), use_resource=True)
+    v1.get_variable("step", initializer=np.int64(7), use_resource=False)
+
+
+@pytest.fixture
+def read(monkeypatch):
+    """`values_from_checkpoint` for a checkpoint with the given values and a plan with the given variables."""
+
+    def values(stored, *planned):
+        monkeypatch.setattr(initial_values.checkpoint, "read", lambda path: stored, raising=False)
+        monkeypatch.setattr(initial_values.checkpoint, "read_checkpoint", lambda path: stored, raising=False)
+        plan = types.SimpleNamespace(variables=[Variable(*entry) for entry in planned])
+        return values_from_checkpoint("model.ckpt", plan, traced(variables))
+
+    return values
+
+
+def test_a_checkpoint_gives_all_that_it_holds(read):
+    other = np.zeros(3)
+    found = read({"w": W, "other": other}, ("w", [2], "float32", "weight"))
+    assert found["w"] is not None and found["w"].tolist() == [1.0, 2.0]
+    assert found["other"] is other
+
+
+def test_an_open_shape_takes_any(read):
+    assert read({"w": W}, ("w", None, "float32", "weight"))["w"].shape == (2,)
+
+
+def test_a_statistic_that_a_checkpoint_lacks_is_initialized(read):
+    found = read({"w": 4 * W}, ("w", [2], "float32", "weight"), ("step", [], "int64", "statistic"))
+    assert found["w"].tolist() == [4.0, 8.0] and found["step"] == 7
+
+
+@pytest.mark.parametrize(
+    "stored, planned, message",
+    [
+        ({}, ("w", [2], "float32", "weight"), "is not of this graph: w: not in it$"),
+        ({"v": W}, ("w", [2], "float32", "slot"), "w: not in it; it has besides: v$"),
+        ({"w": W}, ("w", [3], "float32", "weight"), r"w: \[3\] in the graph, \[2\] in it$"),
+        ({"w": W}, ("w", [2], "float64", "weight"), "w: float64 in the graph, float32 in it$"),
+        ({"w": W}, ("w/part_0", [2], "float32", "weight"), "'w' is partitioned, and partitioned variables"),
+    ],
+)
+def test_a_checkpoint_of_another_graph_is_refused(read, stored, planned, message):
+    with pytest.raises(InputError, match="--checkpoint: .*" + message):
+        read(stored, planned)
+
+
+@pytest.mark.parametrize("missing, ending", [(8, "v7: not in it"), (9, "v7: not in it; and 1 more")])
+def test_eight_problems_are_listed(read, missing, ending):
+    with pytest.raises(InputError) as caught:
+        read({}, *[(f"v{i}", [2], "float32", "weight") for i in range(missing)])
+    assert str(caught.value).endswith(ending)
+
+
+def test_initializers_run_in_the_order_in_which_they_need_each_other():
+    found = values_from_initializers(["twice", "w", "step"], traced(variables))
+    assert {name: value.tolist() for name, value in found.items()} == {
+        "twice": [2.0, 4.0],
+        "w": [1.0, 2.0],
+        "step": 7,
+    }
+
+
+def test_a_variable_without_an_initializer_is_refused():
+    graph = graph_of("w = VariableV2()", w={"dtype": tf.float32, "shape": tf.TensorShape([2])})
+    with pytest.raises(InputError, match="variable 'w' has no initializer in the graph; give a checkpoint"):
+        values_from_initializers(["w"], graph)
+
+
+def test_an_initializer_that_reads_data_is_refused():
+    graph = traced(lambda: v1.get_variable("w", initializer=v1.placeholder(tf.float32, [2], "x"), use_resource=False))
+    with pytest.raises(InputError, match=r"the initial values depend on x \(Placeholder\), which is not run"):
+        values_from_initializers(["w"], graph)
+
+
+def test_variables_that_wait_for_each_other_are_refused():
+    def build():
+        a = v1.get_variable("a", initializer=[1.0], use_resource=False)
+        b = v1.get_variable("b", initializer=[1.0], use_resource=False)
+        return a, b
+
+    graph = traced(build)
+    for name, other in (("a", "b"), ("b", "a")):
+        graph.nodes[name + "/Assign"].input[1] = other + "/read"
+    with pytest.raises(InputError, match="(a|b)/Assign cannot be initialized; give a checkpoint"):
+        values_from_initializers(["a", "b"], type(graph)(graph.graph_def))
+
+
+def test_an_assignment_in_the_variables_own_scope_comes_first():
+    graph = graph_of(
+        """
+        w = VariableV2()
+        restore = Assign(w, value)
+        w/Assign = Assign(w, value)
+        value = Const()
+        read = Identity(w)
+        """
+    )
+    assert initial_values._initializer(graph, "w") == "w/Assign"
+    assert initial_values._initializer(graph, "value") is None

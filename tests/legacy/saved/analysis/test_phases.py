@@ -1,0 +1,61 @@
+"""Crossings of a train op that match although they are alone in their rows, and those of one tower's state."""
+
+import types
+
+from legacy.saved.analysis import phases
+from legacy.saved.analysis.parts import StepParts
+from tests.legacy.saved.graphs import graph_of
+from workloads.lifted.graph import TensorId
+from workloads.lifted.plan import Effect, Variable
+
+MEANS = """
+    x0 = Placeholder()
+    x1 = Placeholder()
+    mean0 = Mean(x0)
+    mean1 = Mean(x1)
+    max1 = Max(x1)
+    s0 = VariableV2()
+    s1 = VariableV2()
+    move0 = Assign(s0, mean0)
+    move1 = Assign(s1, mean1)
+    """
+
+
+def tensor(name):
+    return TensorId(name, 0)
+
+
+def context_and_parts(lone):
+    """A context, and parts in which each of the (tower, node) in `lone` is alone in its row of crossings."""
+    graph = graph_of(MEANS)
+    towers = types.SimpleNamespace(count=2)
+    state = types.SimpleNamespace(aliases={tensor("s0"): "s0", tensor("s1"): "s1"})
+    context = types.SimpleNamespace(graph=graph, random=set(), towers=towers, state=state, names=list)
+    crossings = {(tensor("end"), i): {tower: tensor(name)} for i, (tower, name) in enumerate(lone)}
+    nodes = {"mean0": 0, "mean1": 1, "max1": 1}
+    cuts = [[tensor("x0")], [tensor("x1")]]
+    return context, StepParts(nodes, cuts, [], crossings, [[], []], {}, [[], []])
+
+
+def test_lone_crossings_that_are_computed_alike_are_twins():
+    assert phases._twins(*context_and_parts([(0, "mean0"), (1, "mean1")])) == {"mean1:0": "mean0:0"}
+    assert phases._twins(*context_and_parts([(0, "mean0"), (1, "max1")])) == {}
+
+
+def test_a_crossing_has_one_twin():
+    found = phases._twins(*context_and_parts([(0, "mean0"), (1, "mean1"), (1, "mean1")]))
+    assert found == {"mean1:0": "mean0:0"}
+
+
+def test_rows_of_crossings_have_a_place_for_each_tower():
+    context, parts = context_and_parts([(1, "mean1")])
+    both = dict(parts.crossings, both={0: tensor("mean0"), 1: tensor("max1")})
+    assert phases._crossing_rows(context, both) == [[None, "mean1:0"], ["mean0:0", "max1:0"]]
+
+
+def test_state_crossings_are_used_by_one_update_op_of_a_towers_state():
+    context, parts = context_and_parts([(0, "mean0"), (1, "mean1")])
+    effects = [Effect("move0", "Assign", ["s0"], ["mean0:0"]), Effect("move1", "Assign", ["s1"], ["mean1:0"])]
+    phase = types.SimpleNamespace(effects=effects, divided=parts)
+    variables = [Variable("s0", [], "float32", "state", tower=0), Variable("s1", [], "float32", "statistic")]
+    assert phases._state_crossings(context, phase, variables) == {"mean0:0": "move0"}

@@ -1,0 +1,166 @@
+"""Reductions of two towers' gradients, built in every way that old programs have, and what is none."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from legacy.saved.analysis import reduction_probe
+from legacy.saved.analysis.reduction_probe import Reduction, nearest_tensors, recognise_reduction
+from legacy.saved.graph.imported import ImportedGraph
+from tests.legacy.saved.graphs import graph_of, traced
+from workloads.lifted.graph import TensorId
+from workloads.lifted.pieces import Cutter
+from workloads.lifted.plan_records import TensorType
+
+v1 = tf.compat.v1
+TOWER_NODES = {"g0": 0, "g1": 1, "h0": 0, "h1": 1}
+
+
+def recognised(combine, parts=(("g0",), ("g1",)), shape=(2, 3)):
+    """The `Combine` of two towers' gradients; `combine` makes the combined one, which the node "target" hands on."""
+
+    def build():
+        gradients = [v1.placeholder(tf.float32, shape, name) for name in ("g0", "g1")]
+        tf.identity(combine(*gradients), name="target")
+
+    graph = traced(build)
+    imported = ImportedGraph(graph)
+    aliases = {name + ":0": name for name in graph.nodes if graph.type(name) == "VariableV2"}
+    aliases.update({name + "/read:0": name for name in aliases.values()})
+
+    def signature(name):
+        node = name.partition(":")[0]
+        return TensorType(imported.dtype(node), imported.shape(node))
+
+    types = {name: TensorType("float32", [2, 3]) for name in aliases.values()}
+    cutter = Cutter(graph, aliases, types, signature, {})
+    tensors = [[TensorId(name, 0) for name in tower] for tower in parts]
+    target = TensorId("target", 0)
+    return recognise_reduction(graph, cutter, imported, "w", target, tensors, TOWER_NODES, [2, 3])
+
+
+def chain(a, b):
+    expanded = [tf.expand_dims(a, 0), tf.expand_dims(b, 0)]
+    return tf.reduce_mean(tf.concat(expanded, 0), 0)
+
+
+@pytest.mark.parametrize(
+    "combine, kind, scale",
+    [
+        (lambda a, b: (a + b) / 2.0, "mean", 1.0),
+        (lambda a, b: tf.add_n([a * 0.5, b * 0.5]), "mean", 1.0),
+        (lambda a, b: tf.reduce_mean(tf.stack([a, b]), 0), "mean", 1.0),
+        (chain, "mean", 1.0),
+        (lambda a, b: tf.add_n([a, b]), "sum", 1.0),
+        (lambda a, b: tf.add_n([a, b]) * 3.0, "sum", 3.0),
+        (lambda a, b: (a + b) / 4.0, "sum", 0.25),
+        (lambda a, b: -(a + b), "sum", -1.0),
+        (lambda a, b: tf.concat([a, b], 0), "concat", 1.0),
+        (lambda a, b: tf.concat([a, b], 0) / 2.0, "concat", 0.5),
+    ],
+)
+def test_every_linear_way_of_combining_is_recognised(combine, kind, scale):
+    found = recognised(combine)
+    assert (found.kind, found.scale, found.affine) == (kind, scale, False)
+    assert found.tensor == "target:0" and found.parts == [["g0:0"], ["g1:0"]]
+
+
+@pytest.mark.parametrize(
+    "combine",
+    [
+        tf.maximum,
+        lambda a, b: a + 2.0 * b,
+        lambda a, b: a,  # the second tower is dropped
+        lambda a, b: tf.concat([b, a], 0),  # in another order
+        lambda a, b: a - a + 0.0 * b,  # always zero
+    ],
+)
+def test_other_functions_of_the_gradients_are_kept_as_written(combine):
+    found = recognised(combine)
+    assert (found.kind, found.tensor, found.scale) == ("kept as written", "target:0", 1.0)
+
+
+def test_the_last_tensor_that_is_nothing_but_a_mean_is_taken():
+    found = recognised(lambda a, b: tf.clip_by_value(tf.divide(tf.add(a, b, "add"), 2.0, "mean"), -1.0, 1.0))
+    assert (found.kind, found.tensor) == ("mean", "mean:0")
+
+
+def test_a_scale_that_is_not_constant_ends_the_reduction():
+    found = recognised(lambda a, b: tf.add(a, b, "add") * v1.placeholder(tf.float32, [], "fed"))
+    assert (found.kind, found.tensor) == ("sum", "add:0")
+
+
+def test_weight_decay_outside_of_the_towers_makes_it_affine():
+    def combine(a, b):
+        w = v1.get_variable("w", [2, 3], use_resource=False, initializer=v1.zeros_initializer())
+        return tf.add_n([(a + b) / 2.0, 0.25 * w])
+
+    found = recognised(combine)
+    assert (found.kind, found.affine) == ("mean", False), "the mean before the decay is nearer to the towers"
+
+    def inseparable(a, b):
+        w = v1.get_variable("w", [2, 3], use_resource=False, initializer=v1.zeros_initializer())
+        return tf.add_n([a, b, 0.25 * w])
+
+    found = recognised(inseparable)
+    assert (found.kind, found.scale, found.affine) == ("sum", 1.0, True)
+
+
+def test_an_open_shape_is_filled_and_an_unknown_one_taken_from_the_variable():
+    mean = lambda a, b: (a + b) / 2.0  # noqa: E731
+    assert recognised(mean, shape=(None, 3)).kind == "mean"
+    assert recognised(mean, shape=None).kind == "mean"
+
+
+@pytest.mark.parametrize("parts", [((), ()), (("g0",), ("g1", "g1"))])
+def test_towers_without_gradients_or_with_different_numbers_of_them_are_kept_as_written(parts):
+    assert recognised(lambda a, b: (a + b) / 2.0, parts).kind == "kept as written"
+
+
+@pytest.mark.parametrize("error, kind", [(4e-6, "mean"), (2e-5, "sum")])
+def test_the_tolerance_of_a_mean(error, kind):
+    """The result is (1 + error) / 2 times the sum, so that N times the scale is off 1 by the error."""
+    towers = [np.array([1.0, 2.0]), np.array([3.0, 6.0])]
+    found = reduction_probe._compare((1 + error) / 2 * (towers[0] + towers[1]), towers, False)
+    assert found.kind == kind
+
+
+@pytest.mark.parametrize("error, recognised_as", [(1e-6, Reduction("sum", 1.0, True)), (1e-4, None)])
+def test_the_tolerance_of_rounding_errors(error, recognised_as):
+    towers = [np.array([1.0, 2.0]), np.array([3.0, 6.0])]
+    result = towers[0] + towers[1] + np.array([8.0 * error, 0.0])
+    found = reduction_probe._compare(result, towers, True)
+    assert found is None if recognised_as is None else (found.kind, found.affine) == ("sum", True)
+
+
+def test_the_mean_of_one_tower_is_its_sum():
+    assert reduction_probe._compare(np.array([4.0]), [np.array([4.0])], False) == Reduction("sum", 1.0, False)
+
+
+def test_scalars_are_not_concatenated():
+    assert reduction_probe._compare(np.array([1.0, 2.0]), [np.array(1.0), np.array(2.0)], False) is None
+
+
+NEAREST = """
+    g0 = Const()
+    g1 = Const()
+    h0 = Mul(g0)
+    other = Const()
+    mean = AddN(h0, g1)
+    norm = L2Norm(other)
+    clipped = Mul(mean, norm)
+    """
+
+
+def test_the_nearest_tensors_of_each_tower_are_taken():
+    graph = graph_of(NEAREST)
+    found = nearest_tensors(graph, TensorId("clipped", 0), dict(TOWER_NODES, other=1), lambda *_: True, 2)
+    assert found == [[("h0", 0)], [("g1", 0), ("other", 0)]]
+    like = nearest_tensors(graph, TensorId("clipped", 0), dict(TOWER_NODES, other=1), lambda n, _: n != "other", 2)
+    assert like == [[("h0", 0)], [("g1", 0)]]
+
+
+def test_a_tower_without_a_like_tensor_has_none():
+    graph = graph_of(NEAREST)
+    found = nearest_tensors(graph, TensorId("clipped", 0), TOWER_NODES, lambda name, _: name == "g1", 2)
+    assert found == [[], [("g1", 0)]]

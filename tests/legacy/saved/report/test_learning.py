@@ -1,0 +1,90 @@
+"""How small programs learn: losses, combining, update rules, learning rates."""
+
+import pytest
+import tensorflow as tf
+
+from legacy.saved.analysis.analyse import analyse_graph
+from legacy.saved.report import learning
+from legacy.saved.report.learning import LearningFacts
+from tests.legacy.saved.graphs import saved, traced
+from tests.legacy.saved.programs import saved_two_towers
+
+v1 = tf.compat.v1
+
+
+def facts(make_rate=lambda step: 0.5, clip=None, nesterov=False, penalty=False, by_hand=False):
+    """`LearningFacts` of one tower that minimizes sum(x * w) with a momentum optimizer."""
+
+    def build():
+        w = v1.get_variable("w", initializer=[1.0, 2.0], use_resource=False)
+        step = v1.get_variable("global_step", initializer=0, use_resource=False, trainable=False)
+        x = v1.placeholder(tf.float32, [2], "x")
+        loss = tf.reduce_sum(tf.multiply(x, w), name="data")
+        loss = tf.divide(loss + tf.nn.l2_loss(w, name="l2"), 1.0, name="loss") if penalty else loss
+        (gradient,) = tf.gradients(loss, [w])
+        gradient = clip(gradient) if clip else gradient
+        if by_hand:
+            update = v1.assign_sub(w, 0.5 * gradient)
+        else:
+            optimizer = v1.train.MomentumOptimizer(make_rate(step), 0.75, use_nesterov=nesterov)
+            update = optimizer.apply_gradients([(gradient, w)])
+        tf.group(update, v1.assign_add(step, 1), name="train")
+
+    return LearningFacts(analyse_graph(saved(traced(build), trainable_variables=["w"]), "small", ["train"]))
+
+
+def test_a_loss_and_its_terms():
+    assert [(row["term"], row["is"]) for row in facts(penalty=True).losses()] == [
+        ("loss:0", "the loss of the first tower; weight 1"),
+        ("data", "depends on data"),
+        ("l2", "depends on variables only: a regularizer"),
+    ]
+
+
+def test_combining_of_two_towers():
+    (row,) = LearningFacts(analyse_graph(saved_two_towers(), "small")).combining()
+    assert row == {
+        "train op": "train",
+        "gradients": "1",
+        "are": "mean",
+        "by": "AddN, RealDiv",
+        "clipped": "no",
+        "of": "w",
+    }
+
+
+def test_clipping_is_read_from_name_scopes():
+    (row,) = facts(clip=lambda g: tf.clip_by_norm(g, 1.0)).combining()
+    assert row["clipped"] == "in each tower, by norm"
+    assert learning._clip_names(["a/clip_by_value", "clip_by_global_norm/mul", "b"]) == "by global norm, by value"
+    assert learning._clip_names(["clipped"]) == ""
+
+
+@pytest.mark.parametrize("nesterov, ending", [(False, "momentum=0.75"), (True, "momentum=0.75, nesterov")])
+def test_update_rules_with_their_constants(nesterov, ending):
+    (row,) = facts(nesterov=nesterov).optimizers()
+    assert (row["rule"], row["variables"]) == ("Momentum", "1")
+    assert row["constants"] == "lr=0.5, " + ending
+
+
+def test_an_optimizer_written_by_hand():
+    (row,) = facts(by_hand=True).optimizers()
+    assert (row["rule"], row["constants"]) == ("written by hand (AssignSub)", "-")
+
+
+@pytest.mark.parametrize(
+    "make_rate, text, values",
+    [
+        (lambda step: 0.5, "0.5, always", "-"),
+        (lambda step: v1.placeholder(tf.float32, [], "rate"), "fed at every step", "-"),
+        (
+            lambda step: 1.0 / (1.0 + tf.cast(step, tf.float32)),
+            "a function of global_step, by AddV2, RealDiv",
+            "0: 1, 100: 0.00990099, 1000: 0.000999001, 10000: 9.999e-05, 100000: 9.9999e-06",
+        ),
+        (lambda step: 2.0 * v1.placeholder(tf.float32, [], "rate"), "a function of inputs, by Mul", "-"),
+    ],
+)
+def test_learning_rates(make_rate, text, values):
+    (row,) = facts(make_rate).learning_rates()
+    assert (row["is"], row["values"]) == (text, values)

@@ -1,0 +1,94 @@
+"""Hazards of the towers themselves, each with a program that does not have it."""
+
+import pytest
+
+from legacy.saved.report import tower_hazards
+from legacy.saved.report.whole_graph import WholeGraph
+from tests.legacy.saved.graphs import graph_of, saved
+
+TOWERS = """
+    v = VariableV2()
+    w = VariableV2()
+    tower_0/y = Mul(v, w) @ /gpu:0
+    gradients/tower_0/y_grad/Mul = MatMul(tower_0/y) @ /gpu:0
+    tower_1/y = Mul(v, w) @ /gpu:1
+    gradients/tower_1/y_grad/Mul = MatMul(tower_1/y) @ /gpu:1
+    sum_v = AddN(gradients/tower_0/y_grad/Mul, gradients/tower_1/y_grad/Mul)
+    sum_w = AddN(gradients/tower_0/y_grad/Mul, gradients/tower_1/y_grad/Mul)
+    train_v = ApplyGradientDescent(v, sum_v)
+    train_w = ApplyGradientDescent(w, sum_w)
+    """
+G0, G1 = "gradients/tower_0/y_grad/Mul", "gradients/tower_1/y_grad/Mul"
+
+
+def hazards(check, text):
+    """[(id, op, description)] that a check finds."""
+    whole = WholeGraph(saved(graph_of(text), trainable_variables=["v", "w"]))
+    return [hazard[:3] for hazard in check(whole)]
+
+
+@pytest.mark.parametrize(
+    "check",
+    [tower_hazards.towers_on_the_cpu, tower_hazards.unused_gradients, tower_hazards.unshared_variables],
+)
+@pytest.mark.parametrize("text", [TOWERS, "x = Placeholder()\ny = Neg(x)\n"])
+def test_a_correct_program_and_one_without_towers_have_none(check, text):
+    assert hazards(check, text) == []
+
+
+def test_towers_that_compute_on_one_cpu():
+    text = TOWERS.replace("/gpu:0", "/device:CPU:0").replace("/gpu:1", "/device:CPU:0")
+    found = hazards(tower_hazards.towers_on_the_cpu, text)
+    assert [(name, op) for name, op, _ in found] == [("TOWER_ON_CPU", G0), ("TOWER_ON_CPU", G1)]
+    assert "2 of 2 ops and 1 of 1 matrix products and convolutions (their size is unknown)" in found[0][2]
+
+
+def test_one_tower_alone_on_the_cpu_is_meant():
+    assert hazards(tower_hazards.towers_on_the_cpu, TOWERS.replace("/gpu:0", "/cpu:0")) == []
+
+
+def test_gradients_that_no_op_applies():
+    text = TOWERS.replace("ApplyGradientDescent", "NoUpdate")
+    (found,) = hazards(tower_hazards.unused_gradients, text)
+    assert found == ("GRADIENTS_NOT_APPLIED", G0, "2 towers compute gradients and no op updates a variable with them")
+
+
+def test_a_tower_whose_gradients_are_dropped():
+    found = hazards(tower_hazards.unused_gradients, TOWERS.replace(f"AddN({G0}, {G1})", f"Identity({G1})"))
+    assert [(name, op) for name, op, _ in found] == [("GRADIENTS_DROPPED", G0)]
+    assert found[0][2].startswith("none of the 1 ops of tower 0's backward pass reaches an update op")
+
+
+def test_a_variable_that_one_towers_gradients_reach():
+    (found,) = hazards(
+        tower_hazards.unused_gradients, TOWERS.replace(f"sum_w = AddN({G0}, {G1})", f"sum_w = Neg({G1})")
+    )
+    assert found == ("GRADIENTS_DROPPED", "train_w", "1 variable (w) get the gradients of tower 1 only")
+
+
+def test_towers_that_each_train_variables_of_their_own():
+    text = TOWERS.replace(f"sum_w = AddN({G0}, {G1})", f"sum_w = Neg({G1})")
+    text = text.replace(f"sum_v = AddN({G0}, {G1})", f"sum_v = Neg({G0})")
+    found = hazards(tower_hazards.unused_gradients, text)
+    assert [(name, op) for name, op, _ in found] == [
+        ("TOWERS_UPDATE_ALONE", "train_v"),
+        ("TOWERS_UPDATE_ALONE", "train_w"),
+    ]
+
+
+def test_variables_that_each_tower_has_for_itself():
+    text = TOWERS.replace("tower_0/y = Mul(v, w)", "tower_0/y = Neg(v)")
+    text = text.replace("tower_1/y = Mul(v, w)", "read = Identity(w)\ntower_1/y = Neg(read)")
+    (found,) = hazards(tower_hazards.unshared_variables, text)
+    assert found[:2] == ("VARIABLES_NOT_SHARED", "v") and found[2].startswith("every tower has 1 variables of its own")
+
+
+def test_a_variable_that_one_tower_reads():
+    (found,) = hazards(tower_hazards.unshared_variables, TOWERS.replace("tower_0/y = Mul(v, w)", "tower_0/y = Neg(v)"))
+    assert found == ("VARIABLE_OF_SOME_TOWERS", "w", "read by tower 1 of 2 only")
+
+
+def test_an_assignment_in_a_tower_is_no_read():
+    text = TOWERS.replace("tower_0/y = Mul(v, w)", "tower_0/y = Neg(v)\ntower_0/init = Assign(w, v)")
+    (found,) = hazards(tower_hazards.unshared_variables, text)
+    assert found[2] == "read by tower 1 of 2 only"
