@@ -1,7 +1,9 @@
-"""The proof: compares programs step by step and tensor by tensor, and measures their speed side by side.
+"""The proof: compares a tower program with its port step by step, names the cause of a difference, and times both.
 
-Numbers (`compare`, `stages`, `tolerance`, `verification`), speed (`timing`, `speed`), reports (`report`) and
-the main modules `verify`, `benchmark` and `__main__`. It imports everything below it; nothing imports it.
+Here: the commands, one file each, and what they share. Not here: their libraries, which are the folders below.
+Start with `verify.py` (the command) and `comparison/verification.py` (the comparison).
+
+`parity` imports `workloads`, `legacy` and `modern`; none of those imports it.
 """
 
 import os

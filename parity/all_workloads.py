@@ -1,7 +1,7 @@
-"""`python -m parity`: every workload, old way and new way, proven equal and timed side by side.
+"""`python -m parity`: verifies every workload and benchmarks its port.
 
-Verifies the five systems step by step, then benchmarks them, on all GPUs found or else on two logical CPU
-devices; prints a table and writes report.json. Exit status 0: parity everywhere; 1: not; 2: unusable input.
+Compares the five systems with their ports step by step, then times both sides, on all GPUs found or else on two logical
+CPU devices; prints a table and writes report.json. Exit status 0: parity everywhere; 1: not; 2: unusable input.
 """
 
 from __future__ import annotations
@@ -12,10 +12,12 @@ import subprocess
 import sys
 import tempfile
 import time
+from typing import Any
 
 from absl import flags
 
 from parity import benchmark, verify
+from parity import flags as parity_flags
 from parity.processes import interpreter
 from parity.subcommands import subcommand_list
 from workloads.lifted import is_lift_folder
@@ -23,110 +25,136 @@ from workloads.selection import registry
 from workloads.support import command, environment
 from workloads.support.errors import InputError, require
 
-PHASES = ("all", "verify", "benchmark")
+ALL, VERIFY, BENCHMARK = PHASES = ("all", "verify", "benchmark")
 
 flags.DEFINE_enum(
     "phase",
-    "all",
+    ALL,
     PHASES,
-    "all: both, each in a process of its own, since exact runs need settings that "
-    "benchmarks must not have; verify; benchmark.",
+    "verify; benchmark; all: both, each in a process of its own, since exact runs need settings that benchmarks must "
+    "not have.",
 )
-flags.DEFINE_list("workloads", list(registry.NAMES), "Which workloads.")
+flags.DEFINE_list("workloads", list(registry.NAMES), "Names of the workloads.")
 
 FLAGS = flags.FLAGS
 FLAGS.set_default("json", "report.json")
 
+#: {phase: one JSON result per workload}.
+Results = dict[str, list[dict[str, Any]]]
 
-def run_phases(report):
-    """Runs both phases as child processes and joins their results.
+
+def phase_command(phase: str, path: str) -> list[str]:
+    """Returns the command line of a child process that runs one phase with this process's flags.
+
+    Later flags override earlier ones.
+    """
+    this = interpreter.module_command(sys.executable, "parity") + sys.argv[1:]
+    return [*this, f"--phase={phase}", f"--json={path}"]
+
+
+def run_phases() -> Results | None:
+    """Runs both phases as child processes.
 
     Returns:
-      {"verify": [...], "benchmark": [...]}, one entry a workload; None if a phase refused its input.
+      {phase: results}; None if a phase refused its input.
+
+    Raises:
+      InputError: a phase ended without a result.
     """
-    results = {}
+    results: Results = {}
     with tempfile.TemporaryDirectory() as folder:
-        for phase in PHASES[1:]:
+        for phase in (VERIFY, BENCHMARK):
             path = os.path.join(folder, phase + ".json")
-            this = interpreter.module_command(sys.executable, "parity") + sys.argv[1:]
-            child = subprocess.run([*this, "--phase=" + phase, "--json=" + path], env=interpreter.environment())
+            child = subprocess.run(phase_command(phase, path), env=interpreter.environment())
             if child.returncode == 2:
-                return None  # the child has said why
+                return None  # the child has printed why
             if not os.path.exists(path):
                 raise InputError(f"phase {phase} ended with status {child.returncode} and no result")
             with open(path, encoding="utf-8") as file:
                 results[phase] = json.load(file)
-    report.console().print(report.main_table(results))
     return results
 
 
-def run_phase(phase):
-    """One phase over all workloads, in this process: its list of results, a line printed for each."""
-    environment.prepare(exact=phase == "verify")
-    _suit_machine()
-    results = []
-    for name in FLAGS.workloads:
-        one = _verify_one if phase == "verify" else _benchmark_one
-        results.append(one(name))
-    return results
+def run_phase(phase: str) -> list[dict[str, Any]]:
+    """Runs one phase over all workloads in this process, printing a line for each; returns the results for `--json`."""
+    environment.prepare(exact=phase == VERIFY)
+    _adapt_defaults_to_gpus()
+    run_one = _verify_workload if phase == VERIFY else _benchmark_workload
+    return [run_one(name) for name in FLAGS.workloads]
 
 
-def _suit_machine():
-    """All GPUs and the write-ups' sizes where there are GPUs; unless flags say otherwise."""
+def _adapt_defaults_to_gpus() -> None:
+    """Where there are GPUs: all of them, the write-ups' sizes and a measured tolerance, unless flags say otherwise."""
     import tensorflow as tf
 
     gpus = len(tf.config.list_physical_devices("GPU"))
-    if gpus and FLAGS.device != "cpu":
-        if not FLAGS["replicas"].present:
-            FLAGS.replicas = gpus
-        if not FLAGS["size"].present:
-            FLAGS.size = "seed"
-        if not FLAGS["tolerance"].present:
-            FLAGS.tolerance = "auto"  # nobody has run this on GPUs; identical bits are not promised there
+    if not gpus or FLAGS.device == "cpu":
+        return
+    # Identical bits are not promised on GPUs.
+    for name, value in {"replicas": gpus, "size": "seed", "tolerance": "auto"}.items():
+        if not FLAGS[name].present:
+            setattr(FLAGS, name, value)
 
 
-def _verify_one(name):
-    from parity import flags as parity_flags
-    from parity.reports import tables as report
+def _verify_workload(name: str) -> dict[str, Any]:
+    from parity.reports import tables
+    from parity.verifying import report
+    from parity.verifying.compare_programs import compare_programs
 
     setup = parity_flags.setup_from_flags(exact=True, workload_name=name)
-    result, about = verify.run(setup, None, FLAGS.steps, FLAGS.mode, verify.tolerance_name(), FLAGS.floor)
-    print(f"{setup.job.workload.name:14} {report.verdict_line(result)}", flush=True)
-    return verify.to_json(setup, result, about, None)
+    comparison = compare_programs(setup, None, verify.plan_from_flags())
+    _print_line(setup.job.workload.name, tables.verdict_line(comparison.verification))
+    return report.verification_json(setup, comparison, None, None)
 
 
-def _benchmark_one(name):
-    result = benchmark.run(*benchmark.setup_from_flags(name))
-    peak_bytes = benchmark.peaks(result, name) if FLAGS.memory and result.ratio is not None else {}
-    for line in benchmark.lines(result, peak_bytes):
-        print(f"{result.setup.job.workload.name:14} {line}", flush=True)
-    return benchmark.to_json(result, peak_bytes)
+def _benchmark_workload(name: str) -> dict[str, Any]:
+    result = benchmark.run_benchmark(*benchmark.plan_from_flags(name))
+    peak_bytes = benchmark.peak_bytes_if_asked(result, name)
+    for line in benchmark.result_lines(result, peak_bytes):
+        _print_line(result.setup.job.workload.name, line)
+    return benchmark.benchmark_json(result, peak_bytes)
 
 
-def main():
-    for name in FLAGS.workloads:
-        require(
-            name in registry.NAMES or ":" in name or is_lift_folder(name),
-            "--workloads",
-            name,
-            "allowed: {}; package.module:attribute; a lift's folder".format(", ".join(registry.NAMES)),
-        )
+def _print_line(workload_name: str, line: str) -> None:
+    print(f"{workload_name:14} {line}", flush=True)
+
+
+def exit_status(results: Results) -> int:
+    """Returns 0 if every workload has parity and was timed, else 1."""
+    return 0 if has_parity(results) and all("ratio" in entry for entry in results[BENCHMARK]) else 1
+
+
+def has_parity(results: Results) -> bool:
+    """Returns whether every workload passed its verification."""
+    return all(entry["verdict"] == "parity" for entry in results[VERIFY])
+
+
+def check_workloads(names: list[str]) -> None:
+    """Raises `InputError` unless each name is a built-in workload, a user's `package.module:attribute`, or a lift."""
+    allowed = f"allowed: {', '.join(registry.NAMES)}; package.module:attribute; a lift's folder"
+    for name in names:
+        require(name in registry.NAMES or ":" in name or is_lift_folder(name), "--workloads", name, allowed)
+
+
+def main() -> int:
+    """Runs the command; returns its exit status."""
+    check_workloads(FLAGS.workloads)
     verify.check_flags()
-    from parity.reports import tables as report
-
-    start = time.time()
-    if FLAGS.phase != "all":
+    if FLAGS.phase != ALL:
         command.write_json(run_phase(FLAGS.phase))
         return 0
-    results = run_phases(report)
+    from parity.reports import tables
+
+    start = time.time()
+    results = run_phases()
     if results is None:
         return 2
-    equal = all(entry["verdict"] == "parity" for entry in results["verify"])
-    results["seconds"] = time.time() - start
-    command.write_json(results)
-    verdict = "PARITY on every workload" if equal else "NO PARITY somewhere"
-    print(f"{verdict}, {results['seconds']:.0f} s, everything in {FLAGS.json}")
-    return 0 if equal and all("ratio" in entry for entry in results["benchmark"]) else 1
+    seconds = time.time() - start
+    tables.console().print(tables.main_table(results))
+    command.write_json({**results, "seconds": seconds})
+    verdict = "PARITY on every workload" if has_parity(results) else "NO PARITY somewhere"
+    print(f"{verdict}, {seconds:.0f} s, everything in {FLAGS.json}")
+    return exit_status(results)
 
 
 console = command.entry(main, f"{__doc__}\n\n{subcommand_list()}")

@@ -1,11 +1,15 @@
-"""`python -m parity.benchmark --workload=regression --steps_per_call=10`: is the port faster than the towers?
+"""`python -m parity.benchmark --workload=regression --steps_per_call=10`: measures the speed of port and towers.
 
-Both programs in one process, timed in interleaved blocks A B B A, each ended by reading the last loss. Parity of
-the very programs that are timed is checked first; without it no speed is shown. Exit status 0: measured; 1: no
-parity; 2: input that cannot be used.
+Both programs run in one process and are timed in interleaved blocks A B B A, each of which ends when its last loss is
+read. Parity of the programs that are timed is checked first; without it no speed is reported. Exit status 0: measured;
+1: no parity; 2: input that cannot be used.
 """
 
 from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
 from absl import flags
 
@@ -16,37 +20,53 @@ from workloads.selection import flags as job_flags
 from workloads.support import command, environment
 from workloads.support.errors import require
 
+if TYPE_CHECKING:
+    from parity.comparison.setup import Setup
+    from parity.speed.measurement import Plan, SpeedResult
+
 flags.DEFINE_integer("warmup", 20, "Steps of each side before the clock starts.", lower_bound=1)
-flags.DEFINE_integer("blocks", 20, "Blocks a side, at least ten; an even number.", lower_bound=10)
-flags.DEFINE_integer("most_blocks", 64, "Blocks a side at most, while the verdict is undecided.", lower_bound=10)
-flags.DEFINE_float("block_seconds", 0.25, "Length of a block, about.", lower_bound=0.01)
+flags.DEFINE_integer("blocks", 20, "Timed blocks per side; an even number, at least 10.", lower_bound=10)
+flags.DEFINE_integer("most_blocks", 64, "Blocks per side at most, while the verdict is undecided.", lower_bound=10)
+flags.DEFINE_float("block_seconds", 0.25, "Approximate length of a block, in seconds.", lower_bound=0.01)
 flags.DEFINE_integer("parity_steps", 5, "Steps compared before the clock starts.", lower_bound=1)
 flags.DEFINE_boolean(
     "stream",
     False,
-    "New batches every step, by tf.data and by legacy's fastest way (or "
-    "--legacy_input); default: the first batch, resident on the devices.",
+    "New batches at every step, through tf.data and through the towers' fastest input (or --legacy_input). Default: "
+    "the first batch, resident on the devices.",
 )
 flags.DEFINE_boolean("memory", True, "Measure each side's peak memory, in a process of its own.")
 
 FLAGS = flags.FLAGS
 
+#: {side: the key of that side in a `SpeedResult`}.
+SIDES = {"legacy": "left", "modern": "right"}
 
-def setup_from_flags(workload_name=None):
-    """(`pair.Setup`, `speed.Plan`): batches resident unless they come from files or `--stream` is given."""
+#: {side: bytes}; None where the process failed.
+PeakBytes = Mapping[str, "int | None"]
+
+
+def plan_from_flags(workload_name: str | None = None) -> tuple[Setup, Plan]:
+    """Returns what the flags describe: the setup, and the plan of the measurement.
+
+    Batches are resident unless they come from files or `--stream` is given.
+
+    Args:
+      workload_name: used instead of `--workload` if given.
+    """
     from parity.speed.measurement import Plan
 
     require(FLAGS.most_blocks >= FLAGS.blocks, "--most_blocks", FLAGS.most_blocks, "must not be below --blocks")
     streams = FLAGS.stream or FLAGS.data_dir is not None or FLAGS.data is not None
     setup = parity_flags.setup_from_flags(exact=False, workload_name=workload_name, resident=not streams)
-    lifted = setup.job.workload.is_lifted  # whose old graph is fed, and nothing else
+    lifted = setup.job.workload.is_lifted  # its old graph can only be fed
     tune_input = streams and not lifted and not FLAGS["legacy_input"].present
     plan = Plan(FLAGS.warmup, FLAGS.blocks, FLAGS.most_blocks, FLAGS.block_seconds, FLAGS.parity_steps, tune_input)
     return setup, plan
 
 
-def run(setup, plan):
-    """The `SpeedResult` of `setup` under `plan`."""
+def run_benchmark(setup: Setup, plan: Plan) -> SpeedResult:
+    """Measures the speed of both sides, and shows the progress on stderr."""
     from parity.reports.progress import Progress
     from parity.speed import measurement
 
@@ -56,13 +76,24 @@ def run(setup, plan):
     return result
 
 
-def peaks(result, workload_name):
-    """{side: peak bytes of a process of its own that trains a few steps}; see `memory`."""
+def peak_bytes_if_asked(result: SpeedResult, workload_name: str) -> PeakBytes:
+    """Returns each side's peak memory, from a process of its own that trains a few steps.
+
+    Args:
+      result: the measurement, whose input the towers' process uses too.
+      workload_name: value of `--workload` for the processes.
+
+    Returns:
+      {side: bytes}; empty with `--nomemory` or without parity.
+    """
     from parity.processes import interpreter
     from parity.speed import memory
 
+    if not FLAGS.memory or result.ratio is None:
+        return {}
+    resident = str(result.setup.job.data == "resident").lower()
     job = interpreter.same_flags(FLAGS, [job_flags.__name__], without=("workload", "resident"))
-    job += ["--workload=" + workload_name, "--resident={}".format(str(result.setup.job.data == "resident").lower())]
+    job += [f"--workload={workload_name}", f"--resident={resident}"]
     towers = interpreter.same_flags(FLAGS, [legacy_flags.__name__], without=("legacy_input",))
     towers.append("--legacy_input=" + result.setup.legacy.input)
     port = interpreter.same_flags(FLAGS, [modern_flags.__name__])
@@ -70,70 +101,73 @@ def peaks(result, workload_name):
     return {"legacy": memory.peak("legacy", job + towers, steps), "modern": memory.peak("modern", job + port, steps)}
 
 
-def lines(result, peak_bytes):
-    """The result for people, line by line."""
-    job = result.setup.job
+def result_lines(result: SpeedResult, peak_bytes: PeakBytes) -> Iterator[str]:
+    """Yields the result for people, line by line."""
     if result.ratio is None:
         from parity.reports import tables
 
         yield tables.verdict_line(result.verification) + ": no speed is shown for programs that are not equal"
         return
-    rates = result.examples_per_second(job.global_batch)
-    for side, key in (("legacy", "left"), ("modern", "right")):
-        rate, spread = rates[key]
-        peak = f"  peak {peak_bytes[side] / 2**20:.0f} MiB" if peak_bytes.get(side) else ""
-        yield (
-            f"{side:7} replicas={job.replicas} batch={job.global_batch} ({job.per_replica_batch} a replica) "
-            f"warmup={FLAGS.warmup} steps, {result.startup[key]:.1f} s "
-            f"blocks={len(result.blocks.left)}x{result.blocks.steps}  {rate:.1f} examples/s  "
-            f"median, MAD {100 * spread:.1f} %{peak}"
-        )
-    seen, (left, right) = result.ratio, (result.settings["left"], result.settings["right"])
+    for side in SIDES:
+        yield _side_line(result, side, peak_bytes.get(side))
+    ratio, left, right = result.ratio, result.settings["left"], result.settings["right"]
     yield (
-        f"modern/legacy {seen.median:.3f}  95 % [{seen.low:.3f}, {seen.high:.3f}]  {result.verdict} "
+        f"modern/legacy {ratio.median:.3f}  95 % [{ratio.low:.3f}, {ratio.high:.3f}]  {result.verdict} "
         f"(margin 5 %, higher is better); input: {left['input']}, {right['input']}; reduction: {right['reduction']}"
     )
 
 
-def to_json(result, peak_bytes):
-    """Everything there is to know about the benchmark."""
-    import dataclasses
+def _side_line(result: SpeedResult, side: str, peak_bytes: int | None) -> str:
+    """The speed of one side, "legacy" or "modern"."""
+    job, key = result.setup.job, SIDES[side]
+    examples_per_second, spread = result.examples_per_second(job.global_batch)[key]
+    peak = f"  peak {peak_bytes / 2**20:.0f} MiB" if peak_bytes else ""
+    return (
+        f"{side:7} replicas={job.replicas} batch={job.global_batch} ({job.per_replica_batch} a replica) "
+        f"warmup={FLAGS.warmup} steps, {result.startup[key]:.1f} s "
+        f"blocks={len(result.blocks.left)}x{result.blocks.steps}  {examples_per_second:.1f} examples/s  "
+        f"median, MAD {100 * spread:.1f} %{peak}"
+    )
 
+
+def benchmark_json(result: SpeedResult, peak_bytes: PeakBytes) -> dict[str, Any]:
+    """Returns the whole result for `--json`."""
+    job = result.setup.job
     content = {
-        "workload": result.setup.job.workload.name,
-        "job": result.setup.job.describe(),
-        "job_digest": result.setup.job.digest(),
+        "workload": job.workload.name,
+        "job": job.describe(),
+        "job_digest": job.digest(),
         "verdict": result.verdict,
         "parity": result.verification.to_json(),
         "settings": {"legacy": result.settings["left"], "modern": result.settings["right"]},
         "environment": environment.describe(),
         "legacy_input_trials_seconds": result.input_trials,
-        "flags": {name: flag.value for name, flag in FLAGS.__flags.items() if flag.present},
+        "flags": {name: FLAGS[name].value for name in FLAGS if FLAGS[name].present},
     }
     if result.ratio is not None:
-        rates = result.examples_per_second(result.setup.job.global_batch)
+        speeds = result.examples_per_second(job.global_batch)
         content.update(
             ratio=dataclasses.asdict(result.ratio),
-            examples_per_second={"legacy": rates["left"][0], "modern": rates["right"][0]},
+            examples_per_second={side: speeds[key][0] for side, key in SIDES.items()},
             steps_per_block=result.blocks.steps,
             block_seconds={"legacy": result.blocks.left, "modern": result.blocks.right},
             warmup_steps=FLAGS.warmup,
-            warmup_seconds={"legacy": result.startup["left"], "modern": result.startup["right"]},
+            warmup_seconds={side: result.startup[key] for side, key in SIDES.items()},
             peak_bytes=peak_bytes,
             traces_in_timed_blocks=0,
         )
     return content
 
 
-def main():
+def main() -> int:
+    """Runs the command; returns its exit status."""
     environment.prepare(exact=False)
-
-    result = run(*setup_from_flags())
-    peak_bytes = peaks(result, FLAGS.workload) if FLAGS.memory and result.ratio is not None else {}
+    result = run_benchmark(*plan_from_flags())
+    peak_bytes = peak_bytes_if_asked(result, FLAGS.workload)
     print(f"{result.setup.job.workload.name}: job {result.setup.job.digest()}")
-    for line in lines(result, peak_bytes):
+    for line in result_lines(result, peak_bytes):
         print(line)
-    command.write_json(to_json(result, peak_bytes))
+    command.write_json(benchmark_json(result, peak_bytes))
     return 0 if result.ratio is not None else 1
 
 

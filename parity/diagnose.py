@@ -1,11 +1,14 @@
-"""`python -m parity.diagnose --left=a.npz --right=b.npz`: why do these two runs differ?
+"""`python -m parity.diagnose --left=a.npz --right=b.npz`: names the causes of the difference between two recordings.
 
-Two recordings, wherever they were made (`legacy.record`, or `workloads/records/writer.py` from any training loop), legacy's on
-the left. Names causes from the numbers alone, each with the fitted figures, the fix, and how sure it is. Exit status
-0: nothing differs but rounding, or in other terms only; 1: something does; 2: input that cannot be used.
+The recordings may come from anywhere (`legacy.record`, or `workloads/records/writer.py` in any training loop); the left
+one is the reference. Causes are named from the numbers alone, each with the fitted figures, the fix, and the
+confidence. Exit status 0: nothing differs but rounding, or in other terms only; 1: something does; 2: input that cannot
+be used.
 """
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from absl import flags
 
@@ -13,32 +16,37 @@ from parity import flags as parity_flags  # noqa: F401  --json
 from workloads.support import command, environment
 from workloads.support.errors import require
 
+if TYPE_CHECKING:
+    from parity.causes.cause import RecognizedCause
+
 flags.DEFINE_string("left", None, "The reference: a recording (.npz).")
 flags.DEFINE_string("right", None, "The run to explain: a recording (.npz).")
-flags.DEFINE_integer("steps", 0, "Steps to read; 0 for all that both hold.", lower_bound=0)
+flags.DEFINE_integer("steps", 0, "Number of steps to read; 0 for all that both recordings hold.", lower_bound=0)
 
 FLAGS = flags.FLAGS
 
 
-def main():
+def exit_status(differs: bool, recognized: list[RecognizedCause]) -> int:
+    """Returns 1 if the runs differ by a bug or for an unknown reason; 0 if not at all, or in other terms only."""
+    return 1 if differs and (not recognized or any(entry.cause.bug for entry in recognized)) else 0
+
+
+def main() -> int:
+    """Runs the command; returns its exit status."""
     for name in ("left", "right"):
         require(FLAGS[name].value, "--" + name, FLAGS[name].value, "name a recording (.npz)")
     environment.prepare(exact=False)
-    from parity.causes import catalogue
-    from parity.diagnosis import collect
     from parity.reports import causes, tables
+    from parity.verifying.explanation import explain_recordings, print_plain_lines
     from workloads.records.reader import Recording
 
     with Recording(FLAGS.left, "--left") as left, Recording(FLAGS.right, "--right") as right:
-        evidence = collect.evidence_of_recordings(left, right, FLAGS.steps)
-        told = list(causes.told_differences(left.manifest, right.manifest))
-    recognized = catalogue.recognize_causes(evidence)
-    differs = causes.differs(evidence)
-    console = tables.console()
-    for line in list(causes.lines(recognized, evidence, differs)) + told:
-        console.print(line, highlight=False, markup=False)
-    command.write_json(causes.to_json(recognized, evidence))
-    return 1 if differs and (not recognized or any(entry.cause.bug for entry in recognized)) else 0
+        explanation = explain_recordings(left, right, FLAGS.steps)
+        jobs_differ = list(causes.told_differences(left.manifest, right.manifest))
+    differs = causes.differs(explanation.evidence)
+    print_plain_lines(tables.console(), [*causes.lines(*explanation, differs), *jobs_differ])
+    command.write_json(causes.to_json(*explanation))
+    return exit_status(differs, explanation.recognized)
 
 
 console = command.entry(main, __doc__)

@@ -1,6 +1,8 @@
-"""Output, and the `Setup` that the flags say; for the main modules of this folder."""
+"""Flags of the commands that compare or time both sides: `--json`, and the `Setup` that all flags together describe."""
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from absl import flags
 
@@ -10,13 +12,24 @@ from workloads.selection import flags as job_flags
 from workloads.support import command
 from workloads.support.errors import require
 
+if TYPE_CHECKING:
+    from parity.comparison.setup import Setup
+
 command.define_json()
 
 FLAGS = flags.FLAGS
 
 
-def setup_from_flags(exact, workload_name=None, resident=None):
-    """The `pair.Setup` that the flags say, for `workload_name` instead of `--workload` if given.
+def setup_from_flags(exact: bool, workload_name: str | None = None, resident: bool | None = None) -> Setup:
+    """Makes the `Setup` that the flags describe.
+
+    Args:
+      exact: both programs run for identical bits; see `LegacyOptions` and `ModernOptions`.
+      workload_name: used instead of `--workload` if given.
+      resident: used instead of `--resident` if given.
+
+    Returns:
+      the setup, whose devices exist.
 
     Raises:
       InputError: a flag's value is not usable, or there are fewer devices than replicas.
@@ -25,17 +38,26 @@ def setup_from_flags(exact, workload_name=None, resident=None):
 
     resident = FLAGS.resident if resident is None else resident
     modern_flags.check_strategy()
-    servers = FLAGS.parameter_servers if FLAGS.strategy == "parameter_server" else 0
+    parameter_servers = FLAGS.parameter_servers if FLAGS.strategy == "parameter_server" else 0
     require(
-        not servers or FLAGS.workers == 1,
+        not parameter_servers or FLAGS.workers == 1,
         "--workers",
         FLAGS.workers,
         "with parameter servers only one worker has an order to compare; for late updates in order: --staleness",
     )
-    job, make_source = job_flags.job_from_flags(workload_name, resident, FLAGS.workers, 1 if servers else 2)
+    replicas = 1 if parameter_servers else 2
+    job, make_source = job_flags.job_from_flags(workload_name, resident, FLAGS.workers, replicas)
     legacy = legacy_flags.options_from_flags(exact, resident)
-    modern = modern_flags.options_from_flags(exact, legacy.average)
-    layers = job_flags.devices_needed(job) if FLAGS.placement == "layers" else 0
-    setup = Setup(job, make_source, legacy, modern, FLAGS.device, FLAGS.logical_cpus, FLAGS.workers, servers, layers)
+    setup = Setup(
+        job=job,
+        make_source=make_source,
+        legacy=legacy,
+        modern=modern_flags.options_from_flags(exact, legacy.average),
+        device=FLAGS.device,
+        logical_cpus=FLAGS.logical_cpus,
+        workers=FLAGS.workers,
+        parameter_servers=parameter_servers,
+        layer_devices=job_flags.devices_needed(job) if FLAGS.placement == "layers" else 0,
+    )
     setup.devices()
     return setup

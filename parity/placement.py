@@ -1,15 +1,16 @@
-"""`python -m parity.placement --workload=stacked_lstm --layer_devices=3 --micro_batches=4`: layers on several devices.
+"""`python -m parity.placement --layer_devices=3 --micro_batches=4`: compares model-parallel runs.
 
 Runs the model with its layers divided among devices, the old way and the new way; compares both with each other and
-with one device running the same micro-batches; and shows, from a trace of each, which bytes cross between devices in a
-step and how busy each device is. Exit status 0: identical bits; 1: not.
+with one device running the same micro-batches; and reports, from a trace of each, the bytes that cross between devices
+in a step and how busy each device is. Exit status 0: identical bits; 1: not.
 """
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import statistics
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from absl import flags
 
@@ -18,108 +19,157 @@ from workloads.selection import flags as job_flags  # noqa: F401
 from workloads.support import command, environment
 from workloads.support.errors import require
 
-flags.DEFINE_integer("steps", 20, "Steps to compare.")
-flags.DEFINE_integer("trace_steps", 5, "Steps to trace; the median of each figure is shown.")
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+    from parity.comparison.result import Verification
+    from parity.comparison.setup import Setup
+    from parity.speed.device_trace import DeviceTrace
+    from workloads.program import Program
+
+flags.DEFINE_integer("steps", 20, "Number of steps to compare.")
+flags.DEFINE_integer("trace_steps", 5, "Number of steps to trace; the median of each figure is reported.")
 
 FLAGS = flags.FLAGS
 FLAGS.set_default("placement", "layers")
 FLAGS.set_default("workload", "stacked_lstm")
 
+#: Steps that the towers take before they are traced.
+WARM_UP = 3
 
-def compare(setup, steps):
-    """{what: `Verification`}: the port's stages against the towers', and each against one device of its kind."""
+
+class DeviceTraffic(NamedTuple):
+    """Traffic of one device in one step, as medians over the traced steps.
+
+    Attributes:
+      side: "legacy" or "modern".
+      device: such as "CPU:1".
+      bytes_out: bytes that the device sends to others.
+      bytes_in: bytes that it receives.
+      busy: fraction of the step in which it runs at least one op.
+    """
+
+    side: str
+    device: str
+    bytes_out: int
+    bytes_in: int
+    busy: float
+
+    def to_json(self) -> dict[str, Any]:
+        """Returns the row for `--json`."""
+        return dict(zip(("side", "device", "out", "in", "busy"), self))
+
+
+def compare_placements(setup: Setup, steps: int) -> dict[str, Verification]:
+    """Compares the port's pipeline stages with the towers', and each with one device of its kind.
+
+    Returns:
+      {description of the two programs: `Verification`}.
+    """
     from parity.comparison.verification import verify
 
     one = dataclasses.replace(setup, layer_devices=1)
     several = f"{setup.layer_devices} devices"
-    pairs = {
+    compared: dict[str, tuple[Callable[[], Program], Callable[[], Program]]] = {
         f"legacy | modern, {several}": (setup.legacy_program, setup.modern_program),
         f"legacy, {several} | one device": (setup.legacy_program, one.legacy_program),
         f"modern, {several} | one device": (setup.modern_program, one.modern_program),
     }
-    found = {}
-    for what, (left, right) in pairs.items():
-        with left() as first, right() as second:
-            found[what] = verify(first, second, setup.job, steps)
-    return found
+    verifications = {}
+    for description, (make_left, make_right) in compared.items():
+        with make_left() as left, make_right() as right:
+            verifications[description] = verify(left, right, setup.job, steps)
+    return verifications
 
 
-def trace(setup, repeats):
-    """{side: list of `DeviceTrace`} of as many steps."""
+def trace_both_sides(setup: Setup, repeats: int) -> dict[str, list[DeviceTrace]]:
+    """Traces `repeats` steps of each side; returns {side: traces}."""
     from parity.speed import device_trace
 
-    traces = {}
-    with contextlib.ExitStack() as stack:
-        legacy = stack.enter_context(setup.legacy_program())
-        legacy.run(3)
-        traces["legacy"] = [device_trace.of_session(legacy) for _ in range(repeats)]
-    for _ in range(repeats):
+    with setup.legacy_program() as legacy:
+        legacy.run(WARM_UP)
+        towers = [device_trace.of_session(legacy) for _ in range(repeats)]
+    port = []
+    for _ in range(repeats):  # the partitions of a function can be read at its first run only
         with setup.modern_program() as modern:
-            traces.setdefault("modern", []).append(device_trace.of_function(modern))
-    return traces
+            port.append(device_trace.of_function(modern))
+    return {"legacy": towers, "modern": port}
 
 
-def rows(traces):
-    """The table's rows: one a side and device, medians over the traces."""
-    made = []
-    for side, found in traces.items():
-        for device in sorted(found[0].busy):
-            out = [sum(size for (start, _), size in one.crossing.items() if start == device) for one in found]
-            into = [sum(size for (_, end), size in one.crossing.items() if end == device) for one in found]
-            busy = [one.busy.get(device, 0.0) / one.seconds for one in found]
-            made.append(
-                {
-                    "side": side,
-                    "device": device,
-                    "out": statistics.median_high(out),
-                    "in": statistics.median_high(into),
-                    "busy": statistics.median_high(busy),
-                }
-            )
-    return made
+def device_traffic(traces: Mapping[str, Sequence[DeviceTrace]]) -> list[DeviceTraffic]:
+    """Returns the traffic of each side's devices, from {side: traces of the same step}."""
+    return [
+        _traffic_of_device(side, device, of_side)
+        for side, of_side in traces.items()
+        for device in sorted(of_side[0].busy)
+    ]
 
 
-def show(setup, found, traces, console):
-    """Prints verdicts and table."""
+def _traffic_of_device(side: str, device: str, traces: Sequence[DeviceTrace]) -> DeviceTraffic:
+    sent = [sum(size for (start, _), size in trace.crossing.items() if start == device) for trace in traces]
+    received = [sum(size for (_, end), size in trace.crossing.items() if end == device) for trace in traces]
+    busy = [trace.busy.get(device, 0.0) / trace.seconds for trace in traces]
+    median = statistics.median_high
+    return DeviceTraffic(side, device, median(sent), median(received), median(busy))
+
+
+def traffic_table(rows: Sequence[DeviceTraffic]) -> Table:
+    """Returns the table of all devices' traffic."""
     from rich.table import Table
 
+    table = Table(title="one step, from a trace; bytes that cross between devices", title_justify="left")
+    for column in ("side", "device", "bytes out", "bytes in", "busy"):
+        table.add_column(column, justify="left" if column in ("side", "device") else "right")
+    for row in rows:
+        table.add_row(row.side, row.device, f"{row.bytes_out:,}", f"{row.bytes_in:,}", f"{row.busy:.0%}")
+    return table
+
+
+def print_report(
+    console: Console, setup: Setup, verifications: Mapping[str, Verification], rows: Sequence[DeviceTraffic]
+) -> None:
+    """Prints the verdicts and the table of traffic.
+
+    Args:
+      console: where to print.
+      setup: the job and its devices.
+      verifications: {description of the two programs: `Verification`}.
+      rows: one per side and device.
+    """
     from parity.reports import tables
 
     job = setup.job
     console.print(
-        f"{job.workload.name}: layers on {setup.layer_devices} devices, {job.replicas} micro-batches of {job.per_replica_batch}",
+        f"{job.workload.name}: layers on {setup.layer_devices} devices, "
+        f"{job.replicas} micro-batches of {job.per_replica_batch}",
         style="bold",
     )
-    for what, verification in found.items():
-        console.print(f"{what}: {tables.verdict_line(verification)}", highlight=False)
-    table = Table(title="one step, from a trace; bytes that cross between devices", title_justify="left")
-    for column in ("side", "device", "bytes out", "bytes in", "busy"):
-        table.add_column(column, justify="left" if column in ("side", "device") else "right")
-    for row in rows(traces):
-        table.add_row(
-            row["side"],
-            row["device"],
-            "{:,}".format(row["out"]),
-            "{:,}".format(row["in"]),
-            "{:.0%}".format(row["busy"]),
-        )
-    console.print(table)
+    for description, verification in verifications.items():
+        console.print(f"{description}: {tables.verdict_line(verification)}", highlight=False)
+    console.print(traffic_table(rows))
 
 
-def main():
+def check_flags() -> None:
+    """Raises `InputError` for flags that can be refused before TensorFlow is started."""
     require(FLAGS.steps >= 1, "--steps", FLAGS.steps, "must be at least 1")
     require(FLAGS.trace_steps >= 1, "--trace_steps", FLAGS.trace_steps, "must be at least 1")
     require(FLAGS.placement == "layers", "--placement", FLAGS.placement, "here: layers")
+
+
+def main() -> int:
+    """Runs the command; returns its exit status."""
+    check_flags()
     environment.prepare(exact=True)
     from parity.reports import tables
 
     setup = parity_flags.setup_from_flags(exact=True)
-    found = compare(setup, FLAGS.steps)
-    traces = trace(setup, FLAGS.trace_steps)
-    show(setup, found, traces, tables.console())
-    passed = all(verification.passed for verification in found.values())
-    comparisons = {what: verification.to_json() for what, verification in found.items()}
-    command.write_json({"passed": passed, "devices": rows(traces), "comparisons": comparisons})
+    verifications = compare_placements(setup, FLAGS.steps)
+    rows = device_traffic(trace_both_sides(setup, FLAGS.trace_steps))
+    print_report(tables.console(), setup, verifications, rows)
+    passed = all(verification.passed for verification in verifications.values())
+    comparisons = {description: verification.to_json() for description, verification in verifications.items()}
+    command.write_json({"passed": passed, "devices": [row.to_json() for row in rows], "comparisons": comparisons})
     return 0 if passed else 1
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import abc
 import dataclasses
-from typing import TYPE_CHECKING, Dict
+from typing import TYPE_CHECKING, Dict, TypeVar
 
 import numpy as np
 
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 #: {name: array}; the names are a model's, a slot's or an input's.
 Arrays = Dict[str, np.ndarray]
+
+#: A class of programs, which entering a `with` block keeps.
+ProgramType = TypeVar("ProgramType", bound="Program")
 
 #: The parts of a `State` that are {name: array}.
 STATES = ("weights", "slots", "statistics", "averages")
@@ -129,7 +132,7 @@ class Program(abc.ABC):
         """Frees threads and sessions. A closed program is not used again."""
         return None
 
-    def __enter__(self) -> Program:
+    def __enter__(self: ProgramType) -> ProgramType:
         return self
 
     def __exit__(self, *unused: object) -> None:

@@ -1,0 +1,91 @@
+"""Explanation of a difference: the causes that are recognized in two programs' steps, or in two recordings."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from rich.console import Console
+
+from parity.causes import catalogue
+from parity.causes.cause import RecognizedCause
+from parity.comparison.result import Verification
+from parity.comparison.setup import Setup
+from parity.diagnosis import collect, job_context
+from parity.diagnosis.evidence import Evidence
+from parity.verifying.compare_programs import settings_of_programs
+from workloads.records.reader import Recording
+
+
+class Explanation(NamedTuple):
+    """The causes that are recognized, the most likely first, and the evidence that shows them."""
+
+    recognized: list[RecognizedCause]
+    evidence: Evidence
+
+
+class StepCounts(NamedTuple):
+    """Numbers of steps of a diagnosis: `free` along two trajectories, then `locked` from the left side's state."""
+
+    free: int
+    locked: int
+
+
+def steps_to_explain(verification: Verification, recorded_steps: int | None = None) -> StepCounts:
+    """Returns the steps to take again after a failed verification: a little past the first failure.
+
+    Args:
+      verification: the result that failed.
+      recorded_steps: number of steps of the left side's recording, beyond which there are none; None for a program.
+    """
+    first = verification.first.step if verification.first else 0
+    free, locked = max(collect.FREE, first + 2), collect.LOCKED
+    if recorded_steps is None:
+        return StepCounts(free, locked)
+    free = min(free, recorded_steps)
+    return StepCounts(free, min(locked, recorded_steps - free))
+
+
+def explain_failure(setup: Setup, recording: Recording | None, verification: Verification) -> Explanation:
+    """Runs both sides again from their first states and recognizes the causes of a failed verification.
+
+    Args:
+      setup: the job and how both sides run it.
+      recording: the left side, at its first step; None for towers that are built here.
+      verification: the result that failed.
+
+    Returns:
+      the causes and the evidence.
+    """
+    counts = steps_to_explain(verification, None if recording is None else recording.steps)
+    with contextlib.ExitStack() as stack:
+        left = stack.enter_context(setup.legacy_program() if recording is None else recording)
+        right = stack.enter_context(setup.modern_program())
+        context = job_context.context_of_job(setup.job, settings_of_programs(left, right)._asdict())
+        evidence = collect.collect_evidence(left, right, context, counts.free, counts.locked)
+        return Explanation(catalogue.recognize_causes(evidence), evidence)
+
+
+def explain_recordings(left: Recording, right: Recording, steps: int = 0) -> Explanation:
+    """Recognizes the causes of the difference between two open recordings.
+
+    Args:
+      left: the reference.
+      right: the run to explain.
+      steps: number of steps to read; 0 for all that both hold.
+
+    Returns:
+      the causes and the evidence.
+
+    Raises:
+      InputError: the recordings have no step, or no weight, in common.
+    """
+    evidence = collect.evidence_of_recordings(left, right, steps)
+    return Explanation(catalogue.recognize_causes(evidence), evidence)
+
+
+def print_plain_lines(console: Console, lines: Iterable[str]) -> None:
+    """Prints lines as they are: without colours for numbers, and with brackets that are no markup."""
+    for line in lines:
+        console.print(line, highlight=False, markup=False)

@@ -1,0 +1,94 @@
+"""Report of a comparison: as text for people, causes first, and as JSON for programs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich.console import Console
+
+from parity.comparison import settings
+from parity.comparison.setup import Setup
+from parity.reports import causes as cause_report
+from parity.reports import tables
+from parity.verifying.compare_programs import Comparison
+from parity.verifying.explanation import Explanation, print_plain_lines
+from workloads.job import Job
+from workloads.program import Program
+from workloads.support import environment
+
+#: Styles of a verdict: parity, and no parity.
+PASSED_STYLE, FAILED_STYLE = "bold green", "bold red"
+
+
+def headline(job: Job, mode: str) -> str:
+    """Returns the line above the tables: the job's sizes and the mode of the comparison."""
+    return (
+        f"{job.workload.name}: {job.replicas} replicas, global batch {job.global_batch} "
+        f"({job.per_replica_batch} per replica), {job.dtype}, {mode} mode"
+    )
+
+
+def print_verification(console: Console, setup: Setup, comparison: Comparison, explanation: Explanation | None) -> None:
+    """Prints the causes first, where something failed; then tables and verdict.
+
+    Args:
+      console: where to print.
+      setup: the job.
+      comparison: the result.
+      explanation: the recognized causes, or None where nothing was to be explained.
+    """
+    verification, (left, right) = comparison
+    if explanation is not None:
+        print_plain_lines(console, cause_report.lines(*explanation))
+    console.print(headline(setup.job, verification.mode), style="bold")
+    console.print(tables.settings_table(settings.differences(left, right), "legacy", "modern"))
+    if verification.stages:
+        console.print(tables.stages_table(verification.stages, tables.judged(verification)))
+    if verification.trajectory:
+        console.print(tables.stages_table(verification.trajectory, "the free trajectories, reported and not judged"))
+    if verification.floor:
+        console.print(tables.floor_table(verification.floor))
+    for line in tables.notes(verification):
+        console.print("note: " + line)
+    print_verdict(console, tables.verdict_line(verification), verification.passed)
+
+
+def print_verdict(console: Console, verdict: str, passed: bool) -> None:
+    """Prints the last line of a report.
+
+    Args:
+      console: where to print.
+      verdict: the line.
+      passed: parity; decides the colour.
+    """
+    console.print(verdict, style=PASSED_STYLE if passed else FAILED_STYLE, highlight=False)
+
+
+def verification_json(
+    setup: Setup, comparison: Comparison, left: Program | None, explanation: Explanation | None
+) -> dict[str, Any]:
+    """Returns the whole result for `--json`.
+
+    Args:
+      setup: the job.
+      comparison: the result.
+      left: the recording of the towers, whose environment is reported; None if they ran here.
+      explanation: the recognized causes, or None where nothing was to be explained.
+
+    Returns:
+      {key: value} of numbers, texts, lists and dictionaries.
+    """
+    verification, (legacy, modern) = comparison
+    return {
+        "workload": setup.job.workload.name,
+        "job": setup.job.describe(),
+        **verification.to_json(),
+        **({"causes": []} if explanation is None else cause_report.to_json(*explanation)),
+        "settings": {
+            "legacy": legacy,
+            "modern": modern,
+            "differences": settings.differences(legacy, modern),
+        },
+        "environment": environment.describe(),
+        "legacy_environment": getattr(left, "manifest", {}).get("environment", environment.describe()),
+    }
