@@ -91,7 +91,7 @@ def write_lift(folder: str, plan: Plan, graph_def: Any, values: Mapping[str, Any
     part, old = folder.rstrip("/\\") + ".part", folder.rstrip("/\\") + ".old"
     shutil.rmtree(part, ignore_errors=True)
     os.makedirs(part)
-    graph_bytes = graph_def.SerializeToString()
+    graph_bytes = graph_def.SerializeToString(deterministic=True)  # so that the same graph has the same digest
     content = dict(plan.to_json(), graph_digest=hashlib.sha256(graph_bytes).hexdigest())
     with open(os.path.join(part, GRAPH), "wb") as file:
         file.write(graph_bytes)

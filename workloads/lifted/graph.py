@@ -59,8 +59,6 @@ def parse_tensor_name(text: str) -> TensorId:
     return TensorId(name, int(output or 0))
 
 
-
-
 def tensor_name(node: str, output: int) -> str:
     """Returns a tensor's name, "node:0"."""
     return f"{node}:{output}"

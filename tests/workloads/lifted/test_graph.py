@@ -7,7 +7,7 @@ import pytest
 import tensorflow as tf
 
 from tests import old_programs
-from workloads.lifted.graph import Graph
+from workloads.lifted.graph import Graph, TensorId, forget_placement, input_text, parse_tensor_name
 from workloads.lifted.pieces import Cutter
 from workloads.lifted.plan import Plan
 from workloads.selection import registry
@@ -85,3 +85,57 @@ def test_a_plan_survives_its_json(name):
     plan = registry.get(old_programs.lifted(name)).plan
     again = Plan.from_json(json.loads(json.dumps(plan.to_json())))
     assert again == plan and again.about["optimizer"] != "none"
+
+
+def diamond():
+    """x feeds a and b, c adds them; after waits for c."""
+    x = v1.placeholder(tf.float32, [], name="x")
+    c = tf.add(tf.square(x, name="a"), tf.negative(x, name="b"), name="c")
+    with tf.control_dependencies([c]):
+        tf.no_op(name="after")
+
+
+def test_knows_what_feeds_a_node_and_what_uses_it():
+    graph = graph_of(diamond)
+    assert (
+        graph.inputs("c") == [("a", 0), ("b", 0)] and graph.controls("after") == ["c"] and graph.after("c") == ["after"]
+    )
+    assert graph.users("x") == [("a", 0, 0), ("b", 0, 0)] and graph.users("b") == [("c", 1, 0)]
+    assert graph.type("a") == "Square" and graph.users("after") == []
+
+
+def test_reaches_up_and_down_as_far_as_it_is_told():
+    graph = graph_of(diamond)
+    assert graph.ancestors(["after"]) == {"after", "c", "a", "b", "x"}
+    assert graph.ancestors(["after"], controls=False) == {"after"}
+    assert graph.ancestors(["c"], stop={"a", "b"}) == {"c", "a", "b"}
+    assert graph.descendants(["a"]) == {"a", "c", "after"} and graph.descendants(["a"], controls=False) == {"a", "c"}
+
+
+def test_bits_flow_both_ways_but_not_into_a_stop():
+    graph = graph_of(diamond)
+    order = graph.order(set(graph.nodes))
+    assert graph.flow(order, {"a": 1, "b": 2})["c"] == 3
+    assert graph.flow(order, {"a": 1, "b": 2}, stop={"c"})["after"] == 0
+    assert graph.flow(order, {"c": 4}, backwards=True)["x"] == 4 and graph.flow(order, {"c": 4})["x"] == 0
+    assert graph.flow(order, {"c": 1})["after"] == 1 and graph.flow(order, {"c": 1}, controls=False)["after"] == 0
+
+
+def test_a_tensors_name_is_parsed_and_written():
+    assert parse_tensor_name("a/b:2") == TensorId("a/b", 2) and parse_tensor_name("a") == ("a", 0)
+    assert TensorId("a", 1).name == "a:1" and input_text(TensorId("a", 0)) == "a"
+
+
+def test_a_copys_origin_is_what_it_copies():
+    graph = graph_of(
+        lambda: tf.identity(tf.identity(tf.square(v1.placeholder(tf.float32, name="x"), name="s"), name="i"))
+    )
+    assert graph.origin(TensorId("Identity", 0)) == ("s", 0) == graph.origin(TensorId("s", 0))
+
+
+def test_placement_is_forgotten_and_types_are_kept():
+    node = graph_of(diamond).nodes["a"]
+    node.device = "/gpu:0"
+    node.attr["_class"].list.s.append(b"loc:@x")
+    forget_placement(node)
+    assert node.device == "" and set(node.attr) == {"T"}

@@ -1,0 +1,54 @@
+"""Reading what was recorded of an original run."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from legacy.rerun.recording import RecordedSteps
+from tests.legacy.rerun.recordings import small_steps, write_recording
+from tests.small_lift import small_plan
+from workloads.support.errors import InputError
+
+
+def test_steps_and_the_start_are_read(tmp_path):
+    steps = RecordedSteps(write_recording(tmp_path / "run", small_steps(2)), small_plan())
+    assert len(steps) == 2 and steps.about["tensorflow"] == "0.12.1"
+    assert steps.initial() == {"w": 2.0}
+    assert steps.step(1)["after/w"] == 0.75 - 3.25 and steps.tensor(0, "g1:0") == 7.0
+    assert steps.tensor(0, "nothing:0") is None and steps.input(0, "nothing:0") is None
+
+
+def test_an_input_that_a_step_did_not_use_is_another_steps(tmp_path):
+    recorded = small_steps(3)
+    del recorded[2]["tensors/x1:0"]
+    steps = RecordedSteps(write_recording(tmp_path / "run", recorded), small_plan())
+    assert steps.tensor(2, "x1:0") is None and steps.input(2, "x1:0").tolist() == [3, 4]
+    assert steps.input(1, "x1:0").tolist() == [7, 8]
+
+
+@pytest.mark.parametrize("targets", [["update"], ["init", "update"], ["tower/update_op"]])
+def test_the_train_op_may_be_run_by_way_of_another(targets, tmp_path):
+    RecordedSteps(write_recording(tmp_path / "run", small_steps(1), targets), small_plan())
+
+
+def test_another_programs_recording_is_refused(tmp_path):
+    folder = write_recording(tmp_path / "run", small_steps(1), ["Adam"])
+    with pytest.raises(InputError, match="step 0 ran Adam, this lift's train op is update"):
+        RecordedSteps(folder, small_plan())
+
+
+def test_what_is_no_recording_or_is_damaged_is_refused(tmp_path):
+    with pytest.raises(InputError, match="is not a recording, or is damaged"):
+        RecordedSteps(str(tmp_path), small_plan())
+    folder = tmp_path / "run"
+    write_recording(folder, small_steps(2))
+    steps = RecordedSteps(str(folder), small_plan())
+    steps.about["steps"].append(["update"])
+    with pytest.raises(InputError, match="step 2 of .* is damaged"):
+        steps.step(2)
+    about = json.loads((folder / "recording.json").read_text())
+    (folder / "recording.json").write_text(json.dumps(dict(about, format=2)))
+    with pytest.raises(InputError, match="expected format 1"):
+        RecordedSteps(str(folder), small_plan())

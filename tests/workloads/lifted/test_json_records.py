@@ -1,0 +1,40 @@
+"""Dataclasses as plain JSON."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import NamedTuple
+
+import pytest
+
+from workloads.lifted.json_records import JSON_KEY, arguments_of, plain
+
+
+class Pair(NamedTuple):
+    left: str
+    right: int
+
+
+@dataclasses.dataclass
+class Leaf:
+    pair: Pair
+    size: int = dataclasses.field(default=0, metadata={JSON_KEY: "n"})
+
+
+@dataclasses.dataclass
+class Tree:
+    leaves: list[Leaf]
+    by_name: dict[str, Pair]
+
+
+def test_records_become_dicts_and_lists_with_their_json_keys_in_the_fields_order():
+    tree = Tree([Leaf(Pair("a", 1), 3)], {"b": Pair("c", 2)})
+    content = plain(tree)
+    assert content == {"leaves": [{"pair": ["a", 1], "n": 3}], "by_name": {"b": ["c", 2]}}
+    assert list(content["leaves"][0]) == ["pair", "n"] and type(content["by_name"]["b"]) is list
+
+
+def test_json_keys_become_attributes_again_and_unknown_keys_are_kept_to_be_refused():
+    assert arguments_of(Leaf, {"pair": ["a", 1], "n": 3}) == {"pair": ["a", 1], "size": 3}
+    with pytest.raises(TypeError):
+        Leaf(**arguments_of(Leaf, {"pair": ["a", 1], "other": 3}))
