@@ -89,7 +89,7 @@ def noisy_workload():
         tf.reduce_sum(shuffled, name="update")
     plan = small_plan()
     plan.variables, plan.inputs = [], []
-    plan.phases[0].losses = plan.phases[0].gradients = []
+    plan.phases[0].losses = plan.phases[0].gradients = plan.phases[0].control_dependencies = []
     plan.noise = [
         Noise("u", "RandomUniform", "keyed", ["a/uniform"]),
         Noise("s", "RandomShuffle", "seeded", ["shuffle"]),
