@@ -45,7 +45,7 @@ class Fault:
       name: the name in reports and in `parity.faults --only`.
       inject: function from a `Setup` (and optionally the `State` to start from) to the faulty side's `Program`.
       adapt: function from a workload to the workload that the fault is injected into: itself, or a copy with other
-        fields; None where the fault cannot occur. If the copy has a field `replicas`, it is set.
+        fields; None where the fault cannot occur. The copy is told the number of replicas (`Workload.for_replicas`).
       side: the faulty side, "modern" or "legacy".
       start: number of steps that legacy trains before the comparison starts.
       occurs_at: function from a number of replicas to whether the fault can occur there.

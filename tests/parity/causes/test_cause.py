@@ -10,6 +10,9 @@ CAUSE = Cause("AN_ID", "loss", "a title", "a signature", "a reason", "a remedy",
 class Counting(Dyadic):
     replicas: int = 0
 
+    def for_replicas(self, replicas):
+        return dataclasses.replace(self, replicas=replicas)
+
 
 def test_a_fault_is_injected_into_any_workload_unless_told():
     fault = Fault("a_fault", inject=lambda setup: None)
@@ -18,7 +21,7 @@ def test_a_fault_is_injected_into_any_workload_unless_told():
     assert (fault.side, fault.start, fault.also) == ("modern", 0, ())
 
 
-def test_an_adapted_workload_is_told_the_number_of_replicas_if_it_has_the_field():
+def test_an_adapted_workload_is_told_the_number_of_replicas():
     fault = Fault("a_fault", lambda setup: None, adapt=lambda workload: Counting(global_batch=12))
     assert fault.adapted_workload(Dyadic(), 3) == Counting(global_batch=12, replicas=3)
 

@@ -12,6 +12,7 @@ from tests.parity.causes.facts import FOUR_REPLICAS, combined_fit
 from tests.parity.causes.stub_step import FAULTS, change_of, faulty_step
 from tests.parity.step_records import made_up_evidence
 from workloads.job import Job
+from workloads.models import sigmoid_stack
 from workloads.workload import Clip
 
 CRITERIA = {cause.id: cause.criterion for cause in clipping.CAUSES}
@@ -131,7 +132,7 @@ def test_a_workload_that_does_not_clip_cannot_clip_otherwise():
 
 def test_places_of_clipping_are_not_told_apart_where_gradients_are_parallel():
     adapt = FAULTS["clipped_on_each_replica"].adapt
-    assert adapt(dataclasses.replace(Dyadic(), name="sigmoid_stack")) is None
+    assert adapt(sigmoid_stack.SMALL) is None
     assert adapt(Dyadic()).clip == Clip(0.5, "combined")
 
 

@@ -1,4 +1,3 @@
-import dataclasses
 
 import pytest
 
@@ -11,6 +10,7 @@ from parity.comparison.setup import Setup
 from tests.cases import Dyadic
 from tests.parity.step_records import MadeUpProgram, made_up_state, step_record
 from workloads.job import Job
+from workloads.models import regression
 from workloads.sources import Resident, Synthetic
 from workloads.workload import Clip
 
@@ -141,8 +141,7 @@ def test_a_towers_function_is_replaced_while_the_towers_are_built(monkeypatch):
 def test_workloads_are_adapted():
     assert injection.with_fields(global_batch=12)(Dyadic()) == Dyadic(global_batch=12)
     assert injection.without_clip(Dyadic(clip=Clip(1.0))) == Dyadic()
-    regression = dataclasses.replace(Dyadic(), name="regression")
-    assert injection.with_clip("tower")(regression).clip == Clip(10.0, "tower", "global_norm")
+    assert injection.with_clip("tower")(regression.SMALL).clip == Clip(10.0, "tower", "global_norm")
     assert injection.with_clip("combined", bite=0.25)(Dyadic()).clip == Clip(0.25, "combined", "global_norm")
     assert injection.with_clip("combined", "value")(Dyadic()).clip == Clip(0.5 / 64, "combined", "value")
 
