@@ -41,7 +41,8 @@ def mirrored_strategy(devices: Sequence[str], options: ModernOptions) -> tf.dist
     # TensorFlow's own tests (distribute/strategy_combinations.py) move the start in this way; no public one exists.
     tf.distribute.MirroredStrategy._collective_key_base += KEYS_PER_STRATEGY
     return tf.distribute.MirroredStrategy(
-        ["/device:" + device for device in devices], all_reduce.make_cross_device_ops(options.all_reduce, options.average, len(devices))
+        ["/device:" + device for device in devices],
+        all_reduce.make_cross_device_ops(options.all_reduce, options.average, len(devices)),
     )
 
 

@@ -176,4 +176,6 @@ class ModernProgram(TracedProgram):
 
     def _rate_of(self, step: int) -> Callable[[], float]:
         """A function that computes the learning rate of `step`; only Keras, which keeps it inside a slot, calls it."""
-        return lambda: schedules.learning_rate_at(self._job.workload.learning_rate, max(step, 0), self._job.global_batch)
+        return lambda: schedules.learning_rate_at(
+            self._job.workload.learning_rate, max(step, 0), self._job.global_batch
+        )

@@ -32,7 +32,8 @@ class StaleStep(ReplicaStep):
         names, count, late = list(gradients), self._job.replicas, self._job.staleness or 0
         made = exchange.gather(context, combining.clip_alone(list(gradients.values()), self._job.workload.clip))
         queue = [
-            {name: local.slots[staleness.slot_name(name)].read_value()[place] for name in names} for place in range(late)
+            {name: local.slots[staleness.slot_name(name)].read_value()[place] for name in names}
+            for place in range(late)
         ]
         queue += [{name: made[weight][replica] for weight, name in enumerate(names)} for replica in range(count)]
         for number, update in enumerate(queue[:count]):
