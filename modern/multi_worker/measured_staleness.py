@@ -35,4 +35,5 @@ def describe_staleness(counts: Mapping[int, int]) -> str:
     """
     total = sum(counts.values())
     shares = ", ".join(f"{late}: {counts[late] / total:.1%}" for late in sorted(counts))
-    return f"staleness of {total} updates (others' updates between reading and writing): mean {mean_staleness(counts):.2f}; {shares}"
+    mean = mean_staleness(counts)
+    return f"staleness of {total} updates (others' updates between reading and writing): mean {mean:.2f}; {shares}"
