@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 import types
 
 import pytest
@@ -117,3 +118,7 @@ def test_nothing_of_the_graph_itself_is_changed(tmp_path):
     workload = small_lift(str(tmp_path / "lift"))
     runnable.runnable_graph(workload, runnable.input_placeholders(workload.plan, []), ["CPU:0"] * 2, "keyed", None)
     assert workload.graph.graph_def.SerializeToString(deterministic=True) == before
+
+
+def test_the_examples_in_the_docstrings_hold():
+    assert doctest.testmod(runnable).failed == 0 < doctest.testmod(runnable).attempted

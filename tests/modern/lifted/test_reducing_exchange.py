@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import doctest
+
 import pytest
 import tensorflow as tf
 
@@ -192,3 +194,7 @@ def test_towers_that_wait_for_each_other_only_work_as_written(replicas, message,
     job = job_of(tmp_path, replicas, lambda plan: setattr(plan.phases[0], "returns", [["mean:0"], ["mean:0"]]))
     with pytest.raises(InputError, match=message):
         make_exchange(job, job.workload.plan.phases[0], "auto")
+
+
+def test_the_examples_in_the_docstrings_hold():
+    assert doctest.testmod(reducing_exchange).failed == 0 < doctest.testmod(reducing_exchange).attempted

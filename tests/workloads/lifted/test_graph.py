@@ -1,5 +1,6 @@
 """The index of a GraphDef, and the functions that are cut out of one."""
 
+import doctest
 import json
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 import tensorflow as tf
 
 from tests import old_programs
+from workloads.lifted import graph as graph_module
 from workloads.lifted.graph import Graph, TensorId, forget_placement, input_text, parse_tensor_name
 from workloads.lifted.pieces import Cutter
 from workloads.lifted.plan import Plan
@@ -139,3 +141,7 @@ def test_placement_is_forgotten_and_types_are_kept():
     node.attr["_class"].list.s.append(b"loc:@x")
     forget_placement(node)
     assert node.device == "" and set(node.attr) == {"T"}
+
+
+def test_the_examples_in_the_docstrings_hold():
+    assert doctest.testmod(graph_module).failed == 0 < doctest.testmod(graph_module).attempted

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+import doctest
 from typing import NamedTuple
 
 import pytest
 
+from workloads.lifted import json_records
 from workloads.lifted.json_records import JSON_KEY, arguments_of, plain
 
 
@@ -38,3 +40,7 @@ def test_json_keys_become_attributes_again_and_unknown_keys_are_kept_to_be_refus
     assert arguments_of(Leaf, {"pair": ["a", 1], "n": 3}) == {"pair": ["a", 1], "size": 3}
     with pytest.raises(TypeError):
         Leaf(**arguments_of(Leaf, {"pair": ["a", 1], "other": 3}))
+
+
+def test_the_examples_in_the_docstrings_hold():
+    assert doctest.testmod(json_records).failed == 0 < doctest.testmod(json_records).attempted

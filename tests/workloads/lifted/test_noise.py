@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import doctest
+
 import numpy as np
 import tensorflow as tf
 
@@ -103,3 +105,7 @@ def test_each_iteration_of_a_loop_has_the_loops_key_plus_a_stride_for_each_befor
         found = max(session.run(fetches, {"key:0": [10, 20]}), key=np.size)
     stride = noise.KEY_STRIDE
     assert found.tolist() == [10, 20, 10, 20, 10 + stride, 20 + stride, 10 + 2 * stride, 20 + 2 * stride]
+
+
+def test_the_examples_in_the_docstrings_hold():
+    assert doctest.testmod(noise).failed == 0 < doctest.testmod(noise).attempted

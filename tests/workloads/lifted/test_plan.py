@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import doctest
 import json
 
 import pytest
 
 from tests.small_lift import small_plan
+from workloads.lifted import plan as plan_module
 from workloads.lifted.plan import Effect, Noise, Phase, Plan, indices_label
 from workloads.lifted.plan_records import Condition, ControlDependency, LoopCounter, ReadVersion, TensorType
 
@@ -61,3 +63,7 @@ def test_a_key_that_no_record_has_is_refused():
 
 def test_rows_of_a_sparse_gradient_have_a_label_of_their_own():
     assert indices_label("embedding") == "embedding (indices)"
+
+
+def test_the_examples_in_the_docstrings_hold():
+    assert doctest.testmod(plan_module).failed == 0 < doctest.testmod(plan_module).attempted

@@ -5,6 +5,7 @@ import pytest
 import tensorflow as tf
 
 from tests import old_programs
+from tests.small_lift import small_lift
 from workloads.job import Job
 from workloads.lifted import sources
 from workloads.selection import registry
@@ -68,3 +69,68 @@ def test_refuses_data_that_do_not_fit(tmp_path):
         sources.source_from_text(str(tmp_path / "odd.npz"), {})
     with pytest.raises(InputError, match="AttributeError"):
         sources.source_from_text("os:nothing", {})
+
+
+def small_source(source, tmp_path, **fields):
+    """A source of `small_lift`'s input x, which has other `fields`."""
+
+    def change(plan):
+        for name, value in fields.items():
+            setattr(plan.inputs[0], name, value)
+
+    return source(Job(small_lift(str(tmp_path / "lift"), change), 2))
+
+
+def test_the_first_batch_at_every_step(tmp_path):
+    source = small_source(sources.LiftedResident, tmp_path)
+    assert source.fixed and source.shards(5)[1]["x"].tolist() == source.shards(0)[1]["x"].tolist()
+    new = small_source(sources.LiftedSynthetic, tmp_path)
+    assert not new.fixed and new.shards(5)[1]["x"].tolist() != new.shards(0)[1]["x"].tolist()
+
+
+@pytest.mark.parametrize("kind, shape, expected", [("batch", [None, None], (2, 6)), ("same", [None, 3], (4, 3))])
+def test_open_dimensions_are_the_batch_or_a_few(kind, shape, expected, tmp_path):
+    shards = small_source(sources.LiftedSynthetic, tmp_path, kind=kind, shape=shape).shards(0)
+    assert shards[0]["x"].shape == expected
+    assert np.array_equal(shards[0]["x"], shards[1]["x"]) is (kind == "same")
+
+
+def test_images_are_larger_where_the_graph_leaves_their_size_open(tmp_path):
+    source = small_source(sources.LiftedSynthetic, tmp_path, shape=[None, None, None, 3])
+    assert source.shards(0)[0]["x"].shape == (2, 64, 64, 3)
+
+
+def test_switches_are_on_and_flags_of_examples_are_drawn(tmp_path):
+    switch = small_source(sources.LiftedSynthetic, tmp_path, dtype="bool", kind="setting", shape=[])
+    assert switch.shards(0)[0]["x"] == np.array(True)
+    flags = small_source(sources.LiftedSynthetic, tmp_path, dtype="bool", shape=[None, 50]).shards(0)[0]["x"]
+    assert flags.dtype == bool and flags.any() and not flags.all()
+
+
+def test_texts_cannot_be_made_up(tmp_path):
+    with pytest.raises(InputError, match="input 'x' is of string, which cannot be made up; give data"):
+        small_source(sources.LiftedSynthetic, tmp_path, dtype="string").shards(0)
+
+
+def test_a_function_of_ones_own_module_makes_the_dataset(tmp_path, monkeypatch):
+    (tmp_path / "own_data_of_a_test.py").write_text(
+        "import tensorflow as tf\n"
+        "def make(size):\n"
+        "    return tf.data.Dataset.from_tensor_slices({'x': tf.range(8.0)}).batch(size)\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    source = sources.source_from_text("own_data_of_a_test:make", {})(Job(small_lift(str(tmp_path / "lift")), 2))
+    batches = [[shard["x"].tolist() for shard in source.shards(step)] for step in range(3)]
+    assert batches == [[[0, 1], [2, 3]], [[4, 5], [6, 7]], [[0, 1], [2, 3]]]  # started again
+
+
+def test_a_file_that_is_no_data_is_told(tmp_path):
+    (tmp_path / "text.npz").write_text("no arrays")
+    with pytest.raises(InputError, match="--data: cannot read .* as .npz"):
+        sources.source_from_text(str(tmp_path / "text.npz"), {})
+
+
+def test_rows_that_are_not_examples_are_divided_evenly(tmp_path):
+    lift = small_lift(str(tmp_path / "lift"), lambda plan: setattr(plan.inputs[0], "kind", "whole"))
+    source = sources.LiftedData(Job(lift, 2), lambda step: {"x": np.arange(6)}, {})
+    assert [shard["x"].tolist() for shard in source.shards(0)] == [[0, 1, 2], [3, 4, 5]]

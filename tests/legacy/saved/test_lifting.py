@@ -1,0 +1,63 @@
+"""Lifting a saved graph: from the file to the folder."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from legacy.saved.lifting import lift_graph, require_safe
+from tests.small_lift import small_plan
+from workloads.lifted.folder import read_lift
+from workloads.lifted.workload import load_lift
+from workloads.support.errors import InputError
+
+v1 = tf.compat.v1
+
+
+@pytest.fixture(name="graph_file")
+def write_graph_file(tmp_path):
+    """A program of one tower: plain SGD on the sum of w * x."""
+    with tf.Graph().as_default():
+        w = v1.get_variable("w", [3], initializer=v1.constant_initializer([1.0, 2.0, 4.0]), use_resource=False)
+        x = v1.placeholder(tf.float32, [2, 3], name="x")
+        v1.train.GradientDescentOptimizer(0.5).minimize(tf.reduce_sum(w * x), name="train")
+        path = str(tmp_path / "program.meta")
+        v1.train.export_meta_graph(path)
+    return path
+
+
+def test_a_graph_file_becomes_a_folder_that_is_a_workload(graph_file, tmp_path):
+    told = []
+    plan = lift_graph(graph_file, str(tmp_path / "lift"), progress=told.append)
+    assert plan == read_lift(str(tmp_path / "lift")).plan
+    assert (plan.name, plan.towers, [v.name for v in plan.variables]) == ("program", 1, ["w"])
+    assert plan.about["graph"] == "program.meta" and plan.phases[0].train_op == "train"
+    assert load_lift(str(tmp_path / "lift")).initial_state().weights["w"].tolist() == [1, 2, 4]
+    assert [text.split(" ")[0] for text in told] == ["reading", "taking", "collecting", "writing"]
+
+
+def test_values_come_from_a_checkpoint_if_one_is_given(graph_file, tmp_path):
+    from workloads.lifted.checkpoint import write_by_name
+
+    write_by_name(str(tmp_path / "model.ckpt"), {"w": np.float32([5, 6, 7])})
+    lift_graph(graph_file, str(tmp_path / "lift"), str(tmp_path / "model.ckpt"), name="mine")
+    workload = load_lift(str(tmp_path / "lift"))
+    assert workload.name == "mine" and workload.initial_state().weights["w"].tolist() == [5, 6, 7]
+
+
+def test_the_lift_of_the_same_graph_has_the_same_digest(graph_file, tmp_path):
+    for name in ("a", "b"):
+        lift_graph(graph_file, str(tmp_path / name))
+    assert read_lift(str(tmp_path / "a")).digest == read_lift(str(tmp_path / "b")).digest
+
+
+def test_unsafe_ops_are_refused_unless_their_types_are_allowed():
+    plan = small_plan()
+    require_safe(plan, [])
+    plan.unsafe = {"mask": "PyFunc", "file": "ReadFile"}
+    with pytest.raises(InputError, match=r"file \(ReadFile\), mask \(PyFunc\); .* --allow_ops=PyFunc,ReadFile"):
+        require_safe(plan, [])
+    with pytest.raises(InputError, match="--allow_ops=ReadFile$"):
+        require_safe(plan, ["PyFunc"])
+    require_safe(plan, ["PyFunc", "ReadFile"])
