@@ -18,7 +18,7 @@ from absl import flags
 
 from parity import benchmark, verify
 from parity import flags as parity_flags
-from parity.processes import interpreter
+from parity.processes import child_command
 from parity.subcommands import subcommand_list
 from workloads.lifted import is_lift_folder
 from workloads.selection import registry
@@ -48,7 +48,7 @@ def phase_command(phase: str, path: str) -> list[str]:
 
     Later flags override earlier ones.
     """
-    this = interpreter.module_command(sys.executable, "parity") + sys.argv[1:]
+    this = child_command.module_command(sys.executable, "parity") + sys.argv[1:]
     return [*this, f"--phase={phase}", f"--json={path}"]
 
 
@@ -65,7 +65,7 @@ def run_phases() -> Results | None:
     with tempfile.TemporaryDirectory() as folder:
         for phase in (VERIFY, BENCHMARK):
             path = os.path.join(folder, phase + ".json")
-            child = subprocess.run(phase_command(phase, path), env=interpreter.environment())
+            child = subprocess.run(phase_command(phase, path), env=child_command.child_environment())
             if child.returncode == 2:
                 return None  # the child has printed why
             if not os.path.exists(path):
@@ -97,13 +97,13 @@ def _adapt_defaults_to_gpus() -> None:
 
 
 def _verify_workload(name: str) -> dict[str, Any]:
-    from parity.reports import tables
+    from parity.reports.verification_text import verification_verdict
     from parity.verifying import report
     from parity.verifying.compare_programs import compare_programs
 
     setup = parity_flags.setup_from_flags(exact=True, workload_name=name)
     comparison = compare_programs(setup, None, verify.plan_from_flags())
-    _print_line(setup.job.workload.name, tables.verdict_line(comparison.verification))
+    _print_line(setup.job.workload.name, verification_verdict(comparison.verification))
     return report.verification_json(setup, comparison, None, None)
 
 
@@ -143,14 +143,15 @@ def main() -> int:
     if FLAGS.phase != ALL:
         command.write_json(run_phase(FLAGS.phase))
         return 0
-    from parity.reports import tables
+    from parity.reports.formatting import make_console
+    from parity.reports.workloads_table import workloads_table
 
     start = time.time()
     results = run_phases()
     if results is None:
         return 2
     seconds = time.time() - start
-    tables.console().print(tables.main_table(results))
+    make_console().print(workloads_table(results))
     command.write_json({**results, "seconds": seconds})
     verdict = "PARITY on every workload" if has_parity(results) else "NO PARITY somewhere"
     print(f"{verdict}, {seconds:.0f} s, everything in {FLAGS.json}")

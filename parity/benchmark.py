@@ -22,7 +22,7 @@ from workloads.support.errors import require
 
 if TYPE_CHECKING:
     from parity.comparison.setup import Setup
-    from parity.speed.measurement import Plan, SpeedResult
+    from parity.speed.measurement import MeasurementPlan, SpeedResult
 
 flags.DEFINE_integer("warmup", 20, "Steps of each side before the clock starts.", lower_bound=1)
 flags.DEFINE_integer("blocks", 20, "Timed blocks per side; an even number, at least 10.", lower_bound=10)
@@ -46,7 +46,7 @@ SIDES = {"legacy": "left", "modern": "right"}
 PeakBytes = Mapping[str, "int | None"]
 
 
-def plan_from_flags(workload_name: str | None = None) -> tuple[Setup, Plan]:
+def plan_from_flags(workload_name: str | None = None) -> tuple[Setup, MeasurementPlan]:
     """Returns what the flags describe: the setup, and the plan of the measurement.
 
     Batches are resident unless they come from files or `--stream` is given.
@@ -54,24 +54,26 @@ def plan_from_flags(workload_name: str | None = None) -> tuple[Setup, Plan]:
     Args:
       workload_name: used instead of `--workload` if given.
     """
-    from parity.speed.measurement import Plan
+    from parity.speed.measurement import MeasurementPlan
 
     require(FLAGS.most_blocks >= FLAGS.blocks, "--most_blocks", FLAGS.most_blocks, "must not be below --blocks")
     streams = FLAGS.stream or FLAGS.data_dir is not None or FLAGS.data is not None
     setup = parity_flags.setup_from_flags(exact=False, workload_name=workload_name, resident=not streams)
     lifted = setup.job.workload.is_lifted  # its old graph can only be fed
     tune_input = streams and not lifted and not FLAGS["legacy_input"].present
-    plan = Plan(FLAGS.warmup, FLAGS.blocks, FLAGS.most_blocks, FLAGS.block_seconds, FLAGS.parity_steps, tune_input)
+    plan = MeasurementPlan(
+        FLAGS.warmup, FLAGS.blocks, FLAGS.most_blocks, FLAGS.block_seconds, FLAGS.parity_steps, tune_input
+    )
     return setup, plan
 
 
-def run_benchmark(setup: Setup, plan: Plan) -> SpeedResult:
+def run_benchmark(setup: Setup, plan: MeasurementPlan) -> SpeedResult:
     """Measures the speed of both sides, and shows the progress on stderr."""
     from parity.reports.progress import Progress
-    from parity.speed import measurement
+    from parity.speed.measurement import measure_speed
 
     progress = Progress("benchmark " + setup.job.workload.name)
-    result = measurement.run(setup, plan, lambda text, done, total: progress.update(done, total, text))
+    result = measure_speed(setup, plan, lambda text, done, total: progress.update(done, total, text))
     progress.done()
     return result
 
@@ -86,27 +88,28 @@ def peak_bytes_if_asked(result: SpeedResult, workload_name: str) -> PeakBytes:
     Returns:
       {side: bytes}; empty with `--nomemory` or without parity.
     """
-    from parity.processes import interpreter
-    from parity.speed import memory
+    from parity.processes.child_command import flag_arguments
+    from parity.speed.peak_memory import measure_peak_memory
 
     if not FLAGS.memory or result.ratio is None:
         return {}
     resident = str(result.setup.job.data == "resident").lower()
-    job = interpreter.same_flags(FLAGS, [job_flags.__name__], without=("workload", "resident"))
+    job = flag_arguments(FLAGS, [job_flags.__name__], without=("workload", "resident"))
     job += [f"--workload={workload_name}", f"--resident={resident}"]
-    towers = interpreter.same_flags(FLAGS, [legacy_flags.__name__], without=("legacy_input",))
+    towers = flag_arguments(FLAGS, [legacy_flags.__name__], without=("legacy_input",))
     towers.append("--legacy_input=" + result.setup.legacy.input)
-    port = interpreter.same_flags(FLAGS, [modern_flags.__name__])
+    port = flag_arguments(FLAGS, [modern_flags.__name__])
     steps = 2 * FLAGS.steps_per_call
-    return {"legacy": memory.peak("legacy", job + towers, steps), "modern": memory.peak("modern", job + port, steps)}
+    flags_of_sides = {"legacy": job + towers, "modern": job + port}
+    return {side: measure_peak_memory(side, arguments, steps) for side, arguments in flags_of_sides.items()}
 
 
 def result_lines(result: SpeedResult, peak_bytes: PeakBytes) -> Iterator[str]:
     """Yields the result for people, line by line."""
     if result.ratio is None:
-        from parity.reports import tables
+        from parity.reports.verification_text import verification_verdict
 
-        yield tables.verdict_line(result.verification) + ": no speed is shown for programs that are not equal"
+        yield verification_verdict(result.verification) + ": no speed is shown for programs that are not equal"
         return
     for side in SIDES:
         yield _side_line(result, side, peak_bytes.get(side))
@@ -133,7 +136,7 @@ def _side_line(result: SpeedResult, side: str, peak_bytes: int | None) -> str:
 def benchmark_json(result: SpeedResult, peak_bytes: PeakBytes) -> dict[str, Any]:
     """Returns the whole result for `--json`."""
     job = result.setup.job
-    content = {
+    content: dict[str, Any] = {
         "workload": job.workload.name,
         "job": job.describe(),
         "job_digest": job.digest(),

@@ -36,16 +36,18 @@ def main() -> int:
     for name in ("left", "right"):
         require(FLAGS[name].value, "--" + name, FLAGS[name].value, "name a recording (.npz)")
     environment.prepare(exact=False)
-    from parity.reports import causes, tables
+    from parity.diagnosis.first_difference import first_differing_stage
+    from parity.reports import causes
+    from parity.reports.formatting import make_console
     from parity.verifying.explanation import explain_recordings, print_plain_lines
     from workloads.records.reader import Recording
 
     with Recording(FLAGS.left, "--left") as left, Recording(FLAGS.right, "--right") as right:
         explanation = explain_recordings(left, right, FLAGS.steps)
-        jobs_differ = list(causes.told_differences(left.manifest, right.manifest))
-    differs = causes.differs(explanation.evidence)
-    print_plain_lines(tables.console(), [*causes.lines(*explanation, differs), *jobs_differ])
-    command.write_json(causes.to_json(*explanation))
+        jobs_differ = list(causes.job_difference_lines(left.manifest, right.manifest))
+    differs = first_differing_stage(explanation.evidence) is not None
+    print_plain_lines(make_console(), [*causes.cause_lines(*explanation, differs), *jobs_differ])
+    command.write_json(causes.causes_json(*explanation))
     return exit_status(differs, explanation.recognized)
 
 

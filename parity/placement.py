@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 import statistics
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from absl import flags
 
@@ -85,15 +85,17 @@ def compare_placements(setup: Setup, steps: int) -> dict[str, Verification]:
 
 def trace_both_sides(setup: Setup, repeats: int) -> dict[str, list[DeviceTrace]]:
     """Traces `repeats` steps of each side; returns {side: traces}."""
+    from legacy.towers.program import LegacyProgram
+    from modern.model_parallel.program import PipelineProgram
     from parity.speed import device_trace
 
     with setup.legacy_program() as legacy:
         legacy.run(WARM_UP)
-        towers = [device_trace.of_session(legacy) for _ in range(repeats)]
+        towers = [device_trace.trace_session(cast(LegacyProgram, legacy)) for _ in range(repeats)]
     port = []
     for _ in range(repeats):  # the partitions of a function can be read at its first run only
         with setup.modern_program() as modern:
-            port.append(device_trace.of_function(modern))
+            port.append(device_trace.trace_function(cast(PipelineProgram, modern)))
     return {"legacy": towers, "modern": port}
 
 
@@ -137,7 +139,7 @@ def print_report(
       verifications: {description of the two programs: `Verification`}.
       rows: one per side and device.
     """
-    from parity.reports import tables
+    from parity.reports.verification_text import verification_verdict
 
     job = setup.job
     console.print(
@@ -146,7 +148,7 @@ def print_report(
         style="bold",
     )
     for description, verification in verifications.items():
-        console.print(f"{description}: {tables.verdict_line(verification)}", highlight=False)
+        console.print(f"{description}: {verification_verdict(verification)}", highlight=False)
     console.print(traffic_table(rows))
 
 
@@ -161,12 +163,12 @@ def main() -> int:
     """Runs the command; returns its exit status."""
     check_flags()
     environment.prepare(exact=True)
-    from parity.reports import tables
+    from parity.reports.formatting import make_console
 
     setup = parity_flags.setup_from_flags(exact=True)
     verifications = compare_placements(setup, FLAGS.steps)
     rows = device_traffic(trace_both_sides(setup, FLAGS.trace_steps))
-    print_report(tables.console(), setup, verifications, rows)
+    print_report(make_console(), setup, verifications, rows)
     passed = all(verification.passed for verification in verifications.values())
     comparisons = {description: verification.to_json() for description, verification in verifications.items()}
     command.write_json({"passed": passed, "devices": [row.to_json() for row in rows], "comparisons": comparisons})

@@ -14,7 +14,7 @@ from absl import flags
 
 from legacy import flags as legacy_flags
 from parity import flags as parity_flags
-from parity.processes import interpreter
+from parity.processes import child_command
 from workloads.selection import flags as job_flags
 from workloads.support import command, environment
 from workloads.support.errors import require
@@ -80,7 +80,7 @@ def recording_from_flags(setup: Setup, folder: str) -> Recording | None:
 
     path = FLAGS.recording
     if FLAGS.legacy_python:
-        job_and_towers = interpreter.same_flags(FLAGS, [job_flags.__name__, legacy_flags.__name__])
+        job_and_towers = child_command.flag_arguments(FLAGS, [job_flags.__name__, legacy_flags.__name__])
         path = left_side.record_in_interpreter(FLAGS.legacy_python, [*job_and_towers, f"--steps={FLAGS.steps}"], folder)
     return None if path is None else left_side.open_recording(path, setup.job, FLAGS.steps)
 
@@ -99,19 +99,19 @@ def main() -> int:
 
 def _verify_recorded_run(setup: Setup) -> bool:
     """Compares a lift with the recording of its original run and reports the result; returns whether it is parity."""
-    from parity.reports import tables
+    from parity.reports.formatting import make_console
     from parity.verifying import recorded_run
 
     steps = FLAGS.steps if FLAGS["steps"].present else None
     result = recorded_run.verify_recorded_run(setup, FLAGS.recording, steps, tolerance_name())
-    recorded_run.print_recorded_run(tables.console(), result)
+    recorded_run.print_recorded_run(make_console(), result)
     command.write_json(recorded_run.recorded_run_json(setup, result))
     return result.passed
 
 
 def _verify_programs(setup: Setup) -> bool:
     """Compares towers and port, explains a failure and reports the result; returns whether it is parity."""
-    from parity.reports import tables
+    from parity.reports.formatting import make_console
     from parity.verifying import report
     from parity.verifying.compare_programs import compare_programs
     from parity.verifying.explanation import explain_failure
@@ -123,7 +123,7 @@ def _verify_programs(setup: Setup) -> bool:
         result = comparison.verification
         if not result.passed and not result.mismatched and setup.job.staleness is None:
             explanation = explain_failure(setup, recording_from_flags(setup, folder), result)
-    report.print_verification(tables.console(), setup, comparison, explanation)
+    report.print_verification(make_console(), setup, comparison, explanation)
     command.write_json(report.verification_json(setup, comparison, recording, explanation))
     return result.passed
 

@@ -9,10 +9,9 @@ from legacy.options import LegacyOptions
 from modern.options import ModernOptions
 from parity.causes import catalogue
 from parity.causes.injection import Change
-from parity.comparison import stages
-from parity.comparison.difference import compare
 from parity.comparison.setup import Setup
 from parity.diagnosis import collect, job_context
+from parity.diagnosis.first_difference import first_differing_stage
 from workloads import sources
 from workloads.job import Job
 
@@ -124,7 +123,7 @@ def trial_row(injected, evidence, recognized):
     """The trial as a row of the report."""
     ids = [entry.id for entry in recognized]
     named = [any(name in ids for name in allowed) for allowed in injected.allowed]
-    first, stage = recognized[0] if recognized else None, first_difference(evidence)
+    first, stage = recognized[0] if recognized else None, first_differing_stage(evidence)
     return {
         "planted": " + ".join(injected.names),
         "expected": list(injected.expected),
@@ -145,19 +144,3 @@ def trial_row(injected, evidence, recognized):
         ],
         "sentence": first.finding.sentence if first else None,
     }
-
-
-def first_difference(evidence):
-    """The first stage, in causal order of the first step, in which any bit differs; None if none does."""
-    initial = zip(stages.initial_tensors(evidence.left), stages.initial_tensors(evidence.right))
-    if any(not compare(name, a, b).identical for (_, name, a), (_, _, b) in initial):
-        return stages.INITIAL
-    for step in evidence.steps:
-        right = {(stage, name): array for stage, name, array in stages.tensors(step.right)}
-        for stage, name, array in stages.tensors(step.left):
-            other = right.get((stage, name))
-            if other is not None and (other.shape != array.shape or not compare(name, array, other).identical):
-                return stage
-        if step.right.drift:
-            return stages.STATISTICS
-    return None

@@ -78,19 +78,20 @@ def diagnose_port(name, replicas, steps, folder):
 def main():
     command.require_each(FLAGS.ports, NAMES, "--ports")
     environment.prepare(exact=True)
-    from parity.reports import causes, tables
+    from parity.reports import causes
+    from parity.reports.formatting import make_console
 
-    console, results = tables.console(), []
+    console, results = make_console(), []
     with tempfile.TemporaryDirectory() as folder:
         for name in FLAGS.ports:
             port, recognized, evidence = diagnose_port(name, FLAGS.replicas or 2, FLAGS.port_steps, folder)
             found = [entry.id for entry in recognized]
             missed = [cause for cause in port.EXPECTED if cause not in found]
             console.print("{}: {}".format(name, "missed " + ", ".join(missed) if missed else "all named"), style="bold")
-            for line in causes.lines(recognized, evidence):
+            for line in causes.cause_lines(recognized, evidence):
                 console.print(line, highlight=False, markup=False)
             results.append({"port": name, "expected": port.EXPECTED, "named": found, "missed": missed})
-            results[-1].update(causes.to_json(recognized, evidence))
+            results[-1].update(causes.causes_json(recognized, evidence))
     command.write_json({"ports": results})
     return 1 if any(result["missed"] for result in results) else 0
 

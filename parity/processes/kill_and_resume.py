@@ -1,13 +1,17 @@
-"""A training run that is killed at random steps, and started again from its checkpoints until it is complete."""
+"""A training run that is killed at random steps and started again from its checkpoints until it is complete."""
 
 from __future__ import annotations
 
 import json
+import random
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
 
-from parity.processes import interpreter
+from parity.processes import child_command
+from workloads.program import Arrays
 from workloads.support import addresses
 from workloads.support.errors import Lost
 
@@ -15,16 +19,43 @@ from workloads.support.errors import Lost
 BOUND, SILENCE = 60.0, 300.0
 
 
-class Run:
-    """`modern.train` as one process a worker, writing its checkpoints to `folder`."""
+class Kill(NamedTuple):
+    """A kill of one worker.
 
-    def __init__(self, folder, arguments, workers):
-        command = interpreter.module_command(sys.executable, "modern.train")
+    Attributes:
+      step: the step that the chief had reported.
+      worker: number of the worker that was killed.
+      seconds: time until all workers had ended.
+    """
+
+    step: int
+    worker: int
+    seconds: float
+
+
+class FinalState(NamedTuple):
+    """The newest checkpoint of a run: its name, and {tensor name: array}."""
+
+    checkpoint: str
+    tensors: Arrays
+
+
+class TrainingRun:
+    """`modern.train` with one process per worker.
+
+    Args:
+      folder: where the checkpoints are.
+      arguments: command-line flags.
+      workers: number of processes.
+    """
+
+    def __init__(self, folder: str, arguments: Sequence[str], workers: int) -> None:
+        command = child_command.module_command(sys.executable, "modern.train")
         command += ["--checkpoint_dir=" + folder, "--json_lines", *arguments]
         places = addresses.free_addresses(workers)
-        self._processes = []
+        self._processes: list[subprocess.Popen[str]] = []
         for index in range(workers):
-            settings = dict(interpreter.environment(), TF_CPP_MIN_LOG_LEVEL="3")
+            settings = dict(child_command.child_environment(), TF_CPP_MIN_LOG_LEVEL="3")
             if workers > 1:
                 from modern.multi_worker import cluster_config
 
@@ -33,15 +64,18 @@ class Run:
                 subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=settings)
             )
 
-    def steps(self):
-        """The steps that the chief reports, as they come."""
-        for line in self._processes[0].stdout:
-            seen = json.loads(line)
-            if "step" in seen:
-                yield seen["step"]
+    def steps(self) -> Iterator[int]:
+        """Yields the steps that the chief reports, as they come."""
+        for line in self._processes[0].stdout or ():
+            message = json.loads(line)
+            if "step" in message:
+                yield message["step"]
 
-    def kill(self, index):
-        """Kills one worker; the seconds until the others had ended, which are to name what happened.
+    def kill(self, index: int) -> float:
+        """Kills one worker and waits for the others, which must end and report the loss.
+
+        Returns:
+          seconds until all had ended.
 
         Raises:
           Lost: one did not end within `BOUND`, or ended as if nothing had happened.
@@ -50,75 +84,108 @@ class Run:
         start = time.monotonic()
         for other in self._processes:
             try:
-                told = other.communicate(timeout=BOUND)[1]
+                errors = other.communicate(timeout=BOUND)[1]
             except subprocess.TimeoutExpired:
                 raise Lost(f"a worker still ran {BOUND:.0f} s after its peer was killed")
-            if other is not self._processes[index] and (other.returncode != 1 or "was lost" not in told):
-                raise Lost(f"a worker whose peer was killed ended with {other.returncode}: {told[-200:]}")
+            if other is not self._processes[index] and (other.returncode != 1 or "was lost" not in errors):
+                raise Lost(f"a worker whose peer was killed ended with {other.returncode}: {errors[-200:]}")
         return time.monotonic() - start
 
-    def end(self):
-        """Waits for a run that is complete.
+    def wait(self) -> None:
+        """Waits for a run that ends by itself.
 
         Raises:
           Lost: a worker failed.
         """
         for process in self._processes:
-            told = process.communicate(timeout=SILENCE)[1]
+            errors = process.communicate(timeout=SILENCE)[1]
             if process.returncode:
-                raise Lost(f"a run ended with {process.returncode}: {told.strip()[-300:]}")
+                raise Lost(f"a run ended with {process.returncode}: {errors.strip()[-300:]}")
 
-    def close(self):
-        """Ends what still runs."""
+    def close(self) -> None:
+        """Kills the workers that still run."""
         for process in self._processes:
             process.kill()
             process.communicate()
 
 
-def complete(folder, arguments, workers, progress):
-    """Runs from beginning to end."""
-    run = Run(folder, arguments, workers)
+def train_to_end(folder: str, arguments: Sequence[str], workers: int, progress: Callable[[int], object]) -> None:
+    """Trains until all steps are done, from the newest checkpoint in `folder` if there is one.
+
+    Args:
+      folder: where the checkpoints are.
+      arguments: command-line flags of `modern.train`.
+      workers: number of processes.
+      progress: called with each step that is reported.
+
+    Raises:
+      Lost: a worker failed.
+    """
+    run = TrainingRun(folder, arguments, workers)
     try:
         for step in run.steps():
             progress(step)
-        run.end()
+        run.wait()
     finally:
         run.close()
 
 
-def killed(folder, arguments, workers, moments, rng, progress):
-    """Runs to the end, killed when it reaches each of `moments`; [(step, worker, seconds until all had ended)]."""
+def train_with_kills(
+    folder: str,
+    arguments: Sequence[str],
+    workers: int,
+    moments: Sequence[int],
+    rng: random.Random,
+    progress: Callable[[int], object],
+) -> list[Kill]:
+    """Trains to the end, killed on the way and started again each time.
+
+    Args:
+      folder: where the checkpoints are.
+      arguments: command-line flags of `modern.train`.
+      workers: number of processes.
+      moments: steps at which one worker is killed, ascending. A moment that lies before the newest checkpoint is
+        skipped.
+      rng: chooses the worker, and a delay of up to 0.1 s.
+      progress: called with each step that is reported.
+
+    Returns:
+      the kills.
+
+    Raises:
+      Lost: a worker failed, or did not end when its peer was killed.
+    """
     kills = []
     for moment in moments:
-        run = Run(folder, arguments, workers)
+        run = TrainingRun(folder, arguments, workers)
         try:
             reached = next((step for step in run.steps() if step >= moment), None)
             if reached is None:  # it was further than this moment when it was saved last, or ended
-                run.end()
+                run.wait()
                 continue
             time.sleep(rng.uniform(0.0, 0.1))  # somewhere in a step, or in the writing of a checkpoint
             worker = rng.randrange(workers)
-            kills.append((reached, worker, run.kill(worker)))
+            kills.append(Kill(reached, worker, run.kill(worker)))
             progress(reached)
         finally:
             run.close()
-    complete(folder, arguments, workers, progress)
+    train_to_end(folder, arguments, workers, progress)
     return kills
 
 
-def final_state(folder):
-    """{name: array} of the newest checkpoint in `folder`, whatever job it is of."""
+def read_final_state(folder: str) -> FinalState:
+    """Returns the newest checkpoint in `folder`, of any job."""
     from workloads.training import checkpoints
 
     newest = checkpoints.newest_checkpoint(folder)
-    return newest, checkpoints.read_checkpoint(folder, newest)
+    return FinalState(newest, checkpoints.read_checkpoint(folder, newest))
 
 
-def differing(left, right):
-    """Names of the tensors of two final states whose bits differ, or that only one has."""
+def differing_tensors(left: Arrays, right: Arrays) -> list[str]:
+    """Returns the names of the tensors whose bits differ, or that only one side has, sorted."""
     import numpy as np
 
-    def bits(values, name):
-        return np.asarray(values[name]).tobytes() if name in values else None
+    def bits(tensors: Arrays, name: str) -> bytes | None:
+        return np.asarray(tensors[name]).tobytes() if name in tensors else None
 
     return [name for name in sorted(set(left) | set(right)) if bits(left, name) != bits(right, name)]

@@ -1,29 +1,31 @@
-"""Processes that share long work: each with its own TensorFlow, made for exact runs, and gone when it ends."""
+"""Pool of processes that share long work, each with its own TensorFlow that is prepared for exact runs."""
 
 from __future__ import annotations
 
 import multiprocessing
+import multiprocessing.managers
+import multiprocessing.pool
 import multiprocessing.util
 import os
 
 from workloads.support import environment
 
 
-def pool(processes, tasks_per_process):
-    """A `multiprocessing.Pool`, a context manager; a process ends after so many tasks.
+def process_pool(processes: int, tasks_per_process: int) -> multiprocessing.pool.Pool:
+    """Returns a pool, which is a context manager; a process is replaced after so many tasks.
 
-    TensorFlow keeps what sessions and functions took, so a process must end now and then.
+    TensorFlow keeps the memory that sessions and functions took, so a process must end now and then.
     """
     context = multiprocessing.get_context("spawn")
     return context.Pool(processes, _prepare, maxtasksperchild=tasks_per_process)
 
 
-def manager():
-    """A `multiprocessing` manager, for queues that tasks write to."""
+def queue_manager() -> multiprocessing.managers.SyncManager:
+    """Returns a manager, for queues that tasks write to; it is a context manager."""
     return multiprocessing.get_context("spawn").Manager()
 
 
-def _prepare():
+def _prepare() -> None:
     environment.prepare(exact=True)
     # At its end the process just ends: TensorFlow would wait for each of the hundreds of iterators that were made.
     multiprocessing.util.Finalize(None, os._exit, (0,), exitpriority=100)

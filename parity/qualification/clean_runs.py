@@ -79,7 +79,7 @@ def run(case, steps):
     from parity.comparison.verification import verify
     from parity.diagnosis import collect, job_context
     from parity.diagnosis.evidence import ComparedStep, Evidence
-    from parity.reports import tables
+    from parity.reports.verification_text import verification_verdict
     from workloads import sources
     from workloads.job import Job
 
@@ -100,7 +100,7 @@ def run(case, steps):
             if mode == "locked":
                 right.load(left.state())
             result = verify(left, right, job, steps, mode, case["tolerance"], judge, floor)
-            flagged[mode] = [] if result.passed else [tables.verdict_line(result)]
+            flagged[mode] = [] if result.passed else [verification_verdict(result)]
         rows = zip(left.records, right.records, left.before, right.before, itertools.count())
         taken = [ComparedStep(a, b, c, d, number >= steps) for a, b, c, d, number in rows]
         evidence = Evidence(job_context.context_of_job(job), left.before[0], right.before[0], taken)
@@ -116,7 +116,7 @@ def main():
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     cases = planned(FLAGS.runs, FLAGS.first_seed)
     rows, progress = [], Progress("clean_runs")
-    with workers.pool(FLAGS.processes, tasks_per_process=20) as pool:
+    with workers.process_pool(FLAGS.processes, tasks_per_process=20) as pool:
         for made in pool.imap_unordered(_one, [(case, FLAGS.run_steps) for case in cases]):
             for row in made:
                 rows.append(row)

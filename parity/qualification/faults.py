@@ -66,7 +66,7 @@ def run(names, replicas, only, pairs, processes, show):
         rows.append(row)
         show(row, len(rows), total)
 
-    with workers.manager() as manager, workers.pool(processes, tasks_per_process=1) as pool:
+    with workers.queue_manager() as manager, workers.process_pool(processes, tasks_per_process=1) as pool:
         queue = manager.Queue()
         jobs = [
             pool.apply_async(_portion, (*portion, only, pairs, queue), error_callback=print) for portion in portions
@@ -130,18 +130,18 @@ def main():
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     environment.prepare(exact=True)
     from parity.reports import faults as fault_report
-    from parity.reports import tables
+    from parity.reports.formatting import make_console
 
     if FLAGS.list:
-        tables.console().print(fault_report.catalogue_table())
+        make_console().print(fault_report.catalogue_table())
         return 0
     replicas = [int(count) for count in FLAGS.planted_replicas]
-    console, show = tables.console(), fault_report.Lines()
+    console, show = make_console(), fault_report.TrialPrinter()
     rows = run(FLAGS.workloads, replicas, FLAGS.only, FLAGS.pairs, FLAGS.processes, show)
     require(rows, "--only", FLAGS.only, "no such fault or cause; see --list")
     totals = summary(rows, FLAGS.pairs)
-    console.print(fault_report.summary_table(rows, totals))
-    console.print(fault_report.verdict(totals))
+    console.print(fault_report.fault_summary_table(rows, totals))
+    console.print(fault_report.faults_verdict(totals))
     command.write_json({"runs": rows, "summary": totals})
     return 0 if totals["detected"] == 1 and not totals["first_wrong_and_sure"] else 1
 

@@ -40,7 +40,7 @@ def main():
     finals = {False: [], True: []}
     for number in range(2 * FLAGS.runs):
         killed = bool(number % 2)
-        loss, late = worker_loss.run(
+        loss, late = worker_loss.train_losing_worker(
             job, make_source, options, FLAGS.parameter_servers, FLAGS.steps, FLAGS.steps // 2 if killed else None
         )
         finals[killed].append(loss)
@@ -57,7 +57,7 @@ def main():
         )
         shown.update(number + 1, 2 * FLAGS.runs)
     shown.done()
-    passed = worker_loss.within(finals[True], finals[False])
+    passed = worker_loss.within_spread(finals[True], finals[False])
     print(
         "every run was completed; those that lost a worker end {} three deviations of the others' mean".format(
             "within" if passed else "BEYOND"

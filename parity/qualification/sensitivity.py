@@ -106,7 +106,7 @@ def main():
     from rich.table import Table
 
     from parity.comparison import stages
-    from parity.reports import tables
+    from parity.reports import formatting
 
     rows, table = [], Table(title="smallest relative scale error that is detected", title_justify="left")
     for heading in ("workload", "stage", "float32", "float64"):
@@ -116,8 +116,8 @@ def main():
             found = {d: smallest(name, FLAGS.sensitivity_replicas, d, stage) for d in REQUIRED}
             if any(value is not None for value in found.values()):
                 rows.append({"workload": name, "stage": stage, **found})
-                table.add_row(name, stage, *[tables.number(found[dtype]) for dtype in REQUIRED])
-    tables.console().print(table)
+                table.add_row(name, stage, *[formatting.format_number(found[dtype]) for dtype in REQUIRED])
+    formatting.make_console().print(table)
     command.write_json({"replicas": FLAGS.sensitivity_replicas, "stages": rows})
     missed = [
         r for r in rows if r["stage"] == stages.GRADIENTS and any(r[d] is None or r[d] > REQUIRED[d] for d in REQUIRED)

@@ -99,7 +99,7 @@ def main():
     pictures = images() if "cifar_cnn" in FLAGS.workloads else (None, None, "")
     settings = study.plan(FLAGS.workloads, FLAGS.replicas, FLAGS.steps, FLAGS.seeds)
     outcomes, shown = [], Progress("study")
-    with workers.pool(FLAGS.processes, tasks_per_process=24) as pool:
+    with workers.process_pool(FLAGS.processes, tasks_per_process=24) as pool:
         for made in pool.imap_unordered(functools.partial(study.run, images=pictures[:2]), settings):
             outcomes += made
             shown.update(len(outcomes), len(settings) * FLAGS.seeds, made[0].case.workload)

@@ -15,7 +15,7 @@ from absl import flags
 
 from modern import flags as modern_flags
 from parity import flags as parity_flags  # noqa: F401  --json
-from parity.processes import interpreter, kill_and_resume
+from parity.processes import child_command, kill_and_resume
 from parity.reports.progress import Progress
 from workloads.selection import flags as job_flags
 from workloads.support import command, environment
@@ -32,7 +32,7 @@ FLAGS = flags.FLAGS
 def main():
     require(FLAGS.kills >= 1, "--kills", FLAGS.kills, "must be at least 1")
     require(FLAGS.steps > FLAGS.kills, "--steps", FLAGS.steps, f"must be more than --kills={FLAGS.kills}")
-    arguments = interpreter.same_flags(FLAGS, [job_flags.__name__, modern_flags.__name__])
+    arguments = child_command.flag_arguments(FLAGS, [job_flags.__name__, modern_flags.__name__])
     arguments += [f"--steps={FLAGS.steps}", f"--checkpoint_every={FLAGS.checkpoint_every}"]
     arguments += ["--log_every=1", "--steps_per_call=10"]
     if FLAGS.workers > 1:
@@ -41,16 +41,16 @@ def main():
     moments = sorted(rng.sample(range(1, FLAGS.steps), FLAGS.kills))
     with tempfile.TemporaryDirectory() as folder:
         whole, broken, shown = os.path.join(folder, "whole"), os.path.join(folder, "broken"), Progress("survival")
-        kill_and_resume.complete(
+        kill_and_resume.train_to_end(
             whole, arguments, FLAGS.workers, lambda step: shown.update(step, FLAGS.steps, "without a break")
         )
-        kills = kill_and_resume.killed(
+        kills = kill_and_resume.train_with_kills(
             broken, arguments, FLAGS.workers, moments, rng, lambda step: shown.update(step, FLAGS.steps, "killed")
         )
         shown.done()
         environment.prepare(exact=False)
-        (name, left), (other, right) = kill_and_resume.final_state(whole), kill_and_resume.final_state(broken)
-    differ = kill_and_resume.differing(left, right) + ([] if name == other else [f"the step: {name} and {other}"])
+        (name, left), (other, right) = kill_and_resume.read_final_state(whole), kill_and_resume.read_final_state(broken)
+    differ = kill_and_resume.differing_tensors(left, right) + ([] if name == other else [f"the step: {name} and {other}"])
     passed = not differ and len(kills) == FLAGS.kills
     slowest = max((seconds for _, _, seconds in kills), default=0.0)
     print(

@@ -1,4 +1,4 @@
-"""Everything that commands show: tables, named causes, faults, progress.
+"""Everything that commands show: tables, verdicts, named causes, faults, progress.
 
 Here: formatting of finished results. Nothing here measures or decides.
-Start with `tables.py`."""
+Start with `verification_tables.py`."""

@@ -1,4 +1,4 @@
 """Measures speed and memory: interleaved timing, peak memory, device traces.
 
-Here: measurement and its statistics. Not here: tables (`parity.reports`).
-Start with `timing.py`, then `measurement.py`."""
+Here: measurements and their statistics. Not here: tables (`parity.reports`).
+Start with `timing.py` and `ratio.py`, then `measurement.py`."""

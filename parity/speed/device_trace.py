@@ -1,4 +1,4 @@
-"""What a step does on several devices, from a trace of a run: bytes that cross, and when each device is busy."""
+"""Device trace of one step: bytes that cross between devices, and the time in which each device is busy."""
 
 from __future__ import annotations
 
@@ -8,60 +8,102 @@ import glob
 import os
 import re
 import tempfile
-from typing import Dict, List, Tuple
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import tensorflow as tf
 
-#: What is fed to a session, as a node that sends it is told its source.
+if TYPE_CHECKING:
+    from legacy.towers.program import LegacyProgram
+    from modern.model_parallel.program import PipelineProgram
+
+#: Name of the node that sends a tensor fed to a session; the group is the name of the fed tensor's op.
 _FED = re.compile(r"_arg_(.*)_\d+_\d+")
+
+#: Ops that send a tensor to another device.
+_SEND_OPS = ("_Send", "_HostSend")
+
+
+class Span(NamedTuple):
+    """The time in which one op ran, in nanoseconds."""
+
+    start: float
+    end: float
+
+
+class Transfers(NamedTuple):
+    """Tensors that cross between devices in one step.
+
+    Attributes:
+      crossing: {(from device, to device): bytes}.
+      tensors: number of tensors that cross.
+    """
+
+    crossing: dict[tuple[str, str], int]
+    tensors: int
 
 
 @dataclasses.dataclass
 class DeviceTrace:
-    """One step.
+    """The trace of one step.
 
     Attributes:
       crossing: {(from device, to device): bytes}.
-      tensors: how many tensors cross.
+      tensors: number of tensors that cross.
       busy: {device: seconds in which it ran at least one op}.
       seconds: from the first op's start to the last one's end.
     """
 
-    crossing: Dict[Tuple[str, str], int]
+    crossing: dict[tuple[str, str], int]
     tensors: int
-    busy: Dict[str, float]
+    busy: dict[str, float]
     seconds: float
 
 
-def of_session(program):
-    """Traces a step of a `LegacyProgram`, which takes it."""
+def trace_session(program: LegacyProgram) -> DeviceTrace:
+    """Takes one step of the towers under a full trace and returns it."""
     v1 = tf.compat.v1
     options = v1.RunOptions(trace_level=v1.RunOptions.FULL_TRACE, output_partition_graphs=True)
-    seen = v1.RunMetadata()
-    program.run_traced(options, seen)
+    metadata = v1.RunMetadata()
+    program.run_traced(options, metadata)
     spans = collections.defaultdict(list)
-    for device in seen.step_stats.dev_stats:
+    for device in metadata.step_stats.dev_stats:
         for node in device.node_stats:
             start = node.all_start_nanos or node.all_start_micros * 1000
-            spans[_short(device.device)].append((start, start + max(node.all_end_rel_nanos, 1)))
-    return _trace(seen.partition_graphs, program.graph, spans)
+            spans[short_device(device.device)].append(Span(start, start + max(node.all_end_rel_nanos, 1)))
+    return make_device_trace(count_transfers(metadata.partition_graphs, program.graph), spans)
 
 
-def of_function(program, warm_up=3):
-    """Traces a step of a `PipelineProgram`, which takes `warm_up` steps more and one that tells how it is partitioned."""
-    from tensorflow.python.eager import context
-    from tensorflow.tsl.profiler.protobuf import xplane_pb2
+def trace_function(program: PipelineProgram, warm_up: int = 3) -> DeviceTrace:
+    """Takes one step of the port under the profiler and returns its trace.
 
-    function = program.one_step()
-    context.enable_run_metadata()  # the only way to the partitions of a function; they are told at its first run
-    try:
-        function()
-        told = context.export_run_metadata()
-    finally:
-        context.disable_run_metadata()
-    partitions = [graph for each in told.function_graphs for graph in each.partition_graphs]
+    Before it the program takes one step that exports the function's partitions, and `warm_up` more.
+    """
+    function: Any = program.one_step()
+    partitions = _partitions_of_first_run(function)
     for _ in range(warm_up):
         function()
+    spans = kernel_spans(_profile_of_run(function), partitions)
+    return make_device_trace(count_transfers(partitions, function.get_concrete_function().graph), spans)
+
+
+def _partitions_of_first_run(function: Any) -> list[tf.compat.v1.GraphDef]:
+    """Runs a `tf.function` for the first time, when TensorFlow exports the graphs that it was partitioned into."""
+    from tensorflow.python.eager import context
+
+    context.enable_run_metadata()  # the only way to the partitions of a function
+    try:
+        function()
+        metadata = context.export_run_metadata()
+    finally:
+        context.disable_run_metadata()
+    return [graph for graphs in metadata.function_graphs for graph in graphs.partition_graphs]
+
+
+def _profile_of_run(function: Any) -> Any:
+    """Runs a `tf.function` under the profiler and returns the `XSpace` that it wrote."""
+    from tensorflow.tsl.profiler.protobuf import xplane_pb2
+
     with tempfile.TemporaryDirectory() as folder:
         tf.profiler.experimental.start(folder)
         function()
@@ -70,12 +112,17 @@ def of_function(program, warm_up=3):
         (path,) = glob.glob(os.path.join(folder, "**", "*.xplane.pb"), recursive=True)
         with open(path, "rb") as file:
             space.ParseFromString(file.read())
-    return _trace(partitions, function.get_concrete_function().graph, _kernels(space, partitions))
+    return space
 
 
-def _kernels(space, partitions):
-    """{device: [(start, end) in ns]} of a profile's kernels, whose events are called "node:Op"."""
-    devices = {node.name: _short(node.device) for graph in partitions for node in graph.node}
+def kernel_spans(space: Any, partitions: Iterable[tf.compat.v1.GraphDef]) -> dict[str, list[Span]]:
+    """Returns {device: spans} of a profile's kernels.
+
+    Args:
+      space: the profile, an `XSpace`; the events of kernels are called "node:Op".
+      partitions: the graphs of the devices, which say where a node runs.
+    """
+    devices = {node.name: short_device(node.device) for graph in partitions for node in graph.node}
     spans = collections.defaultdict(list)
     for plane in space.planes:
         for line in plane.lines:
@@ -83,26 +130,43 @@ def _kernels(space, partitions):
                 node = plane.event_metadata[event.metadata_id].name.rpartition(":")[0]
                 if node in devices:
                     start = line.timestamp_ns + event.offset_ps / 1000
-                    spans[devices[node]].append((start, start + event.duration_ps / 1000))
-    return spans
+                    spans[devices[node]].append(Span(start, start + event.duration_ps / 1000))
+    return dict(spans)
 
 
-def _trace(partitions, graph, spans):
-    crossing, tensors = collections.Counter(), 0
+def count_transfers(partitions: Iterable[tf.compat.v1.GraphDef], graph: tf.Graph) -> Transfers:
+    """Returns the tensors that the devices' graphs send to each other.
+
+    Args:
+      partitions: the graphs of the devices.
+      graph: the whole graph, which knows the tensors' shapes.
+    """
+    crossing: collections.Counter[tuple[str, str]] = collections.Counter()
+    tensors = 0
     for partition in partitions:
         for node in partition.node:
-            if node.op in ("_Send", "_HostSend"):
-                ends = _short(node.attr["send_device"].s.decode()), _short(node.attr["recv_device"].s.decode())
-                size = _bytes(graph, node)
-                crossing[ends] += size
+            if node.op in _SEND_OPS:
+                ends = [short_device(node.attr[end].s.decode()) for end in ("send_device", "recv_device")]
+                size = _bytes_sent(graph, node)
+                crossing[ends[0], ends[1]] += size
                 tensors += bool(size)
-    every = [span for of_device in spans.values() for span in of_device]
-    seconds = (max(end for _, end in every) - min(start for start, _ in every)) / 1e9
-    return DeviceTrace(dict(crossing), tensors, {device: covered(spans[device]) / 1e9 for device in spans}, seconds)
+    return Transfers(dict(crossing), tensors)
 
 
-def covered(spans: List[Tuple[float, float]]):
-    """Length of the union of intervals."""
+def make_device_trace(transfers: Transfers, spans: Mapping[str, list[Span]]) -> DeviceTrace:
+    """Returns the trace of a step from its transfers and {device: spans of its ops}."""
+    of_all_devices = [span for of_device in spans.values() for span in of_device]
+    seconds = (max(span.end for span in of_all_devices) - min(span.start for span in of_all_devices)) / 1e9
+    busy = {device: union_length(spans[device]) / 1e9 for device in spans}
+    return DeviceTrace(transfers.crossing, transfers.tensors, busy, seconds)
+
+
+def union_length(spans: Iterable[tuple[float, float]]) -> float:
+    """Returns the length of the union of intervals (start, end).
+
+    >>> union_length([(0, 2), (1, 3), (5, 6)])
+    4.0
+    """
     total, reached = 0.0, float("-inf")
     for start, end in sorted(spans):
         total += max(0.0, end - max(start, reached))
@@ -110,18 +174,22 @@ def covered(spans: List[Tuple[float, float]]):
     return total
 
 
-def _bytes(graph, send):
-    """Of the tensor that a node sends, from the shape that the whole graph knows for it."""
+def short_device(device: str) -> str:
+    """Returns the device type and number of a full device name.
+
+    >>> short_device("/job:localhost/replica:0/task:0/device:CPU:1")
+    'CPU:1'
+    """
+    return device.rpartition("device:")[2]
+
+
+def _bytes_sent(graph: tf.Graph, send: tf.compat.v1.NodeDef) -> int:
+    """Returns the size of the tensor that a node sends, from its shape in the whole graph."""
     name, _, output = send.input[0].partition(":")
     fed = _FED.fullmatch(name)
     try:
         source = graph.get_operation_by_name(fed.group(1) if fed else name)
-    except KeyError:  # a constant that the partition made up, to stand for a control edge
+    except KeyError:  # a constant that the partitioning made up, to stand for a control edge
         return 0
     tensor = source.outputs[int(output or 0)]
     return tensor.shape.num_elements() * tensor.dtype.size
-
-
-def _short(device):
-    """CPU:1 of /job:localhost/replica:0/task:0/device:CPU:1."""
-    return device.rpartition("device:")[2]

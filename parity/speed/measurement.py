@@ -1,31 +1,37 @@
-"""One workload's benchmark: parity first, then both sides' speed, in one process."""
+"""Speed measurement of one workload: checks parity first, then times both sides in one process."""
 
 from __future__ import annotations
 
 import dataclasses
-import time
-from typing import Any, Dict
+from collections.abc import Callable
+from typing import NamedTuple, Protocol, cast
 
 import numpy as np
 
 from parity.comparison import tolerance
+from parity.comparison.result import Verification
+from parity.comparison.setup import Setup
 from parity.comparison.verification import verify
-from parity.speed import timing
+from parity.speed.fastest_input import choose_fastest_input
+from parity.speed.ratio import UNDECIDED, SpeedRatio, scaled_mad, speed_ratio, speed_verdict
+from parity.speed.timing import BlockTimes, block_steps, seconds_of_run, time_blocks
+from workloads.program import Program
 
-#: Ways to feed the towers that are tried when the best is asked for, where batches are not resident.
-CANDIDATES = ("feed", "split", "queue", "dataset")
+#: Called with (text, number done, number in all).
+Progress = Callable[[str, int, int], None]
 
 
 @dataclasses.dataclass(frozen=True)
-class Plan:
-    """How long to measure.
+class MeasurementPlan:
+    """Lengths and numbers of the measurement's parts.
 
     Attributes:
       warmup: steps of each side before anything counts; they trace, tune and fill queues.
-      blocks, most_blocks: a side, at least, and at most while the verdict is undecided.
-      seconds: of one block, about.
-      parity_steps: compared before the clock starts.
-      tune_input: try the towers' ways to get batches and take the fastest.
+      blocks: number of timed blocks per side, at least.
+      most_blocks: number of blocks per side at most, while the verdict is undecided.
+      seconds: length of one block, about.
+      parity_steps: number of steps compared before the clock starts.
+      tune_input: time the towers' ways to get batches first and take the fastest.
     """
 
     warmup: int = 20
@@ -36,103 +42,121 @@ class Plan:
     tune_input: bool = False
 
 
+class Throughput(NamedTuple):
+    """Examples per second of one side.
+
+    Attributes:
+      median: over the blocks.
+      relative_mad: scaled median absolute deviation over the median.
+    """
+
+    median: float
+    relative_mad: float
+
+
 @dataclasses.dataclass
 class SpeedResult:
-    """What a benchmark of `setup` found; `ratio` is None where parity failed, and then no speed is shown."""
+    """The result of a speed measurement. Without parity no step is timed.
 
-    setup: Any
-    verification: Any
-    settings: Dict[str, Dict[str, str]]
-    startup: Dict[str, float] = dataclasses.field(default_factory=dict)
-    blocks: Any = None
-    ratio: Any = None
+    Attributes:
+      setup: the job on both sides, with the input that was chosen.
+      verification: the comparison of the programs that are timed.
+      settings: {"left" or "right": {setting: text}}; see `Program.describe`.
+      startup: {side: seconds of the warm-up steps}.
+      blocks: the timed blocks; empty without parity.
+      ratio: the ratio of the speeds; None without parity.
+      verdict: see `speed_verdict`; "no parity" without parity.
+      input_trials: {legacy input: seconds per step}; empty if none was tried.
+    """
+
+    setup: Setup
+    verification: Verification
+    settings: dict[str, dict[str, str]]
+    startup: dict[str, float] = dataclasses.field(default_factory=dict)
+    blocks: BlockTimes = dataclasses.field(default_factory=lambda: BlockTimes(0))
+    ratio: SpeedRatio | None = None
     verdict: str = "no parity"
-    input_trials: Dict[str, float] = dataclasses.field(default_factory=dict)
+    input_trials: dict[str, float] = dataclasses.field(default_factory=dict)
 
-    def examples_per_second(self, global_batch):
-        """{side: (median, median absolute deviation relative to it)}."""
-        rates = {
-            side: global_batch * self.blocks.steps / np.asarray(getattr(self.blocks, side))
-            for side in ("left", "right")
-        }
-        return {
-            side: (float(np.median(rate)), timing.mad(rate) / float(np.median(rate))) for side, rate in rates.items()
-        }
+    def examples_per_second(self, global_batch: int) -> dict[str, Throughput]:
+        """Returns {"left" or "right": throughput}; empty without parity."""
+        if not self.blocks.left:
+            return {}
+        examples = global_batch * self.blocks.steps
+        sides = {"left": self.blocks.left, "right": self.blocks.right}
+        return {side: _throughput(examples / np.asarray(seconds)) for side, seconds in sides.items()}
 
 
-def run(setup, plan, progress):
-    """Benchmarks `setup` (a `pair.Setup`).
+class _TracedProgram(Protocol):
+    """A program that counts how often its step was traced."""
+
+    def traces(self) -> int: ...
+
+
+def measure_speed(setup: Setup, plan: MeasurementPlan, progress: Progress) -> SpeedResult:
+    """Checks parity of both sides, then times them.
 
     Args:
-      progress: called with (text, done, total).
+      setup: the job on both sides.
+      plan: lengths and numbers of the parts.
+      progress: called with (text, number done, number in all).
 
     Returns:
-      `SpeedResult`.
+      the result; without timings if the programs are not equal.
+
+    Raises:
+      RuntimeError: a step was traced while it was timed.
     """
-    setup, trials = best_input(setup, progress) if plan.tune_input else (setup, {})
-    checked = _check(setup, plan, progress)
+    setup, trials = choose_fastest_input(setup, progress) if plan.tune_input else (setup, {})
+    verification = _verify_timed_programs(setup, plan, progress)
     with setup.legacy_program() as left, setup.modern_program() as right:
         settings = {"left": left.describe(), "right": right.describe()}
-        result = SpeedResult(setup, checked, settings, input_trials=trials)
-        if not checked.passed:
+        result = SpeedResult(setup, verification, settings, input_trials=trials)
+        if not verification.passed:
             return result
-        result.startup = {"left": _warm_up(left, plan.warmup), "right": _warm_up(right, plan.warmup)}
-        steps = timing.block_steps((left, right), setup.modern.steps_per_call, plan.seconds)
-        traces = right.traces()
-        result.blocks = timing.interleave(
+        result.startup = {"left": seconds_of_run(left, plan.warmup), "right": seconds_of_run(right, plan.warmup)}
+        steps = block_steps((left, right), setup.modern.steps_per_call, plan.seconds)
+        traces = _traces(right)
+        result.blocks = time_blocks(
             left,
             right,
             steps,
             plan.blocks,
-            lambda blocks: _undecided(blocks, plan),
-            lambda done: progress("timing, blocks a side", done, plan.blocks),
+            lambda times: _needs_more_blocks(times, plan),
+            lambda done: progress("timing, blocks per side", done, plan.blocks),
         )
-        if right.traces() != traces:
+        if _traces(right) != traces:
             raise RuntimeError("a tf.function was traced inside a timed block; the times mean nothing")
-    result.ratio = timing.ratio(result.blocks)
-    result.verdict = timing.verdict(result.ratio)
+    result.ratio = speed_ratio(result.blocks)
+    result.verdict = speed_verdict(result.ratio)
     return result
 
 
-def _undecided(blocks, plan):
-    return len(blocks.left) < plan.most_blocks and timing.verdict(timing.ratio(blocks)) == "undecided"
+def _needs_more_blocks(times: BlockTimes, plan: MeasurementPlan) -> bool:
+    return len(times.left) < plan.most_blocks and speed_verdict(speed_ratio(times)) == UNDECIDED
 
 
-def _check(setup, plan, progress):
-    """`Verification` of the programs as they will be timed, kernels and all."""
-    with setup.legacy_program() as left, setup.modern_program() as right, setup.closing_noise_floor() as floor:
+def _verify_timed_programs(setup: Setup, plan: MeasurementPlan, progress: Progress) -> Verification:
+    """Compares the programs with the very kernels that will be timed."""
+    with setup.legacy_program() as left, setup.modern_program() as right, setup.closing_noise_floor() as noise_floor:
         return verify(
             left,
             right,
             setup.job,
             plan.parity_steps,
-            "locked",
-            "auto",
-            None,
-            floor,
-            lambda done, _: progress("parity", done, plan.parity_steps),
-            tolerance.keras_units(setup.job.workload.optimizer, setup.modern.update_rules),
+            mode="locked",
+            tolerance_name="auto",
+            noise_floor=noise_floor,
+            progress=lambda done, _: progress("parity", done, plan.parity_steps),
+            units=tolerance.keras_units(setup.job.workload.optimizer, setup.modern.update_rules),
         )
 
 
-def _warm_up(program, steps):
-    start = time.perf_counter()
-    program.run(steps)
-    return time.perf_counter() - start
+def _throughput(rates: np.ndarray) -> Throughput:
+    median = float(np.median(rates))
+    return Throughput(median, scaled_mad(rates) / median)
 
 
-def best_input(setup, progress, steps=40):
-    """`setup` with the towers' fastest way to get batches, and {way: seconds a step}."""
-    trials = {}
-    for index, way in enumerate(CANDIDATES):
-        progress("legacy's input: " + way, index, len(CANDIDATES))
-        with with_input(setup, way).legacy_program() as program:
-            program.run(10)
-            trials[way] = min(_warm_up(program, steps) for _ in range(3)) / steps
-    best = min(trials, key=trials.get)
-    return with_input(setup, best), trials
-
-
-def with_input(setup, way):
-    """`setup` with the towers fed another way."""
-    return dataclasses.replace(setup, legacy=dataclasses.replace(setup.legacy, input=way))
+def _traces(program: Program) -> int:
+    """Returns how often the port's step was traced; every port that can be timed counts its traces."""
+    return cast(_TracedProgram, program).traces()

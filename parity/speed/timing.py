@@ -1,100 +1,73 @@
-"""Interleaved timing of two programs, and what can be said from it.
-
-The machine's speed drifts, so sides are timed in blocks A B B A and only ratios of neighbouring blocks count.
-"""
+"""Interleaved timing of two programs: blocks in the order A B B A, so that a drift of the machine's speed cancels."""
 
 from __future__ import annotations
 
 import dataclasses
 import time
-from typing import List
+from collections.abc import Callable, Iterable
 
-import numpy as np
-
-MARGIN = 0.05
-RESAMPLES = 4000
+from workloads.program import Program
 
 
 @dataclasses.dataclass
-class Blocks:
+class BlockTimes:
     """Times of neighbouring blocks: `left[i]` and `right[i]` are seconds for `steps` steps each."""
 
     steps: int
-    left: List[float] = dataclasses.field(default_factory=list)
-    right: List[float] = dataclasses.field(default_factory=list)
+    left: list[float] = dataclasses.field(default_factory=list)
+    right: list[float] = dataclasses.field(default_factory=list)
 
 
-def interleave(left, right, steps, blocks, more=None, progress=None):
-    """Times blocks of `steps` steps, A B B A; each ends with the last loss read to the host.
+def time_blocks(
+    left: Program,
+    right: Program,
+    steps: int,
+    blocks: int,
+    needs_more: Callable[[BlockTimes], bool] | None = None,
+    progress: Callable[[int], object] | None = None,
+) -> BlockTimes:
+    """Times blocks of both programs in the order A B B A; each block ends with the last loss read to the host.
 
     Args:
-      left, right: `Program`s, warmed up.
-      blocks: how many blocks a side, at least.
-      more: asked with the `Blocks` so far after that many; while it answers true, two more a side are taken.
-      progress: called with blocks done a side.
+      left: a program, warmed up.
+      right: another program, warmed up.
+      steps: number of steps of a block.
+      blocks: number of blocks per side, at least.
+      needs_more: called with the times so far once there are that many; while it returns true, two more blocks per
+        side are timed.
+      progress: called with the number of blocks done per side.
 
     Returns:
-      `Blocks`.
+      the times; an even number of blocks per side.
     """
-    taken = Blocks(steps)
-    while len(taken.left) < blocks or (more is not None and more(taken)):
+    times = BlockTimes(steps)
+    while len(times.left) < blocks or (needs_more is not None and needs_more(times)):
         for first, second in ((left, right), (right, left)):
-            times = {first: _block(first, steps), second: _block(second, steps)}
-            taken.left.append(times[left])
-            taken.right.append(times[right])
+            seconds = {first: seconds_of_run(first, steps), second: seconds_of_run(second, steps)}
+            times.left.append(seconds[left])
+            times.right.append(seconds[right])
         if progress is not None:
-            progress(len(taken.left))
-    return taken
+            progress(len(times.left))
+    return times
 
 
-def _block(program, steps):
+def seconds_of_run(program: Program, steps: int) -> float:
+    """Runs `steps` steps and returns the seconds that they took."""
     start = time.perf_counter()
     program.run(steps)  # ends with the last loss on the host, so the devices are idle
     return time.perf_counter() - start
 
 
-def block_steps(programs, multiple, seconds):
-    """Steps for a block of about `seconds` on the slower program: a multiple of `multiple`."""
-    slowest = max(_block(program, multiple) for program in programs) / multiple
+def block_steps(programs: Iterable[Program], multiple: int, seconds: float) -> int:
+    """Returns the number of steps for blocks of about equal length; runs `multiple` steps of each program to find it.
+
+    Args:
+      programs: the programs, warmed up.
+      multiple: the result is a multiple of it.
+      seconds: length of a block on the slowest program, about.
+
+    Returns:
+      the number of steps, at least `multiple`.
+    """
+    slowest = max(seconds_of_run(program, multiple) for program in programs) / multiple
     return max(1, round(seconds / slowest / multiple)) * multiple
-
-
-@dataclasses.dataclass(frozen=True)
-class Ratio:
-    """Speed of right over left, higher meaning right is faster: the median ratio of the A B B A groups, its
-    bootstrap 95 % interval, and groups whose ratio is an outlier (modified z above 3.5); none is removed."""
-
-    median: float
-    low: float
-    high: float
-    outliers: int
-
-
-def ratio(blocks, seed=0):
-    """The `Ratio` of `Blocks`; percentile bootstrap over groups A B B A, in which a steady drift cancels."""
-    left, right = (np.reshape(side, (-1, 2)).sum(axis=1) for side in (blocks.left, blocks.right))
-    ratios = left / right
-    rng = np.random.RandomState(seed)
-    medians = np.median(rng.choice(ratios, (RESAMPLES, len(ratios))), axis=1)
-    low, high = np.percentile(medians, [2.5, 97.5])
-    median = float(np.median(ratios))
-    spread = mad(ratios)
-    outliers = int((np.abs(ratios - median) > 3.5 * spread).sum()) if spread else 0
-    return Ratio(median, float(low), float(high), outliers)
-
-
-def mad(values):
-    """Median absolute deviation, times 1.4826: a normal distribution's standard deviation."""
-    values = np.asarray(values)
-    return float(1.4826 * np.median(np.abs(values - np.median(values))))
-
-
-def verdict(seen, margin=MARGIN):
-    """ "faster", "within 5 %", "slower", or "undecided" where the interval straddles the margin."""
-    if seen.low > 1 + margin:
-        return "faster"
-    if seen.high < 1 - margin:
-        return "slower"
-    if seen.low >= 1 - margin and seen.high <= 1 + margin:
-        return f"within {margin * 100:.0f} %"
-    return "undecided"

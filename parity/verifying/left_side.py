@@ -48,6 +48,6 @@ def record_in_interpreter(python: str, flags: Sequence[str], folder: str) -> str
     """
     path = os.path.join(folder, "legacy.npz")
     if not os.path.exists(path):
-        interpreter.version(python)
-        interpreter.record(python, list(flags), path)
+        interpreter.tensorflow_version(python)
+        interpreter.record_legacy(python, flags, path)
     return path

@@ -10,8 +10,9 @@ from parity.comparison import three_ways
 from parity.comparison.result import Verification
 from parity.comparison.setup import Setup
 from parity.comparison.three_ways import ORIGINAL_AND_PORT, ThreeWays
-from parity.reports import tables
 from parity.reports.progress import Progress
+from parity.reports.verification_tables import comparisons_table
+from parity.reports.verification_text import verification_notes
 from parity.verifying import report
 from workloads.support import environment
 
@@ -43,8 +44,8 @@ def verify_recorded_run(setup: Setup, folder: str, steps: int | None, tolerance_
 
 def print_recorded_run(console: Console, result: ThreeWays) -> None:
     """Prints the columns side by side, notes about the judged one, and the verdict."""
-    console.print(tables.columns_table(result.columns))
-    for line in tables.notes(result.columns[ORIGINAL_AND_PORT]):
+    console.print(comparisons_table(result.columns))
+    for line in verification_notes(result.columns[ORIGINAL_AND_PORT]):
         console.print("note: " + line)
     for missing in result.missing:
         console.print("note: the recording does not hold the " + missing)

@@ -9,7 +9,8 @@ from rich.console import Console
 from parity.comparison import settings
 from parity.comparison.setup import Setup
 from parity.reports import causes as cause_report
-from parity.reports import tables
+from parity.reports import verification_tables as tables
+from parity.reports import verification_text as text
 from parity.verifying.compare_programs import Comparison
 from parity.verifying.explanation import Explanation, print_plain_lines
 from workloads.job import Job
@@ -39,18 +40,18 @@ def print_verification(console: Console, setup: Setup, comparison: Comparison, e
     """
     verification, (left, right) = comparison
     if explanation is not None:
-        print_plain_lines(console, cause_report.lines(*explanation))
+        print_plain_lines(console, cause_report.cause_lines(*explanation))
     console.print(headline(setup.job, verification.mode), style="bold")
     console.print(tables.settings_table(settings.differences(left, right), "legacy", "modern"))
     if verification.stages:
-        console.print(tables.stages_table(verification.stages, tables.judged(verification)))
+        console.print(tables.stages_table(verification.stages, tables.judged_stages_title(verification)))
     if verification.trajectory:
         console.print(tables.stages_table(verification.trajectory, "the free trajectories, reported and not judged"))
     if verification.floor:
-        console.print(tables.floor_table(verification.floor))
-    for line in tables.notes(verification):
+        console.print(tables.noise_floor_table(verification.floor))
+    for line in text.verification_notes(verification):
         console.print("note: " + line)
-    print_verdict(console, tables.verdict_line(verification), verification.passed)
+    print_verdict(console, text.verification_verdict(verification), verification.passed)
 
 
 def print_verdict(console: Console, verdict: str, passed: bool) -> None:
@@ -83,7 +84,7 @@ def verification_json(
         "workload": setup.job.workload.name,
         "job": setup.job.describe(),
         **verification.to_json(),
-        **({"causes": []} if explanation is None else cause_report.to_json(*explanation)),
+        **({"causes": []} if explanation is None else cause_report.causes_json(*explanation)),
         "settings": {
             "legacy": legacy,
             "modern": modern,

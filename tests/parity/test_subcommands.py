@@ -9,7 +9,7 @@ import pytest
 
 import parity
 from parity import __main__ as tower_parity
-from parity.processes import interpreter
+from parity.processes import child_command
 from parity.subcommands import SUBCOMMANDS, subcommand_list
 from workloads.support.errors import InputError
 
@@ -104,7 +104,7 @@ def test_an_installed_script_is_not_disturbed_either(folder):
 def test_child_processes_run_the_projects_commands(module, folder):
     (folder / "parity").mkdir(exist_ok=True)
     (folder / "parity" / "__init__.py").write_text("raise AssertionError('the user\\'s')\n")
-    command = [*interpreter.module_command(sys.executable, module), "stray"]
+    command = [*child_command.module_command(sys.executable, module), "stray"]
     process = subprocess.run(
         command, cwd=folder, env=dict(os.environ, PYTHONPATH=str(folder)), capture_output=True, text=True
     )

@@ -20,7 +20,7 @@ from workloads.support import addresses, child_processes
 
 def final(folder):
     """{name: array} of the newest checkpoint in `folder`."""
-    return kill_and_resume.final_state(str(folder))[1]
+    return kill_and_resume.read_final_state(str(folder)).tensors
 
 
 def test_two_workers_have_the_towers_bits_by_their_own_reduction(tmp_path):
@@ -62,8 +62,8 @@ def test_a_killed_run_ends_with_the_bits_of_one_that_was_not(workers, tmp_path):
 
 def test_differing_names_what_differs():
     left = {"weights/a": np.float32(1), "weights/b": np.float32(2)}
-    assert kill_and_resume.differing(left, dict(left)) == []
-    assert kill_and_resume.differing(left, {"weights/a": np.float32(1.5), "slots/c": np.float32(0)}) == [
+    assert kill_and_resume.differing_tensors(left, dict(left)) == []
+    assert kill_and_resume.differing_tensors(left, {"weights/a": np.float32(1.5), "slots/c": np.float32(0)}) == [
         "slots/c",
         "weights/a",
         "weights/b",
@@ -97,7 +97,7 @@ def test_a_preemption_signal_saves_first(workers, tmp_path):
     reached = int(final(tmp_path / "a")["step"])
     whole = run("modern.train", *flags, f"--steps={reached}", f"--checkpoint_dir={tmp_path / 'b'}")
     assert whole.returncode == 0, whole.stderr
-    assert kill_and_resume.differing(final(tmp_path / "a"), final(tmp_path / "b")) == []
+    assert kill_and_resume.differing_tensors(final(tmp_path / "a"), final(tmp_path / "b")) == []
 
 
 def descendants(pid):
@@ -139,7 +139,7 @@ def test_one_worker_of_parameter_servers_is_the_sequential_run():
 
 
 def test_training_goes_on_when_a_worker_is_lost():
-    loss, late = worker_loss.run(*job_of("regression", 2), 1, steps=6, kill_at=2)
+    loss, late = worker_loss.train_losing_worker(*job_of("regression", 2), 1, steps=6, kill_at=2)
     assert np.isfinite(loss) and sum(late.values()) == 12
 
 
@@ -150,8 +150,8 @@ def job_of(name, workers):
 
 
 def test_beyond_the_spread_is_beyond_it():
-    assert worker_loss.within([1.0, 1.1], [0.9, 1.0, 1.1])
-    assert not worker_loss.within([1.0, 1.5], [0.9, 1.0, 1.1])
+    assert worker_loss.within_spread([1.0, 1.1], [0.9, 1.0, 1.1])
+    assert not worker_loss.within_spread([1.0, 1.5], [0.9, 1.0, 1.1])
 
 
 def be_task(speaker, job, cluster, kind, index):

@@ -51,7 +51,7 @@ def test_every_weight_and_slot_is_with_its_layer():
 
 @pytest.mark.parametrize("spans, length", [([], 0), ([(0, 2), (1, 3)], 3), ([(5, 6), (0, 1), (0, 1)], 2)])
 def test_covered_is_the_length_of_the_union(spans, length):
-    assert device_trace.covered(spans) == length
+    assert device_trace.union_length(spans) == length
 
 
 def test_both_sides_send_the_activations_and_their_gradients_and_little_else():
@@ -59,9 +59,9 @@ def test_both_sides_send_the_activations_and_their_gradients_and_little_else():
     activations = LSTM.time * LSTM.global_batch * LSTM.units * 4
     with made.legacy_program() as program:
         program.run(2)
-        legacy = device_trace.of_session(program)
+        legacy = device_trace.trace_session(program)
     with made.modern_program() as program:
-        modern = device_trace.of_function(program, warm_up=1)
+        modern = device_trace.trace_function(program, warm_up=1)
     for trace in (legacy, modern):
         for ends in (("CPU:0", "CPU:1"), ("CPU:1", "CPU:0"), ("CPU:1", "CPU:2"), ("CPU:2", "CPU:1")):
             assert activations <= trace.crossing[ends] <= activations + 100, ends

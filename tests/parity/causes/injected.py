@@ -63,5 +63,5 @@ def _trials() -> trial.Trials:
 
 def trial_rows() -> dict[str, dict[str, Any]]:
     """Returns {name of the trial: its row} of all trials."""
-    with workers.pool(2, tasks_per_process=25) as pool:
+    with workers.process_pool(2, tasks_per_process=25) as pool:
         return dict(pool.imap_unordered(run_trial, trial_names()))

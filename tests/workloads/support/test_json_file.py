@@ -23,6 +23,7 @@ def test_a_file_is_written_whole_or_not_at_all(tmp_path):
     path = tmp_path / "out.json"
     json_file.write_json(str(path), {"a": np.float64(2.0)})
     assert json.loads(path.read_text()) == {"a": 2.0}
+    assert list(tmp_path.iterdir()) == [path]
     with pytest.raises(TypeError):
         json_file.write_json(str(path), {"a": object()})
     assert json.loads(path.read_text()) == {"a": 2.0}  # what was there stays

@@ -1,0 +1,65 @@
+"""Sentences about a comparison: its verdict, and notes on what its tables do not show."""
+
+from __future__ import annotations
+
+from parity.comparison import tolerance
+from parity.comparison.difference import Difference
+from parity.comparison.result import Failure, Verification
+from parity.reports.formatting import format_number
+
+
+def describe_difference(difference: Difference, step: int) -> str:
+    """Returns the place of a difference's worst element, and both values there.
+
+    >>> describe_difference(Difference("w", index=(0, 1), left=2.0, right=2.5), 3)
+    'w[0,1] at step 3: 2.0 | 2.5'
+    """
+    index = f"[{','.join(map(str, difference.index))}]" if difference.index else ""
+    return f"{difference.name}{index} at step {step}: {difference.left} | {difference.right}"
+
+
+def verification_verdict(verification: Verification) -> str:
+    """Returns the verdict in one sentence."""
+    if verification.mismatched:
+        return "NO PARITY: variables do not match: " + "; ".join(verification.mismatched)
+    if verification.passed:
+        rule = "identical bits" if verification.tolerance_name == "exact" else "within the auto tolerance"
+        return f"PARITY: {verification.steps} steps, every stage {rule}"
+    if verification.first is None:
+        return "NO PARITY: the copies of a mirrored variable disagree: " + verification.drift[0]
+    return _failure_verdict(verification.first, verification.tolerance_name)
+
+
+def _failure_verdict(failure: Failure, tolerance_name: str) -> str:
+    reason = tolerance.reason(failure.stage) if tolerance_name == "auto" else "exact"
+    return (
+        f"NO PARITY: first at step {failure.step}, stage {failure.stage}: "
+        f"{describe_difference(failure.difference, failure.step)}; allowed {format_number(failure.allowed)} relative, "
+        f"found {format_number(failure.difference.max_rel)} ({reason})"
+    )
+
+
+def verification_notes(verification: Verification) -> list[str]:
+    """Returns sentences about what the tables do not show."""
+    notes = []
+    for name, stage in verification.stages.items():
+        if stage.nonfinite:
+            notes.append(f"{name}: {stage.nonfinite} NaN or infinite elements, in the same places on both sides")
+    if verification.parted is not None:
+        notes.append(
+            f"the free trajectories part by more than a step's rounding at step {verification.parted}: "
+            "training amplifies it; each step by itself is judged above"
+        )
+    if verification.kinks:
+        notes.append(
+            f"steps {', '.join(map(str, verification.kinks))}: the loss agrees and the gradients moved by one "
+            "activation's share: a rectifier within rounding of its kink"
+        )
+    if verification.races:
+        notes.append(
+            f"{len(verification.races)} times a variable has the value that another order of the old program's reads "
+            f"and updates gives, which its graph leaves open: {', '.join(verification.races[:3])}"
+        )
+    if verification.drift:
+        notes.append("copies of mirrored variables disagree: " + ", ".join(verification.drift[:5]))
+    return notes

@@ -1,0 +1,71 @@
+"""Ratio of two programs' speeds from interleaved block times: median, bootstrap interval, outliers and verdict."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import numpy.typing as npt
+
+from parity.speed.timing import BlockTimes
+
+#: Relative difference of speed that counts as none.
+MARGIN = 0.05
+
+#: Bootstrap samples of the interval.
+RESAMPLES = 4000
+
+#: Deviations from the median beyond which a ratio is an outlier: the usual limit of the modified z-score.
+OUTLIER_DEVIATIONS = 3.5
+
+UNDECIDED = "undecided"
+
+
+@dataclasses.dataclass(frozen=True)
+class SpeedRatio:
+    """Speed of the right program over the left one's; above 1, the right one is faster.
+
+    Attributes:
+      median: median ratio of the A B B A groups.
+      low: lower end of its 95 % bootstrap interval.
+      high: upper end of that interval.
+      outliers: number of groups whose ratio is an outlier; they are counted, not removed.
+    """
+
+    median: float
+    low: float
+    high: float
+    outliers: int
+
+
+def speed_ratio(times: BlockTimes, seed: int = 0) -> SpeedRatio:
+    """Returns the `SpeedRatio` of block times, by a percentile bootstrap over the A B B A groups.
+
+    Within a group a steady drift of the machine's speed cancels, so only ratios within a group count.
+    """
+    left, right = (np.reshape(side, (-1, 2)).sum(axis=1) for side in (times.left, times.right))
+    ratios = left / right
+    rng = np.random.RandomState(seed)
+    medians = np.median(rng.choice(ratios, (RESAMPLES, len(ratios))), axis=1)
+    low, high = np.percentile(medians, [2.5, 97.5])
+    median = float(np.median(ratios))
+    spread = scaled_mad(ratios)
+    outliers = int((np.abs(ratios - median) > OUTLIER_DEVIATIONS * spread).sum()) if spread else 0
+    return SpeedRatio(median, float(low), float(high), outliers)
+
+
+def scaled_mad(values: npt.ArrayLike) -> float:
+    """Returns the median absolute deviation times 1.4826, which is a normal distribution's standard deviation."""
+    array = np.asarray(values)
+    return float(1.4826 * np.median(np.abs(array - np.median(array))))
+
+
+def speed_verdict(ratio: SpeedRatio, margin: float = MARGIN) -> str:
+    """Returns "faster", "within 5 %" or "slower", or `UNDECIDED` where the interval straddles the margin."""
+    if ratio.low > 1 + margin:
+        return "faster"
+    if ratio.high < 1 - margin:
+        return "slower"
+    if ratio.low >= 1 - margin and ratio.high <= 1 + margin:
+        return f"within {margin * 100:.0f} %"
+    return UNDECIDED
