@@ -95,3 +95,41 @@ def test_child_scopes_prefix_names():
             return tf.reduce_mean(batch["x"]) * here.child("a").child("b").get("w", (), initializers.Constant(1.0))
 
     assert [spec.name for spec in scope.trace(Nested(), 2)] == ["a/b/w"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Staged(Dyadic):
+    """Two pipeline stages with one weight each; the second by the former name."""
+
+    def loss(self, here, batch):
+        with here.pipeline_stage(0, 2):
+            a = here.get("a", (), initializers.Constant(1.0))
+        with here.stage(1, 2):
+            return tf.reduce_mean(batch["x"]) * a * here.get("b", (), initializers.Constant(1.0))
+
+
+def test_pipeline_stages_are_on_their_devices_also_by_the_former_name():
+    places = scope.trace_devices(Staged(), 2, "float32", ["/device:CPU:0", "/device:CPU:1"])
+    assert places == {"a": "/device:CPU:0", "b": "/device:CPU:1"}
+
+
+def test_a_model_with_fewer_stages_than_devices_is_refused():
+    devices = [f"/device:CPU:{index}" for index in range(3)]
+    with pytest.raises(InputError, match="--layer_devices: got 3, the layers of dyadic fill 2"):
+        scope.trace_devices(Staged(), 2, "float32", devices)
+
+
+def test_only_models_with_untrained_variables_have_statistics():
+    assert scope.has_statistics(Everything())
+    assert not scope.has_statistics(Dyadic())
+
+
+def test_the_noise_and_the_decayed_weights_of_a_model_are_found():
+    assert scope.trace_noise(Everything(), 4, "float32") == {"dropout": (4, 5)}
+    assert scope.trace_decayed(Everything()) == ("first/weights",)
+    assert scope.trace_decayed(Everything(weight_decay=0.0)) == ()
+
+
+def test_a_variable_without_initializer_has_no_initial_value():
+    with pytest.raises(InputError, match="initial_values: 'w' has no initializer"):
+        scope.initial_values([scope.VariableSpec("w", (), "float32", True, None)], 0)

@@ -1,4 +1,5 @@
 import numpy as np
+import pytest
 
 from tests.cases import Dyadic, Everything
 from workloads import sources
@@ -46,3 +47,22 @@ def test_digests_see_names_dtypes_shapes_and_bytes():
     x = np.arange(4, dtype=np.float32)
     batches = [{"x": x}, {"y": x}, {"x": x.astype(np.float64)}, {"x": x.reshape(2, 2)}, {"x": x + 1}]
     assert len({batch_digest(batch) for batch in batches}) == len(batches)
+
+
+class Shards(sources.Source):
+    """A source that knows its replicas' batches only."""
+
+    def shards(self, step):
+        return [{"x": np.array([step, replica])} for replica in range(2)]
+
+
+def test_a_source_of_shards_has_their_global_batch():
+    assert Shards(Job(Dyadic())).batch(7)["x"].tolist() == [7, 0, 7, 1]
+
+
+def test_a_source_must_have_shards_and_need_not_have_a_pipeline():
+    with pytest.raises(TypeError, match="shards"):
+        sources.Source(Job(Dyadic()))
+    assert not Shards(Job(Dyadic())).has_pipeline
+    with pytest.raises(NotImplementedError, match="Shards.pipeline"):
+        Shards(Job(Dyadic())).pipeline(0)

@@ -1,1 +1,5 @@
-"""Real images: readers for the CIFAR-10 binary and the IDX formats, and the distortions of system 3."""
+"""Real images: readers of data sets, and batches of distorted images as system 3 makes them.
+
+Here: the CIFAR-10 binary and the IDX formats, the distortions, and the source of batches. Not here: synthetic batches
+(`workloads.sources`). Start with `folder.py`.
+"""
