@@ -1,4 +1,4 @@
-"""Measures the code itself: annotations, docstrings, folder sizes, import circles, and modules that no unit test imports.
+"""Measures the code itself: annotations, docstrings, folder sizes, import circles, modules without a unit test.
 
 `tests/test_house.py` asserts on these figures; `python tests/house.py legacy/saved` lists what is missing under a path.
 """
@@ -144,6 +144,25 @@ def folder_imports(package: str) -> Dict[str, Set[str]]:
                 there = name if (ROOT / name.replace(".", "/")).is_dir() else name.rpartition(".")[0]
                 graph[here].add(there)
     return {here: there - {here} for here, there in graph.items()}
+
+
+def module_names(package: str) -> List[str]:
+    """Dotted names of a package's modules; packages themselves (`__init__`, `__main__`) are left out."""
+    names = []
+    for path in sources(package):
+        if not path.name.startswith("__"):
+            names.append(".".join(path.relative_to(ROOT).with_suffix("").parts))
+    return names
+
+
+def files_per_folder(package: str) -> Dict[str, int]:
+    """{folder: number of source files that lie in it, `__init__.py` not counted}."""
+    counts: Dict[str, int] = {}
+    for path in sources(package):
+        if path.name != "__init__.py":
+            folder = path.relative_to(ROOT).parent.as_posix()
+            counts[folder] = counts.get(folder, 0) + 1
+    return counts
 
 
 def circle(graph: Dict[str, Set[str]]) -> List[str]:
