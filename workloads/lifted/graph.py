@@ -187,8 +187,8 @@ class Graph:
           ValueError: there is no such order; the message is the name of a node on the cycle.
         """
         after: Dict[str, List[str]] = collections.defaultdict(list)
-        waits = {name: 0 for name in members}
-        for name in members:
+        waits = dict.fromkeys(members, 0)
+        for name in [name for name in self.nodes if name in waits]:  # `members` may be a set, whose order varies
             for producer in self._forward_inputs(name):
                 if producer in waits:
                     after[producer].append(name)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import NamedTuple, Sequence
 
-from legacy.saved.analysis import carried_state, correspondence, inputs, losses, phases, roles
+from legacy.saved.analysis import carried_state, correspondence, losses, phases, roles
 from legacy.saved.analysis.context import Context
 from legacy.saved.graph import cone, folding, train_ops
 from legacy.saved.graph.graph_file import SavedGraph
+from legacy.saved.tower_search import inputs
 from workloads.lifted.graph import Graph, TensorId, tensor_name
 from workloads.lifted.plan import Effect, Plan, Variable
 
@@ -89,7 +90,7 @@ def _plan(context: Context, cut: cone.Cone, name: str, analysed: list[phases.Pha
         variables=variables,
         sources={placeholder: origin for placeholder, (origin, _) in cut.origins.items()},
         aliases=aliases,
-        tensors=context.tensors,
+        tensors=dict(sorted(context.tensors.items())),
         phases=planned,
         differences=matched.differences,
         unsafe=dict(cut.unsafe),

@@ -11,9 +11,9 @@ from collections.abc import Collection, Iterator, Sequence
 import numpy as np
 import tensorflow as tf
 
-from legacy.saved.analysis.towers import Towers
 from legacy.saved.graph import gradient_names
 from legacy.saved.graph.imported import ImportedGraph
+from legacy.saved.tower_search.towers import Towers
 from workloads.lifted.graph import Graph, TensorId
 from workloads.lifted.pieces import Cutter, Piece
 

@@ -79,7 +79,7 @@ class _Ordering:
     ) -> None:
         self._graph, self._state, self._members = graph, state, members
         self._depends_on_data, self._variant = depends_on_data, variant
-        ordered = graph.order(members)
+        ordered = self._ordered = graph.order(members)
         self._effects = [name for name in ordered if name in state.writes]
         self._bit = {name: 1 << i for i, name in enumerate(self._effects)}
         self._effects_before = graph.flow(ordered, self._bit)
@@ -91,7 +91,7 @@ class _Ordering:
     def order_variable(self, variable: str) -> None:
         """Orders the updates of a variable, then each of its reads among them."""
         updates = self._ordered_updates(variable)
-        for reader in [name for name in self._members if variable in self._state.reads.get(name, ())]:
+        for reader in [name for name in self._ordered if variable in self._state.reads.get(name, ())]:
             version = self._version_read(variable, updates, reader)
             self.versions[reader, variable] = version
             if self._graph.type(reader) in ENTERS and version < len(updates):

@@ -13,10 +13,10 @@ from collections.abc import Collection, Iterable
 from typing import Dict, NamedTuple, Tuple
 
 from legacy.saved.analysis.ordering import Order
-from legacy.saved.analysis.towers import Towers
 from legacy.saved.graph import op_types
 from legacy.saved.graph.imported import ImportedGraph
 from legacy.saved.graph.variables import VariableUses
+from legacy.saved.tower_search.towers import Towers
 from workloads.lifted.graph import Graph, TensorId
 from workloads.support.errors import InputError
 

@@ -8,10 +8,10 @@ from collections.abc import Iterable
 import numpy as np
 import tensorflow as tf
 
-from legacy.saved.analysis.labellings import SMALLEST_TOWER, labellings
 from legacy.saved.graph import op_types
 from legacy.saved.graph.gradient_names import is_gradient_op
 from legacy.saved.graph.graph_file import SavedGraph
+from legacy.saved.tower_search.labellings import SMALLEST_TOWER, labellings
 from workloads.lifted.graph import Graph, parse_tensor_name
 
 #: If more than this share of the labelled nodes takes data from another label, the labels are layers and not towers.

@@ -1,4 +1,3 @@
-
 import pytest
 
 from legacy.options import LegacyOptions

@@ -4,10 +4,10 @@ import types
 
 import pytest
 
-from legacy.saved.analysis.batch_slices import DATA
 from legacy.saved.analysis.ordering import Order
 from legacy.saved.analysis.parts import divide_step, tensors_leaving
-from legacy.saved.analysis.towers import Towers
+from legacy.saved.tower_search.batch_slices import DATA
+from legacy.saved.tower_search.towers import Towers
 from tests.legacy.saved.graphs import graph_of
 from workloads.lifted.graph import TensorId
 from workloads.support.errors import InputError

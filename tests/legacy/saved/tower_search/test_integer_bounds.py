@@ -1,8 +1,8 @@
 import pytest
 import tensorflow as tf
 
-from legacy.saved.analysis.integer_bounds import upper_bound
 from legacy.saved.graph.imported import ImportedGraph
+from legacy.saved.tower_search.integer_bounds import upper_bound
 from tests.legacy.saved.graphs import traced
 from workloads.lifted.graph import TensorId
 

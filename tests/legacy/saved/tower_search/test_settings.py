@@ -1,8 +1,8 @@
 import pytest
 import tensorflow as tf
 
-from legacy.saved.analysis.settings import is_scalar_setting
 from legacy.saved.graph.imported import ImportedGraph
+from legacy.saved.tower_search.settings import is_scalar_setting
 from tests.legacy.saved.graphs import traced
 
 v1 = tf.compat.v1

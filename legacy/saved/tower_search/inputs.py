@@ -5,10 +5,10 @@ from __future__ import annotations
 import collections
 from collections.abc import Mapping, Sequence
 
-from legacy.saved.analysis.integer_bounds import upper_bound
-from legacy.saved.analysis.settings import is_scalar_setting
 from legacy.saved.graph import op_types
 from legacy.saved.graph.imported import ImportedGraph
+from legacy.saved.tower_search.integer_bounds import upper_bound
+from legacy.saved.tower_search.settings import is_scalar_setting
 from workloads.lifted.graph import Graph, TensorId, tensor_name
 from workloads.lifted.plan import Input
 

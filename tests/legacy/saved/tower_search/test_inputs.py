@@ -1,7 +1,7 @@
 import tensorflow as tf
 
-from legacy.saved.analysis.inputs import batch_size, describe_inputs
 from legacy.saved.graph.imported import ImportedGraph
+from legacy.saved.tower_search.inputs import batch_size, describe_inputs
 from tests.legacy.saved.graphs import traced
 from workloads.lifted.graph import TensorId
 

@@ -13,11 +13,11 @@ import functools
 import operator
 from collections.abc import Collection, Mapping, Sequence
 
-from legacy.saved.analysis.batch_slices import DATA, batch_slices
-from legacy.saved.analysis.labellings import SMALLEST_TOWER, Labelling, labellings
-from legacy.saved.analysis.settings import is_scalar_setting
 from legacy.saved.graph import gradient_names, op_types
 from legacy.saved.graph.imported import ImportedGraph
+from legacy.saved.tower_search.batch_slices import DATA, batch_slices
+from legacy.saved.tower_search.labellings import SMALLEST_TOWER, Labelling, labellings
+from legacy.saved.tower_search.settings import is_scalar_setting
 from workloads.lifted.graph import Graph, TensorId
 
 

@@ -1,8 +1,8 @@
 import pytest
 import tensorflow as tf
 
-from legacy.saved.analysis.towers import Towers, find_towers
 from legacy.saved.graph.imported import ImportedGraph
+from legacy.saved.tower_search.towers import Towers, find_towers
 from tests.legacy.saved.graphs import traced, two_towers
 
 v1 = tf.compat.v1

@@ -1,7 +1,7 @@
 import tensorflow as tf
 
-from legacy.saved.analysis.batch_slices import DATA, batch_slices
 from legacy.saved.graph.imported import ImportedGraph
+from legacy.saved.tower_search.batch_slices import DATA, batch_slices
 from tests.legacy.saved.graphs import traced
 
 v1 = tf.compat.v1
