@@ -3,7 +3,7 @@
 The formulas are TensorFlow's own (`tf.compat.v1.train.*`), which exist in both; `global_batch` is there for
 schedules that count epochs, where the classic fault is to forget the number of towers.
 
-    >>> learning_rate_at(ExponentialDecay(1.0, decay_steps=10, decay_rate=0.5, staircase=True), step=25, global_batch=64)
+    >>> learning_rate_at(ExponentialDecay(1.0, decay_steps=10, decay_rate=0.5, staircase=True), step=25, global_batch=8)
     0.25
 """
 

@@ -99,7 +99,7 @@ def contrast(images: np.ndarray, low: float, high: float, rng: np.random.RandomS
 
 
 def standardise(images: np.ndarray) -> np.ndarray:
-    """Scales to mean 0 and deviation 1 per image, the deviation at least 1 / sqrt(pixels): `per_image_standardization`."""
+    """Scales each image to mean 0 and deviation 1, the deviation at least 1 / sqrt(pixels), as TensorFlow does."""
     means = images.mean(axis=(1, 2, 3), keepdims=True)
     least = 1.0 / np.sqrt(np.prod(images.shape[1:]))
     deviations = np.maximum(images.std(axis=(1, 2, 3), keepdims=True), least)

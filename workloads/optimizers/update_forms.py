@@ -1,4 +1,4 @@
-"""`UpdateForm`: the name of one formula for an optimizer's update, as TensorFlow 1.x, Keras or a common mistake has it."""
+"""`UpdateForm`: the name of one formula for an update, as TensorFlow 1.x, Keras or a common mistake has it."""
 
 from __future__ import annotations
 
