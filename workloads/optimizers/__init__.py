@@ -1,4 +1,4 @@
-"""Optimizers as data: one file each, with all that TensorFlow 1.x, today's kernels, Keras and diagnosis must know of it.
+"""Optimizers as data: one file each, with what TensorFlow 1.x, today's kernels, Keras and diagnosis must know of it.
 
 Here: the optimizers' names, constants, slots and formulas. Not here: anything that runs them (`legacy.towers`,
 `modern.mirrored`, `parity.diagnosis` read these descriptions). Start with `base.py`, then `momentum.py`.
