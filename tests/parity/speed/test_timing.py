@@ -3,25 +3,14 @@
 import pytest
 
 from parity.speed import timing
-
-
-class TimedProgram:
-    """Takes a fixed time per step, on a made-up clock."""
-
-    def __init__(self, clock, seconds, log=None, name=""):
-        self._clock, self._seconds, self._log, self._name = clock, seconds, log, name
-
-    def run(self, steps):
-        self._clock[0] += steps * self._seconds
-        if self._log is not None:
-            self._log.append(self._name)
+from tests.parity.speed.fakes import Clock, TimedProgram
 
 
 @pytest.fixture
 def clock(monkeypatch):
-    now = [0.0]
-    monkeypatch.setattr(timing.time, "perf_counter", lambda: now[0])
-    return now
+    clock = Clock()
+    clock.replace_real_one(monkeypatch)
+    return clock
 
 
 def test_blocks_are_interleaved_a_b_b_a(clock):
