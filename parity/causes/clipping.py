@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import tensorflow as tf
 
     from modern.mirrored.step_tensors import Tensors
-    from parity.diagnosis.combined_forms import CombinedForm
+    from parity.diagnosis.candidates.combined_forms import CombinedForm
     from parity.diagnosis.combined_gradients import CombinedFit
     from parity.diagnosis.evidence import Evidence
     from workloads.workload import Workload

@@ -5,7 +5,7 @@ from __future__ import annotations
 from parity.causes import injection
 from parity.causes.cause import HIGH, Cause, Fault, Finding
 from parity.comparison import stages
-from parity.diagnosis.statistics_owners import NONE, OwnerKind
+from parity.diagnosis.candidates.statistics_owners import NONE, OwnerKind
 from workloads.scope import has_statistics
 
 _WHO = {

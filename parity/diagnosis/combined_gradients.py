@@ -17,7 +17,7 @@ from parity.comparison.fits import (
     relative_norm,
     spread,
 )
-from parity.diagnosis.combined_forms import CombinedForm, combine_gradients
+from parity.diagnosis.candidates.combined_forms import CombinedForm, combine_gradients
 from parity.diagnosis.derived_gradients import derive_combined_gradients
 from parity.diagnosis.learning_rates import learning_rate_of
 from workloads.program import Arrays

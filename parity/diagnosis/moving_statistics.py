@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from parity.comparison.fits import FactorFit, fit_combination, fit_factor, flatten_arrays, relative_norm
-from parity.diagnosis.statistics_owners import FIRST, KeptStatistics, StatisticsOwner, explaining_owners
+from parity.diagnosis.candidates.statistics_owners import FIRST, KeptStatistics, StatisticsOwner, explaining_owners
 from workloads.program import Arrays, StepRecord
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ import numpy as np
 
 from parity.comparison.fits import CombinationFit, FactorFit
 from parity.diagnosis.batches import ComparedBatch
-from parity.diagnosis.combined_forms import CombinedForm
+from parity.diagnosis.candidates.combined_forms import CombinedForm
 from parity.diagnosis.combined_gradients import CombinedFit
 from parity.diagnosis.gradient_factors import GradientFactors
 from parity.diagnosis.gradients import ReplicaGradient

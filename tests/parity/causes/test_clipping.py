@@ -6,7 +6,7 @@ import pytest
 from modern.mirrored.replica_step import ReplicaStep
 from parity.causes import clipping
 from parity.causes.cause import HIGH, MEDIUM
-from parity.diagnosis.combined_forms import CombinedForm
+from parity.diagnosis.candidates.combined_forms import CombinedForm
 from tests.cases import Dyadic
 from tests.parity.causes.facts import FOUR_REPLICAS, combined_fit
 from tests.parity.causes.stub_step import FAULTS, change_of, faulty_step

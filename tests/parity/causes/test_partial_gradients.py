@@ -6,7 +6,7 @@ from modern.collectives import exchange
 from parity.causes import partial_gradients
 from parity.causes.cause import HIGH
 from parity.comparison.fits import FactorFit
-from parity.diagnosis.combined_forms import CombinedForm
+from parity.diagnosis.candidates.combined_forms import CombinedForm
 from tests.parity.causes.facts import CLEAN, combined_fit, gradient_factors, replica_gradient
 from tests.parity.causes.stub_step import faulty_step, forward_backward
 from tests.parity.step_records import made_up_evidence

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from parity.diagnosis.combined_forms import CombinedForm
+from parity.diagnosis.candidates.combined_forms import CombinedForm
 from parity.diagnosis.combined_gradients import fit_combined_gradients
 from parity.diagnosis.job_context import Context
 from tests.parity.step_records import compared_step, made_up_evidence, made_up_state, step_record

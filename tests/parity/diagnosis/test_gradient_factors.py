@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from parity.diagnosis.combined_forms import CombinedForm
+from parity.diagnosis.candidates.combined_forms import CombinedForm
 from parity.diagnosis.combined_gradients import CombinedFit
 from parity.diagnosis.gradient_factors import factor_names, fit_gradient_factors, reduction_weights
 from parity.diagnosis.job_context import Context

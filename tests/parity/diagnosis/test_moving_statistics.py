@@ -1,12 +1,12 @@
 import numpy as np
 import pytest
 
+from parity.diagnosis.candidates.statistics_owners import FIRST, LAST, MEAN
 from parity.diagnosis.moving_statistics import (
     SAME_STATISTICS,
     measure_moving_statistics,
     replica_disagreement,
 )
-from parity.diagnosis.statistics_owners import FIRST, LAST, MEAN
 from tests.parity.step_records import arrays, compared_step, made_up_state, step_record
 
 OLD = {"norm/mean": [0.0], "norm/variance": [8.0]}

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from parity.diagnosis.statistics_owners import (
+from parity.diagnosis.candidates.statistics_owners import (
     FIRST,
     LAST,
     MEAN,

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from parity.diagnosis.combined_forms import CombinedForm, clip_gradients, combine_gradients
+from parity.diagnosis.candidates.combined_forms import CombinedForm, clip_gradients, combine_gradients
 
 
 def gradients():
