@@ -16,7 +16,7 @@ from modern.options import ModernOptions
 from parity.comparison.noise_floor import NoiseFloor
 from workloads.job import Job
 from workloads.program import Program
-from workloads.sources import Source
+from workloads.sources import Source, Synthetic
 from workloads.support.devices import choose_devices
 
 
@@ -87,3 +87,17 @@ class Setup:
         """Makes `noise_floor` as a context manager that closes it."""
         floor = self.noise_floor()
         return contextlib.nullcontext() if floor is None else contextlib.closing(floor)
+
+
+def exact_setup(job: Job, device: str = "cpu", all_reduce: str = "tower_order") -> Setup:
+    """Returns the setup of a job on its synthetic batches, with both sides run for identical bits.
+
+    Args:
+      job: the training job.
+      device: see `Setup`.
+      all_reduce: see `ModernOptions`; bits are identical if it adds the replicas in their order.
+
+    Returns:
+      the setup.
+    """
+    return Setup(job, Synthetic, LegacyOptions(exact=True), ModernOptions(all_reduce=all_reduce, exact=True), device)

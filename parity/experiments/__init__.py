@@ -1,1 +1,4 @@
-"""Questions that the write-ups leave open, each as a plan of runs, what is measured of them, and what it says."""
+"""Experiments: plans of runs, the measurements that are taken of them, and the conclusions.
+
+Here: the libraries behind the commands `clean_runs`, `sensitivity` and `study`. Not here: flags and child processes.
+Start with `false_alarms.py`."""

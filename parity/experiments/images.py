@@ -1,16 +1,33 @@
-"""Real images for studies where the user has given none."""
+"""Real images for the study where the user has given none."""
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 
 from workloads.support.errors import InputError
 
+#: Height and width of the images; each of the 8x8 scanned pixels becomes a square.
 SIZE = 32
 
 
-def digits():
-    """scikit-learn's 1,797 scanned digits as uint8 [1797, 32, 32, 1] and labels int32: each of 8x8 pixels four wide.
+class LabelledImages(NamedTuple):
+    """Images with their classes.
+
+    Attributes:
+      images: uint8 [count, height, width, channels].
+      labels: int32 [count].
+      description: what the images are, for the report.
+    """
+
+    images: np.ndarray
+    labels: np.ndarray
+    description: str
+
+
+def scanned_digits() -> LabelledImages:
+    """Returns scikit-learn's 1,797 scanned digits as images [1797, 32, 32, 1].
 
     Raises:
       InputError: scikit-learn is not installed.
@@ -19,6 +36,7 @@ def digits():
         from sklearn.datasets import load_digits
     except ImportError:
         raise InputError('--data_dir: not given, and scikit-learn is not here: pip install "tower-parity[study]"')
-    found = load_digits()
-    grey = np.asarray(found.images * (255 / found.images.max()), np.uint8)
-    return np.kron(grey, np.ones((1, SIZE // 8, SIZE // 8), np.uint8))[..., np.newaxis], found.target.astype(np.int32)
+    digits = load_digits()
+    grey = np.asarray(digits.images * (255 / digits.images.max()), np.uint8)
+    images = np.kron(grey, np.ones((1, SIZE // 8, SIZE // 8), np.uint8))[..., np.newaxis]
+    return LabelledImages(images, digits.target.astype(np.int32), "scikit-learn's 1,797 scanned digits")

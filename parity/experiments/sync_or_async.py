@@ -9,26 +9,43 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from typing import Optional
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from parity.experiments.intervals import interval
+from parity.experiments.images import LabelledImages
 from workloads import schedules, sources
 
+if TYPE_CHECKING:
+    from workloads.job import Job
+    from workloads.program import Arrays
+    from workloads.workload import Workload
+
+#: The staleness of synchronous training.
 SYNC = None
 STALENESS = (SYNC, 0, 1, 2, 4, 8)
+
 #: Each with its fourfold among the others: four replicas' updates go about as far as one at four times the rate.
-RATES = {"cifar_cnn": (0.0125, 0.025, 0.05, 0.1, 0.2), "regression": (6.25e-5, 2.5e-4, 1e-3, 4e-3, 1.6e-2)}
+LEARNING_RATES = {"cifar_cnn": (0.0125, 0.025, 0.05, 0.1, 0.2), "regression": (6.25e-5, 2.5e-4, 1e-3, 4e-3, 1.6e-2)}
 
 
 @dataclasses.dataclass(frozen=True)
 class Case:
-    """One run of the study."""
+    """One run of the study.
+
+    Attributes:
+      workload: its name.
+      learning_rate: fixed.
+      staleness: number of updates by which a gradient is late, or `SYNC`.
+      seed: of the job.
+      replicas: number of replicas.
+      steps: number of global batches.
+    """
 
     workload: str
-    rate: float
-    staleness: Optional[int]
+    learning_rate: float
+    staleness: int | None
     seed: int
     replicas: int
     steps: int
@@ -36,168 +53,126 @@ class Case:
 
 @dataclasses.dataclass(frozen=True)
 class Outcome:
-    """What a run came to: its loss at the start, and at the end (the mean of the last tenth of its steps)."""
+    """The losses of a run.
+
+    Attributes:
+      case: the run.
+      first: mean loss over the replicas at the first step.
+      final: mean loss of the last tenth of the steps.
+    """
 
     case: Case
     first: float
     final: float
 
     @property
-    def diverged(self):
-        """Whether it ended at no number, or no better than it began."""
+    def diverged(self) -> bool:
+        """Whether the run ended at a loss that is not finite, or no better than at its first step."""
         return not np.isfinite(self.final) or self.final >= self.first
 
+    def to_json(self) -> dict[str, Any]:
+        """Returns the run for `--json`."""
+        case = self.case
+        return {
+            "workload": case.workload,
+            "rate": case.learning_rate,
+            "staleness": case.staleness,
+            "seed": case.seed,
+            "replicas": case.replicas,
+            "steps": case.steps,
+            "first": self.first,
+            "final": self.final,
+            "diverged": self.diverged,
+        }
 
-def plan(workloads, replicas, steps, seeds):
-    """Lists of `Case`s, all seeds of one setting together: workloads x rates x staleness."""
+
+def plan_cases(workload_names: Sequence[str], replicas: int, steps: int, seeds: int) -> list[list[Case]]:
+    """Returns the cases of every workload, learning rate and staleness.
+
+    Args:
+      workload_names: names in `LEARNING_RATES`.
+      replicas: number of replicas of every run.
+      steps: number of global batches of every run.
+      seeds: number of runs of each setting, with seeds from 0 on.
+
+    Returns:
+      a list for each setting, with one case per seed.
+    """
     return [
-        [Case(name, rate, staleness, seed, replicas, steps) for seed in range(seeds)]
-        for name in workloads
-        for rate in RATES[name]
+        [Case(name, learning_rate, staleness, seed, replicas, steps) for seed in range(seeds)]
+        for name in workload_names
+        for learning_rate in LEARNING_RATES[name]
         for staleness in STALENESS
     ]
 
 
-def run(cases, images=None):
-    """The `Outcome`s of cases that differ in the seed, on the legacy side, where one graph serves all of them.
+def run_cases(cases: Sequence[Case], images: LabelledImages | None = None) -> list[Outcome]:
+    """Trains cases that differ in the seed only, on the legacy side, where one graph serves all of them.
 
     The modern side has the same bits (`parity.verify --staleness`), but a function is traced anew for each input.
 
     Args:
-      images: (uint8 images, labels) for a workload that takes images.
+      cases: one or more.
+      images: for a workload that takes images.
+
+    Returns:
+      the outcome of each case.
     """
     from legacy import factory
     from legacy.options import LegacyOptions
     from workloads import scope
-    from workloads.data import image_source
     from workloads.job import Job
-    from workloads.models.images import ImageWorkload
     from workloads.program import initial_state
-    from workloads.selection import registry
 
     case = cases[0]
-    workload = dataclasses.replace(registry.get(case.workload, "small"), learning_rate=schedules.Fixed(case.rate))
-    make_source = sources.Synthetic
-    if isinstance(workload, ImageWorkload):
-        workload = dataclasses.replace(workload, channels=images[0].shape[-1], distort=False)
-        make_source = functools.partial(image_source.ImageSource, images=images[0], labels=images[1])
-    jobs = [Job(workload, case.replicas, seed=case.seed, staleness=case.staleness) for case in cases]
-    source = _Current(make_source(jobs[0]))
+    workload, make_source = workload_of_case(case, images)
+    jobs = [Job(workload, each.replicas, seed=each.seed, staleness=each.staleness) for each in cases]
+    source = ExchangeableSource(jobs[0], make_source(jobs[0]))
     devices = [f"CPU:{index}" for index in range(case.replicas)]
     outcomes, last = [], max(1, case.steps // 10)
     with factory.legacy_program(jobs[0], source, LegacyOptions(), devices) as program:
-        for case, job in zip(cases, jobs):
+        for each, job in zip(cases, jobs):
             source.current = make_source(job)
             specs = program.variables()
             program.load(initial_state(job, specs, scope.initial_values(specs, job.seed)))
             first = float(np.mean(program.run(1)))
             program.run(case.steps - 1 - last)
             final = float(np.mean([program.run(1) for _ in range(last)]))
-            outcomes.append(Outcome(case, first, final))
+            outcomes.append(Outcome(each, first, final))
     return outcomes
 
 
-class _Current(sources.Source):
-    """A source that can be changed between runs of one program."""
+def workload_of_case(case: Case, images: LabelledImages | None) -> tuple[Workload, Callable[[Job], sources.Source]]:
+    """Returns a case's workload with its fixed learning rate, and the function that makes its batches.
+
+    A workload of images gets as many channels as the images have, and does not distort them.
+    """
+    from workloads.data import image_source
+    from workloads.models.images import ImageWorkload
+    from workloads.selection import registry
+
+    schedule = schedules.Fixed(case.learning_rate)
+    workload = dataclasses.replace(registry.get(case.workload, "small"), learning_rate=schedule)
+    if not isinstance(workload, ImageWorkload):
+        return workload, sources.Synthetic
+    assert images is not None, "a workload of images needs images"
+    workload = dataclasses.replace(workload, channels=images.images.shape[-1], distort=False)
+    make_source = functools.partial(image_source.ImageSource, images=images.images, labels=images.labels)
+    return workload, make_source
+
+
+class ExchangeableSource(sources.Source):
+    """A source that can be exchanged between runs of one program.
+
+    Attributes:
+      current: the source whose batches the program gets.
+    """
 
     fixed = False
 
-    def __init__(self, source):
+    def __init__(self, job: Job, source: sources.Source) -> None:
+        super().__init__(job)
         self.current = source
 
-    def shards(self, step):
+    def shards(self, step: int) -> list[Arrays]:
         return self.current.shards(step)
-
-
-class Cell:
-    """All seeds of one workload, rate and staleness.
-
-    Args:
-      outcomes: list of `Outcome`, one a seed.
-    """
-
-    def __init__(self, outcomes):
-        self._finals = {outcome.case.seed: outcome.final for outcome in outcomes}
-        self.diverged = sum(outcome.diverged for outcome in outcomes)
-        self.runs = len(outcomes)
-        #: Of the final loss, with half its 95 % interval; None if a run diverged.
-        self.mean, self.half = (None, None) if self.diverged else interval(list(self._finals.values()))
-
-    def against(self, other):
-        """ "better" or "worse" where this cell's losses are lower or higher than the other's, seed by seed and beyond
-        the 95 % interval of the difference; "worse" where only this one diverged; else None."""
-        if self.diverged or other.diverged:
-            return "worse" if self.diverged and not other.diverged else None
-        gain, half = interval([other._finals[seed] - final for seed, final in self._finals.items()])
-        return None if abs(gain) <= half else "better" if gain > 0 else "worse"
-
-
-def table(outcomes):
-    """{workload: {rate: {staleness: `Cell`}}}."""
-    cells = {}
-    for outcome in outcomes:
-        case = outcome.case
-        cells.setdefault(case.workload, {}).setdefault(case.rate, {}).setdefault(case.staleness, []).append(outcome)
-    return {
-        name: {rate: {k: Cell(row[k]) for k in STALENESS} for rate, row in sorted(rates.items())}
-        for name, rates in cells.items()
-    }
-
-
-def answer(workload, rates, replicas):
-    """One paragraph: which of the write-up's two guesses holds when, from a table's rows of one workload."""
-    same = _compared(rates, 1)
-    far = _compared(rates, replicas)
-    largest = {k: max((rate for rate, row in rates.items() if not row[k].diverged), default=None) for k in STALENESS}
-    best = {k: _best(rates, k) for k in STALENESS}
-    parts = [
-        f"{workload}, {replicas} replicas.",
-        "At the same rate, asynchronous training is useful {}; it overshoots {}.".format(
-            _listed(same["better"]), _listed(same["worse"])
-        ),
-        "Against synchronous training at {0} times the rate, as {0} updates go as far as one of {0} times the rate, it "
-        "is useful {1}; it overshoots {2}; no difference is seen {3}.".format(
-            replicas, _listed(far["better"]), _listed(far["worse"]), _listed(far[None])
-        ),
-        "The largest rate at which every run trains: {}.".format(
-            ", ".join(f"{_name(k)} {rate:g}" if rate else _name(k) + " none" for k, rate in largest.items())
-        ),
-        "The lowest loss, each at its own best rate: {}.".format(
-            ", ".join(
-                "{} {:.4g} (at {:g})".format(_name(k), *found) if found else _name(k) + " none"
-                for k, found in best.items()
-            )
-        ),
-    ]
-    return " ".join(parts)
-
-
-def _compared(rates, times):
-    """{"better", "worse" or None: [(rate, staleness)]}, each against synchronous training at `times` the rate."""
-    found = {"better": [], "worse": [], None: []}
-    for rate, row in rates.items():
-        if rate * times in rates:
-            for k in STALENESS[1:]:
-                other = rates[rate * times][SYNC]
-                if not (row[k].diverged and other.diverged):
-                    found[row[k].against(other)].append((rate, k))
-    return found
-
-
-def _best(rates, k):
-    """(lowest mean final loss, its rate) at one staleness, or None if every rate diverged."""
-    means = [(row[k].mean, rate) for rate, row in rates.items() if row[k].mean is not None]
-    return min(means, default=None)
-
-
-def _listed(pairs):
-    """Of (rate, staleness), in words."""
-    by_rate = {}
-    for rate, k in pairs:
-        by_rate.setdefault(rate, []).append(str(k))
-    told = ["at {:g} with staleness {}".format(rate, ", ".join(ks)) for rate, ks in sorted(by_rate.items())]
-    return "; ".join(told) if told else "nowhere"
-
-
-def _name(staleness):
-    return "synchronous" if staleness is SYNC else f"staleness {staleness}"

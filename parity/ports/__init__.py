@@ -1,1 +1,5 @@
-"""Keras 3 ports of three workloads, as a user would write them, with nothing mended: what a diagnosis is for."""
+"""Keras 3 ports of three workloads, as a user would write them, with nothing mended: cases for a diagnosis.
+
+Here: the ports, with the causes that are expected, and the command that records and diagnoses them. Not here: the
+diagnosis.
+Start with `sigmoid_stack.py`, the shortest port."""

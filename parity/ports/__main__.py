@@ -9,91 +9,121 @@ from __future__ import annotations
 import importlib
 import os
 import tempfile
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from absl import flags
 
 from parity import flags as parity_flags  # noqa: F401  --json
 from workloads.support import command, environment
 
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from parity.verifying.explanation import Explanation
+
 NAMES = ("sigmoid_stack", "stacked_lstm", "resnet18")
 
-flags.DEFINE_list("ports", list(NAMES), "Which ports.")
-flags.DEFINE_integer("port_steps", 8, "Steps to record.", lower_bound=1)
+flags.DEFINE_list("ports", list(NAMES), "Names of the ports.")
+flags.DEFINE_integer("port_steps", 8, "Number of steps to record.", lower_bound=1)
 
 FLAGS = flags.FLAGS
 
 
-class Data:
-    """Legacy's batches, for a port."""
+class PortDiagnosis(NamedTuple):
+    """The diagnosis of one port.
 
-    def __init__(self, job, source):
-        self.global_batch, self._job, self._source = job.global_batch, job, source
+    Attributes:
+      name: the port's.
+      expected: ids of the causes that must be named.
+      explanation: the causes that were recognized.
+    """
 
-    def shards(self, step):
-        """The batches of the replicas in that step: [{input: array}]."""
-        return self._source.shards(step)
+    name: str
+    expected: Sequence[str]
+    explanation: Explanation
 
-    def dataset(self, choose):
-        """A `tf.data.Dataset` of global batches, each as `choose({input: array})` has it."""
-        import tensorflow as tf
+    @property
+    def named(self) -> list[str]:
+        """Ids of the causes that were recognized."""
+        return [entry.id for entry in self.explanation.recognized]
 
-        first = choose(self._source.batch(0))
-        signature = tuple(tf.TensorSpec(array.shape, array.dtype) for array in first)
+    @property
+    def missed(self) -> list[str]:
+        """Ids of the expected causes that were not recognized."""
+        return [cause for cause in self.expected if cause not in self.named]
 
-        def batches():
-            step = 0
-            while True:
-                yield choose(self._source.batch(step))
-                step += 1
+    def to_json(self) -> dict[str, Any]:
+        """Returns the port's entry for `--json`."""
+        from parity.reports.causes import causes_json
 
-        return tf.data.Dataset.from_generator(batches, output_signature=signature)
+        return {
+            "port": self.name,
+            "expected": self.expected,
+            "named": self.named,
+            "missed": self.missed,
+            **causes_json(*self.explanation),
+        }
 
 
-def diagnose_port(name, replicas, steps, folder):
-    """(port's module, recognized causes, evidence) of one port, recorded in `folder`."""
-    from legacy.options import LegacyOptions
+def diagnose_port(name: str, replicas: int, steps: int, folder: str) -> PortDiagnosis:
+    """Records legacy and a port, and explains the difference.
+
+    Args:
+      name: one of `NAMES`.
+      replicas: number of replicas.
+      steps: number of steps to record.
+      folder: an existing folder for the recordings.
+
+    Returns:
+      the diagnosis.
+    """
     from modern.collectives import strategy
     from modern.options import ModernOptions
-    from parity.causes import catalogue
-    from parity.comparison.setup import Setup
-    from parity.diagnosis import collect
-    from workloads import sources
+    from parity.comparison.setup import exact_setup
+    from parity.ports.legacy_batches import LegacyBatches
+    from parity.verifying.explanation import explain_recordings
     from workloads.job import Job
     from workloads.records.reader import Recording, record_program
+    from workloads.sources import Synthetic
 
     port = importlib.import_module("parity.ports." + name)
     job = Job(port.WORKLOAD, replicas)
-    setup = Setup(job, sources.Synthetic, LegacyOptions(exact=True), ModernOptions(exact=True), FLAGS.device)
-    paths = [os.path.join(folder, f"{name}_{side}.npz") for side in ("legacy", "port")]
+    setup = exact_setup(job, FLAGS.device)
+    legacy_path, port_path = (os.path.join(folder, f"{name}_{side}.npz") for side in ("legacy", "port"))
     with setup.legacy_program() as program:
         initial = program.state()
-        record_program(program, job, steps, paths[0])
+        record_program(program, job, steps, legacy_path)
     mirrored = strategy.mirrored_strategy(setup.devices(), ModernOptions(all_reduce="auto"))
-    port.train(paths[1], mirrored, Data(job, sources.Synthetic(job)), initial, steps)
-    with Recording(paths[0]) as left, Recording(paths[1]) as right:
-        evidence = collect.evidence_of_recordings(left, right)
-    return port, catalogue.recognize_causes(evidence), evidence
+    port.train(port_path, mirrored, LegacyBatches(job, Synthetic(job)), initial, steps)
+    with Recording(legacy_path) as left, Recording(port_path) as right:
+        return PortDiagnosis(name, port.EXPECTED, explain_recordings(left, right))
 
 
-def main():
+def print_diagnosis(console: Console, diagnosis: PortDiagnosis) -> None:
+    """Prints the causes of a port that were missed, and those that were named."""
+    from parity.reports.causes import cause_lines
+    from parity.verifying.explanation import print_plain_lines
+
+    missed = "missed " + ", ".join(diagnosis.missed) if diagnosis.missed else "all named"
+    console.print(f"{diagnosis.name}: {missed}", style="bold")
+    print_plain_lines(console, cause_lines(*diagnosis.explanation))
+
+
+def main() -> int:
+    """Runs the command; returns its exit status."""
     command.require_each(FLAGS.ports, NAMES, "--ports")
     environment.prepare(exact=True)
-    from parity.reports import causes
     from parity.reports.formatting import make_console
 
-    console, results = make_console(), []
+    console = make_console()
+    diagnoses = []
     with tempfile.TemporaryDirectory() as folder:
         for name in FLAGS.ports:
-            port, recognized, evidence = diagnose_port(name, FLAGS.replicas or 2, FLAGS.port_steps, folder)
-            found = [entry.id for entry in recognized]
-            missed = [cause for cause in port.EXPECTED if cause not in found]
-            console.print("{}: {}".format(name, "missed " + ", ".join(missed) if missed else "all named"), style="bold")
-            for line in causes.cause_lines(recognized, evidence):
-                console.print(line, highlight=False, markup=False)
-            results.append({"port": name, "expected": port.EXPECTED, "named": found, "missed": missed})
-            results[-1].update(causes.causes_json(recognized, evidence))
-    command.write_json({"ports": results})
-    return 1 if any(result["missed"] for result in results) else 0
+            diagnoses.append(diagnose_port(name, FLAGS.replicas or 2, FLAGS.port_steps, folder))
+            print_diagnosis(console, diagnoses[-1])
+    command.write_json({"ports": [diagnosis.to_json() for diagnosis in diagnoses]})
+    return 1 if any(diagnosis.missed for diagnosis in diagnoses) else 0
 
 
 console = command.entry(main, __doc__)

@@ -2,16 +2,32 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import keras
 
 from workloads.models.sigmoid_stack import SMALL
+
+if TYPE_CHECKING:
+    import tensorflow as tf
+
+    from parity.ports.legacy_batches import LegacyBatches
+    from workloads.program import State
 
 WORKLOAD = SMALL
 EXPECTED = ("ADAM_EPS",)
 
 
-def train(path, strategy, data, initial, steps):
-    """Trains and records `steps` steps from legacy's first weights; see `ports.run`."""
+def train(path: str, strategy: tf.distribute.Strategy, data: LegacyBatches, initial: State, steps: int) -> None:
+    """Trains from legacy's first weights and records the steps.
+
+    Args:
+      path: the recording to write (.npz).
+      strategy: the strategy to train under.
+      data: legacy's batches.
+      initial: legacy's state before the first step.
+      steps: number of steps.
+    """
     from modern.keras_recorder import KerasRecorder
 
     with strategy.scope():

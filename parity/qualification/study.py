@@ -6,35 +6,44 @@ stalenesses, over several seeds, with 95 % intervals; where it diverges; and whi
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import time
+from typing import TYPE_CHECKING
 
 from absl import flags
 
-from parity.processes import pool as workers
+from parity.processes.pool import process_pool
 from parity.reports.progress import Progress
 from workloads.support import command, environment, json_file
 from workloads.support.errors import InputError, require
 
+if TYPE_CHECKING:
+    from parity.experiments.images import LabelledImages
+    from parity.experiments.sync_or_async import Outcome
+
 NAMES = ("sync_or_async",)
 WORKLOADS = ("cifar_cnn", "regression")
 
-flags.DEFINE_enum("name", "sync_or_async", NAMES, "The study to run.")
-flags.DEFINE_list("workloads", list(WORKLOADS), "On which workloads: " + ", ".join(WORKLOADS) + ".")
-flags.DEFINE_integer("replicas", 4, "Replicas of every run.")
-flags.DEFINE_integer("steps", 500, "Steps of every run, of one global batch each.")
-flags.DEFINE_integer("seeds", 6, "Runs of each setting, from 0 on.")
-flags.DEFINE_string("data_dir", None, "CIFAR-10 or MNIST for cifar_cnn; default: scikit-learn's scanned digits.")
-flags.DEFINE_integer("processes", 2, "Processes that share the work.")
+flags.DEFINE_enum("name", "sync_or_async", NAMES, "Name of the study.")
+flags.DEFINE_list("workloads", list(WORKLOADS), "Names of the workloads: " + ", ".join(WORKLOADS) + ".")
+flags.DEFINE_integer("replicas", 4, "Number of replicas of every run.")
+flags.DEFINE_integer("steps", 500, "Number of steps of every run, of one global batch each.")
+flags.DEFINE_integer("seeds", 6, "Number of runs of each setting, with seeds from 0 on.")
+flags.DEFINE_string(
+    "data_dir", None, "Folder with CIFAR-10 or MNIST files for cifar_cnn. Default: scikit-learn's scanned digits."
+)
+flags.DEFINE_integer("processes", 2, "Number of processes that share the work.")
 command.define_json()
-flags.DEFINE_string("markdown", None, "Write tables and answers here.")
+flags.DEFINE_string("markdown", None, "File to write tables and answers to, as Markdown.")
 
 FLAGS = flags.FLAGS
 
+#: Settings that one process runs.
+TASKS_PER_PROCESS = 24
 
-def check_flags():
-    """Raises `InputError` for what cannot be used."""
+
+def check_flags() -> None:
+    """Raises `InputError` for flags that cannot be used."""
     from parity.experiments import intervals
 
     command.require_each(FLAGS.workloads, WORKLOADS, "--workloads")
@@ -46,82 +55,70 @@ def check_flags():
         json_file.require_writable(FLAGS.markdown, "--markdown")
 
 
-def images():
-    """(uint8 images, labels, what they are)."""
-    from parity.experiments import images as images_lib
+def images_from_flags() -> LabelledImages | None:
+    """Returns the images of `--data_dir`, or scanned digits; None if no workload takes images."""
+    from parity.experiments.images import LabelledImages, scanned_digits
     from workloads.data import folder
     from workloads.selection import registry
 
-    if FLAGS.data_dir:
-        return folder.open_folder(FLAGS.data_dir, registry.get("cifar_cnn", "small"))[1:]
-    return images_lib.digits() + ("scikit-learn's 1,797 scanned digits",)
+    if "cifar_cnn" not in FLAGS.workloads:
+        return None
+    if not FLAGS.data_dir:
+        return scanned_digits()
+    _, images, labels, description = folder.open_folder(FLAGS.data_dir, registry.get("cifar_cnn", "small"))
+    return LabelledImages(images, labels, description)
 
 
-def lines(tables, replicas, about, seconds):
-    """The study as Markdown lines."""
-    from parity.experiments import sync_or_async as study
+def run_study(images: LabelledImages | None) -> list[Outcome]:
+    """Runs all cases in several processes, and shows the progress on stderr."""
+    from parity.experiments import sync_or_async
 
-    yield "# Synchronous or asynchronous?"
-    yield ""
-    yield from (study.__doc__ or "").strip().splitlines()
-    yield ""
-    yield about
-    yield "Loss: mean of the last tenth of the steps, ± half a 95 % interval over the seeds. Diverged: no number, or no"
-    yield "better than at the first step. Comparisons are seed by seed, each at 95 % by itself: of twenty settings that"
-    yield "do not differ, one would be called different. Where none is seen, the seeds may be too few to see it."
-    for name, rates in tables.items():
-        heads = ["rate"] + ["synchronous" if k is None else f"staleness {k}" for k in study.STALENESS]
-        yield ""
-        yield f"## {name}"
-        yield ""
-        yield "| " + " | ".join(heads) + " |"
-        yield "|" + "---|" * len(heads)
-        for rate, row in rates.items():
-            yield "| " + " | ".join([f"{rate:g}"] + [_text(row[k]) for k in study.STALENESS]) + " |"
-        yield ""
-        yield study.answer(name, rates, replicas)
-    yield ""
-    yield f"{seconds:.0f} s."
+    settings = sync_or_async.plan_cases(FLAGS.workloads, FLAGS.replicas, FLAGS.steps, FLAGS.seeds)
+    outcomes: list[Outcome] = []
+    progress = Progress("study")
+    run_setting = functools.partial(sync_or_async.run_cases, images=images)
+    with process_pool(FLAGS.processes, TASKS_PER_PROCESS) as pool:
+        for of_setting in pool.imap_unordered(run_setting, settings):
+            outcomes += of_setting
+            progress.update(len(outcomes), len(settings) * FLAGS.seeds, of_setting[0].case.workload)
+    progress.done()
+    return outcomes
 
 
-def _text(cell):
-    if cell.diverged:
-        return f"diverged {cell.diverged}/{cell.runs}"
-    return f"{cell.mean:.4g} ± {cell.half:.2g}"
+def write_markdown(text: str) -> None:
+    """Writes the page to the file that `--markdown` names, if it names one.
+
+    Raises:
+      InputError: the file cannot be written.
+    """
+    if not FLAGS.markdown:
+        return
+    try:
+        with open(FLAGS.markdown, "w", encoding="utf-8") as file:
+            file.write(text)
+    except OSError as error:
+        raise InputError(f"--markdown: cannot write {FLAGS.markdown}: {error.strerror}")
 
 
-def main():
+def main() -> int:
+    """Runs the command; returns its exit status."""
     check_flags()
     environment.prepare(exact=True)
-    from parity.experiments import sync_or_async as study
+    from parity.experiments.loss_table import loss_tables
+    from parity.experiments.study_page import study_lines
 
     start = time.monotonic()
-    pictures = images() if "cifar_cnn" in FLAGS.workloads else (None, None, "")
-    settings = study.plan(FLAGS.workloads, FLAGS.replicas, FLAGS.steps, FLAGS.seeds)
-    outcomes, shown = [], Progress("study")
-    with workers.process_pool(FLAGS.processes, tasks_per_process=24) as pool:
-        for made in pool.imap_unordered(functools.partial(study.run, images=pictures[:2]), settings):
-            outcomes += made
-            shown.update(len(outcomes), len(settings) * FLAGS.seeds, made[0].case.workload)
-    shown.done()
-    tables = study.table(outcomes)
-    about = "{} runs: {} replicas, {} steps, seeds 0 to {}{}.".format(
-        len(outcomes),
-        FLAGS.replicas,
-        FLAGS.steps,
-        FLAGS.seeds - 1,
-        "; images: " + pictures[2] if pictures[2] else "",
+    images = images_from_flags()
+    outcomes = run_study(images)
+    about = (
+        f"{len(outcomes)} runs: {FLAGS.replicas} replicas, {FLAGS.steps} steps, seeds 0 to {FLAGS.seeds - 1}"
+        f"{'' if images is None else '; images: ' + images.description}."
     )
-    text = "\n".join(lines(tables, FLAGS.replicas, about, time.monotonic() - start)) + "\n"
+    lines = study_lines(loss_tables(outcomes), FLAGS.replicas, about, time.monotonic() - start)
+    text = "\n".join(lines) + "\n"
     print(text, end="")
-    if FLAGS.markdown:
-        try:
-            with open(FLAGS.markdown, "w", encoding="utf-8") as file:
-                file.write(text)
-        except OSError as error:
-            raise InputError(f"--markdown: cannot write {FLAGS.markdown}: {error.strerror}")
-    runs = [dict(dataclasses.asdict(o.case), first=o.first, final=o.final, diverged=o.diverged) for o in outcomes]
-    command.write_json({"runs": runs, "environment": environment.describe()})
+    write_markdown(text)
+    command.write_json({"runs": [outcome.to_json() for outcome in outcomes], "environment": environment.describe()})
     return 0
 
 

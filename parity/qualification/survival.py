@@ -1,4 +1,4 @@
-"""`python -m parity.survival --workload=resnet18 --kills=20`: is a run that was killed the same as one that was not?
+"""`python -m parity.survival --workload=resnet18 --kills=20`: compares a run that was killed with one that was not.
 
 Trains once without a break, then again in a run that is killed (SIGKILL) at random steps, each time started again from
 its checkpoints; with --workers=2, one of the two is killed and the other must end by itself. The final checkpoints are
@@ -10,6 +10,8 @@ from __future__ import annotations
 import os
 import random
 import tempfile
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from absl import flags
 
@@ -21,54 +23,127 @@ from workloads.selection import flags as job_flags
 from workloads.support import command, environment
 from workloads.support.errors import require
 
-flags.DEFINE_integer("steps", 400, "Steps of the run.")
-flags.DEFINE_integer("kills", 20, "How often it is killed, at random steps.")
+if TYPE_CHECKING:
+    from parity.processes.kill_and_resume import FinalState, Kill
+
+flags.DEFINE_integer("steps", 400, "Number of steps of the run.")
+flags.DEFINE_integer("kills", 20, "Number of times that it is killed, at random steps.")
 flags.DEFINE_integer("checkpoint_every", 10, "Steps from one checkpoint to the next.")
-flags.DEFINE_integer("kill_seed", 0, "Of the steps, and of who is killed.")
+flags.DEFINE_integer("kill_seed", 0, "Seed of the steps at which the run is killed, and of the worker.")
 
 FLAGS = flags.FLAGS
 
+#: Tensors that a message lists.
+MOST_LISTED = 5
 
-def main():
-    require(FLAGS.kills >= 1, "--kills", FLAGS.kills, "must be at least 1")
-    require(FLAGS.steps > FLAGS.kills, "--steps", FLAGS.steps, f"must be more than --kills={FLAGS.kills}")
+
+class Survival(NamedTuple):
+    """The result: kills, differences, and the size of the final state.
+
+    Attributes:
+      kills: those that took place.
+      planned: number of kills that were planned.
+      differing: names of tensors whose bits differ; the checkpoints' names if they are of other steps.
+      checkpoint: name of the final checkpoint of the run without a break.
+      tensors: number of its tensors.
+    """
+
+    kills: Sequence[Kill]
+    planned: int
+    differing: list[str]
+    checkpoint: str
+    tensors: int
+
+    @property
+    def passed(self) -> bool:
+        """Whether every kill took place and the final states have the same bits."""
+        return not self.differing and len(self.kills) == self.planned
+
+    def to_json(self) -> dict[str, Any]:
+        """Returns the result for `--json`."""
+        return {
+            "passed": self.passed,
+            "differing": self.differing,
+            "tensors": self.tensors,
+            "kills": [kill._asdict() for kill in self.kills],
+        }
+
+
+def compare_final_states(whole: FinalState, broken: FinalState, kills: Sequence[Kill], planned: int) -> Survival:
+    """Compares the run without a break with the one that was killed.
+
+    Args:
+      whole: final state of the run without a break.
+      broken: final state of the run that was killed.
+      kills: those that took place.
+      planned: number of kills that were planned.
+
+    Returns:
+      the result.
+    """
+    differing = kill_and_resume.differing_tensors(whole.tensors, broken.tensors)
+    if whole.checkpoint != broken.checkpoint:
+        differing.append(f"the step: {whole.checkpoint} and {broken.checkpoint}")
+    return Survival(kills, planned, differing, whole.checkpoint, len(whole.tensors))
+
+
+def training_arguments() -> list[str]:
+    """Returns the command-line flags of `modern.train` that this command's flags describe."""
     arguments = child_command.flag_arguments(FLAGS, [job_flags.__name__, modern_flags.__name__])
     arguments += [f"--steps={FLAGS.steps}", f"--checkpoint_every={FLAGS.checkpoint_every}"]
     arguments += ["--log_every=1", "--steps_per_call=10"]
     if FLAGS.workers > 1:
         arguments.append("--strategy=multi_worker")
+    return arguments
+
+
+def run_both() -> Survival:
+    """Trains without a break, then with kills, and compares the final states; shows the progress on stderr."""
+    arguments, progress = training_arguments(), Progress("survival")
     rng = random.Random(FLAGS.kill_seed)
     moments = sorted(rng.sample(range(1, FLAGS.steps), FLAGS.kills))
+
+    def show(text: str) -> Callable[[int], None]:
+        return lambda step: progress.update(step, FLAGS.steps, text)
+
     with tempfile.TemporaryDirectory() as folder:
-        whole, broken, shown = os.path.join(folder, "whole"), os.path.join(folder, "broken"), Progress("survival")
-        kill_and_resume.train_to_end(
-            whole, arguments, FLAGS.workers, lambda step: shown.update(step, FLAGS.steps, "without a break")
-        )
-        kills = kill_and_resume.train_with_kills(
-            broken, arguments, FLAGS.workers, moments, rng, lambda step: shown.update(step, FLAGS.steps, "killed")
-        )
-        shown.done()
+        whole, broken = os.path.join(folder, "whole"), os.path.join(folder, "broken")
+        kill_and_resume.train_to_end(whole, arguments, FLAGS.workers, show("without a break"))
+        kills = kill_and_resume.train_with_kills(broken, arguments, FLAGS.workers, moments, rng, show("killed"))
+        progress.done()
         environment.prepare(exact=False)
-        (name, left), (other, right) = kill_and_resume.read_final_state(whole), kill_and_resume.read_final_state(broken)
-    differ = kill_and_resume.differing_tensors(left, right) + ([] if name == other else [f"the step: {name} and {other}"])
-    passed = not differ and len(kills) == FLAGS.kills
-    slowest = max((seconds for _, _, seconds in kills), default=0.0)
-    print(
-        "{}: {} steps, killed {} times at steps {}; {} tensors of {}: {}; all had ended {:.1f} s after a kill".format(
-            FLAGS.workload,
-            FLAGS.steps,
-            len(kills),
-            ", ".join(str(step) for step, _, _ in kills),
-            len(left),
-            name,
-            "identical bits" if not differ else "DIFFERENT: " + ", ".join(differ[:5]),
-            slowest,
-        )
+        states = kill_and_resume.read_final_state(whole), kill_and_resume.read_final_state(broken)
+    return compare_final_states(*states, kills, FLAGS.kills)
+
+
+def result_line(workload_name: str, steps: int, result: Survival) -> str:
+    """Formats the result for people.
+
+    Args:
+      workload_name: of both runs.
+      steps: number of steps of both runs.
+      result: the comparison.
+
+    Returns:
+      one line.
+    """
+    verdict = "DIFFERENT: " + ", ".join(result.differing[:MOST_LISTED]) if result.differing else "identical bits"
+    kill_steps = ", ".join(str(kill.step) for kill in result.kills)
+    slowest = max((kill.seconds for kill in result.kills), default=0.0)
+    return (
+        f"{workload_name}: {steps} steps, killed {len(result.kills)} times at steps {kill_steps}; "
+        f"{result.tensors} tensors of {result.checkpoint}: {verdict}; all had ended {slowest:.1f} s after a kill"
     )
-    result = {"passed": passed, "differing": differ, "tensors": len(left)}
-    result["kills"] = [dict(zip(("step", "worker", "seconds"), kill)) for kill in kills]
-    command.write_json(result)
-    return 0 if passed else 1
+
+
+def main() -> int:
+    """Runs the command; returns its exit status."""
+    require(FLAGS.kills >= 1, "--kills", FLAGS.kills, "must be at least 1")
+    require(FLAGS.steps > FLAGS.kills, "--steps", FLAGS.steps, f"must be more than --kills={FLAGS.kills}")
+    result = run_both()
+    print(result_line(FLAGS.workload, FLAGS.steps, result))
+    command.write_json(result.to_json())
+    return 0 if result.passed else 1
 
 
 console = command.entry(main, __doc__)

@@ -1,0 +1,196 @@
+"""Campaign: all trials that a command line asks for, planned, shared among processes, and summed up."""
+
+from __future__ import annotations
+
+import multiprocessing.pool
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from queue import Queue
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from parity.processes.pool import process_pool, queue_manager
+from workloads.selection import registry
+
+if TYPE_CHECKING:
+    from parity.causes.cause import Cause, Fault
+    from parity.fault_injection.trial import InjectedFaults
+
+#: Trials that one process runs.
+PORTION = 24
+
+#: Seconds between two looks at the queue of finished trials.
+PATIENCE = 0.1
+
+#: The workload whose trials take longest; they are started first.
+SLOWEST = "resnet18"
+
+#: A trial as the JSON report has it.
+Row = Mapping[str, Any]
+
+
+class Campaign(NamedTuple):
+    """The faults to inject and where.
+
+    Attributes:
+      workloads: names of built-in workloads.
+      replicas: numbers of replicas.
+      only: names of faults or ids of causes; empty for all.
+      pairs: two faults at once instead of each alone.
+    """
+
+    workloads: tuple[str, ...]
+    replicas: tuple[int, ...]
+    only: tuple[str, ...] = ()
+    pairs: bool = False
+
+
+class Portion(NamedTuple):
+    """Trials of one workload at one number of replicas that one process runs: `PORTION` of them from `first` on."""
+
+    workload: str
+    replicas: int
+    first: int
+
+
+def plan_trials(campaign: Campaign) -> list[InjectedFaults]:
+    """Returns the campaign's trials on training runs, in the order of its workloads and numbers of replicas."""
+    return [
+        injected
+        for name in campaign.workloads
+        for replicas in campaign.replicas
+        for injected in _trials_of_workload(name, replicas, campaign.pairs)
+        if _is_wanted(injected, campaign.only)
+    ]
+
+
+def _trials_of_workload(name: str, replicas: int, pairs: bool) -> Iterator[InjectedFaults]:
+    """Trials of all faults, or pairs of faults, that can occur in a workload."""
+    from parity.causes import catalogue
+    from parity.fault_injection import trial
+    from parity.fault_injection.pairs import PAIRS
+
+    faults = {fault.name: (cause, fault) for cause in catalogue.CAUSES for fault in cause.faults}
+    workload = registry.get(name)
+    if pairs:
+        trials = [trial.fault_pair(faults[a], faults[b], name, workload, replicas) for a, b in PAIRS]
+    else:
+        trials = [trial.single_fault(cause, fault, name, workload, replicas) for cause, fault in faults.values()]
+    return (injected for injected in trials if injected is not None)
+
+
+def _is_wanted(injected: InjectedFaults, only: Sequence[str]) -> bool:
+    return not only or any(word in injected.names + injected.expected for word in only)
+
+
+def speed_faults(campaign: Campaign) -> list[tuple[Cause, Fault]]:
+    """Returns the campaign's faults of speed, which are injected alone, into one workload."""
+    from parity.causes import speed
+
+    if campaign.pairs:
+        return []
+    only = campaign.only
+    return [
+        (cause, fault)
+        for cause in speed.CAUSES
+        for fault in cause.faults
+        if not only or fault.name in only or cause.id in only
+    ]
+
+
+def run_campaign(campaign: Campaign, processes: int, report: Callable[[Row, int, int], object]) -> list[Row]:
+    """Runs all trials in several processes.
+
+    Args:
+      campaign: the faults to inject and where.
+      processes: number of processes that share the work.
+      report: called with (row, number done, number in all) as each trial ends.
+
+    Returns:
+      the rows of all trials, in the order in which they ended.
+    """
+    portions, total = plan_portions(campaign)
+    rows: list[Row] = []
+    with queue_manager() as manager, process_pool(processes, tasks_per_process=1) as pool:
+        queue = manager.Queue()
+        tasks = [
+            pool.apply_async(_run_portion, (campaign, portion, queue), error_callback=print) for portion in portions
+        ]
+        if speed_faults(campaign):
+            tasks.append(pool.apply_async(_run_speed_faults, (campaign, queue)))
+        for row in _rows_as_they_come(tasks, queue):
+            rows.append(row)
+            report(row, len(rows), total)
+    return rows
+
+
+def plan_portions(campaign: Campaign) -> tuple[list[Portion], int]:
+    """Divides a campaign's trials among tasks, those that take longest first.
+
+    Returns:
+      (portions, number of all trials, faults of speed included).
+    """
+    groups = sorted(
+        ((name, replicas) for name in campaign.workloads for replicas in campaign.replicas),
+        key=lambda group: (group[0] != SLOWEST, -group[1]),
+    )
+    sizes = {group: len(plan_trials(_only_group(campaign, *group))) for group in groups}
+    portions = [Portion(*group, first) for group in groups for first in range(0, sizes[group], PORTION)]
+    return portions, sum(sizes.values()) + len(speed_faults(campaign))
+
+
+def _only_group(campaign: Campaign, workload: str, replicas: int) -> Campaign:
+    return campaign._replace(workloads=(workload,), replicas=(replicas,))
+
+
+def _rows_as_they_come(tasks: Sequence[multiprocessing.pool.AsyncResult[None]], queue: Queue[Row]) -> Iterator[Row]:
+    """Yields the rows that the tasks put into the queue; raises the error of a task that failed."""
+    while not all(task.ready() for task in tasks) or not queue.empty():
+        if queue.empty():
+            time.sleep(PATIENCE)
+        else:
+            yield queue.get()
+    for task in tasks:
+        task.get()
+
+
+def _run_portion(campaign: Campaign, portion: Portion, queue: Queue[Row]) -> None:
+    from parity.fault_injection import trial
+
+    trials = trial.Trials()
+    of_group = plan_trials(_only_group(campaign, portion.workload, portion.replicas))
+    for injected in of_group[portion.first : portion.first + PORTION]:
+        start = time.perf_counter()
+        row = trials.run(injected)
+        row["seconds"] = round(time.perf_counter() - start, 2)
+        queue.put(row)
+
+
+def _run_speed_faults(campaign: Campaign, queue: Queue[Row]) -> None:
+    from parity.causes import speed
+
+    for cause, fault in speed_faults(campaign):
+        queue.put(speed.trial(cause, fault))
+
+
+def summarize_trials(rows: Sequence[Row], pairs: bool) -> dict[str, float]:
+    """Returns the summary of all trials for the report.
+
+    Args:
+      rows: the trials.
+      pairs: whether two faults were injected at once.
+
+    Returns:
+      {measurement: number}; "both_named" for pairs only.
+    """
+    count = len(rows) or 1
+    summary = {
+        "runs": len(rows),
+        "faults": len({row["planted"] for row in rows}),
+        "detected": sum(row["detected"] for row in rows) / count,
+        "named_first": sum(row["right"] for row in rows) / count,
+        "wrong_and_sure": sum(bool(row["wrong_and_sure"]) for row in rows),
+        "first_wrong_and_sure": sum(row["confidence"] == "high" and not row["right"] for row in rows),
+    }
+    if pairs:
+        summary["both_named"] = sum(bool(row["both_named"]) for row in rows) / count
+    return summary
