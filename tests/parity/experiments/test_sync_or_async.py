@@ -1,66 +1,74 @@
-"""The study: its intervals, its plan, and what its answer says of tables that are made up."""
+"""The study's plan and its runs."""
 
+import dataclasses
+
+import numpy as np
 import pytest
 
-from parity.experiments import images, intervals
-from parity.experiments import sync_or_async as study
+from parity.experiments import sync_or_async
+from parity.experiments.images import LabelledImages
+from parity.experiments.sync_or_async import LEARNING_RATES, STALENESS, Case, ExchangeableSource, Outcome
 from tests.parity.test_commands import run
+from workloads import sources
+from workloads.job import Job
+from workloads.selection import registry
+
+CASE = Case("regression", 0.1, None, 0, 4, 10)
 
 
-def test_an_interval_by_hand():
-    mean, half = intervals.interval([1.0, 2.0, 3.0])
-    assert mean == 2.0 and half == pytest.approx(4.303 / 3**0.5)
-
-
-def outcomes(finals, rate=0.1):
-    """`Outcome`s of {staleness: finals of seeds 0, 1, ...} at one rate, all starting from 1."""
-    return [
-        study.Outcome(study.Case("regression", rate, k, seed, 4, 10), 1.0, finals.get(k, finals[None])[seed])
-        for k in study.STALENESS
-        for seed in range(3)
-    ]
-
-
-def answer(finals):
-    """What the study says of them."""
-    return study.answer("regression", study.table(outcomes(finals))["regression"], 4)
-
-
-def test_a_gain_seed_by_seed_is_useful_even_where_seeds_differ_more():
-    said = answer({None: [0.3, 0.5, 0.7], 1: [0.2, 0.4, 0.61]})
-    assert "asynchronous training is useful at 0.1 with staleness 1; it overshoots nowhere." in said
-
-
-def test_a_loss_and_a_divergence_are_overshooting():
-    said = answer({None: [0.3, 0.5, 0.7], 2: [0.4, 0.6, 0.81], 8: [0.4, float("nan"), 0.7]})
-    assert "is useful nowhere; it overshoots at 0.1 with staleness 2, 8." in said and "staleness 8 none" in said
-
-
-def test_no_difference_is_neither():
-    said = answer({None: [0.3, 0.5, 0.7]})
-    assert "is useful nowhere; it overshoots nowhere." in said
-
-
-def test_as_far_as_is_at_so_many_times_the_rate():
-    made = outcomes({None: [0.3, 0.5, 0.7]}, 0.1) + outcomes({None: [0.9, 0.8, 0.7], 4: [0.2, 0.4, 0.61]}, 0.025)
-    said = study.answer("regression", study.table(made)["regression"], 4)
-    assert "times the rate, it is useful at 0.025 with staleness 4;" in said
-
-
-def test_ending_no_better_than_it_began_is_divergence():
-    case = study.Case("regression", 0.1, None, 0, 4, 10)
-    assert study.Outcome(case, 1.0, 1.0).diverged and not study.Outcome(case, 1.0, 0.9).diverged
+@pytest.mark.parametrize("final, diverged", [(0.9, False), (1.0, True), (1.5, True), (float("nan"), True)])
+def test_ending_no_better_than_it_began_is_divergence(final, diverged):
+    assert Outcome(CASE, 1.0, final).diverged is diverged
 
 
 def test_the_plan_has_every_setting_for_every_seed():
-    cases = [case for setting in study.plan(["regression"], 4, 10, 3) for case in setting]
-    assert len(cases) == len(set(cases)) == len(study.RATES["regression"]) * len(study.STALENESS) * 3
+    cases = [case for setting in sync_or_async.plan_cases(["regression"], 4, 10, 3) for case in setting]
+    assert len(cases) == len(set(cases)) == len(LEARNING_RATES["regression"]) * len(STALENESS) * 3
 
 
-def test_digits_are_images():
-    pictures, labels = images.digits()
-    assert pictures.shape == (1797, 32, 32, 1) and str(pictures.dtype) == "uint8" and pictures.max() == 255
-    assert len(set(labels.tolist())) == 10
+def test_the_cases_of_a_setting_differ_in_the_seed_only():
+    for setting in sync_or_async.plan_cases(["cifar_cnn"], 4, 10, 2):
+        assert [case.seed for case in setting] == [0, 1]
+        assert len({dataclasses.replace(case, seed=0) for case in setting}) == 1
+
+
+def test_json_calls_the_learning_rate_rate():
+    assert Outcome(CASE, 1.0, 0.5).to_json() == {
+        "workload": "regression", "rate": 0.1, "staleness": None, "seed": 0, "replicas": 4, "steps": 10,
+        "first": 1.0, "final": 0.5, "diverged": False,
+    }  # fmt: skip
+
+
+def test_a_workload_of_images_takes_their_channels_and_does_not_distort_them():
+    images = LabelledImages(np.zeros((64, 32, 32, 1), np.uint8), np.zeros(64, np.int32), "black")
+    workload, make_source = sync_or_async.workload_of_case(dataclasses.replace(CASE, workload="cifar_cnn"), images)
+    assert workload.channels == 1 and workload.distort is False and workload.learning_rate.rate == 0.1
+    assert make_source(Job(workload, 2)).batch(0)["images"].shape[-1] == 1
+
+
+def test_a_workload_of_numbers_gets_synthetic_batches():
+    workload, make_source = sync_or_async.workload_of_case(CASE, None)
+    assert workload.learning_rate.rate == 0.1 and make_source is sources.Synthetic
+
+
+def test_an_exchanged_source_gives_the_new_sources_batches():
+    workload = registry.get("regression")
+    jobs = [Job(workload, 2, seed=seed) for seed in (0, 1)]
+    first, second = map(sources.Synthetic, jobs)
+    source = ExchangeableSource(jobs[0], first)
+    before = source.shards(0)
+    source.current = second
+    for name in before[0]:
+        assert np.array_equal(before[0][name], first.shards(0)[0][name])
+        assert np.array_equal(source.shards(0)[0][name], second.shards(0)[0][name])
+    assert any(not np.array_equal(before[0][name], source.shards(0)[0][name]) for name in before[0])
+
+
+def test_runs_of_one_graph_are_independent_of_the_runs_before_them():
+    cases = [Case("regression", 2.0**-8, 1, seed, 2, 10) for seed in (0, 1)]
+    both = sync_or_async.run_cases(cases)
+    alone = sync_or_async.run_cases(cases[1:])
+    assert both[1] == alone[0] and both[0].first != both[1].first and not both[0].diverged
 
 
 def test_a_small_study_runs(tmp_path):

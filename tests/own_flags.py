@@ -1,0 +1,42 @@
+"""Command modules in one process: several of them define flags of the same names, so that each gets its own values.
+
+    with own_flags():
+        from parity import verify
+"""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import functools
+from collections.abc import Iterator
+from unittest import mock
+
+from absl import flags
+
+from legacy import flags as legacy_flags  # noqa: F401  defines its flags once, for all commands
+from modern import flags as modern_flags  # noqa: F401
+from parity import flags as parity_flags  # noqa: F401  and with it the job's flags
+from workloads.support import command
+
+
+@contextlib.contextmanager
+def own_flags(shared: bool = True) -> Iterator[flags.FlagValues]:
+    """Gives the modules that are imported meanwhile flag values of their own, which hold the defaults.
+
+    Args:
+      shared: whether the flags of the job and of both sides are among them, as copies.
+
+    Yields:
+      the flag values.
+    """
+    values = copy.deepcopy(flags.FLAGS) if shared else flags.FlagValues()
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(mock.patch.object(flags, "FLAGS", values))
+        for name in [name for name in dir(flags) if name.startswith("DEFINE_")]:
+            define = functools.partial(getattr(flags, name), flag_values=values)
+            stack.enter_context(mock.patch.object(flags, name, define))
+        define_json = functools.partial(command.define_json, values)
+        stack.enter_context(mock.patch.object(command, "define_json", define_json))
+        yield values
+    values.mark_as_parsed()
