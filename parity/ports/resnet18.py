@@ -15,9 +15,6 @@ if TYPE_CHECKING:
     from parity.ports.legacy_batches import LegacyBatches
     from workloads.program import State
 
-#: Inputs and output of Keras's functional API.
-KerasTensor = keras.KerasTensor
-
 WORKLOAD = dataclasses.replace(SMALL, learning_rate=schedules.PiecewiseConstant((3,), (0.01, 0.001)))
 EXPECTED = ("LOSS_DIVIDED_TWICE", "MOMENTUM_FORM", "REPLICA_DRIFT")
 
@@ -94,7 +91,7 @@ class _ConvNorm(NamedTuple):
     conv: keras.layers.Conv2D
     norm: keras.layers.BatchNormalization
 
-    def __call__(self, x: KerasTensor) -> KerasTensor:
+    def __call__(self, x: keras.KerasTensor) -> keras.KerasTensor:
         return self.norm(self.conv(x))
 
 
@@ -102,7 +99,7 @@ def build_resnet18() -> ResNet:
     """Builds the model."""
     layers: list[_ConvNorm] = []
 
-    def conv_norm(x: KerasTensor, name: str, filters: int, size: int, stride: int) -> KerasTensor:
+    def conv_norm(x: keras.KerasTensor, name: str, filters: int, size: int, stride: int) -> keras.KerasTensor:
         conv = keras.layers.Conv2D(filters, size, stride, "same", use_bias=False)
         layers.append(_ConvNorm(name, conv, keras.layers.BatchNormalization(momentum=0.9, epsilon=1e-5)))
         return layers[-1](x)

@@ -10,7 +10,9 @@ NAN = float("nan")
 
 
 def cell(*finals, first=1.0):
-    return Cell([Outcome(Case("regression", 0.1, None, seed, 4, 10), first, final) for seed, final in enumerate(finals)])
+    return Cell(
+        [Outcome(Case("regression", 0.1, None, seed, 4, 10), first, final) for seed, final in enumerate(finals)]
+    )
 
 
 def test_a_cell_has_the_mean_of_its_final_losses():

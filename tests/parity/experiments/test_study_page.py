@@ -55,7 +55,10 @@ def test_the_best_learning_rate_has_the_lowest_mean():
 
 def test_the_table_has_means_with_intervals_or_the_runs_that_diverged():
     heading, rule, row = study_page.table_lines(rows({None: [0.5, 0.5, 0.5], 8: [NAN, 0.5, 0.5]}))
-    assert heading == "| learning rate | synchronous | staleness 0 | staleness 1 | staleness 2 | staleness 4 | staleness 8 |"
+    assert (
+        heading
+        == "| learning rate | synchronous | staleness 0 | staleness 1 | staleness 2 | staleness 4 | staleness 8 |"
+    )
     assert rule == "|---|---|---|---|---|---|---|"
     assert row == "| 0.1 | 0.5 ± 0 | 0.5 ± 0 | 0.5 ± 0 | 0.5 ± 0 | 0.5 ± 0 | diverged 1/3 |"
 
