@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
 import numpy as np
 
+from modern.mirrored.replica_step import ReplicaStep
 from parity.causes import injection
 from parity.causes.cause import HIGH, Cause, Fault, Finding
 from parity.causes.wording import format_number
@@ -11,171 +15,204 @@ from parity.comparison import stages
 from parity.comparison.fits import near, spread
 from workloads.workload import MovingAverage
 
-#: An average's share is known where the change stands out of rounding.
-LOUD = 0.2
+if TYPE_CHECKING:
+    import tensorflow as tf
+
+    from modern.mirrored.step_tensors import StepTensors, Tensors
+    from modern.mirrored.variables import LocalState
+    from parity.diagnosis.evidence import Evidence
+    from parity.diagnosis.moving_averages import AverageMove
+
+#: A share is compared where rounding is less than this part of the averages' change, and the fit leaves less over.
+MOST_NOISE, MOST_RESIDUAL = 0.2, 0.1
+
+#: Two shares are equal within this part; shares are constant if they spread over less than `CONSTANT`.
+SAME_SHARE, CONSTANT = 2e-2, 5e-2
 
 
-def _shares(averages):
-    """{step: share of the new weight} of the steps in which it can be told."""
-    return {a.step: a.new.factor for a in averages if a.moved and a.noise < LOUD and a.new.residual < 0.1}
+class StepShares(NamedTuple):
+    """The part of the new weights that each side's averages take in during one step: 1 - decay."""
+
+    step: int
+    left: float
+    right: float
 
 
-def _pairs(evidence):
-    left, right = (_shares(side) for side in evidence.averages)
-    return [(step, left[step], right[step]) for step in left if step in right]
-
-
-def warm_up(evidence):
-    pairs = _pairs(evidence)
-    if len(pairs) < 2 or all(near(b, a, 2e-2) for _, a, b in pairs):
+def ema_warm_up(evidence: Evidence) -> Finding | None:
+    """Recognizes EMA_WARM_UP: one side's decay warms up and the other side's is constant."""
+    shares = _compared_shares(evidence)
+    if len(shares) < 2 or all(near(row.right, row.left, SAME_SHARE) for row in shares):
         return None
-
-    def warm(values):
-        return all(near(value, 1 - (2 + step) / (11 + step), 2e-2) for step, value in values)
-
-    left, right = ([(s, (a, b)[i]) for s, a, b in pairs] for i in (0, 1))
-    if warm(left) == warm(right):
+    left = {row.step: row.left for row in shares}
+    right = {row.step: row.right for row in shares}
+    left_warms_up = _warms_up(left)
+    if left_warms_up == _warms_up(right):
         return None
-    constant = [value for _, value in (right if warm(left) else left)]
-    if spread(constant) > 5e-2:
+    constant = list((right if left_warms_up else left).values())
+    if spread(constant) > CONSTANT:
         return None
+    warming, other = ("legacy's averages", "the port's") if left_warms_up else ("the port's averages", "legacy's")
     return Finding(
-        "{} averages warm up, with decay min(decay, (1 + n) / (10 + n)), and {}'s take {} of the weight in every "
-        "step.".format(
-            *(("Legacy's", "the port") if warm(left) else ("The port's", "legacy")), format_number(constant[0])
-        ),
+        f"The decay of {warming} warms up as min(decay, (1 + n) / (10 + n)), while {other} take in "
+        f"{format_number(constant[0])} of the weights in every step.",
         HIGH,
-        f"share of the new weight fitted in {len(pairs)} steps",
+        f"share of the new weights fitted in {len(shares)} steps",
     )
 
 
-def stale(evidence):
+def ema_stale(evidence: Evidence) -> Finding | None:
+    """Recognizes EMA_STALE: the change of the port's averages fits the weights before the update."""
     left, right = evidence.averages
-    told = [a for a in right if a.moved and a.noise < 2e-3]
-    if not told or not all(a.old.residual < 2e-2 and a.new.residual > 10 * a.old.residual for a in told):
+    clear = [move for move in right if move.moved and move.noise < 2e-3]
+    if not clear or not all(m.old.residual < 2e-2 and m.new.residual > 10 * m.old.residual for m in clear):
         return None
-    if not any(a.moved and a.new.residual < 1e-2 for a in left):
+    if not any(move.moved and move.new.residual < 1e-2 for move in left):
         return None
+    old = max(move.old.residual for move in clear)
+    new = min(move.new.residual for move in clear)
     return Finding(
-        "The port averages the weights before the update and legacy those after it.",
+        "The port averages the weights as they are before the update, legacy as they are after it.",
         HIGH,
-        f"the change of the averages fits the old weights (residual {max(a.old.residual for a in told):.1e}) and not the new ones ({min(a.new.residual for a in told):.1e})",
+        f"the change of the port's averages fits the old weights (residual {old:.1e}) and not the new ones ({new:.1e})",
     )
 
 
-def skipped(evidence):
+def ema_skipped(evidence: Evidence) -> Finding | None:
+    """Recognizes EMA_SKIPPED: no bit of the port's averages changes in a step in which legacy's change."""
     left, right = evidence.averages
-    moved = {a.step: a.moved for a in left}
-    still = [a.step for a in right if not a.moved and moved.get(a.step)]
-    if not still or stale(evidence):
+    moved = {move.step: move.moved for move in left}
+    still = [move.step for move in right if not move.moved and moved.get(move.step)]
+    if not still or ema_stale(evidence):
         return None
     return Finding(
-        f"The port does not move its averages in {len(still)} of {len(right)} steps (first at step {still[0]}).",
+        f"The port does not update its averages in {len(still)} of {len(right)} steps (first at step {still[0]}).",
         HIGH,
-        "no bit of them changes there; legacy's change",
+        "no bit of the port's averages changes in these steps, and legacy's change",
     )
 
 
-def decay(evidence):
-    pairs = _pairs(evidence)
-    ratios = [b / a for _, a, b in pairs if a]
-    if not ratios or warm_up(evidence) or stale(evidence) or near(float(np.median(ratios)), 1, 2e-2):
+def ema_decay(evidence: Evidence) -> Finding | None:
+    """Recognizes EMA_DECAY: the averages take in another share of the new weights."""
+    shares = _compared_shares(evidence)
+    ratios = [row.right / row.left for row in shares if row.left]
+    if not ratios or ema_warm_up(evidence) or ema_stale(evidence) or near(float(np.median(ratios)), 1, SAME_SHARE):
         return None
+    last = shares[-1]
     return Finding(
-        f"The port's averages take {format_number(pairs[-1][2])} of the new weight in a step and legacy's {format_number(pairs[-1][1])}: another decay.",
+        f"The averages have another decay: in a step the port's take in {format_number(last.right)} of the new weights "
+        f"and legacy's {format_number(last.left)}.",
         HIGH,
-        f"share of the new weight fitted in {len(pairs)} steps",
+        f"share of the new weights fitted in {len(shares)} steps",
     )
 
 
-class _Before(injection.ScaledStep):
-    """The averages are moved before the update."""
+def _compared_shares(evidence: Evidence) -> list[StepShares]:
+    """The shares of the steps in which both sides' can be fitted."""
+    left, right = (_fitted_shares(moves) for moves in evidence.averages)
+    return [StepShares(step, left[step], right[step]) for step in left if step in right]
 
-    def __call__(self, batch):
+
+def _fitted_shares(moves: Sequence[AverageMove]) -> dict[int, float]:
+    """{step: share of the new weights} of the steps in which the change stands out of rounding."""
+    return {
+        move.step: move.new.factor
+        for move in moves
+        if move.moved and move.noise < MOST_NOISE and move.new.residual < MOST_RESIDUAL
+    }
+
+
+def _warms_up(shares: dict[int, float]) -> bool:
+    """Whether every share is 1 - (1 + n) / (10 + n), where n = step + 1 counts updates."""
+    return all(near(share, 1 - (2 + step) / (11 + step), SAME_SHARE) for step, share in shares.items())
+
+
+class _AveragesBeforeUpdate(ReplicaStep):
+    """Averages the weights as they were before the update."""
+
+    def __call__(self, batch: Tensors) -> StepTensors:
         import tensorflow as tf
 
         replica = int(tf.get_static_value(tf.distribute.get_replica_context().replica_id_in_sync_group))
         local = self._variables.local(replica)
-        self._kept = {name: variable.read_value() for name, variable in local.weights.items()}
-        with tf.control_dependencies(list(self._kept.values())):
+        self._old_weights: Tensors = {name: variable.read_value() for name, variable in local.weights.items()}
+        with tf.control_dependencies(list(self._old_weights.values())):
             return super().__call__({name: tf.identity(value) for name, value in batch.items()})
 
-    def _update_averages(self, local):
+    def _update_averages(self, local: LocalState) -> None:
         import tensorflow as tf
 
-        new = {name: variable.read_value() for name, variable in local.weights.items()}
-        for name, value in self._kept.items():
+        new_weights = {name: variable.read_value() for name, variable in local.weights.items()}
+        for name, value in self._old_weights.items():
             local.weights[name].assign(value)
         super()._update_averages(local)
-        for name, value in new.items():
+        for name, value in new_weights.items():
             local.weights[name].assign(tf.identity(value))
 
 
-class _Sometimes(injection.ScaledStep):
-    """The averages are moved in even steps only."""
+class _AveragesInEvenSteps(ReplicaStep):
+    """Updates the averages in steps 0, 2, 4 ... only."""
 
-    def _update_averages(self, local):
+    def _update_averages(self, local: LocalState) -> None:
         import tensorflow as tf
 
         before = {name: variable.read_value() for name, variable in local.averages.items()}
         super()._update_averages(local)
-        odd = tf.equal(tf.math.floormod(local.step.read_value(), 2), 0)
+        is_odd: tf.Tensor = tf.equal(tf.math.floormod(local.step.read_value(), 2), 0)  # the step was counted already
         for name, variable in local.averages.items():
-            variable.assign(tf.where(odd, before[name], variable.read_value()))
+            variable.assign(tf.where(is_odd, before[name], variable.read_value()))
 
 
-def _average(**changes):
-    return injection.in_workload(lambda job: {"moving_average": MovingAverage(**{**_RULE, **changes})})
+def _change_average(average: MovingAverage) -> injection.Change:
+    return injection.in_workload(lambda job: {"moving_average": average})
 
 
-_RULE = {"decay": 0.99, "warm_up": True}
-_averaging = injection.with_fields(moving_average=MovingAverage(**_RULE))
-_averaging_at_once = injection.with_fields(moving_average=MovingAverage(0.9, False))
+_with_warm_up = injection.with_fields(moving_average=MovingAverage(0.99, warm_up=True))
+_without_warm_up = injection.with_fields(moving_average=MovingAverage(0.9, warm_up=False))
 
 CAUSES = (
     Cause(
-        "EMA_STALE",
-        stages.AVERAGES,
-        "the averages are moved before the update",
-        "their change fits the weights before the step",
-        "A moving average grouped with the update instead of run after it.",
-        "Move the averages after the optimizer's update (control dependency, or the order of statements).",
-        stale,
-        (Fault("averages_before_the_update", injection.in_replica_step(_Before), _averaging),),
+        id="EMA_STALE",
+        stage=stages.AVERAGES,
+        title="the averages are updated before the weights",
+        signature="The change of the averages fits the weights before the step, not those after it",
+        why="The moving average is run together with the optimizer's update instead of after it.",
+        fix="Update the averages after the optimizer's update (by a control dependency, or the order of statements).",
+        criterion=ema_stale,
+        faults=(Fault("averages_before_the_update", injection.in_replica_step(_AveragesBeforeUpdate), _with_warm_up),),
     ),
     Cause(
-        "EMA_SKIPPED",
-        stages.AVERAGES,
-        "the averages are not moved in every step",
-        "averages keep every bit in some steps",
-        "An update behind a condition, or every few steps.",
-        "Move them in every step.",
-        skipped,
-        (Fault("averages_every_other_step", injection.in_replica_step(_Sometimes), _averaging),),
+        id="EMA_SKIPPED",
+        stage=stages.AVERAGES,
+        title="the averages are not updated in every step",
+        signature="No bit of the averages changes in some steps",
+        why="The averages are updated under a condition, or every few steps only.",
+        fix="Update the averages in every step.",
+        criterion=ema_skipped,
+        faults=(Fault("averages_every_other_step", injection.in_replica_step(_AveragesInEvenSteps), _with_warm_up),),
     ),
     Cause(
-        "EMA_WARM_UP",
-        stages.AVERAGES,
-        "the averages' decay does not warm up",
-        "legacy's share of the new weight is 1 - (1 + n) / (10 + n), the port's is constant",
-        "ExponentialMovingAverage(num_updates=step) warms up; Keras's use_ema does not.",
-        "Compute the decay as min(decay, (1 + n) / (10 + n)).",
-        warm_up,
-        (Fault("averages_without_warm_up", _average(warm_up=False), _averaging),),
+        id="EMA_WARM_UP",
+        stage=stages.AVERAGES,
+        title="the averages' decay does not warm up",
+        signature="Legacy's averages take in 1 - (1 + n) / (10 + n) of the new weights, the port's a constant share",
+        why="ExponentialMovingAverage(num_updates=step) warms up its decay; Keras's use_ema does not.",
+        fix="Compute the decay as min(decay, (1 + n) / (10 + n)).",
+        criterion=ema_warm_up,
+        faults=(Fault("averages_without_warm_up", _change_average(MovingAverage(0.99, warm_up=False)), _with_warm_up),),
     ),
     Cause(
-        "EMA_DECAY",
-        stages.AVERAGES,
-        "another decay of the averages",
-        "the share of the new weight differs",
-        "A constant that was not carried over.",
-        "Give the port legacy's decay.",
-        decay,
-        (
+        id="EMA_DECAY",
+        stage=stages.AVERAGES,
+        title="another decay of the averages",
+        signature="The averages take in another share of the new weights",
+        why="The decay was not carried over.",
+        fix="Give the port legacy's decay.",
+        criterion=ema_decay,
+        faults=(
             Fault(
                 "another_decay_of_the_averages",
-                injection.in_workload(lambda job: {"moving_average": MovingAverage(0.8, False)}),
-                _averaging_at_once,
+                _change_average(MovingAverage(0.8, warm_up=False)),
+                _without_warm_up,
             ),
         ),
     ),

@@ -1,214 +1,213 @@
-"""Causes in batch normalization itself: how its statistics move, and what it normalizes with."""
+"""Causes in batch normalization: how its moving statistics are computed, and the moments that it normalizes with."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
 import numpy as np
 
-from parity.causes import injection
+from parity.causes import faulty_batch_norm
 from parity.causes.cause import HIGH, MEDIUM, Cause, Fault, Finding
 from parity.causes.moving_statistics import normalizing
 from parity.causes.wording import format_number
 from parity.comparison import stages
 from parity.comparison.fits import near, spread
-from workloads import layers
 
-_BATCH_NORM = layers.batch_norm
+if TYPE_CHECKING:
+    from parity.diagnosis.evidence import Evidence
+    from parity.diagnosis.moving_statistics import MovingStatistics, ProposalFit
 
+#: Shares of the batch statistics agree within this part.
+SAME_SHARE = 1e-3
 
-def _moves(evidence):
-    """(moves of means, moves of variances), told apart by name; a variance is a statistic called so."""
-    seen = evidence.statistics
-    if seen is None or not seen.moves:
-        return [], []
-    variances = [m for name, moves in seen.moves.items() if "var" in name.lower() for m in moves]
-    means = [m for name, moves in seen.moves.items() if "mean" in name.lower() for m in moves]
-    return means, variances
+#: Replicas, or sides, propose the same moments if they differ by at most this part.
+SAME_MOMENTS = 1e-4
 
 
-def bessel(evidence):
-    means, variances = _moves(evidence)
-    seen = [m.mix for m in variances if m.mix.residual <= 4 * evidence.clean_residual and np.isfinite(m.mix.residual)]
-    if not means or len(seen) < len(variances) or any(not near(m.share.factor, 1, 1e-3) for m in means):
+def bn_bessel(evidence: Evidence) -> Finding | None:
+    """Recognizes BN_BESSEL: the variances differ by n / (n - 1) and the means agree."""
+    facts = evidence.statistics
+    if facts is None:
         return None
-    factors = {
-        name: _median_factor(moves) for name, moves in evidence.statistics.moves.items() if "var" in name.lower()
-    }
-    if not factors or all(near(factor, 1, 1e-5) for factor in factors.values()):
+    means, variances = _fits_of(facts, _is_mean), _fits_of(facts, _is_variance)
+    mixes = [fit.mix for fit in variances]
+    if not means or not all(mix.residual <= 4 * evidence.clean_residual for mix in mixes):
         return None
-    counts = {name: 1 / abs(1 - (f if f < 1 else 1 / f)) for name, f in factors.items() if not near(f, 1, 1e-6)}
-    if not counts or any(abs(count / round(count) - 1) > 0.02 for count in counts.values() if count < 1e4):
+    if not all(near(fit.share.factor, 1, SAME_SHARE) for fit in means):
+        return None
+    factors = {name: _median_factor(fits) for name, fits in facts.moves.items() if _is_variance(name)}
+    if all(near(factor, 1, 1e-5) for factor in factors.values()):
+        return None
+    counts = {name: bessel_count(factor) for name, factor in factors.items() if not near(factor, 1, 1e-6)}
+    if any(abs(count / round(count) - 1) > 0.02 for count in counts.values() if count < 1e4):
         return None
     name, count = min(counts.items(), key=lambda item: item[1])
     return Finding(
-        f"The port's moving variance takes {format_number(factors[name])} x legacy's batch variance ({round(count)} examples and positions in {name}): one side "
-        "stores it with Bessel's n / (n - 1), the other without.",
+        f"The variance that enters the port's moving variance is {format_number(factors[name])} x legacy's "
+        f"({round(count)} examples and positions in {name}): one side stores it with Bessel's correction n / (n - 1), "
+        "the other without.",
         HIGH,
-        f"moving means agree; variance fitted as a x legacy's + c x old, residual {max(m.residual for m in seen):.1e}",
+        "moving means agree; variance fitted as a x legacy's + c x old, residual "
+        f"{max(mix.residual for mix in mixes):.1e}",
     )
 
 
-def _median_factor(moves):
-    return float(np.median([move.mix.factor for move in moves]))
+def bessel_count(factor: float) -> float:
+    """Returns the n of which a factor other than 1 is n / (n - 1), or (n - 1) / n.
+
+    >>> bessel_count(1.25), bessel_count(0.75)
+    (5.0, 4.0)
+    """
+    return 1 / abs(1 - (factor if factor < 1 else 1 / factor))
 
 
-def decay(evidence):
-    means, variances = _moves(evidence)
-    shares = [move.share for move in means]
-    if not shares or max(s.residual for s in shares) > 1e-3 or spread([s.factor for s in shares]) > 1e-2:
+def _median_factor(fits: Sequence[ProposalFit]) -> float:
+    return float(np.median([fit.mix.factor for fit in fits]))
+
+
+def bn_decay_099_0999(evidence: Evidence) -> Finding | None:
+    """Recognizes BN_DECAY_099_0999: the means take in another share of a batch, so the momentum differs."""
+    facts = evidence.statistics
+    shares = [] if facts is None else [fit.share for fit in _fits_of(facts, _is_mean)]
+    if not shares or max(share.residual for share in shares) > 1e-3 or spread([s.factor for s in shares]) > 1e-2:
         return None
-    share = float(np.median([s.factor for s in shares]))
-    if near(share, 1, 1e-3):
+    ratio = float(np.median([share.factor for share in shares]))
+    if near(ratio, 1, SAME_SHARE):
+        return None
+    libraries = " (10 is 0.99 against 0.999)" if near(ratio, 10, 0.02) or near(ratio, 0.1, 0.02) else ""
+    return Finding(
+        f"The port's moving statistics take in {format_number(ratio)} x legacy's share of a batch: 1 - momentum "
+        f"differs by that factor{libraries}.",
+        HIGH,
+        f"the same ratio in {len(shares)} proposals, residual {max(share.residual for share in shares):.1e}",
+    )
+
+
+def sync_bn_on(evidence: Evidence) -> Finding | None:
+    """Recognizes SYNC_BN_ON: all of the port's replicas propose the global batch's moments."""
+    facts = evidence.statistics
+    if facts is None or facts.borrowed:
+        return None
+    legacy_gap, port_gap = facts.alike
+    if not port_gap <= SAME_MOMENTS or legacy_gap <= 1e-3 or facts.global_mean > SAME_MOMENTS:
         return None
     return Finding(
-        "The port's statistics take {} x legacy's share of a batch: 1 - momentum differs by that factor ({}).".format(
-            format_number(share),
-            "0.99 against 0.999 is 10" if near(share, 10, 0.02) or near(share, 0.1, 0.02) else "so does the decay",
-        ),
+        "The port's replicas normalize with the moments of the global batch, each of legacy's towers with those of its "
+        "own batch.",
         HIGH,
-        f"the same ratio in {len(shares)} proposals, residual {max(s.residual for s in shares):.1e}",
+        f"all replicas propose the same moments (gap {port_gap:.1e}; legacy's towers {legacy_gap:.1e}), and the first "
+        f"layer's mean is the mean of legacy's ({facts.global_mean:.1e})",
     )
 
 
-def synchronized(evidence):
-    seen = evidence.statistics
-    if seen is None or seen.borrowed or not np.isfinite(seen.alike[1]):
+def bn_epsilon(evidence: Evidence) -> Finding | None:
+    """Recognizes BN_EPSILON: the first normalization's moments agree and those of later ones do not."""
+    facts = evidence.statistics
+    if facts is None or facts.borrowed or not facts.gaps:
         return None
-    if seen.alike[1] > 1e-4 or seen.alike[0] <= 1e-3 or seen.global_mean > 1e-4:
+    if bn_bessel(evidence) or bn_decay_099_0999(evidence) or sync_bn_on(evidence):
         return None
-    return Finding(
-        "The port's replicas normalize with the moments of the global batch; legacy's towers each with their own.",
-        HIGH,
-        f"all replicas propose the same moments (gap {seen.alike[1]:.1e}; legacy's towers {seen.alike[0]:.1e}), and the first layer's mean is the "
-        f"mean of legacy's ({seen.global_mean:.1e})",
-    )
-
-
-def after_first_norm(evidence):
-    seen = evidence.statistics
-    if seen is None or seen.borrowed or not seen.gaps or bessel(evidence) or decay(evidence) or synchronized(evidence):
-        return None
-    equal = [name for name, gap in seen.gaps.items() if gap <= 10 * evidence.eps]
-    unequal = [name for name, gap in seen.gaps.items() if gap > 1000 * evidence.eps]
+    equal = [name for name, gap in facts.gaps.items() if gap <= 10 * evidence.eps]
+    unequal = [name for name, gap in facts.gaps.items() if gap > 1000 * evidence.eps]
     if not equal or not unequal or any(not batch.same for batch in evidence.batches):
         return None
+    layer = min(equal).rsplit("/", 1)[0]
     return Finding(
-        "The first batch normalization ({}) sees the same moments on both sides and what follows it does not: its "
-        "epsilon, scale or offset differs.".format(sorted(equal)[0].rsplit("/", 1)[0]),
+        f"The first batch normalization ({layer}) sees the same moments on both sides and the layers after it do not: "
+        "its epsilon, scale or offset differs.",
         MEDIUM,
-        f"largest gap of its proposals {max(seen.gaps[name] for name in equal):.1e}; of {len(unequal)} later ones up to {max(seen.gaps.values()):.1e}",
+        f"largest gap of its proposals {max(facts.gaps[name] for name in equal):.1e}; of {len(unequal)} later ones up "
+        f"to {max(facts.gaps.values()):.1e}",
     )
 
 
-def _moving(how):
-    """`layers.batch_norm` with `how(moving, moment, count, momentum)` as the new moving variance or mean."""
-
-    def batch_norm(scope, x, momentum=0.9, epsilon=1e-5):
-        import tensorflow as tf
-
-        return _normalize(scope, x, momentum, epsilon, how, lambda x, axes: tf.nn.moments(x, axes))
-
-    return batch_norm
+def _fits_of(facts: MovingStatistics, is_kind: Callable[[str], bool]) -> list[ProposalFit]:
+    """The fits of all statistics of one kind."""
+    return [fit for name, fits in facts.moves.items() if is_kind(name) for fit in fits]
 
 
-def _normalize(scope, x, momentum, epsilon, how, moments):
-    import tensorflow as tf
-
-    channels, axes = int(x.shape[-1]), list(range(x.shape.rank - 1))
-    gamma, beta = scope.get("gamma", (channels,), layers.ONES), scope.get("beta", (channels,), layers.ZEROS)
-    means = scope.get("moving_mean", (channels,), layers.ZEROS, trainable=False)
-    variances = scope.get("moving_variance", (channels,), layers.ONES, trainable=False)
-    mean, variance = moments(x, axes)
-    count = float(np.prod([int(x.shape[axis]) for axis in axes]))
-    share, unbiased = how(momentum, count)
-    scope.update("moving_mean", means - (means - mean) * share)
-    scope.update("moving_variance", variances - (variances - variance * unbiased) * share)
-    return tf.nn.batch_normalization(x, mean, variance, beta, gamma, epsilon)
+def _is_mean(statistic: str) -> bool:
+    """Whether a statistic is a moving mean; its name is all that a recording has."""
+    return "mean" in statistic.lower()
 
 
-def _global_moments(x, axes):
-    import tensorflow as tf
-
-    context = tf.distribute.get_replica_context()
-    if context is None or context.num_replicas_in_sync == 1:
-        return tf.nn.moments(x, axes)
-    mean = context.all_reduce(tf.distribute.ReduceOp.MEAN, tf.reduce_mean(x, axes))
-    return mean, context.all_reduce(tf.distribute.ReduceOp.MEAN, tf.reduce_mean(tf.square(x - mean), axes))
-
-
-def _synchronized_norm(scope, x, momentum=0.9, epsilon=1e-5):
-    return _normalize(scope, x, momentum, epsilon, lambda m, n: (1.0 - m, n / max(n - 1.0, 1.0)), _global_moments)
-
-
-def _larger_epsilon(scope, x, momentum=0.9, epsilon=1e-5):
-    return _BATCH_NORM(scope, x, momentum, 100 * epsilon)
-
-
-def _with_norm(batch_norm):
-    """The modern side traced with another `layers.batch_norm`.
-
-    Put back to the one that this module was imported with: replicas are traced in threads that take turns wherever
-    they exchange something, so "the one before" may be another replica's.
-    """
-
-    class Step(injection.ScaledStep):
-        def _forward_backward(self, local, step, replica, batch):
-            layers.batch_norm = batch_norm
-            try:
-                return super()._forward_backward(local, step, replica, batch)
-            finally:
-                layers.batch_norm = _BATCH_NORM
-
-    return injection.in_replica_step(Step)
+def _is_variance(statistic: str) -> bool:
+    return "var" in statistic.lower()
 
 
 CAUSES = (
     Cause(
-        "BN_BESSEL",
-        stages.STATISTICS,
-        "Bessel's correction of the moving variance",
-        "moving means agree; variance ratio n / (n - 1), n = b H W",
-        "The fused kernel stores the unbiased variance, Keras 3 and the unfused layer the biased one.",
-        "Multiply the batch variance by n / (n - 1) before it enters the moving average.",
-        bessel,
-        (Fault("biased_variance", _with_norm(_moving(lambda m, n: (1.0 - m, 1.0))), normalizing),),
-        "R20",
-    ),
-    Cause(
-        "BN_DECAY_099_0999",
-        stages.STATISTICS,
-        "another momentum of the batch statistics",
-        "what a step adds to the statistics has one ratio, 10 for 0.99 against 0.999",
-        "slim's and contrib's decay is 0.999, tf.layers' and Keras's momentum 0.99.",
-        "Give the port legacy's momentum.",
-        decay,
-        (
+        id="BN_BESSEL",
+        stage=stages.STATISTICS,
+        title="Bessel's correction of the moving variance",
+        signature="The moving means agree; the variances that enter have the ratio n / (n - 1), where n = b H W",
+        why="The fused kernel stores the unbiased variance, Keras 3 and the unfused layer store the biased one.",
+        fix="Multiply the batch variance by n / (n - 1) before it enters the moving variance.",
+        criterion=bn_bessel,
+        faults=(
             Fault(
-                "momentum_of_another_library",
-                _with_norm(_moving(lambda m, n: ((1.0 - m) / 10, n / (n - 1.0)))),
+                "biased_variance",
+                faulty_batch_norm.in_batch_norm(faulty_batch_norm.make_batch_norm(faulty_batch_norm.biased)),
                 normalizing,
             ),
         ),
-        "R21",
+        pitfall="R20",
     ),
     Cause(
-        "BN_EPSILON",
-        stages.LOSS,
-        "batch normalization's epsilon",
-        "the first normalization's moments agree, all after it differ by 1e-5 to 1e-2",
-        "Epsilon defaults differ: 1e-3 in tf.layers, slim and Keras, 1e-5 in PyTorch and in papers; slim has no scale.",
-        "Give the port legacy's epsilon, and its scale and offset.",
-        after_first_norm,
-        (Fault("norm_epsilon_of_another_library", _with_norm(_larger_epsilon), normalizing),),
+        id="BN_DECAY_099_0999",
+        stage=stages.STATISTICS,
+        title="another momentum of the moving statistics",
+        signature="The steps' changes of the statistics have one ratio to legacy's: 10 for 0.99 against 0.999",
+        why="The decay of slim and contrib is 0.999, the momentum of tf.layers and Keras is 0.99.",
+        fix="Give the port legacy's momentum.",
+        criterion=bn_decay_099_0999,
+        faults=(
+            Fault(
+                "momentum_of_another_library",
+                faulty_batch_norm.in_batch_norm(
+                    faulty_batch_norm.make_batch_norm(faulty_batch_norm.tenth_of_the_share)
+                ),
+                normalizing,
+            ),
+        ),
+        pitfall="R21",
     ),
     Cause(
-        "SYNC_BN_ON",
-        stages.LOSS,
-        "batch normalization is synchronized",
-        "the first loss differs with equal weights; all replicas propose the moments of the global batch",
-        "synchronized=True (or SyncBatchNormalization) computes moments over all replicas; towers never did.",
-        "synchronized=False for parity.",
-        synchronized,
-        (Fault("synchronized_moments", _with_norm(_synchronized_norm), normalizing),),
-        "R23",
+        id="BN_EPSILON",
+        stage=stages.LOSS,
+        title="batch normalization's epsilon",
+        signature="The first normalization's moments agree; everything after it differs by 1e-5 to 1e-2",
+        why="The default epsilon is 1e-3 in tf.layers, slim and Keras, and 1e-5 in PyTorch and in papers; slim has no "
+        "scale.",
+        fix="Give the port legacy's epsilon, and its scale and offset.",
+        criterion=bn_epsilon,
+        faults=(
+            Fault(
+                "norm_epsilon_of_another_library",
+                faulty_batch_norm.in_batch_norm(faulty_batch_norm.larger_epsilon),
+                normalizing,
+            ),
+        ),
+    ),
+    Cause(
+        id="SYNC_BN_ON",
+        stage=stages.LOSS,
+        title="batch normalization is synchronized",
+        signature="The first loss differs though the weights are equal, and all replicas propose the moments of the "
+        "global batch",
+        why="synchronized=True (or SyncBatchNormalization) computes moments over all replicas; towers never did.",
+        fix="Use synchronized=False for parity.",
+        criterion=sync_bn_on,
+        faults=(
+            Fault(
+                "synchronized_moments",
+                faulty_batch_norm.in_batch_norm(
+                    faulty_batch_norm.make_batch_norm(faulty_batch_norm.unbiased, faulty_batch_norm.global_moments)
+                ),
+                normalizing,
+            ),
+        ),
+        pitfall="R23",
     ),
 )

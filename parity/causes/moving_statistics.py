@@ -1,147 +1,170 @@
-"""Causes in batch statistics: whose are kept."""
+"""Causes: which replica's batch statistics update the moving statistics, and copies of variables that disagree."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from modern.mirrored.replica_step import ReplicaStep
 from parity.causes import injection
 from parity.causes.cause import HIGH, Cause, Fault, Finding
 from parity.comparison import stages
-from parity.diagnosis.candidates.statistics_owners import NONE, OwnerKind
+from parity.diagnosis.candidates.statistics_owners import NONE, OwnerKind, StatisticsOwner
 from workloads.scope import has_statistics
 
-_WHO = {
-    OwnerKind.FIRST: "the first replica's",
-    OwnerKind.LAST: "the last replica's",
-    OwnerKind.MEAN: "the mean of all replicas'",
-    OwnerKind.NONE: "none",
+if TYPE_CHECKING:
+    import tensorflow as tf
+
+    from modern.mirrored.step_tensors import Tensors
+    from modern.mirrored.variables import LocalState
+    from parity.diagnosis.evidence import Evidence
+    from workloads.workload import Workload
+
+_BATCH_OF = {
+    OwnerKind.FIRST: "the first replica's batch",
+    OwnerKind.LAST: "the last replica's batch",
+    OwnerKind.MEAN: "the mean over all replicas' batches",
+    OwnerKind.NONE: "no batch",
 }
 
 
-def _name(owners):
-    owner = next(iter(owners))
-    if owner.kind is OwnerKind.IN_TURN:
-        return f"all replicas', one after the other (momentum {owner.momentum:g} to the power of their number)"
-    return _WHO.get(owner.kind, f"replica {owner.replica}'s")
-
-
-def who_updates(evidence):
-    seen = evidence.statistics
-    if seen is None or not all(seen.owners) or set(seen.owners[0]) & set(seen.owners[1]) or NONE in seen.owners[1]:
-        return None
-    return Finding(
-        "Legacy keeps {} batch statistics and the port {}.".format(*(_name(owners) for owners in seen.owners)),
-        HIGH,
-        "each side's statistics are explained by these proposals in {} steps, residuals {:.1e} and {:.1e}".format(
-            seen.steps, *(next(iter(owners.values())) for owners in seen.owners)
-        ),
-    )
-
-
-def not_updated(evidence):
-    seen = evidence.statistics
-    if seen is None or NONE not in seen.owners[1] or NONE in seen.owners[0]:
-        return None
-    return Finding("The port never updates its batch statistics.", HIGH, f"no bit of them moves in {seen.steps} steps")
-
-
-class _Last(injection.ScaledStep):
-    def _update_statistics(self, context, local, updates):
-        from modern.collectives import exchange
-
-        kept = exchange.gather(context, list(updates.values()))
-        for name, values in zip(updates, kept):
-            local.statistics[name].assign(values[-1])
-
-
-class _AllInTurn(injection.ScaledStep):
-    def _update_statistics(self, context, local, updates):
-        from modern.collectives import exchange
-
-        for name, values in zip(updates, exchange.gather(context, list(updates.values()))):
-            old = local.statistics[name].read_value()
-            new = old
-            for value in values:
-                new = 0.9 * new + (value - 0.9 * old)
-            local.statistics[name].assign(new)
-
-
-class _Own(injection.ScaledStep):
-    """Every replica keeps its own statistics, as Keras 3 does."""
-
-    def _update_statistics(self, context, local, updates):
-        for name, value in updates.items():
-            local.statistics[name].assign(value)
-
-
-class _Never(injection.ScaledStep):
-    def _update_statistics(self, context, local, updates):
-        pass
-
-
-def normalizing(workload):
-    """`adapt`: workloads with batch normalization."""
-    return workload if has_statistics(workload) else None
-
-
-def drift(evidence):
+def replica_drift(evidence: Evidence) -> Finding | None:
+    """Recognizes REPLICA_DRIFT: the port's replicas hold different bits of one variable."""
     names = sorted({name for step in evidence.steps for name in step.right.drift})
     if not names:
         return None
-    seen = evidence.statistics
-    only = seen is not None and set(names) <= set(seen.moves or seen.drift)
+    facts = evidence.statistics
+    only_statistics = facts is not None and set(names) <= set(facts.moves or facts.drift)
+    count = "One mirrored variable differs" if len(names) == 1 else f"{len(names)} mirrored variables differ"
+    reason = ": every replica keeps its own moving statistics" if only_statistics else ""
     return Finding(
-        "{} mirrored variable{} differ between the port's replicas ({}){}.".format(
-            len(names),
-            "" if len(names) == 1 else "s",
-            ", ".join(names[:3]),
-            ": every replica keeps its own batch statistics" if only else "",
-        ),
+        f"{count} between the port's replicas ({', '.join(names[:3])}){reason}.",
         HIGH,
         "the copies were read from every replica after each step",
     )
 
 
+def bn_who_updates(evidence: Evidence) -> Finding | None:
+    """Recognizes BN_WHO_UPDATES: the sides' moving statistics come from different replicas' proposals."""
+    facts = evidence.statistics
+    if facts is None or not all(facts.owners) or set(facts.owners[0]) & set(facts.owners[1]):
+        return None
+    if NONE in facts.owners[1]:
+        return None  # `BN_NOT_UPDATED`
+    left, right = (_describe_first_owner(owners) for owners in facts.owners)
+    left_residual, right_residual = (next(iter(owners.values())) for owners in facts.owners)
+    return Finding(
+        f"The moving statistics are updated from {left} in legacy and from {right} in the port.",
+        HIGH,
+        f"these batches explain each side's statistics in {facts.steps} steps, residuals {left_residual:.1e} and "
+        f"{right_residual:.1e}",
+    )
+
+
+def _describe_first_owner(owners: Mapping[StatisticsOwner, float]) -> str:
+    owner = next(iter(owners))
+    if owner.kind is OwnerKind.IN_TURN:
+        return f"all replicas' batches, one after the other (momentum {owner.momentum:g} to the power of their number)"
+    return _BATCH_OF.get(owner.kind, f"replica {owner.replica}'s batch")
+
+
+def bn_not_updated(evidence: Evidence) -> Finding | None:
+    """Recognizes BN_NOT_UPDATED: no bit of the port's moving statistics changes, and legacy's change."""
+    facts = evidence.statistics
+    if facts is None or NONE not in facts.owners[1] or NONE in facts.owners[0]:
+        return None
+    return Finding(
+        "The port never updates its moving statistics.", HIGH, f"no bit of them changes in {facts.steps} steps"
+    )
+
+
+class _LastStatistics(ReplicaStep):
+    """Updates the moving statistics from the last replica's proposals."""
+
+    def _update_statistics(self, context: tf.distribute.ReplicaContext, local: LocalState, updates: Tensors) -> None:
+        from modern.collectives import exchange
+
+        for name, proposals in zip(updates, exchange.gather(context, list(updates.values()))):
+            local.statistics[name].assign(proposals[-1])
+
+
+class _StatisticsInTurn(ReplicaStep):
+    """Updates the moving statistics from all replicas' proposals, one after the other, with a momentum of 0.9."""
+
+    def _update_statistics(self, context: tf.distribute.ReplicaContext, local: LocalState, updates: Tensors) -> None:
+        from modern.collectives import exchange
+
+        for name, proposals in zip(updates, exchange.gather(context, list(updates.values()))):
+            old = local.statistics[name].read_value()
+            new = old
+            for proposal in proposals:
+                new = 0.9 * new + (proposal - 0.9 * old)
+            local.statistics[name].assign(new)
+
+
+class _OwnStatistics(ReplicaStep):
+    """Updates each replica's copy of the moving statistics from its own proposals, as Keras 3 does."""
+
+    def _update_statistics(self, context: tf.distribute.ReplicaContext, local: LocalState, updates: Tensors) -> None:
+        for name, proposal in updates.items():
+            local.statistics[name].assign(proposal)
+
+
+class _NoStatistics(ReplicaStep):
+    """Never updates the moving statistics."""
+
+    def _update_statistics(self, context: tf.distribute.ReplicaContext, local: LocalState, updates: Tensors) -> None:
+        pass
+
+
+def normalizing(workload: Workload) -> Workload | None:
+    """Returns a workload with batch normalization as it is, and None for others: an `adapt` of faults."""
+    return workload if has_statistics(workload) else None
+
+
 CAUSES = (
     Cause(
-        "REPLICA_DRIFT",
-        stages.STATISTICS,
-        "the copies of a mirrored variable disagree",
-        "replicas of one variable have different bits after a step",
-        "Keras 3's batch normalization keeps statistics per replica (aggregation none); an all-reduce that does not "
-        "give every replica the same; an update that only some replicas run.",
-        "Statistics: a variable with aggregation ONLY_FIRST_REPLICA (or MEAN), or synchronized=True knowingly. "
-        "Weights: compare with tf.distribute.ReductionToOneDevice.",
-        drift,
-        (Fault("every_replica_its_own_statistics", injection.in_replica_step(_Own), normalizing),),
-        "R22",
+        id="REPLICA_DRIFT",
+        stage=stages.STATISTICS,
+        title="the copies of a mirrored variable disagree",
+        signature="The replicas' copies of one variable have different bits after a step",
+        why="Keras 3's batch normalization keeps statistics per replica (aggregation none). An all-reduce that gives "
+        "replicas different results, or an update that only some replicas run, has the same effect.",
+        fix="Statistics: use a variable with aggregation ONLY_FIRST_REPLICA (or MEAN), or synchronized=True and accept "
+        "that the model differs. Weights: compare with tf.distribute.ReductionToOneDevice.",
+        criterion=replica_drift,
+        faults=(Fault("every_replica_its_own_statistics", injection.in_replica_step(_OwnStatistics), normalizing),),
+        pitfall="R22",
     ),
     Cause(
-        "BN_WHO_UPDATES",
-        stages.STATISTICS,
-        "another replica's batch statistics are kept",
-        "new = m old + (1 - m) x with x the first's, the last's, the mean; or m^N for all in turn",
-        "Tower code took the first or the last tower's update ops, or ran all; Keras 2 averaged, Keras 3 keeps each "
-        "replica's own.",
-        "Pick the aggregation of the statistics' variables to match: ONLY_FIRST_REPLICA, or MEAN.",
-        who_updates,
-        (
-            Fault("last_replicas_statistics", injection.in_replica_step(_Last), normalizing),
+        id="BN_WHO_UPDATES",
+        stage=stages.STATISTICS,
+        title="the moving statistics are updated from another replica's batch",
+        signature="new = m old + (1 - m) x, where x is the batch statistic of the first replica, of the last, or the "
+        "mean over all; where all replicas' are applied in turn, m^N takes the place of m",
+        why="Tower code ran the update ops of the first tower, of the last, or of all; Keras 2 averaged over replicas, "
+        "Keras 3 keeps statistics per replica.",
+        fix="Choose the aggregation of the statistics' variables that matches legacy: ONLY_FIRST_REPLICA, or MEAN.",
+        criterion=bn_who_updates,
+        faults=(
+            Fault("last_replicas_statistics", injection.in_replica_step(_LastStatistics), normalizing),
             Fault(
                 "mean_of_all_statistics",
                 injection.in_workload(lambda job: {"statistics": "mean_of_towers"}),
                 normalizing,
             ),
-            Fault("all_statistics_in_turn", injection.in_replica_step(_AllInTurn), normalizing),
+            Fault("all_statistics_in_turn", injection.in_replica_step(_StatisticsInTurn), normalizing),
         ),
-        "R19",
+        pitfall="R19",
     ),
     Cause(
-        "BN_NOT_UPDATED",
-        stages.STATISTICS,
-        "batch statistics are not updated",
-        "statistics keep every bit",
-        "UPDATE_OPS that nothing runs; training=False.",
-        "Run the update ops with the train step.",
-        not_updated,
-        (Fault("statistics_not_updated", injection.in_replica_step(_Never), normalizing),),
+        id="BN_NOT_UPDATED",
+        stage=stages.STATISTICS,
+        title="the moving statistics are not updated",
+        signature="No bit of the moving statistics changes",
+        why="Nothing runs the ops in UPDATE_OPS, or the layers are called with training=False.",
+        fix="Run the update ops with the train step.",
+        criterion=bn_not_updated,
+        faults=(Fault("statistics_not_updated", injection.in_replica_step(_NoStatistics), normalizing),),
     ),
 )

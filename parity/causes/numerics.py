@@ -2,108 +2,156 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 from unittest import mock
 
 import numpy as np
 
+from modern.mirrored.replica_step import ReplicaStep
 from parity.causes import injection
 from parity.causes.cause import HIGH, LOW, MEDIUM, Cause, Fault, Finding
 from parity.comparison import stages
 from parity.comparison.fits import flatten_arrays, relative_norm
 
+if TYPE_CHECKING:
+    import tensorflow as tf
 
-def not_repeatable(evidence):
+    from modern.mirrored.step_tensors import Tensors
+    from modern.mirrored.training_step import PassResult
+    from modern.mirrored.variables import LocalState
+    from parity.diagnosis.evidence import ComparedStep, Evidence
+    from parity.diagnosis.job_context import About
+    from workloads.program import Arrays
+    from workloads.workload import Workload
+
+#: A step that was taken twice does not repeat if its combined gradient differs by more than this part.
+SAME_RESULT = 1e-5
+
+#: Median residual of gradients in reduced precision; TensorFloat-32 is narrower. Factors and losses stay near 1.
+REDUCED, TENSOR_FLOAT_32 = (2e-5, 0.3), (5e-5, 5e-3)
+MOST_FACTOR, MOST_LOSS = 0.1, 1e-2
+
+
+def nondet(evidence: Evidence) -> Finding | None:
+    """Recognizes NONDET: no form explains the combined gradient, and taking the step again gives another one."""
     left, right = evidence.combined_fits
-    if right is None or right.fits or np.isfinite(right.weight) or left is None or not left.fits:
+    if left is None or not left.fits or right is None or right.fits or np.isfinite(right.weight):
         return None
-    if evidence.repeat_difference <= 1e-5:
+    if evidence.repeat_difference <= SAME_RESULT:
         return None
     return Finding(
-        f"The port's reduction gives another result each time: the same step from the same state differs by {evidence.repeat_difference:.1e}, and "
-        "no sum of the replicas' gradients explains it.",
+        "The port's reduction gives another result each time: the same step from the same state differs by "
+        f"{evidence.repeat_difference:.1e}, and no sum of the replicas' gradients explains it.",
         HIGH,
         f"the last step was taken twice; legacy's reduction is explained to {next(iter(left.fits.values())):.1e}",
     )
 
 
-def reduced_precision(evidence):
-    found = evidence.gradients
-    if not found or any(not batch.same for batch in evidence.batches):
+def tf32(evidence: Evidence) -> Finding | None:
+    """Recognizes TF32: gradients differ at random, by as much as products in reduced precision do."""
+    gradients = evidence.gradients
+    if not gradients or any(not batch.same for batch in evidence.batches):
         return None
-    residuals = [entry.fit.residual for entry in found]
-    factors = [entry.fit.factor for entry in found]
-    losses = [abs(entry.loss - 1) for entry in found if np.isfinite(entry.loss)]
-    middle = float(np.median(residuals))
-    if not 2e-5 < middle < 0.3 or max(abs(f - 1) for f in factors) > 0.1 or max(losses, default=0.0) > 1e-2:
+    residual = float(np.median([entry.fit.residual for entry in gradients]))
+    losses = [entry.loss for entry in gradients if np.isfinite(entry.loss)]
+    if not REDUCED[0] < residual < REDUCED[1] or max(abs(loss - 1) for loss in [1.0, *losses]) > MOST_LOSS:
+        return None
+    if max(abs(entry.fit.factor - 1) for entry in gradients) > MOST_FACTOR:
         return None
     if evidence.masks is not None and evidence.masks.same < 1:
         return None
-    signs = {entry.loss > 1 for entry in found if np.isfinite(entry.loss) and entry.loss != 1}
-    about = " ".join(str(value) for side in evidence.context.about.values() for value in dict(side).values())
+    both_signs = len({loss > 1 for loss in losses if loss != 1}) == 2
+    typical = TENSOR_FLOAT_32[0] < residual < TENSOR_FLOAT_32[1] and both_signs
     return Finding(
-        f"Losses and gradients differ by {middle:.0e} without a factor or a pattern, and all that follows from them agrees: "
-        "the size of products in reduced precision (TensorFloat-32 rounds to 10 bits).",
-        MEDIUM if (5e-5 < middle < 5e-3 and len(signs) == 2) or "TF32" in about else LOW,
-        f"median residual of {len(found)} gradients; no one factor, decay, mask, batch, clipping or update explains it",
+        f"Losses and gradients differ by {residual:.0e} without a factor or a pattern, and all that follows from them "
+        "agrees: so large are the errors of products in reduced precision (TensorFloat-32 rounds to 10 bits).",
+        MEDIUM if typical or _mentions_tf32(evidence.context.about) else LOW,
+        f"median residual of {len(gradients)} gradients; no single factor, decay, mask, batch, clipping or update "
+        "explains it",
     )
 
 
-def rounding(evidence):
-    worst, differ = 0.0, False
-    for step in evidence.steps:
-        if not step.same_state:
-            continue
-        for left, right in zip(step.left.gradients, step.right.gradients):
-            names = sorted(set(left) & set(right))
-            a, b = flatten_arrays(left, names), flatten_arrays(right, names)
-            differ = differ or not np.array_equal(a, b)
-            worst = max(worst, relative_norm(b - a, a))
-        for name in set(step.left.combined) & set(step.right.combined):
-            differ = differ or not np.array_equal(step.left.combined[name], step.right.combined[name])
-        if step.left.combined and step.right.combined:
-            names = sorted(set(step.left.combined) & set(step.right.combined))
-            a, b = flatten_arrays(step.left.combined, names), flatten_arrays(step.right.combined, names)
-            worst = max(worst, relative_norm(b - a, a))
-        differ = differ or any(not np.array_equal(a, b) for a, b in zip(step.left.losses, step.right.losses))
-    if not differ or worst > 100 * evidence.eps:
+def _mentions_tf32(about: About) -> bool:
+    """Whether a side's description of itself names TF32."""
+    return any("TF32" in str(value) for side in about.values() for value in side.values())
+
+
+def float_order(evidence: Evidence) -> Finding | None:
+    """Recognizes FLOAT_ORDER: gradients and losses differ by rounding alone, in steps from the same state."""
+    steps = [step for step in evidence.steps if step.same_state]
+    vectors = [pair for step in steps for pair in _gradient_vectors(step)]
+    differ = any(_losses_or_combined_differ(step) for step in steps)
+    if not differ and all(np.array_equal(left, right) for left, right in vectors):
+        return None
+    worst = max([0.0, *(relative_norm(right - left, left) for left, right in vectors)])
+    if worst > 100 * evidence.eps:
         return None
     return Finding(
-        f"What differs is rounding: gradients agree to {worst:.1e} of their length in steps from the same state, and nothing "
-        "has a factor or a trend.",
+        f"The difference is rounding: in steps from the same state gradients agree to {worst:.1e} of their length, and "
+        "nothing has a factor or a trend.",
         HIGH,
-        f"machine epsilon is {evidence.eps:.1e}; additions in another order, or other kernels, make a few of it",
+        f"machine epsilon is {evidence.eps:.1e}; additions in another order, or other kernels, make a few times that",
     )
 
 
-class _Backwards(injection.ScaledStep):
-    """Each replica's examples in reverse: the same sums in another order."""
+def _gradient_vectors(step: ComparedStep) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """(left, right) of each replica's gradients, and of the combined gradient, in the weights that both have."""
+    for left, right in zip(step.left.gradients, step.right.gradients):
+        yield _common_vectors(left, right)
+    if step.left.combined and step.right.combined:
+        yield _common_vectors(step.left.combined, step.right.combined)
 
-    def _forward_backward(self, local, step, replica, batch):
+
+def _common_vectors(left: Arrays, right: Arrays) -> tuple[np.ndarray, np.ndarray]:
+    names = sorted(set(left) & set(right))
+    return flatten_arrays(left, names), flatten_arrays(right, names)
+
+
+def _losses_or_combined_differ(step: ComparedStep) -> bool:
+    left, right = step.left.combined, step.right.combined
+    pairs = [(left[name], right[name]) for name in left if name in right]
+    return any(not np.array_equal(a, b) for a, b in [*pairs, *zip(step.left.losses, step.right.losses)])
+
+
+class _ReversedExamples(ReplicaStep):
+    """Takes each replica's examples in reverse: the same sums in another order."""
+
+    def _forward_backward(self, local: LocalState, step: tf.Tensor, replica: int, batch: Tensors) -> PassResult:
         return super()._forward_backward(local, step, replica, {name: value[::-1] for name, value in batch.items()})
 
 
-class _TensorFloat(injection.ScaledStep):
-    """Products of operands rounded to 10 bits of mantissa, as an Ampere GPU takes them."""
+class _TensorFloatProducts(ReplicaStep):
+    """Rounds the operands of products to 10 bits of mantissa, as an Ampere GPU does."""
 
-    def _forward_backward(self, local, step, replica, batch):
+    def _forward_backward(self, local: LocalState, step: tf.Tensor, replica: int, batch: Tensors) -> PassResult:
         import tensorflow as tf
 
-        def rounded(x):
-            bits = tf.bitcast(tf.cast(x, tf.float32), tf.int32)
-            kept = tf.bitwise.bitwise_and(bits + 0x1000, tf.constant(~0x1FFF, tf.int32))
-            return x + tf.stop_gradient(tf.cast(tf.bitcast(kept, tf.float32), x.dtype) - x)
-
         matmul, conv2d = tf.matmul, tf.nn.conv2d
-        with mock.patch.object(tf, "matmul", lambda a, b, **k: matmul(rounded(a), rounded(b), **k)), mock.patch.object(
-            tf.nn, "conv2d", lambda a, b, **k: conv2d(rounded(a), rounded(b), **k)
-        ):
+
+        def rounded_matmul(a: tf.Tensor, b: tf.Tensor, **options: object) -> tf.Tensor:
+            return matmul(round_to_tensor_float(a), round_to_tensor_float(b), **options)
+
+        def rounded_conv2d(x: tf.Tensor, filters: tf.Tensor, **options: object) -> tf.Tensor:
+            return conv2d(round_to_tensor_float(x), round_to_tensor_float(filters), **options)
+
+        with mock.patch.object(tf, "matmul", rounded_matmul), mock.patch.object(tf.nn, "conv2d", rounded_conv2d):
             return super()._forward_backward(local, step, replica, batch)
 
 
-class _Noisy(injection.ScaledStep):
-    """A reduction that adds something else each time."""
+def round_to_tensor_float(x: tf.Tensor) -> tf.Tensor:
+    """Returns `x` rounded to TensorFloat-32's 10 bits of mantissa; its gradient is `x`'s own."""
+    import tensorflow as tf
 
-    def _combine(self, context, gradients):
+    bits = tf.bitcast(tf.cast(x, tf.float32), tf.int32)
+    rounded = tf.bitwise.bitwise_and(bits + 0x1000, tf.constant(~0x1FFF, tf.int32))
+    return x + tf.stop_gradient(tf.cast(tf.bitcast(rounded, tf.float32), x.dtype) - x)
+
+
+class _NoisyReduction(ReplicaStep):
+    """Adds other random numbers to the combined gradient each time."""
+
+    def _combine(self, context: tf.distribute.ReplicaContext, gradients: Tensors) -> Tensors:
         import tensorflow as tf
 
         combined = super()._combine(context, gradients)
@@ -111,53 +159,55 @@ class _Noisy(injection.ScaledStep):
         return {name: value * (1 + 0.01 * noise[name]) for name, value in combined.items()}
 
 
-def _in_order(workload):
-    """`adapt`: dropout would give the reversed examples other masks."""
+def _without_dropout(workload: Workload) -> Workload:
+    """Sets the dropout rate to zero: the examples in reverse would get other masks."""
     return workload.without_dropout()
 
 
 CAUSES = (
     Cause(
-        "NONDET",
-        stages.COMBINED,
-        "the reduction does not repeat",
-        "large errors without a factor that differ between runs of one step",
-        "Wrong sums in an all-reduce (real bugs existed), a race, an unseeded random op between gradient and update.",
-        "Compare with tf.distribute.ReductionToOneDevice; tf.config.experimental.enable_op_determinism.",
-        not_repeatable,
-        (
+        id="NONDET",
+        stage=stages.COMBINED,
+        title="the reduction does not repeat",
+        signature="Large errors without a factor, which differ between runs of one step",
+        why="The all-reduce computes wrong sums (real bugs existed), there is a race, or a random op without a seed "
+        "stands between gradient and update.",
+        fix="Compare with tf.distribute.ReductionToOneDevice; call tf.config.experimental.enable_op_determinism.",
+        criterion=nondet,
+        faults=(
             Fault(
                 "reduction_with_noise",
-                injection.in_replica_step(_Noisy),
+                injection.in_replica_step(_NoisyReduction),
                 injection.without_clip,
                 also=("REPLICA_DRIFT",),
             ),
         ),
-        "R29",
+        pitfall="R29",
     ),
     Cause(
-        "TF32",
-        stages.LOSS,
-        "products in reduced precision",
-        "losses and gradients off by 1e-4 to 1e-3 at random, all else exact",
-        "TensorFloat-32 is on by default on Ampere GPUs and later; bfloat16 and float16 look alike, larger.",
-        "tf.config.experimental.enable_tensor_float_32_execution(False) on both sides for parity; say what a speed run "
-        "used.",
-        reduced_precision,
-        (Fault("products_in_tensor_float_32", injection.in_replica_step(_TensorFloat)),),
-        "R27",
+        id="TF32",
+        stage=stages.LOSS,
+        title="products in reduced precision",
+        signature="Losses and gradients differ by 1e-4 to 1e-3 at random; everything else is exact",
+        why="TensorFloat-32 is on by default on Ampere GPUs and later ones. bfloat16 and float16 look the same, with "
+        "larger errors.",
+        fix="Call tf.config.experimental.enable_tensor_float_32_execution(False) on both sides for parity, and report "
+        "the precision with every measured speed.",
+        criterion=tf32,
+        faults=(Fault("products_in_tensor_float_32", injection.in_replica_step(_TensorFloatProducts)),),
+        pitfall="R27",
         last=True,
     ),
     Cause(
-        "FLOAT_ORDER",
-        stages.GRADIENTS,
-        "rounding",
-        "1e-7 to 1e-6 everywhere, no trend",
-        "Floating-point addition is not associative; reductions and kernels add in different orders.",
-        "Accept it (--tolerance=auto), or --all_reduce=tower_order for identical bits.",
-        rounding,
-        (Fault("examples_in_reverse", injection.in_replica_step(_Backwards), _in_order),),
-        "R28",
+        id="FLOAT_ORDER",
+        stage=stages.GRADIENTS,
+        title="rounding",
+        signature="Differences of 1e-7 to 1e-6 everywhere, without a trend",
+        why="Floating-point addition is not associative; reductions and kernels add in different orders.",
+        fix="Accept it (--tolerance=auto), or use --all_reduce=tower_order for identical bits.",
+        criterion=float_order,
+        faults=(Fault("examples_in_reverse", injection.in_replica_step(_ReversedExamples), _without_dropout),),
+        pitfall="R28",
         bug=False,
         last=True,
     ),

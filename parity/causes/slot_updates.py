@@ -1,8 +1,10 @@
-"""Causes in what a step makes of the slots: Keras's form of momentum, another beta or decay."""
+"""Causes in the new values of the slots: Keras's form of momentum, another beta or decay."""
 
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -13,165 +15,200 @@ from parity.comparison import stages
 from parity.comparison.fits import near, spread
 from workloads import optimizers, schedules
 
+if TYPE_CHECKING:
+    from parity.diagnosis.evidence import Evidence
+    from parity.diagnosis.updates import SlotFit, Updates
+    from workloads.program import StepRecord
 
-def _momentum_fits(evidence):
-    sides = evidence.both_updates
-    if sides is None or not isinstance(evidence.context.optimizer, optimizers.Momentum):
+#: A slot's coefficients are read from steps whose fit leaves less than this part over.
+MOST_RESIDUAL = 1e-3
+
+
+class _MomentumSlots(NamedTuple):
+    """The momentum slot on both sides.
+
+    Attributes:
+      momentum: legacy's constant.
+      left, right: fits of the slot, one a step.
+      learning_rates: {step: the port's learning rate}.
+    """
+
+    momentum: float
+    left: list[SlotFit]
+    right: list[SlotFit]
+    learning_rates: dict[int, float]
+
+
+def momentum_form(evidence: Evidence) -> Finding | None:
+    """Recognizes MOMENTUM_FORM: the port's slot holds the learning rate, and the learning rate changes."""
+    slots = _momentum_slots(evidence)
+    if slots is None:
         return None
-    left, right = (side.slots["momentum"] for side in sides)
-    rates = {step.step: step.learning_rate for step in sides[1].steps}
-    return left, right, rates
-
-
-def _keeps_rate(fits, rates):
-    """Whether a slot takes up -rate times the gradient: Keras's convention."""
-    known = [fit for fit in fits if fit.gain_size > 1e-3 and fit.residual < 1e-3]
-    return bool(known) and all(near(fit.gain, -rates[fit.step], 1e-3) for fit in known)
-
-
-def momentum_form(evidence):
-    found = _momentum_fits(evidence)
-    if found is None:
+    rates = slots.learning_rates
+    changes = [f for f in slots.right if f.step - 1 in rates and not near(rates[f.step], rates[f.step - 1], 1e-6)]
+    if _adds_learning_rate(slots.right, rates) and changes:
+        return _rate_inside(slots, "the slot takes up -rate times the gradient")
+    known = [fit for fit in changes if fit.old_size > 1e-3]
+    if not known:
         return None
-    left, right, rates = found
-    m = evidence.context.optimizer.momentum
-    changes = [f for f in right if f.step - 1 in rates and not near(rates[f.step], rates[f.step - 1], 1e-6)]
-    if _keeps_rate(right, rates) and changes:
-        return _rate_inside(evidence, rates)
-    odd = [f for f in changes if f.old_size > 1e-3 and near(f.keep, m * rates[f.step - 1] / rates[f.step], 2e-3)]
-    if not odd or len(odd) < len([f for f in changes if f.old_size > 1e-3]):
-        return None
-    return _rate_inside(evidence, rates, odd[0].keep)
+    for fit in known:
+        if not near(fit.keep, slots.momentum * rates[fit.step - 1] / rates[fit.step], 2e-3):
+            return None
+    return _rate_inside(slots, f"there the slot keeps {format_number(known[0].keep)} of itself in legacy's terms")
 
 
-def _rate_inside(evidence, rates, keep=None):
-    m = evidence.context.optimizer.momentum
+def _rate_inside(slots: _MomentumSlots, reason: str) -> Finding:
     return Finding(
-        f"The port's momentum keeps the learning rate inside the slot (v = {m:g} v - rate g), so a change of the rate "
-        "acts on new gradients only; legacy's acts on all of it.",
+        f"The port's momentum slot holds the learning rate (v = {slots.momentum:g} v - rate g): when the rate changes, "
+        "the new one applies to new gradients only, and in legacy to the whole slot.",
         HIGH,
-        "the rate changes {} times; {}".format(
-            len(set(rates.values())) - 1,
-            f"there the slot keeps {format_number(keep)} of itself in legacy's terms"
-            if keep is not None
-            else "the slot takes up -rate times the gradient",
-        ),
+        f"the learning rate changes {len(set(slots.learning_rates.values())) - 1} times; {reason}",
     )
 
 
-def slot_convention(evidence):
-    found = _momentum_fits(evidence)
-    if found is None:
+def slot_convention(evidence: Evidence) -> Finding | None:
+    """Recognizes SLOT_CONVENTION: the port's slot is -rate times legacy's, and the learning rate is constant."""
+    slots = _momentum_slots(evidence)
+    if slots is None:
         return None
-    left, right, rates = found
-    if not _keeps_rate(right, rates) or _keeps_rate(left, rates) or len(set(rates.values())) > 1:
+    rates = slots.learning_rates
+    if not _adds_learning_rate(slots.right, rates) or _adds_learning_rate(slots.left, rates):
         return None
+    if len(set(rates.values())) > 1:
+        return None  # `MOMENTUM_FORM`
     return Finding(
-        f"The port's momentum slot is -rate times legacy's (v = -{next(iter(rates.values())):g} a): Keras's convention, the same path while the "
-        "rate is constant.",
+        f"The port's momentum slot is -rate times legacy's (v = -{next(iter(rates.values())):g} a), which is Keras's "
+        "convention: the weights are the same while the learning rate is constant.",
         HIGH,
-        f"the slot takes up {format_number(right[0].gain)} times the gradient in every step",
+        f"the slot takes up {format_number(slots.right[0].gain)} times the gradient in every step",
     )
 
 
-def constants(evidence):
-    sides = evidence.both_updates
-    if sides is None:
+def _momentum_slots(evidence: Evidence) -> _MomentumSlots | None:
+    sides, optimizer = evidence.both_updates, evidence.context.optimizer
+    if sides is None or not isinstance(optimizer, optimizers.Momentum):
         return None
-    rates = {step.step: step.learning_rate for step in sides[1].steps}
-    slot_rules = evidence.context.optimizer.slot_rules()
-    for slot in sides[1].slots:
-        a, b = (_constant(side.slots[slot], not slot_rules[slot].rescaled) for side in sides)
-        if not (np.isfinite(a) and np.isfinite(b)) or near(a, b, 2e-3) or near(1 - a, 1 - b, 2e-3):
+    left, right = sides
+    return _MomentumSlots(optimizer.momentum, left.slots["momentum"], right.slots["momentum"], _learning_rates(right))
+
+
+def _learning_rates(updates: Updates) -> dict[int, float]:
+    return {step.step: step.learning_rate for step in updates.steps}
+
+
+def _adds_learning_rate(fits: Sequence[SlotFit], learning_rates: Mapping[int, float]) -> bool:
+    """Whether a slot takes up -rate times the gradient, which is Keras's convention."""
+    known = [fit for fit in fits if fit.gain_size > 1e-3 and fit.residual < MOST_RESIDUAL]
+    return bool(known) and all(near(fit.gain, -learning_rates[fit.step], 1e-3) for fit in known)
+
+
+def optimizer_constant(evidence: Evidence) -> Finding | None:
+    """Recognizes OPTIMIZER_CONSTANT: a slot keeps another part of itself in each step."""
+    sides, optimizer = evidence.both_updates, evidence.context.optimizer
+    if sides is None or optimizer is None:
+        return None
+    left, right = sides
+    for slot, rule in optimizer.slot_rules().items():
+        legacy, port = (kept_part(side.slots[slot], averaging=not rule.rescaled) for side in (left, right))
+        if not (np.isfinite(legacy) and np.isfinite(port)):
             continue
-        if slot_rules[slot].rescaled and (momentum_form(evidence) or _keeps_rate(sides[1].slots[slot], rates)):
+        if near(legacy, port, 2e-3) or near(1 - legacy, 1 - port, 2e-3):
+            continue
+        if rule.rescaled and (
+            momentum_form(evidence) or _adds_learning_rate(right.slots[slot], _learning_rates(right))
+        ):
             continue
         return Finding(
-            f"Slot {slot} keeps {format_number(b)} of itself in each of the port's steps and {format_number(a)} in legacy's: another {slot_rules[slot].constant}.",
+            f"Slot {slot} keeps {format_number(port)} of itself in each of the port's steps and "
+            f"{format_number(legacy)} in each of legacy's: another {rule.constant}.",
             HIGH,
-            f"least-squares fit of the slot by its old value and the gradient, in {len(sides[1].steps)} steps",
+            f"least-squares fit of the slot by its old value and the gradient, in {len(right.steps)} steps",
         )
     return None
 
 
-def _constant(fits, averaging):
-    """What a slot keeps of itself, from the steps in which that can be told; not-a-number if they do not agree.
+def kept_part(fits: Sequence[SlotFit], averaging: bool) -> float:
+    """Returns the part of itself that a slot keeps in each step, from the steps that determine it.
 
     Args:
-      averaging: whether what it takes up is one minus what it keeps, so that an empty slot tells too.
+      fits: of one slot, one a step.
+      averaging: whether the slot takes up one minus the part that it keeps, so that an empty slot determines it too.
+
+    Returns:
+      the median; not-a-number if no step determines it, or if the steps do not agree.
     """
-    known = [f for f in fits if f.residual < 1e-3]
-    keeps = [f.keep for f in known if f.old_size > 1e-2 and f.gain_size > 1e-6]
-    gains = [1 - f.gain for f in known if f.old_size <= 1e-2]
-    values = keeps or (gains if averaging else [])
-    return float(np.median(values)) if values and spread(values) < 1e-2 else float("nan")
+    known = [fit for fit in fits if fit.residual < MOST_RESIDUAL]
+    kept = [fit.keep for fit in known if fit.old_size > 1e-2 and fit.gain_size > 1e-6]
+    if not kept and averaging:
+        kept = [1 - fit.gain for fit in known if fit.old_size <= 1e-2]
+    return float(np.median(kept)) if kept and spread(kept) < 1e-2 else float("nan")
 
 
-def _optimizer(**changes):
-    return injection.in_workload(lambda job: {"optimizer": dataclasses.replace(job.workload.optimizer, **changes)})
+def change_optimizer(**constants: Any) -> injection.Change:
+    """Changes constants of the optimizer on the modern side."""
+    return injection.in_workload(lambda job: {"optimizer": dataclasses.replace(job.workload.optimizer, **constants)})
 
 
-def _raw_slots(record):
+def _hold_learning_rate(record: StepRecord) -> None:
+    """Shows momentum slots as Keras has them: -rate times 1.x's."""
+    if record.learning_rate is None:
+        raise ValueError(f"step {record.step}: the record shows no learning rate")
+    rate = float(record.learning_rate)
     record.state.slots = {
-        name: value * np.asarray(-float(record.learning_rate), value.dtype) if name.endswith("/momentum") else value
+        name: value * np.asarray(-rate, value.dtype) if name.endswith("/momentum") else value
         for name, value in record.state.slots.items()
     }
 
 
-_adam = injection.with_fields(optimizer=optimizers.Adam())
-
-
-_momentum = injection.with_fields(optimizer=optimizers.Momentum(), learning_rate=schedules.Fixed(0.01))
-
-
-_momentum_decaying = injection.with_fields(
+_with_adam = injection.with_fields(optimizer=optimizers.Adam())
+_with_momentum = injection.with_fields(optimizer=optimizers.Momentum(), learning_rate=schedules.Fixed(0.01))
+_with_falling_learning_rate = injection.with_fields(
     optimizer=optimizers.Momentum(), learning_rate=schedules.PiecewiseConstant((3,), (0.01, 0.001))
 )
-
-
-_rmsprop = injection.with_fields(optimizer=optimizers.RMSProp(), learning_rate=schedules.Fixed(1e-3))
-
+_with_rmsprop = injection.with_fields(optimizer=optimizers.RMSProp(), learning_rate=schedules.Fixed(1e-3))
 
 #: All criteria of this file, for a criterion that applies only if none of them does.
-CRITERIA = (momentum_form, slot_convention, constants)
+CRITERIA = (momentum_form, slot_convention, optimizer_constant)
 
 CAUSES = (
     Cause(
-        "MOMENTUM_FORM",
-        stages.SLOTS,
-        "the learning rate is inside the momentum",
-        "equal until the rate changes; then the update is up to the rates' ratio too large, decaying as m^k",
-        "1.x: a = m a + g, w -= rate a. Keras: v = m v - rate g, w += v. The same while the rate is constant.",
-        "Keep the 1.x kernel, or rescale the slots when the rate changes.",
-        momentum_form,
-        (Fault("keras_momentum", injection.in_options(update_rules="keras"), _momentum_decaying),),
-        "R13",
+        id="MOMENTUM_FORM",
+        stage=stages.SLOTS,
+        title="the learning rate is inside the momentum slot",
+        signature="The weights are equal until the learning rate changes; then the update is too large by up to the "
+        "ratio of the rates, and the error decays as m^k",
+        why="1.x computes a = m a + g, w -= rate a; Keras computes v = m v - rate g, w += v. Both are the same while "
+        "the rate is constant.",
+        fix="Keep the 1.x kernel, or rescale the slots when the learning rate changes.",
+        criterion=momentum_form,
+        faults=(Fault("keras_momentum", injection.in_options(update_rules="keras"), _with_falling_learning_rate),),
+        pitfall="R13",
     ),
     Cause(
-        "SLOT_CONVENTION",
-        stages.SLOTS,
-        "the momentum slot has another sign and scale",
-        "slot ratio -rate, weights equal",
-        "Keras's slot is v = -rate a.",
-        "Map slots before comparing or converting them: a = -v / rate.",
-        slot_convention,
-        (Fault("momentum_slots_as_keras_has_them", injection.in_records(_raw_slots), _momentum),),
-        "R14",
+        id="SLOT_CONVENTION",
+        stage=stages.SLOTS,
+        title="the momentum slot has another sign and scale",
+        signature="The port's slot is -rate times legacy's, and the weights are equal",
+        why="Keras's slot is v = -rate a.",
+        fix="Rescale slots before comparing or converting them: a = -v / rate.",
+        criterion=slot_convention,
+        faults=(Fault("momentum_slots_as_keras_has_them", injection.in_records(_hold_learning_rate), _with_momentum),),
+        pitfall="R14",
         bug=False,
     ),
     Cause(
-        "OPTIMIZER_CONSTANT",
-        stages.SLOTS,
-        "another momentum, beta or decay",
-        "a slot keeps another part of itself",
-        "Defaults differ, or a constant was not carried over.",
-        "Give the port legacy's constants.",
-        constants,
-        (
-            Fault("other_beta1", _optimizer(beta1=0.8), _adam),
-            Fault("other_beta2", _optimizer(beta2=0.99), _adam),
-            Fault("other_momentum", _optimizer(momentum=0.8), _momentum),
-            Fault("other_decay", _optimizer(decay=0.8), _rmsprop),
+        id="OPTIMIZER_CONSTANT",
+        stage=stages.SLOTS,
+        title="another momentum, beta or decay",
+        signature="A slot keeps another part of itself in each step",
+        why="Libraries have different defaults, or a constant was not carried over.",
+        fix="Give the port legacy's constants.",
+        criterion=optimizer_constant,
+        faults=(
+            Fault("other_beta1", change_optimizer(beta1=0.8), _with_adam),
+            Fault("other_beta2", change_optimizer(beta2=0.99), _with_adam),
+            Fault("other_momentum", change_optimizer(momentum=0.8), _with_momentum),
+            Fault("other_decay", change_optimizer(decay=0.8), _with_rmsprop),
         ),
     ),
 )

@@ -1,14 +1,16 @@
-"""Causes in embeddings: rows whose examples share them."""
+"""Causes in embeddings: rows that occur twice in a batch, or not at all."""
 
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 from unittest import mock
 
 import numpy as np
 import tensorflow as tf
 
+from modern.mirrored.replica_step import ReplicaStep
 from parity.causes import injection
 from parity.causes.cause import HIGH, MEDIUM, Cause, Fault, Finding
 from parity.comparison import stages
@@ -16,32 +18,51 @@ from workloads import layers, optimizers, schedules
 from workloads.numerics import combining
 from workloads.workload import InputSpec, Workload
 
+if TYPE_CHECKING:
+    from modern.mirrored.rules import UpdateRules
+    from modern.mirrored.step_tensors import Tensors
+    from modern.mirrored.training_step import PassResult
+    from modern.mirrored.variables import LocalState
+    from parity.diagnosis.evidence import Evidence
+    from parity.diagnosis.updates import Updates
+    from workloads.scope import Scope
 
-def rows(evidence):
+
+def sparse_duplicates(evidence: Evidence) -> Finding | None:
+    """Recognizes SPARSE_DUPLICATES: legacy's rule explains everything but some rows of one weight."""
     sides = evidence.both_updates
     if sides is None:
         return None
-    for name in {name for step in sides[1].steps for name in step.rows}:
-        seen = [step.rows[name] for step in sides[1].steps if name in step.rows]
-        mine = [step.rows[name] for step in sides[0].steps if name in step.rows]
-        touched, untouched = (float(np.mean([row[i] for row in seen])) for i in (0, 1))
-        others = {weight for step in sides[1].steps for weight in step.wrong if weight != name}
-        if any(max(row) > 0 for row in mine) or others:
+    left, right = sides
+    for name in sorted({name for step in right.steps for name in step.rows}):
+        others = {weight for step in right.steps for weight in step.wrong if weight != name}
+        if others or any(max(step.rows[name]) > 0 for step in left.steps if name in step.rows):
             continue
-        if touched > 0 and untouched == 0:
-            return Finding(
-                f"Only rows of {name} that this step's examples touch differ, and not all of them ({touched:.0%}): duplicate rows "
-                "are applied one by one instead of summed first.",
-                HIGH if touched < 1 else MEDIUM,
-                "every other weight and row is explained by legacy's rule to rounding",
-            )
-        if untouched > 0 and touched == 0:
-            return Finding(
-                f"Only rows of {name} without a gradient differ ({untouched:.0%} of them): one side moves them on by momentum, the "
-                "other leaves them.",
-                HIGH,
-                "touched rows are explained by legacy's rule to rounding",
-            )
+        found = _wrong_rows_of(name, right)
+        if found is not None:
+            return found
+    return None
+
+
+def _wrong_rows_of(name: str, updates: Updates) -> Finding | None:
+    """Recognizes a weight of which only rows with a gradient are wrong, or only rows without one."""
+    rows = [step.rows[name] for step in updates.steps if name in step.rows]
+    touched = float(np.mean([row.touched for row in rows]))
+    untouched = float(np.mean([row.untouched for row in rows]))
+    if touched > 0 and untouched == 0:
+        return Finding(
+            f"Only rows of {name} that occur in the step's batch differ ({touched:.0%} of them): the gradients of a "
+            "row that occurs more than once are applied one by one instead of being summed first.",
+            HIGH if touched < 1 else MEDIUM,
+            "legacy's rule explains every other weight and row to rounding",
+        )
+    if untouched > 0 and touched == 0:
+        return Finding(
+            f"Only rows of {name} without a gradient differ ({untouched:.0%} of them): one side changes them by their "
+            "momentum, the other leaves them as they are.",
+            HIGH,
+            "legacy's rule explains the rows with a gradient to rounding",
+        )
     return None
 
 
@@ -55,59 +76,79 @@ class EmbeddingBag(Workload):
     learning_rate: Any = schedules.Fixed(0.1)
     rows: int = 64
 
-    def inputs(self):
+    def inputs(self) -> dict[str, InputSpec]:
         return {"ids": InputSpec((3,), "int", self.rows), "labels": InputSpec((), "int", 4)}
 
-    def loss(self, scope, batch):
+    def loss(self, scope: Scope, batch: Tensors) -> tf.Tensor:
         table = scope.get("table", (self.rows, 5))
         x = tf.reduce_mean(tf.gather(table, batch["ids"]), axis=1)
         return layers.cross_entropy(layers.dense(scope.child("last"), x, 4), batch["labels"])
 
 
-class _Apart(injection.ScaledStep):
-    """Adagrad squares each occurrence of a row by itself, as Keras does, and not their sum."""
+class _SquareEachOccurrence(ReplicaStep):
+    """Adds the square of each occurrence of a row to Adagrad's slot, as Keras does, and not the square of their sum.
 
-    def __init__(self, *args):
+    Attributes:
+      squares: {weight: sum of the squares of its occurrences' gradients}, of the pass that is traced.
+    """
+
+    def __init__(self, *args: Any) -> None:
         super().__init__(*args)
-        self._rules = _SquaresApart(self._rules, self)
-        self.squares = {}
+        self._rules: UpdateRules = _AdagradWithSquares(self._rules, self)
+        self.squares: Tensors = {}
 
-    def _forward_backward(self, local, step, replica, batch):
+    def _forward_backward(self, local: LocalState, step: tf.Tensor, replica: int, batch: Tensors) -> PassResult:
         names, dense = list(local.weights), combining.dense
 
-        def spied(gradients, weights):
+        def dense_and_squares(gradients: Sequence[Any], weights: Sequence[tf.Tensor]) -> list[tf.Tensor]:
             for name, gradient, weight in zip(names, gradients, weights):
                 if isinstance(gradient, tf.IndexedSlices):
-                    share = tf.square(gradient.values / self._job.replicas)
-                    self.squares[name] = tf.math.unsorted_segment_sum(share, gradient.indices, int(weight.shape[0]))
+                    self.squares[name] = sum_squares(gradient, int(weight.shape[0]), self._job.replicas)
             return dense(gradients, weights)
 
-        with mock.patch.object(combining, "dense", spied):
+        with mock.patch.object(combining, "dense", dense_and_squares):
             return super()._forward_backward(local, step, replica, batch)
 
-    def _combine(self, context, gradients):
+    def _combine(self, context: tf.distribute.ReplicaContext, gradients: Tensors) -> Tensors:
         for name in self.squares:
             self.squares[name] = context.all_reduce(tf.distribute.ReduceOp.SUM, self.squares[name])
         return super()._combine(context, gradients)
 
 
-class _SquaresApart(injection.WrappedRules):
-    def __init__(self, rules, step):
+def sum_squares(gradient: tf.IndexedSlices, rows: int, replicas: int) -> tf.Tensor:
+    """Returns each row's sum of squares over its occurrences in one replica's gradient.
+
+    Args:
+      gradient: sparse gradient of a matrix; a row may occur more than once.
+      rows: of the matrix.
+      replicas: number of replicas whose mean the combined gradient is.
+
+    Returns:
+      tensor [rows, columns].
+    """
+    squares = tf.square(gradient.values / replicas)
+    return tf.math.unsorted_segment_sum(squares, gradient.indices, rows)
+
+
+class _AdagradWithSquares(injection.WrappedRules):
+    """Updates weights with sparse gradients by Adagrad with the squares that a step has added up."""
+
+    def __init__(self, rules: UpdateRules, step: _SquareEachOccurrence) -> None:
         super().__init__(rules)
         self._step = step
 
-    def apply(self, local, gradients, rate):
-        apart = self._step.squares
-        self._rules.apply(local, {name: g for name, g in gradients.items() if name not in apart}, rate)
-        for name, squares in apart.items():
+    def apply(self, local: LocalState, gradients: Tensors, rate: tf.Tensor) -> None:
+        sparse = self._step.squares
+        self._rules.apply(local, {name: value for name, value in gradients.items() if name not in sparse}, rate)
+        for name, squares in sparse.items():
             total = local.slots[name + "/accumulator"].assign_add(squares)
             local.weights[name].assign_sub(tf.cast(rate, squares.dtype) * gradients[name] / tf.sqrt(total))
 
 
-class _TouchedOnly(injection.WrappedRules):
-    """Momentum moves only rows that have a gradient, as 1.x's sparse kernel does."""
+class _MomentumOfTouchedRows(injection.WrappedRules):
+    """Lets momentum move only rows that have a gradient, as 1.x's sparse kernel does."""
 
-    def apply(self, local, gradients, rate):
+    def apply(self, local: LocalState, gradients: Tensors, rate: tf.Tensor) -> None:
         table, slot = local.weights["table"], local.slots["table/momentum"]
         before = table.read_value(), slot.read_value()
         self._rules.apply(local, gradients, rate)
@@ -116,29 +157,33 @@ class _TouchedOnly(injection.WrappedRules):
             variable.assign(tf.where(touched, variable.read_value(), old))
 
 
-def _embedding(workload, **fields):
-    """`adapt`: in the place of system 2, the one workload with a table."""
-    return EmbeddingBag(**fields) if workload.name == "regression" else None
+def _with_embedding(workload: Workload) -> Workload | None:
+    """Returns `EmbeddingBag`, the one workload with a table, in the place of system 2."""
+    return EmbeddingBag() if workload.name == "regression" else None
+
+
+def _with_embedding_and_momentum(workload: Workload) -> Workload | None:
+    return EmbeddingBag(optimizer=optimizers.Momentum()) if workload.name == "regression" else None
 
 
 CAUSES = (
     Cause(
-        "SPARSE_DUPLICATES",
-        stages.SLOTS,
-        "rows of an embedding that occur twice, or not at all, are updated otherwise",
-        "dense weights agree, an embedding does not; the error is confined to some rows",
-        "1.x sums a row's gradients before it squares them (Adam, Adagrad), Keras 3 squares each occurrence. 1.x's "
-        "sparse momentum leaves rows without a gradient alone, a dense one moves them on.",
-        "Keep the 1.x kernel, or make the gradient dense (tf.convert_to_tensor) before the update.",
-        rows,
-        (
-            Fault("occurrences_squared_apart", injection.in_replica_step(_Apart), _embedding),
+        id="SPARSE_DUPLICATES",
+        stage=stages.SLOTS,
+        title="rows of an embedding that occur twice in a batch, or not at all, are updated in another way",
+        signature="Dense weights agree and an embedding does not; only some of its rows differ",
+        why="1.x sums a row's gradients before it squares them (Adam, Adagrad), Keras 3 squares each occurrence. 1.x's "
+        "sparse momentum leaves rows without a gradient as they are, a dense one goes on moving them.",
+        fix="Keep the 1.x kernel, or make the gradient dense (tf.convert_to_tensor) before the update.",
+        criterion=sparse_duplicates,
+        faults=(
+            Fault("occurrences_squared_apart", injection.in_replica_step(_SquareEachOccurrence), _with_embedding),
             Fault(
                 "momentum_of_touched_rows_only",
-                injection.in_update_rules(_TouchedOnly),
-                lambda workload: _embedding(workload, optimizer=optimizers.Momentum()),
+                injection.in_update_rules(_MomentumOfTouchedRows),
+                _with_embedding_and_momentum,
             ),
         ),
-        "R16",
+        pitfall="R16",
     ),
 )

@@ -5,29 +5,33 @@ from __future__ import annotations
 import dataclasses
 import threading
 import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from modern.mirrored.program import ModernProgram
 from parity.causes.cause import HIGH, MEDIUM, Cause, Fault, Finding, RecognizedCause
 from parity.comparison.fits import near
-from parity.diagnosis import run_speed
 from workloads import sources
-from workloads.selection import registry
+
+if TYPE_CHECKING:
+    from parity.comparison.setup import Setup
+    from parity.diagnosis.run_speed import RunSpeed
+    from workloads.program import Arrays, Program, State
 
 STAGE = "speed"
 
+#: Work is waited for too late if it goes on for so many times as long as weights take to be read, or the call took.
+MOST_READS, MOST_CALLS = 3, 1
 
-def retrace(seen):
-    if seen.traces < seen.steps or seen.eager:
-        return None
-    return Finding(
-        f"The step was traced {seen.traces} times in {seen.steps} steps: it is compiled anew each time.",
-        HIGH,
-        "Python ran the replica function that often after the first call",
-    )
+#: The input takes the time if a resident batch is faster by the first factor; for sure by the second.
+FASTER, SURELY_FASTER = 2, 3
 
 
-def eager(seen):
-    if not seen.eager:
+def eager_run(speed: RunSpeed) -> Finding | None:
+    """Recognizes EAGER_RUN: the steps run without a graph."""
+    if not speed.eager:
         return None
     return Finding(
         "strategy.run is called eagerly: every op of every replica goes through Python.",
@@ -36,46 +40,72 @@ def eager(seen):
     )
 
 
-def miscounted(seen):
-    ratio = seen.claimed / seen.counted if seen.counted else 1.0
+def retrace(speed: RunSpeed) -> Finding | None:
+    """Recognizes RETRACE: the step is traced at least once a step."""
+    if speed.traces < speed.steps or speed.eager:
+        return None
+    return Finding(
+        f"The step was traced {speed.traces} times in {speed.steps} steps: it is compiled anew each time.",
+        HIGH,
+        "Python ran the replica function that often after the first call",
+    )
+
+
+def examples_miscounted(speed: RunSpeed) -> Finding | None:
+    """Recognizes EXAMPLES_MISCOUNTED: the program claims another number of examples than its batches have."""
+    ratio = speed.claimed / speed.counted if speed.counted else 1.0
     if near(ratio, 1):
         return None
-    known = [text for value, text in ((seen.replicas, "N"), (1 / seen.replicas, "1/N")) if near(ratio, value)]
+    meaning = ""
+    if near(ratio, speed.replicas):
+        meaning = " (N, the number of replicas)"
+    elif near(ratio, 1 / speed.replicas):
+        meaning = " (1/N, N being the number of replicas)"
     return Finding(
-        "{:g} examples a step are claimed and {:g} are consumed: examples/s are {:g} x what they are{}.".format(
-            seen.claimed, seen.counted, ratio, f" ({known[0]}, the number of replicas)" if known else ""
-        ),
-        HIGH if known else MEDIUM,
+        f"{speed.claimed:g} examples a step are reported and {speed.counted:g} are consumed: the reported examples/s "
+        f"are {ratio:g} x the true ones{meaning}.",
+        HIGH if meaning else MEDIUM,
         "counted from the replicas' batches",
     )
 
 
-def unsynchronized(seen):
-    left = seen.finished - seen.returned
-    if left < 3 * seen.read or left < seen.returned:
+def async_timing(speed: RunSpeed) -> Finding | None:
+    """Recognizes ASYNC_TIMING: the call returns long before the work is done."""
+    waited = speed.finished - speed.returned
+    if waited < MOST_READS * speed.read or waited < MOST_CALLS * speed.returned:
         return None
     return Finding(
-        f"{seen.steps} steps return after {seen.returned:.3g} s and are done after {seen.finished:.3g} s: the clock was read before the work was "
-        "done.",
+        f"{speed.steps} steps return after {speed.returned:.3g} s and are done after {speed.finished:.3g} s: the clock "
+        "was read before the work was done.",
         HIGH,
         "weights were read back to wait for the work",
     )
 
 
-def input_bound(seen):
-    others = any(criterion(seen) for criterion in (eager, retrace, unsynchronized))
-    if others or not seen.streamed or seen.resident <= 2 * seen.streamed:
+def input_bound(speed: RunSpeed) -> Finding | None:
+    """Recognizes INPUT_BOUND: steps on a batch that stays on the devices are much faster."""
+    if eager_run(speed) or retrace(speed) or async_timing(speed):
+        return None
+    if not speed.streamed or speed.resident <= FASTER * speed.streamed:
         return None
     return Finding(
-        f"With a batch that stays on the devices it runs {seen.resident / seen.streamed:.1f} x as fast as with new batches: the input is what takes "
-        "the time.",
-        HIGH if seen.resident > 3 * seen.streamed else MEDIUM,
-        f"{seen.resident:.4g} against {seen.streamed:.4g} examples/s",
+        f"Steps on a batch that stays on the devices are {speed.resident / speed.streamed:.1f} x as fast as steps on "
+        "new batches: most of the time is spent on the input.",
+        HIGH if speed.resident > SURELY_FASTER * speed.streamed else MEDIUM,
+        f"{speed.resident:.4g} against {speed.streamed:.4g} examples/s",
     )
 
 
-class _Retracing(ModernProgram):
-    def run(self, steps):
+def recognize_causes(speed: RunSpeed) -> list[RecognizedCause]:
+    """Returns all causes of speed that the measurements show, in the order of `CAUSES`."""
+    findings = [(cause, cause.criterion(speed)) for cause in CAUSES]
+    return [RecognizedCause(cause, finding) for cause, finding in findings if finding is not None]
+
+
+class _RetracingProgram(ModernProgram):
+    """Hands the step's number to its traced function as a Python number."""
+
+    def run(self, steps: int) -> list[np.ndarray]:
         import tensorflow as tf
 
         self._start()
@@ -87,8 +117,10 @@ class _Retracing(ModernProgram):
         return [loss.numpy() for loss in losses]
 
 
-class _Eager(ModernProgram):
-    def run(self, steps):
+class _EagerProgram(ModernProgram):
+    """Runs its steps without a graph."""
+
+    def run(self, steps: int) -> list[np.ndarray]:
         self._start()
         for _ in range(steps):
             losses = self._run_once()
@@ -96,147 +128,113 @@ class _Eager(ModernProgram):
         return [loss.numpy() for loss in losses]
 
 
-class _NotWaiting(ModernProgram):
+class _AsynchronousProgram(ModernProgram):
     """Hands its steps to a thread and returns, as a GPU's queue does."""
 
-    _thread = None
+    _thread: threading.Thread | None = None
 
-    def run(self, steps):
-        self.wait()
+    def run(self, steps: int) -> list[np.ndarray]:
+        self._join()
         self._thread = threading.Thread(target=super().run, args=(steps,))
         self._thread.start()
-        return [0.0] * self._job.replicas
+        return [np.zeros(())] * self._job.replicas
 
-    def wait(self):
-        """Waits for what was started."""
+    def state(self) -> State:
+        self._join()
+        return super().state()
+
+    def _join(self) -> None:
+        """Waits for the steps that were started."""
         if self._thread is not None:
             self._thread.join()
 
-    def state(self):
-        self.wait()
-        return super().state()
 
+class _OneReplicaCountedProgram(ModernProgram):
+    """Reports one replica's examples for those of all."""
 
-class _OneReplicaCounted(ModernProgram):
     @property
-    def examples_per_step(self):
-        """What this program says that a step consumes."""
+    def examples_per_step(self) -> int:
+        """The number of examples that this program claims to consume in a step."""
         return self._job.per_replica_batch
 
 
-class _Slow(sources.Synthetic):
-    """A batch takes 20 ms to come, as from a slow disk."""
+class _SlowSource(sources.Synthetic):
+    """Takes 20 ms for a batch, as a slow disk does."""
 
-    def batch(self, step):
+    def batch(self, step: int) -> Arrays:
         time.sleep(0.02)
         return super().batch(step)
 
 
-def _program(cls, **options):
-    def inject(setup):
+def _in_program(program_class: type[ModernProgram], **options: Any) -> Callable[[Setup], Program]:
+    """Replaces the class of the port's program, and fields of `ModernOptions`."""
+
+    def inject(setup: Setup) -> Program:
         modern = dataclasses.replace(setup.modern, **options)
-        return cls(setup.job, setup.make_source(setup.job), modern, setup.devices())
+        return program_class(setup.job, setup.make_source(setup.job), modern, setup.devices())
 
     return inject
 
 
-def _slow_input(setup):
-    return dataclasses.replace(setup, make_source=_Slow).modern_program()
-
-
-def recognize_causes(seen):
-    """Returns all `RecognizedCause`s of speed that a `RunSpeed` shows."""
-    findings = [(cause, cause.criterion(seen)) for cause in CAUSES]
-    return [RecognizedCause(cause, finding) for cause, finding in findings if finding is not None]
-
-
-def trial(cause, fault):
-    """Returns the row of `parity.faults` for a fault of speed, injected into system 2 at two replicas."""
-    from legacy.options import LegacyOptions
-    from modern.options import ModernOptions
-    from parity.comparison.setup import Setup
-    from workloads.job import Job
-
-    job = Job(registry.get("regression"), 2)
-    setup = Setup(job, sources.Synthetic, LegacyOptions(), ModernOptions(), "cpu")
-    start = time.perf_counter()
-    with fault.inject(setup) as program:
-        resident = dataclasses.replace(setup, make_source=sources.Resident).modern_program
-        found = recognize_causes(run_speed.measure_run_speed(program, job, resident))
-    ids = [recognized.id for recognized in found]
-    return {
-        "planted": fault.name,
-        "expected": [cause.id],
-        "workload": "regression",
-        "model": "regression",
-        "replicas": 2,
-        "detected": bool(found),
-        "stage": STAGE,
-        "named": ids[0] if ids else None,
-        "confidence": found[0].finding.confidence if found else None,
-        "right": ids[:1] == [cause.id],
-        "all_named": ids,
-        "both_named": None,
-        "wrong_and_sure": [r.id for r in found if r.finding.confidence == HIGH and r.id != cause.id],
-        "sentence": found[0].finding.sentence if found else None,
-        "seconds": round(time.perf_counter() - start, 2),
-    }
+def _slow_input(setup: Setup) -> Program:
+    return dataclasses.replace(setup, make_source=_SlowSource).modern_program()
 
 
 CAUSES = (
     Cause(
-        "EAGER_RUN",
-        STAGE,
-        "strategy.run outside a tf.function",
-        "a step takes 20 times and more of one in a graph; its time hardly depends on the batch",
-        "Eager execution runs every op of every replica from Python, one replica after the other.",
-        "Wrap the loop over steps, or at least the step, in a tf.function.",
-        eager,
-        (Fault("run_eagerly", _program(_Eager, autodiff="tape")),),
-        "R35",
+        id="EAGER_RUN",
+        stage=STAGE,
+        title="strategy.run outside a tf.function",
+        signature="A step takes 20 times as long as one in a graph, and more; its time hardly depends on the batch",
+        why="Eager execution runs every op of every replica from Python, one replica after the other.",
+        fix="Wrap the loop over steps, or at least the step, in a tf.function.",
+        criterion=eager_run,
+        faults=(Fault("run_eagerly", _in_program(_EagerProgram, autodiff="tape")),),
+        pitfall="R35",
     ),
     Cause(
-        "RETRACE",
-        STAGE,
-        "the step is traced again and again",
-        "the count of traces grows with the steps",
-        "A Python number as an argument, a new function object each time, or shapes that change.",
-        "Hand over tensors; make the function once; input_signature.",
-        retrace,
-        (Fault("step_number_as_python_int", _program(_Retracing)),),
-        "R35",
+        id="RETRACE",
+        stage=STAGE,
+        title="the step is traced again and again",
+        signature="The number of traces grows with the steps",
+        why="The function gets a Python number as an argument, or other shapes, or is a new function object each time.",
+        fix="Hand over tensors; make the function once; set input_signature.",
+        criterion=retrace,
+        faults=(Fault("step_number_as_python_int", _in_program(_RetracingProgram)),),
+        pitfall="R35",
     ),
     Cause(
-        "EXAMPLES_MISCOUNTED",
-        STAGE,
-        "examples are counted wrongly",
-        "examples/s are N times, or 1/N of, what the batches say",
-        "One replica's batch counted for all, or the global batch counted once a replica.",
-        "Count examples from the batches' shapes, over all replicas.",
-        miscounted,
-        (Fault("one_replicas_examples_counted", _program(_OneReplicaCounted)),),
-        "R33",
+        id="EXAMPLES_MISCOUNTED",
+        stage=STAGE,
+        title="examples are counted wrongly",
+        signature="The reported examples/s are N times, or 1/N of, those in the batches",
+        why="One replica's batch is counted for all, or the global batch once for each replica.",
+        fix="Count examples from the batches' shapes, over all replicas.",
+        criterion=examples_miscounted,
+        faults=(Fault("one_replicas_examples_counted", _in_program(_OneReplicaCountedProgram)),),
+        pitfall="R33",
     ),
     Cause(
-        "ASYNC_TIMING",
-        STAGE,
-        "the clock is read before the work is done",
-        "time until a call returns is far less than until its results are there",
-        "Ops on a GPU are queued and return at once; Session.run waited.",
-        "Read a result back, or tf.test.experimental.sync_devices(), before the clock.",
-        unsynchronized,
-        (Fault("clock_read_too_early", _program(_NotWaiting)),),
-        "R34",
+        id="ASYNC_TIMING",
+        stage=STAGE,
+        title="the clock is read before the work is done",
+        signature="The call returns long before its results are there",
+        why="Ops on a GPU are queued, and the call returns at once; Session.run waited for the results.",
+        fix="Read a result back, or call tf.test.experimental.sync_devices(), before reading the clock.",
+        criterion=async_timing,
+        faults=(Fault("clock_read_too_early", _in_program(_AsynchronousProgram)),),
+        pitfall="R34",
     ),
     Cause(
-        "INPUT_BOUND",
-        STAGE,
-        "the input takes the time",
-        "examples/s with one resident batch are far more than with new batches",
-        "Reading, decoding or copying is slower than the step.",
-        "prefetch, parallel map, several steps' batches at once; compare steps on resident batches.",
-        input_bound,
-        (Fault("slow_input", _slow_input),),
-        "R36",
+        id="INPUT_BOUND",
+        stage=STAGE,
+        title="the input takes most of the time",
+        signature="Examples/s on one resident batch are far more than on new batches",
+        why="Reading, decoding or copying is slower than the step.",
+        fix="Use prefetch and a parallel map, and fetch several steps' batches at once; compare steps on resident "
+        "batches.",
+        criterion=input_bound,
+        faults=(Fault("slow_input", _slow_input),),
+        pitfall="R36",
     ),
 )

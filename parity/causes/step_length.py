@@ -1,6 +1,8 @@
-"""Causes in how far weights move: not at all, not always, or by more than the rule says."""
+"""Causes in the length of the step that weights take: none, in some steps none, or one with a decay of its own."""
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -9,76 +11,110 @@ from parity.causes.cause import HIGH, Cause, Fault, Finding
 from parity.comparison import stages
 from parity.comparison.fits import spread
 
+if TYPE_CHECKING:
+    import tensorflow as tf
 
-def decoupled(evidence):
+    from modern.mirrored.step_tensors import Tensors
+    from modern.mirrored.variables import LocalState
+    from parity.diagnosis.evidence import Evidence
+    from parity.diagnosis.updates import Update
+
+#: The decay is a part of the change if it is at least this much of it, and explains it with at most this left over.
+LEAST_SHARE, MOST_RESIDUAL = 1e-3, 1e-2
+
+#: Without the decay at least this many times as much is left over.
+BETTER = 20
+
+#: The decay's multiple over the learning rate is the same in all steps within this part.
+SAME_RATE = 5e-2
+
+
+def weight_decay_decoupled(evidence: Evidence) -> Finding | None:
+    """Recognizes WEIGHT_DECAY_DECOUPLED: the port's change is the rule's plus a multiple of the weight."""
     sides = evidence.both_updates
     if sides is None:
         return None
-    rows = [(step.decay, step.factor.residual, step.learning_rate) for step in sides[1].steps]
-    lefts = [step.decay for step in sides[0].steps]
-    if any(share < 1e-3 or left > 1e-2 or left * 20 > alone for (_, share, left), alone, _ in rows):
+    left, right = sides
+    if any(_lacks_decay(step) for step in right.steps) or any(_decays_already(step) for step in left.steps):
         return None
-    rates = [c / rate for (c, _, _), _, rate in rows if rate]
-    if not rates or spread(rates) > 5e-2 or any(share > 1e-3 and rest < 1e-2 for _, share, rest in lefts):
+    rates = [step.decay.multiple / step.learning_rate for step in right.steps if step.learning_rate]
+    if not rates or spread(rates) > SAME_RATE:
         return None
     return Finding(
-        f"The port's update also takes {-float(np.median(rates)):.4g} x the rate of every weight: decoupled weight decay (AdamW), which legacy "
-        "does not have.",
+        f"In each step the port also subtracts {-float(np.median(rates)):.4g} x the learning rate of every weight from "
+        "it: decoupled weight decay (AdamW), which legacy does not have.",
         HIGH,
-        f"fit of the change by the rule's own and the weight, residual {max(row[0][2] for row in rows):.1e}",
+        "fit of the change by the rule's own and the weight, residual "
+        f"{max(step.decay.residual for step in right.steps):.1e}",
     )
 
 
-def not_trained(evidence):
+def _lacks_decay(step: Update) -> bool:
+    """Whether the weight is no part of the change, or does not explain what the rule alone leaves over."""
+    fit = step.decay
+    unexplained = fit.residual > MOST_RESIDUAL or fit.residual * BETTER > step.factor.residual
+    return fit.share < LEAST_SHARE or unexplained
+
+
+def _decays_already(step: Update) -> bool:
+    """Whether legacy's own change has the weight as a part, too."""
+    return step.decay.share > LEAST_SHARE and step.decay.residual < MOST_RESIDUAL
+
+
+def variable_not_trained(evidence: Evidence) -> Finding | None:
+    """Recognizes VARIABLE_NOT_TRAINED: some of the port's weights never change, and legacy's do."""
     sides = evidence.both_updates
     if sides is None:
         return None
-    still = [set(step.still) for step in sides[1].steps]
-    names = sorted(set.intersection(*still) - set.union(*[set(step.still) for step in sides[0].steps]))
+    left, right = sides
+    still = [set(step.still) for step in right.steps]
+    names = sorted(set.intersection(*still) - {name for step in left.steps for name in step.still})
     if not names:
         return None
+    count = "One weight never changes" if len(names) == 1 else f"{len(names)} weights never change"
     return Finding(
-        "{} never change{} in the port though the optimizer gets their gradients: {}.".format(
-            "One weight" if len(names) == 1 else f"{len(names)} weights",
-            "s" if len(names) == 1 else "",
-            ", ".join(names[:4]),
-        ),
+        f"{count} in the port though the optimizer gets their gradients: {', '.join(names[:4])}.",
         HIGH,
-        f"no bit of them moves in {len(still)} steps; the rule says they should",
+        f"no bit of them changes in {len(still)} steps, though the rule says that they should",
     )
 
 
-def skipped(evidence):
+def update_skipped(evidence: Evidence) -> Finding | None:
+    """Recognizes UPDATE_SKIPPED: none of the port's weights changes in some steps, in one of which legacy's do."""
     sides = evidence.both_updates
     if sides is None:
         return None
-    whole = [step.step for step in sides[1].steps if step.still and not step.factor.factor]
-    moved = {step.step for step in sides[0].steps if step.factor.factor}
-    if not whole or len(whole) == len(sides[1].steps) or not moved & set(whole):
+    left, right = sides
+    skipped = [step.step for step in right.steps if step.still and not step.factor.factor]
+    moved = {step.step for step in left.steps if step.factor.factor}
+    if not skipped or len(skipped) == len(right.steps) or not moved & set(skipped):
         return None
     return Finding(
-        f"No weight of the port moves in {len(whole)} of {len(sides[1].steps)} steps (first at step {whole[0]}); legacy's do.",
+        f"None of the port's weights changes in {len(skipped)} of {len(right.steps)} steps (first at step "
+        f"{skipped[0]}); legacy's weights change.",
         HIGH,
-        "no bit of any weight changes there, though the optimizer gets gradients",
+        "no bit of any weight changes in these steps, though the optimizer gets gradients",
     )
 
 
-class _EverySecond(injection.WrappedRules):
-    """Weights and slots move in even steps only."""
+class _UpdateEverySecondStep(injection.WrappedRules):
+    """Updates weights and slots in even steps only."""
 
-    def apply(self, local, gradients, rate):
+    def apply(self, local: LocalState, gradients: Tensors, rate: tf.Tensor) -> None:
         import tensorflow as tf
 
-        variables = list(local.weights.values()) + list(local.slots.values())
+        variables = [*local.weights.values(), *local.slots.values()]
         before = [variable.read_value() for variable in variables]
-        even = tf.equal(tf.math.floormod(local.step.read_value(), 2), 0)
+        is_even = tf.equal(tf.math.floormod(local.step.read_value(), 2), 0)
         self._rules.apply(local, gradients, rate)
         for variable, old in zip(variables, before):
-            variable.assign(tf.where(even, variable.read_value(), old))
+            variable.assign(tf.where(is_even, variable.read_value(), old))
 
 
-class _Decoupled(injection.WrappedRules):
-    def apply(self, local, gradients, rate):
+class _DecoupledDecay(injection.WrappedRules):
+    """Also subtracts 0.05 times the learning rate of every weight from it."""
+
+    def apply(self, local: LocalState, gradients: Tensors, rate: tf.Tensor) -> None:
         import tensorflow as tf
 
         before = {name: local.weights[name].read_value() for name in gradients}
@@ -87,10 +123,10 @@ class _Decoupled(injection.WrappedRules):
             local.weights[name].assign_sub(tf.cast(rate, old.dtype) * tf.constant(0.05, old.dtype) * old)
 
 
-class _FirstKept(injection.WrappedRules):
-    """The first weight keeps its value."""
+class _FirstWeightNotTrained(injection.WrappedRules):
+    """Puts the first weight's old value back after each update."""
 
-    def apply(self, local, gradients, rate):
+    def apply(self, local: LocalState, gradients: Tensors, rate: tf.Tensor) -> None:
         name = next(iter(gradients))
         before = local.weights[name].read_value()
         self._rules.apply(local, gradients, rate)
@@ -98,37 +134,37 @@ class _FirstKept(injection.WrappedRules):
 
 
 #: All criteria of this file, for a criterion that applies only if none of them does.
-CRITERIA = (decoupled, not_trained, skipped)
+CRITERIA = (weight_decay_decoupled, variable_not_trained, update_skipped)
 
 CAUSES = (
     Cause(
-        "WEIGHT_DECAY_DECOUPLED",
-        stages.WEIGHTS,
-        "decoupled weight decay",
-        "the change of the weights fits the rule's own plus a multiple of the weight",
-        "Keras optimizers' weight_decay argument decouples it from the gradient (AdamW).",
-        "Leave weight_decay unset and keep the penalty in the loss.",
-        decoupled,
-        (Fault("decoupled_decay", injection.in_update_rules(_Decoupled)),),
+        id="WEIGHT_DECAY_DECOUPLED",
+        stage=stages.WEIGHTS,
+        title="decoupled weight decay",
+        signature="The change of the weights is the rule's own plus a multiple of the weight",
+        why="The weight_decay argument of Keras's optimizers decays weights apart from the gradient (AdamW).",
+        fix="Leave weight_decay unset and keep the penalty in the loss.",
+        criterion=weight_decay_decoupled,
+        faults=(Fault("decoupled_decay", injection.in_update_rules(_DecoupledDecay)),),
     ),
     Cause(
-        "VARIABLE_NOT_TRAINED",
-        stages.WEIGHTS,
-        "a variable is not trained",
-        "a weight keeps every bit though it has a gradient",
-        "A variable made outside the list that the optimizer gets, or with trainable=False.",
-        "Give the optimizer every trainable variable.",
-        not_trained,
-        (Fault("first_weight_not_trained", injection.in_update_rules(_FirstKept)),),
+        id="VARIABLE_NOT_TRAINED",
+        stage=stages.WEIGHTS,
+        title="a variable is not trained",
+        signature="No bit of a weight changes though it has a gradient",
+        why="The variable is missing from the list that the optimizer gets, or has trainable=False.",
+        fix="Give the optimizer every trainable variable.",
+        criterion=variable_not_trained,
+        faults=(Fault("first_weight_not_trained", injection.in_update_rules(_FirstWeightNotTrained)),),
     ),
     Cause(
-        "UPDATE_SKIPPED",
-        stages.WEIGHTS,
-        "some steps update nothing",
-        "no weight moves in some steps",
-        "Gradient accumulation, a loss scale that skips steps, an update behind a condition.",
-        "Update in every step, or give legacy the same condition.",
-        skipped,
-        (Fault("every_second_update_skipped", injection.in_update_rules(_EverySecond)),),
+        id="UPDATE_SKIPPED",
+        stage=stages.WEIGHTS,
+        title="some steps update nothing",
+        signature="No weight changes in some steps",
+        why="Gradients are accumulated, a loss scale skips steps, or the update is under a condition.",
+        fix="Update in every step, or give legacy the same condition.",
+        criterion=update_skipped,
+        faults=(Fault("every_second_update_skipped", injection.in_update_rules(_UpdateEverySecondStep)),),
     ),
 )

@@ -1,8 +1,8 @@
-"""Causes in the form of the update: epsilons, Nesterov, or something that no form explains."""
+"""Causes in the form of the update: epsilons, Nesterov, a factor, or something that no form explains."""
 
 from __future__ import annotations
 
-import dataclasses
+from typing import TYPE_CHECKING
 
 from parity.causes import injection, slot_updates, sparse, step_length
 from parity.causes.cause import HIGH, LOW, Cause, Fault, Finding
@@ -10,194 +10,207 @@ from parity.causes.wording import format_number
 from parity.comparison import stages
 from parity.comparison.fits import near, spread
 from workloads import optimizers, schedules
-from workloads.optimizers import FormKind
+from workloads.optimizers import FormKind, UpdateForm
 
-#: A form of the rule explains a step below this misfit, which is about 1 where rounding alone is left; see `updates`.
+if TYPE_CHECKING:
+    import tensorflow as tf
+
+    from modern.mirrored.step_tensors import Tensors
+    from modern.mirrored.variables import LocalState
+    from parity.diagnosis.evidence import Evidence
+    from parity.diagnosis.updates import Updates
+
+#: A form explains the steps if its misfit is at most this; rounding alone makes about 1, see `updates`.
 EXPLAINED = 20.0
 
-
-#: Another form must explain so much better before it is named.
+#: Another form is named only if its misfit is smaller by this factor.
 BETTER = 5.0
 
+#: The steps have one factor if it spreads over less than this part, and it is not 1 within this part.
+SAME_FACTOR = 1e-3
 
-def _better(sides, evidence, kind):
-    """The first form of a kind that explains the right where its own does not, or None."""
+
+def adam_eps(evidence: Evidence) -> Finding | None:
+    """Recognizes ADAM_EPS: another epsilon explains the port's update by Adam."""
+    return another_epsilon(evidence) if isinstance(evidence.context.optimizer, optimizers.Adam) else None
+
+
+def rmsprop_eps(evidence: Evidence) -> Finding | None:
+    """Recognizes RMSPROP_EPS: another epsilon explains the port's update by RMSProp."""
+    return another_epsilon(evidence) if isinstance(evidence.context.optimizer, optimizers.RMSProp) else None
+
+
+def another_epsilon(evidence: Evidence) -> Finding | None:
+    """Recognizes another epsilon in any optimizer that has one."""
+    sides, optimizer = evidence.both_updates, evidence.context.optimizer
+    if sides is None or optimizer is None:
+        return None
     left, right = sides
-    own = right.own_form
-    if right.misfit(own) <= EXPLAINED and not _beaten(right, own, kind):
+    best = _better_form(left, right, FormKind.EPSILON)
+    if best is None:
         return None
-    forms = [form for form in right.steps[0].forms if form.kind is kind]
-    best = min(forms, key=right.misfit, default=None)
-    if (
-        best is None
-        or right.misfit(best) * BETTER > right.misfit(own)
-        or right.misfit(best) > max(10 * EXPLAINED, 1e-3 * right.misfit(own))
-    ):
-        return None
-    return best if left.misfit(best) * 2 > left.misfit(own) else None
+    own = optimizer.kernel().constants.get("epsilon", 0.0)
+    return Finding(
+        f"{type(optimizer).__name__} in the port uses epsilon {best.epsilon} where legacy uses {own:g}: the updates "
+        "differ most where gradients are small.",
+        HIGH,
+        f"with {best.epsilon} the update is explained to {right.misfit(best):.1f} roundings (root mean square), "
+        f"with legacy's to {right.misfit(right.own_form):.0f}",
+    )
 
 
-def _beaten(updates, own, kind):
-    return any(updates.misfit(f) * BETTER < updates.misfit(own) for f in updates.steps[0].forms if f.kind is kind)
-
-
-def epsilon(kind):
-    """Returns a criterion for optimizers of class `kind`."""
-
-    def criterion(evidence):
-        sides = evidence.both_updates
-        optimizer = evidence.context.optimizer
-        if sides is None or not isinstance(optimizer, kind):
-            return None
-        best = _better(sides, evidence, FormKind.EPSILON)
-        if best is None:
-            return None
-        used = best.epsilon
-        return Finding(
-            f"{type(optimizer).__name__} in the port uses epsilon {used} where legacy uses "
-            f"{getattr(optimizer, 'epsilon', 0.0):g}: worst where gradients are small.",
-            HIGH,
-            f"with {used} the update is explained to {sides[1].misfit(best):.1f} roundings (root mean square), with legacy's to {sides[1].misfit(sides[1].own_form):.0f}",
-        )
-
-    return criterion
-
-
-def form(evidence):
+def update_form(evidence: Evidence) -> Finding | None:
+    """Recognizes UPDATE_FORM: another formula of the optimizer explains the port's update, and not legacy's."""
     sides = evidence.both_updates
     if sides is None:
         return None
-    others = [form for form in sides[1].steps[0].forms if form.kind is FormKind.VARIANT]
-    own = sides[1].own_form
-    good = [
-        name for name in others if sides[1].explained_by(name) and sides[1].misfit(name) * BETTER < sides[1].misfit(own)
+    left, right = sides
+    own = right.misfit(right.own_form)
+    better = [
+        form
+        for form in _forms_of_kind(right, FormKind.VARIANT)
+        if right.explained_by(form) and right.misfit(form) * BETTER < own and not left.explained_by(form)
     ]
-    good = [name for name in good if not sides[0].explained_by(name)]
-    if not good:
+    if not better:
         return None
     return Finding(
-        f"The port's update is {good[0].name} and legacy's is not.",
+        f"The port's update is {better[0].name} and legacy's is not.",
         HIGH,
-        f"explained to {sides[1].misfit(good[0]):.1f} roundings by that form, to {sides[1].misfit(own):.0f} by legacy's",
+        f"explained to {right.misfit(better[0]):.1f} roundings by that form, to {own:.0f} by legacy's",
     )
 
 
-def scaled_update(evidence):
+def update_scaled(evidence: Evidence) -> Finding | None:
+    """Recognizes UPDATE_SCALED: the change of the weights is the rule's times one factor."""
     sides = evidence.both_updates
-    if sides is None or form(evidence) or not evidence.learning_rates.equal:
+    if sides is None or update_form(evidence) or not evidence.learning_rates.equal:
         return None
-    left, right = ([step.factor for step in side.steps] for side in sides)
-    ratios = [b.factor / a.factor for a, b in zip(left, right) if a.factor]
-    if not ratios or spread(ratios) > 1e-3 or near(ratios[0], 1, 1e-3) or max(b.residual for b in right) > 1e-2:
+    left, right = sides
+    ratios = [b.factor.factor / a.factor.factor for a, b in zip(left.steps, right.steps) if a.factor.factor]
+    if not ratios or spread(ratios) > SAME_FACTOR or near(ratios[0], 1, SAME_FACTOR):
         return None
-    if any(_better(sides, evidence, kind) for kind in (FormKind.EPSILON, FormKind.KERAS_SLOT)):
+    residual = max(step.factor.residual for step in right.steps)
+    if residual > 1e-2 or any(_better_form(left, right, kind) for kind in (FormKind.EPSILON, FormKind.KERAS_SLOT)):
         return None
     return Finding(
-        f"The port moves its weights {format_number(ratios[0])} x as far as its own gradient, slots and rate say.",
+        f"The port's weights change by {format_number(ratios[0])} x what its own gradient, slots and learning rate "
+        "give.",
         HIGH,
-        f"the same factor in {len(ratios)} steps, residual {max(b.residual for b in right):.1e}",
+        f"the same factor in {len(ratios)} steps, residual {residual:.1e}",
     )
 
 
-def unknown_update(evidence):
+def update_unknown(evidence: Evidence) -> Finding | None:
+    """Recognizes UPDATE_UNKNOWN: the rule explains legacy's update, and nothing explains the port's."""
     sides = evidence.both_updates
-    criteria = [form, scaled_update, sparse.rows, *slot_updates.CRITERIA, *step_length.CRITERIA]
-    criteria.append(epsilon(optimizers.Optimizer))
-    if sides is None or any(criterion(evidence) for criterion in criteria):
+    others = (update_form, update_scaled, another_epsilon, sparse.sparse_duplicates)
+    known = (*others, *slot_updates.CRITERIA, *step_length.CRITERIA)
+    if sides is None or any(criterion(evidence) for criterion in known):
         return None
-    own = sides[1].own_form
-    if sides[1].misfit(own) <= 50 * EXPLAINED or sides[0].misfit(own) > EXPLAINED:
+    left, right = sides
+    own = right.own_form
+    if right.misfit(own) <= 50 * EXPLAINED or left.misfit(own) > EXPLAINED:
         return None
+    fit = right.steps[0].factor
     return Finding(
-        f"The port's weights do not move by {type(evidence.context.optimizer).__name__} of its own gradient, slots and rate (best: {format_number(sides[1].steps[0].factor.factor)} x the expected change, "
-        f"residual {sides[1].steps[0].factor.residual:.1e}).",
+        f"The port's weights do not change by {type(evidence.context.optimizer).__name__} of its own gradient, slots "
+        f"and learning rate (best: {format_number(fit.factor)} x the expected change, residual {fit.residual:.1e}).",
         LOW,
-        f"legacy's do, to {sides[0].misfit(own):.1f} roundings; no form or constant in the catalogue fits",
+        f"legacy's do, to {left.misfit(own):.1f} roundings; no form or constant in the catalogue fits",
     )
 
 
-def _optimizer(**changes):
-    return injection.in_workload(lambda job: {"optimizer": dataclasses.replace(job.workload.optimizer, **changes)})
+def _forms_of_kind(updates: Updates, kind: FormKind) -> list[UpdateForm]:
+    return [form for form in updates.steps[0].forms if form.kind is kind]
 
 
-class _Further(injection.WrappedRules):
-    """Weights move twice as far as the rule says."""
+def _better_form(left: Updates, right: Updates, kind: FormKind) -> UpdateForm | None:
+    """Returns the form of a kind that explains the port far better than the optimizer's own, or None.
 
-    def apply(self, local, gradients, rate):
+    Args:
+      left, right: updates of legacy and of the port.
+      kind: the kind of forms to try.
+
+    Returns:
+      the best form; None if the own one explains the port as well, or if the best explains legacy twice as well.
+    """
+    forms = _forms_of_kind(right, kind)
+    own = right.misfit(right.own_form)
+    if own <= EXPLAINED and not any(right.misfit(form) * BETTER < own for form in forms):
+        return None
+    best = min(forms, key=right.misfit, default=None)
+    if best is None or right.misfit(best) * BETTER > own or right.misfit(best) > max(10 * EXPLAINED, 1e-3 * own):
+        return None
+    return best if left.misfit(best) * 2 > left.misfit(right.own_form) else None
+
+
+class _DoubledUpdate(injection.WrappedRules):
+    """Moves weights twice as far as the rule says."""
+
+    def apply(self, local: LocalState, gradients: Tensors, rate: tf.Tensor) -> None:
         before = {name: local.weights[name].read_value() for name in gradients}
         self._rules.apply(local, gradients, rate)
         for name, old in before.items():
             local.weights[name].assign(old + 2.0 * (local.weights[name].read_value() - old))
 
 
-_adam = injection.with_fields(optimizer=optimizers.Adam())
-
-
-_small_gradients = injection.with_fields(optimizer=optimizers.Adam(epsilon=1e-8))
-
-
-_momentum = injection.with_fields(optimizer=optimizers.Momentum(), learning_rate=schedules.Fixed(0.01))
-
-
-_rmsprop = injection.with_fields(optimizer=optimizers.RMSProp(), learning_rate=schedules.Fixed(1e-3))
-
+_with_adam = injection.with_fields(optimizer=optimizers.Adam())
+_with_small_epsilon = injection.with_fields(optimizer=optimizers.Adam(epsilon=1e-8))
+_with_momentum = injection.with_fields(optimizer=optimizers.Momentum(), learning_rate=schedules.Fixed(0.01))
+_with_rmsprop = injection.with_fields(optimizer=optimizers.RMSProp(), learning_rate=schedules.Fixed(1e-3))
 
 CAUSES = (
     Cause(
-        "ADAM_EPS",
-        stages.WEIGHTS,
-        "Adam's epsilon",
-        "gradients and slots agree; the update is smaller where |g| is small",
-        "1.x's default is 1e-8, Keras's is 1e-7, both in the epsilon-hat form.",
-        "epsilon=1e-8.",
-        epsilon(optimizers.Adam),
-        (
-            Fault(
-                "keras_epsilon",
-                _optimizer(epsilon=1e-7),
-                _small_gradients,
-            ),
-            Fault("large_epsilon", _optimizer(epsilon=1e-3), _adam),
+        id="ADAM_EPS",
+        stage=stages.WEIGHTS,
+        title="Adam's epsilon",
+        signature="Gradients and slots agree; the update is smaller where |g| is small",
+        why="The default is 1e-8 in 1.x and 1e-7 in Keras, both in the epsilon-hat form.",
+        fix="Use epsilon=1e-8.",
+        criterion=adam_eps,
+        faults=(
+            Fault("keras_epsilon", slot_updates.change_optimizer(epsilon=1e-7), _with_small_epsilon),
+            Fault("large_epsilon", slot_updates.change_optimizer(epsilon=1e-3), _with_adam),
         ),
-        "R12",
+        pitfall="R12",
     ),
     Cause(
-        "RMSPROP_EPS",
-        stages.SLOTS,
-        "RMSProp's epsilon",
-        "gradients and mean squares agree; the update is smaller where |g| is small",
-        "1.x's default is 1e-10 inside the root, Keras's 1e-7.",
-        "epsilon=1e-10.",
-        epsilon(optimizers.RMSProp),
-        (Fault("rmsprop_large_epsilon", _optimizer(epsilon=1e-3), _rmsprop),),
+        id="RMSPROP_EPS",
+        stage=stages.SLOTS,
+        title="RMSProp's epsilon",
+        signature="Gradients and mean squares agree; the update is smaller where |g| is small",
+        why="The default is 1e-10 (inside the root) in 1.x and 1e-7 in Keras.",
+        fix="Use epsilon=1e-10.",
+        criterion=rmsprop_eps,
+        faults=(Fault("rmsprop_large_epsilon", slot_updates.change_optimizer(epsilon=1e-3), _with_rmsprop),),
     ),
     Cause(
-        "UPDATE_FORM",
-        stages.WEIGHTS,
-        "another form of the rule",
-        "slots agree, the update fits another form (Nesterov, no bias correction)",
-        "A flag that was lost or added.",
-        "Set the flag as legacy does.",
-        form,
-        (Fault("nesterov", _optimizer(nesterov=True), _momentum),),
+        id="UPDATE_FORM",
+        stage=stages.WEIGHTS,
+        title="another form of the rule",
+        signature="The slots agree, and the update fits another form of the rule (Nesterov, no bias correction)",
+        why="A flag of the optimizer was lost or added.",
+        fix="Set the flag as legacy does.",
+        criterion=update_form,
+        faults=(Fault("nesterov", slot_updates.change_optimizer(nesterov=True), _with_momentum),),
     ),
     Cause(
-        "UPDATE_SCALED",
-        stages.WEIGHTS,
-        "weights move further than the rule says",
-        "gradients, slots and rate agree; the change of the weights has a factor",
-        "An update applied twice (each replica applies it to one shared copy), or averaged over replicas.",
-        "Apply the update once per replica's own copy.",
-        scaled_update,
-        (Fault("update_applied_twice", injection.in_update_rules(_Further)),),
+        id="UPDATE_SCALED",
+        stage=stages.WEIGHTS,
+        title="weights move further than the rule says",
+        signature="Gradients, slots and learning rate agree; the change of the weights has a factor",
+        why="An update is applied twice (each replica applies it to one shared copy), or averaged over replicas.",
+        fix="Let each replica apply the update once, to its own copy.",
+        criterion=update_scaled,
+        faults=(Fault("update_applied_twice", injection.in_update_rules(_DoubledUpdate)),),
     ),
     Cause(
-        "UPDATE_UNKNOWN",
-        stages.WEIGHTS,
-        "the update follows another rule",
-        "the change of the weights is explained by no form of legacy's optimizer",
-        "Another optimizer, or a step between the gradient and the update that no record shows.",
-        "Compare the optimizers, and what is done to the gradients after they are recorded.",
-        unknown_update,
+        id="UPDATE_UNKNOWN",
+        stage=stages.WEIGHTS,
+        title="the update follows another rule",
+        signature="No form of legacy's optimizer explains the change of the weights",
+        why="The port has another optimizer, or changes gradients after they are recorded.",
+        fix="Compare the optimizers, and everything that is done to the gradients between the record and the update.",
+        criterion=update_unknown,
     ),
 )

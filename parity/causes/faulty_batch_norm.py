@@ -1,0 +1,128 @@
+"""Faulty batch normalizations, in whose place the port's model is traced: another rule, moments or epsilon."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import tensorflow as tf
+
+from modern.mirrored.replica_step import ReplicaStep
+from parity.causes import injection
+from workloads import layers
+
+if TYPE_CHECKING:
+    from modern.mirrored.step_tensors import Tensors
+    from modern.mirrored.training_step import PassResult
+    from modern.mirrored.variables import LocalState
+    from workloads.scope import Scope
+
+#: `layers.batch_norm`, or a function to use in its place.
+BatchNorm = Callable[..., tf.Tensor]
+
+#: (mean, variance) of a batch, [channels] each.
+Moments = tuple[tf.Tensor, tf.Tensor]
+
+_BATCH_NORM = layers.batch_norm
+
+
+class MovingRule(NamedTuple):
+    """The rule by which a batch's moments enter the moving statistics.
+
+    Attributes:
+      share: part of the moments that is taken in, 1 - momentum.
+      correction: factor of the variance before it is taken in.
+    """
+
+    share: float
+    correction: float
+
+
+#: Function from a momentum, and the number of values behind each moment, to a `MovingRule`.
+MakeRule = Callable[[float, float], MovingRule]
+
+
+def biased(momentum: float, count: float) -> MovingRule:
+    """Returns the rule of a library that stores the variance without Bessel's correction."""
+    return MovingRule(1.0 - momentum, 1.0)
+
+
+def unbiased(momentum: float, count: float) -> MovingRule:
+    """Returns the rule of `layers.batch_norm`."""
+    return MovingRule(1.0 - momentum, count / max(count - 1.0, 1.0))
+
+
+def tenth_of_the_share(momentum: float, count: float) -> MovingRule:
+    """Returns the rule of a library whose default momentum is 0.999 where legacy's is 0.99."""
+    return MovingRule((1.0 - momentum) / 10, count / (count - 1.0))
+
+
+def _local_moments(x: tf.Tensor, axes: Sequence[int]) -> Moments:
+    mean, variance = tf.nn.moments(x, axes)
+    return mean, variance
+
+
+def global_moments(x: tf.Tensor, axes: Sequence[int]) -> Moments:
+    """Returns the moments over all replicas' batches of `x`."""
+    context = tf.distribute.get_replica_context()
+    if context is None or context.num_replicas_in_sync == 1:
+        return _local_moments(x, axes)
+    mean = context.all_reduce(tf.distribute.ReduceOp.MEAN, tf.reduce_mean(x, axes))
+    return mean, context.all_reduce(tf.distribute.ReduceOp.MEAN, tf.reduce_mean(tf.square(x - mean), axes))
+
+
+def make_batch_norm(
+    make_rule: MakeRule,
+    compute_moments: Callable[[tf.Tensor, Sequence[int]], Moments] = _local_moments,
+) -> BatchNorm:
+    """Returns a batch normalization that differs from `layers.batch_norm` in its moving statistics or its moments.
+
+    Args:
+      make_rule: gives the rule of the moving statistics.
+      compute_moments: function from `x` and the axes to average over to `x`'s moments.
+    """
+
+    def batch_norm(scope: Scope, x: tf.Tensor, momentum: float = 0.9, epsilon: float = 1e-5) -> tf.Tensor:
+        channels, axes = int(x.shape[-1]), list(range(x.shape.rank - 1))
+        gamma, beta = scope.get("gamma", (channels,), layers.ONES), scope.get("beta", (channels,), layers.ZEROS)
+        means = scope.get("moving_mean", (channels,), layers.ZEROS, trainable=False)
+        variances = scope.get("moving_variance", (channels,), layers.ONES, trainable=False)
+        mean, variance = compute_moments(x, axes)
+        rule = make_rule(momentum, float(np.prod([int(x.shape[axis]) for axis in axes])))
+        scope.update("moving_mean", means - (means - mean) * rule.share)
+        scope.update("moving_variance", variances - (variances - variance * rule.correction) * rule.share)
+        return tf.nn.batch_normalization(x, mean, variance, beta, gamma, epsilon)
+
+    return batch_norm
+
+
+def larger_epsilon(scope: Scope, x: tf.Tensor, momentum: float = 0.9, epsilon: float = 1e-5) -> tf.Tensor:
+    """Normalizes as `layers.batch_norm` with 100 times the epsilon.
+
+    Args:
+      scope, x, momentum, epsilon: as for `layers.batch_norm`.
+
+    Returns:
+      `x` normalized, of the same shape.
+    """
+    return _BATCH_NORM(scope, x, momentum, 100 * epsilon)
+
+
+def in_batch_norm(batch_norm: BatchNorm) -> injection.Change:
+    """Traces the port with another `layers.batch_norm`.
+
+    Afterwards the function with which this module was imported is put back, and not the one from before the call:
+    replicas are traced in threads that take turns wherever they exchange something, so that one may be another
+    replica's.
+    """
+
+    class Step(ReplicaStep):
+        def _forward_backward(self, local: LocalState, step: tf.Tensor, replica: int, batch: Tensors) -> PassResult:
+            layers.batch_norm = batch_norm
+            try:
+                return super()._forward_backward(local, step, replica, batch)
+            finally:
+                layers.batch_norm = _BATCH_NORM
+
+    return injection.in_replica_step(Step)
