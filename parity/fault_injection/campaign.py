@@ -13,7 +13,7 @@ from workloads.selection import registry
 
 if TYPE_CHECKING:
     from parity.causes.cause import Cause, Fault
-    from parity.fault_injection.trial import InjectedFaults
+    from parity.fault_injection.injected_faults import InjectedFaults
 
 #: Trials that one process runs.
 PORTION = 24
@@ -66,15 +66,15 @@ def plan_trials(campaign: Campaign) -> list[InjectedFaults]:
 def _trials_of_workload(name: str, replicas: int, pairs: bool) -> Iterator[InjectedFaults]:
     """Trials of all faults, or pairs of faults, that can occur in a workload."""
     from parity.causes import catalogue
-    from parity.fault_injection import trial
+    from parity.fault_injection.injected_faults import fault_pair, single_fault
     from parity.fault_injection.pairs import PAIRS
 
     faults = {fault.name: (cause, fault) for cause in catalogue.CAUSES for fault in cause.faults}
     workload = registry.get(name)
     if pairs:
-        trials = [trial.fault_pair(faults[a], faults[b], name, workload, replicas) for a, b in PAIRS]
+        trials = [fault_pair(faults[a], faults[b], name, workload, replicas) for a, b in PAIRS]
     else:
-        trials = [trial.single_fault(cause, fault, name, workload, replicas) for cause, fault in faults.values()]
+        trials = [single_fault(cause, fault, name, workload, replicas) for cause, fault in faults.values()]
     return (injected for injected in trials if injected is not None)
 
 
@@ -161,15 +161,14 @@ def _run_portion(campaign: Campaign, portion: Portion, queue: Queue[Row]) -> Non
     for injected in of_group[portion.first : portion.first + PORTION]:
         start = time.perf_counter()
         row = trials.run(injected)
-        row["seconds"] = round(time.perf_counter() - start, 2)
-        queue.put(row)
+        queue.put({**row, "seconds": round(time.perf_counter() - start, 2)})
 
 
 def _run_speed_faults(campaign: Campaign, queue: Queue[Row]) -> None:
-    from parity.causes import speed
+    from parity.fault_injection.speed_trial import run_speed_trial
 
     for cause, fault in speed_faults(campaign):
-        queue.put(speed.trial(cause, fault))
+        queue.put(run_speed_trial(cause, fault))
 
 
 def summarize_trials(rows: Sequence[Row], pairs: bool) -> dict[str, float]:

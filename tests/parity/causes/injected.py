@@ -7,6 +7,7 @@ from typing import Any
 
 from parity.causes import catalogue
 from parity.fault_injection import trial
+from parity.fault_injection.injected_faults import fault_pair, single_fault
 from parity.fault_injection.pairs import PAIRS
 from parity.processes import pool as workers
 from tests.cases import Everything
@@ -49,9 +50,9 @@ def run_trial(name: str) -> tuple[str, dict[str, Any]]:
     workload = registry.get(base) if base in registry.NAMES else SMALL
     replicas = 2 if FAULTS[first][1].occurs_at(2) else 4
     if second:
-        injected = trial.fault_pair(FAULTS[first], FAULTS[second], base, workload, replicas)
+        injected = fault_pair(FAULTS[first], FAULTS[second], base, workload, replicas)
     else:
-        injected = trial.single_fault(*FAULTS[first], base, workload, replicas)
+        injected = single_fault(*FAULTS[first], base, workload, replicas)
     return name, _trials().run(injected)
 
 
