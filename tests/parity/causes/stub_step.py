@@ -6,9 +6,12 @@ from types import SimpleNamespace
 from typing import Any
 from unittest import mock
 
+import tensorflow as tf
+
 from modern.mirrored.replica_step import ReplicaStep
+from modern.mirrored.variables import LocalState
 from parity.causes.catalogue import CAUSES
-from parity.causes.injection import Change
+from parity.causes.injection import Change, WrappedRules
 from tests.cases import Dyadic
 from workloads.job import Job
 from workloads.workload import Workload
@@ -62,3 +65,42 @@ def combine(step: ReplicaStep, gradients: dict[str, float]) -> dict[str, float]:
     """Returns the faulty step's combined gradients where the healthy step combines equal replicas by their mean."""
     with mock.patch.object(ReplicaStep, "_combine", lambda self, context, gradients: dict(gradients)):
         return step._combine(None, gradients)
+
+
+def local_state(
+    step: int = 0,
+    weights: dict[str, Any] | None = None,
+    slots: dict[str, Any] | None = None,
+    statistics: dict[str, Any] | None = None,
+    averages: dict[str, Any] | None = None,
+) -> LocalState:
+    """Returns one replica's variables, float32, with the values that are given."""
+    kinds = [
+        {name: tf.Variable(value, dtype=tf.float32) for name, value in (values or {}).items()}
+        for values in (weights, slots, statistics, averages)
+    ]
+    return LocalState(0, tf.Variable(step, dtype=tf.int64), *kinds)
+
+
+def values_of(variables: dict[str, tf.Variable]) -> dict[str, Any]:
+    """Returns {name: value as Python numbers or lists}."""
+    return {name: variable.numpy().tolist() for name, variable in variables.items()}
+
+
+class SubtractGradients(WrappedRules):
+    """Update rules that subtract the learning rate times the gradient from each weight, and add 1 to each slot."""
+
+    def __init__(self) -> None:
+        pass
+
+    def apply(self, local: LocalState, gradients: dict[str, Any], rate: Any) -> None:
+        for name, gradient in gradients.items():
+            local.weights[name].assign_sub(rate * gradient)
+        for slot in local.slots.values():
+            slot.assign_add(tf.ones_like(slot))
+
+
+def apply_rules(name: str, local: LocalState, gradients: dict[str, Any], rate: float) -> None:
+    """Updates `local` by a fault's rules, which wrap `SubtractGradients`."""
+    (wrap,) = change_of(name).rules
+    wrap(SubtractGradients()).apply(local, {key: tf.constant(value) for key, value in gradients.items()}, rate)
