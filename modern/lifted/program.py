@@ -68,7 +68,9 @@ class LiftedProgram(TracedProgram):
 
     def _reduction(self) -> str:
         about = self._steps[0].reduction()
-        return about if about.startswith("as written") else f"{about}, by {all_reduce.describe_all_reduce(self.strategy)}"
+        return (
+            about if about.startswith("as written") else f"{about}, by {all_reduce.describe_all_reduce(self.strategy)}"
+        )
 
     def step(self) -> StepRecord:
         self._start()
