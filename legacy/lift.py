@@ -1,8 +1,8 @@
 """`python -m legacy.lift GRAPH --checkpoint=model.ckpt-1000 --out=lifted`: turn a saved graph into a workload.
 
-Takes the training step out of GRAPH (a .meta file, graph.pbtxt, a GraphDef (.pb) or an events file) and writes a folder
-that every command takes as a workload: `parity.verify --workload=lifted`, `modern.train --workload=lifted`. The original
-script is not needed, and none of the graph is run but its initializers, where no checkpoint is given.
+Takes the training step out of GRAPH (a .meta file, graph.pbtxt, a GraphDef (.pb) or an events file) and writes a
+folder that every command takes as a workload: `parity.verify --workload=lifted`, `modern.train --workload=lifted`.
+The original script is not needed, and none of the graph is run but its initializers, where no checkpoint is given.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`python -m legacy.record --workload=regression --replicas=2 --steps=20 --out=run.npz`: record the steps of a tower run.
+"""`python -m legacy.record --workload=regression --steps=20 --out=run.npz`: record the steps of a tower run.
 
 Runs the towers in *this* interpreter's TensorFlow (1.15 on Python 3.7 works) and writes every step's batch
 digests, losses, gradients, learning rate, weights, slots and statistics, for `parity.verify --recording` and

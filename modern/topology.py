@@ -1,7 +1,7 @@
 """`python -m modern.topology`: list the devices of this machine and the links between its GPUs.
 
-With NVIDIA GPUs and the extra `gpu` (pip install "tower-parity[gpu]") it shows NVLinks, the places where PCIe paths meet
-and peer access, and suggests an all-reduce. Without GPUs it shows the logical devices.
+With NVIDIA GPUs and the extra `gpu` (pip install "tower-parity[gpu]") it shows NVLinks, the places where PCIe paths
+meet and peer access, and suggests an all-reduce. Without GPUs it shows the logical devices.
 """
 
 from __future__ import annotations

@@ -84,8 +84,7 @@ def test_the_checks_can_fail():
     bare = _function("def f(a, b: int, c):\n    '''Adds.'''\n")
     assert house.unannotated(bare) == ["a", "c", "return"]
     assert house.undocumented_arguments(bare, set()) == ["Args:", "Returns:"]
-    good = _function(
-        "def f(a: int, b: int, c: int) -> int:\n    '''Adds.\n\n    Args:\n      a: x.\n\n    Returns:\n      y.\n    '''\n"
-    )
+    docstring = "Adds.\n\n    Args:\n      a: x.\n\n    Returns:\n      y.\n"
+    good = _function(f"def f(a: int, b: int, c: int) -> int:\n    '''{docstring}'''\n")
     assert house.unannotated(good) == []
     assert house.undocumented_arguments(good, set()) == []

@@ -90,7 +90,7 @@ class Checkpoints:
         return self._read(_name(step), like)
 
     def save(self, state: State) -> None:
-        """Begins to write `state`, which must not be changed; waits only while the one before is still being written."""
+        """Begins to write `state`, which must not be changed; waits while the one before is still being written."""
         self.wait()
         if self._writes:
             self._pending = self._writer.submit(self._write, state)
