@@ -15,7 +15,7 @@ def workloads_table(results: Mapping[str, Sequence[Mapping[str, Any]]]) -> Table
       results: {"verify": [...], "benchmark": [...]}, the JSON of the commands `parity.verify` and `parity.benchmark`
         for each workload.
     """
-    table = Table(title="legacy (towers in a session) and modern (tf.distribute)", title_justify="left")
+    table = Table(title="the old way (towers in a session) and the new way (tf.distribute)", title_justify="left")
     for heading in ("workload", "replicas x batch", "parity"):
         table.add_column(heading, overflow="fold")
     for heading in ("legacy examples/s", "modern examples/s", "modern/legacy, 95 %"):
