@@ -1,4 +1,4 @@
-"""Faulty batch normalizations, in whose place the port's model is traced: another rule, moments or epsilon."""
+"""Faulty variants of batch normalization: another rule for the moving statistics, other moments, another epsilon."""
 
 from __future__ import annotations
 

@@ -146,7 +146,7 @@ def test_the_first_normalization_is_named():
     assert found.because == "largest gap of its proposals 0.0e+00; of 1 later ones up to 1.0e-02"
 
 
-def test_another_epsilon_cannot_be_told_from_other_examples_or_borrowed_proposals():
+def test_other_examples_or_borrowed_proposals_hide_another_epsilon():
     gaps = {"norm1/moving_mean": 0.0, "norm2/moving_mean": 0.01}
     assert recognized(moving_statistics(gaps=gaps), [batch(same=False)]) == {}
     assert list(recognized(moving_statistics(gaps=gaps), [batch(same=True)])) == ["BN_EPSILON"]
