@@ -40,3 +40,23 @@ def own_flags(shared: bool = True) -> Iterator[flags.FlagValues]:
         stack.enter_context(mock.patch.object(command, "define_json", define_json))
         yield values
     values.mark_as_parsed()
+
+
+@contextlib.contextmanager
+def set_flags(flag_values: flags.FlagValues, **values: object) -> Iterator[None]:
+    """Sets flags for a while.
+
+    Args:
+      flag_values: the flags of a command module.
+      values: {flag: value}.
+    """
+    before = {name: (flag_values[name].value, flag_values[name].present) for name in values}
+    for name, value in values.items():
+        setattr(flag_values, name, value)
+        flag_values[name].present = 1
+    try:
+        yield
+    finally:
+        for name, (value, present) in before.items():
+            setattr(flag_values, name, value)
+            flag_values[name].present = present

@@ -1,0 +1,32 @@
+"""The command of injected faults: its flags and its exit status."""
+
+import pytest
+
+from tests.own_flags import own_flags, set_flags
+from workloads.support.errors import InputError
+
+with own_flags():
+    from parity.qualification import faults
+
+
+@pytest.mark.parametrize("texts", [["2"], ["2", "8"]])
+def test_numbers_of_replicas_from_two_to_eight_are_allowed(texts):
+    faults.check_replicas(texts)
+
+
+@pytest.mark.parametrize("text", ["1", "9", "two", "-2", ""])
+def test_other_numbers_of_replicas_are_refused(text):
+    with pytest.raises(InputError, match=f"--planted_replicas: got '{text}', numbers from 2 to 8"):
+        faults.check_replicas(["2", text])
+
+
+def test_unknown_workloads_are_refused():
+    faults.check_flags()
+    refused = pytest.raises(InputError, match="--workloads: got 'other', allowed: ")
+    with set_flags(faults.FLAGS, workloads=["regression", "other"]), refused:
+        faults.check_flags()
+
+
+@pytest.mark.parametrize("detected, wrong, status", [(1, 0, 0), (0.999, 0, 1), (1, 1, 1)])
+def test_a_fault_that_was_missed_and_a_wrong_cause_fail(detected, wrong, status):
+    assert faults.exit_status({"detected": detected, "first_wrong_and_sure": wrong}) == status

@@ -1,0 +1,109 @@
+"""The command `python -m parity`: its phases, its defaults where there are GPUs, and its exit status."""
+
+import json
+import subprocess
+
+import pytest
+import tensorflow as tf
+from absl import flags
+
+from tests.own_flags import own_flags
+from workloads.support.errors import InputError
+
+with own_flags():
+    from parity import all_workloads
+
+VERIFIED = {"verdict": "parity"}
+TIMED = {"ratio": {"median": 1.0}}
+
+
+@pytest.mark.parametrize(
+    "verified, timed, status",
+    [
+        ([VERIFIED], [TIMED], 0),
+        ([VERIFIED, {"verdict": "no parity"}], [TIMED, TIMED], 1),
+        ([VERIFIED], [{"verdict": "no parity"}], 1),
+    ],
+)
+def test_every_workload_must_have_parity_and_be_timed(verified, timed, status):
+    assert all_workloads.exit_status({"verify": verified, "benchmark": timed}) == status
+
+
+def test_built_in_workloads_a_users_own_and_lifts_are_allowed():
+    all_workloads.check_workloads(["regression", "package.module:NAME"])
+    with pytest.raises(InputError, match="--workloads: got 'other', allowed: .*regression.*; package.module:attribute"):
+        all_workloads.check_workloads(["regression", "other"])
+
+
+def test_a_phase_is_the_same_command_with_two_flags_more(monkeypatch):
+    monkeypatch.setattr("sys.argv", ["parity", "--phase=all", "--steps=3"])
+    command = all_workloads.phase_command("verify", "out.json")
+    assert command[-4:] == ["--phase=all", "--steps=3", "--phase=verify", "--json=out.json"]
+
+
+def children(monkeypatch, statuses):
+    """Replaces child processes; each ends with its phase's status, and may write the phase's name as a result."""
+
+    def run(command, env):
+        phase = command[-2].partition("=")[2]
+        status, writes = statuses[phase]
+        if writes:
+            with open(command[-1].partition("=")[2], "w") as file:
+                json.dump([phase], file)
+        return subprocess.CompletedProcess(command, status)
+
+    monkeypatch.setattr(all_workloads.subprocess, "run", run)
+
+
+def test_both_phases_results_are_joined(monkeypatch):
+    children(monkeypatch, {"verify": (0, True), "benchmark": (1, True)})
+    assert all_workloads.run_phases() == {"verify": ["verify"], "benchmark": ["benchmark"]}
+
+
+def test_a_phase_that_refuses_its_input_ends_the_command(monkeypatch):
+    children(monkeypatch, {"verify": (2, False)})
+    assert all_workloads.run_phases() is None
+
+
+def test_a_phase_without_a_result_is_an_error(monkeypatch):
+    children(monkeypatch, {"verify": (0, True), "benchmark": (-9, False)})
+    with pytest.raises(InputError, match="phase benchmark ended with status -9 and no result"):
+        all_workloads.run_phases()
+
+
+@pytest.fixture
+def given(monkeypatch):
+    """Flags that count as not given on the command line; they are set by assignment."""
+    values = flags.FlagValues()
+    flags.DEFINE_integer("replicas", None, "", flag_values=values)
+    flags.DEFINE_string("size", "small", "", flag_values=values)
+    flags.DEFINE_string("tolerance", None, "", flag_values=values)
+    flags.DEFINE_string("device", "auto", "", flag_values=values)
+    values.mark_as_parsed()
+    monkeypatch.setattr(all_workloads, "FLAGS", values)
+    return values
+
+
+def adapted(given, gpus, monkeypatch):
+    """The flags after they were adapted to so many GPUs."""
+    monkeypatch.setattr(tf.config, "list_physical_devices", lambda kind: ["GPU"] * gpus)
+    all_workloads._adapt_defaults_to_gpus()
+    return given.replicas, given.size, given.tolerance
+
+
+def test_without_gpus_the_defaults_stay(given, monkeypatch):
+    assert adapted(given, 0, monkeypatch) == (None, "small", None)
+
+
+def test_all_gpus_are_used(given, monkeypatch):
+    assert adapted(given, 4, monkeypatch) == (4, "seed", "auto")
+
+
+def test_flags_that_were_given_stay(given, monkeypatch):
+    given.replicas, given["replicas"].present = 2, 1
+    assert adapted(given, 4, monkeypatch) == (2, "seed", "auto")
+
+
+def test_the_cpu_that_was_asked_for_is_used(given, monkeypatch):
+    given.device = "cpu"
+    assert adapted(given, 4, monkeypatch) == (None, "small", None)

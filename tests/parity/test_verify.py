@@ -1,0 +1,77 @@
+"""The command `parity.verify`: its flags, and the recording that they name."""
+
+from unittest import mock
+
+import pytest
+
+from tests.cases import Dyadic, setup
+from tests.own_flags import own_flags, set_flags
+from workloads.records.reader import record_program
+from workloads.support.errors import InputError
+
+with own_flags():
+    from parity import verify
+
+
+def test_at_least_one_step_and_one_left_side():
+    verify.check_flags()
+    with set_flags(verify.FLAGS, steps=0), pytest.raises(InputError, match="--steps: got 0, must be at least 1"):
+        verify.check_flags()
+    both = set_flags(verify.FLAGS, recording="run.npz", legacy_python="python3.7")
+    with both, pytest.raises(InputError, match="--recording: got 'run.npz', not with --legacy_python"):
+        verify.check_flags()
+
+
+@pytest.mark.parametrize(
+    "values, expected",
+    [
+        ({}, "exact"),
+        ({"recording": "run.npz"}, "auto"),
+        ({"legacy_python": "python3.7"}, "auto"),
+        ({"recording": "run.npz", "tolerance": "exact"}, "exact"),
+        ({"tolerance": "auto"}, "auto"),
+    ],
+)
+def test_identical_bits_are_required_in_one_environment_unless_a_flag_says_otherwise(values, expected):
+    with set_flags(verify.FLAGS, **values):
+        assert verify.tolerance_name() == expected
+
+
+def test_the_plan_has_the_flags_values():
+    assert verify.plan_from_flags().steps == 20
+    with set_flags(verify.FLAGS, steps=3, mode="locked", tolerance="auto", floor=False):
+        plan = verify.plan_from_flags()
+    assert (plan.steps, plan.mode, plan.tolerance_name, plan.with_noise_floor) == (3, "locked", "auto", False)
+
+
+def test_without_a_recording_the_towers_run_here(tmp_path):
+    assert verify.recording_from_flags(setup(Dyadic()), str(tmp_path)) is None
+
+
+def test_a_recording_must_hold_as_many_steps(tmp_path):
+    made, path = setup(Dyadic()), str(tmp_path / "run.npz")
+    with made.legacy_program() as program:
+        record_program(program, made.job, 2, path)
+    with set_flags(verify.FLAGS, recording=path, steps=2):
+        recording = verify.recording_from_flags(made, str(tmp_path))
+    assert recording.steps == 2
+    refused = pytest.raises(InputError, match="--steps: got 3, the recording holds 2")
+    with set_flags(verify.FLAGS, recording=path, steps=3), refused:
+        verify.recording_from_flags(made, str(tmp_path))
+
+
+@pytest.mark.parametrize("passed", [True, False])
+@pytest.mark.parametrize(
+    "lifted, recording, three_ways",
+    [(True, "folder", True), (True, "run.npz", False), (True, None, False), (False, "folder", False)],
+)
+def test_a_lifts_folder_of_records_is_compared_three_ways(lifted, recording, three_ways, passed, monkeypatch):
+    made, called = mock.Mock(), []
+    made.job.workload.is_lifted = lifted
+    monkeypatch.setattr(verify.environment, "prepare", lambda exact: None)
+    monkeypatch.setattr(verify.parity_flags, "setup_from_flags", lambda exact: made)
+    monkeypatch.setattr(verify, "_verify_recorded_run", lambda _: called.append("three ways") or passed)
+    monkeypatch.setattr(verify, "_verify_programs", lambda _: called.append("programs") or passed)
+    with set_flags(verify.FLAGS, recording=recording):
+        assert verify.main() == (0 if passed else 1)
+    assert called == ["three ways" if three_ways else "programs"]

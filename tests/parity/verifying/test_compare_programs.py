@@ -1,0 +1,55 @@
+"""Comparison of a setup's programs, by the plan."""
+
+import dataclasses
+
+import pytest
+
+from parity.comparison.verification import verify
+from parity.verifying import compare_programs
+from parity.verifying.compare_programs import ComparisonPlan
+from tests.cases import Dyadic, setup
+from tests.parity.step_records import MadeUpProgram
+
+
+@pytest.mark.parametrize(
+    "plan, lockstep, noise_floor",
+    [
+        (ComparisonPlan(2), False, False),
+        (ComparisonPlan(2, tolerance_name="auto"), True, True),
+        (ComparisonPlan(2, tolerance_name="auto", with_noise_floor=False), True, False),
+        (ComparisonPlan(2, mode="locked", tolerance_name="auto"), False, True),
+        (ComparisonPlan(2, mode="locked"), False, False),
+    ],
+)
+def test_auto_adds_a_lockstep_replica_in_free_mode_and_a_noise_floor(plan, lockstep, noise_floor, monkeypatch):
+    asked = {}
+
+    def spy(*arguments, **named):
+        asked.update(named, mode=arguments[4], tolerance=arguments[5])
+        return verify(*arguments, **named)
+
+    monkeypatch.setattr(compare_programs, "verify", spy)
+    comparison = compare_programs.compare_programs(setup(Dyadic()), None, plan)
+    assert comparison.verification.passed and comparison.verification.steps == 2
+    assert (asked["mode"], asked["tolerance"]) == (plan.mode, plan.tolerance_name)
+    assert (asked["lockstep"] is not None) is lockstep and (asked["noise_floor"] is not None) is noise_floor
+
+
+def test_the_settings_are_the_programs_own():
+    comparison = compare_programs.compare_programs(setup(Dyadic()), None, ComparisonPlan(1))
+    assert comparison.settings.left != comparison.settings.right and "reduction" in comparison.settings.right
+
+
+def test_a_left_side_that_is_given_is_not_built():
+    made = setup(Dyadic())
+    with made.modern_program() as program:
+        initial = program.state()
+    left = MadeUpProgram([], initial)
+    broken = dataclasses.replace(made, legacy=None)
+    comparison = compare_programs.compare_programs(broken, left, ComparisonPlan(0))
+    assert comparison.settings.left == {"records": "0"}
+
+
+def test_settings_of_programs_are_by_side():
+    settings = compare_programs.settings_of_programs(MadeUpProgram([]), MadeUpProgram([None]))
+    assert settings._asdict() == {"left": {"records": "0"}, "right": {"records": "1"}}
