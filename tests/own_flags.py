@@ -14,10 +14,14 @@ from unittest import mock
 
 from absl import flags
 
-from legacy import flags as legacy_flags  # noqa: F401  defines its flags once, for all commands
-from modern import flags as modern_flags  # noqa: F401
-from parity import flags as parity_flags  # noqa: F401  and with it the job's flags
+from legacy import flags as legacy_flags
+from modern import flags as modern_flags
+from parity import flags as parity_flags
+from workloads.selection import flags as job_flags
 from workloads.support import command
+
+#: Modules whose flags several commands share; they define them once in a process.
+SHARED = (job_flags, legacy_flags, modern_flags, parity_flags)
 
 
 @contextlib.contextmanager
@@ -30,7 +34,7 @@ def own_flags(shared: bool = True) -> Iterator[flags.FlagValues]:
     Yields:
       the flag values.
     """
-    values = copy.deepcopy(flags.FLAGS) if shared else flags.FlagValues()
+    values = _copy_of_shared_flags() if shared else flags.FlagValues()
     with contextlib.ExitStack() as stack:
         stack.enter_context(mock.patch.object(flags, "FLAGS", values))
         for name in [name for name in dir(flags) if name.startswith("DEFINE_")]:
@@ -40,6 +44,15 @@ def own_flags(shared: bool = True) -> Iterator[flags.FlagValues]:
         stack.enter_context(mock.patch.object(command, "define_json", define_json))
         yield values
     values.mark_as_parsed()
+
+
+def _copy_of_shared_flags() -> flags.FlagValues:
+    values = flags.FlagValues()
+    for module in SHARED:
+        for flag in flags.FLAGS.get_flags_for_module(module.__name__):
+            values[flag.name] = copy.deepcopy(flag)
+            values.register_flag_by_module(module.__name__, values[flag.name])
+    return values
 
 
 @contextlib.contextmanager

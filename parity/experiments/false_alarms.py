@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _QUICK = ("sigmoid_stack", "regression", "cifar_cnn")
 
 #: In turn; the slower workloads, and those added later, come less often.
-WORKLOADS = _QUICK * 4 + ("stacked_lstm", "resnet18")
+WORKLOADS: tuple[str, ...] = _QUICK * 4 + ("stacked_lstm", "resnet18")
 WORKLOADS += tuple(name for name in registry.NAMES if name not in WORKLOADS)
 
 #: (replicas, dtype, all-reduce, batch in halves of the workload's own).

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import multiprocessing.pool
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from queue import Queue
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from parity.processes.pool import process_pool, queue_manager
 from workloads.selection import registry
@@ -14,6 +14,7 @@ from workloads.selection import registry
 if TYPE_CHECKING:
     from parity.causes.cause import Cause, Fault
     from parity.fault_injection.injected_faults import InjectedFaults
+    from parity.fault_injection.trial_row import TimedTrialRow
 
 #: Trials that one process runs.
 PORTION = 24
@@ -23,9 +24,6 @@ PATIENCE = 0.1
 
 #: The workload whose trials take longest; they are started first.
 SLOWEST = "resnet18"
-
-#: A trial as the JSON report has it.
-Row = Mapping[str, Any]
 
 
 class Campaign(NamedTuple):
@@ -97,7 +95,9 @@ def speed_faults(campaign: Campaign) -> list[tuple[Cause, Fault]]:
     ]
 
 
-def run_campaign(campaign: Campaign, processes: int, report: Callable[[Row, int, int], object]) -> list[Row]:
+def run_campaign(
+    campaign: Campaign, processes: int, report: Callable[[TimedTrialRow, int, int], object]
+) -> list[TimedTrialRow]:
     """Runs all trials in several processes.
 
     Args:
@@ -109,7 +109,7 @@ def run_campaign(campaign: Campaign, processes: int, report: Callable[[Row, int,
       the rows of all trials, in the order in which they ended.
     """
     portions, total = plan_portions(campaign)
-    rows: list[Row] = []
+    rows: list[TimedTrialRow] = []
     with queue_manager() as manager, process_pool(processes, tasks_per_process=1) as pool:
         queue = manager.Queue()
         tasks = [
@@ -142,7 +142,9 @@ def _only_group(campaign: Campaign, workload: str, replicas: int) -> Campaign:
     return campaign._replace(workloads=(workload,), replicas=(replicas,))
 
 
-def _rows_as_they_come(tasks: Sequence[multiprocessing.pool.AsyncResult[None]], queue: Queue[Row]) -> Iterator[Row]:
+def _rows_as_they_come(
+    tasks: Sequence[multiprocessing.pool.AsyncResult[None]], queue: Queue[TimedTrialRow]
+) -> Iterator[TimedTrialRow]:
     """Yields the rows that the tasks put into the queue; raises the error of a task that failed."""
     while not all(task.ready() for task in tasks) or not queue.empty():
         if queue.empty():
@@ -153,7 +155,7 @@ def _rows_as_they_come(tasks: Sequence[multiprocessing.pool.AsyncResult[None]], 
         task.get()
 
 
-def _run_portion(campaign: Campaign, portion: Portion, queue: Queue[Row]) -> None:
+def _run_portion(campaign: Campaign, portion: Portion, queue: Queue[TimedTrialRow]) -> None:
     from parity.fault_injection import trial
 
     trials = trial.Trials()
@@ -164,14 +166,14 @@ def _run_portion(campaign: Campaign, portion: Portion, queue: Queue[Row]) -> Non
         queue.put({**row, "seconds": round(time.perf_counter() - start, 2)})
 
 
-def _run_speed_faults(campaign: Campaign, queue: Queue[Row]) -> None:
+def _run_speed_faults(campaign: Campaign, queue: Queue[TimedTrialRow]) -> None:
     from parity.fault_injection.speed_trial import run_speed_trial
 
     for cause, fault in speed_faults(campaign):
         queue.put(run_speed_trial(cause, fault))
 
 
-def summarize_trials(rows: Sequence[Row], pairs: bool) -> dict[str, float]:
+def summarize_trials(rows: Sequence[TimedTrialRow], pairs: bool) -> dict[str, float]:
     """Returns the summary of all trials for the report.
 
     Args:

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from legacy.options import LegacyOptions
-from modern.options import ModernOptions
 from parity.causes import catalogue
-from parity.comparison.setup import Setup
+from parity.comparison.setup import Setup, exact_setup
 from parity.diagnosis import collect, job_context
 from parity.diagnosis.first_difference import first_differing_stage
 from parity.fault_injection.trial_row import TrialRow, trial_row
-from workloads import sources
 from workloads.job import Job
 
 if TYPE_CHECKING:
@@ -44,7 +41,7 @@ class Trials:
 
     def _make_setup(self, injected: InjectedFaults) -> Setup:
         job = Job(injected.workload, injected.replicas, dtype=self._dtype, seed=self._seed)
-        return Setup(job, sources.Synthetic, LegacyOptions(exact=True), ModernOptions(exact=True), "cpu")
+        return exact_setup(job)
 
     def _legacy_replay(self, injected: InjectedFaults, setup: Setup) -> collect.Replay:
         """Legacy's steps: those of the faulty towers, or of the healthy ones from `injected.start` on."""

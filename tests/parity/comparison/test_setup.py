@@ -4,9 +4,10 @@ import dataclasses
 
 import pytest
 
-from parity.comparison.setup import Setup
+from parity.comparison.setup import Setup, exact_setup
 from tests import old_programs
 from tests.cases import Dyadic, setup
+from workloads.sources import Synthetic
 from workloads.support.errors import InputError
 
 
@@ -37,3 +38,11 @@ def test_a_lifted_workload_has_no_noise_floor():
     assert made.noise_floor() is None
     with made.closing_noise_floor() as floor:
         assert floor is None
+
+
+def test_an_exact_setup_has_synthetic_batches_and_the_all_reduce_that_is_asked_for():
+    job = setup(Dyadic()).job
+    made = exact_setup(job, all_reduce="auto")
+    assert made.legacy.exact and made.modern.exact and made.modern.all_reduce == "auto"
+    assert made.make_source is Synthetic and made.device == "cpu"
+    assert exact_setup(job, "auto").device == "auto" and exact_setup(job).modern.all_reduce == "tower_order"
