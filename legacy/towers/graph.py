@@ -116,8 +116,12 @@ def build_tower_graph(
         update = _build_update(job, options, optimizer, towers.gradients, weights, global_step, beside)
         ops = dict(update.ops)
         for number, changes in statistic_changes(workload, options, proposals, list(ops)).items():
-            assigns = [v1.assign(towers.variables[name], value) for name, value in changes.items()]
-            ops[number] = tf.group(ops[number], *assigns)
+            # Towers that wait for each other all read a statistic before it changes: each proposes its next value.
+            readers = towers.frames if options.updates == "sync" else []
+            for name, value in changes.items():
+                with tf.control_dependencies([frame.read(name) for frame in readers]):
+                    assign = v1.assign(towers.variables[name], value)
+                ops[number] = tf.group(ops[number], assign)
         train_ops, averages = average_weights(workload, ops, global_step, weights)
     return TowerGraph(
         train_ops=train_ops,

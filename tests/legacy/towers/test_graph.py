@@ -6,7 +6,7 @@ import tensorflow as tf
 
 from legacy.options import LegacyOptions
 from legacy.towers import graph
-from tests.cases import Dyadic
+from tests.cases import Dyadic, Everything
 from workloads.job import Job
 from workloads.workload import MovingAverage
 
@@ -103,3 +103,21 @@ def test_the_average_moves_after_the_update():
             session.run(towers.train_ops[0])
             averages = session.run(towers.averages)
     assert averages["a"] == np.float32(1.0 - 0.25 * 0.5)  # towards the new weight 0.5, not the old 1
+
+
+def readers_of_statistics(**options):
+    """[names of the towers whose read it waits for] of each op that changes a statistic in a step."""
+    with tf.Graph().as_default() as made:
+        batches = [{"x": tf.zeros([4, 6]), "labels": tf.zeros([4], tf.int32)}] * 2
+        graph.build_tower_graph(Job(Everything(), 2, 8), LegacyOptions(**options), batches, DEVICES)
+        changes = [op for op in made.get_operations() if op.type == "AssignVariableOp" and "norm/" not in op.name]
+        return [
+            [control.name.split("/")[0] for control in op.control_inputs]
+            for op in changes
+            if op.inputs[0].name in ("norm/moving_mean:0", "norm/moving_variance:0")
+        ]
+
+
+def test_statistics_change_after_every_tower_has_read_them():
+    assert readers_of_statistics() == [["tower_0", "tower_1"]] * 2
+    assert readers_of_statistics(updates="async") == [[], []]  # the first tower's; nobody waits
