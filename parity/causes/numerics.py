@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from modern.mirrored.step_tensors import Tensors
     from modern.mirrored.training_step import PassResult
     from modern.mirrored.variables import LocalState
+    from parity.diagnosis.context.job_context import About
     from parity.diagnosis.evidence import ComparedStep, Evidence
-    from parity.diagnosis.job_context import About
     from workloads.program import Arrays
     from workloads.workload import Workload
 

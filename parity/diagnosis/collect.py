@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from parity.diagnosis.context.job_context import Context, context_of_recording
 from parity.diagnosis.evidence import ComparedStep, Evidence
-from parity.diagnosis.job_context import Context, context_of_recording
 from workloads.program import Program, State, StepRecord
 from workloads.records.reader import Recording
 from workloads.scope import VariableSpec

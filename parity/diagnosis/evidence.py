@@ -20,7 +20,7 @@ from parity.diagnosis import (
     moving_averages,
     moving_statistics,
 )
-from parity.diagnosis.job_context import Context
+from parity.diagnosis.context.job_context import Context
 from parity.diagnosis.updates import Updates, fit_updates
 from workloads.program import State, StepRecord
 

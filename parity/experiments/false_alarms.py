@@ -17,8 +17,8 @@ from workloads.selection import registry
 if TYPE_CHECKING:
     from parity.comparison.result import Verification
     from parity.comparison.setup import Setup
+    from parity.diagnosis.context.job_context import Context
     from parity.diagnosis.evidence import Evidence
-    from parity.diagnosis.job_context import Context
 
 #: Built-in workloads that take seconds; the others take ten times as long.
 _QUICK = ("sigmoid_stack", "regression", "cifar_cnn")
@@ -155,7 +155,7 @@ def run_clean_case(case: CleanCase, steps: int) -> list[CleanRun]:
     """
     from parity.causes import catalogue
     from parity.diagnosis import collect
-    from parity.diagnosis.job_context import context_of_job
+    from parity.diagnosis.context.job_context import context_of_job
     from parity.reports.verification_text import verification_verdict
 
     setup, verdicts = case.setup(), {}

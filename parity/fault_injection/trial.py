@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from parity.causes import catalogue
 from parity.comparison.setup import Setup, exact_setup
-from parity.diagnosis import collect, job_context
+from parity.diagnosis import collect
+from parity.diagnosis.context import job_context
 from parity.diagnosis.first_difference import first_differing_stage
 from parity.fault_injection.trial_row import TrialRow, trial_row
 from workloads.job import Job

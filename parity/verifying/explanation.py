@@ -12,7 +12,8 @@ from parity.causes import catalogue
 from parity.causes.cause import RecognizedCause
 from parity.comparison.result import Verification
 from parity.comparison.setup import Setup
-from parity.diagnosis import collect, job_context
+from parity.diagnosis import collect
+from parity.diagnosis.context import job_context
 from parity.diagnosis.evidence import Evidence
 from parity.verifying.compare_programs import settings_of_programs
 from workloads.records.reader import Recording

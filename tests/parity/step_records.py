@@ -18,8 +18,8 @@ from typing import Any
 
 import numpy as np
 
+from parity.diagnosis.context.job_context import Context
 from parity.diagnosis.evidence import ComparedStep, Evidence
-from parity.diagnosis.job_context import Context
 from parity.diagnosis.learning_rates import LearningRates
 from workloads.program import Arrays, Program, State, StepRecord
 from workloads.scope import VariableSpec

@@ -1,4 +1,8 @@
-"""Lifted workloads: an old program's graph, cut into the pieces that each replica runs, and the plan of their use."""
+"""Lifted workloads: an old program's graph, cut into the pieces that each replica runs, and the plan of their use.
+
+Here: reading and writing a lift, its plan, its batches and checkpoints. Not here: how a plan is found
+(`legacy.saved`) and how it runs (`legacy.rerun`, `modern.lifted`).
+Start with `plan.py`, then `workload.py`."""
 
 from __future__ import annotations
 

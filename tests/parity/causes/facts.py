@@ -10,9 +10,9 @@ from parity.comparison.fits import CombinationFit, FactorFit
 from parity.diagnosis.batches import ComparedBatch
 from parity.diagnosis.candidates.combined_forms import CombinedForm
 from parity.diagnosis.combined_gradients import CombinedFit
+from parity.diagnosis.context.job_context import Context
 from parity.diagnosis.gradient_factors import GradientFactors
 from parity.diagnosis.gradients import ReplicaGradient
-from parity.diagnosis.job_context import Context
 
 #: Four replicas of eight examples: N = 4, b = 8 and B = 32 are three different numbers.
 FOUR_REPLICAS = Context(replicas=4, global_batch=32)

@@ -12,7 +12,8 @@ from parity.causes import catalogue, speed
 from parity.causes.cause import HIGH, LOW, MEDIUM, Cause, Finding
 from parity.causes.page import causes_page
 from parity.comparison import stages
-from parity.diagnosis import collect, job_context
+from parity.diagnosis import collect
+from parity.diagnosis.context import job_context
 from parity.diagnosis.run_speed import RunSpeed
 from parity.fault_injection.pairs import PAIRS
 from tests.cases import setup

@@ -3,7 +3,7 @@ import math
 import pytest
 
 from parity.causes.decay_ratios import describe_decay_fit, fit_decay_ratios, newly_decayed_weights
-from parity.diagnosis.job_context import Context
+from parity.diagnosis.context.job_context import Context
 from tests.parity.causes.facts import gradient_factors, total_factor
 from tests.parity.step_records import made_up_evidence
 

@@ -7,7 +7,7 @@ import tensorflow as tf
 
 from parity.causes import example_counts
 from parity.causes.cause import HIGH
-from parity.diagnosis.job_context import Context
+from parity.diagnosis.context.job_context import Context
 from tests.cases import Dyadic
 from tests.parity.causes.facts import CLEAN, batch, replica_gradient, step_gradients
 from tests.parity.causes.stub_step import FAULTS, change_of, faulty_step, forward_backward

@@ -3,7 +3,7 @@ import pytest
 
 from parity.causes import learning_rate
 from parity.causes.cause import HIGH, MEDIUM
-from parity.diagnosis.job_context import Context
+from parity.diagnosis.context.job_context import Context
 from tests.cases import Dyadic
 from tests.parity.causes.stub_step import change_of
 from tests.parity.step_records import learning_rates, made_up_evidence

@@ -8,7 +8,7 @@ from modern.mirrored.replica_step import ReplicaStep
 from parity.causes import numerics
 from parity.causes.cause import HIGH, LOW, MEDIUM
 from parity.diagnosis.candidates.combined_forms import CombinedForm
-from parity.diagnosis.job_context import Context
+from parity.diagnosis.context.job_context import Context
 from tests.cases import Dyadic, Everything
 from tests.parity.causes.facts import FOUR_REPLICAS, batch, combined_fit, replica_gradient
 from tests.parity.causes.stub_step import FAULTS, faulty_step

@@ -6,7 +6,7 @@ import tensorflow as tf
 
 from parity.causes import regularization
 from parity.causes.cause import HIGH, MEDIUM
-from parity.diagnosis.job_context import Context
+from parity.diagnosis.context.job_context import Context
 from tests.cases import Dyadic
 from tests.parity.causes.facts import gradient_factors, total_factor
 from tests.parity.causes.stub_step import FAULTS, change_of, combine, faulty_step, forward_backward

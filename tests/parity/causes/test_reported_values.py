@@ -3,7 +3,7 @@ import pytest
 
 from parity.causes import reported_values
 from parity.causes.cause import HIGH
-from parity.diagnosis.job_context import Context
+from parity.diagnosis.context.job_context import Context
 from tests.parity.causes.facts import combined_fit, gradient_factors, replica_gradient, total_factor
 from tests.parity.causes.stub_step import change_of, combine, faulty_step, forward_backward
 from tests.parity.step_records import compared_step, made_up_evidence, step_record

@@ -3,7 +3,7 @@ import pytest
 from parity.causes import scale
 from parity.causes.cause import HIGH, MEDIUM
 from parity.diagnosis.candidates.combined_forms import CombinedForm
-from parity.diagnosis.job_context import Context
+from parity.diagnosis.context.job_context import Context
 from tests.parity.causes.facts import FOUR_REPLICAS, combined_fit, gradient_factors, total_factor
 from tests.parity.causes.stub_step import change_of, combine, faulty_step, forward_backward
 from tests.parity.step_records import compared_step, made_up_evidence, step_record

@@ -4,7 +4,7 @@ import pytest
 
 from parity.causes import weight_decay
 from parity.causes.cause import HIGH, MEDIUM
-from parity.diagnosis.job_context import Context
+from parity.diagnosis.context.job_context import Context
 from tests.cases import Dyadic, Everything
 from tests.parity.causes.facts import gradient_factors, total_factor
 from tests.parity.causes.stub_step import change_of, faulty_step, forward_backward

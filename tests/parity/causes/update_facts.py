@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from parity.comparison.fits import FactorFit
+from parity.diagnosis.context.job_context import Context
 from parity.diagnosis.evidence import Evidence
-from parity.diagnosis.job_context import Context
 from parity.diagnosis.updates import DecayFit, SlotFit, Update, Updates, WrongRows
 from tests.parity.step_records import learning_rates, made_up_evidence
 from workloads.optimizers import OWN, Optimizer, UpdateForm

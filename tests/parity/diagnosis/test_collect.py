@@ -3,7 +3,7 @@ import pytest
 
 from parity.diagnosis import collect
 from parity.diagnosis.collect import FIRST, FREE, MOST_STEPS, collect_evidence, most_steps, replay_of_steps
-from parity.diagnosis.job_context import Context
+from parity.diagnosis.context.job_context import Context
 from tests.parity.step_records import MadeUpProgram, made_up_state, step_record
 from workloads import optimizers
 from workloads.support.errors import InputError

@@ -3,7 +3,7 @@ import pytest
 
 from parity.diagnosis.candidates.combined_forms import CombinedForm
 from parity.diagnosis.combined_gradients import fit_combined_gradients
-from parity.diagnosis.job_context import Context
+from parity.diagnosis.context.job_context import Context
 from tests.parity.step_records import compared_step, made_up_evidence, made_up_state, step_record
 from workloads import optimizers
 from workloads.workload import Clip

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
+from parity.diagnosis.context.job_context import Context
 from parity.diagnosis.evidence import SAME_STATE
-from parity.diagnosis.job_context import Context
 from tests.parity.step_records import (
     compared_step,
     made_up_evidence,

@@ -3,8 +3,8 @@ import pytest
 
 from parity.diagnosis.candidates.combined_forms import CombinedForm
 from parity.diagnosis.combined_gradients import CombinedFit
+from parity.diagnosis.context.job_context import Context
 from parity.diagnosis.gradient_factors import factor_names, fit_gradient_factors, reduction_weights
-from parity.diagnosis.job_context import Context
 from tests.parity.step_records import compared_step, made_up_evidence, made_up_state, step_record
 
 REPLICAS = [{"w": [4.0, 0.0]}, {"w": [0.0, 4.0]}]

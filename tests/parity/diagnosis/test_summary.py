@@ -1,4 +1,4 @@
-from parity.diagnosis.job_context import Context
+from parity.diagnosis.context.job_context import Context
 from parity.diagnosis.summary import summarize_facts
 from tests.parity.step_records import compared_step, made_up_evidence, made_up_state, step_record
 from workloads import optimizers

@@ -4,7 +4,7 @@ import dataclasses
 
 import pytest
 
-from parity.diagnosis.job_context import Context
+from parity.diagnosis.context.job_context import Context
 from parity.experiments.false_alarms import (
     MODES,
     STRIDE,

@@ -11,8 +11,8 @@ import pytest
 
 from parity.causes import catalogue
 from parity.diagnosis.collect import collect_evidence
+from parity.diagnosis.context.job_context import context_of_job, context_of_recording
 from parity.diagnosis.evidence import Evidence
-from parity.diagnosis.job_context import context_of_job, context_of_recording
 from tests.cases import Everything, assert_same, records, setup
 from workloads import optimizers, schedules
 from workloads.job import Job

@@ -1,6 +1,6 @@
 import pytest
 
-from parity.diagnosis.recorded_settings import parse_setting
+from parity.diagnosis.context.recorded_settings import parse_setting
 from workloads import optimizers
 from workloads.workload import Clip, MovingAverage
 

@@ -1,7 +1,7 @@
 import dataclasses
 from types import SimpleNamespace
 
-from parity.diagnosis import job_context
+from parity.diagnosis.context import job_context
 from tests.cases import Everything
 from workloads import optimizers
 from workloads.job import Job

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 
-from parity.diagnosis.recorded_settings import parse_setting
+from parity.diagnosis.context.recorded_settings import parse_setting
 from workloads import optimizers
 from workloads.job import Job
 from workloads.scope import trace_decayed
