@@ -83,11 +83,13 @@ class CleanRun(NamedTuple):
     Attributes:
       case: the job.
       mode: "free" or "locked"; see `verify`.
+      global_batch: examples of one step; kept here so that a reader of results needs no workload, nor TensorFlow.
       alarms: the verdict if it is not parity, and each cause that was named though there is none.
     """
 
     case: CleanCase
     mode: str
+    global_batch: int
     alarms: list[str]
 
     def to_json(self) -> dict[str, Any]:
@@ -102,7 +104,7 @@ class CleanRun(NamedTuple):
             "batch": case.half_batches,
             "tolerance": case.tolerance_name,
             "mode": self.mode,
-            "global_batch": case.global_batch,
+            "global_batch": self.global_batch,
             "flagged": self.alarms,
         }
 
@@ -172,7 +174,7 @@ def run_clean_case(case: CleanCase, steps: int) -> list[CleanRun]:
         evidence = evidence_of_keepers(left, right, context_of_job(setup.job), steps)
         recognized = catalogue.recognize_causes(evidence)
     named = [f"{entry.id}: {entry.finding.sentence}" for entry in recognized if entry.cause.bug]
-    return [CleanRun(case, mode, verdicts[mode] + named) for mode in MODES]
+    return [CleanRun(case, mode, setup.job.global_batch, verdicts[mode] + named) for mode in MODES]
 
 
 def _verify(

@@ -45,9 +45,9 @@ def test_the_global_batch_is_the_smallest_multiple_of_the_replicas_that_is_large
 
 
 def test_json_has_the_case_and_what_was_flagged():
-    assert CleanRun(CASE, "free", ["an alarm"]).to_json() == {
+    assert CleanRun(CASE, "free", 48, ["an alarm"]).to_json() == {
         "workload": "regression", "seed": 7, "replicas": 3, "dtype": "float32", "all_reduce": "tower_order", "batch": 1,
-        "tolerance": "exact", "mode": "free", "global_batch": CASE.global_batch, "flagged": ["an alarm"],
+        "tolerance": "exact", "mode": "free", "global_batch": 48, "flagged": ["an alarm"],
     }  # fmt: skip
 
 
@@ -82,4 +82,5 @@ def test_evidence_says_which_steps_started_from_the_left_sides_state():
 @pytest.mark.parametrize("all_reduce", ["tower_order", "one_device"])
 def test_a_run_without_a_fault_raises_no_alarm(all_reduce):
     runs = run_clean_case(dataclasses.replace(CASE, replicas=2, all_reduce=all_reduce), steps=2)
+    assert {run.global_batch for run in runs} == {runs[0].case.global_batch}
     assert [run.mode for run in runs] == list(MODES) and [run.alarms for run in runs] == [[], []]

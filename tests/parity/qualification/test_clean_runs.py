@@ -26,7 +26,7 @@ def alarms(monkeypatch):
 
     def run_case(case, steps):
         assert steps == clean_runs.FLAGS.run_steps
-        return [CleanRun(case, mode, raised.get((case.seed, mode), [])) for mode in MODES]
+        return [CleanRun(case, mode, 48, raised.get((case.seed, mode), [])) for mode in MODES]
 
     monkeypatch.setattr(clean_runs.false_alarms, "run_clean_case", run_case)
     monkeypatch.setattr(clean_runs, "process_pool", lambda *_: contextlib.nullcontext(InlinePool()))
