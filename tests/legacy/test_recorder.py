@@ -8,6 +8,7 @@ import sys
 import numpy as np
 import pytest
 
+from legacy import recorder
 from legacy.rerun.recording import RecordedSteps
 from tests import old_programs
 from workloads.lifted import checkpoint
@@ -80,3 +81,18 @@ def test_a_true_old_environment_records_the_same_again(name, tmp_path, legacy_py
         assert set(new.step(step)) == set(kept.step(step))
         for key, value in new.step(step).items():
             np.testing.assert_allclose(value, kept.step(step)[key], rtol=1e-3, atol=1e-5, err_msg=key)
+
+
+def test_ancestors_follow_data_and_control():
+    with recorder.tf.Graph().as_default():
+        a, other = recorder.tf.constant(1.0, name="a"), recorder.tf.constant(2.0, name="other")
+        with recorder.tf.control_dependencies([other]):
+            b = recorder.tf.identity(a, name="b")
+        recorder.tf.identity(b, name="after")
+        assert [op.name for op in recorder._ancestors([b.op])] == ["a", "b", "other"]
+
+
+def test_a_folder_that_holds_a_recording_is_not_overwritten(tmp_path):
+    (tmp_path / "steps.zip").write_bytes(b"")
+    with pytest.raises(IOError, match="holds a recording already"):
+        recorder.start(str(tmp_path))

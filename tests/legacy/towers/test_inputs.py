@@ -1,5 +1,7 @@
 import pytest
 
+from legacy.options import INPUTS
+from legacy.towers import inputs
 from tests.cases import Everything, assert_same, records, setup
 from workloads import sources
 
@@ -42,3 +44,7 @@ def test_input_starts_at_the_loaded_step(fed, way):
 
 def test_towers_see_different_batches(fed):
     assert len({digest for record in fed for digest in record.digests}) == 3 * STEPS
+
+
+def test_every_input_that_can_be_asked_for_has_its_class():
+    assert sorted(inputs.TOWER_INPUTS) == sorted(INPUTS)

@@ -5,6 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 
+from modern.mirrored.stale_step import StaleStep
 from tests.cases import Dyadic, Everything, assert_same, records, setup
 from workloads import optimizers
 from workloads.workload import MovingAverage
@@ -79,6 +80,7 @@ def test_many_steps_in_a_call_are_the_steps_one_by_one():
 def test_it_goes_on_from_a_state_in_which_gradients_wait():
     made = stale(Everything(), 3)
     with made.modern_program() as program:
+        assert isinstance(program._replica_step, StaleStep)
         program.run(2)
         state = program.state()
         rest = [program.step() for _ in range(3)]

@@ -4,6 +4,7 @@ import dataclasses
 
 import pytest
 
+from modern.model_parallel.program import PipelineProgram
 from parity.speed import device_trace
 from tests.cases import assert_same, records, setup
 from workloads.selection import registry
@@ -43,6 +44,7 @@ def test_a_model_that_does_not_say_where_its_layers_are_is_refused():
 
 def test_every_weight_and_slot_is_with_its_layer():
     with staged(3, 1).modern_program() as program:
+        assert isinstance(program, PipelineProgram)
         places = {name: v.device[-5:] for name, v in program._variables.weights.items()}
         slots = {name: v.device[-5:] for name, v in program._variables.slots.items()}
     assert {places[f"lstm{layer}/kernel"] for layer in range(3)} == {"CPU:0", "CPU:1", "CPU:2"}

@@ -1,0 +1,48 @@
+"""The recorder of Keras models: the slots that it knows, and a recording of one step by hand."""
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from modern.keras_recorder import KerasRecorder
+from workloads.records.reader import Recording
+
+
+def to_legacy(arrays, kind):
+    """One weight under legacy's name; its slots too."""
+    return {"dense/weights" if kind in ("weights", "gradients") else f"dense/weights/{kind}": arrays[0]}
+
+
+@pytest.fixture(name="model")
+def dense_model():
+    model = keras.Sequential([keras.Input((2,)), keras.layers.Dense(1, use_bias=False, kernel_initializer="ones")])
+    return model
+
+
+def test_a_step_of_gradient_descent_by_hand(tmp_path, model):
+    strategy, optimizer = tf.distribute.get_strategy(), keras.optimizers.SGD(0.25)
+    x, y = np.float32([[1.0, 3.0]]), np.float32([[0.0]])
+    recorder = KerasRecorder(str(tmp_path / "port.npz"), model, optimizer, to_legacy, strategy, 1)
+    recorder.begin()
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(model(x) - y)
+    optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+    recorder.step(losses=[loss.numpy()], batches=[{"x": x, "y": y}])
+    recorder.end()
+    with Recording(str(tmp_path / "port.npz")) as recording:
+        assert recording.state().weights["dense/weights"].ravel().tolist() == [1.0, 1.0]
+        record = recording.step()
+    assert [float(loss) for loss in record.losses] == [4.0] and record.learning_rate == 0.25
+    assert record.gradients[0]["dense/weights"].ravel().tolist() == [1.0, 3.0]
+    assert record.combined["dense/weights"].ravel().tolist() == [1.0, 3.0]
+    assert record.state.weights["dense/weights"].ravel().tolist() == [0.75, 0.25]
+
+
+def test_a_recording_is_removed_after_an_error(tmp_path, model):
+    recorder = KerasRecorder(
+        str(tmp_path / "port.npz"), model, keras.optimizers.SGD(), to_legacy, tf.distribute.get_strategy(), 1
+    )
+    recorder.begin()
+    recorder.end(ValueError, ValueError("broken"), None)
+    assert list(tmp_path.iterdir()) == []
