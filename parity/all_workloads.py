@@ -98,8 +98,8 @@ def _adapt_defaults_to_gpus() -> None:
 
 def _verify_workload(name: str) -> dict[str, Any]:
     from parity.reports.verification_text import verification_verdict
-    from parity.verifying import report
-    from parity.verifying.compare_programs import compare_programs
+    from parity.verdict import report
+    from parity.verdict.compare_programs import compare_programs
 
     setup = parity_flags.setup_from_flags(exact=True, workload_name=name)
     comparison = compare_programs(setup, None, verify.plan_from_flags())

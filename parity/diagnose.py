@@ -39,7 +39,7 @@ def main() -> int:
     from parity.diagnosis.first_difference import first_differing_stage
     from parity.reports import causes
     from parity.reports.formatting import make_console
-    from parity.verifying.explanation import explain_recordings, print_plain_lines
+    from parity.verdict.explanation import explain_recordings, print_plain_lines
     from workloads.records.reader import Recording
 
     with Recording(FLAGS.left, "--left") as left, Recording(FLAGS.right, "--right") as right:

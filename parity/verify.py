@@ -21,7 +21,7 @@ from workloads.support.errors import require
 
 if TYPE_CHECKING:
     from parity.comparison.setup import Setup
-    from parity.verifying.compare_programs import ComparisonPlan
+    from parity.verdict.compare_programs import ComparisonPlan
     from workloads.records.reader import Recording
 
 MODES = ("free", "locked")
@@ -61,7 +61,7 @@ def tolerance_name() -> str:
 
 def plan_from_flags() -> ComparisonPlan:
     """Returns the comparison's steps, mode and tolerance that the flags describe."""
-    from parity.verifying.compare_programs import ComparisonPlan
+    from parity.verdict.compare_programs import ComparisonPlan
 
     return ComparisonPlan(FLAGS.steps, FLAGS.mode, tolerance_name(), FLAGS.floor)
 
@@ -76,7 +76,7 @@ def recording_from_flags(setup: Setup, folder: str) -> Recording | None:
     Returns:
       the recording, at its first step; None if the towers run here.
     """
-    from parity.verifying import left_side
+    from parity.verdict import left_side
 
     path = FLAGS.recording
     if FLAGS.legacy_python:
@@ -100,7 +100,7 @@ def main() -> int:
 def _verify_recorded_run(setup: Setup) -> bool:
     """Compares a lift with the recording of its original run and reports the result; returns whether it is parity."""
     from parity.reports.formatting import make_console
-    from parity.verifying import recorded_run
+    from parity.verdict import recorded_run
 
     steps = FLAGS.steps if FLAGS["steps"].present else None
     result = recorded_run.verify_recorded_run(setup, FLAGS.recording, steps, tolerance_name())
@@ -112,9 +112,9 @@ def _verify_recorded_run(setup: Setup) -> bool:
 def _verify_programs(setup: Setup) -> bool:
     """Compares towers and port, explains a failure and reports the result; returns whether it is parity."""
     from parity.reports.formatting import make_console
-    from parity.verifying import report
-    from parity.verifying.compare_programs import compare_programs
-    from parity.verifying.explanation import explain_failure
+    from parity.verdict import report
+    from parity.verdict.compare_programs import compare_programs
+    from parity.verdict.explanation import explain_failure
 
     explanation = None
     with tempfile.TemporaryDirectory() as folder:

@@ -20,7 +20,7 @@ from workloads.support import command, environment
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from parity.verifying.explanation import Explanation
+    from parity.verdict.explanation import Explanation
 
 NAMES = ("sigmoid_stack", "stacked_lstm", "resnet18")
 
@@ -82,7 +82,7 @@ def diagnose_port(name: str, replicas: int, steps: int, folder: str) -> PortDiag
     from modern.options import ModernOptions
     from parity.comparison.setup import exact_setup
     from parity.ports.legacy_batches import LegacyBatches
-    from parity.verifying.explanation import explain_recordings
+    from parity.verdict.explanation import explain_recordings
     from workloads.job import Job
     from workloads.records.reader import Recording, record_program
     from workloads.sources import Synthetic
@@ -103,7 +103,7 @@ def diagnose_port(name: str, replicas: int, steps: int, folder: str) -> PortDiag
 def print_diagnosis(console: Console, diagnosis: PortDiagnosis) -> None:
     """Prints the causes of a port that were missed, and those that were named."""
     from parity.reports.causes import cause_lines
-    from parity.verifying.explanation import print_plain_lines
+    from parity.verdict.explanation import print_plain_lines
 
     missed = "missed " + ", ".join(diagnosis.missed) if diagnosis.missed else "all named"
     console.print(f"{diagnosis.name}: {missed}", style="bold")

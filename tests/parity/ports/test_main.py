@@ -5,7 +5,7 @@ from rich.console import Console
 
 from parity.causes.catalogue import CAUSES
 from parity.causes.cause import HIGH, Finding, RecognizedCause
-from parity.verifying.explanation import Explanation
+from parity.verdict.explanation import Explanation
 from tests.own_flags import own_flags
 from tests.parity.step_records import made_up_evidence
 

@@ -15,7 +15,7 @@ from parity.comparison.setup import Setup
 from parity.diagnosis import collect
 from parity.diagnosis.context import job_context
 from parity.diagnosis.evidence import Evidence
-from parity.verifying.compare_programs import settings_of_programs
+from parity.verdict.compare_programs import settings_of_programs
 from workloads.records.reader import Recording
 
 

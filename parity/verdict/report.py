@@ -11,8 +11,8 @@ from parity.comparison.setup import Setup
 from parity.reports import causes as cause_report
 from parity.reports import verification_tables as tables
 from parity.reports import verification_text as text
-from parity.verifying.compare_programs import Comparison
-from parity.verifying.explanation import Explanation, print_plain_lines
+from parity.verdict.compare_programs import Comparison
+from parity.verdict.explanation import Explanation, print_plain_lines
 from workloads.job import Job
 from workloads.program import Program
 from workloads.support import environment

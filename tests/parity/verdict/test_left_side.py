@@ -2,7 +2,7 @@
 
 import pytest
 
-from parity.verifying import left_side
+from parity.verdict import left_side
 from tests.cases import Dyadic, setup
 from workloads.records.reader import record_program
 from workloads.support.errors import InputError

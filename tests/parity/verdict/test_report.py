@@ -8,9 +8,9 @@ from parity.causes.cause import HIGH, Finding, RecognizedCause
 from parity.comparison.difference import compare
 from parity.comparison.result import Failure, Verification
 from parity.comparison.stage_summary import StageSummary
-from parity.verifying import report
-from parity.verifying.compare_programs import Comparison, Settings
-from parity.verifying.explanation import Explanation
+from parity.verdict import report
+from parity.verdict.compare_programs import Comparison, Settings
+from parity.verdict.explanation import Explanation
 from tests.cases import Dyadic, setup
 from tests.parity.step_records import MadeUpProgram, arrays, made_up_evidence
 from workloads.support import environment

@@ -13,7 +13,7 @@ from parity.comparison.three_ways import ORIGINAL_AND_PORT, ThreeWays
 from parity.reports.progress import Progress
 from parity.reports.verification_tables import comparisons_table
 from parity.reports.verification_text import verification_notes
-from parity.verifying import report
+from parity.verdict import report
 from workloads.support import environment
 
 

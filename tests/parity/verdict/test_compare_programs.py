@@ -5,8 +5,8 @@ import dataclasses
 import pytest
 
 from parity.comparison.verification import verify
-from parity.verifying import compare_programs
-from parity.verifying.compare_programs import ComparisonPlan
+from parity.verdict import compare_programs
+from parity.verdict.compare_programs import ComparisonPlan
 from tests.cases import Dyadic, setup
 from tests.parity.step_records import MadeUpProgram
 

@@ -1,4 +1,4 @@
-"""The parts of `parity.verify` that need no flags: a comparison, the explanation of a difference, and their reports.
+"""From two programs, or two recordings, to a verdict: the comparison, the explanation of a difference, the report.
 
 Here: what several commands do with two programs or two recordings. Not here: flags, and the comparison itself
 (`parity.comparison`).

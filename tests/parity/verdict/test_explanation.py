@@ -8,7 +8,7 @@ from rich.console import Console
 
 from parity.comparison.result import Failure, Verification
 from parity.diagnosis.collect import FREE, LOCKED
-from parity.verifying.explanation import explain_failure, explain_recordings, print_plain_lines, steps_to_explain
+from parity.verdict.explanation import explain_failure, explain_recordings, print_plain_lines, steps_to_explain
 from tests.cases import Dyadic, setup
 from workloads.records.reader import Recording
 from workloads.records.writer import Recorder
