@@ -4,7 +4,9 @@ Tests of what is process-wide and must differ (flags, exit statuses, another int
 `tests/parity/test_commands.py` and its like.
 """
 
+import gc
 import os
+import signal
 
 import pytest
 
@@ -16,6 +18,18 @@ from modern.collectives import strategy  # noqa: E402  TensorFlow must be prepar
 
 LOGICAL_CPUS = 8
 strategy.divide_cpu(LOGICAL_CPUS)
+
+# Started in the background by a shell, this process ignores Ctrl-C, and so would every command that the tests start.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
+gc.freeze()  # TensorFlow's modules stay; collections need not look at them again
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _collect_closed_programs():
+    """Frees the graphs and input threads of a module's closed programs: they are in reference cycles."""
+    yield
+    gc.collect()
 
 
 def pytest_collection_modifyitems(items):

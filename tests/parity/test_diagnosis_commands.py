@@ -82,7 +82,7 @@ def test_verify_says_the_cause_first(tmp_path):
     flags = ["--workload=regression", "--replicas=4", "--steps=2", "--all_reduce=auto", f"--json={tmp_path / 'o.json'}"]
     process = run("parity.verify", *flags)
     assert process.returncode == 1, process.stderr
-    assert process.stdout.startswith("FLOAT_ORDER: What differs is rounding")
+    assert process.stdout.startswith("FLOAT_ORDER: The difference is rounding")
     assert json.loads((tmp_path / "o.json").read_text())["causes"][0]["cause"] == "FLOAT_ORDER"
 
 
