@@ -1,6 +1,8 @@
 """The catalogue is whole, its page is current, and every kind of evidence names its cause and no other."""
 
 import dataclasses
+import fcntl
+import json
 import os
 import pathlib
 import re
@@ -20,12 +22,20 @@ from tests.cases import setup
 from tests.parity.causes import injected
 from tests.parity.causes.injected import FAULTS, SMALL
 from tests.parity.step_records import made_up_evidence
+from workloads.support import json_file
 
 
 @pytest.fixture(scope="module")
-def rows():
-    """{injected faults: the trial's row}."""
-    return injected.trial_rows()
+def rows(tmp_path_factory, worker_id):
+    """{injected faults: the trial's row}; the test processes of one run share them, since they take minutes."""
+    if worker_id == "master":
+        return injected.trial_rows()
+    path = tmp_path_factory.getbasetemp().parent / "injected_rows.json"
+    with open(path.with_suffix(".lock"), "w", encoding="utf-8") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not path.exists():
+            json_file.write_json(str(path), injected.trial_rows())
+    return json.loads(path.read_text(encoding="utf-8"))
 
 
 def test_ids_and_faults_are_unique_and_every_cause_has_its_page():
