@@ -1,10 +1,11 @@
 # make parity: everything, from nothing.  make test: the test suite.  make lint: formatter, linter, type checker.
-# make coverage: the test suite with line coverage, and its floor.
+# make coverage: line coverage of the analysis core, and its floors.
 PYTHON ?= $(shell for v in 3.11 3.12 3.13 3.10; do command -v python$$v && break; done || command -v python3)
 BIN := .venv/bin
 
-# Test processes side by side; the longest tests start first, so that none is left over at the end.
+# Test processes side by side: one a core; one that has nothing left to do takes tests from another.
 WORKERS ?= auto
+FOLDER_FLOOR = 99
 PYTEST = pytest -n $(WORKERS) --dist worksteal
 
 parity: .venv/installed
@@ -13,14 +14,16 @@ parity: .venv/installed
 test: .venv/installed
 	$(BIN)/python -m $(PYTEST)
 
-# The floor stands in setup.cfg: [coverage:report] fail_under.
+# The analysis core by its unit tests, in half a minute. The floor stands in setup.cfg: [coverage:report] fail_under.
+CORE_TESTS = tests/legacy/saved tests/modern/lifted tests/parity/diagnosis tests/parity/causes \
+	--ignore=tests/parity/causes/test_catalogue.py
 coverage: .venv/installed
 	$(BIN)/python -m coverage erase
-	$(BIN)/python -m coverage run -m $(PYTEST)
-	$(BIN)/python -m coverage combine --quiet
+	$(BIN)/python -m coverage run -m pytest $(CORE_TESTS)
 	$(BIN)/python -m coverage report
 	for folder in legacy/saved modern/lifted parity/diagnosis parity/causes; do \
-		echo $$folder && $(BIN)/python -m coverage report --include="$$folder/*" --fail-under=90 --format=total || exit 1; \
+		echo $$folder && \
+		$(BIN)/python -m coverage report --include="$$folder/*" --fail-under=$(FOLDER_FLOOR) --format=total || exit 1; \
 	done
 
 lint: .venv/installed
