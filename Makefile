@@ -1,4 +1,4 @@
-# make parity: everything, from nothing.  make test: the test suite.  make lint: formatter, linter, type checker.
+# make parity: everything, from nothing.  make test, make test-slow: the test suite.  make lint: formatter, linter, type checker.
 # make coverage: line coverage of the analysis core, and its floors.
 PYTHON ?= $(shell for v in 3.11 3.12 3.13 3.10; do command -v python$$v && break; done || command -v python3)
 BIN := .venv/bin
@@ -12,7 +12,11 @@ parity: .venv/installed
 	$(BIN)/python -m parity
 
 test: .venv/installed
-	$(BIN)/python -m $(PYTEST)
+	$(BIN)/python -m $(PYTEST) -m "not slow"
+
+# Every injected fault, the default all-reduce of the five systems, and the recorded originals.
+test-slow: .venv/installed
+	$(BIN)/python -m $(PYTEST) -m slow
 
 # The analysis core by its unit tests, in half a minute. The floor stands in setup.cfg: [coverage:report] fail_under.
 CORE_TESTS = tests/legacy/saved tests/modern/lifted tests/parity/diagnosis tests/parity/causes \
@@ -49,4 +53,4 @@ legacy-python: .venv-tf1/installed
 clean:
 	rm -rf .venv .venv-tf1 build dist *.egg-info report.json .coverage .coverage.*
 
-.PHONY: parity test coverage lint legacy-python clean
+.PHONY: parity test test-slow coverage lint legacy-python clean

@@ -104,12 +104,14 @@ def test_the_command_prints_the_page(capsys):
     assert capsys.readouterr().out == causes_page(catalogue.CAUSES + speed.CAUSES)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(FAULTS))
 def test_the_injected_cause_is_named_first(name, rows):
     assert rows[name]["detected"], rows[name]
     assert rows[name]["right"], rows[name]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [" + ".join(pair) for pair in injected.SOME_PAIRS])
 def test_two_at_once_are_both_named(name, rows):
     assert rows[name]["detected"], rows[name]

@@ -16,6 +16,7 @@ from tests import old_programs
 from workloads.support.errors import InputError
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", old_programs.NAMES)
 def test_port_does_what_the_original_did(name):
     result = three_ways.compare_three_ways(old_programs.setup(name), old_programs.path(name), None)

@@ -51,6 +51,7 @@ def auto(made, steps=6):
         return verify(left, right, made.job, steps, "free", "auto", lockstep, floor)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", registry.NAMES)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_the_default_reduction_passes_auto(name, dtype):
