@@ -1,11 +1,11 @@
 """The floors of the project: who may import whom, and what must still parse under Python 3.7."""
 
 import ast
-import pathlib
 
 import pytest
 
-ROOT = pathlib.Path(__file__).parent.parent
+from tests.house import sources
+
 MAY_IMPORT = {
     "workloads": set(),
     "legacy": {"workloads"},
@@ -15,10 +15,6 @@ MAY_IMPORT = {
 #: Beyond TensorFlow, numpy and absl, old environments have only the standard library.
 OLD_FLOORS = ("workloads", "legacy")
 ALLOWED_THERE = {"tensorflow", "numpy", "absl", "google", "workloads", "legacy"}  # google: TensorFlow's own protobuf
-
-
-def sources(floor):
-    return sorted((ROOT / floor).rglob("*.py"))
 
 
 def imported(tree):

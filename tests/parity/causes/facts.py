@@ -13,6 +13,7 @@ from parity.diagnosis.combined_gradients import CombinedFit
 from parity.diagnosis.context.job_context import Context
 from parity.diagnosis.gradient_factors import GradientFactors
 from parity.diagnosis.gradients import ReplicaGradient
+from parity.diagnosis.run_speed import RunSpeed
 
 #: Four replicas of eight examples: N = 4, b = 8 and B = 32 are three different numbers.
 FOUR_REPLICAS = Context(replicas=4, global_batch=32)
@@ -86,3 +87,19 @@ def batch(
 ) -> ComparedBatch:
     """Returns one step's batch; unless given, other examples on both sides."""
     return ComparedBatch(step, same, (list(sizes[0]), list(sizes[1])), shared, same_on_all, shift)
+
+
+#: The speed of a run without a fault.
+HEALTHY = RunSpeed(
+    steps=12,
+    traces=0,
+    eager=False,
+    claimed=64.0,
+    counted=64.0,
+    returned=1.0,
+    finished=1.01,
+    read=0.01,
+    resident=1000.0,
+    streamed=900.0,
+    replicas=2,
+)

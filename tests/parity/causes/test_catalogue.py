@@ -16,10 +16,10 @@ from parity.causes.page import causes_page
 from parity.comparison import stages
 from parity.diagnosis import collect
 from parity.diagnosis.context import job_context
-from parity.diagnosis.run_speed import RunSpeed
 from parity.fault_injection.pairs import PAIRS
 from tests.cases import setup
 from tests.parity.causes import injected
+from tests.parity.causes.facts import HEALTHY
 from tests.parity.causes.injected import FAULTS, SMALL
 from tests.parity.step_records import made_up_evidence
 from workloads.support import json_file
@@ -148,21 +148,6 @@ def test_what_is_not_in_the_catalogue_is_not_named_for_sure():
         assert [f.id for f in catalogue.recognize_causes(evidence) if f.finding.confidence == "high"] == []
 
 
-PACE = RunSpeed(
-    steps=12,
-    traces=0,
-    eager=False,
-    claimed=64.0,
-    counted=64.0,
-    returned=1.0,
-    finished=1.01,
-    read=0.01,
-    resident=1000.0,
-    streamed=900.0,
-    replicas=2,
-)
-
-
 @pytest.mark.parametrize(
     "cause, changes",
     [
@@ -175,5 +160,5 @@ PACE = RunSpeed(
     ],
 )
 def test_causes_of_speed(cause, changes):
-    found = [recognized.id for recognized in speed.recognize_causes(dataclasses.replace(PACE, **changes))]
+    found = [recognized.id for recognized in speed.recognize_causes(dataclasses.replace(HEALTHY, **changes))]
     assert found == ([] if cause is None else [cause])

@@ -13,27 +13,14 @@ from modern.options import ModernOptions
 from parity.causes import speed
 from parity.causes.cause import HIGH, MEDIUM
 from parity.comparison.setup import Setup
-from parity.diagnosis.run_speed import RunSpeed
 from tests.cases import Dyadic
+from tests.parity.causes.facts import HEALTHY
 from workloads.job import Job
 from workloads.sources import Synthetic
 
 FAULTS = {fault.name: fault for cause in speed.CAUSES for fault in cause.faults}
 
 #: Twelve steps of two replicas without a fault.
-HEALTHY = RunSpeed(
-    steps=12,
-    traces=0,
-    eager=False,
-    claimed=64.0,
-    counted=64.0,
-    returned=1.0,
-    finished=1.01,
-    read=0.01,
-    resident=1000.0,
-    streamed=900.0,
-    replicas=2,
-)
 
 
 def recognized(**changes):

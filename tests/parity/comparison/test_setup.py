@@ -30,7 +30,10 @@ def test_the_legacy_program_in_another_precision_takes_the_same_batches():
 
 def test_a_noise_floor_is_closed_at_the_end():
     with setup(Dyadic(), 2).closing_noise_floor() as floor:
-        floor.load(floor._again.state())
+        floor.load(floor._again.state())  # an open one can be used
+    for program in (floor._again, floor._truth):
+        with pytest.raises(RuntimeError, match="closed Session"):
+            program.state()
 
 
 def test_a_lifted_workload_has_no_noise_floor():
