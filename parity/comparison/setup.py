@@ -59,18 +59,21 @@ class Setup:
 
     def legacy_program(self, dtype: str | None = None) -> Program:
         """Makes the towers, in the job's dtype or another."""
-        job = self.job if dtype is None else dataclasses.replace(self.job, dtype=dtype)
+        job = self._job_in(dtype)
         return legacy.factory.legacy_program(job, self.make_source(job), self.legacy, self.devices())
 
-    def modern_program(self) -> Program:
-        """Makes the port."""
+    def modern_program(self, dtype: str | None = None) -> Program:
+        """Makes the port, in the job's dtype or another."""
+        job = self._job_in(dtype)
         if self.parameter_servers:
-            source = self.make_source(self.job)
-            return start_parameter_server_program(self.job, source, self.modern, self.parameter_servers)
+            return start_parameter_server_program(job, self.make_source(job), self.modern, self.parameter_servers)
         if self.workers > 1:
-            devices = self.devices()[: self.job.replicas // self.workers]
-            return ClusterProgram(self.job, self.make_source, self.modern, self.workers, devices)
-        return modern.factory.modern_program(self.job, self.make_source(self.job), self.modern, self.devices())
+            devices = self.devices()[: job.replicas // self.workers]
+            return ClusterProgram(job, self.make_source, self.modern, self.workers, devices)
+        return modern.factory.modern_program(job, self.make_source(job), self.modern, self.devices())
+
+    def _job_in(self, dtype: str | None) -> Job:
+        return self.job if dtype is None else dataclasses.replace(self.job, dtype=dtype)
 
     def noise_floor(self) -> NoiseFloor | None:
         """Makes a noise floor of fresh legacy programs: one more of this job, and one in the other precision.
