@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -22,11 +22,17 @@ class Finding:
       confidence: HIGH (a clean fit that no other cause in the catalogue produces), MEDIUM (a clean fit that another
         cause could produce too), LOW (the signature looks like this cause).
       because: the fit, its residual, and the alternatives that were ruled out.
+      constants: {name: fitted number}, from which the cause can be injected again: {"epsilon": 1e-7}.
+      variables: the variables to which the cause is confined; empty if it acts on all that it can act on.
+      steps: the steps in which the cause was seen if it was absent in others; empty if it acts in every step.
     """
 
     sentence: str
     confidence: str
     because: str
+    constants: Mapping[str, float] = dataclasses.field(default_factory=dict)
+    variables: tuple[str, ...] = ()
+    steps: tuple[int, ...] = ()
 
 
 def _unchanged(workload: Workload) -> Workload:
@@ -124,6 +130,9 @@ class RecognizedCause:
             "fix": self.cause.fix,
             "confidence": self.finding.confidence,
             "because": self.finding.because,
+            "constants": dict(self.finding.constants),
+            "variables": list(self.finding.variables),
+            "steps": list(self.finding.steps),
             "bug": self.cause.bug,
             "page": "docs/causes.md#" + self.cause.id.lower(),
         }

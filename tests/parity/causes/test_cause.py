@@ -44,6 +44,15 @@ def test_the_json_report_keeps_its_keys():
         "fix": "a remedy",
         "confidence": "high",
         "because": "a fit",
+        "constants": {},
+        "variables": [],
+        "steps": [],
         "bug": True,
         "page": "docs/causes.md#an_id",
     }
+
+
+def test_the_json_report_has_the_constants_and_where_a_cause_acts():
+    finding = Finding("It differs.", HIGH, "a fit", {"epsilon": 1e-7}, variables=("w",), steps=(3, 4))
+    written = RecognizedCause(CAUSE, finding).to_json()
+    assert (written["constants"], written["variables"], written["steps"]) == ({"epsilon": 1e-7}, ["w"], [3, 4])
