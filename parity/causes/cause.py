@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from parity.causes.injection import Change
+    from parity.comparison.setup import Setup
     from workloads.program import Program
     from workloads.workload import Workload
 
@@ -22,17 +24,20 @@ class Finding:
       confidence: HIGH (a clean fit that no other cause in the catalogue produces), MEDIUM (a clean fit that another
         cause could produce too), LOW (the signature looks like this cause).
       because: the fit, its residual, and the alternatives that were ruled out.
-      constants: {name: fitted number}, from which the cause can be injected again: {"epsilon": 1e-7}.
+      constants: {name: fitted number, word, or tuple of them}, from which the cause can be planted (`Cause.plant`):
+        {"epsilon": 1e-7}.
       variables: the variables to which the cause is confined; empty if it acts on all that it can act on.
       steps: the steps in which the cause was seen if it was absent in others; empty if it acts in every step.
+      ambiguous: another cause gives the same numbers, as `because` says: planting it cannot tell which of them it is.
     """
 
     sentence: str
     confidence: str
     because: str
-    constants: Mapping[str, float] = dataclasses.field(default_factory=dict)
+    constants: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     variables: tuple[str, ...] = ()
     steps: tuple[int, ...] = ()
+    ambiguous: bool = False
 
 
 def _unchanged(workload: Workload) -> Workload:
@@ -86,6 +91,9 @@ class Cause:
       criterion: function from the measurements (`Evidence`; `Pace` for causes of speed) to a `Finding`, or None if
         they do not show this cause.
       faults: changes of a program that inject the cause, to prove that the criterion recognizes it.
+      plant: function from a `Finding` and the `Setup` to the `Change` of a clean port that plants the cause with the
+        finding's constants, variables and steps; it returns None if they do not determine the change. None for a cause
+        that cannot be planted.
       pitfall: pitfall number, R01 to R38, or "" if it has none.
       bug: False where both sides compute the same in different terms.
       last: True if the criterion is evaluated only when no other cause is recognized.
@@ -102,6 +110,7 @@ class Cause:
     pitfall: str = ""
     bug: bool = True
     last: bool = False
+    plant: Callable[[Finding, Setup], Change | None] | None = None
 
 
 @dataclasses.dataclass(frozen=True)
