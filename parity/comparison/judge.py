@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import collections
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from parity.comparison import stages, tolerance
-from parity.comparison.difference import Difference, compare
+from parity.comparison.difference import Difference
 from parity.comparison.fits import fit_factor
 from parity.comparison.noise_floor import NoiseFloor
+from parity.comparison.record_comparison import RecordComparison
 from parity.comparison.reference_magnitude import ReferenceMagnitudes
+from parity.comparison.references import ReferenceRecords, References, Response
 from parity.comparison.result import Failure, Verification
-from parity.comparison.stage_summary import StageSummary
-from parity.comparison.stages import StageTensor
 from workloads.job import Job
 from workloads.program import State, StepRecord
-from workloads.support.errors import InputError
+
+#: The precision in which the mathematics is judged.
+DOUBLE = "float64"
+
+#: Reasons why it was not.
+NOT_MEASURED = "no programs in float64 were asked for"
+ONE_PRECISION = "a saved graph has its precision built in"
 
 
 class Judge:
@@ -26,23 +32,29 @@ class Judge:
     Args:
       result: the `Verification` to fill; its tolerance and mode apply.
       job: of both programs.
-      noise_floor: widens the tolerances, or None.
-      units: {stage: ulps} allowed beyond the base tolerances.
+      references: the programs that accompany the comparison, or None; they must have been given each step's first
+        state.
+      units: {stage: float32 ulps} allowed beyond the base tolerances.
     """
 
-    def __init__(self, result: Verification, job: Job, noise_floor: NoiseFloor | None, units: dict[str, float]) -> None:
+    def __init__(self, result: Verification, job: Job, references: References | None, units: dict[str, float]) -> None:
         self._result = result
         self._tolerance = tolerance.TOLERANCES[result.tolerance_name]
-        self._job = job
-        self._noise_floor = noise_floor
-        self._units = units
-        self._magnitudes = ReferenceMagnitudes()
+        self._job, self._references, self._units = job, references, units
+        self._noise_floor = None if references is None else NoiseFloor(job.dtype)
+        self._magnitudes, self._double_magnitudes = ReferenceMagnitudes(), ReferenceMagnitudes()
+        self._judged = RecordComparison(result.stages, self._allowed, self._magnitudes, races=result.races)
+        self._double = RecordComparison(result.double, self._double_allowed, self._double_magnitudes, DOUBLE)
+        self._trajectory = RecordComparison(result.trajectory, self._allowed, self._magnitudes)
         self._factors: collections.defaultdict[str, list[tuple[int, float]]] = collections.defaultdict(list)
+        if result.tolerance_name == "auto" and job.dtype != DOUBLE:
+            lifted = job.workload.is_lifted and references is not None
+            result.single_only = ONE_PRECISION if lifted else NOT_MEASURED if references is None else ""
 
     def compare_initial(self, left: State, right: State) -> None:
         """Compares the states before the first step."""
         pairs = stages.initial_tensors(left), stages.initial_tensors(right)
-        self._result.add_failures(self._compare(self._result.stages, 0, 0, *pairs))
+        self._result.add_failures(self._judged.compare(0, 0, *pairs))
 
     def compare_step(
         self,
@@ -64,11 +76,14 @@ class Judge:
         same_state = lockstep is not None or result.mode == "locked"
         if result.tolerance_name != "exact":
             self._magnitudes.add(left)
-        if self._noise_floor is not None:
-            self._noise_floor.step(left, judged, self._magnitudes)
+        references = self._step_references(left, judged)
+        response = self._response_in(self._job.dtype) if same_state else None
         both = stages.tensors(left), stages.tensors(judged)
-        failures = self._compare(result.stages, step, 0 if same_state else step, *both, others=others)
-        result.add_failures(self._without_kink(failures, left, judged))
+        failures = self._judged.compare(step, 0 if same_state else step, *both, response, others)
+        failures += self._compare_in_double(step, references)
+        result.add_failures(sorted(failures, key=lambda failure: stages.STAGES.index(failure.stage)))
+        if self._judged.rounded and self._judged.rounded[-1].endswith(f" at step {step}"):
+            result.kinks.append(step)
         if result.tolerance_name != "exact" and same_state:
             self._fit_factors(left, judged)
         if lockstep is not None:
@@ -83,14 +98,29 @@ class Judge:
             self._judge_factor(stage, factors)
         if self._noise_floor is not None:
             self._result.floor = self._noise_floor.to_json()
+            self._result.noise = [f"{name} ({stage})" for stage, name in self._noise_floor.noise()]
 
-    def _without_kink(self, failures: list[Failure], left: StepRecord, judged: StepRecord) -> list[Failure]:
-        """The failures of a step, or none if a kink explains them and not too many steps have one."""
-        result = self._result
-        if not failures or result.tolerance_name != "auto" or not tolerance.is_kink(failures[0].stage, left, judged):
-            return failures
-        result.kinks.append(left.step)
-        return [] if len(result.kinks) <= tolerance.kinks_allowed(result.steps + 1) else failures
+    def _step_references(self, left: StepRecord, judged: StepRecord) -> ReferenceRecords | None:
+        if self._references is None or self._noise_floor is None:
+            return None
+        records = self._references.step()
+        self._noise_floor.add(left, judged, records, self._magnitudes)
+        return records
+
+    def _compare_in_double(self, step: int, references: ReferenceRecords | None) -> list[Failure]:
+        """Compares both sides' programs in float64, which took the step from legacy's state."""
+        if references is None or references.truth is None or references.port is None:
+            return []
+        self._double_magnitudes.add(references.truth)
+        both = stages.tensors(references.truth), stages.tensors(references.port)
+        return self._double.compare(step, 0, *both, self._response_in(DOUBLE))
+
+    def _response_in(self, dtype: str) -> Callable[[], Response] | None:
+        """Measures the response to rounding of `dtype`; None where it decides nothing: without parity already."""
+        references = self._references
+        if references is None or not self._result.passed:
+            return None
+        return lambda: references.sensitivity(dtype)
 
     def _fit_factors(self, left: StepRecord, judged: StepRecord) -> None:
         for stage, values in stages.FACTORED.items():
@@ -114,47 +144,9 @@ class Judge:
     def _compare_trajectory(self, left: StepRecord, right: StepRecord) -> None:
         """Compares the free trajectories, which are reported and not judged."""
         result, step = self._result, left.step
-        apart = self._compare(result.trajectory, step, step, stages.tensors(left), stages.tensors(right))
+        apart = self._trajectory.compare(step, step, stages.tensors(left), stages.tensors(right))
         if apart and result.parted is None:
             result.parted = step
-
-    def _compare(
-        self,
-        summaries: dict[str, StageSummary],
-        step: int,
-        age: int,
-        left: Iterable[StageTensor],
-        right: Iterable[StageTensor],
-        others: Sequence[StepRecord] = (),
-    ) -> list[Failure]:
-        """Adds one record's tensors to `summaries`; returns those beyond their tolerance, in causal order."""
-        failures, other_states = [], [stages.state_tensors(record.state) for record in others]
-        for (stage, name, a), (other_stage, other_name, b) in zip(left, right):
-            if (stage, name) != (other_stage, other_name):
-                raise InputError(f"records do not line up: {stage} {name!r} against {other_stage} {other_name!r}")
-            difference = compare(name, a, b, self._magnitudes.magnitude(stage, name))
-            allowed = self._allowed(stage, name, a.dtype, age)
-            if not difference.identical and difference.max_rel > allowed:
-                alternatives = [state[stage, name] for state in other_states if (stage, name) in state]
-                difference = self._nearest_order(step, stage, a, difference, alternatives, allowed)
-            if not summaries.setdefault(stage, StageSummary()).add(step, difference, allowed):
-                failures.append(Failure(step, stage, difference, allowed))
-        return failures
-
-    def _nearest_order(
-        self, step: int, stage: str, left: np.ndarray, found: Difference, others: list[np.ndarray], allowed: float
-    ) -> Difference:
-        """The difference from the nearest alternative order that is within the tolerance, or the one that was found."""
-        scale = self._magnitudes.magnitude(stage, found.name)
-        best = min(
-            (compare(found.name, left, other, scale) for other in others),
-            key=lambda difference: difference.max_rel,
-            default=found,
-        )
-        if best.max_rel > allowed:
-            return found
-        self._result.races.append(f"{found.name} at step {step}")
-        return best
 
     def _allowed(self, stage: str, name: str, dtype: np.dtype, age: int) -> float:
         """Relative difference allowed to a tensor `age` steps after both sides had the same state."""
@@ -166,3 +158,11 @@ class Judge:
         if allowed and self._noise_floor is not None:
             allowed = max(allowed, tolerance.FLOOR_FACTOR * self._noise_floor.allowance(stage, name))
         return allowed
+
+    def _double_allowed(self, stage: str, name: str, dtype: np.dtype, age: int) -> float:
+        """Relative difference allowed to a tensor of both float64 programs."""
+        if dtype.kind != "f":
+            return 0.0
+        allowed = tolerance.double(stage, dtype, self._job.replicas, self._double_magnitudes.weights)
+        # Formulas that need more units do so for constants that one side holds in float32, whatever the run's dtype.
+        return max(allowed, self._units.get(stage, 0.0) * float(np.finfo(np.float32).eps))

@@ -19,15 +19,19 @@ class ReferenceMagnitudes:
     Rounding is relative to the addends of a sum, not to the sum: a gradient that passes through zero, or a slot that
     changes sign, is small at that moment and no more precise than before. The addends of a combined gradient are the
     replicas' gradients, so their entries count too.
+
+    Attributes:
+      weights: number of weights that the last record has a combined gradient of.
     """
 
     def __init__(self) -> None:
         self._recent: dict[tuple[str, str], collections.deque[float]] = {}
         self._now: dict[tuple[str, str], float] = {}
+        self.weights = 0
 
     def add(self, record: StepRecord) -> None:
         """Adds the left side's record of a step, before that step is compared."""
-        self._now = {}
+        self._now, self.weights = {}, len(record.combined)
         for stage, name, array in stages.tensors(record):
             if array.dtype.kind == "f":
                 recent = self._recent.setdefault((stage, name), collections.deque(maxlen=WINDOW))

@@ -11,12 +11,21 @@ from parity.comparison.stage_summary import StageSummary
 
 
 class Failure(NamedTuple):
-    """A tensor beyond its tolerance: where it is, its `Difference`, and the `max_rel` that was allowed."""
+    """A tensor beyond its tolerance.
+
+    Attributes:
+      step: number of the step.
+      stage: one of `stages.STAGES`.
+      difference: of the tensor.
+      allowed: the `max_rel` that was allowed.
+      precision: "float64" if both sides' float64 programs differ; empty for the run itself.
+    """
 
     step: int
     stage: str
     difference: Difference
     allowed: float
+    precision: str = ""
 
 
 @dataclasses.dataclass
@@ -31,7 +40,11 @@ class Verification:
       stages: {stage: `StageSummary`} in causal order, of the comparison that is judged.
       trajectory: the same along the free trajectories, where the lockstep replica is judged instead; else empty.
       parted: step at which the trajectories parted by more than rounding alone explains, or None.
-      kinks: steps whose gradients differ as one activation on the other side of a kink explains; see `tolerance`.
+      kinks: steps in which a difference beyond its tolerance is what rounding of the weights does too, as where an
+        activation lies within rounding of a rectifier's kink; see `references`.
+      double: {stage: `StageSummary`} of both sides' programs in float64, each step from legacy's state.
+      single_only: why the mathematics was not judged in float64; empty if it was, or if bits were compared.
+      noise: "tensor (stage)" of those that float32 does not determine: they were judged in float64.
       first: the first tensor beyond its tolerance, or None.
       mismatched: lines about variables that do not match; if any, no number was compared.
       drift: mirrored variables whose copies disagreed, with the step.
@@ -47,6 +60,9 @@ class Verification:
     trajectory: dict[str, StageSummary] = dataclasses.field(default_factory=dict)
     parted: int | None = None
     kinks: list[int] = dataclasses.field(default_factory=list)
+    double: dict[str, StageSummary] = dataclasses.field(default_factory=dict)
+    single_only: str = ""
+    noise: list[str] = dataclasses.field(default_factory=list)
     first: Failure | None = None
     mismatched: list[str] = dataclasses.field(default_factory=list)
     drift: list[str] = dataclasses.field(default_factory=list)
@@ -76,6 +92,9 @@ class Verification:
             "trajectory": {name: stage.to_json() for name, stage in self.trajectory.items()},
             "trajectories_part_at": self.parted,
             "kinks": self.kinks,
+            "double": {name: stage.to_json() for name, stage in self.double.items()},
+            "single_only": self.single_only,
+            "noise": self.noise,
             "races": self.races,
             "floor": self.floor,
         }

@@ -13,7 +13,7 @@ from modern.collectives import strategy
 from modern.multi_worker.cluster_program import ClusterProgram
 from modern.multi_worker.parameter_server_program import start_parameter_server_program
 from modern.options import ModernOptions
-from parity.comparison.noise_floor import NoiseFloor
+from parity.comparison.references import OTHER, References
 from workloads.job import Job
 from workloads.program import Program
 from workloads.sources import Source, Synthetic
@@ -34,6 +34,7 @@ class Setup:
       workers: processes that the port's replicas are divided among; legacy's towers all run in this one.
       parameter_servers: processes that hold the port's variables, or 0 for mirrored ones.
       layer_devices: devices that the layers are divided among, or 0 for one device per replica.
+      port: makes the port from a setup, such as one with an injected fault; None for `modern.factory`'s.
     """
 
     job: Job
@@ -45,6 +46,7 @@ class Setup:
     workers: int = 1
     parameter_servers: int = 0
     layer_devices: int = 0
+    port: Callable[[Setup], Program] | None = None
 
     def devices(self) -> list[str]:
         """Returns the device of each replica; divides the CPU if replicas are to run on it.
@@ -65,6 +67,8 @@ class Setup:
     def modern_program(self, dtype: str | None = None) -> Program:
         """Makes the port, in the job's dtype or another."""
         job = self._job_in(dtype)
+        if self.port is not None:
+            return self.port(dataclasses.replace(self, job=job, port=None))
         if self.parameter_servers:
             return start_parameter_server_program(job, self.make_source(job), self.modern, self.parameter_servers)
         if self.workers > 1:
@@ -75,21 +79,21 @@ class Setup:
     def _job_in(self, dtype: str | None) -> Job:
         return self.job if dtype is None else dataclasses.replace(self.job, dtype=dtype)
 
-    def noise_floor(self) -> NoiseFloor | None:
-        """Makes a noise floor of fresh legacy programs: one more of this job, and one in the other precision.
+    def references(self) -> References:
+        """Makes the programs that accompany a comparison under "auto"; a saved graph has its precision built in."""
+        other = OTHER[self.job.dtype]
+        with contextlib.ExitStack() as stack:
+            again = stack.enter_context(self.legacy_program())
+            truth = port = None
+            if not self.job.workload.is_lifted:
+                truth = stack.enter_context(self.legacy_program(other))
+                port = stack.enter_context(self.modern_program(other)) if other == "float64" else None
+            stack.pop_all()
+        return References(self.job.dtype, again, truth, port)
 
-        Returns:
-          the noise floor; None for a lifted workload, since a saved graph has its precision built in.
-        """
-        if self.job.workload.is_lifted:
-            return None
-        other = "float64" if self.job.dtype == "float32" else "float32"
-        return NoiseFloor(self.legacy_program(), self.legacy_program(other), self.job.dtype)
-
-    def closing_noise_floor(self) -> contextlib.AbstractContextManager[NoiseFloor | None]:
-        """Makes `noise_floor` as a context manager that closes it."""
-        floor = self.noise_floor()
-        return contextlib.nullcontext() if floor is None else contextlib.closing(floor)
+    def closing_references(self) -> contextlib.closing[References]:
+        """Makes `references` as a context manager that closes them."""
+        return contextlib.closing(self.references())
 
 
 def exact_setup(job: Job, device: str = "cpu", all_reduce: str = "tower_order") -> Setup:

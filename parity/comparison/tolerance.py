@@ -9,7 +9,6 @@ import numpy as np
 
 from parity.comparison import stages
 from workloads.optimizers import Optimizer
-from workloads.program import StepRecord
 
 NAMES = ("exact", "auto")
 
@@ -96,39 +95,27 @@ def keras_units(optimizer: Optimizer, update_rules: str) -> dict[str, float]:
     return {stages.WEIGHTS: described.update_units, stages.AVERAGES: described.update_units}
 
 
-#: Gradients may move by this much of their length when a rectifier or a maximum goes the other way.
-KINK_LIMIT = 0.05
+#: A difference may be this many times what rounding of the weights does to the tensor in the same step. The response
+#: is the largest of a few draws; two sides differ by the rounding of both, and of every operation besides the weights.
+RESPONSE_FACTOR = 4.0
 
-#: In one step of so many may that happen. A fault in the port shows in nearly every step; a kink is an accident.
-KINK_EVERY = 5
+#: Stages whose rounding passes through all layers, so that it grows with their number.
+DEEP = (stages.LOSS, stages.GRADIENTS, stages.COMBINED, stages.SLOTS, stages.STATISTICS)
 
 
-def is_kink(first_stage: str, left: StepRecord, right: StepRecord) -> bool:
-    """Tells whether one activation on the other side of a kink explains a step's difference.
-
-    A rectifier whose input lies within rounding of zero may pass it on one side and block it on the other. The loss is
-    continuous there and agrees, so the gradients are the first stage to differ, by one activation's share of them;
-    float32 networks of 1e5 activations meet this about once in twenty steps (measured against float64).
+def double(stage: str, dtype: np.dtype, replicas: int, depth: int) -> float:
+    """Returns the relative difference allowed to two float64 programs that compute the same mathematics.
 
     Args:
-      first_stage: the first stage beyond its tolerance.
-      left: legacy's record.
-      right: the port's record of the same step, from the same state.
+      stage: one of `stages.STAGES`.
+      dtype: of the tensor; learning rates and accumulators stay float32.
+      replicas: number of replicas.
+      depth: bound of the number of layers, such as the number of weights: rounding errors add up from layer to layer.
 
     Returns:
-      true if the combined gradients differ by at most `KINK_LIMIT` of their length.
+      The largest allowed `max_rel`: about 1e-14 for weights, and below 1e-11 for the gradients of a hundred layers.
     """
-    if first_stage != stages.GRADIENTS:
-        return False
-    pairs = [(left.combined[name], right.combined[name]) for name in left.combined]
-    gap = sum(float(np.sum(np.square(np.asarray(b, np.float64) - a))) for a, b in pairs)
-    whole = sum(float(np.sum(np.square(np.asarray(a, np.float64)))) for a, _ in pairs)
-    return bool(np.isfinite(gap)) and gap <= KINK_LIMIT**2 * whole
-
-
-def kinks_allowed(steps: int) -> int:
-    """Returns how many of `steps` steps may differ by a kink."""
-    return max(1, steps // KINK_EVERY)
+    return auto(stage, dtype, replicas, 0) * (max(depth, 1) if stage in DEEP else 1)
 
 
 #: ulps by which all gradients together may be too long or too short; see `factor`.

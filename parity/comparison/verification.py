@@ -3,7 +3,8 @@
 Identical bits are compared along two free trajectories. Where rounding may differ, trajectories part sooner or later
 whatever the port does, since training amplifies rounding. So "auto" judges each step by itself: a second copy of the
 port, the lockstep replica, takes every step from legacy's own state. If those steps agree, the port is the same
-program, and the step at which the free trajectories part is only reported.
+program, and the step at which the free trajectories part is only reported. Rounding must not hide a fault either, so
+both sides take the step in float64 too, where equal mathematics agrees to ten more digits (see `references`).
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from parity.comparison.judge import Judge
-from parity.comparison.noise_floor import NoiseFloor
+from parity.comparison.references import References
 from parity.comparison.result import Verification
 from workloads.job import Job
 from workloads.program import Program
@@ -26,7 +27,7 @@ def verify(
     mode: str = "free",
     tolerance_name: str = "exact",
     lockstep: Program | None = None,
-    noise_floor: NoiseFloor | None = None,
+    references: References | None = None,
     progress: Callable[[int, Verification], None] | None = None,
     units: dict[str, float] | None = None,
     alternatives: Sequence[Program] = (),
@@ -42,7 +43,8 @@ def verify(
         state, so that a difference in a step was made in that step.
       tolerance_name: "exact" or "auto"; see `tolerance`.
       lockstep: in free mode, a second program like the right one that is judged step by step; or None.
-      noise_floor: widens the tolerances of "auto"; or None.
+      references: programs that take each step from the left one's state: both in float64, where the mathematics is
+        judged, and the left one again; or None.
       progress: called with (steps done, `Verification` so far) after each step; or None.
       units: {stage: ulps} allowed under "auto" beyond the base, for a reason the caller has.
       alternatives: in locked mode, programs that take the right one's steps in other orders of reads and updates, where
@@ -58,11 +60,11 @@ def verify(
     if result.mismatched:
         result.passed = False
         return result
-    judge = Judge(result, job, noise_floor, units or {})
+    judge = Judge(result, job, references, units or {})
     state = left.state()
     judge.compare_initial(state, right.state())
     locked = right if mode == "locked" else None
-    followers = [follower for follower in (locked, lockstep, noise_floor, *alternatives) if follower is not None]
+    followers = [follower for follower in (locked, lockstep, references, *alternatives) if follower is not None]
     for step in range(steps):
         for follower in followers:
             follower.load(state)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -100,12 +101,11 @@ def is_error_detected(job: Job, stage: str, error: float) -> bool | None:
     Returns:
       whether the verification fails; None if the workload has nothing of that stage.
     """
-    setup = exact_setup(job)
-    inject = scale_changes(error)[stage]
-    with setup.legacy_program() as left, inject(setup) as right, setup.closing_noise_floor() as noise_floor:
+    setup = dataclasses.replace(exact_setup(job), port=scale_changes(error)[stage])
+    with setup.legacy_program() as left, setup.modern_program() as right, setup.closing_references() as references:
         if not has_stage(left.state(), stage):
             return None
-        return not verify(left, right, job, STEPS, "locked", "auto", noise_floor=noise_floor).passed
+        return not verify(left, right, job, STEPS, "locked", "auto", references=references).passed
 
 
 def smallest_detected_error(workload_name: str, replicas: int, dtype: str, stage: str) -> float | None:

@@ -190,8 +190,8 @@ def _verify(
     from parity.comparison.verification import verify
 
     with contextlib.ExitStack() as stack:
-        noise_floor = stack.enter_context(setup.closing_noise_floor()) if case.tolerance_name == "auto" else None
-        return verify(left, right, setup.job, steps, mode, case.tolerance_name, lockstep, noise_floor)
+        references = stack.enter_context(setup.closing_references()) if case.tolerance_name == "auto" else None
+        return verify(left, right, setup.job, steps, mode, case.tolerance_name, lockstep, references)
 
 
 def evidence_of_keepers(left: RecordKeeper, right: RecordKeeper, context: Context, free: int) -> Evidence:

@@ -32,8 +32,9 @@ def verification_verdict(verification: Verification) -> str:
 
 def _failure_verdict(failure: Failure, tolerance_name: str) -> str:
     reason = tolerance.reason(failure.stage) if tolerance_name == "auto" else "exact"
+    precision = f" (both sides in {failure.precision})" if failure.precision else ""
     return (
-        f"NO PARITY: first at step {failure.step}, stage {failure.stage}: "
+        f"NO PARITY: first at step {failure.step}, stage {failure.stage}{precision}: "
         f"{describe_difference(failure.difference, failure.step)}; allowed {format_number(failure.allowed)} relative, "
         f"found {format_number(failure.difference.max_rel)} ({reason})"
     )
@@ -52,9 +53,16 @@ def verification_notes(verification: Verification) -> list[str]:
         )
     if verification.kinks:
         notes.append(
-            f"steps {', '.join(map(str, verification.kinks))}: the loss agrees and the gradients moved by one "
-            "activation's share: a rectifier within rounding of its kink"
+            f"in steps {', '.join(map(str, verification.kinks))} a difference beyond the tolerance is what rounding of "
+            "the weights' last bits does too, as where an activation lies at a rectifier's kink"
         )
+    if verification.noise:
+        notes.append(
+            f"{len(verification.noise)} tensors are rounding noise in float32 and were judged in float64: "
+            + ", ".join(verification.noise[:3])
+        )
+    if verification.single_only:
+        notes.append(f"the mathematics was not judged in float64: {verification.single_only}")
     if verification.races:
         notes.append(
             f"{len(verification.races)} times a variable has the value that another order of the old program's reads "

@@ -138,7 +138,7 @@ def _needs_more_blocks(times: BlockTimes, plan: MeasurementPlan) -> bool:
 
 def _verify_timed_programs(setup: Setup, plan: MeasurementPlan, progress: Progress) -> Verification:
     """Compares the programs with the very kernels that will be timed."""
-    with setup.legacy_program() as left, setup.modern_program() as right, setup.closing_noise_floor() as noise_floor:
+    with setup.legacy_program() as left, setup.modern_program() as right, setup.closing_references() as references:
         return verify(
             left,
             right,
@@ -146,7 +146,7 @@ def _verify_timed_programs(setup: Setup, plan: MeasurementPlan, progress: Progre
             plan.parity_steps,
             mode="locked",
             tolerance_name="auto",
-            noise_floor=noise_floor,
+            references=references,
             progress=lambda done, _: progress("parity", done, plan.parity_steps),
             units=tolerance.keras_units(setup.job.workload.optimizer, setup.modern.update_rules),
         )

@@ -22,13 +22,13 @@ class ComparisonPlan:
       steps: number of steps.
       mode: "free" or "locked"; see `verify`.
       tolerance_name: "exact" or "auto"; see `tolerance`.
-      with_noise_floor: under "auto", measure the noise floor and widen the tolerances by it.
+      with_references: under "auto", judge the mathematics in float64 and measure the noise floor.
     """
 
     steps: int
     mode: str = "free"
     tolerance_name: str = "exact"
-    with_noise_floor: bool = True
+    with_references: bool = True
 
 
 class Settings(NamedTuple):
@@ -72,7 +72,7 @@ def compare_programs(setup: Setup, left: Program | None, plan: ComparisonPlan) -
         left = stack.enter_context(setup.legacy_program() if left is None else left)
         right = stack.enter_context(setup.modern_program())
         lockstep = stack.enter_context(setup.modern_program()) if with_lockstep else None
-        noise_floor = stack.enter_context(setup.closing_noise_floor()) if auto and plan.with_noise_floor else None
+        references = stack.enter_context(setup.closing_references()) if auto and plan.with_references else None
         verification = verify(
             left,
             right,
@@ -81,7 +81,7 @@ def compare_programs(setup: Setup, left: Program | None, plan: ComparisonPlan) -
             plan.mode,
             plan.tolerance_name,
             lockstep=lockstep,
-            noise_floor=noise_floor,
+            references=references,
             progress=show,
             units=tolerance.keras_units(setup.job.workload.optimizer, setup.modern.update_rules),
         )

@@ -1,5 +1,8 @@
 """The proof can fail: each fault is found, at the stage that owns it, under both tolerances and in both modes."""
 
+import contextlib
+import dataclasses
+
 import pytest
 
 from parity.comparison import stages
@@ -43,11 +46,12 @@ def test_exact(fault, workload, step, stage, mode):
 
 @pytest.mark.parametrize("fault, workload, step, stage", FAULTS, ids=[fault[0] for fault in FAULTS])
 def test_auto(fault, workload, step, stage):
-    made, inject = setup(workload, 2), INJECTED[fault]
-    with made.legacy_program() as left, inject(made) as right, inject(
-        made
-    ) as witness, made.closing_noise_floor() as floor:
-        assert blamed(verify(left, right, made.job, 4, "free", "auto", witness, floor)) == (step, stage)
+    made = dataclasses.replace(setup(workload, 2), port=INJECTED[fault])
+    with contextlib.ExitStack() as stack:
+        makers = made.legacy_program, made.modern_program, made.modern_program
+        left, right, lockstep = (stack.enter_context(make()) for make in makers)
+        references = stack.enter_context(made.closing_references())
+        assert blamed(verify(left, right, made.job, 4, "free", "auto", lockstep, references)) == (step, stage)
 
 
 def test_without_a_fault_nothing_is_blamed():
@@ -64,8 +68,6 @@ def test_a_loss_scaled_by_one_ten_thousandth_is_found_in_float32():
         def loss(self, scope, batch):
             return super().loss(scope, batch) * (1 + 1e-4)
 
-    import dataclasses
-
     scaled = dataclasses.replace(made, job=dataclasses.replace(made.job, workload=Scaled()))
-    with made.legacy_program() as left, scaled.modern_program() as right, made.closing_noise_floor() as floor:
+    with made.legacy_program() as left, scaled.modern_program() as right, made.closing_references() as floor:
         assert blamed(verify(left, right, made.job, 3, "locked", "auto", None, floor)) == (0, stages.LOSS)

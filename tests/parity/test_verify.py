@@ -41,7 +41,7 @@ def test_the_plan_has_the_flags_values():
     assert verify.plan_from_flags().steps == 20
     with set_flags(verify.FLAGS, steps=3, mode="locked", tolerance="auto", floor=False):
         plan = verify.plan_from_flags()
-    assert (plan.steps, plan.mode, plan.tolerance_name, plan.with_noise_floor) == (3, "locked", "auto", False)
+    assert (plan.steps, plan.mode, plan.tolerance_name, plan.with_references) == (3, "locked", "auto", False)
 
 
 def test_without_a_recording_the_towers_run_here(tmp_path):

@@ -1,10 +1,13 @@
-"""The judge, on made-up records: identical bits, tolerances, kinks, common factors, trajectories, other orders."""
+"""The judge, on made-up records: identical bits, tolerances, float64, rounding, factors, trajectories, orders."""
+
+import dataclasses
 
 import numpy as np
 import pytest
 
 from parity.comparison import stages
 from parity.comparison.judge import Judge
+from parity.comparison.references import ReferenceRecords
 from parity.comparison.result import Verification
 from tests.cases import Dyadic
 from tests.parity.step_records import made_up_state, step_record
@@ -67,14 +70,80 @@ def test_units_widen_a_stage():
     assert result.passed
 
 
-@pytest.mark.parametrize("kinks, passed", [(1, True), (2, False)])
-def test_one_step_in_five_may_be_a_kink(kinks, passed):
+def test_no_step_may_differ_by_more_than_its_tolerance():
     result, judging = judge("auto", "locked")
     for step in range(6):
-        judging.compare_step(record(step), record(step, combined=4.125 if step < kinks else 4.0))
-        result.steps = step + 1
-    assert result.kinks == list(range(kinks))
+        judging.compare_step(record(step), record(step, combined=4.125 if step == 3 else 4.0))
+    assert (result.passed, result.first.step, result.first.stage, result.kinks) == (False, 3, stages.GRADIENTS, [])
+
+
+class MadeUpReferences:
+    """References whose records and responses are given."""
+
+    def __init__(self, truth, port, response=None):
+        self.records, self.response, self.asked = ReferenceRecords(record(), truth, port), response or {}, []
+
+    def step(self):
+        return self.records
+
+    def sensitivity(self, dtype):
+        self.asked.append(dtype)
+        return self.response
+
+
+def double_record(combined=4.0, weight=4.0):
+    made = record(combined=combined, weight=weight)
+    wide = {"w": np.array([combined])}
+    state = dataclasses.replace(made.state, weights={"w": np.array([weight])})
+    return dataclasses.replace(made, losses=[np.float64(4)], gradients=[wide], combined=wide, state=state)
+
+
+def judge_with(references):
+    result = Verification("auto", "locked")
+    return result, Judge(result, JOB, references, {})
+
+
+@pytest.mark.parametrize("factor, passed", [(1 + 2.0**-47, True), (1 + 2.0**-20, False)])
+def test_the_mathematics_is_judged_in_float64(factor, passed):
+    result, judging = judge_with(MadeUpReferences(double_record(), double_record(combined=4.0 * factor)))
+    judging.compare_step(record(), record())  # float32 cannot tell
     assert result.passed is passed
+    if not passed:
+        assert (result.first.stage, result.first.precision) == (stages.GRADIENTS, "float64")
+
+
+def test_what_rounding_of_the_weights_does_too_is_allowed_and_noted():
+    places = {(stages.GRADIENTS, "w on replica 0"): 0.125, (stages.COMBINED, "w"): 0.125}
+    references = MadeUpReferences(double_record(), double_record(), places)
+    result, judging = judge_with(references)
+    judging.compare_step(record(), record(combined=4.5))
+    assert (result.passed, result.kinks, references.asked) == (True, [0], ["float32"])
+    references = MadeUpReferences(double_record(), double_record(), places)
+    result, judging = judge_with(references)
+    judging.compare_step(record(), record(combined=4.75))  # six times the response
+    assert (result.passed, result.kinks) == (False, [])
+
+
+def test_rounding_of_one_stage_does_not_excuse_another():
+    places = {(stages.GRADIENTS, "w on replica 0"): 0.125, (stages.COMBINED, "w"): 0.125}
+    result, judging = judge_with(MadeUpReferences(double_record(), double_record(), places))
+    judging.compare_step(record(), record(combined=4.5, weight=2.0))
+    assert (result.passed, result.first.stage) == (False, stages.WEIGHTS)
+
+
+def test_the_response_is_measured_only_where_it_decides():
+    references = MadeUpReferences(double_record(), double_record())
+    result, judging = judge_with(references)
+    judging.compare_step(record(), record())
+    assert references.asked == []
+    for step in (1, 2):
+        judging.compare_step(record(step), record(step, combined=8.0))
+    assert references.asked == ["float32"]  # not again after the first failure
+
+
+def test_a_comparison_without_float64_says_so():
+    assert "no programs in float64" in judge("auto")[0].single_only
+    assert judge("exact")[0].single_only == "" and judge_with(MadeUpReferences(None, None))[0].single_only == ""
 
 
 @pytest.mark.parametrize("factor, passed", [(1 + 15 * EPSILON, True), (1 + 18 * EPSILON, False)])

@@ -1,12 +1,12 @@
 """Noise floor: distances from the truth in the other precision, from made-up records."""
 
-import numpy as np
 import pytest
 
 from parity.comparison import stages
 from parity.comparison.noise_floor import NoiseFloor, StageFloor
 from parity.comparison.reference_magnitude import ReferenceMagnitudes
-from tests.parity.step_records import MadeUpProgram, made_up_state, step_record
+from parity.comparison.references import ReferenceRecords
+from tests.parity.step_records import step_record
 
 NARROW_OVER_WIDE = 2.0**-52 / 2.0**-23
 
@@ -16,11 +16,11 @@ def record(value):
 
 
 def floor_after(left, right, again, truth, dtype="float32"):
-    floor = NoiseFloor(MadeUpProgram([record(again)]), MadeUpProgram([record(truth)]), dtype)
+    floor = NoiseFloor(dtype)
     magnitudes = ReferenceMagnitudes()
     magnitudes.add(record(left))
-    floor.load(made_up_state())
-    floor.step(record(left), record(right), magnitudes)
+    references = ReferenceRecords(record(again), None if truth is None else record(truth), None)
+    floor.add(record(left), record(right), references, magnitudes)
     return floor
 
 
@@ -43,28 +43,31 @@ def test_a_float64_runs_distance_is_scaled_by_the_epsilons():
     assert floor.allowance(stages.COMBINED, "w") == 0.5 * NARROW_OVER_WIDE
 
 
-def test_the_truth_is_loaded_in_the_other_precision():
-    again, truth = MadeUpProgram([]), MadeUpProgram([])
-    NoiseFloor(again, truth, "float32").load(made_up_state({"w": [1.0]}))
-    assert again.loaded[0].weights["w"].dtype == np.float32
-    assert truth.loaded[0].weights["w"].dtype == np.float64
+def test_without_a_truth_only_the_repetition_is_measured():
+    floor = floor_after(left=4.0, right=4.0, again=5.0, truth=None)
+    assert floor.to_json()[stages.COMBINED] == {"legacy_to_itself": 0.25}
+    assert floor.allowance(stages.COMBINED, "w") == 0.0 and floor.noise() == []
+
+
+@pytest.mark.parametrize("truth, noise", [(3.5, [(stages.COMBINED, "w")]), (3.75, [])])
+def test_a_tensor_far_from_the_truth_is_noise(truth, noise):
+    assert floor_after(left=4.0, right=4.0, again=4.0, truth=truth).noise() == noise
 
 
 def test_a_factor_that_is_not_finite_counts_as_none():
     assert floor_after(left=0.0, right=0.0, again=0.0, truth=1.0).factor(stages.COMBINED) == 0.0
 
 
-@pytest.mark.parametrize("distances, expected", [([0.25, 0.5, 4.0], 0.5), ([0.25], 0.25)])
+@pytest.mark.parametrize("distances, expected", [([0.25, 0.5, 4.0], 0.5), ([0.25], 0.25), ([], 0.0)])
 def test_the_median_step_counts(distances, expected):
     floor = StageFloor()
     for distance in distances:
-        floor.add("w", distance, 0.0, 0.0)
+        floor.add("w", distance, 0.0)
     assert floor.allowance("w") == expected
 
 
-def test_a_tensor_that_agreed_by_luck_gets_what_its_stage_got():
+def test_a_tensor_gets_its_own_distance_and_not_that_of_a_noisy_one():
     floor = StageFloor()
-    for number in range(11):
-        floor.add(f"w{number}", float(number), 0.0, 0.0)
-    assert floor.allowance("w0") == 9.0  # the 90th percentile
-    assert floor.allowance("w10") == 10.0
+    floor.add("noisy", 2.0, 2.0)
+    floor.add("precise", 2.0**-20, 2.0**-20)
+    assert (floor.allowance("precise"), floor.names_beyond(0.1)) == (2.0**-20, ["noisy"])

@@ -1,9 +1,10 @@
-"""Setups: devices, the noise floor in the other precision, and none for a lifted workload."""
+"""Setups: devices, references in the other precision, and a port of one's own."""
 
 import dataclasses
 
 import pytest
 
+from parity.causes import injection
 from parity.comparison.setup import Setup, exact_setup
 from tests import old_programs
 from tests.cases import Dyadic, setup
@@ -28,19 +29,33 @@ def test_the_legacy_program_in_another_precision_takes_the_same_batches():
     assert second.combined["a"].dtype == "float64"
 
 
-def test_a_noise_floor_is_closed_at_the_end():
-    with setup(Dyadic(), 2).closing_noise_floor() as floor:
-        floor.load(floor._again.state())  # an open one can be used
-    for program in (floor._again, floor._truth):
+def test_references_are_closed_at_the_end():
+    with setup(Dyadic(), 2).closing_references() as references:
+        references.load(references._again.state())
+        records = references.step()  # open ones can be used
+    assert records.truth.combined["a"].dtype == records.port.combined["a"].dtype == "float64"
+    for program in (references._again, references._truth):
         with pytest.raises(RuntimeError, match="closed Session"):
             program.state()
 
 
-def test_a_lifted_workload_has_no_noise_floor():
-    made = old_programs.setup("a_split_sgd")
-    assert made.noise_floor() is None
-    with made.closing_noise_floor() as floor:
-        assert floor is None
+def test_a_float64_run_has_its_truth_in_float32_and_no_second_port():
+    with setup(Dyadic(), 1, dtype="float64").closing_references() as references:
+        references.load(references._again.state())
+        records = references.step()
+    assert records.truth.combined["a"].dtype == "float32" and records.port is None
+
+
+def test_a_lifted_workload_is_only_repeated():
+    with old_programs.setup("a_split_sgd").closing_references() as references:
+        assert references._truth is None and references._port is None
+
+
+def test_a_port_of_ones_own_is_made_in_both_precisions():
+    made = dataclasses.replace(setup(Dyadic(), 2), port=injection.in_options(steps_per_call=2))
+    with made.modern_program() as narrow, made.modern_program("float64") as wide:
+        assert type(narrow).__name__ == type(wide).__name__ == "FaultyProgram"
+        assert wide.state().weights["a"].dtype == "float64"
 
 
 def test_an_exact_setup_has_synthetic_batches_and_the_all_reduce_that_is_asked_for():

@@ -47,7 +47,7 @@ def auto(made, steps=6):
         left, right, lockstep = (
             stack.enter_context(make()) for make in (made.legacy_program, made.modern_program, made.modern_program)
         )
-        floor = stack.enter_context(made.closing_noise_floor())
+        floor = stack.enter_context(made.closing_references())
         return verify(left, right, made.job, steps, "free", "auto", lockstep, floor)
 
 

@@ -62,11 +62,15 @@ def test_each_kind_of_note():
     result = Verification("auto", "free", 9, stages={"loss": StageSummary(nonfinite=2)})
     result.parted = 4
     result.kinks = [2, 5]
+    result.noise = ["b (gradients)"]
+    result.single_only = "no reason"
     result.races = [f"{name} at step 1" for name in "abcd"]
     result.drift = [f"{name} at step 1" for name in "abcdef"]
-    loss, parted, kinks, races, drift = verification_notes(result)
+    loss, parted, kinks, noise, single, races, drift = verification_notes(result)
     assert loss == "loss: 2 NaN or infinite elements, in the same places on both sides"
     assert "more than a step's rounding at step 4: training amplifies it" in parted
-    assert kinks.startswith("steps 2, 5: the loss agrees")
+    assert kinks.startswith("in steps 2, 5 a difference beyond")
+    assert noise == "1 tensors are rounding noise in float32 and were judged in float64: b (gradients)"
+    assert single == "the mathematics was not judged in float64: no reason"
     assert races.startswith("4 times a variable") and races.endswith("a at step 1, b at step 1, c at step 1")
     assert drift.endswith("c at step 1, d at step 1, e at step 1") and "f at" not in drift

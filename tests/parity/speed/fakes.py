@@ -81,5 +81,5 @@ class MadeUpSetup:
     def modern_program(self):
         return TimedProgram(self.clock, self.modern_seconds, name="modern", traces_of_run=self.traces_of_run)
 
-    def closing_noise_floor(self):
+    def closing_references(self):
         return contextlib.nullcontext()

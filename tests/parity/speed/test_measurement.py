@@ -49,7 +49,7 @@ def test_the_timed_programs_are_compared_step_by_step_first(clock, verified):
     shown = []
     measure_speed(MadeUpSetup(clock, {"feed": 0.5}), PLAN, lambda *line: shown.append(line))
     assert (verified["steps"], verified["mode"], verified["tolerance_name"]) == (3, "locked", "auto")
-    assert verified["noise_floor"] is None and verified["units"] == {}
+    assert verified["references"] is None and verified["units"] == {}
     assert shown == [("parity", 3, 3), ("timing, blocks per side", 2, 4), ("timing, blocks per side", 4, 4)]
 
 

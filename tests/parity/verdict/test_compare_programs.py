@@ -12,16 +12,16 @@ from tests.parity.step_records import MadeUpProgram
 
 
 @pytest.mark.parametrize(
-    "plan, lockstep, noise_floor",
+    "plan, lockstep, references",
     [
         (ComparisonPlan(2), False, False),
         (ComparisonPlan(2, tolerance_name="auto"), True, True),
-        (ComparisonPlan(2, tolerance_name="auto", with_noise_floor=False), True, False),
+        (ComparisonPlan(2, tolerance_name="auto", with_references=False), True, False),
         (ComparisonPlan(2, mode="locked", tolerance_name="auto"), False, True),
         (ComparisonPlan(2, mode="locked"), False, False),
     ],
 )
-def test_auto_adds_a_lockstep_replica_in_free_mode_and_a_noise_floor(plan, lockstep, noise_floor, monkeypatch):
+def test_auto_adds_a_lockstep_replica_in_free_mode_and_a_references(plan, lockstep, references, monkeypatch):
     asked = {}
 
     def spy(*arguments, **named):
@@ -32,7 +32,7 @@ def test_auto_adds_a_lockstep_replica_in_free_mode_and_a_noise_floor(plan, locks
     comparison = compare_programs.compare_programs(setup(Dyadic()), None, plan)
     assert comparison.verification.passed and comparison.verification.steps == 2
     assert (asked["mode"], asked["tolerance"]) == (plan.mode, plan.tolerance_name)
-    assert (asked["lockstep"] is not None) is lockstep and (asked["noise_floor"] is not None) is noise_floor
+    assert (asked["lockstep"] is not None) is lockstep and (asked["references"] is not None) is references
 
 
 def test_the_settings_are_the_programs_own():

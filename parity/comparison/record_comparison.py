@@ -1,0 +1,132 @@
+"""Comparison of two records tensor by tensor, each within its tolerance or within what rounding does to it."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from parity.comparison import stages, tolerance
+from parity.comparison.difference import Difference, compare
+from parity.comparison.reference_magnitude import ReferenceMagnitudes
+from parity.comparison.references import Response
+from parity.comparison.result import Failure
+from parity.comparison.stage_summary import StageSummary
+from parity.comparison.stages import StageTensor
+from workloads.program import StepRecord
+from workloads.support.errors import InputError
+
+
+class _Entry(NamedTuple):
+    """One tensor of both records, its `Difference` and the `max_rel` that it is allowed."""
+
+    stage: str
+    name: str
+    left: np.ndarray
+    difference: Difference
+    allowed: float
+
+    @property
+    def beyond(self) -> bool:
+        return not self.difference.identical and self.difference.max_rel > self.allowed
+
+    @property
+    def may_be_rounding(self) -> bool:
+        """Whether rounding can make such a difference: floats, finite on both sides, with a tolerance."""
+        return self.beyond and self.allowed > 0 and not self.difference.nonfinite_mismatch
+
+
+@dataclasses.dataclass
+class RecordComparison:
+    """Compares records into a summary for each stage.
+
+    Attributes:
+      summaries: {stage: `StageSummary`}, filled by `compare`.
+      allowed: function (stage, tensor name, dtype, steps since both sides had the same state) to the `max_rel` that a
+        tensor is allowed; 0 asks for identical bits.
+      magnitudes: reference magnitudes of the left side's tensors.
+      precision: of the programs where it is not the run's own, for the failures.
+      rounded: "tensor at step" of each difference that rounding of the weights explains.
+      races: "tensor at step" of each that another order of reads and updates explains.
+    """
+
+    summaries: dict[str, StageSummary]
+    allowed: Callable[[str, str, np.dtype, int], float]
+    magnitudes: ReferenceMagnitudes
+    precision: str = ""
+    rounded: list[str] = dataclasses.field(default_factory=list)
+    races: list[str] = dataclasses.field(default_factory=list)
+
+    def compare(
+        self,
+        step: int,
+        age: int,
+        left: Iterable[StageTensor],
+        right: Iterable[StageTensor],
+        response: Callable[[], Response] | None = None,
+        others: Sequence[StepRecord] = (),
+    ) -> list[Failure]:
+        """Adds one record's tensors to the summaries.
+
+        Args:
+          step: number of the step.
+          age: steps since both sides had the same state.
+          left: the left side's tensors.
+          right: the right side's, in the same order.
+          response: measures how far rounding of the weights moves each tensor in this step; called only if a tensor
+            is beyond its tolerance; None where that cannot be measured.
+          others: records of the alternative orders of reads and updates.
+
+        Returns:
+          the tensors beyond their tolerance, in causal order.
+
+        Raises:
+          InputError: the records hold different tensors.
+        """
+        states = [stages.state_tensors(record.state) for record in others]
+        entries = [self._nearest_order(step, entry, states) for entry in self._entries(age, left, right)]
+        if response is not None and any(entry.may_be_rounding for entry in entries):
+            responses = response()
+            entries = [self._widened(step, entry, responses) for entry in entries]
+        failures = []
+        for entry in entries:
+            summary = self.summaries.setdefault(entry.stage, StageSummary())
+            if not summary.add(step, entry.difference, entry.allowed):
+                failures.append(Failure(step, entry.stage, entry.difference, entry.allowed, self.precision))
+        return failures
+
+    def _entries(self, age: int, left: Iterable[StageTensor], right: Iterable[StageTensor]) -> Iterable[_Entry]:
+        for (stage, name, a), (other_stage, other_name, b) in zip(left, right):
+            if (stage, name) != (other_stage, other_name):
+                raise InputError(f"records do not line up: {stage} {name!r} against {other_stage} {other_name!r}")
+            difference = compare(name, a, b, self.magnitudes.magnitude(stage, name))
+            yield _Entry(stage, name, a, difference, self.allowed(stage, name, a.dtype, age))
+
+    def _nearest_order(self, step: int, entry: _Entry, others: list[dict[tuple[str, str], np.ndarray]]) -> _Entry:
+        """The difference from the nearest alternative order that is within the tolerance, or the one that was found."""
+        if not others or not entry.beyond:
+            return entry
+        stage, name, left, found, allowed = entry
+        scale = self.magnitudes.magnitude(stage, name)
+        best = min(
+            (compare(name, left, state[stage, name], scale) for state in others if (stage, name) in state),
+            key=lambda difference: difference.max_rel,
+            default=found,
+        )
+        if best.max_rel > allowed:
+            return entry
+        self.races.append(f"{name} at step {step}")
+        return entry._replace(difference=best)
+
+    def _widened(self, step: int, entry: _Entry, responses: Response) -> _Entry:
+        """Allows a tensor what rounding of the weights does to it in this step."""
+        scale = self.magnitudes.magnitude(entry.stage, entry.name)
+        if not entry.may_be_rounding or scale <= 0:
+            return entry
+        response = responses.get((entry.stage, entry.name), 0.0) / scale
+        widened = entry._replace(allowed=max(entry.allowed, tolerance.RESPONSE_FACTOR * response))
+        if not widened.beyond:
+            self.rounded.append(f"{entry.name} at step {step}")
+        return widened

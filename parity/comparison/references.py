@@ -1,0 +1,135 @@
+"""References: programs beside the two that are compared, which take each of their steps from the left side's state.
+
+They answer three questions about a step. Do both sides compute the same mathematics? Both take it once more in float64,
+where rounding is ten orders of magnitude below any change of the mathematics. How far from that is float32? The left
+side's own distance is the noise floor. And how far may rounding carry a tensor at all? `Sensitivity` changes the
+weights by less than their last bit and measures the response.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from typing import NamedTuple
+
+import numpy as np
+
+from parity.comparison import stages
+from workloads.numerics import random_keys
+from workloads.program import Program, State, StepRecord
+
+#: The precisions of a run, each with the other one.
+OTHER = {"float32": "float64", "float64": "float32"}
+
+#: Times that a step is repeated from weights changed by rounding. An activation within rounding of a kink is on the
+#: other side in about every second one, so eight miss it once in 256 times.
+SAMPLES = 8
+
+#: {(stage, tensor name): largest absolute change}.
+Response = dict[tuple[str, str], float]
+
+
+class ReferenceRecords(NamedTuple):
+    """The records of one step.
+
+    Attributes:
+      again: of the left program, repeated.
+      truth: of the left program in the other precision; None if it has only one.
+      port: of the right program in float64; None if the run is in float64 itself, or has only one precision.
+    """
+
+    again: StepRecord
+    truth: StepRecord | None
+    port: StepRecord | None
+
+
+class References:
+    """The programs that accompany a comparison.
+
+    Args:
+      dtype: of the run.
+      again: a second program like the left one.
+      truth: the left program in the other precision, or None.
+      port: the right program in float64, or None.
+    """
+
+    def __init__(self, dtype: str, again: Program, truth: Program | None = None, port: Program | None = None) -> None:
+        self.dtype = dtype
+        self._again, self._truth, self._port = again, truth, port
+        self._state: State | None = None
+        self._records: ReferenceRecords | None = None
+
+    def load(self, state: State) -> None:
+        """Makes `state` the one that the next step starts from."""
+        self._state = state
+        self._again.load(state)
+        if self._truth is not None:
+            self._truth.load(state.cast(OTHER[self.dtype]))
+        if self._port is not None:
+            self._port.load(state.cast("float64"))
+
+    def step(self) -> ReferenceRecords:
+        """Takes the step and returns its records."""
+        self._records = ReferenceRecords(
+            self._again.step(),
+            None if self._truth is None else self._truth.step(),
+            None if self._port is None else self._port.step(),
+        )
+        return self._records
+
+    def sensitivity(self, dtype: str) -> Response:
+        """Returns each tensor's largest change when the weights change by less than their last bit.
+
+        The step that was taken last is repeated `SAMPLES` times, in float64 where there is such a program: rounding
+        inside the step then plays no part, and the response is the mathematics' own.
+
+        Args:
+          dtype: the precision whose last bit is meant.
+        """
+        assert self._state is not None and self._records is not None, "no step was taken yet"
+        program, record, state = self._again, self._records.again, self._state
+        if self._truth is not None and self._records.truth is not None and self.dtype == "float32":
+            program, record, state = self._truth, self._records.truth, state.cast("float64")
+        response: Response = {}
+        for sample in range(SAMPLES):
+            program.load(rounded_differently(state, dtype, sample))
+            _widen(response, record, program.step())
+        return response
+
+    def close(self) -> None:
+        """Ends all programs."""
+        with contextlib.ExitStack() as stack:
+            for program in (self._again, self._truth, self._port):
+                if program is not None:
+                    stack.callback(program.close)
+
+
+def rounded_differently(state: State, dtype: str, sample: int) -> State:
+    """Returns a state whose weights differ by at most one rounding of `dtype`, relative to each weight.
+
+    Args:
+      state: any state.
+      dtype: the precision of the rounding.
+      sample: number that names the draw.
+
+    Returns:
+      a new state; its slots, statistics and averages are those of `state`.
+    """
+    generator = random_keys.generator("rounding", sample)
+    unit = float(np.finfo(dtype).eps)
+    weights = {}
+    for name in sorted(state.weights):
+        value = np.asarray(state.weights[name])
+        # One last bit at least: a smaller change would be rounded away where the weights have this precision.
+        factors = 1 + unit * generator.choice([-1.0, 0.0, 1.0], size=value.shape)
+        weights[name] = np.asarray(value * factors, value.dtype) if value.dtype.kind == "f" else value
+    return State(state.step, weights, state.slots, state.statistics, state.averages)
+
+
+def _widen(response: Response, record: StepRecord, other: StepRecord) -> None:
+    """Raises each tensor's entry to its largest finite difference between two records of one step."""
+    for (stage, name, value), (_, _, changed) in zip(stages.tensors(record), stages.tensors(other)):
+        if value.dtype.kind == "f" and value.size:
+            with np.errstate(invalid="ignore", over="ignore"):
+                gap = float(np.max(np.abs(np.asarray(changed, np.float64) - value)))
+            if np.isfinite(gap):
+                response[stage, name] = max(response.get((stage, name), 0.0), gap)
