@@ -17,7 +17,7 @@ from absl import flags
 
 from modern import flags as modern_flags
 from workloads.selection import flags as job_flags
-from workloads.support import command, environment
+from workloads.support import command, environment, user_code
 from workloads.support.errors import Lost, require
 from workloads.training import flags as training_flags
 
@@ -59,6 +59,7 @@ def train_as_worker() -> int:
 
     Raises:
       Lost: another worker, or the way to it, is gone.
+      tf.errors.OpError: an op failed that the user's own code made.
     """
     import tensorflow as tf
 
@@ -74,6 +75,8 @@ def train_as_worker() -> int:
             program.agree(0)  # nobody leaves while another still needs an answer
         return status
     except tf.errors.OpError as error:
+        if user_code.reported_error(error) is not None:
+            raise
         raise Lost(cluster_config.lost_worker_message(worker, error))
 
 

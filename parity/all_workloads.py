@@ -52,11 +52,11 @@ def phase_command(phase: str, path: str) -> list[str]:
     return [*this, f"--phase={phase}", f"--json={path}"]
 
 
-def run_phases() -> Results | None:
+def run_phases() -> Results | int:
     """Runs both phases as child processes.
 
     Returns:
-      {phase: results}; None if a phase refused its input.
+      {phase: results}; the exit status if a phase refused its input, or the user's own code failed in it.
 
     Raises:
       InputError: a phase ended without a result.
@@ -66,8 +66,8 @@ def run_phases() -> Results | None:
         for phase in (VERIFY, BENCHMARK):
             path = os.path.join(folder, phase + ".json")
             child = subprocess.run(phase_command(phase, path), env=child_command.child_environment())
-            if child.returncode == 2:
-                return None  # the child has printed why
+            if child.returncode in (2, command.USER_CODE):
+                return child.returncode  # the child has printed why
             if not os.path.exists(path):
                 raise InputError(f"phase {phase} ended with status {child.returncode} and no result")
             with open(path, encoding="utf-8") as file:
@@ -148,8 +148,8 @@ def main() -> int:
 
     start = time.time()
     results = run_phases()
-    if results is None:
-        return 2
+    if isinstance(results, int):
+        return results
     seconds = time.time() - start
     make_console().print(workloads_table(results))
     command.write_json({**results, "seconds": seconds})

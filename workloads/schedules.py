@@ -11,9 +11,15 @@ from __future__ import annotations
 
 import abc
 import dataclasses
-from typing import Tuple
+from typing import TYPE_CHECKING, Tuple
 
 import tensorflow as tf
+
+from workloads.support import user_code
+from workloads.support.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 @dataclasses.dataclass(frozen=True)
@@ -75,6 +81,34 @@ class PiecewiseConstant(Schedule):
         return tf.compat.v1.train.piecewise_constant(step, boundaries, list(self.rates))
 
 
+def rate_tensor(schedule: Callable[..., tf.Tensor], step: tf.Tensor, global_batch: int) -> tf.Tensor:
+    """Calls a schedule and checks what it returns.
+
+    Args:
+      schedule: a `Schedule`, or a function like one.
+      step: number of the step, an integer scalar tensor.
+      global_batch: examples of all replicas together in one step.
+
+    Returns:
+      the learning rate, a float32 scalar tensor.
+
+    Raises:
+      InputError: the schedule returned something else.
+      UserError: a schedule of the user's own raised an exception.
+    """
+    what = user_code.named("learning_rate", schedule)
+    try:
+        with user_code.calling("learning_rate", schedule, "a float32 scalar tensor from (step tensor, global batch)"):
+            rate = schedule(step, global_batch)
+    except (TypeError, ValueError) as error:  # of a schedule in this file, whose fields are nonsense
+        raise InputError(f"{what}: got {schedule!r}, {user_code.telling_sentence(error)}") from error
+    if not isinstance(rate, tf.Tensor):
+        raise InputError(f"{what}: got {rate!r}, must be a float32 scalar tensor, such as tf.constant(0.1, tf.float32)")
+    if rate.shape.rank != 0 or rate.dtype != tf.float32:
+        raise InputError(f"{what}: got {rate.dtype.name} {rate.shape}, must be a float32 scalar tensor")
+    return rate
+
+
 def learning_rate_at(schedule: Schedule, step: int, global_batch: int) -> float:
     """Evaluates a schedule, whatever graph or session is open.
 
@@ -87,4 +121,4 @@ def learning_rate_at(schedule: Schedule, step: int, global_batch: int) -> float:
       the learning rate of the step.
     """
     with tf.Graph().as_default(), tf.compat.v1.Session() as session:
-        return float(session.run(schedule(tf.constant(step, tf.int64), global_batch)))
+        return float(session.run(rate_tensor(schedule, tf.constant(step, tf.int64), global_batch)))

@@ -21,12 +21,13 @@ from typing import TYPE_CHECKING, Any, ContextManager, Dict, NamedTuple, Optiona
 import numpy as np
 import tensorflow as tf
 
-from workloads import initializers
+from workloads import initializers, model_checks
 from workloads.numerics import random_keys
-from workloads.support.errors import InputError
+from workloads.support import user_code
+from workloads.support.errors import InputError, require
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from workloads.workload import Workload
 
@@ -143,7 +144,10 @@ class Scope:
           tensor of `shape` and the run's dtype.
         """
         initializer = initializers.GlorotUniform() if initializer is None else initializer
-        return self._frame.variable(self._prefix + name, tuple(shape), initializer, trainable)
+        require(isinstance(name, str) and name, "scope.get", name, "a variable's name must be a text")
+        name = self._prefix + name
+        require(callable(initializer), f"scope.get: initializer of {name!r}", initializer, "must be an Initializer")
+        return self._frame.variable(name, model_checks.checked_shape(name, shape), initializer, trainable)
 
     def pipeline_stage(self, index: int, count: int) -> ContextManager[Any]:
         """Returns the context to build pipeline stage `index` of `count` in: its device, if layers are divided."""
@@ -195,8 +199,15 @@ def tower_loss(workload: Workload, frame: Frame, batch: Tensors, kind: type[Scop
 
     Returns:
       scalar tensor of the run's dtype.
+
+    Raises:
+      InputError: the model returned something else.
+      UserError: the model raised an exception.
     """
-    loss = workload.loss(kind(frame), batch)
+    what, inputs = f"{workload.name}.loss", ", ".join(f"{n} {v.dtype.name} {v.shape}" for n, v in batch.items())
+    with user_code.calling(what, workload.loss, f"a scalar from scope.get's variables and the batch ({inputs})"):
+        loss = workload.loss(kind(frame), batch)
+    model_checks.check_loss(user_code.named(what, workload.loss), loss, frame.dtype)
     return tf.add_n([loss] + frame.penalties) if frame.penalties else loss
 
 
@@ -217,6 +228,8 @@ class _TracingFrame(Frame):
             self.values[name] = tf.compat.v1.placeholder(self.dtype, shape)
         elif self.specs[name].shape != shape:
             raise InputError(f"scope.get: {name!r} was asked for as {self.specs[name].shape} and as {shape}")
+        elif self.specs[name].trainable != trainable:
+            raise InputError(f"scope.get: {name!r} was asked for as a weight and as a statistic (trainable=False)")
         return self.values[name]
 
     def noise(self, name: str, shape: tuple[int, ...]) -> tf.Tensor:
@@ -237,15 +250,16 @@ def trace(workload: Workload, per_replica_batch: int = 1, dtype: str = "float32"
 
     Raises:
       InputError: the loss is not a scalar, or `update` names something that is not a statistic.
+      UserError: the model raised an exception.
     """
-    loss, frame = _trace(workload, per_replica_batch, dtype)
-    if loss.shape.rank != 0:
-        raise InputError(f"{workload.name}.loss: got shape {loss.shape}, must be a scalar")
-    for name in frame.updates:
+    frame = _trace(workload, per_replica_batch, dtype)[1]
+    where = user_code.named(f"{workload.name}.loss", workload.loss)
+    for name, value in frame.updates.items():
         if name not in frame.specs or frame.specs[name].trainable:
-            raise InputError(f"scope.update: {name!r} is not a statistic (scope.get(..., trainable=False))")
+            raise InputError(f"{where}: scope.update: {name!r} is not a statistic (scope.get(..., trainable=False))")
+        model_checks.check_update(where, frame.specs[name], value)
     if not any(spec.trainable for spec in frame.specs.values()):
-        raise InputError(f"{workload.name}.loss: asked for no trainable variable, so there is nothing to train")
+        raise InputError(f"{where}: asked for no trainable variable, so there is nothing to train")
     return tuple(frame.specs.values())
 
 
@@ -328,13 +342,19 @@ def _trace(
     devices: Sequence[str] = (),
 ) -> tuple[tf.Tensor, _TracingFrame]:
     """Returns the loss and the frame of one pass of the model in a graph of its own."""
-    with tf.Graph().as_default():
+    with tf.Graph().as_default(), tf.variable_creator_scope(_refuse_variable):
         frame = _TracingFrame(dtype, devices)
         batch = {
             name: tf.compat.v1.placeholder(spec.dtype(dtype), (per_replica_batch,) + tuple(spec.shape))
             for name, spec in workload.inputs().items()
         }
         return tower_loss(workload, frame, batch, kind), frame
+
+
+def _refuse_variable(next_creator: Callable[..., Any], **arguments: Any) -> Any:
+    """Raises `InputError` for a variable that the model makes by itself: each side makes the variables its own way."""
+    name = arguments.get("name") or "Variable"
+    raise InputError(f"{name!r}: got a variable of its own, a model's variables come from scope.get (no Keras layers)")
 
 
 def initial_values(specs: Iterable[VariableSpec], seed: int) -> dict[str, np.ndarray]:
@@ -347,5 +367,11 @@ def initial_values(specs: Iterable[VariableSpec], seed: int) -> dict[str, np.nda
     for spec in specs:
         if spec.initializer is None:
             raise InputError(f"initial_values: {spec.name!r} has no initializer")
-        values[spec.name] = spec.initializer(spec.shape, random_keys.generator("init", seed, spec.name))
+        what = f"initializer of {spec.name!r}"
+        with user_code.calling(what, spec.initializer, f"an array {spec.shape}"):
+            value = np.asarray(spec.initializer(spec.shape, random_keys.generator("init", seed, spec.name)))
+        if value.shape != tuple(spec.shape) or value.dtype.kind not in "fiub":
+            what = user_code.named(what, spec.initializer)
+            raise InputError(f"{what}: got {value.dtype} {value.shape}, must be an array of numbers {spec.shape}")
+        values[spec.name] = value
     return values

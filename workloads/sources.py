@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from workloads import example_checks
 from workloads.numerics import random_keys
+from workloads.support import user_code
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -82,8 +84,13 @@ class Synthetic(GlobalBatches):
     """The workload's own made-up examples, new at every step."""
 
     def _examples(self, step: int) -> Mapping[str, np.ndarray]:
-        rng = random_keys.generator("batch", self._job.seed, self._job.workload.name, step)
-        return self._job.workload.examples(rng, self._job.global_batch)
+        workload, count = self._job.workload, self._job.global_batch
+        rng = random_keys.generator("batch", self._job.seed, workload.name, step)
+        with user_code.calling(f"{workload.name}.examples", workload.examples, f"{count} examples"):
+            examples = workload.examples(rng, count)
+        if not example_checks.overrides_examples(workload):
+            return examples
+        return example_checks.checked_examples(workload, examples, count)
 
 
 class Resident(Synthetic):

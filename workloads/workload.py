@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Clip", "InputSpec", "MovingAverage", "Workload", "check_workload"]
 
+
 COMBINE = ("mean", "sum")
 CLIP_WHERE = ("tower", "combined")
 CLIP_HOW = ("global_norm", "norm", "value")
@@ -167,8 +168,11 @@ class Workload(abc.ABC):
         return None
 
     def check(self) -> None:
-        """Raises `InputError` if the named fields are not usable."""
-        _check_fields(self)
+        """Raises `InputError` if the named fields or the inputs are not usable."""
+        from workloads import workload_checks  # which needs the class that is defined here
+
+        workload_checks.check_fields(self)
+        workload_checks.check_inputs(self)
 
     def without_dropout(self) -> Workload:
         """Returns the workload with a dropout rate of 0; itself if it has no field `dropout_rate`."""
@@ -185,19 +189,3 @@ def check_workload(workload: object) -> None:
     require(isinstance(workload, Workload), "--workload", workload, "expected a workloads.workload.Workload")
     assert isinstance(workload, Workload)  # for the type checker
     workload.check()
-
-
-def _check_fields(workload: Workload) -> None:
-    def check(condition: bool, field: str, value: object, allowed: str) -> None:
-        require(condition, f"{workload.name}.{field}", value, allowed)
-
-    rate, optimizer, clip = workload.learning_rate, workload.optimizer, workload.clip
-    check(callable(rate), "learning_rate", rate, "expected a schedule, such as schedules.Fixed(0.1)")
-    check(isinstance(optimizer, optimizers.Optimizer), "optimizer", optimizer, "expected one of workloads.optimizers")
-    check(workload.combine in COMBINE, "combine", workload.combine, "allowed: " + ", ".join(COMBINE))
-    check(workload.statistics in STATISTICS, "statistics", workload.statistics, "allowed: " + ", ".join(STATISTICS))
-    if clip is not None:
-        check(clip.where in CLIP_WHERE, "clip.where", clip.where, "allowed: " + ", ".join(CLIP_WHERE))
-        check(clip.how in CLIP_HOW, "clip.how", clip.how, "allowed: " + ", ".join(CLIP_HOW))
-        check(clip.limit > 0, "clip.limit", clip.limit, "must be positive")
-    check(len(workload.inputs()) > 0, "inputs()", {}, "a workload has at least one input")

@@ -16,7 +16,7 @@ import tensorflow as tf
 from legacy.towers import graph, optimizers
 from legacy.towers.frame import TowerFrame
 from legacy.towers.program import build_state_loader, session_config, state_feed, variables_by_kind
-from workloads import scope
+from workloads import schedules, scope
 from workloads.numerics import combining
 from workloads.program import Program, State, initial_state
 from workloads.support.errors import require
@@ -130,7 +130,7 @@ class ClusterWorker(Program):
         job, workload = self._job, self._job.workload
         global_step = v1.train.get_or_create_global_step()
         step = tf.identity(global_step)
-        rate = workload.learning_rate(step, job.global_batch)
+        rate = schedules.rate_tensor(workload.learning_rate, step, job.global_batch)
         inner = optimizers.tf1_optimizer(workload.optimizer, rate)
         self._batch = {
             name: v1.placeholder(spec.dtype(job.dtype), (job.per_replica_batch,) + tuple(spec.shape), name)

@@ -10,6 +10,7 @@ import tensorflow as tf
 from legacy.options import LegacyOptions
 from legacy.towers import optimizers, stale_updates
 from legacy.towers.frame import TowerFrame
+from workloads import schedules
 from workloads.numerics import combining
 from workloads.scope import tower_loss
 
@@ -106,7 +107,7 @@ def build_tower_graph(
             "global_step", [], tf.int64, v1.zeros_initializer(), trainable=False, use_resource=True
         )
         step = tf.identity(global_step)
-        rate = workload.learning_rate(step, job.global_batch)
+        rate = schedules.rate_tensor(workload.learning_rate, step, job.global_batch)
         optimizer = optimizers.tf1_optimizer(workload.optimizer, rate)
     towers = _build_towers(job, options, step, optimizer, batches, devices, layer_devices)
     weights = {name: towers.variables[name] for name in towers.gradients[0]}

@@ -9,7 +9,7 @@ from __future__ import annotations
 import abc
 import itertools
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Dict, List, Tuple, cast
+from typing import TYPE_CHECKING, Any, Dict, List, Optional, Tuple, cast
 
 import numpy as np
 import tensorflow as tf
@@ -39,6 +39,7 @@ class TowerInput(abc.ABC):
     Attributes:
       batches: list over towers of {input name: tensor}.
       specs: (input name, `InputSpec`) in the order of the names.
+      failure: what the source raised, which TensorFlow may not pass on to the op that asks for the batch; or None.
     """
 
     def __init__(self, job: Job, source: Source, devices: Sequence[str]) -> None:
@@ -46,6 +47,7 @@ class TowerInput(abc.ABC):
         self.source = source
         self.devices = devices
         self.specs: List[Tuple[str, InputSpec]] = sorted(job.workload.inputs().items())
+        self.failure: Optional[Exception] = None
         self.batches = self._build()
 
     @abc.abstractmethod
@@ -62,6 +64,14 @@ class TowerInput(abc.ABC):
 
     def stop(self) -> None:  # noqa: B027
         """Ends threads that `start` began."""
+
+    def _tower_batches(self, first: int) -> Iterator[tuple[np.ndarray, ...]]:
+        """Yields `tower_batches` from step `first` on, and keeps what the source raises."""
+        try:
+            yield from tower_batches(self.source, [name for name, _ in self.specs], first)
+        except Exception as error:
+            self.failure = error
+            raise
 
     def _shape(self, spec: InputSpec, batch: int) -> tuple[int, ...]:
         return (batch,) + tuple(spec.shape)
@@ -136,14 +146,18 @@ class Queue(TowerInput):
     def start(self, session: tf.compat.v1.Session, step: int) -> None:
         if self._coordinator is not None:
             raise RuntimeError("a queue runner cannot be started a second time: build a new program")
-        self._stream = tower_batches(self.source, [name for name, _ in self.specs], step)
+        self._stream = self._tower_batches(step)
         self._coordinator = v1.train.Coordinator()
         self._threads = self._runner.create_threads(session, self._coordinator, daemon=True, start=True)
 
     def stop(self) -> None:
         if self._coordinator is not None:
             self._coordinator.request_stop()
-            self._coordinator.join(self._threads, stop_grace_period_secs=10)
+            try:
+                self._coordinator.join(self._threads, stop_grace_period_secs=10)
+            except tf.errors.OpError:
+                if self.failure is None:  # else a step that needed the batch has raised it, or none did
+                    raise
 
 
 class Dataset(TowerInput):
@@ -163,10 +177,7 @@ class Dataset(TowerInput):
 
     def _streamed(self) -> tf.data.Dataset:
         types, shapes = self._types_and_shapes()
-        names = [name for name, _ in self.specs]
-        return tf.data.Dataset.from_generator(
-            lambda: tower_batches(self.source, names, self._first), tuple(types), tuple(shapes)
-        )
+        return tf.data.Dataset.from_generator(lambda: self._tower_batches(self._first), tuple(types), tuple(shapes))
 
     def start(self, session: tf.compat.v1.Session, step: int) -> None:
         self._first = step

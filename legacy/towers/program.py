@@ -17,6 +17,7 @@ from workloads.lifted import checkpoint
 from workloads.numerics import staleness
 from workloads.program import STATES, Program, State, StepRecord, initial_state
 from workloads.records.writer import batch_digest, example_ids
+from workloads.support import user_code
 from workloads.support.errors import require
 
 if TYPE_CHECKING:
@@ -60,6 +61,9 @@ class LegacyProgram(Program):
             initialize = v1.global_variables_initializer()
         self._session = v1.Session(graph=self.graph, config=session_config(devices, options.exact))
         self._session.run(initialize)
+        self._user_ops = user_code.running(
+            f"{job.workload.name}.loss", job.workload.loss, self.graph, cause=lambda: self._input.failure
+        )
         self._step = 0
         self._started = False
         self.load(initial_state(job, self._specs, scope.initial_values(self._specs, job.seed)))
@@ -107,7 +111,8 @@ class LegacyProgram(Program):
             "proposals": towers.proposals,
             "masks": towers.masks,
         }
-        _, seen = self._session.run([self._train_op(self._step), observed], self._input.feed(self._step))
+        with self._user_ops:
+            _, seen = self._session.run([self._train_op(self._step), observed], self._input.feed(self._step))
         record = StepRecord(
             step=self._step,
             digests=[batch_digest(batch) for batch in seen["batches"]],
@@ -125,8 +130,11 @@ class LegacyProgram(Program):
 
     def run(self, steps: int) -> list[np.ndarray]:
         self._start()
-        if self._options.updates == "async":
-            return self._run_in_threads(steps)
+        with self._user_ops:
+            return self._run_in_threads(steps) if self._options.updates == "async" else self._run_in_turn(steps)
+
+    def _run_in_turn(self, steps: int) -> list[np.ndarray]:
+        """Runs steps one after the other; returns the last one's losses."""
         run, feed = self._session.run, self._input.feed
         for step in range(self._step, self._step + steps - 1):
             run(self._train_op(step), feed(step))

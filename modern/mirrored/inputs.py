@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator
 from typing import Any
 
@@ -28,6 +27,9 @@ class ReplicaInput:
       source: of the batches; a fixed source is put on the devices once.
       strategy: its replicas take the batches.
       here: range of the replicas in this process, all or a worker's: it takes their shards of every global batch.
+
+    Attributes:
+      failure: what the source raised, which TensorFlow may not pass on to the op that asks for the batch; or None.
     """
 
     def __init__(self, job: Job, source: Source, strategy: tf.distribute.Strategy, here: range) -> None:
@@ -36,6 +38,7 @@ class ReplicaInput:
         self._source = source
         self._strategy = strategy
         self._first = 0
+        self.failure: Exception | None = None
         fixed = source.fixed or not source.shards(0)[0]  # a graph may make up its data itself, and take none
         self._resident = self._put_on_devices() if fixed else None
         self._dataset = None if fixed or source.has_pipeline else self._distribute(self._from_python())
@@ -83,17 +86,28 @@ class ReplicaInput:
         """
         example = self._source.shards(0)[0]
         steps = steps_per_chunk(example, len(self._here))
-        signature = {
-            name: tf.TensorSpec((steps * len(self._here),) + value.shape, value.dtype)
-            for name, value in example.items()
-        }
+        signature = {name: tf.TensorSpec((None, *value.shape), value.dtype) for name, value in example.items()}
 
         def chunks() -> Iterator[Arrays]:
-            for first in itertools.count(self._first, steps):
-                shards = [shard for step in range(first, first + steps) for shard in self._shards_here(step)]
+            step = self._first
+            while True:
+                shards = self._next_shards(step, steps)
                 yield {name: np.stack([shard[name] for shard in shards]) for name in signature}
+                step += len(shards) // len(self._here)
 
         return tf.data.Dataset.from_generator(chunks, output_signature=signature).prefetch(1).unbatch()
+
+    def _next_shards(self, first: int, steps: int) -> list[Arrays]:
+        """Reads `steps` steps' shards ahead, or those before a step that fails: it may never be needed."""
+        shards: list[Arrays] = []
+        try:
+            for step in range(first, first + steps):
+                shards += self._shards_here(step)
+        except Exception as error:
+            if not shards:
+                self.failure = error
+                raise
+        return shards
 
     def _shards_here(self, step: int) -> list[Arrays]:
         return self._source.shards(step)[self._here.start : self._here.stop]

@@ -95,7 +95,8 @@ class ModernProgram(TracedProgram):
 
     def step(self) -> StepRecord:
         self._start()
-        seen, batch = self._observed()
+        with self._user_ops():
+            seen, batch = self._observed()
         state, drift = self._read()
         record = step_record(self._step, self._on_host(seen), self._on_each(batch), state, drift)
         self._step += 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+import contextlib
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from modern.mirrored.variables import MirroredState
 from modern.options import ModernOptions
 from workloads.job import Job
 from workloads.program import Program, State
+from workloads.support import user_code
 
 
 class TracedProgram(Program):
@@ -48,13 +50,19 @@ class TracedProgram(Program):
         self._start()
         if self._many is None:
             self._many = step_loop.trace_step_loop(self._run_once, self._loss_count(), self._loss_dtype())
-        losses = step_loop.run_steps(self._many, steps, self._options.steps_per_call)
+        with self._user_ops():
+            losses = step_loop.run_steps(self._many, steps, self._options.steps_per_call)
         self._step += steps
         return losses
 
     def close(self) -> None:
         """Lets go of the input and of the functions that read it."""
         self._batches = self._observed = self._many = None
+
+    def _user_ops(self) -> contextlib.AbstractContextManager[None]:
+        """Makes the context in which the user's ops run: their errors are reported with the user's file and line."""
+        workload = self._job.workload
+        return user_code.running(f"{workload.name}.loss", workload.loss, cause=lambda: self._input.failure)
 
     def _start(self) -> None:
         """Opens the input at the current step; the functions that are traced from here on read it."""

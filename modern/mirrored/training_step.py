@@ -11,8 +11,10 @@ from modern.mirrored.differentiation import gradients_by_graph, gradients_by_tap
 from modern.mirrored.moving_average import update_moving_averages
 from modern.mirrored.step_tensors import Tensors
 from modern.options import ModernOptions
+from workloads import schedules
 from workloads.job import Job
 from workloads.scope import Frame, tower_loss, trace_noise
+from workloads.support.errors import InputError
 
 if TYPE_CHECKING:
     from modern.mirrored.rules import UpdateRules
@@ -48,6 +50,8 @@ class ReplicaFrame(Frame):
         self._noises = noises
 
     def variable(self, name: str, shape: tuple[int, ...], initializer: Any, trainable: bool) -> tf.Tensor:
+        if name not in self._values:
+            raise InputError(f"scope.get: {name!r} was not asked for in the model's first pass, must be in all")
         return self._values[name]
 
     def noise(self, name: str, shape: tuple[int, ...]) -> tf.Tensor:
@@ -83,7 +87,7 @@ class TrainingStep:
 
     def _rate(self, step: tf.Tensor) -> tf.Tensor:
         """The learning rate at `step`, a float32 scalar."""
-        return self._job.workload.learning_rate(step, self._job.global_batch)
+        return schedules.rate_tensor(self._job.workload.learning_rate, step, self._job.global_batch)
 
     def _count_step(self, local: LocalState) -> None:
         tf.raw_ops.AssignAddVariableOp(resource=local.step.handle, value=tf.ones([], tf.int64))

@@ -63,7 +63,8 @@ class PipelineProgram(TracedProgram):
 
     def step(self) -> StepRecord:
         self._start()
-        seen, batches = tf.nest.map_structure(lambda tensor: tensor.numpy(), self._observed())
+        with self._user_ops():
+            seen, batches = tf.nest.map_structure(lambda tensor: tensor.numpy(), self._observed())
         self._step += 1
         return step_record(self._step - 1, seen, batches, self.state())
 

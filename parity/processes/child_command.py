@@ -8,6 +8,9 @@ from typing import Any
 
 from absl import flags
 
+from workloads.support import command
+from workloads.support.errors import UserError
+
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 
@@ -25,6 +28,18 @@ def module_command(interpreter: str, module: str) -> list[str]:
         f"runpy.run_module({module!r}, run_name='__main__', alter_sys=True)\n"
     )
     return [interpreter, "-c", start]
+
+
+def raise_user_error(status: int, errors: str) -> None:
+    """Raises the `UserError` that a child command ended with, if it was one.
+
+    Args:
+      status: the child's exit status.
+      errors: what it wrote to stderr, whose last line tells the error.
+    """
+    if status == command.USER_CODE:
+        told = errors.strip().rpartition("\n")[2]
+        raise UserError(told[len(command.ERROR) :] if told.startswith(command.ERROR) else told)
 
 
 def child_environment() -> dict[str, str]:

@@ -6,7 +6,7 @@ import shutil
 import subprocess
 from collections.abc import Sequence
 
-from parity.processes.child_command import module_command, other_interpreter_environment
+from parity.processes.child_command import module_command, other_interpreter_environment, raise_user_error
 from workloads.support.errors import InputError
 
 PROBE = "import tensorflow, absl; print(tensorflow.__version__)"
@@ -49,9 +49,11 @@ def record_legacy(interpreter: str, flags: Sequence[str], path: str) -> None:
 
     Raises:
       InputError: the run failed; the message has its last line.
+      UserError: the user's own code failed there.
     """
     command = [*module_command(interpreter, "legacy.record"), "--out=" + path, *flags]
     process = subprocess.run(command, capture_output=True, text=True, env=other_interpreter_environment())
+    raise_user_error(process.returncode, process.stderr)
     if process.returncode:
         raise InputError("--legacy_python: the recording failed: " + _last_line(process.stderr))
 

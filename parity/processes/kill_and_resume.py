@@ -96,9 +96,11 @@ class TrainingRun:
 
         Raises:
           Lost: a worker failed.
+          UserError: the user's own code failed there.
         """
         for process in self._processes:
             errors = process.communicate(timeout=SILENCE)[1]
+            child_command.raise_user_error(process.returncode, errors)
             if process.returncode:
                 raise Lost(f"a run ended with {process.returncode}: {errors.strip()[-300:]}")
 

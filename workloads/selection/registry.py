@@ -16,10 +16,12 @@ from typing import TYPE_CHECKING
 
 from workloads import models
 from workloads.lifted import is_lift_folder
-from workloads.support.errors import InputError, require
+from workloads.support import user_code
+from workloads.support.errors import InputError, UserError, require
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from types import ModuleType
 
     from workloads.workload import Workload
 
@@ -71,6 +73,7 @@ def get(name: str, size: str = "small") -> Workload:
 
     Raises:
       InputError: there is no such workload.
+      UserError: the user's module or function raised an exception.
     """
     require(size in SIZES, "--size", size, "allowed: " + ", ".join(SIZES))
     if is_lift_folder(name):
@@ -85,27 +88,48 @@ def get(name: str, size: str = "small") -> Workload:
 
 
 def _load(name: str) -> Workload:
-    from workloads.workload import check_workload
+    from workloads.workload import Workload, check_workload
 
     module_name, _, attribute = name.partition(":")
-    if os.getcwd() not in sys.path:
-        sys.path.append(os.getcwd())
-    try:
-        module = importlib.import_module(module_name)
-    except Exception as error:  # whatever the user's module raises while it is imported
-        reason = f"{type(error).__name__}: {error}{_collision(error)}"
-        raise InputError(f"--workload: {name!r}: importing {module_name!r} failed: {reason}")
+    module = import_users_module(module_name, f"--workload: {name!r}")
     try:
         workload = getattr(module, attribute)
     except AttributeError:
         raise InputError(f"--workload: {name!r}: module {module_name!r} has no attribute {attribute!r}")
-    if callable(workload):
-        workload = workload()
+    if callable(workload) and not isinstance(workload, Workload):
+        with user_code.calling(name, workload, "a Workload, made without arguments"):
+            workload = workload()
     check_workload(workload)
     return workload
 
 
-def _collision(error: Exception) -> str:
+def import_users_module(module_name: str, what: str) -> ModuleType:
+    """Imports a module from the import path or from below the current folder.
+
+    Args:
+      module_name: its name, such as "package.module".
+      what: beginning of the message if there is none, such as "--workload: 'mine:DIGITS'".
+
+    Returns:
+      the module.
+
+    Raises:
+      InputError: there is no such module.
+      UserError: the module raised an exception while it was imported.
+    """
+    if os.getcwd() not in sys.path:
+        sys.path.append(os.getcwd())
+    try:
+        with user_code.calling(f"importing {module_name!r}", None):
+            return importlib.import_module(module_name)
+    except UserError as error:
+        raise UserError(f"{error}{_collision(error.__cause__)}") from error.__cause__
+    except Exception as error:  # whatever is raised before a line of the user's is reached
+        reason = f"{user_code.telling_sentence(error)}{_collision(error)}"
+        raise InputError(f"{what}: importing {module_name!r} failed: {reason}") from error
+
+
+def _collision(error: BaseException | None) -> str:
     """Returns a hint if a user's module failed to import from a package that has the name of one of this project's."""
     package = ((error.name if isinstance(error, ImportError) else None) or "").partition(".")[0]
     own = package in ("workloads", "legacy", "modern", "parity")

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from multiprocessing.connection import Connection
 from typing import Any
 
-from workloads.support import environment, errors
+from workloads.support import environment, errors, user_code
 
 #: Seconds that a child is given to end by itself.
 GRACE = 5.0
@@ -85,6 +85,7 @@ class Child:
         Raises:
           Lost: it ended, failed, or said nothing for `timeout` seconds.
           InputError: it refused its input.
+          UserError: the user's own code failed there.
         """
         try:
             if not self._connection.poll(timeout):
@@ -94,6 +95,8 @@ class Child:
             raise self._lost()
         if kind == "refused":
             raise errors.InputError(content)
+        if kind == "crashed":
+            raise _user_error(*content)
         if kind == "failed":
             raise errors.Lost(f"{self.name} failed: {content}")
         return content
@@ -141,6 +144,7 @@ def receive_from_all(children: Sequence[Child]) -> list[Any]:
 
     Raises:
       Lost: one ended or failed. One that was killed is named before those that failed because of it.
+      InputError, UserError: one refused its input, or failed in the user's own code.
     """
     messages: dict[str, Any] = {}
     waiting: dict[Any, Child] = {child._connection: child for child in children}
@@ -150,17 +154,36 @@ def receive_from_all(children: Sequence[Child]) -> list[Any]:
             try:
                 messages[child.name] = child.receive()
             except errors.Lost as lost:
-                raise _first_cause(children, lost)
+                raise _first_cause(children, waiting.values(), lost)
     return [messages[child.name] for child in children]
 
 
-def _first_cause(children: Sequence[Child], lost: errors.Lost) -> errors.Lost:
-    """Returns the loss of a child that a signal ended, if there is one, or else `lost`."""
+def _first_cause(children: Sequence[Child], waiting: Iterable[Child], lost: errors.Lost) -> Exception:
+    """Returns what others failed because of, if that is known: the loss of a child that a signal ended, or a refusal.
+
+    Args:
+      children: all of them.
+      waiting: those that have said nothing yet.
+      lost: what is returned if nothing else is known.
+    """
+    for child in waiting:
+        try:
+            child.receive(0.2)
+        except (errors.InputError, errors.UserError) as error:
+            return error
+        except errors.Lost:
+            continue
     for child in children:
         child._process.join(0.2)
         if (child._process.exitcode or 0) < 0:
             return child._lost()
     return lost
+
+
+def _user_error(message: str, details: str) -> errors.UserError:
+    error = errors.UserError(message)
+    error.details = details
+    return error
 
 
 def stop_all(children: Iterable[Child]) -> None:
@@ -181,18 +204,26 @@ def _run(lifeline: Connection, connection: Connection, work: bytes, exact: bool,
         environment.prepare(exact)
         target, arguments = pickle.loads(work)
         target(Speaker(connection), *arguments)
-    except errors.InputError as error:
-        _tell(connection, "refused", str(error))
     except BaseException as error:
-        lines = traceback.format_exception_only(type(error), error)
-        _tell(connection, "failed", " ".join("".join(lines).split()))
+        _tell(connection, *_message_about(error))
     # TensorFlow's servers and collectives cannot be closed; a process can.
     os._exit(0)
 
 
-def _tell(connection: Connection, kind: str, text: str) -> None:
+def _message_about(error: BaseException) -> tuple[str, Any]:
+    """Returns the kind of message that tells the parent of an exception, and its content."""
+    reported = user_code.reported_error(error)
+    if isinstance(reported, errors.InputError):
+        return "refused", str(reported)
+    if isinstance(reported, errors.UserError):
+        return "crashed", (str(reported), user_code.traceback_text(error))
+    lines = traceback.format_exception_only(type(error), error)
+    return "failed", " ".join("".join(lines).split())
+
+
+def _tell(connection: Connection, kind: str, content: Any) -> None:
     try:
-        connection.send((kind, text))
+        connection.send((kind, content))
     except OSError:  # the parent is gone
         pass
 

@@ -8,8 +8,9 @@ A command module defines its flags and a `main`, and ends with
         console()
 
 `main` gets the positional arguments and returns the exit status. Statuses: 0 success (or None); 1 what the command
-checks does not hold, or `Lost`; 2 input that cannot be used (bad flags, `InputError`), told in one line on stderr; 130
-Ctrl-C; 141 whoever read the output has gone.
+checks does not hold, or `Lost`; 2 input that cannot be used (bad flags, `InputError`); 4 the user's own code failed
+(`UserError`); 130 Ctrl-C; 141 whoever read the output has gone. Each of 1, 2 and 4 is told in one line on stderr, after
+the whole traceback with `--traceback`; a traceback without that flag is a defect of this project.
 """
 
 from __future__ import annotations
@@ -20,11 +21,19 @@ from collections.abc import Callable, Sequence
 
 from absl import flags
 
-from workloads.support import flag_help, json_file
-from workloads.support.errors import InputError, Lost, require
+from workloads.support import flag_help, json_file, user_code
+from workloads.support.errors import InputError, Lost, UserError, require
 
 #: Exit statuses, as a shell gives them for the signals SIGINT and SIGPIPE.
 INTERRUPTED, BROKEN_PIPE = 128 + 2, 128 + 13
+
+#: Exit status where the user's own workload, data function or schedule failed.
+USER_CODE = 4
+
+#: Beginning of the line that tells an error.
+ERROR = "error: "
+
+flags.DEFINE_boolean("traceback", False, "Show the whole traceback above the line that tells an error.")
 
 flags.disclaim_key_flags()  # what is defined below belongs to the module that asks for it
 
@@ -64,18 +73,28 @@ def entry(main: Callable[..., int | None], description: str | None, *operands: s
 
 
 def status_of(work: Callable[[], int | None]) -> int:
-    """Runs `work` and returns the exit status it ends with; `InputError`, `Lost` and Ctrl-C are told in one line."""
+    """Runs `work` and returns the exit status it ends with; all errors but a defect's are told in one line."""
     try:
         return work() or 0
-    except InputError as error:
-        return _refuse(error, 2)
-    except Lost as error:
-        return _refuse(error, 1)
     except BrokenPipeError:  # whoever read the output has gone, as `head` does
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for what is flushed at exit
         return BROKEN_PIPE
     except KeyboardInterrupt:
         return _refuse_plainly("interrupted", INTERRUPTED)
+    except (Exception, SystemExit) as error:
+        reported = user_code.reported_error(error)
+        if reported is None:
+            raise
+        if "traceback" in flags.FLAGS and flags.FLAGS["traceback"].value:
+            print(user_code.traceback_text(reported if reported.__cause__ else error), file=sys.stderr, end="")
+        return _refuse(reported, status_of_error(reported))
+
+
+def status_of_error(error: InputError | Lost | UserError) -> int:
+    """Returns the exit status of an error that is told in one line."""
+    return next(
+        status for kind, status in ((InputError, 2), (UserError, USER_CODE), (Lost, 1)) if isinstance(error, kind)
+    )
 
 
 def define_json(flag_values: flags.FlagValues = flags.FLAGS) -> None:
@@ -134,7 +153,7 @@ def _checked_operands(given: Sequence[str], operands: Sequence[str]) -> Sequence
 
 
 def _refuse(error: Exception | str, status: int) -> int:
-    return _refuse_plainly("error: " + " ".join(str(error).split()), status)
+    return _refuse_plainly(ERROR + " ".join(str(error).split()), status)
 
 
 def _refuse_plainly(line: str, status: int) -> int:

@@ -1,4 +1,4 @@
-"""Exceptions of the commands: input that cannot be used, and a worker that is gone."""
+"""Exceptions of the commands: input that cannot be used, a worker that is gone, and user code that fails."""
 
 from __future__ import annotations
 
@@ -9,6 +9,16 @@ class InputError(ValueError):
 
 class Lost(RuntimeError):
     """Something that a run depends on is gone, such as a worker. The message is one line; the exit status is 1."""
+
+
+class UserError(RuntimeError):
+    """The user's own code failed. The message is one line that begins with their file and line; the exit status is 4.
+
+    Attributes:
+      details: the whole traceback as text, where it comes from another process; "" otherwise.
+    """
+
+    details = ""
 
 
 def require(condition: object, argument: str, value: object, allowed: str) -> None:
