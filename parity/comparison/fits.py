@@ -93,11 +93,13 @@ def near(value: float, target: float, tolerance: float = 1e-3) -> bool:
 
 
 def spread(values: Iterable[float]) -> float:
-    """Returns (largest - smallest) / largest magnitude of numbers; 0 for none.
+    """Returns (largest - smallest) / largest magnitude of numbers; 0 for none, infinity if any is not finite.
 
     >>> spread([2.0, 1.0, 1.5])
     0.5
     """
     numbers = np.asarray(list(values), np.float64)
+    if not np.all(np.isfinite(numbers)):
+        return float("inf")  # which no threshold lets pass
     top = np.max(np.abs(numbers), initial=0.0)
     return float(np.max(numbers) - np.min(numbers)) / float(top) if top else 0.0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections.abc import Callable
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -23,6 +24,8 @@ from parity.diagnosis import (
 from parity.diagnosis.context.job_context import Context
 from parity.diagnosis.updates import Updates, fit_updates
 from workloads.program import State, StepRecord
+
+Fact = TypeVar("Fact")
 
 #: Two states are the same if every weight differs by at most this part of its length.
 SAME_STATE = 1e-6
@@ -65,6 +68,7 @@ class Evidence:
       steps: the steps, in order.
       retake_last_step: takes the right side's last step once more, from the same state, and returns its record; None
         if it cannot be taken again.
+      facts: {name of the function: its result} of the functions that are `measured_once`.
     """
 
     context: Context
@@ -72,6 +76,7 @@ class Evidence:
     right: State
     steps: list[ComparedStep]
     retake_last_step: Callable[[], StepRecord] | None = None
+    facts: dict[str, Any] = dataclasses.field(default_factory=dict, init=False, repr=False, compare=False)
 
     @property
     def replicas(self) -> int:
@@ -153,3 +158,17 @@ class Evidence:
         first = flatten_arrays(self.steps[-1].right.combined)
         second = flatten_arrays(self.retake_last_step().combined)
         return relative_norm(second - first, first)
+
+
+def measured_once(measure: Callable[[Evidence], Fact]) -> Callable[[Evidence], Fact]:
+    """Makes a function of evidence keep its result in `Evidence.facts`, for facts of modules that import this one."""
+
+    @functools.wraps(measure)
+    def read(evidence: Evidence) -> Fact:
+        name = measure.__name__
+        if name not in evidence.facts:
+            evidence.facts[name] = measure(evidence)
+        fact: Fact = evidence.facts[name]
+        return fact
+
+    return read

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import dataclasses
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -10,6 +11,25 @@ from parity.comparison.fits import flatten_arrays
 from parity.diagnosis.learning_rates import learning_rate_of
 from workloads.optimizers import ObservedUpdate, Optimizer
 from workloads.program import Arrays, State, StepRecord
+
+
+def observe_updates(rows: Iterable[tuple[StepRecord, State]], optimizer: Optimizer) -> list[ObservedUpdate]:
+    """Returns one side's steps, each linked to the one before it; steps that record too little are left out.
+
+    Args:
+      rows: (record, state before it) of each step, in order.
+      optimizer: says which slots and accumulators to read.
+
+    Returns:
+      the updates.
+    """
+    found: list[ObservedUpdate] = []
+    for record, before in rows:
+        update = observe_update(record, before, optimizer)
+        if update is not None:
+            continues = bool(found) and found[-1].step == update.step - 1 and found[-1].names == update.names
+            found.append(dataclasses.replace(update, previous=found[-1]) if continues else update)
+    return found
 
 
 def observe_update(record: StepRecord, before: State, optimizer: Optimizer) -> ObservedUpdate | None:

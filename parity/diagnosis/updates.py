@@ -8,14 +8,18 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from parity.comparison.fits import FactorFit, fit_combination, fit_factor, relative_norm
-from parity.diagnosis.observed_updates import observe_update
+from parity.diagnosis.observed_updates import observe_updates
 from workloads.optimizers import ObservedUpdate, Optimizer, SlotRule, UpdateForm
+from workloads.optimizers.base import gradient, squared_gradient
 
 if TYPE_CHECKING:
     from parity.diagnosis.evidence import Evidence
 
 #: An element is wrong if it is off by more than so many roundings: of the weight's change, and of a slot.
 WRONG_CHANGE, WRONG_SLOT = 20, 50
+
+#: What a slot takes up is the gradient if no more than this part of it is left over.
+MOST_ROUNDING = 1e-4
 
 
 class SlotFit(NamedTuple):
@@ -26,6 +30,8 @@ class SlotFit(NamedTuple):
       keep, gain: coefficients.
       residual: part of the slot's length that is left over.
       old_size, gain_size: length of each addend relative to the slot's: the coefficient of nothing is not known.
+      decay: the c for which `gradient + c * weight` in the place of the gradient explains the slot; 0 if the gradient
+        alone explains it, not-a-number if no c does.
     """
 
     step: int
@@ -34,6 +40,7 @@ class SlotFit(NamedTuple):
     residual: float
     old_size: float
     gain_size: float
+    decay: float = 0.0
 
 
 class DecayFit(NamedTuple):
@@ -64,6 +71,7 @@ class Update:
       still: weights that did not move though the rule says that they should have.
       rows: {weight: wrong rows} of matrices in which some rows, but not all, have no gradient at all.
       wrong: weights with elements, or slots, that the rule does not explain.
+      factors: {weight: `factor` of its change alone}.
     """
 
     step: int
@@ -74,6 +82,7 @@ class Update:
     still: list[str]
     rows: dict[str, WrongRows]
     wrong: list[str]
+    factors: dict[str, FactorFit] = dataclasses.field(default_factory=dict)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -107,8 +116,8 @@ def fit_updates(evidence: Evidence) -> tuple[Updates | None, Updates | None]:
     optimizer = evidence.context.optimizer
     if optimizer is None or not optimizer.update_forms():
         return None, None
-    left = [observe_update(step.left, step.left_before, optimizer) for step in evidence.steps]
-    right = [observe_update(step.right, step.right_before, optimizer) for step in evidence.steps]
+    left = observe_updates([(step.left, step.left_before) for step in evidence.steps], optimizer)
+    right = observe_updates([(step.right, step.right_before) for step in evidence.steps], optimizer)
     return _fit_side(left, optimizer, evidence.eps), _fit_side(right, optimizer, evidence.eps)
 
 
@@ -126,8 +135,7 @@ def update_misfit(expected: np.ndarray, change: np.ndarray, weights: np.ndarray,
     return float(np.sqrt(np.mean(((change - expected) / unit) ** 2))) if change.size else 0.0
 
 
-def _fit_side(observed: list[ObservedUpdate | None], optimizer: Optimizer, eps: float) -> Updates | None:
-    updates = [update for update in observed if update is not None]
+def _fit_side(updates: list[ObservedUpdate], optimizer: Optimizer, eps: float) -> Updates | None:
     if not updates:
         return None
     slots = {
@@ -150,6 +158,7 @@ def _fit_update(update: ObservedUpdate, optimizer: Optimizer, eps: float) -> Upd
         still=_still_weights(update, own, eps),
         rows=_wrong_rows(update, wrong),
         wrong=[name for name, part in update.parts() if wrong[part].any()],
+        factors={name: fit_factor(own[part], update.change[part]) for name, part in update.parts()},
     )
 
 
@@ -200,4 +209,19 @@ def _fit_slot(update: ObservedUpdate, slot: str, rule: SlotRule) -> SlotFit:
     keep, gain = (float(value) for value in fit.coefficients)
     whole = np.linalg.norm(new) or 1.0
     old_size, gain_size = float(np.linalg.norm(keep * old) / whole), float(np.linalg.norm(gain * term) / whole)
-    return SlotFit(update.step, keep, gain, fit.residual, old_size, gain_size)
+    return SlotFit(update.step, keep, gain, fit.residual, old_size, gain_size, _fit_coupled_decay(update, slot, rule))
+
+
+def _fit_coupled_decay(update: ObservedUpdate, slot: str, rule: SlotRule) -> float:
+    """The c of `SlotFit.decay`: as where an optimizer adds weight decay to the gradient that it gets."""
+    old, new, weights = update.old[slot], update.new[slot], update.weights
+    added, term = (new - rule.keep * old) / rule.gain, rule.term(update)
+    if relative_norm(added - term, added) <= MOST_ROUNDING:
+        return 0.0
+    if rule.term not in (gradient, squared_gradient):
+        return float("nan")
+    basis = [weights] if rule.term is gradient else [2 * update.gradient * weights, weights**2]
+    multiple = float(fit_combination(basis, added - term).coefficients[0])
+    decayed = rule.term(dataclasses.replace(update, gradient=update.gradient + multiple * weights))
+    explained = relative_norm(added - decayed, added) <= max(MOST_ROUNDING, relative_norm(added - term, added) / 100)
+    return multiple if explained else float("nan")

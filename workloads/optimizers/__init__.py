@@ -32,12 +32,13 @@ from workloads.optimizers.gradient_descent import GradientDescent
 from workloads.optimizers.momentum import Momentum
 from workloads.optimizers.observed_update import ObservedUpdate
 from workloads.optimizers.rmsprop import RMSProp
-from workloads.optimizers.update_forms import OWN, FormKind, UpdateForm, UpdateFormula, epsilon_form
+from workloads.optimizers.update_forms import OWN, EpsilonPlace, FormKind, UpdateForm, UpdateFormula, epsilon_form
 
 __all__ = [
     "OWN",
     "Adagrad",
     "Adam",
+    "EpsilonPlace",
     "FormKind",
     "GradientDescent",
     "GradientDifference",

@@ -15,7 +15,14 @@ from workloads.optimizers.base import (
     squared_gradient,
 )
 from workloads.optimizers.observed_update import ObservedUpdate
-from workloads.optimizers.update_forms import KERAS_EPSILON, OWN, UpdateForm, UpdateFormula, epsilon_form
+from workloads.optimizers.update_forms import (
+    KERAS_EPSILON,
+    OWN,
+    EpsilonPlace,
+    UpdateForm,
+    UpdateFormula,
+    epsilon_form,
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -43,6 +50,12 @@ class Adagrad(Optimizer):
     def update_forms(self) -> dict[UpdateForm, UpdateFormula]:
         return {OWN: _with(0.0), epsilon_form("1e-7"): _with(KERAS_EPSILON)}
 
+    def epsilon_places(self) -> tuple[EpsilonPlace, ...]:
+        return (
+            EpsilonPlace("outside the root", lambda update, epsilon: _with(epsilon)(update)),
+            EpsilonPlace("inside the root", _epsilon_inside_root),
+        )
+
     def slot_rules(self) -> dict[str, SlotRule]:
         return {"accumulator": SlotRule(1.0, 1.0, squared_gradient, "decay")}
 
@@ -52,3 +65,7 @@ def _with(epsilon: float) -> UpdateFormula:
         return -update.learning_rate * update.gradient / (np.sqrt(update.new["accumulator"]) + epsilon)
 
     return form
+
+
+def _epsilon_inside_root(update: ObservedUpdate, epsilon: float) -> np.ndarray:
+    return -update.learning_rate * update.gradient / np.sqrt(update.new["accumulator"] + epsilon)

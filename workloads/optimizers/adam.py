@@ -19,11 +19,18 @@ from workloads.optimizers.base import (
 )
 from workloads.optimizers.observed_update import ObservedUpdate
 from workloads.optimizers.update_forms import (
+    AMSGRAD,
+    CORRECTION_AHEAD,
+    CORRECTION_FROZEN,
+    FIRST_CORRECTION_ONLY,
     KERAS_EPSILON,
     NO_BIAS_CORRECTION,
+    OLD_SLOTS,
     OWN,
+    SECOND_CORRECTION_ONLY,
     STEP_POWERS,
     TF1_EPSILON,
+    EpsilonPlace,
     UpdateForm,
     UpdateFormula,
     epsilon_form,
@@ -81,7 +88,24 @@ class Adam(Optimizer):
             epsilon_form("0.1"): self._by_powers(0.1),
             epsilon_form("1"): self._by_powers(1.0),
             NO_BIAS_CORRECTION: lambda update: _change(update, update.learning_rate, self.epsilon),
+            FIRST_CORRECTION_ONLY: lambda update: _change(
+                update, update.learning_rate / (1 - self.beta1 ** (update.step + 1)), self.epsilon
+            ),
+            SECOND_CORRECTION_ONLY: lambda update: _change(
+                update, update.learning_rate * np.sqrt(1 - self.beta2 ** (update.step + 1)), self.epsilon
+            ),
+            CORRECTION_AHEAD: lambda update: _change(update, self._rate(update, update.step + 2), self.epsilon),
+            CORRECTION_FROZEN: lambda update: _change(update, self._rate(update, 1), self.epsilon),
+            OLD_SLOTS: self._by_old_slots,
+            AMSGRAD: self._amsgrad,
         }
+
+    def epsilon_places(self) -> tuple[EpsilonPlace, ...]:
+        return (
+            EpsilonPlace("", lambda update, epsilon: self._by_powers(epsilon)(update)),
+            EpsilonPlace("after the bias correction", self._epsilon_after_correction),
+            EpsilonPlace("inside the root", self._epsilon_inside_root),
+        )
 
     def slot_rules(self) -> dict[str, SlotRule]:
         return {
@@ -109,11 +133,30 @@ class Adam(Optimizer):
         """Returns the update with bias correction by the step's own number."""
 
         def form(update: ObservedUpdate) -> np.ndarray:
-            step = update.step + 1
-            rate = update.learning_rate * np.sqrt(1 - self.beta2**step) / (1 - self.beta1**step)
-            return _change(update, rate, epsilon)
+            return _change(update, self._rate(update, update.step + 1), epsilon)
 
         return form
+
+    def _rate(self, update: ObservedUpdate, count: int) -> float:
+        """Returns the learning rate with the bias correction of update number `count`, from 1."""
+        return float(update.learning_rate * np.sqrt(1 - self.beta2**count) / (1 - self.beta1**count))
+
+    def _epsilon_after_correction(self, update: ObservedUpdate, epsilon: float) -> np.ndarray:
+        """Returns PyTorch's update: epsilon is added to the root of the corrected second moment."""
+        corrected = epsilon * np.sqrt(1 - self.beta2 ** (update.step + 1))
+        return _change(update, self._rate(update, update.step + 1), corrected)
+
+    def _epsilon_inside_root(self, update: ObservedUpdate, epsilon: float) -> np.ndarray:
+        rate = self._rate(update, update.step + 1)
+        return -rate * update.new["m"] / np.sqrt(np.maximum(update.new["v"], 0) + epsilon)
+
+    def _by_old_slots(self, update: ObservedUpdate) -> np.ndarray:
+        rate = self._rate(update, update.step + 1)
+        return -rate * update.old["m"] / (np.sqrt(np.maximum(update.old["v"], 0)) + self.epsilon)
+
+    def _amsgrad(self, update: ObservedUpdate) -> np.ndarray:
+        rate = self._rate(update, update.step + 1)
+        return -rate * update.new["m"] / (np.sqrt(np.maximum(update.largest("v"), 0)) + self.epsilon)
 
 
 def _change(update: ObservedUpdate, rate: float, epsilon: float) -> np.ndarray:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Callable, Dict, NamedTuple, Tuple
 import numpy as np
 
 from workloads.optimizers.observed_update import ObservedUpdate
-from workloads.optimizers.update_forms import UpdateForm, UpdateFormula
+from workloads.optimizers.update_forms import EpsilonPlace, UpdateForm, UpdateFormula
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -151,6 +151,10 @@ class Optimizer(abc.ABC):
         without formulas runs, but its updates cannot be diagnosed.
         """
         return {}
+
+    def epsilon_places(self) -> tuple[EpsilonPlace, ...]:
+        """Returns the places that libraries give the epsilon, 1.x's first; none for an optimizer without one."""
+        return ()
 
     def slot_rules(self) -> dict[str, SlotRule]:
         """Returns {slot: its rule}, of the slots whose values can be diagnosed."""

@@ -17,7 +17,15 @@ from workloads.optimizers.base import (
     gradient,
 )
 from workloads.optimizers.observed_update import ObservedUpdate
-from workloads.optimizers.update_forms import HEAVY_BALL, KERAS_SLOT, NESTEROV, OWN, UpdateForm, UpdateFormula
+from workloads.optimizers.update_forms import (
+    HEAVY_BALL,
+    KERAS_SLOT,
+    NESTEROV,
+    OLD_SLOTS,
+    OWN,
+    UpdateForm,
+    UpdateFormula,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -59,6 +67,7 @@ class Momentum(Optimizer):
             NESTEROV: self._nesterov,
             HEAVY_BALL: self._heavy_ball,
             KERAS_SLOT: self._keras_slot,
+            OLD_SLOTS: lambda update: -update.learning_rate * update.old["momentum"],
         }
 
     def slot_rules(self) -> dict[str, SlotRule]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Dict, Optional
 
 import numpy as np
 
@@ -21,6 +22,8 @@ class ObservedUpdate:
       old, new: {slot name: vector} before and after the step.
       powers: values of the optimizer's accumulators before the step, in the order of `Optimizer.accumulators`; empty
         where the records do not hold them.
+      previous: the same side's step before this one; None for the first. Other libraries' rules have slots that 1.x's
+        have not, whose values follow from the steps so far.
     """
 
     step: int
@@ -34,6 +37,24 @@ class ObservedUpdate:
     old: dict[str, np.ndarray]
     new: dict[str, np.ndarray]
     powers: list[float]
+    previous: Optional[ObservedUpdate] = None
+    _history: Dict[str, np.ndarray] = dataclasses.field(default_factory=dict, repr=False, compare=False)
+
+    def largest(self, slot: str) -> np.ndarray:
+        """Returns the elementwise maximum of a slot's values after this and all earlier steps, as AMSGrad keeps it."""
+        key = "largest " + slot
+        if key not in self._history:
+            new = self.new[slot]
+            self._history[key] = new if self.previous is None else np.maximum(new, self.previous.largest(slot))
+        return self._history[key]
+
+    def mean_gradient(self, decay: float) -> np.ndarray:
+        """Returns the moving average of the gradients, zero before the first step, as centered RMSProp keeps it."""
+        key = f"mean {decay!r}"
+        if key not in self._history:
+            old = 0.0 if self.previous is None else decay * self.previous.mean_gradient(decay)
+            self._history[key] = old + (1.0 - decay) * self.gradient
+        return self._history[key]
 
     def parts(self) -> list[tuple[str, slice]]:
         """Returns (weight name, its slice of the vectors) of every weight."""

@@ -15,7 +15,18 @@ from workloads.optimizers.base import (
     squared_gradient,
 )
 from workloads.optimizers.observed_update import ObservedUpdate
-from workloads.optimizers.update_forms import KERAS_EPSILON, OWN, TF1_EPSILON, UpdateForm, UpdateFormula, epsilon_form
+from workloads.optimizers.update_forms import (
+    CENTERED,
+    CENTERED_OUTSIDE,
+    KERAS_EPSILON,
+    OWN,
+    RATE_OUTSIDE,
+    TF1_EPSILON,
+    EpsilonPlace,
+    UpdateForm,
+    UpdateFormula,
+    epsilon_form,
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -54,7 +65,19 @@ class RMSProp(Optimizer):
             epsilon_form("1e-8"): self._with(TF1_EPSILON),
             epsilon_form("1e-3"): self._with(1e-3),
             epsilon_form("1"): self._with(1.0),
+            CENTERED: lambda update: self._change(update, np.sqrt(self._variance(update) + self.epsilon)),
+            CENTERED_OUTSIDE: lambda update: self._change(update, np.sqrt(self._variance(update)) + self.epsilon),
+            RATE_OUTSIDE: self._rate_outside,
         }
+
+    def epsilon_places(self) -> tuple[EpsilonPlace, ...]:
+        return (
+            EpsilonPlace("", lambda update, epsilon: self._with(epsilon)(update)),
+            EpsilonPlace(
+                "outside the root",
+                lambda update, epsilon: self._change(update, np.sqrt(np.maximum(update.new["rms"], 0)) + epsilon),
+            ),
+        )
 
     def slot_rules(self) -> dict[str, SlotRule]:
         return {
@@ -66,10 +89,22 @@ class RMSProp(Optimizer):
         """Returns the update from the mean square after the step and the momentum before it."""
 
         def form(update: ObservedUpdate) -> np.ndarray:
-            scaled = update.learning_rate * update.gradient / np.sqrt(update.new["rms"] + epsilon)
-            return -(self.momentum * update.old["momentum"] + scaled)
+            return self._change(update, np.sqrt(update.new["rms"] + epsilon))
 
         return form
+
+    def _change(self, update: ObservedUpdate, divisor: np.ndarray) -> np.ndarray:
+        """Returns the update whose gradient is divided by `divisor`."""
+        return -(self.momentum * update.old["momentum"] + update.learning_rate * update.gradient / divisor)
+
+    def _variance(self, update: ObservedUpdate) -> np.ndarray:
+        """Returns the mean square of the gradients less the square of their mean."""
+        return np.asarray(np.maximum(update.new["rms"] - update.mean_gradient(self.decay) ** 2, 0))
+
+    def _rate_outside(self, update: ObservedUpdate) -> np.ndarray:
+        """Returns PyTorch's update, `w -= r * a`, where `a = momentum * a + g / sqrt(s)` holds no learning rate."""
+        scaled = update.gradient / np.sqrt(update.new["rms"] + self.epsilon)
+        return -update.learning_rate * (self.momentum * update.old["momentum"] + scaled)
 
 
 def _scaled_gradient(update: ObservedUpdate) -> np.ndarray:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import enum
-from typing import Callable, Optional
+from typing import Callable, NamedTuple, Optional
 
 import numpy as np
 
@@ -47,9 +47,31 @@ def epsilon_form(epsilon: str, suffix: str = "") -> UpdateForm:
     return UpdateForm(FormKind.EPSILON, f"epsilon {epsilon}{suffix}", epsilon)
 
 
+class EpsilonPlace(NamedTuple):
+    """A place of the epsilon in an optimizer's update, with the update as a function of its value.
+
+    Attributes:
+      name: the place in reports: "after the bias correction".
+      formula: function from a step and an epsilon to the change of the weights; None where the step lacks what the
+        formula reads.
+    """
+
+    name: str
+    formula: Callable[[ObservedUpdate, float], Optional[np.ndarray]]
+
+
 OWN = UpdateForm(FormKind.OWN, "1.x")
 NESTEROV = UpdateForm(FormKind.VARIANT, "nesterov")
 HEAVY_BALL = UpdateForm(FormKind.VARIANT, "heavy ball")
 NO_BIAS_CORRECTION = UpdateForm(FormKind.VARIANT, "no bias correction")
 STEP_POWERS = UpdateForm(FormKind.STEP_POWERS, "by step")
 KERAS_SLOT = UpdateForm(FormKind.KERAS_SLOT, "keras slot")
+AMSGRAD = UpdateForm(FormKind.VARIANT, "AMSGrad (divides by the largest second moment so far)")
+FIRST_CORRECTION_ONLY = UpdateForm(FormKind.VARIANT, "bias correction of the first moment only")
+SECOND_CORRECTION_ONLY = UpdateForm(FormKind.VARIANT, "bias correction of the second moment only")
+CORRECTION_AHEAD = UpdateForm(FormKind.VARIANT, "bias correction of the next step")
+CORRECTION_FROZEN = UpdateForm(FormKind.VARIANT, "bias correction of the first step in every step")
+OLD_SLOTS = UpdateForm(FormKind.VARIANT, "an update from the slots before the step")
+CENTERED = UpdateForm(FormKind.VARIANT, "centered (divides by the deviation from the mean gradient)")
+CENTERED_OUTSIDE = UpdateForm(FormKind.VARIANT, "centered, with epsilon outside the root")
+RATE_OUTSIDE = UpdateForm(FormKind.VARIANT, "momentum with the learning rate outside the slot")

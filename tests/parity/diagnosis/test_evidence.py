@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from parity.diagnosis.context.job_context import Context
-from parity.diagnosis.evidence import SAME_STATE
+from parity.diagnosis.evidence import SAME_STATE, measured_once
 from tests.parity.step_records import (
     compared_step,
     made_up_evidence,
@@ -89,3 +89,17 @@ def test_evidence_of_two_equal_sides_shows_no_difference():
 @pytest.mark.parametrize("given, both", [(("l", "r"), ("l", "r")), (("l", None), None), ((None, "r"), None)])
 def test_updates_are_compared_where_both_sides_can_be_explained(given, both):
     assert made_up_evidence(updates=given).both_updates == both
+
+
+def test_a_fact_of_another_module_is_measured_once_for_each_evidence():
+    calls = []
+
+    @measured_once
+    def count_steps(evidence):
+        calls.append(evidence)
+        return len(evidence.steps)
+
+    first, second = made_up_evidence(), made_up_evidence()
+    assert [count_steps(first), count_steps(first), count_steps(second)] == [1, 1, 1]
+    assert len(calls) == 2
+    assert first.facts == {"count_steps": 1}

@@ -18,3 +18,10 @@ def test_the_update_divides_by_the_root():
 
 def test_keras_has_to_start_at_the_same_value_without_an_epsilon():
     assert Adagrad(0.25).keras_class().arguments == {"initial_accumulator_value": 0.25, "epsilon": 0.0}
+
+
+def test_epsilon_may_stand_inside_the_root():
+    step = observed({"accumulator": [0.0, 0.0]}, {"accumulator": [3.0, 15.0]})
+    outside, inside = Adagrad().epsilon_places()
+    assert same(inside.formula(step, 1.0), [-0.5, 0.5])
+    assert same(outside.formula(observed({}, {"accumulator": [1.0, 9.0]}), 1.0), [-0.5, 0.5])

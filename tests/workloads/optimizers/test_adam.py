@@ -1,8 +1,21 @@
+import dataclasses
+
 import numpy as np
 
 from tests.workloads.optimizers.steps import observed, same
 from workloads.optimizers.adam import Adam
-from workloads.optimizers.update_forms import NO_BIAS_CORRECTION, OWN, STEP_POWERS, epsilon_form
+from workloads.optimizers.update_forms import (
+    AMSGRAD,
+    CORRECTION_AHEAD,
+    CORRECTION_FROZEN,
+    FIRST_CORRECTION_ONLY,
+    NO_BIAS_CORRECTION,
+    OLD_SLOTS,
+    OWN,
+    SECOND_CORRECTION_ONLY,
+    STEP_POWERS,
+    epsilon_form,
+)
 
 ADAM = Adam(beta1=0.5, beta2=0.75, epsilon=1.0)
 #: m = 0.5 * 0 + 0.5 * (2, -4); v = 0.75 * 0 + 0.25 * (4, 16)
@@ -44,3 +57,26 @@ def test_the_gradient_is_recovered_from_the_first_moment():
 def test_keras_needs_more_room_the_nearer_beta2_is_to_one():
     assert Adam(beta2=0.75).keras_class().update_units == 4.0
     assert Adam(beta2=0.5).keras_class().update_units == 2.0
+
+
+def test_variants_of_the_bias_correction_and_amsgrad_are_formulas_of_the_slots():
+    adam = Adam(beta1=0.5, beta2=0.75, epsilon=0.0)
+    step = observed({"m": [2.0, 2.0], "v": [16.0, 4.0]}, {"m": [1.0, 1.0], "v": [4.0, 4.0]}, (0.25, 0.5625), step=1)
+    forms = adam.update_forms()
+    assert same(forms[FIRST_CORRECTION_ONLY](step), [-0.5 / 0.75 / 2] * 2)
+    assert same(forms[SECOND_CORRECTION_ONLY](step), [-0.5 * np.sqrt(1 - 0.75**2) / 2] * 2)
+    assert same(forms[CORRECTION_AHEAD](step), [-0.5 * np.sqrt(1 - 0.75**3) / (1 - 0.5**3) / 2] * 2)
+    assert same(forms[CORRECTION_FROZEN](step), [-0.5 * 0.5 / 0.5 / 2] * 2)
+    rate = 0.5 * np.sqrt(1 - 0.75**2) / 0.75
+    assert same(forms[OLD_SLOTS](step), [-rate * 2 / 4, -rate * 2 / 2])
+    before = observed({"m": [0.0, 0.0], "v": [0.0, 0.0]}, {"m": [2.0, 2.0], "v": [16.0, 4.0]}, (0.5, 0.75))
+    assert same(forms[AMSGRAD](dataclasses.replace(step, previous=before, _history={})), [-rate / 4, -rate / 2])
+
+
+def test_an_epsilon_after_the_correction_is_smaller_by_the_root_of_it():
+    adam = Adam(beta1=0.5, beta2=0.75)
+    step = observed({}, {"m": [1.0, 1.0], "v": [4.0, 4.0]}, (0.5, 0.75))
+    own, corrected, inside = (place.formula(step, 2.0) for place in adam.epsilon_places())
+    assert same(own, [-0.5 / 4] * 2)
+    assert same(corrected, [-0.5 / 3] * 2)
+    assert same(inside, [-0.5 / np.sqrt(6)] * 2)

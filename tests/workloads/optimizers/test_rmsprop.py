@@ -1,6 +1,6 @@
 from tests.workloads.optimizers.steps import observed, same
 from workloads.optimizers.rmsprop import RMSProp
-from workloads.optimizers.update_forms import OWN, epsilon_form
+from workloads.optimizers.update_forms import CENTERED, CENTERED_OUTSIDE, OWN, RATE_OUTSIDE, epsilon_form
 
 RULE = RMSProp(decay=0.75, momentum=0.5, epsilon=3.0)
 #: rms = 0.75 * old + 0.25 * (4, 16)
@@ -25,3 +25,19 @@ def test_elements_are_not_judged_by_the_momentum_slots_formula():
 
 def test_the_gradients_sign_cannot_be_recovered():
     assert RULE.gradient_difference({}, {}, 0.5) is None
+
+
+def test_a_centered_update_divides_by_the_deviation_from_the_mean_gradient():
+    rule = RMSProp(decay=0.5, momentum=0.0, epsilon=0.0)
+    step = observed({"rms": [0.0, 0.0], "momentum": [0.0, 0.0]}, {"rms": [5.0, 8.0], "momentum": [0.0, 0.0]})
+    assert same(rule.update_forms()[CENTERED](step), [-0.5, 1.0])
+    assert same(rule.update_forms()[CENTERED_OUTSIDE](step), [-0.5, 1.0])
+
+
+def test_the_learning_rate_may_stand_outside_the_slot_and_epsilon_outside_the_root():
+    rule = RMSProp(decay=0.5, momentum=0.5, epsilon=0.0)
+    step = observed({"rms": [0.0, 0.0], "momentum": [2.0, 2.0]}, {"rms": [4.0, 16.0], "momentum": [0.0, 0.0]})
+    assert same(rule.update_forms()[RATE_OUTSIDE](step), [-1.0, 0.0])
+    inside, outside = (place.formula(step, 0.0) for place in rule.epsilon_places())
+    assert same(inside, [-1.5, -0.5]) and same(outside, [-1.5, -0.5])
+    assert same(rule.epsilon_places()[1].formula(step, 2.0), [-1.25, -1 + 1 / 3])

@@ -1,0 +1,191 @@
+"""Deviations: which variables, in which steps, are not what one stage makes of the same inputs.
+
+Gradients and proposals of statistics are compared with the left side's in steps from the same state. Combined
+gradients, updates and averages are computed from the right side's own inputs by the left side's rule, which holds on
+any trajectory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from parity.diagnosis.candidates.combined_forms import combine_gradients
+from parity.diagnosis.candidates.statistics_owners import MOST_UNEXPLAINED, KeptStatistics, unexplained_part
+from parity.diagnosis.evidence import Evidence, measured_once
+
+if TYPE_CHECKING:
+    from parity.diagnosis.evidence import ComparedStep
+    from parity.diagnosis.updates import Updates
+
+    Judge = Callable[[ComparedStep], dict[str, bool]]
+
+#: An array deviates if it is off by more than so many roundings of the largest numbers that it is made of.
+ROUNDINGS = 32
+
+
+class Deviations(NamedTuple):
+    """Variables in which one stage deviates, step by step.
+
+    Attributes:
+      compared: {step: variables of which it can be told}.
+      wrong: {step: variables that deviate}, of the same steps.
+    """
+
+    compared: dict[int, frozenset[str]]
+    wrong: dict[int, frozenset[str]]
+
+    @property
+    def steps(self) -> list[int]:
+        """Steps in which any variable deviates."""
+        return [step for step, names in self.wrong.items() if names]
+
+    @property
+    def names(self) -> list[str]:
+        """Variables that deviate in any step."""
+        return sorted(frozenset().union(*self.wrong.values()))
+
+    @property
+    def in_some_steps(self) -> bool:
+        """Whether some of the compared steps deviate and others do not."""
+        return 0 < len(self.steps) < len(self.compared)
+
+    @property
+    def in_some_variables(self) -> bool:
+        """Whether some of the compared variables deviate and others never do."""
+        return 0 < len(self.names) < len(frozenset().union(*self.compared.values()))
+
+
+class StageDeviations(NamedTuple):
+    """Deviations of each stage; a stage that shows too little has no steps."""
+
+    gradients: Deviations
+    combined: Deviations
+    updates: Deviations
+    statistics: Deviations
+    averages: Deviations
+
+
+@measured_once
+def find_deviations(evidence: Evidence) -> StageDeviations:
+    """Returns the deviations of all stages."""
+    return StageDeviations(
+        _deviations(evidence.steps, lambda step: _gradients(step, evidence)),
+        _deviations(evidence.steps, lambda step: _combined(step, evidence)),
+        _update_deviations(*evidence.updates),
+        _deviations(evidence.steps, lambda step: _statistics(step, evidence)),
+        _deviations(evidence.steps, lambda step: _averages(step, evidence)),
+    )
+
+
+def _deviations(steps: Iterable[ComparedStep], judge: Judge) -> Deviations:
+    judged = {step.left.step: judge(step) for step in steps}
+    known = {number: names for number, names in judged.items() if names}
+    return Deviations(
+        {number: frozenset(names) for number, names in known.items()},
+        {number: frozenset(name for name, wrong in names.items() if wrong) for number, names in known.items()},
+    )
+
+
+def _gradients(step: ComparedStep, evidence: Evidence) -> dict[str, bool]:
+    """{weight: whether any replica's gradient differs from the left's}; empty where they cannot be compared."""
+    if not step.same_state or len(step.left.gradients) != len(step.right.gradients):
+        return {}
+    wrong: dict[str, bool] = {}
+    for left, right in zip(step.left.gradients, step.right.gradients):
+        noise = ROUNDINGS * evidence.eps * _length(left.values())
+        for name, value in left.items():
+            if name in right and np.shape(value) == np.shape(right[name]):
+                limit = noise + evidence.clean_residual * _length([value])
+                wrong[name] = wrong.get(name, False) or _differ(value, right[name], limit)
+    return wrong
+
+
+def _combined(step: ComparedStep, evidence: Evidence) -> dict[str, bool]:
+    """{weight: whether the right's combined gradient is not its own replicas', combined as the left does it}."""
+    left = evidence.combined_fits[0]
+    record = step.right
+    if left is None or left.first is None or not record.gradients or not record.combined:
+        return {}
+    names = [
+        name
+        for name, value in record.combined.items()
+        if all(name in gradient and np.shape(gradient[name]) == np.shape(value) for gradient in record.gradients)
+    ]
+    if not names or not all(np.all(np.isfinite(g[name])) for g in record.gradients for name in names):
+        return {}
+    expected = combine_gradients([{name: g[name] for name in names} for g in record.gradients], left.first)
+    noise = ROUNDINGS * evidence.eps * _length(expected.values())
+    return {
+        name: _differ(value, record.combined[name], noise + evidence.clean_residual * _length([value]))
+        for name, value in expected.items()
+    }
+
+
+def _update_deviations(left: Updates | None, right: Updates | None) -> Deviations:
+    """Weights whose change, or one of whose slots, the optimizer's rule explains on the left and not on the right."""
+    if left is None or right is None:
+        return Deviations({}, {})
+    unclear = {name for step in left.steps for name in step.wrong}
+    compared = {step.step: frozenset(step.factors) - unclear for step in right.steps}
+    wrong = {step.step: (frozenset(step.wrong) | frozenset(step.still)) - unclear for step in right.steps}
+    return Deviations(compared, wrong)
+
+
+def _statistics(step: ComparedStep, evidence: Evidence) -> dict[str, bool]:
+    """{statistic: whether a replica proposes another value, or the right keeps another one than the left's owner}."""
+    facts = evidence.statistics
+    left, right = step.left, step.right
+    if facts is None or facts.borrowed or len(left.proposals) != len(right.proposals):
+        return {}
+    owner = next(iter(facts.owners[0]), None)
+    names = [name for name in (left.proposals[0] if left.proposals else {}) if name in right.state.statistics]
+    wrong: dict[str, bool] = {}
+    for name in names:
+        if owner is not None and name in step.right_before.statistics:
+            row = KeptStatistics(step.right_before, right, right.proposals)
+            wrong[name] = not unexplained_part(row, owner, [name]) <= MOST_UNEXPLAINED
+        if step.same_state and np.array_equal(step.left_before.statistics[name], step.right_before.statistics[name]):
+            old, pairs = step.left_before.statistics[name], zip(left.proposals, right.proposals)
+            other = any(_proposes_other(a[name], b[name], old, evidence) for a, b in pairs)
+            wrong[name] = wrong.get(name, False) or other
+    return wrong
+
+
+def _proposes_other(left: np.ndarray, right: np.ndarray, old: np.ndarray, evidence: Evidence) -> bool:
+    moved = np.subtract(left, old, dtype=np.float64)
+    limit = ROUNDINGS * evidence.eps * _length([old]) + evidence.clean_residual * _length([moved])
+    return _differ(left, right, limit)
+
+
+def _averages(step: ComparedStep, evidence: Evidence) -> dict[str, bool]:
+    """{weight: whether its average on the right is not what the left side's rule makes of its own weights}."""
+    rule, record, before = evidence.context.moving_average, step.right, step.right_before
+    if rule is None:
+        return {}
+    updates, decay = record.step + 1, np.float32(rule.decay)
+    if rule.warm_up:
+        decay = min(decay, np.float32(1 + updates) / np.float32(10 + updates))
+    share = float(np.float32(1) - decay)  # in float32 whatever the run's dtype, as both sides do it
+    wrong = {}
+    for name, value in record.state.averages.items():
+        if name in before.averages and name in record.state.weights:
+            old = np.asarray(before.averages[name], np.float64)
+            weight = np.asarray(record.state.weights[name], np.float64)
+            limit = ROUNDINGS * evidence.eps * np.maximum(np.abs(old), np.abs(weight))
+            gap = np.abs(np.asarray(value, np.float64) - (old - (old - weight) * share))
+            wrong[name] = not bool(np.all(gap <= limit))
+    return wrong
+
+
+def _length(values: Iterable[np.ndarray]) -> float:
+    return float(np.sqrt(sum(float(np.sum(np.square(value, dtype=np.float64))) for value in values)))
+
+
+def _differ(left: np.ndarray, right: np.ndarray, limit: float) -> bool:
+    """Tells whether two arrays differ by more than `limit`; true for what is finite on one side only."""
+    if np.array_equal(left, right, equal_nan=True):
+        return False
+    return not _length([np.subtract(right, left, dtype=np.float64)]) <= limit

@@ -1,0 +1,129 @@
+"""The epsilon, and its place in the update, that explain one side's updates: fitted, whatever its value."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from parity.diagnosis.evidence import Evidence, measured_once
+from parity.diagnosis.observed_updates import observe_updates
+from workloads.optimizers import ObservedUpdate, Optimizer
+from workloads.optimizers.update_forms import EpsilonPlace
+
+#: Epsilons to try first, four a decade, and the number of times that the interval around the best is divided.
+GRID = tuple(float(value) for value in np.logspace(-16, 1, 69))
+DIVISIONS = 30
+
+#: Elements of the update that are looked at; more say nothing new of one number.
+MOST_ELEMENTS = 5000
+
+
+class FittedEpsilon(NamedTuple):
+    """The epsilon that explains the updates best.
+
+    Attributes:
+      place: its place in the formula, "" for that of 1.x.
+      epsilon: its value.
+      misfit: root mean square of the errors that are left, in roundings; the worst step's.
+    """
+
+    place: str
+    epsilon: float
+    misfit: float
+
+
+@measured_once
+def fit_port_epsilon(evidence: Evidence) -> FittedEpsilon | None:
+    """Returns the epsilon that explains the right's updates best; None for an optimizer without one."""
+    optimizer = evidence.context.optimizer
+    if optimizer is None:
+        return None
+    rows = [(step.right, step.right_before) for step in evidence.steps]
+    return fit_epsilon(observe_updates(rows, optimizer), optimizer, evidence.eps)
+
+
+def fit_epsilon(updates: Sequence[ObservedUpdate], optimizer: Optimizer, eps: float) -> FittedEpsilon | None:
+    """Fits the epsilon in each of its places.
+
+    Args:
+      updates: one side's steps.
+      optimizer: says the places.
+      eps: machine epsilon of the weights.
+
+    Returns:
+      the best fit, the optimizer's own place first among equals; None if no place gives a finite misfit.
+    """
+    sampled = _sample(updates)
+    fits = [_fit_place(sampled, place, eps) for place in optimizer.epsilon_places()] if sampled else []
+    return min((fit for fit in fits if np.isfinite(fit.misfit)), key=lambda fit: fit.misfit, default=None)
+
+
+def misfit_of_epsilon(updates: Sequence[ObservedUpdate], place: EpsilonPlace, epsilon: float, eps: float) -> float:
+    """Measures how well one epsilon explains the updates, in roundings.
+
+    Args:
+      updates: one side's steps.
+      place: of the epsilon.
+      epsilon: its value.
+      eps: machine epsilon of the weights.
+
+    Returns:
+      root mean square of the worst step's errors; infinity if any is not finite.
+    """
+    worst = 0.0
+    for update in updates:
+        change = place.formula(update, epsilon)
+        unit = eps * (np.abs(update.weights) + 8 * np.abs(update.change)) + np.finfo(np.float64).tiny
+        errors = np.full(1, np.inf) if change is None else (update.change - change) / unit
+        worst = max(worst, float(np.sqrt(np.mean(errors**2)))) if np.all(np.isfinite(errors)) else float("inf")
+    return worst
+
+
+def _fit_place(updates: Sequence[ObservedUpdate], place: EpsilonPlace, eps: float) -> FittedEpsilon:
+    def misfit(epsilon: float) -> float:
+        with np.errstate(all="ignore"):
+            return misfit_of_epsilon(updates, place, epsilon, eps)
+
+    found = [misfit(epsilon) for epsilon in GRID]
+    best = int(np.argmin(found))
+    low, high = GRID[max(0, best - 1)], GRID[min(len(GRID) - 1, best + 1)]
+    epsilon = _minimum(misfit, low, high)
+    tried = {GRID[best]: found[best], epsilon: misfit(epsilon)}
+    epsilon = min(tried, key=lambda value: tried[value])
+    return FittedEpsilon(place.name, epsilon, tried[epsilon])
+
+
+def _minimum(function: Callable[[float], float], low: float, high: float) -> float:
+    """The minimum of a function with one valley between two numbers, by golden sections of their logarithms."""
+    ratio = (np.sqrt(5.0) - 1) / 2
+    a, b = np.log(low), np.log(high)
+    for _ in range(DIVISIONS):
+        left, right = b - ratio * (b - a), a + ratio * (b - a)
+        if function(float(np.exp(left))) <= function(float(np.exp(right))):
+            b = right
+        else:
+            a = left
+    return float(np.exp((a + b) / 2))
+
+
+def _sample(updates: Sequence[ObservedUpdate]) -> list[ObservedUpdate]:
+    """The same updates with evenly chosen elements of their vectors."""
+    if not updates or updates[0].weights.size <= MOST_ELEMENTS:
+        return list(updates)
+    chosen = slice(None, None, -(-updates[0].weights.size // MOST_ELEMENTS))
+    return [
+        dataclasses.replace(
+            update,
+            gradient=update.gradient[chosen],
+            weights=update.weights[chosen],
+            change=update.change[chosen],
+            old={slot: value[chosen] for slot, value in update.old.items()},
+            new={slot: value[chosen] for slot, value in update.new.items()},
+            previous=None,
+            _history={},
+        )
+        for update in updates
+    ]

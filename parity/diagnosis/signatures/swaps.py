@@ -1,0 +1,71 @@
+"""Swaps: variables that hold another variable's values, or their own transposed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from parity.diagnosis.evidence import Evidence, measured_once
+from parity.diagnosis.signatures.stage_values import StageRow, stage_rows
+
+#: At least so many numbers must agree: a few zeros or ones agree by chance.
+LEAST_NUMBERS = 3
+
+
+class Swap(NamedTuple):
+    """A variable that holds other values than its own.
+
+    Attributes:
+      stage: the stage, as in `stages.STAGES`.
+      name: the variable.
+      source: the variable whose values it holds; itself if they are transposed.
+      steps: the steps in which this was seen.
+    """
+
+    stage: str
+    name: str
+    source: str
+    steps: tuple[int, ...]
+
+
+@measured_once
+def find_swaps(evidence: Evidence) -> list[Swap]:
+    """Returns the variables that hold another's values in every step in which they deviate, stage by stage."""
+    found: list[Swap] = []
+    for stage, rows in stage_rows(evidence).items():
+        found.extend(_swaps_of_stage(stage, rows, evidence.clean_residual))
+    return found
+
+
+def _swaps_of_stage(stage: str, rows: Sequence[StageRow], tolerance: float) -> list[Swap]:
+    names = list(rows[0].expected) if rows else []
+    found = []
+    for name in names:
+        wrong = [row for row in rows if name in row.actual and not _agrees(row, name, name, tolerance)]
+        if not wrong or not all(name in row.expected for row in wrong):
+            continue
+        source = next((other for other in names if _holds_other(wrong, name, other, tolerance)), None)
+        if source is not None:
+            found.append(Swap(stage, name, source, tuple(dict.fromkeys(row.step for row in wrong))))
+    return found
+
+
+def _holds_other(rows: Sequence[StageRow], name: str, other: str, tolerance: float) -> bool:
+    """Whether `name` has the values of `other` in all rows, and these are enough different numbers to tell."""
+    values = [np.unique(row.expected[other]).size for row in rows if other in row.expected]
+    if len(values) < len(rows) or sum(values) < LEAST_NUMBERS:
+        return False
+    return all(_agrees(row, name, other, tolerance, transposed=name == other) for row in rows)
+
+
+def _agrees(row: StageRow, name: str, other: str, tolerance: float, transposed: bool = False) -> bool:
+    actual, expected = np.asarray(row.actual[name], np.float64), np.asarray(row.expected[other], np.float64)
+    if transposed:
+        expected = expected.T
+    if actual.shape != expected.shape or (transposed and expected.ndim < 2):
+        return False
+    gap = float(np.linalg.norm(actual - expected))
+    length = float(np.linalg.norm(expected))
+    return gap <= tolerance * length + row.noise and (name == other or length > 2 * row.noise)

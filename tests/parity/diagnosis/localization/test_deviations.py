@@ -1,0 +1,93 @@
+import numpy as np
+import pytest
+
+from parity.diagnosis.context.job_context import Context
+from parity.diagnosis.localization.deviations import Deviations, find_deviations
+from tests.parity.step_records import compared_step, made_up_evidence, made_up_state, step_record
+from workloads import optimizers
+from workloads.workload import MovingAverage
+
+RULE = optimizers.Momentum(0.5)
+CONTEXT = Context(1, 4, optimizer=RULE, combine="mean", moving_average=MovingAverage(0.5, warm_up=False))
+GRADIENT = {"a": [2.0, 4.0], "b": [8.0, -2.0]}
+BEFORE = made_up_state(
+    {"a": [1.0, 2.0], "b": [3.0, 4.0]},
+    {"a/momentum": [0.0, 0.0], "b/momentum": [0.0, 0.0]},
+    {"mean": [0.0, 0.0]},
+    {"a": [1.0, 2.0], "b": [3.0, 4.0]},
+)
+
+
+def after(**changed):
+    """The state after one step at a learning rate of 0.5; arguments are parts of it that differ."""
+    parts = {
+        "weights": {"a": [0.0, 0.0], "b": [-1.0, 5.0]},
+        "slots": {"a/momentum": [2.0, 4.0], "b/momentum": [8.0, -2.0]},
+        "statistics": {"mean": [1.0, 2.0]},
+        "averages": {"a": [0.5, 1.0], "b": [1.0, 4.5]},
+    }
+    return made_up_state(**{kind: {**values, **changed.get(kind, {})} for kind, values in parts.items()})
+
+
+def record(step=0, gradient=None, combined=None, proposal=(1.0, 2.0), **changed):
+    return step_record(
+        step,
+        gradients=[{**GRADIENT, **(gradient or {})}],
+        combined={**GRADIENT, **(combined or {})},
+        state=after(**changed),
+        proposals=[{"mean": proposal}],
+    )
+
+
+def deviations(*rights):
+    steps = [compared_step(record(step), right, BEFORE) for step, right in enumerate(rights)]
+    return find_deviations(made_up_evidence(steps, CONTEXT))
+
+
+def test_nothing_deviates_where_both_sides_do_the_same():
+    found = deviations(record(0), record(1))
+    assert all(stage.names == [] and stage.steps == [] for stage in found)
+    assert all(list(stage.compared) == [0, 1] for stage in found)
+
+
+@pytest.mark.parametrize(
+    "stage, name, changed",
+    [
+        ("gradients", "a", {"gradient": {"a": [2.0, 4.01]}, "combined": {"a": [2.0, 4.01]}}),
+        ("combined", "b", {"combined": {"b": [8.0, -2.01]}}),
+        ("updates", "a", {"slots": {"a/momentum": [2.0, 4.01]}}),
+        ("updates", "b", {"weights": {"b": [-1.0, 5.01]}}),
+        ("statistics", "mean", {"statistics": {"mean": [1.0, 2.01]}}),
+        ("statistics", "mean", {"proposal": (1.0, 2.01), "statistics": {"mean": [1.0, 2.01]}}),
+        ("averages", "a", {"averages": {"a": [0.5, 1.01]}}),
+    ],
+)
+def test_the_variable_and_the_step_of_a_difference_are_found(stage, name, changed):
+    found = getattr(deviations(record(0), record(1, **changed)), stage)
+    assert (found.names, found.steps) == ([name], [1])
+    assert found.in_some_steps
+    assert found.in_some_variables == (name != "mean")
+
+
+def test_rounding_is_no_deviation_and_more_is():
+    one = np.float32(2.0**-23)
+    few, many = (np.array([2.0, 4.0 * (1 + k * one)], np.float32) for k in (2, 4000))
+    assert deviations(record(gradient={"a": few})).gradients.names == []
+    assert deviations(record(gradient={"a": many})).gradients.names == ["a"]
+
+
+def test_a_number_that_is_not_finite_is_a_deviation():
+    assert deviations(record(gradient={"a": [np.nan, 4.0]})).gradients.names == ["a"]
+    assert deviations(record(averages={"a": [np.inf, 1.0]})).averages.names == ["a"]
+
+
+def test_gradients_of_other_weights_are_not_compared():
+    other = made_up_state({"a": [9.0, 2.0], "b": [3.0, 4.0]}, BEFORE.slots, BEFORE.statistics, BEFORE.averages)
+    steps = [compared_step(record(0), record(0, gradient={"a": [7.0, 4.0]}), BEFORE, other)]
+    assert find_deviations(made_up_evidence(steps, CONTEXT)).gradients == Deviations({}, {})
+
+
+def test_what_the_rule_does_not_explain_on_the_left_either_is_not_blamed_on_the_right():
+    odd = record(weights={"b": [-1.0, 5.01]})
+    steps = [compared_step(odd, odd, BEFORE)]
+    assert find_deviations(made_up_evidence(steps, CONTEXT)).updates.names == []

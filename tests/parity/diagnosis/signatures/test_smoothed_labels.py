@@ -1,0 +1,34 @@
+import numpy as np
+import pytest
+
+from parity.diagnosis.context.job_context import Context
+from parity.diagnosis.signatures.smoothed_labels import find_smoothed_labels
+from tests.parity.step_records import compared_step, made_up_evidence, made_up_state, step_record
+
+G = np.array([0.25, -0.5, 0.125, 0.125], np.float32)
+COUNTS = np.array([[1, 3, 0, 4], [2, 2, 3, 1]])
+
+
+def smoothed(gaps, batch=8):
+    left = step_record(gradients=[{"biases": G} for _ in gaps])
+    right = step_record(gradients=[{"biases": (G + gap).astype(np.float32)} for gap in gaps])
+    step = compared_step(left, right, made_up_state({"biases": G}))
+    return find_smoothed_labels(made_up_evidence([step], Context(2, 2 * batch)))
+
+
+def test_smoothing_is_read_from_whole_numbers_of_examples():
+    found = smoothed(0.125 * (COUNTS / 8 - 1 / 4))
+    assert found.name == "biases" and found.gradients == 2
+    assert found.smoothing == pytest.approx(0.125, rel=1e-4)
+
+
+def test_counts_that_are_not_whole_are_no_smoothing():
+    assert smoothed(0.125 * (np.array([[1.3, 2.7, 0, 4], [2, 2, 3, 1]]) / 8 - 1 / 4)) is None
+
+
+def test_counts_must_be_of_the_batch():
+    assert smoothed(0.125 * (COUNTS / 8 - 1 / 4), batch=5) is None
+
+
+def test_equal_gradients_are_not_smoothed():
+    assert smoothed(np.zeros((2, 4))) is None
