@@ -15,7 +15,7 @@ from absl import flags
 from parity.processes.pool import process_pool
 from parity.reports.progress import Progress
 from workloads.support import command, environment, json_file
-from workloads.support.errors import InputError, require
+from workloads.support.errors import require
 
 if TYPE_CHECKING:
     from parity.experiments.images import LabelledImages
@@ -91,13 +91,8 @@ def write_markdown(text: str) -> None:
     Raises:
       InputError: the file cannot be written.
     """
-    if not FLAGS.markdown:
-        return
-    try:
-        with open(FLAGS.markdown, "w", encoding="utf-8") as file:
-            file.write(text)
-    except OSError as error:
-        raise InputError(f"--markdown: cannot write {FLAGS.markdown}: {error.strerror}")
+    if FLAGS.markdown and not json_file.is_stdout(FLAGS.markdown):  # where the page is printed anyway
+        json_file.write_text(FLAGS.markdown, text, "--markdown")
 
 
 def main() -> int:

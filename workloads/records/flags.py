@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from absl import flags
 
 from workloads.selection import flags as job_flags
-from workloads.support import environment
+from workloads.support import environment, json_file
 from workloads.support.errors import require
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ FLAGS = flags.FLAGS
 def record_from_flags(make_program: Callable[[Job, Source, list[str]], Program]) -> int:
     """Records as the flags say and returns the exit status; `make_program(job, source, devices)` makes the program."""
     require(FLAGS.out, "--out", FLAGS.out, "name the file to write")
+    json_file.require_replaceable(FLAGS.out, "--out")
     require(FLAGS.steps >= 1, "--steps", FLAGS.steps, "must be at least 1")
     environment.prepare(exact=True)
     from workloads.records.reader import record_program

@@ -30,6 +30,7 @@ Slots are "weight/slot", in 1.x's words: momentum; m, v (and beta1_power, beta2_
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import io
 import json
@@ -206,6 +207,8 @@ class Writer:
     """
 
     def __init__(self, path: str, about: Mapping[str, Mapping[str, str]], variables: Iterable[Any]) -> None:
+        if os.path.lexists(path) and (os.path.islink(path) or not os.path.isfile(path)):
+            raise OSError(errno.EINVAL, "is no regular file, and is not replaced", path)
         self._path = path
         self._part = f"{path}.part{os.getpid()}"
         self._manifest: dict[str, Any] = {

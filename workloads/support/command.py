@@ -99,7 +99,12 @@ def status_of_error(error: InputError | Lost | UserError) -> int:
 
 def define_json(flag_values: flags.FlagValues = flags.FLAGS) -> None:
     """Defines `--json`; `entry` refuses a file that could not be written before it runs the command."""
-    flags.DEFINE_string("json", None, "File to write the whole result to, as JSON.", flag_values=flag_values)
+    flags.DEFINE_string(
+        "json",
+        None,
+        "File to write the whole result to, as JSON; - for standard output, all else then goes to stderr.",
+        flag_values=flag_values,
+    )
 
 
 def write_json(content: object, flag_values: flags.FlagValues = flags.FLAGS) -> None:
@@ -109,9 +114,14 @@ def write_json(content: object, flag_values: flags.FlagValues = flags.FLAGS) -> 
 
 
 def check_json(flag_values: flags.FlagValues = flags.FLAGS) -> None:
-    """Raises `InputError` if `--json` names a file that could not be written; nothing without that flag."""
+    """Raises `InputError` if `--json` names a file that could not be written; nothing without that flag.
+
+    Standard output is kept for the result alone if `--json` names it.
+    """
     if "json" in flag_values and flag_values["json"].value:
         json_file.require_writable(flag_values["json"].value, "--json")
+        if json_file.is_stdout(flag_values["json"].value):
+            json_file.reserve_stdout(flag_values["json"].value)
 
 
 def require_each(values: Sequence[str], allowed: Sequence[str], flag: str) -> None:

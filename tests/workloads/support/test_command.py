@@ -104,6 +104,14 @@ def test_json_is_written_where_it_is_asked_for(run, tmp_path):
     assert sorted(os.listdir(tmp_path)) == ["out.json", "script.py"]
 
 
+@pytest.mark.parametrize("path", ["-", "/dev/stdout"])
+def test_json_on_standard_output_is_alone_there(path, run, tmp_path):
+    process = run("x", f"--json={path}", operands=', "X"')
+    assert process.returncode == 0
+    assert json.loads(process.stdout) == {"operands": ["x"]} and process.stderr == "operands x\n"
+    assert os.listdir(tmp_path) == ["script.py"] and os.path.islink("/dev/stdout")
+
+
 def parsed(*arguments):
     """Flag values of a command with `--json` that was given `arguments`."""
     values = flags.FlagValues()
