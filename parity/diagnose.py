@@ -3,7 +3,7 @@
 The recordings may come from anywhere (`legacy.record`, or `workloads/records/writer.py` in any training loop); the left
 one is the reference. Causes are named from the numbers alone, each with the fitted figures, the fix, and the
 confidence. Exit status 0: nothing differs but rounding, or in other terms only; 1: something does; 2: input that cannot
-be used.
+be used; 3: nothing differs, but weights could not be compared.
 """
 
 from __future__ import annotations
@@ -25,6 +25,9 @@ flags.DEFINE_integer("steps", 0, "Number of steps to read; 0 for all that both r
 
 FLAGS = flags.FLAGS
 
+#: Exit status if nothing differs in what both recordings hold, but weights are in one of them only.
+NOT_SHOWN = 3
+
 
 def exit_status(differs: bool, recognized: list[RecognizedCause]) -> int:
     """Returns 1 if the runs differ by a bug or for an unknown reason; 0 if not at all, or in other terms only."""
@@ -36,6 +39,7 @@ def main() -> int:
     for name in ("left", "right"):
         require(FLAGS[name].value, "--" + name, FLAGS[name].value, "name a recording (.npz)")
     environment.prepare(exact=False)
+    from parity.diagnosis.comparable import uncompared_weights
     from parity.diagnosis.first_difference import first_differing_stage
     from parity.reports import causes
     from parity.reports.formatting import make_console
@@ -43,12 +47,15 @@ def main() -> int:
     from workloads.records.reader import Recording
 
     with Recording(FLAGS.left, "--left") as left, Recording(FLAGS.right, "--right") as right:
+        unmatched = uncompared_weights(left.state(), right.state())
         explanation = explain_recordings(left, right, FLAGS.steps)
         jobs_differ = list(causes.job_difference_lines(left.manifest, right.manifest))
     differs = first_differing_stage(explanation.evidence) is not None
-    print_plain_lines(make_console(), [*causes.cause_lines(*explanation, differs), *jobs_differ])
+    notes = [f"not compared: {line}" for line in unmatched]
+    print_plain_lines(make_console(), [*causes.cause_lines(*explanation, differs), *notes, *jobs_differ])
     command.write_json(causes.causes_json(*explanation))
-    return exit_status(differs, explanation.recognized)
+    status = exit_status(differs, explanation.recognized)
+    return NOT_SHOWN if unmatched and not status else status
 
 
 console = command.entry(main, __doc__)

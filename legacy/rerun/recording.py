@@ -5,13 +5,14 @@ from __future__ import annotations
 import io
 import json
 import os
-import zipfile
 from typing import TYPE_CHECKING, Any, Dict, Optional, Tuple
 
 import numpy as np
 
 from workloads.lifted import checkpoint
+from workloads.support.array_archive import ArrayArchive
 from workloads.support.errors import InputError, require
+from workloads.support.input_files import read_bytes, require_regular
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
 #: Version of the recording's files.
 FORMAT = 1
+#: The most bytes of recording.json; and of one step's arrays: so many, and a multiple of the variables.
+MOST_ABOUT, MOST_BYTES, MOST_TENSORS = 64 << 20, 256 << 20, 64
 #: Number of steps, from the start, that are searched for an input that one train op uses and another does not.
 MOST_TRAIN_OPS = 8
 
@@ -40,14 +43,15 @@ class RecordedSteps:
     """
 
     def __init__(self, folder: str, plan: Plan) -> None:
-        try:
-            with open(os.path.join(folder, "recording.json"), encoding="utf-8") as file:
-                self.about: Dict[str, Any] = json.load(file)
-            self._zip = zipfile.ZipFile(os.path.join(folder, "steps.zip"))
-        except (OSError, ValueError, zipfile.BadZipFile) as error:
-            raise InputError(f"--recording: {folder!r} is not a recording, or is damaged: {error}") from error
-        require(self.about.get("format") == FORMAT, "--recording", folder, f"expected format {FORMAT}")
         self._folder = folder
+        self._subject = f"--recording: {folder!r} is not a recording, or is damaged"
+        self.about = self._read_about()
+        # A step is about as large as the variables that it holds, its inputs and its gradients on the way to them.
+        variables = self.initial()
+        self._most_bytes = MOST_BYTES + MOST_TENSORS * sum(array.nbytes for array in variables.values())
+        packed = os.path.join(folder, "steps.zip")
+        require_regular(packed, self._subject)
+        self._archive = ArrayArchive(packed, self._subject, self._most_bytes * max(1, len(self)))
         self._latest: Optional[Tuple[int, Arrays]] = None  # step and arrays
         for step, targets in enumerate(self.about["steps"]):
             wanted = plan.phases[step % len(plan.phases)].train_op
@@ -58,6 +62,24 @@ class RecordedSteps:
                 "step {} ran {}, this lift's train op is {}".format(step, ", ".join(targets), wanted),
             )
 
+    def _read_about(self) -> Dict[str, Any]:
+        """Returns the content of recording.json: the format, versions, and the names of the nodes of each step."""
+        path = os.path.join(self._folder, "recording.json")
+        try:
+            about = json.loads(read_bytes(path, self._subject, MOST_ABOUT).decode("utf-8"))
+        except (UnicodeDecodeError, ValueError, RecursionError) as error:
+            if isinstance(error, InputError):
+                raise
+            raise InputError(f"{self._subject}: recording.json: {error}") from error
+        expected = "recording.json must hold the format, the versions, and the names of the nodes of each step"
+        require(isinstance(about, dict), "--recording", self._folder, expected)
+        require(about.get("format") == FORMAT, "--recording", self._folder, f"expected format {FORMAT}")
+        steps = about.get("steps")
+        lists = isinstance(steps, list) and all(isinstance(targets, list) for targets in steps)
+        texts = lists and all(isinstance(name, str) for targets in steps for name in targets)
+        require(texts and steps, "--recording", self._folder, expected)
+        return dict(about, tensorflow=str(about.get("tensorflow")), python=str(about.get("python")))
+
     def __len__(self) -> int:
         return len(self.about["steps"])
 
@@ -65,12 +87,12 @@ class RecordedSteps:
         """Returns {"tensors/..." or "after/...": array} of one step. Pipelines call it from threads of their own."""
         latest = self._latest
         if latest is None or latest[0] != number:
-            try:
-                content = self._zip.read(f"{number:05d}.npz")
-                with np.load(io.BytesIO(content)) as arrays:
-                    latest = (number, {name: arrays[name] for name in arrays.files})
-            except (KeyError, ValueError, zipfile.BadZipFile) as error:
-                raise InputError(f"--recording: step {number} of {self._folder!r} is damaged: {error}") from error
+            member = f"{number:05d}.npz"
+            if member not in self._archive:
+                raise InputError(f"--recording: step {number} of {self._folder!r} is damaged: {member} is missing")
+            content = io.BytesIO(self._archive.content(member, self._most_bytes))
+            step = ArrayArchive(content, f"--recording: step {number} of {self._folder!r} is damaged")
+            latest = (number, {name: step.array(name) for name in step.names})
         self._latest = latest
         return latest[1]
 

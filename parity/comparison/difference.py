@@ -7,6 +7,8 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
+from workloads.support.errors import InputError
+
 #: A value of an array, as Python has it: floats, integers, texts.
 Element: TypeAlias = float | int | str | bool | None
 
@@ -60,7 +62,7 @@ def compare(name: str, left: np.ndarray, right: np.ndarray, scale: float = 0.0) 
       The `Difference`.
 
     Raises:
-      ValueError: shapes or dtypes differ (variables are matched before any number is compared).
+      InputError: shapes or dtypes differ, as those of a recording can.
 
     >>> difference = compare("w", np.float32([1, 4]), np.float32([1, 5]))
     >>> difference.differing, difference.max_abs, difference.max_rel, difference.index
@@ -68,11 +70,14 @@ def compare(name: str, left: np.ndarray, right: np.ndarray, scale: float = 0.0) 
     """
     left, right = np.asarray(left), np.asarray(right)
     if left.shape != right.shape or left.dtype.kind != right.dtype.kind:
-        raise ValueError(f"{name}: {left.dtype} {left.shape} against {right.dtype} {right.shape}")
+        raise InputError(
+            f"records do not line up: {name} is {left.dtype} {left.shape} on the left, {right.dtype} {right.shape} on "
+            "the right"
+        )
     if left.dtype.kind != "f":
         return _compare_discrete(name, left, right)
     if left.dtype != right.dtype:
-        raise ValueError(f"{name}: {left.dtype} against {right.dtype}")
+        raise InputError(f"records do not line up: {name} is {left.dtype} on the left, {right.dtype} on the right")
     if left.tobytes() == right.tobytes() and np.isfinite(left).all():
         return Difference(name, left.size)
     return _compare_floats(name, left, right, scale)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import functools
+from collections.abc import Callable, Mapping, Sequence
 
+from parity.diagnosis.comparable import comparable_record, require_comparable_states
 from parity.diagnosis.context.job_context import Context, context_of_recording
 from parity.diagnosis.evidence import ComparedStep, Evidence
 from workloads.program import Program, State, StepRecord
@@ -65,7 +67,12 @@ def replay_of_steps(program: Program, steps: int) -> Replay:
 
 
 def collect_evidence(
-    left: Program, right: Program, context: Context, free: int = FREE, locked: int = LOCKED
+    left: Program,
+    right: Program,
+    context: Context,
+    free: int = FREE,
+    locked: int = LOCKED,
+    align: Callable[[StepRecord, StepRecord], StepRecord] | None = None,
 ) -> Evidence:
     """Steps both programs and returns `Evidence`.
 
@@ -74,6 +81,7 @@ def collect_evidence(
       context: choices of the left side's job.
       free: number of steps that each takes from its own state.
       locked: number of steps after those, which the right takes from the left's state; 0 if it cannot be loaded.
+      align: returns the right one of a step's two records, as it is to be compared with the left one; or None.
 
     Returns:
       evidence of the steps; of many, the first and the last.
@@ -84,7 +92,10 @@ def collect_evidence(
         if number >= free:
             right.load(left_before)
             right_before = left_before
-        step = ComparedStep(left.step(), right.step(), left_before, right_before, number >= free)
+        left_record, right_record = left.step(), right.step()
+        if align is not None:
+            right_record = align(left_record, right_record)
+        step = ComparedStep(left_record, right_record, left_before, right_before, number >= free)
         evidence.steps.append(step)
         left_before, right_before = step.left.state, step.right.state
         if len(evidence.steps) > most_steps(evidence.left, evidence.replicas):
@@ -128,4 +139,6 @@ def evidence_of_recordings(left: Recording, right: Recording, steps: int = 0) ->
     listed = ", ".join(sorted(shapes)[:4])
     require(matching, "--right", right.path, "no variable has a name and shape of --left's, such as " + listed)
     about = {"left": left.describe(), "right": right.describe()}
-    return collect_evidence(left, right, context_of_recording(left.manifest.get("job", {}), about), common, 0)
+    require_comparable_states(right.path, left.state(), right.state())
+    align = functools.partial(comparable_record, right.path)
+    return collect_evidence(left, right, context_of_recording(left.manifest.get("job", {}), about), common, 0, align)

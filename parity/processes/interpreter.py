@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 import shutil
 import subprocess
 from collections.abc import Sequence
@@ -10,6 +12,9 @@ from parity.processes.child_command import module_command, other_interpreter_env
 from workloads.support.errors import InputError
 
 PROBE = "import tensorflow, absl; print(tensorflow.__version__)"
+
+#: What the probe prints: the version of TensorFlow.
+VERSION = re.compile(r"\d+\.\d+\.\S+")
 
 #: Seconds that an interpreter may take to import TensorFlow.
 PROBE_TIMEOUT = 120.0
@@ -28,6 +33,8 @@ def tensorflow_version(interpreter: str) -> str:
             [interpreter, "-c", PROBE],
             capture_output=True,
             text=True,
+            errors="replace",
+            stdin=subprocess.DEVNULL,
             timeout=PROBE_TIMEOUT,
             env=other_interpreter_environment(),
         )
@@ -36,7 +43,11 @@ def tensorflow_version(interpreter: str) -> str:
     if probe.returncode:
         reason = _last_line(probe.stderr)
         raise InputError(f"--legacy_python: {interpreter!r} cannot import tensorflow and absl: {reason}")
-    return probe.stdout.strip().splitlines()[-1]
+    version = (probe.stdout.strip().splitlines() or [""])[-1]
+    if not VERSION.fullmatch(version):
+        answer = repr(version[:80]) if version else "nothing"
+        raise InputError(f"--legacy_python: {interpreter!r} answers {answer}, must be a Python with TensorFlow")
+    return version
 
 
 def record_legacy(interpreter: str, flags: Sequence[str], path: str) -> None:
@@ -52,10 +63,14 @@ def record_legacy(interpreter: str, flags: Sequence[str], path: str) -> None:
       UserError: the user's own code failed there.
     """
     command = [*module_command(interpreter, "legacy.record"), "--out=" + path, *flags]
-    process = subprocess.run(command, capture_output=True, text=True, env=other_interpreter_environment())
+    process = subprocess.run(
+        command, capture_output=True, text=True, errors="replace", env=other_interpreter_environment()
+    )
     raise_user_error(process.returncode, process.stderr)
     if process.returncode:
         raise InputError("--legacy_python: the recording failed: " + _last_line(process.stderr))
+    if not os.path.exists(path):
+        raise InputError(f"--legacy_python: {interpreter!r} ended without an error and without a recording")
 
 
 def _last_line(text: str) -> str:

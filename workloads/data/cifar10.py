@@ -7,9 +7,12 @@ import os
 import numpy as np
 
 from workloads.support.errors import InputError
+from workloads.support.input_files import require_regular
 
 FILES = ("data_batch_1.bin", "data_batch_2.bin", "data_batch_3.bin", "data_batch_4.bin", "data_batch_5.bin")
 RECORD = 1 + 3 * 32 * 32
+#: The most records of one file; CIFAR-10's own have 10,000.
+MOST_RECORDS = 50000
 
 
 def is_present(folder: str) -> bool:
@@ -32,6 +35,9 @@ def read_training_set(folder: str) -> tuple[np.ndarray, np.ndarray]:
 
 def read_file(path: str) -> tuple[np.ndarray, np.ndarray]:
     """Reads the images and labels of one file of records; see `read_training_set`."""
+    size = require_regular(path, "--data_dir")
+    if size > MOST_RECORDS * RECORD:
+        raise InputError(f"--data_dir: {path} has {size} bytes, CIFAR-10's files have {10000 * RECORD}")
     try:
         content = np.fromfile(path, np.uint8)
     except OSError as error:

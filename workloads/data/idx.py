@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import gzip
+import operator
 import os
 import struct
 import zlib
@@ -10,10 +12,13 @@ import zlib
 import numpy as np
 
 from workloads.support.errors import InputError
+from workloads.support.input_files import require_regular
 
 IMAGES = "train-images-idx3-ubyte"
 LABELS = "train-labels-idx1-ubyte"
 UNSIGNED_BYTE = 8
+#: The most that a file may expand to: so many bytes, or a multiple of a larger file. MNIST's images expand by 5.
+_MOST_BYTES, _MOST_EXPANSION = 256 << 20, 20
 
 
 def is_present(folder: str) -> bool:
@@ -42,17 +47,28 @@ def read_training_set(folder: str) -> tuple[np.ndarray, np.ndarray]:
 
 def read_file(path: str, rank: int) -> np.ndarray:
     """Reads one IDX file of unsigned bytes with `rank` dimensions, as an array."""
-    content = _bytes(path)
+    packed = require_regular(path, "--data_dir")
     header = 4 + 4 * rank
-    if len(content) < header or content[:4] != bytes([0, 0, UNSIGNED_BYTE, rank]):
-        raise InputError(f"--data_dir: {path} is not an IDX file of unsigned bytes with {rank} dimensions")
-    shape = struct.unpack(f">{rank}I", content[4:header])
-    expected = header + int(np.prod(shape, dtype=np.int64))
-    if len(content) != expected or not shape[0]:
+    try:
+        with gzip.open(path, "rb") if path.endswith(".gz") else open(path, "rb") as file:
+            begin = file.read(header)
+            if len(begin) < header or begin[:4] != bytes([0, 0, UNSIGNED_BYTE, rank]):
+                raise InputError(f"--data_dir: {path} is not an IDX file of unsigned bytes with {rank} dimensions")
+            shape = struct.unpack(f">{rank}I", begin[4:])
+            promised = functools.reduce(operator.mul, shape)  # numpy's product would overflow
+            if promised > max(_MOST_BYTES, _MOST_EXPANSION * packed) or not promised:
+                raise InputError(f"--data_dir: {path} has {packed} bytes, its header {shape} promises {promised}")
+            # Never all that a gzip file expands to: two megabytes of it can be two gigabytes.
+            content = file.read(promised)
+            longer = bool(file.read(1))
+    except (OSError, EOFError, zlib.error) as error:
+        raise InputError(f"--data_dir: cannot read {path}: {error}")
+    if len(content) != promised or longer:
+        found = f"more than {promised}" if longer else str(len(content))
         raise InputError(
-            f"--data_dir: {path} has {len(content)} bytes, its header {shape} promises {expected}: truncated?"
+            f"--data_dir: {path} has {found} bytes of data, its header {shape} promises {promised}: truncated?"
         )
-    return np.frombuffer(content, np.uint8, offset=header).reshape(shape)
+    return np.frombuffer(content, np.uint8).reshape(shape)
 
 
 def _find(folder: str, name: str) -> str:
@@ -61,11 +77,3 @@ def _find(folder: str, name: str) -> str:
         if os.path.exists(path):
             return path
     raise InputError(f"--data_dir: {os.path.join(folder, name)} is missing (plain or .gz)")
-
-
-def _bytes(path: str) -> bytes:
-    try:
-        with gzip.open(path, "rb") if path.endswith(".gz") else open(path, "rb") as file:
-            return file.read()
-    except (OSError, EOFError, zlib.error) as error:
-        raise InputError(f"--data_dir: cannot read {path}: {error}")

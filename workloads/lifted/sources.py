@@ -13,7 +13,9 @@ import tensorflow as tf
 from workloads.lifted.workload import as_lifted
 from workloads.numerics import random_keys
 from workloads.sources import Source
+from workloads.support.array_archive import ArrayArchive
 from workloads.support.errors import InputError, require
+from workloads.support.input_files import require_regular
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
 
 #: Size of a dimension that the graph leaves open and that is not the batch: of images (rank 4), and of anything else.
 OPEN_IMAGE, OPEN = 64, 6
+#: The most that the arrays of --data may take: so many bytes, or a multiple of a larger compressed file.
+MOST_BYTES, MOST_EXPANSION = 512 << 20, 20
 
 
 class LiftedSynthetic(Source):
@@ -195,12 +199,12 @@ def source_from_text(text: str, settings: Mapping[str, Any]) -> Callable[[Job], 
     if ":" in text and not os.path.exists(text):
         make_dataset = _import_function(text)
         return lambda job: LiftedDataset(job, make_dataset, settings)
-    try:
-        with np.load(text) as file:
-            arrays = {name: file[name] for name in file.files}
-    except (OSError, ValueError) as error:
-        raise InputError(f"--data: cannot read {text!r} as .npz: {error}") from error
-    require(arrays and len({len(a) for a in arrays.values()}) == 1, "--data", text, "arrays must have equal lengths")
+    packed = require_regular(text, "--data")
+    archive = ArrayArchive(text, f"--data: cannot read {text!r} as .npz", max(MOST_BYTES, MOST_EXPANSION * packed))
+    arrays = {name: archive.array(name) for name in archive.names}
+    archive.close()
+    lengths = {array.shape[:1] for array in arrays.values()}
+    require(len(lengths) == 1 and () not in lengths, "--data", text, "arrays must have equal lengths")
     return lambda job: LiftedData(job, _batches_of(arrays, job.global_batch), settings)
 
 

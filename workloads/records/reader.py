@@ -6,10 +6,7 @@
 from __future__ import annotations
 
 import bisect
-import io
-import json
 import os
-import zipfile
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -17,10 +14,13 @@ import numpy as np
 
 from workloads.program import STATES, Program, State, StepRecord
 from workloads.records import writer
-from workloads.records.writer import DIGEST, FORMAT, MANIFEST, digest_of
+from workloads.records.manifest import parse_manifest, shape_problems
+from workloads.records.writer import DIGEST, MANIFEST, digest_of
 from workloads.scope import VariableSpec
 from workloads.support import environment
+from workloads.support.array_archive import ArrayArchive
 from workloads.support.errors import InputError
+from workloads.support.input_files import require_regular
 
 if TYPE_CHECKING:
     from workloads.job import Job
@@ -87,6 +87,7 @@ class Recording(Program):
     def __init__(self, path: str, argument: str = "--recording") -> None:
         self.path = path
         self._argument = argument
+        require_regular(path, argument)
         try:
             with open(path, "rb") as file:
                 file.seek(0, os.SEEK_END)
@@ -94,31 +95,27 @@ class Recording(Program):
                 digest = file.read()
             if digest_of(path).encode("ascii") != digest:
                 raise self._damaged("its checksum does not match")
-            self._zip = zipfile.ZipFile(path)
         except OSError as error:
             raise InputError(f"{argument}: cannot read {path}: {error.strerror}")
-        except zipfile.BadZipFile as error:
-            raise self._damaged(str(error))
-        self._members = sorted(self._zip.namelist())
-        self._names = frozenset(self._members)
-        self.manifest: dict[str, Any] = json.loads(str(self._get(MANIFEST)))
-        if self.manifest["format"] != FORMAT:
-            raise self._damaged("format {!r}, this reader knows {}".format(self.manifest["format"], FORMAT))
+        self._archive = ArrayArchive(path, self._subject)
+        try:
+            self._manifest = parse_manifest(str(self._archive.array(MANIFEST)))
+        except ValueError as error:
+            raise error if isinstance(error, InputError) else self._damaged(str(error))
+        self.manifest: dict[str, Any] = dict(self._manifest.texts)
+        self._specs = {spec.name: spec for spec in self._manifest.variables}
         self._step = 0
 
     @property
     def steps(self) -> int:
         """Number of steps that it holds."""
-        return self.manifest["steps"]
+        return self._manifest.steps
 
     def variables(self) -> tuple[VariableSpec, ...]:
-        return tuple(
-            VariableSpec(n, tuple(shape), dtype, trainable, None)
-            for n, shape, dtype, trainable in self.manifest["variables"]
-        )
+        return self._manifest.variables
 
     def describe(self) -> dict[str, str]:
-        return dict(self.manifest.get("settings", {}))
+        return dict(self._manifest.texts["settings"])
 
     def state(self) -> State:
         """Returns the state before the next step."""
@@ -130,14 +127,14 @@ class Recording(Program):
         prefix = f"{self._step:05d}"
         record = StepRecord(
             step=self._step,
-            digests=[str(digest) for digest in self._optional(prefix + "/digests", [])],
-            losses=list(self._get(prefix + "/losses")),
-            gradients=self._replicas(prefix + "/gradients"),
-            combined=self._group(prefix + "/combined/"),
-            learning_rate=self._optional(prefix + "/learning_rate", None),
+            digests=self._texts(prefix + "/digests"),
+            losses=list(self._numbers(prefix + "/losses", 1)),
+            gradients=[self._as_gradients(prefix, group) for group in self._replicas(prefix + "/gradients")],
+            combined=self._as_gradients(prefix, self._group(prefix + "/combined/")),
+            learning_rate=self._learning_rate(prefix + "/learning_rate"),
             state=self._state(prefix, self._step + 1),
-            drift=[str(name) for name in self._optional(prefix + "/drift", [])],
-            examples=list(self._group(prefix + "/examples/").values()),
+            drift=self._texts(prefix + "/drift"),
+            examples=self._by_replica(prefix + "/examples/"),
             masks=self._replicas(prefix + "/masks"),
             proposals=self._replicas(prefix + "/proposals"),
         )
@@ -145,18 +142,31 @@ class Recording(Program):
         return record
 
     def close(self) -> None:
-        self._zip.close()
+        self._archive.close()
 
     def _state(self, prefix: str, step: int) -> State:
-        return State(step, *[self._group(f"{prefix}/{stage}/") for stage in STATES])
+        groups = [self._group(f"{prefix}/{stage}/") for stage in STATES]
+        for stage, group in zip(STATES, groups):
+            problems = shape_problems(group, self._specs)
+            if problems:
+                raise self._damaged(f"{prefix}/{stage}: {problems[0]}")
+        return State(step, *groups)
+
+    def _as_gradients(self, prefix: str, arrays: Arrays) -> Arrays:
+        """Returns gradients, each of which has the shape of its variable, or is some of its rows."""
+        for name, array in arrays.items():
+            shape = self._specs[name].shape if name in self._specs else array.shape
+            if array.ndim != len(shape) or array.shape[1:] != shape[1:]:
+                raise self._damaged(f"{prefix}: gradient of {name!r} is {list(array.shape)}, not {list(shape)}")
+        return arrays
 
     def _group(self, prefix: str) -> Arrays:
-        """{name: array} of the members `prefix<name>`."""
-        group = {}
-        for member in self._members[bisect.bisect_left(self._members, prefix) :]:
+        """Returns {name: array} of the members `prefix<name>`; all are numbers."""
+        group, names = {}, self._archive.names
+        for member in names[bisect.bisect_left(names, prefix) :]:
             if not member.startswith(prefix):
                 break
-            group[member[len(prefix) : -len(".npy")]] = self._get(member[: -len(".npy")])
+            group[member[len(prefix) :]] = self._numbers(member)
         return group
 
     def _replicas(self, prefix: str) -> list[Arrays]:
@@ -168,15 +178,48 @@ class Recording(Program):
                 return groups
             groups.append(group)
 
-    def _optional(self, name: str, otherwise: Any) -> Any:
-        return self._get(name) if name + ".npy" in self._names else otherwise
+    def _by_replica(self, prefix: str) -> list[np.ndarray]:
+        """Returns the arrays `prefix<replica>` in the order of the replicas."""
+        group = self._group(prefix)
+        numbers = [str(number) for number in range(len(group))]
+        if set(group) != set(numbers):
+            raise self._damaged(f"{prefix} has members other than the replicas' numbers")
+        return [self._checked(prefix + number, group[number], 1) for number in numbers]
 
-    def _get(self, name: str) -> Any:
+    def _numbers(self, name: str, rank: int | None = None) -> np.ndarray:
+        """Returns an array of numbers, or truth values, of `rank` dimensions; None for any."""
+        array = self._archive.array(name)
+        if array.dtype.kind in "US":
+            raise self._damaged(f"{name} holds texts, numbers are expected")
+        return self._checked(name, array, rank)
+
+    def _checked(self, name: str, array: np.ndarray, rank: int | None) -> np.ndarray:
+        if rank is not None and array.ndim != rank:
+            raise self._damaged(f"{name} has the shape {list(array.shape)}, expected {rank} dimension(s)")
+        return array
+
+    def _learning_rate(self, name: str) -> Any:
+        """Returns the learning rate, or the rates, of a step; None if it was not recorded."""
+        if name not in self._archive:
+            return None
+        rate = self._numbers(name)
+        return self._checked(name, rate, 1) if rate.ndim else rate
+
+    def _texts(self, name: str) -> list[str]:
+        """Returns a list of texts; empty if it was not recorded."""
+        if name not in self._archive:
+            return []
+        array = self._checked(name, self._archive.array(name), 1)
+        if array.dtype.kind != "U" and array.size:
+            raise self._damaged(f"{name} holds {array.dtype}, texts are expected")
         try:
-            content = self._zip.read(name + ".npy")
-        except KeyError:
-            raise self._damaged(f"{name} is missing")
-        return np.lib.format.read_array(io.BytesIO(content), allow_pickle=False)
+            return [str(text) for text in array]
+        except UnicodeDecodeError as error:
+            raise self._damaged(f"{name}: {error}")
+
+    @property
+    def _subject(self) -> str:
+        return f"{self._argument}: {self.path} is damaged, or not a recording"
 
     def _damaged(self, what: str) -> InputError:
-        return InputError(f"{self._argument}: {self.path} is damaged, or not a recording: {what}")
+        return InputError(f"{self._subject}: {what}")

@@ -63,3 +63,14 @@ def test_the_recording_is_made_with_the_flags(script, tmp_path):
 def test_a_recording_that_fails_is_reported_with_its_last_line(script, tmp_path):
     with pytest.raises(InputError, match="--legacy_python: the recording failed: error: bad flag$"):
         interpreter.record_legacy(script("echo error: bad flag >&2; echo >&2; exit 2"), [], str(tmp_path / "x.npz"))
+
+
+@pytest.mark.parametrize("lines, answer", [("true", "nothing"), ("echo hello", "'hello'")])
+def test_a_program_that_is_no_python_is_refused(script, lines, answer):
+    with pytest.raises(InputError, match=f"answers {answer}, must be a Python with TensorFlow"):
+        interpreter.tensorflow_version(script(lines))
+
+
+def test_a_recording_that_is_not_there_is_reported(script, tmp_path):
+    with pytest.raises(InputError, match="ended without an error and without a recording"):
+        interpreter.record_legacy(script("true"), [], str(tmp_path / "legacy.npz"))

@@ -1,5 +1,6 @@
 import gzip
 import struct
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -124,3 +125,23 @@ def test_the_folder_says_what_it_holds_and_fits_the_workload(tmp_path):
 def test_folders_that_cannot_be_used(tmp_path, name, path, message):
     with pytest.raises(InputError, match=message):
         folder.open_folder(str(tmp_path / path), registry.get(name))
+
+
+def test_a_gzip_bomb_is_refused_before_it_expands(tmp_path):
+    expanded = 64 << 20
+    for header in (struct.pack(">3I", 1, 28, 28), struct.pack(">3I", 2**32 - 1, 2**32 - 1, 2**32 - 1)):
+        content = bytes([0, 0, 8, 3]) + header + bytes(expanded)
+        (tmp_path / (idx.IMAGES + ".gz")).write_bytes(gzip.compress(content))
+        del content
+        tracemalloc.start()
+        with pytest.raises(InputError, match="promises"):
+            idx.read_file(str(tmp_path / (idx.IMAGES + ".gz")), 3)
+        assert tracemalloc.get_traced_memory()[1] < expanded // 4
+        tracemalloc.stop()
+
+
+def test_a_file_of_too_many_records_is_not_read(tmp_path):
+    with open(tmp_path / "data_batch_1.bin", "wb") as file:
+        file.truncate(3 << 30)
+    with pytest.raises(InputError, match="has 3221225472 bytes, CIFAR-10's files have 30730000"):
+        cifar10.read_file(str(tmp_path / "data_batch_1.bin"))

@@ -1,11 +1,14 @@
 import doctest
+import os
+import zipfile
 
 import numpy as np
 import pytest
 
 from tests.cases import Everything, assert_same, records, setup
-from workloads.records import reader
+from workloads.records import reader, writer
 from workloads.records.reader import Recording, Writer
+from workloads.records.writer import DIGEST, digest_of
 from workloads.support.errors import InputError
 
 STEPS = 3
@@ -94,3 +97,65 @@ def test_a_programs_records_go_to_a_file_and_come_back(tmp_path):
         assert recording.manifest["job"] == {key: value for key, value in made.job.describe().items()}
         losses = [sum(map(float, recording.step().losses)) / 2 for _ in range(2)]
     assert seen == list(enumerate(losses))
+
+
+def altered(source, target, change):
+    """A recording with a right checksum whose members {name: array} `change` has changed."""
+    with np.load(source) as file:
+        members = {name: file[name] for name in file.files}
+    change(members)
+    np.savez(target, **members)
+    with zipfile.ZipFile(target, "a") as archive:
+        archive.comment = b"0" * DIGEST
+    digest = digest_of(str(target)).encode("ascii")
+    content = open(target, "rb").read()
+    open(target, "wb").write(content[:-DIGEST] + digest)
+    return str(target)
+
+
+def steps_of(path):
+    """All records of a recording, and its states."""
+    with Recording(path) as recording:
+        return [recording.state()] + [recording.step() for _ in range(recording.steps)]
+
+
+WEIGHT = "00001/weights/first/weights"
+
+
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        (lambda m: m.update({WEIGHT: m[WEIGHT].astype(np.float64)}), "is float64 .*, not float32"),
+        (lambda m: m.update({WEIGHT: m[WEIGHT].ravel()[:1]}), r"is float32 \[1\], not float32 \[6, 5\]"),
+        (lambda m: m.update({"00001/losses": m["00001/losses"][:, None]}), "expected 1 dimension"),
+        (lambda m: m.update({"00001/losses": np.array(["a", "b"])}), "holds texts, numbers are expected"),
+        (lambda m: m.pop("00001/losses"), "00001/losses is missing"),
+        (lambda m: m.update({"00001/digests": np.zeros(2)}), "holds float64, texts are expected"),
+        (lambda m: m.update({"00001/learning_rate": np.zeros((2, 2))}), "expected 1 dimension"),
+        (lambda m: m.update({"00001/examples/x": np.zeros(2)}), "other than the replicas' numbers"),
+        (lambda m: m.update({"00001/combined/first/weights": np.zeros(1)}), "gradient of 'first/weights' is"),
+        (lambda m: m.update({"manifest": np.array("{}")}), "no JSON object with a format"),
+    ],
+)
+def test_what_the_checksum_cannot_tell_is_checked(recorded, tmp_path, change, message):
+    steps_of(altered(recorded[0], tmp_path / "same.npz", lambda members: None))
+    with pytest.raises(InputError, match="--recording: .* is damaged, or not a recording: .*" + message):
+        steps_of(altered(recorded[0], tmp_path / "other.npz", change))
+
+
+def test_examples_of_many_replicas_keep_their_order(tmp_path):
+    path = str(tmp_path / "run.npz")
+    batches = [{"x": np.array([replica])} for replica in range(12)]
+    with writer.Recorder(path, replicas=12, weights={"w": np.zeros(1)}) as recorder:
+        recorder.step(losses=np.zeros(12), weights={"w": np.zeros(1)}, batches=batches)
+    with Recording(path) as recording:
+        assert [int(ids[0]) for ids in recording.step().examples] == [int(writer.example_ids(b)[0]) for b in batches]
+
+
+def test_only_a_regular_file_is_replaced(tmp_path):
+    for path in (tmp_path, tmp_path / "pipe"):
+        if path != tmp_path:
+            os.mkfifo(path)
+        with pytest.raises(InputError, match="--out: cannot write .*: is no regular file, and is not replaced"):
+            Writer(str(path), {}, ())
+    assert sorted(os.listdir(tmp_path)) == ["pipe"] and not os.path.exists(str(tmp_path) + f".part{os.getpid()}")
