@@ -84,15 +84,20 @@ def reason(stage: str) -> str:
     return BASE[stage].reason
 
 
+#: float32 ulps by which Keras's formulas differ from 1.x's in any precision: one of the two computes 1 - beta and its
+#: like from a constant that was rounded to float32. It is less than a change of the constant by a millionth.
+KERAS_UNITS = 4.0
+
+
 def keras_units(optimizer: Optimizer, update_rules: str) -> dict[str, float]:
-    """Returns {stage: ulps} that Keras's formulas need beyond `BASE`; empty for the 1.x kernels.
+    """Returns {stage: float32 ulps} that Keras's formulas need beyond `BASE`; empty for the 1.x kernels.
 
     See `workloads.optimizers.KerasClass.update_units`.
     """
     described = optimizer.keras_class() if update_rules == "keras" else None
-    if described is None or not described.update_units:
+    if described is None:
         return {}
-    return {stages.WEIGHTS: described.update_units, stages.AVERAGES: described.update_units}
+    return dict.fromkeys((stages.WEIGHTS, stages.SLOTS, stages.AVERAGES), max(KERAS_UNITS, described.update_units))
 
 
 #: A difference may be this many times what rounding of the weights does to the tensor in the same step. The response

@@ -23,11 +23,12 @@ def test_auto_grows_with_the_root_of_the_replicas_and_with_the_steps():
     assert tolerance.auto(stages.GRADIENTS, np.dtype("float32"), 1, 3) == 4 * one
 
 
-def test_keras_needs_more_units_for_adam_only():
+def test_keras_needs_units_of_its_float32_constants_and_more_of_them_for_adam():
     units = tolerance.keras_units(optimizers.Adam(beta2=0.75), "keras")
-    assert units == {stages.WEIGHTS: 4.0, stages.AVERAGES: 4.0}
+    assert units == {stages.WEIGHTS: 4.0, stages.SLOTS: 4.0, stages.AVERAGES: 4.0}
+    assert tolerance.keras_units(optimizers.Adam(beta2=1 - 2.0**-10), "keras")[stages.WEIGHTS] == 1024.0
     assert tolerance.keras_units(optimizers.Adam(), "tf1") == {}
-    assert tolerance.keras_units(optimizers.Momentum(), "keras") == {}
+    assert tolerance.keras_units(optimizers.Momentum(), "keras")[stages.SLOTS] * EPSILON < 1e-6
 
 
 def test_float64_programs_are_allowed_more_with_depth_and_far_less_than_any_fault():
