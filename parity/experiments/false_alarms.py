@@ -11,6 +11,7 @@ import itertools
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from modern.options import ALL_REDUCES
+from parity.experiments.awkward_net import AWKWARD
 from workloads.program import Program, RecordRewriter, State, StepRecord
 from workloads.selection import registry
 
@@ -19,12 +20,13 @@ if TYPE_CHECKING:
     from parity.comparison.setup import Setup
     from parity.diagnosis.context.job_context import Context
     from parity.diagnosis.evidence import Evidence
+    from workloads.workload import Workload
 
-#: Built-in workloads that take seconds; the others take ten times as long.
-_QUICK = ("sigmoid_stack", "regression", "cifar_cnn")
+#: Workloads that take seconds; the others take ten times as long.
+_QUICK = ("sigmoid_stack", "regression", "cifar_cnn", *AWKWARD)
 
 #: In turn; the slower workloads, and those added later, come less often.
-WORKLOADS: tuple[str, ...] = _QUICK * 4 + ("stacked_lstm", "resnet18")
+WORKLOADS: tuple[str, ...] = _QUICK * 2 + ("stacked_lstm", "resnet18")
 WORKLOADS += tuple(name for name in registry.NAMES if name not in WORKLOADS)
 
 #: (replicas, dtype, all-reduce, batch in halves of the workload's own).
@@ -35,6 +37,11 @@ STRIDE = 5
 
 #: Each case is compared in both.
 MODES = ("free", "locked")
+
+
+def workload_named(name: str) -> Workload:
+    """Returns one of `AWKWARD`, or a built-in workload at its small size."""
+    return AWKWARD[name] if name in AWKWARD else registry.get(name)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -65,7 +72,7 @@ class CleanCase:
     @property
     def global_batch(self) -> int:
         """Examples of all replicas in one step."""
-        examples = registry.get(self.workload).global_batch * self.half_batches
+        examples = workload_named(self.workload).global_batch * self.half_batches
         return -(-examples // (2 * self.replicas)) * self.replicas
 
     def setup(self) -> Setup:
@@ -73,7 +80,7 @@ class CleanCase:
         from parity.comparison.setup import exact_setup
         from workloads.job import Job
 
-        job = Job(registry.get(self.workload), self.replicas, self.global_batch, self.dtype, self.seed)
+        job = Job(workload_named(self.workload), self.replicas, self.global_batch, self.dtype, self.seed)
         return exact_setup(job, all_reduce=self.all_reduce)
 
 
