@@ -23,6 +23,10 @@ flags.DEFINE_string("left", None, "The reference: a recording (.npz).")
 flags.DEFINE_string("right", None, "The run to explain: a recording (.npz).")
 flags.DEFINE_integer("steps", 0, "Number of steps to read; 0 for all that both recordings hold.", lower_bound=0)
 
+flags.DEFINE_boolean(
+    "confirm", True, "Plant the causes into a clean port to confirm them, where the recordings' job can be run here."
+)
+
 FLAGS = flags.FLAGS
 
 #: Exit status if nothing differs in what both recordings hold, but weights are in one of them only.
@@ -48,11 +52,12 @@ def main() -> int:
 
     with Recording(FLAGS.left, "--left") as left, Recording(FLAGS.right, "--right") as right:
         unmatched = uncompared_weights(left.state(), right.state())
-        explanation = explain_recordings(left, right, FLAGS.steps)
+        explanation = explain_recordings(left, right, FLAGS.steps, FLAGS.confirm)
         jobs_differ = list(causes.job_difference_lines(left.manifest, right.manifest))
     differs = first_differing_stage(explanation.evidence) is not None
     notes = [f"not compared: {line}" for line in unmatched]
-    print_plain_lines(make_console(), [*causes.cause_lines(*explanation, differs), *notes, *jobs_differ])
+    lines = causes.cause_lines(explanation.recognized, explanation.evidence, differs, explanation.remaining)
+    print_plain_lines(make_console(), [*lines, *notes, *jobs_differ])
     command.write_json(causes.causes_json(*explanation))
     status = exit_status(differs, explanation.recognized)
     return NOT_SHOWN if unmatched and not status else status

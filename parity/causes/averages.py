@@ -10,7 +10,8 @@ import numpy as np
 from modern.mirrored.replica_step import ReplicaStep
 from parity.causes import injection
 from parity.causes.cause import HIGH, Cause, Fault, Finding
-from parity.causes.wording import format_number
+from parity.causes.planted_gradients import step_value
+from parity.causes.wording import decay_of_share, format_number
 from parity.comparison import stages
 from parity.comparison.fits import near, spread
 from workloads.workload import MovingAverage
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
     from modern.mirrored.step_tensors import StepTensors, Tensors
     from modern.mirrored.variables import LocalState
+    from parity.comparison.setup import Setup
     from parity.diagnosis.evidence import Evidence
     from parity.diagnosis.moving_averages import AverageMove
 
@@ -57,7 +59,15 @@ def ema_warm_up(evidence: Evidence) -> Finding | None:
         f"{format_number(constant[0])} of the weights in every step.",
         HIGH,
         f"share of the new weights fitted in {len(shares)} steps",
+        _warm_up_constants(evidence, left_warms_up, constant[0]),
     )
+
+
+def _warm_up_constants(evidence: Evidence, left_warms_up: bool, share: float) -> dict[str, float]:
+    """The port's decay: fitted where it is constant, legacy's where the port's warms up."""
+    legacy = evidence.context.moving_average
+    kept = legacy.decay if legacy is not None else MovingAverage().decay
+    return {"decay": decay_of_share(share) if left_warms_up else kept, "warm_up": float(not left_warms_up)}
 
 
 def ema_stale(evidence: Evidence) -> Finding | None:
@@ -88,6 +98,7 @@ def ema_skipped(evidence: Evidence) -> Finding | None:
         f"The port does not update its averages in {len(still)} of {len(right)} steps (first at step {still[0]}).",
         HIGH,
         "no bit of the port's averages changes in these steps, and legacy's change",
+        steps=tuple(still),
     )
 
 
@@ -103,6 +114,7 @@ def ema_decay(evidence: Evidence) -> Finding | None:
         f"and legacy's {format_number(last.left)}.",
         HIGH,
         f"share of the new weights fitted in {len(shares)} steps",
+        {"decay": decay_of_share(last.right)},
     )
 
 
@@ -162,6 +174,39 @@ class _AveragesInEvenSteps(ReplicaStep):
             variable.assign(tf.where(is_odd, before[name], variable.read_value()))
 
 
+class _SkippedAverages(ReplicaStep):
+    """Leaves the averages alone in the steps `skipped`."""
+
+    skipped: tuple[int, ...] = ()
+
+    def _update_averages(self, local: LocalState) -> None:
+        import tensorflow as tf
+
+        before = {name: variable.read_value() for name, variable in local.averages.items()}
+        step = local.step.read_value() - 1  # the step was counted already
+        stays = step_value(step, {number: 1.0 for number in self.skipped}, 0.0, tf.float32) > 0
+        super()._update_averages(local)
+        for name, variable in local.averages.items():
+            variable.assign(tf.where(stays, before[name], variable.read_value()))
+
+
+def _plant_skipped(finding: Finding, setup: Setup) -> injection.Change:
+    return injection.in_replica_step(type("SkippedAverages", (_SkippedAverages,), {"skipped": finding.steps}))
+
+
+def _plant_stale(finding: Finding, setup: Setup) -> injection.Change:
+    return injection.in_replica_step(_AveragesBeforeUpdate)
+
+
+def _plant_decay(finding: Finding, setup: Setup) -> injection.Change | None:
+    """Plants the decay; whether it warms up is the workload's own choice unless the finding says it."""
+    average = setup.job.workload.moving_average
+    if average is None:
+        return None
+    warm_up = bool(finding.constants.get("warm_up", average.warm_up))
+    return _change_average(MovingAverage(finding.constants["decay"], warm_up))
+
+
 def _change_average(average: MovingAverage) -> injection.Change:
     return injection.in_workload(lambda job: {"moving_average": average})
 
@@ -178,6 +223,7 @@ CAUSES = (
         why="The moving average is run together with the optimizer's update instead of after it.",
         fix="Update the averages after the optimizer's update (by a control dependency, or the order of statements).",
         criterion=ema_stale,
+        plant=_plant_stale,
         faults=(Fault("averages_before_the_update", injection.in_replica_step(_AveragesBeforeUpdate), _with_warm_up),),
     ),
     Cause(
@@ -188,6 +234,7 @@ CAUSES = (
         why="The averages are updated under a condition, or every few steps only.",
         fix="Update the averages in every step.",
         criterion=ema_skipped,
+        plant=_plant_skipped,
         faults=(Fault("averages_every_other_step", injection.in_replica_step(_AveragesInEvenSteps), _with_warm_up),),
     ),
     Cause(
@@ -198,6 +245,7 @@ CAUSES = (
         why="ExponentialMovingAverage(num_updates=step) warms up its decay; Keras's use_ema does not.",
         fix="Compute the decay as min(decay, (1 + n) / (10 + n)).",
         criterion=ema_warm_up,
+        plant=_plant_decay,
         faults=(Fault("averages_without_warm_up", _change_average(MovingAverage(0.99, warm_up=False)), _with_warm_up),),
     ),
     Cause(
@@ -208,6 +256,7 @@ CAUSES = (
         why="The decay was not carried over.",
         fix="Give the port legacy's decay.",
         criterion=ema_decay,
+        plant=_plant_decay,
         faults=(
             Fault(
                 "another_decay_of_the_averages",

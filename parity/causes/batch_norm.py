@@ -9,12 +9,15 @@ import numpy as np
 
 from parity.causes import faulty_batch_norm
 from parity.causes.cause import HIGH, MEDIUM, Cause, Fault, Finding
+from parity.causes.faulty_batch_norm import in_batch_norm, make_batch_norm
 from parity.causes.moving_statistics import normalizing
-from parity.causes.wording import format_number
+from parity.causes.wording import format_number, shortest_decimal
 from parity.comparison import stages
 from parity.comparison.fits import near, spread
 
 if TYPE_CHECKING:
+    from parity.causes.injection import Change
+    from parity.comparison.setup import Setup
     from parity.diagnosis.evidence import Evidence
     from parity.diagnosis.moving_statistics import MovingStatistics, ProposalFit
 
@@ -50,6 +53,7 @@ def bn_bessel(evidence: Evidence) -> Finding | None:
         HIGH,
         "moving means agree; variance fitted as a x legacy's + c x old, residual "
         f"{max(mix.residual for mix in mixes):.1e}",
+        {"factor": factors[name]},
     )
 
 
@@ -81,6 +85,7 @@ def bn_decay_099_0999(evidence: Evidence) -> Finding | None:
         f"differs by that factor{libraries}.",
         HIGH,
         f"the same ratio in {len(shares)} proposals, residual {max(share.residual for share in shares):.1e}",
+        {"ratio": shortest_decimal(ratio, 1e-3)},
     )
 
 
@@ -122,6 +127,25 @@ def bn_epsilon(evidence: Evidence) -> Finding | None:
     )
 
 
+def _plant_biased(finding: Finding, setup: Setup) -> Change | None:
+    """Plants a variance without Bessel's correction; the clean port's has it."""
+    return in_batch_norm(make_batch_norm(faulty_batch_norm.biased)) if finding.constants["factor"] < 1 else None
+
+
+def _plant_momentum(finding: Finding, setup: Setup) -> Change:
+    ratio = finding.constants["ratio"]
+
+    def rule(momentum: float, count: float) -> faulty_batch_norm.MovingRule:
+        share, correction = faulty_batch_norm.unbiased(momentum, count)
+        return faulty_batch_norm.MovingRule(share * ratio, correction)
+
+    return in_batch_norm(make_batch_norm(rule))
+
+
+def _plant_global_moments(finding: Finding, setup: Setup) -> Change:
+    return in_batch_norm(make_batch_norm(faulty_batch_norm.unbiased, faulty_batch_norm.global_moments))
+
+
 def _fits_of(facts: MovingStatistics, is_kind: Callable[[str], bool]) -> list[ProposalFit]:
     """The fits of all statistics of one kind."""
     return [fit for name, fits in facts.moves.items() if is_kind(name) for fit in fits]
@@ -145,10 +169,11 @@ CAUSES = (
         why="The fused kernel stores the unbiased variance, Keras 3 and the unfused layer store the biased one.",
         fix="Multiply the batch variance by n / (n - 1) before it enters the moving variance.",
         criterion=bn_bessel,
+        plant=_plant_biased,
         faults=(
             Fault(
                 "biased_variance",
-                faulty_batch_norm.in_batch_norm(faulty_batch_norm.make_batch_norm(faulty_batch_norm.biased)),
+                in_batch_norm(make_batch_norm(faulty_batch_norm.biased)),
                 normalizing,
             ),
         ),
@@ -162,12 +187,11 @@ CAUSES = (
         why="The decay of slim and contrib is 0.999, the momentum of tf.layers and Keras is 0.99.",
         fix="Give the port legacy's momentum.",
         criterion=bn_decay_099_0999,
+        plant=_plant_momentum,
         faults=(
             Fault(
                 "momentum_of_another_library",
-                faulty_batch_norm.in_batch_norm(
-                    faulty_batch_norm.make_batch_norm(faulty_batch_norm.tenth_of_the_share)
-                ),
+                in_batch_norm(make_batch_norm(faulty_batch_norm.tenth_of_the_share)),
                 normalizing,
             ),
         ),
@@ -185,7 +209,7 @@ CAUSES = (
         faults=(
             Fault(
                 "norm_epsilon_of_another_library",
-                faulty_batch_norm.in_batch_norm(faulty_batch_norm.larger_epsilon),
+                in_batch_norm(faulty_batch_norm.larger_epsilon),
                 normalizing,
             ),
         ),
@@ -199,12 +223,11 @@ CAUSES = (
         why="synchronized=True (or SyncBatchNormalization) computes moments over all replicas; towers never did.",
         fix="Use synchronized=False for parity.",
         criterion=sync_bn_on,
+        plant=_plant_global_moments,
         faults=(
             Fault(
                 "synchronized_moments",
-                faulty_batch_norm.in_batch_norm(
-                    faulty_batch_norm.make_batch_norm(faulty_batch_norm.unbiased, faulty_batch_norm.global_moments)
-                ),
+                in_batch_norm(make_batch_norm(faulty_batch_norm.unbiased, faulty_batch_norm.global_moments)),
                 normalizing,
             ),
         ),

@@ -70,10 +70,11 @@ def recognize_causes(evidence: Evidence) -> list[RecognizedCause]:
 def _recognize(evidence: Evidence, causes: Iterable[Cause]) -> list[RecognizedCause]:
     findings = [(cause, cause.criterion(evidence)) for cause in causes]
     recognized = [RecognizedCause(cause, finding) for cause, finding in findings if finding is not None]
-    return sorted(recognized, key=_order)
+    return sorted(recognized, key=order_of)
 
 
-def _order(recognized: RecognizedCause) -> tuple[bool, bool, int, int]:
+def order_of(recognized: RecognizedCause) -> tuple[bool, bool, int, int]:
+    """Returns the sort key of recognized causes: bugs first, then by stage in causal order, then by confidence."""
     cause, confidence = recognized.cause, recognized.finding.confidence
     stage = stages.STAGES.index(cause.stage) if cause.stage in stages.STAGES else -1
     return not cause.bug, confidence == LOW, stage, _CONFIDENCE_ORDER[confidence]

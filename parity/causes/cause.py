@@ -6,6 +6,8 @@ import dataclasses
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from parity.causes.confirmation import Confirmation, remaining_json
+
 if TYPE_CHECKING:
     from parity.causes.injection import Change
     from parity.comparison.setup import Setup
@@ -120,10 +122,12 @@ class RecognizedCause:
     Attributes:
       cause: the catalogue's entry.
       finding: the fitted numbers and the confidence.
+      confirmation: what planting the cause into a clean port showed; None where it was not planted.
     """
 
     cause: Cause
     finding: Finding
+    confirmation: Confirmation | None = None
 
     @property
     def id(self) -> str:
@@ -142,6 +146,8 @@ class RecognizedCause:
             "constants": dict(self.finding.constants),
             "variables": list(self.finding.variables),
             "steps": list(self.finding.steps),
+            "confirmed": None if self.confirmation is None else self.confirmation.confirmed,
+            "remaining": [] if self.confirmation is None else remaining_json(self.confirmation.remaining),
             "bug": self.cause.bug,
             "page": "docs/causes.md#" + self.cause.id.lower(),
         }

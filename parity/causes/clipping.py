@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from parity.causes import injection
 from parity.causes.cause import HIGH, MEDIUM, Cause, Fault, Finding
+from parity.causes.wording import shortest_decimal
 from parity.comparison import stages
 from parity.comparison.fits import near
 from workloads.workload import Clip
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     import tensorflow as tf
 
     from modern.mirrored.step_tensors import Tensors
+    from parity.comparison.setup import Setup
     from parity.diagnosis.candidates.combined_forms import CombinedForm
     from parity.diagnosis.combined_gradients import CombinedFit
     from parity.diagnosis.evidence import Evidence
@@ -40,6 +42,11 @@ class _Difference(NamedTuple):
     def confidence(self) -> str:
         """MEDIUM where the port's combined gradients were worked out from its updates, and not precisely."""
         return MEDIUM if self.right.derived and self.right.noise > 1e-3 else HIGH
+
+    @property
+    def constants(self) -> dict[str, Any]:
+        """The port's form, for `_plant_form`."""
+        return _form_constants(self.port)
 
     @property
     def because(self) -> str:
@@ -70,6 +77,8 @@ def clip_before_reduce(evidence: Evidence) -> Finding | None:
             "replica's share before they are reduced.",
             MEDIUM,
             found.because + "; the replicas' gradients are parallel, so a larger limit would look the same",
+            {**found.constants, "where": "tower", "limit": found.legacy.limit * evidence.replicas},
+            ambiguous=True,
         )
     if found.port.where != "tower":
         return None
@@ -81,6 +90,7 @@ def clip_before_reduce(evidence: Evidence) -> Finding | None:
         f"{applied}.",
         found.confidence,
         found.because,
+        found.constants,
     )
 
 
@@ -104,6 +114,7 @@ def tower_clip(evidence: Evidence) -> Finding | None:
         "was combined.",
         found.confidence,
         found.because,
+        found.constants,
     )
 
 
@@ -113,7 +124,8 @@ def clip_kind(evidence: Evidence) -> Finding | None:
     if found is None or None in (found.legacy.where, found.port.where) or found.legacy.how == found.port.how:
         return None
     legacy, port = (form.how.replace("_", " ") for form in (found.legacy, found.port))
-    return Finding(f"Legacy clips by {legacy}, the port by {port}.", found.confidence, found.because)
+    sentence = f"Legacy clips by {legacy}, the port by {port}."
+    return Finding(sentence, found.confidence, found.because, found.constants)
 
 
 def clip_limit(evidence: Evidence) -> Finding | None:
@@ -129,6 +141,7 @@ def clip_limit(evidence: Evidence) -> Finding | None:
         f"Legacy clips at {found.legacy.limit:.6g}, the port at {found.port.limit:.6g}.",
         found.confidence,
         found.because,
+        found.constants,
     )
 
 
@@ -141,7 +154,19 @@ def clip_missing(evidence: Evidence) -> Finding | None:
         sentence = f"Legacy clips its gradients to {found.legacy.limit:.6g} and the port does not."
     else:
         sentence = f"The port clips its gradients to {found.port.limit:.6g} and legacy does not."
-    return Finding(sentence, found.confidence, found.because)
+    return Finding(sentence, found.confidence, found.because, found.constants)
+
+
+def _form_constants(form: CombinedForm) -> dict[str, Any]:
+    limit = shortest_decimal(form.limit) if form.where is not None else 0.0
+    return {"reduce": form.reduce, "where": form.where or "", "how": form.how, "limit": limit}
+
+
+def _plant_form(finding: Finding, setup: Setup) -> injection.Change:
+    """Plants the port's way of combining and clipping."""
+    fitted = finding.constants
+    clip = Clip(fitted["limit"], fitted["where"], fitted["how"]) if fitted["where"] else None
+    return injection.in_workload(lambda job: {"clip": clip, "combine": fitted["reduce"]})
 
 
 class _SharesClipped(injection.ScaledStep):
@@ -196,6 +221,7 @@ CAUSES = (
         fix="Reduce first (replica_context.all_reduce), clip the reduced gradient, and apply it without another "
         "reduction.",
         criterion=clip_before_reduce,
+        plant=_plant_form,
         faults=(
             Fault(
                 "shares_clipped_then_summed",
@@ -218,6 +244,7 @@ CAUSES = (
         why="Tower code often clipped inside the loop over GPUs; the port clips once, where the framework does it.",
         fix="Clip each replica's gradient of its mean loss (N times its share) at the limit, then reduce with MEAN.",
         criterion=tower_clip,
+        plant=_plant_form,
         faults=(
             Fault(
                 "clipped_after_and_not_in_towers",
@@ -236,6 +263,7 @@ CAUSES = (
         "global_clipnorm there; clipvalue clips single elements.",
         fix="global_clipnorm for tf.clip_by_global_norm, clipnorm for tf.clip_by_norm, clipvalue for tf.clip_by_value.",
         criterion=clip_kind,
+        plant=_plant_form,
         faults=(
             Fault("clipnorm_for_global_clipnorm", _change_clip(how="norm"), _clip_combined),
             Fault(
@@ -252,6 +280,7 @@ CAUSES = (
         "carried over.",
         fix="Give the port legacy's limit.",
         criterion=clip_limit,
+        plant=_plant_form,
         faults=(
             Fault(
                 "clip_limit_over_replicas",
@@ -271,6 +300,7 @@ CAUSES = (
         why="The clipping call was lost, or an optimizer's clipping argument was added.",
         fix="Clip as legacy does.",
         criterion=clip_missing,
+        plant=_plant_form,
         faults=(
             Fault("not_clipped", injection.in_workload(lambda job: {"clip": None}), _clip_combined),
             Fault(

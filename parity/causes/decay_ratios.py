@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from parity.causes.loss_fit import fit_loss
+from parity.causes.planted_gradients import decayed_gradients, scaled_gradients
 from parity.causes.wording import format_number
 from parity.comparison.fits import near, spread
 
 if TYPE_CHECKING:
+    from parity.causes.cause import Finding
+    from parity.causes.injection import Change
+    from parity.comparison.setup import Setup
     from parity.diagnosis.evidence import Evidence
     from parity.diagnosis.gradient_factors import GradientFactors
 
@@ -85,3 +90,29 @@ def describe_decay_fit(factors: GradientFactors) -> str:
         f"fitted g = a g_legacy + d w in {factors.steps} steps from the same state: data factor "
         f"{format_number(factors.total)}, residual {factors.residual:.1e}"
     )
+
+
+def decay_constants(factors: GradientFactors, evidence: Evidence) -> dict[str, Any]:
+    """Returns the extra multiples of the weights, and what the losses show of them, for `plant_decay`."""
+    reduction = factors.reduction if factors.replicas_shown else 1.0
+    multiples = {name: tuple(value / reduction for value in values) for name, values in factors.decay.items()}
+    fit = fit_loss(evidence, [factors.replica], multiples)
+    constants = {"multiples": tuple(sorted(multiples.items())), "in_loss": fit.in_loss}
+    if near(factors.total, 1, 1e-4) and factors.replicas_shown and not near(factors.replica, 1, 1e-4):
+        constants.update(replica=factors.replica, reduction=factors.reduction, loss=fit.factor)
+    return constants
+
+
+def plant_decay(finding: Finding, setup: Setup) -> Change:
+    """Plants the finding's multiples of the weights; the same one on every replica where replicas are not shown.
+
+    Where each replica's gradients are shares of legacy's, and their sum makes up for it, the shares are planted too.
+    """
+    constants, replicas = finding.constants, setup.job.replicas
+    multiples = {
+        name: values if len(values) == replicas else (values[0],) * replicas for name, values in constants["multiples"]
+    }
+    planted = decayed_gradients(multiples, constants["in_loss"])
+    if "replica" not in constants:
+        return planted
+    return planted + scaled_gradients(constants["replica"], constants["reduction"], constants["loss"])

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from modern.mirrored.step_tensors import Tensors
     from modern.mirrored.training_step import PassResult
     from modern.mirrored.variables import LocalState
+    from parity.comparison.setup import Setup
     from parity.diagnosis.evidence import Evidence
     from workloads.scope import Scope
     from workloads.workload import Workload
@@ -54,6 +55,7 @@ def keep_prob_rate(evidence: Evidence) -> Finding | None:
             + (": keep_prob was read as a rate." if swapped else "."),
             HIGH if swapped else MEDIUM,
             f"{masks.sizes[name]} elements were counted",
+            {"swapped": float(swapped)},
         )
     return None
 
@@ -103,6 +105,15 @@ class _RateFromKeepProb(ReplicaStep):
             layers.dropout = dropout
 
 
+def _plant_first_replicas_noise(finding: Finding, setup: Setup) -> injection.Change:
+    return injection.in_replica_step(_FirstReplicasNoise)
+
+
+def _plant_swapped_rate(finding: Finding, setup: Setup) -> injection.Change | None:
+    """Plants a keep_prob that is read as a rate; another rate is not known precisely from the elements it keeps."""
+    return injection.in_replica_step(_RateFromKeepProb) if finding.constants["swapped"] else None
+
+
 def dropping(workload: Workload) -> Workload | None:
     """Returns a workload with dropout as it is, and None for others: an `adapt` of faults."""
     return None if workload == workload.without_dropout() else workload
@@ -117,6 +128,7 @@ CAUSES = (
         why="Keras 3's Dropout, and any op with a fixed seed, draws the same numbers on every replica.",
         fix="Make the replica's number a part of a stateless seed.",
         criterion=same_dropout_mask,
+        plant=_plant_first_replicas_noise,
         faults=(Fault("same_noise_on_every_replica", injection.in_replica_step(_FirstReplicasNoise), dropping),),
         pitfall="R25",
     ),
@@ -128,6 +140,7 @@ CAUSES = (
         why="tf.nn.dropout's second argument is keep_prob in 1.x and the rate in 2.x.",
         fix="Use rate = 1 - keep_prob.",
         criterion=keep_prob_rate,
+        plant=_plant_swapped_rate,
         faults=(Fault("keep_prob_as_rate", injection.in_replica_step(_RateFromKeepProb), dropping),),
         pitfall="R26",
     ),

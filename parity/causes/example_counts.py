@@ -11,6 +11,7 @@ import numpy as np
 
 from parity.causes import injection
 from parity.causes.cause import HIGH, Cause, Fault, Finding
+from parity.causes.planted_gradients import gradients_scaled_by_step
 from parity.causes.wording import format_number
 from parity.comparison import stages
 from parity.comparison.fits import near
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from modern.mirrored.step_tensors import Tensors
     from modern.mirrored.training_step import PassResult
     from modern.mirrored.variables import LocalState
+    from parity.comparison.setup import Setup
     from parity.diagnosis.evidence import Evidence
     from workloads.workload import InputSpec
 
@@ -52,6 +54,7 @@ def empty_replica(evidence: Evidence) -> Finding | None:
         "examples, on a replica that got none.",
         HIGH,
         f"{len(bad)} such losses; legacy's are finite",
+        _factor_table(evidence),
     )
 
 
@@ -72,6 +75,7 @@ def nonzero_weights_mean(evidence: Evidence) -> Finding | None:
         "all.",
         HIGH,
         f"factors times the per-replica batch are whole numbers in {len(differing)} steps",
+        _factor_table(evidence),
     )
 
 
@@ -91,6 +95,7 @@ def short_batch_fixed_gbs(evidence: Evidence) -> Finding | None:
         f"{evidence.context.global_batch}.",
         HIGH,
         "exact in the other steps; there the factor is a number of examples over the batch",
+        _factor_table(evidence),
     )
 
 
@@ -106,7 +111,27 @@ def mean_of_uneven_means(evidence: Evidence) -> Finding | None:
         f"{factors} x legacy's: each replica's mean counts alike though their numbers of examples differ.",
         HIGH,
         "the factors' reciprocals have the mean 1, as shares of one batch do; exact in the other steps",
+        _factor_table(evidence),
     )
+
+
+def _factor_table(evidence: Evidence) -> dict[str, Any]:
+    """Returns the factors of losses and gradients in every step from the same state in which they are not all 1."""
+    losses: dict[int, list[float]] = {}
+    factors: dict[int, list[float]] = {}
+    for entry in evidence.gradients:
+        factors.setdefault(entry.step, []).append(entry.data if np.isfinite(entry.data) else 1.0)
+        unknown = 1.0 if entry.loss_finite[1] else float("nan")
+        losses.setdefault(entry.step, []).append(entry.loss if np.isfinite(entry.loss) else unknown)
+    differ = [step for step in factors if any(value != 1 for value in factors[step] + losses[step])]
+    return {
+        "factors": tuple((step, tuple(factors[step])) for step in differ),
+        "losses": tuple((step, tuple(losses[step])) for step in differ),
+    }
+
+
+def _plant_table(finding: Finding, setup: Setup) -> injection.Change:
+    return gradients_scaled_by_step(dict(finding.constants["factors"]), dict(finding.constants["losses"]))
 
 
 def _clean_factors(evidence: Evidence) -> list[_StepFactors]:
@@ -239,6 +264,7 @@ CAUSES = (
         "mean over nothing is not a number, though its gradient is zero.",
         fix="Use drop_remainder=True, or divide the sum by the global number of examples.",
         criterion=empty_replica,
+        plant=_plant_table,
         faults=(Fault("mean_over_no_examples", _divide("means"), _short("empty")),),
         pitfall="R10",
     ),
@@ -252,6 +278,7 @@ CAUSES = (
         "number of all.",
         fix="Sum the loss, and divide by the count explicitly.",
         criterion=nonzero_weights_mean,
+        plant=_plant_table,
         faults=(Fault("mean_over_padding_too", injection.in_replica_step(_MeanOverAll), _without_decay),),
         pitfall="R07",
     ),
@@ -263,6 +290,7 @@ CAUSES = (
         why="compute_average_loss(global_batch_size=B) with a constant B.",
         fix="Use drop_remainder=True for parity, or all-reduce the true number of examples and divide by it.",
         criterion=short_batch_fixed_gbs,
+        plant=_plant_table,
         faults=(Fault("short_batch_over_the_full_size", _divide("fixed"), _short("even")),),
         pitfall="R08",
     ),
@@ -275,6 +303,7 @@ CAUSES = (
         why="Every replica's mean counts alike, also that of a replica with few examples.",
         fix="Weight each replica by its number of examples.",
         criterion=mean_of_uneven_means,
+        plant=_plant_table,
         faults=(Fault("uneven_means_counted_alike", _divide("means"), _short("uneven")),),
         pitfall="R09",
     ),

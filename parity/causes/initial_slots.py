@@ -31,6 +31,7 @@ def rmsprop_init_ones(evidence: Evidence) -> Finding | None:
         "by a factor of about sqrt(1 / ((1 - decay) g^2)).",
         HIGH,
         "read from the slots before the first step",
+        {"slots": (("rms", port),)},
     )
 
 
@@ -43,7 +44,8 @@ def slot_start(evidence: Evidence) -> Finding | None:
         f"slot {slot} starts at {legacy:g} in legacy and at {port:g} in the port"
         for slot, (legacy, port) in values.items()
     ]
-    return Finding("; ".join(starts) + ".", HIGH, "read from the slots before the first step")
+    constants = {"slots": tuple((slot, port) for slot, (_, port) in values.items())}
+    return Finding("; ".join(starts) + ".", HIGH, "read from the slots before the first step", constants)
 
 
 def ckpt_slots_lost(evidence: Evidence) -> Finding | None:
@@ -57,7 +59,22 @@ def ckpt_slots_lost(evidence: Evidence) -> Finding | None:
         f"optimizer ({constants}): the checkpoint's slots were not restored.",
         HIGH,
         "weights have identical bits, and each of these slots is one constant",
+        {"slots": tuple(start.reset_to.items())},
+        variables=tuple(start.reset),
     )
+
+
+def _plant_slots(finding: Finding, setup: Setup) -> injection.Change:
+    """Starts the slots at the finding's constants: the named ones, or all of these kinds."""
+    values = dict(finding.constants["slots"])
+
+    def change(state: State, setup: Setup) -> None:
+        for name, array in state.slots.items():
+            kind = name.rsplit("/", 1)[-1]
+            if kind in values and (not finding.variables or name in finding.variables):
+                state.slots[name] = np.full_like(array, values[kind])
+
+    return injection.in_first_state(change)
 
 
 def _fill_slots(slot: str, value: float = 0.0) -> injection.Change:
@@ -95,6 +112,7 @@ CAUSES = (
         "instead of 1e-10.",
         fix="Keep the 1.x kernel, or set Keras's velocities to ones and its epsilon to 1e-10 before the first step.",
         criterion=rmsprop_init_ones,
+        plant=_plant_slots,
         faults=(Fault("rmsprop_from_zeros", _fill_slots("rms"), _with_rmsprop),),
         pitfall="R11",
     ),
@@ -106,6 +124,7 @@ CAUSES = (
         why="Libraries have different defaults (Adagrad's initial accumulator, PyTorch's zeros).",
         fix="Give the port legacy's initial value.",
         criterion=slot_start,
+        plant=_plant_slots,
         faults=(Fault("adagrad_from_zeros", _fill_slots("accumulator", 1e-3), _with_adagrad),),
     ),
     Cause(
@@ -118,6 +137,7 @@ CAUSES = (
         "are silently left out. A step count of zero also repeats Adam's bias correction.",
         fix="Convert the slots and the step too (python -m legacy.convert); call assert_consumed() on restore.",
         criterion=ckpt_slots_lost,
+        plant=_plant_slots,
         faults=(
             Fault("slots_not_restored", injection.in_first_state(_reset_slots), _with_momentum, start=3),
             Fault("adam_slots_not_restored", injection.in_first_state(_reset_slots), _with_adam, start=3),

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from parity.causes import injection
 from parity.causes.cause import HIGH, MEDIUM, Cause, Fault, Finding
-from parity.causes.wording import format_number
+from parity.causes.wording import format_number, shortest_decimal
 from parity.comparison import stages
 from parity.comparison.fits import near
 from workloads.numerics import random_keys
@@ -69,6 +70,8 @@ def init_default(evidence: Evidence) -> Finding | None:
         HIGH if reason and (largest.exact or weight.size > 1000) else MEDIUM,
         f"{len(scaled)} weights have another spread; this one has {weight.size} elements, "
         + ("an exact multiple of legacy's" if largest.exact else "other random numbers than legacy's"),
+        _scaled_constants(scaled),
+        variables=tuple(entry.weight.name for entry in scaled),
     )
 
 
@@ -84,7 +87,36 @@ def init_seed(evidence: Evidence) -> Finding | None:
         "nothing after them can be compared.",
         HIGH,
         f"standard deviations agree, correlation {weights[0].fit.factor:.2f}",
+        {"given": True},
+        variables=tuple(weight.name for weight in evidence.initial.weights),
     )
+
+
+def _scaled_constants(scaled: Sequence[_ScaledWeight]) -> dict[str, Any]:
+    """Each weight's factor; or, of other random numbers, that they are taken as they are."""
+    if not all(entry.exact for entry in scaled):
+        return {"given": True}
+    return {"factors": tuple((entry.weight.name, shortest_decimal(entry.ratio, 1e-6)) for entry in scaled)}
+
+
+def _plant_scaled(finding: Finding, setup: Setup) -> injection.Change:
+    return _multiply_weights(dict(finding.constants.get("factors", ())))
+
+
+def _plant_given(finding: Finding, setup: Setup) -> injection.Change:
+    """Returns no change: the port takes over the user's first values, for random numbers cannot be fitted."""
+    return injection.Change()
+
+
+def _multiply_weights(factors: Mapping[str, float]) -> injection.Change:
+    """Multiplies the initial weights named in {weight: factor}."""
+
+    def change(state: State, setup: Setup) -> None:
+        for name, factor in factors.items():
+            state.weights[name] = np.asarray(state.weights[name] * factor, state.weights[name].dtype)
+        _reset_averages(state)
+
+    return injection.in_first_state(change)
 
 
 def _random_weights(evidence: Evidence) -> list[InitialWeight]:
@@ -157,6 +189,7 @@ CAUSES = (
         "and +-0.05, and truncated normals come with and without the correction for the part that is cut off.",
         fix="Give the argument explicitly (stddev, minval, maxval); load legacy's initial values for parity.",
         criterion=init_default,
+        plant=_plant_scaled,
         faults=(
             Fault("normal_of_another_default", _scale_weights(1 / 20.0)),
             Fault("uniform_of_another_default", _scale_weights(0.1)),
@@ -172,6 +205,7 @@ CAUSES = (
         why="The same seed gives other numbers in another API.",
         fix="Load legacy's initial values (from a checkpoint, or from the recording).",
         criterion=init_seed,
+        plant=_plant_given,
         faults=(Fault("other_first_values", injection.in_first_state(_shuffle_weights)),),
     ),
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import functools
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 from unittest import mock
@@ -44,6 +45,8 @@ class Change:
       rules: functions from the program's update rules to update rules that wrap them.
       states: functions that change the first `State` in place, given the setup.
       records: functions that change each `StepRecord` in place.
+      loads: functions that change a `State` in place before the program loads it, given the setup: from the terms of
+        `records` back to the program's own.
     """
 
     fields: tuple[MakeFields, ...] = ()
@@ -54,6 +57,7 @@ class Change:
     rules: tuple[Callable[[UpdateRules], UpdateRules], ...] = ()
     states: tuple[ChangeState, ...] = ()
     records: tuple[ChangeRecord, ...] = ()
+    loads: tuple[ChangeState, ...] = ()
 
     def __add__(self, other: Change) -> Change:
         names = [field.name for field in dataclasses.fields(self)]
@@ -61,16 +65,19 @@ class Change:
 
     def __call__(self, setup: Setup, start: State | None = None) -> Program:
         """Builds the faulty program; it starts from the `State` `start` if one is given."""
-        setup = self._changed_setup(setup)
+        setup = self.changed_setup(setup)
         program: Program = self._program_class()(setup.job, setup.make_source(setup.job), setup.modern, setup.devices())
         if start is not None or self.states:
             first = program.state() if start is None else copy.deepcopy(start)
             for change in self.states:
                 change(first, setup)
             program.load(first)
-        return ChangedRecords(program, self.records) if self.records else program
+        if not self.records and not self.loads:
+            return program
+        return ChangedRecords(program, self.records, [functools.partial(_load_change, setup, c) for c in self.loads])
 
-    def _changed_setup(self, setup: Setup) -> Setup:
+    def changed_setup(self, setup: Setup) -> Setup:
+        """Returns the setup with this change's job, source and options."""
         job = setup.job
         for make in self.fields:
             job = dataclasses.replace(job, workload=dataclasses.replace(job.workload, **make(job)))
@@ -95,6 +102,10 @@ class Change:
                 return made
 
         return FaultyProgram
+
+
+def _load_change(setup: Setup, change: ChangeState, state: State) -> None:
+    change(state, setup)
 
 
 def in_workload(make: MakeFields) -> Change:
@@ -132,9 +143,12 @@ def in_first_state(change: ChangeState) -> Change:
     return Change(states=(change,))
 
 
-def in_records(change: ChangeRecord) -> Change:
-    """Changes the modern side's step records: `change(record)` alters each in place."""
-    return Change(records=(change,))
+def in_records(change: ChangeRecord, load: ChangeState | None = None) -> Change:
+    """Changes the modern side's step records: `change(record)` alters each in place.
+
+    `load(state, setup)` turns a state of such records back before it is loaded.
+    """
+    return Change(records=(change,), loads=() if load is None else (load,))
 
 
 def in_towers(name: str, wrap: Callable[[Any], Any]) -> Callable[..., Program]:
@@ -154,11 +168,23 @@ class ChangedRecords(RecordRewriter):
     Args:
       program: the `Program` that takes the steps.
       changes: functions that change a `StepRecord` in place, in order.
+      load_changes: functions that change a copy of each loaded `State` in place, in order.
     """
 
-    def __init__(self, program: Program, changes: Iterable[ChangeRecord]) -> None:
+    def __init__(
+        self,
+        program: Program,
+        changes: Iterable[ChangeRecord],
+        load_changes: Iterable[Callable[[State], None]] = (),
+    ) -> None:
         super().__init__(program)
-        self._changes = tuple(changes)
+        self._changes, self._load_changes = tuple(changes), tuple(load_changes)
+
+    def load(self, state: State) -> None:
+        state = copy.deepcopy(state) if self._load_changes else state
+        for change in self._load_changes:
+            change(state)
+        super().load(state)
 
     def rewrite(self, record: StepRecord) -> StepRecord:
         for change in self._changes:

@@ -14,6 +14,7 @@ from workloads import sources
 from workloads.program import Arrays
 
 if TYPE_CHECKING:
+    from parity.comparison.setup import Setup
     from parity.diagnosis.batches import ComparedBatch
     from parity.diagnosis.evidence import Evidence
     from workloads.job import Job
@@ -36,6 +37,7 @@ def data_batch_size(evidence: Evidence) -> Finding | None:
         f"{_each(left)}{batched_by}.",
         HIGH,
         "counted from the examples that were recorded",
+        {"sizes": tuple(right)},
     )
 
 
@@ -49,6 +51,7 @@ def data_shard(evidence: Evidence) -> Finding | None:
         f"({batches[0].shared:.0%} of legacy's examples are seen).",
         HIGH,
         f"the examples' hashes agree between replicas in {len(batches)} steps",
+        {"replica": 0},
     )
 
 
@@ -61,6 +64,7 @@ def data_order(evidence: Evidence) -> Finding | None:
         "The global batch has the same examples, dealt to the replicas in another order.",
         HIGH,
         f"the examples' hashes agree as sets in {len(batches)} steps",
+        {"places": _places(evidence)},
     )
 
 
@@ -73,6 +77,7 @@ def data_offset(evidence: Evidence) -> Finding | None:
         f"The port's batch of step t is legacy's of step t {shifts[0]:+d}.",
         HIGH,
         f"the examples' hashes agree in {len(shifts)} steps",
+        {"shift": shifts[0]},
     )
 
 
@@ -89,6 +94,24 @@ def data_other(evidence: Evidence) -> Finding | None:
         HIGH if max(shared) < 1 else MEDIUM,
         "by the examples' hashes, which change with a bit of their content: another shuffle, shard or preprocessing",
     )
+
+
+def _places(evidence: Evidence) -> tuple[tuple[int, tuple[int, ...]], ...]:
+    """Returns, for each step, the places in legacy's global batch that the port's examples have, in the port's order.
+
+    One entry, for step -1, stands for all steps if they agree; there are none where no examples are recorded.
+    """
+    rows = []
+    for step in evidence.steps:
+        if not step.left.examples or not step.right.examples:
+            return ()
+        left, right = (np.concatenate(record.examples).tolist() for record in (step.left, step.right))
+        free: dict[int, list[int]] = {}
+        for place, example in enumerate(left):
+            free.setdefault(example, []).append(place)
+        rows.append((step.left.step, tuple(free[example].pop(0) for example in right)))
+    alike = len({places for _, places in rows}) == 1
+    return ((-1, rows[0][1]),) if alike else tuple(rows)
 
 
 def _differing(evidence: Evidence) -> list[ComparedBatch]:
@@ -124,6 +147,35 @@ def _change_shards(name: str, change: Callable[[Shards, Job, int], list[Arrays]]
     return injection.in_source(wrap)
 
 
+def _plant_batch_size(finding: Finding, setup: Setup) -> injection.Change | None:
+    sizes = finding.constants["sizes"]
+    return injection.in_job(lambda job: {"global_batch": sum(sizes)}) if len(set(sizes)) == 1 else None
+
+
+def _plant_one_batch(finding: Finding, setup: Setup) -> injection.Change:
+    replica = finding.constants["replica"]
+    return _change_shards("Same", lambda shards, job, step: [shards(step)[replica]] * job.replicas)
+
+
+def _plant_shift(finding: Finding, setup: Setup) -> injection.Change:
+    return _change_shards("Shifted", lambda shards, job, step: shards(max(step + finding.constants["shift"], 0)))
+
+
+def _plant_places(finding: Finding, setup: Setup) -> injection.Change | None:
+    """Plants the order in which the port deals the examples of each step; None where none is known."""
+    places = dict(finding.constants["places"])
+    if not places:
+        return None
+
+    def deal(shards: Shards, job: Job, step: int) -> list[Arrays]:
+        parts = shards(step)
+        order = list(places.get(-1) or places.get(step) or range(job.global_batch))
+        whole = {name: np.concatenate([part[name] for part in parts])[order] for name in parts[0]}
+        return sources.shard(whole, job.replicas)
+
+    return _change_shards("Dealt", deal)
+
+
 def _interleaved(shards: Shards, job: Job, step: int) -> list[Arrays]:
     """Returns every N-th example of the global batch for each replica."""
     parts = shards(step)
@@ -148,6 +200,7 @@ CAUSES = (
         "ones. The last batch of an epoch is split unevenly, and may leave a replica without examples.",
         fix="Batch by the per-replica or the global size, as the call expects; use drop_remainder=True.",
         criterion=data_batch_size,
+        plant=_plant_batch_size,
         faults=(
             Fault(
                 "replicas_batched_by_the_global_batch",
@@ -164,6 +217,7 @@ CAUSES = (
         why="Every replica (or worker, with auto-sharding off) reads the whole dataset from its start.",
         fix="Shard by InputContext.input_pipeline_id, or let the strategy distribute one global dataset.",
         criterion=data_shard,
+        plant=_plant_one_batch,
         faults=(
             Fault(
                 "every_replica_the_same_batch",
@@ -180,6 +234,7 @@ CAUSES = (
         why="A strategy gives replica r the r-th slice of the global batch; towers that read a queue took what came.",
         fix="Record which tower had which examples, or compare sums over replicas only; fix the seed of the shuffle.",
         criterion=data_order,
+        plant=_plant_places,
         faults=(
             Fault("shards_in_reverse", _change_shards("Reversed", lambda shards, job, step: shards(step)[::-1])),
             Fault("examples_interleaved", _change_shards("Interleaved", _interleaved)),
@@ -194,6 +249,7 @@ CAUSES = (
         why="A batch was taken to build the model or to look at it, or a step was restored without its input.",
         fix="Start the input at the step where training starts.",
         criterion=data_offset,
+        plant=_plant_shift,
         faults=(Fault("one_batch_ahead", _change_shards("Ahead", lambda shards, job, step: shards(step + 1))),),
     ),
     Cause(

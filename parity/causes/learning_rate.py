@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from parity.causes import injection
 from parity.causes.cause import HIGH, MEDIUM, Cause, Fault, Finding
-from parity.causes.wording import format_number
+from parity.causes.planted_updates import in_schedule, recorded_rates
+from parity.causes.wording import format_number, shortest_decimal
 from parity.comparison import stages
 from parity.comparison.fits import near, spread
 from workloads import schedules
@@ -18,9 +18,9 @@ from workloads import schedules
 if TYPE_CHECKING:
     import tensorflow as tf
 
+    from parity.comparison.setup import Setup
     from parity.diagnosis.evidence import Evidence
     from parity.diagnosis.learning_rates import LearningRates
-    from workloads.job import Job
 
 #: A schedule that changes within the steps of a diagnosis.
 SCHEDULE = schedules.ExponentialDecay(0.01, 2, 0.5, staircase=True)
@@ -31,13 +31,15 @@ def step_counter(evidence: Evidence) -> Finding | None:
     rates, replicas = evidence.learning_rates, evidence.replicas
     if rates.equal or replicas < 2 or _is_frozen(rates):
         return None
-    sentence = None
+    sentence, times, shift = None, 1.0, None
     if rates.explains(replicas):
         sentence = (
             f"The learning rate of step t is legacy's of step {replicas} t: its knees come {replicas} x too early: the "
             "step counts every replica."
         )
+        times = float(replicas)
     elif rates.explains(1 / replicas):
+        times = 1 / replicas
         sentence = (
             f"The learning rate of step t is legacy's of step t / {replicas}: its knees come {replicas} x too late."
         )
@@ -51,7 +53,8 @@ def step_counter(evidence: Evidence) -> Finding | None:
             )
     if sentence is None:
         return None
-    return Finding(sentence, HIGH, f"all {len(rates.steps)} rates agree with legacy's of those steps to 1e-6")
+    because = f"all {len(rates.steps)} rates agree with legacy's of those steps to 1e-6"
+    return Finding(sentence, HIGH, because, {"times": times, "shift": shift or 0})
 
 
 def learning_rate_frozen(evidence: Evidence) -> Finding | None:
@@ -65,6 +68,7 @@ def learning_rate_frozen(evidence: Evidence) -> Finding | None:
         f"The learning rate stays {stays} while legacy's goes to {rates.left[-1]:.6g}.",
         HIGH if at_first else MEDIUM,
         f"{len(rates.steps)} steps were seen",
+        {"rate": float(rates.right[0])},
     )
 
 
@@ -79,6 +83,7 @@ def learning_rate_scaled(evidence: Evidence) -> Finding | None:
         f"The learning rate is {format_number(ratio)} x legacy's{known_as} in every step.",
         HIGH,
         f"the same ratio in {len(rates.steps)} steps, spread {spread(rates.ratio):.1e}",
+        {"factor": shortest_decimal(ratio)},
     )
 
 
@@ -94,6 +99,7 @@ def learning_rate_schedule(evidence: Evidence) -> Finding | None:
         f"{rates.left[first]:.6g} at step {rates.steps[first]}, where they first differ.",
         MEDIUM,
         "no factor, no shift by a step, and no step count times or over the replicas fits",
+        {"rates": tuple(zip(rates.steps, map(float, rates.right)))},
     )
 
 
@@ -127,8 +133,21 @@ class ScaledSchedule:
         return self.inner(step, global_batch) * self.factor
 
 
-def _in_schedule(make: Callable[[Job], Any]) -> injection.Change:
-    return injection.in_workload(lambda job: {"learning_rate": make(job)})
+def _plant_other_step(finding: Finding, setup: Setup) -> injection.Change:
+    times, shift = finding.constants["times"], finding.constants["shift"]
+    return in_schedule(lambda job: _OtherStep(job.workload.learning_rate, times, shift))
+
+
+def _plant_frozen(finding: Finding, setup: Setup) -> injection.Change:
+    return in_schedule(lambda job: schedules.Fixed(finding.constants["rate"]))
+
+
+def _plant_scaled(finding: Finding, setup: Setup) -> injection.Change:
+    return in_schedule(lambda job: ScaledSchedule(job.workload.learning_rate, finding.constants["factor"]))
+
+
+def _plant_recorded(finding: Finding, setup: Setup) -> injection.Change:
+    return recorded_rates(dict(finding.constants["rates"]))
 
 
 _decaying = injection.with_fields(learning_rate=SCHEDULE)
@@ -145,20 +164,21 @@ CAUSES = (
         fix="Count one step per update (a variable with aggregation ONLY_FIRST_REPLICA), and epochs with the global "
         "batch.",
         criterion=step_counter,
+        plant=_plant_other_step,
         faults=(
             Fault(
                 "steps_counted_by_every_replica",
-                _in_schedule(lambda job: _OtherStep(job.workload.learning_rate, job.replicas)),
+                in_schedule(lambda job: _OtherStep(job.workload.learning_rate, job.replicas)),
                 _decaying,
             ),
             Fault(
                 "epochs_of_the_per_replica_batch",
-                _in_schedule(lambda job: _OtherStep(job.workload.learning_rate, 1 / job.replicas)),
+                in_schedule(lambda job: _OtherStep(job.workload.learning_rate, 1 / job.replicas)),
                 _decaying,
             ),
             Fault(
                 "step_read_after_the_update",
-                _in_schedule(lambda job: _OtherStep(job.workload.learning_rate, 1, 1)),
+                in_schedule(lambda job: _OtherStep(job.workload.learning_rate, 1, 1)),
                 _decaying,
             ),
         ),
@@ -173,7 +193,8 @@ CAUSES = (
         "function is traced is a constant in it.",
         fix="Compute the learning rate from the step variable inside the step, or give the optimizer a schedule.",
         criterion=learning_rate_frozen,
-        faults=(Fault("rate_frozen", _in_schedule(lambda job: schedules.Fixed(SCHEDULE.rate)), _decaying),),
+        plant=_plant_frozen,
+        faults=(Fault("rate_frozen", in_schedule(lambda job: schedules.Fixed(SCHEDULE.rate)), _decaying),),
     ),
     Cause(
         id="LEARNING_RATE_SCALED",
@@ -184,10 +205,11 @@ CAUSES = (
         "for a sum of gradients.",
         fix="Take legacy's learning rate: its global batch is the same.",
         criterion=learning_rate_scaled,
+        plant=_plant_scaled,
         faults=(
             Fault(
                 "rate_times_replicas",
-                _in_schedule(lambda job: ScaledSchedule(job.workload.learning_rate, float(job.replicas))),
+                in_schedule(lambda job: ScaledSchedule(job.workload.learning_rate, float(job.replicas))),
             ),
         ),
     ),
@@ -199,9 +221,10 @@ CAUSES = (
         why="Another formula or other constants (staircase or not, decay rate, warm-up).",
         fix="Compare the schedules' constants.",
         criterion=learning_rate_schedule,
+        plant=_plant_recorded,
         faults=(
             Fault(
-                "not_a_staircase", _in_schedule(lambda job: dataclasses.replace(SCHEDULE, staircase=False)), _decaying
+                "not_a_staircase", in_schedule(lambda job: dataclasses.replace(SCHEDULE, staircase=False)), _decaying
             ),
         ),
     ),

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from modern.mirrored.step_tensors import Tensors
     from modern.mirrored.variables import LocalState
+    from parity.comparison.setup import Setup
     from parity.diagnosis.evidence import Evidence
     from workloads.workload import Workload
 
@@ -41,6 +42,8 @@ def replica_drift(evidence: Evidence) -> Finding | None:
         f"{count} between the port's replicas ({', '.join(names[:3])}){reason}.",
         HIGH,
         "the copies were read from every replica after each step",
+        {"only_statistics": float(only_statistics)},
+        variables=tuple(names),
     )
 
 
@@ -52,12 +55,14 @@ def bn_who_updates(evidence: Evidence) -> Finding | None:
     if NONE in facts.owners[1]:
         return None  # `BN_NOT_UPDATED`
     left, right = (_describe_first_owner(owners) for owners in facts.owners)
+    owner = next(iter(facts.owners[1]))
     left_residual, right_residual = (next(iter(owners.values())) for owners in facts.owners)
     return Finding(
         f"The moving statistics are updated from {left} in legacy and from {right} in the port.",
         HIGH,
         f"these batches explain each side's statistics in {facts.steps} steps, residuals {left_residual:.1e} and "
         f"{right_residual:.1e}",
+        {"owner": owner.kind.name, "replica": owner.replica, "momentum": owner.momentum},
     )
 
 
@@ -91,6 +96,8 @@ class _LastStatistics(ReplicaStep):
 class _StatisticsInTurn(ReplicaStep):
     """Updates the moving statistics from all replicas' proposals, one after the other, with a momentum of 0.9."""
 
+    momentum = 0.9
+
     def _update_statistics(self, context: tf.distribute.ReplicaContext, local: LocalState, updates: Tensors) -> None:
         from modern.collectives import exchange
 
@@ -98,8 +105,20 @@ class _StatisticsInTurn(ReplicaStep):
             old = local.statistics[name].read_value()
             new = old
             for proposal in proposals:
-                new = 0.9 * new + (proposal - 0.9 * old)
+                new = self.momentum * new + (proposal - self.momentum * old)
             local.statistics[name].assign(new)
+
+
+class _StatisticsOfReplica(ReplicaStep):
+    """Updates the moving statistics from one replica's proposals."""
+
+    replica = -1
+
+    def _update_statistics(self, context: tf.distribute.ReplicaContext, local: LocalState, updates: Tensors) -> None:
+        from modern.collectives import exchange
+
+        for name, proposals in zip(updates, exchange.gather(context, list(updates.values()))):
+            local.statistics[name].assign(proposals[self.replica])
 
 
 class _OwnStatistics(ReplicaStep):
@@ -115,6 +134,26 @@ class _NoStatistics(ReplicaStep):
 
     def _update_statistics(self, context: tf.distribute.ReplicaContext, local: LocalState, updates: Tensors) -> None:
         pass
+
+
+def _plant_owner(finding: Finding, setup: Setup) -> injection.Change | None:
+    """Plants the replicas whose proposals the port keeps."""
+    kind, fitted = OwnerKind[finding.constants["owner"]], finding.constants
+    fields = {OwnerKind.FIRST: "first_tower", OwnerKind.MEAN: "mean_of_towers"}
+    if kind in fields:
+        return injection.in_workload(lambda job: {"statistics": fields[kind]})
+    if kind is OwnerKind.IN_TURN:
+        return injection.in_replica_step(type("InTurn", (_StatisticsInTurn,), {"momentum": fitted["momentum"]}))
+    replica = -1 if kind is OwnerKind.LAST else fitted["replica"]
+    return injection.in_replica_step(type("OfReplica", (_StatisticsOfReplica,), {"replica": replica}))
+
+
+def _plant_own_statistics(finding: Finding, setup: Setup) -> injection.Change | None:
+    return injection.in_replica_step(_OwnStatistics) if finding.constants["only_statistics"] else None
+
+
+def _plant_no_statistics(finding: Finding, setup: Setup) -> injection.Change:
+    return injection.in_replica_step(_NoStatistics)
 
 
 def normalizing(workload: Workload) -> Workload | None:
@@ -133,6 +172,7 @@ CAUSES = (
         fix="Statistics: use a variable with aggregation ONLY_FIRST_REPLICA (or MEAN), or synchronized=True and accept "
         "that the model differs. Weights: compare with tf.distribute.ReductionToOneDevice.",
         criterion=replica_drift,
+        plant=_plant_own_statistics,
         faults=(Fault("every_replica_its_own_statistics", injection.in_replica_step(_OwnStatistics), normalizing),),
         pitfall="R22",
     ),
@@ -146,6 +186,7 @@ CAUSES = (
         "Keras 3 keeps statistics per replica.",
         fix="Choose the aggregation of the statistics' variables that matches legacy: ONLY_FIRST_REPLICA, or MEAN.",
         criterion=bn_who_updates,
+        plant=_plant_owner,
         faults=(
             Fault("last_replicas_statistics", injection.in_replica_step(_LastStatistics), normalizing),
             Fault(
@@ -165,6 +206,7 @@ CAUSES = (
         why="Nothing runs the ops in UPDATE_OPS, or the layers are called with training=False.",
         fix="Run the update ops with the train step.",
         criterion=bn_not_updated,
+        plant=_plant_no_statistics,
         faults=(Fault("statistics_not_updated", injection.in_replica_step(_NoStatistics), normalizing),),
     ),
 )

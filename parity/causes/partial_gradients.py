@@ -8,6 +8,7 @@ import numpy as np
 
 from parity.causes import injection
 from parity.causes.cause import HIGH, Cause, Fault, Finding
+from parity.causes.planted_gradients import partly_scaled_gradients, weighted_reduction
 from parity.causes.wording import format_number
 from parity.comparison import stages
 from parity.comparison.fits import near, spread
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from modern.mirrored.step_tensors import Tensors
     from modern.mirrored.training_step import PassResult
     from modern.mirrored.variables import LocalState
+    from parity.comparison.setup import Setup
     from parity.diagnosis.combined_gradients import CombinedFit
     from parity.diagnosis.evidence import Evidence
 
@@ -35,6 +37,8 @@ def gradient_missing(evidence: Evidence) -> Finding | None:
         f"{len(zero)} weights get no gradient in the port ({', '.join(sorted(zero)[:3])}); legacy's do.",
         HIGH,
         "exactly zero in every replica and step from the same state",
+        {"factor": 0.0},
+        variables=tuple(sorted(zero)),
     )
 
 
@@ -50,6 +54,8 @@ def gradient_partly_scaled(evidence: Evidence) -> Finding | None:
         f"agree ({name}).",
         HIGH,
         "weight by weight, one factor in every replica and step from the same state",
+        {"factor": factor},
+        variables=tuple(sorted(scaled)),
     )
 
 
@@ -92,7 +98,16 @@ def _left_out(side: CombinedFit | None, who: str) -> Finding | None:
         f"In {who} the gradients of {replicas} never reach the update; the others count {others}.",
         HIGH,
         f"the combined gradient is a sum of the replicas' with these weights, residual {residual:.1e}",
+        {"shares": tuple(map(float, shares)), "side": who},
     )
+
+
+def _plant_factor(finding: Finding, setup: Setup) -> injection.Change:
+    return partly_scaled_gradients({name: finding.constants["factor"] for name in finding.variables})
+
+
+def _plant_shares(finding: Finding, setup: Setup) -> injection.Change:
+    return weighted_reduction(finding.constants["shares"])
 
 
 class _FirstWeightDoubled(injection.ScaledStep):
@@ -131,6 +146,7 @@ CAUSES = (
         why="A stop_gradient, a variable that is read outside the tape, or a layer that is not trainable.",
         fix="Compute the loss from the variables themselves, inside the tape.",
         criterion=gradient_missing,
+        plant=_plant_factor,
         faults=(Fault("first_weights_gradient_stopped", injection.in_replica_step(_FirstWeightStopped)),),
     ),
     Cause(
@@ -141,6 +157,7 @@ CAUSES = (
         why="A gradient multiplier for some layers (slim's, or a custom gradient), or a weight that is used twice.",
         fix="Give the port legacy's gradient multipliers.",
         criterion=gradient_partly_scaled,
+        plant=_plant_factor,
         faults=(Fault("first_weights_gradient_doubled", injection.in_replica_step(_FirstWeightDoubled)),),
     ),
     Cause(
@@ -151,6 +168,7 @@ CAUSES = (
         why="A combining step that overwrites instead of adding, or an update that reads one replica's gradient.",
         fix="Reduce over all replicas: replica_context.all_reduce, or merge_call with extended.reduce_to.",
         criterion=replica_left_out,
+        plant=_plant_shares,
         faults=(
             Fault(
                 "only_the_first_replicas_gradients",

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from parity.causes import injection
 from parity.causes.cause import HIGH, MEDIUM, Cause, Fault, Finding
-from parity.causes.decay_ratios import DecayRatios, fit_decay_ratios
+from parity.causes.decay_ratios import DecayRatios, decay_constants, fit_decay_ratios, plant_decay
 from parity.causes.weight_decay import decayed_weights, decaying, scale_decay
 from parity.causes.wording import format_number
 from parity.comparison import stages
@@ -45,6 +45,8 @@ def reg_not_scaled(evidence: Evidence) -> Finding | None:
         f"while the data's gradient is {format_number(decay.factors.total)} x legacy's.",
         MEDIUM if may_be_half else HIGH,
         decay.because + ("; with two replicas, a missing factor of one half looks the same" if may_be_half else ""),
+        decay_constants(decay.factors, evidence),
+        ambiguous=may_be_half,
     )
 
 
@@ -65,6 +67,8 @@ def l2_half_factor(evidence: Evidence) -> Finding | None:
         "is all of it.",
         HIGH if unique else MEDIUM,
         decay.because,
+        decay_constants(decay.factors, evidence),
+        ambiguous=not unique,
     )
 
 
@@ -75,36 +79,46 @@ def reg_collected_once(evidence: Evidence) -> Finding | None:
         return None
     scaled = [ratio * decay.base / (decay.factors.total or 1.0) for ratio in decay.by_replica]
     if len(scaled) == replicas and np.ptp(scaled) > 0.5:
-        return _collected_in_first(scaled, decay)
+        return _collected_in_first(scaled, decay, evidence)
     if all(abs(ratio) < COMMON for ratio in decay.by_replica):
         return Finding(
             "The port's gradient has no weight decay at all; legacy's towers add it.",
             HIGH,
             decay.because + f"; the fitted decay is {abs(decay.by_replica[0]):.1e} of legacy's",
+            decay_constants(decay.factors, evidence),
         )
     if replicas != 2 and near(decay.common, 1 / replicas, COMMON):
-        return _counted_once(f"The weight decay counts 1/{replicas} of legacy's.", decay)
+        constants = decay_constants(decay.factors, evidence)
+        return _counted_once(f"The weight decay counts 1/{replicas} of legacy's.", decay, constants)
     return None
 
 
-def _collected_in_first(scaled: list[float], decay: DecayRatios) -> Finding | None:
+def _collected_in_first(scaled: list[float], decay: DecayRatios, evidence: Evidence) -> Finding | None:
     """Recognizes a decay in the first replica, or in legacy's first tower, from each replica's ratio to legacy's."""
     if not near(scaled[0], 1, SINGLE):
         return None
-    replicas = len(scaled)
+    replicas, constants = len(scaled), decay_constants(decay.factors, evidence)
     if all(abs(ratio) < SINGLE for ratio in scaled[1:]):
         return _counted_once(
-            f"The port adds the weight decay in the first replica only: it counts 1/{replicas}.", decay
+            f"The port adds the weight decay in the first replica only: it counts 1/{replicas}.", decay, constants
         )
     if all(near(ratio, 2, SINGLE) for ratio in scaled[1:]):
         return _counted_once(
-            f"Legacy adds the weight decay in its first tower only: there it counts 1/{replicas}.", decay
+            f"Legacy adds the weight decay in its first tower only: there it counts 1/{replicas}.",
+            decay,
+            _planted_into_legacy(constants),
         )
     return None
 
 
-def _counted_once(sentence: str, decay: DecayRatios) -> Finding:
-    return Finding(sentence, HIGH, decay.because + "; decay fitted replica by replica")
+def _planted_into_legacy(constants: dict[str, Any]) -> dict[str, Any]:
+    """Returns the constants of the reverse difference: what legacy lacks beside the port."""
+    negated = tuple((name, tuple(-value for value in values)) for name, values in constants["multiples"])
+    return {**constants, "multiples": negated, "side": "legacy"}
+
+
+def _counted_once(sentence: str, decay: DecayRatios, constants: dict[str, Any]) -> Finding:
+    return Finding(sentence, HIGH, decay.because + "; decay fitted replica by replica", constants)
 
 
 class _LossDividedDecayNot(injection.ScaledStep):
@@ -164,6 +178,7 @@ CAUSES = (
         "not.",
         fix="Use tf.nn.scale_regularization_loss, or divide the penalty by the number of replicas.",
         criterion=reg_not_scaled,
+        plant=plant_decay,
         faults=(
             Fault("penalty_not_divided", injection.in_replica_step(_LossDividedDecayNot), decaying),
             Fault("decay_times_replicas", scale_decay(lambda job: job.replicas), decaying, occurs_at=lambda n: n > 2),
@@ -179,6 +194,7 @@ CAUSES = (
         "whole squared norm times the rate.",
         fix="Write L2(rate / 2) for tf.nn.l2_loss times rate.",
         criterion=l2_half_factor,
+        plant=plant_decay,
         faults=(
             Fault("l2_without_the_half", scale_decay(lambda job: 2), decaying),
             Fault("l2_halved_twice", scale_decay(lambda job: 0.5), decaying),
@@ -195,6 +211,7 @@ CAUSES = (
         fix="Decide which was meant: give every replica's loss l/N for a decay that was collected once, or document "
         "that the port corrects it.",
         criterion=reg_collected_once,
+        plant=plant_decay,
         faults=(
             Fault("penalty_in_the_first_replica_only", injection.in_replica_step(_DecayInFirstReplica), decaying),
             Fault(

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from parity.causes import injection
 from parity.causes.cause import HIGH, Cause, Fault, Finding
-from parity.causes.scale import DividedByReplicas, TimesThree, scaled_totals
+from parity.causes.scale import DividedByReplicas, TimesThree, factor_constants, plant_factors, scaled_totals
 from parity.causes.wording import describe_fit, format_number
 from parity.comparison import stages
 from parity.comparison.fits import near, spread
@@ -16,6 +16,7 @@ from parity.diagnosis.gradient_factors import factor_names
 from workloads import optimizers
 
 if TYPE_CHECKING:
+    from parity.comparison.setup import Setup
     from parity.diagnosis.evidence import Evidence
     from workloads.program import StepRecord
     from workloads.workload import Workload
@@ -34,6 +35,7 @@ def hidden_scale(evidence: Evidence) -> Finding | None:
         "factor out again, so the weights nearly agree.",
         HIGH,
         describe_fit(totals) + "; the record shows no gradients, they were worked out from the slots",
+        factor_constants(totals, evidence),
     )
 
 
@@ -49,29 +51,39 @@ def reported_loss(evidence: Evidence) -> Finding | None:
     if reported is None:
         return None
     return Finding(
-        f"The gradients agree and only the reported loss differs: it is {reported}.",
+        f"The gradients agree and only the reported loss differs: it is {reported.words}.",
         HIGH,
         f"gradient factor {format_number(totals.replica)} in {len(finite)} replica steps from the same state",
+        {"reported": reported.kind, "factor": reported.factor},
     )
 
 
-def _reported_instead(evidence: Evidence) -> str | None:
-    """Returns in words what the port reports instead of each replica's own loss, or None if nothing explains it."""
+class _Reported(NamedTuple):
+    """The port's losses: "first", "sum" or "mean" of the replicas', or each one's times `factor`; and that in words."""
+
+    kind: str
+    words: str
+    factor: float = 1.0
+
+
+def _reported_instead(evidence: Evidence) -> _Reported | None:
+    """Returns what the port reports instead of each replica's own loss, or None if nothing explains it."""
     steps = [step for step in evidence.steps if step.same_state]
     rows = [(np.array(s.left.losses, np.float64), np.array(s.right.losses, np.float64)) for s in steps]
     tolerance = 2 * evidence.eps
     if any(left.shape != right.shape for left, right in rows):
         return None
     if all(np.allclose(right, left[0], rtol=tolerance) for left, right in rows):
-        return "the first replica's alone"
+        return _Reported("first", "the first replica's alone")
     if all(np.allclose(right, left.sum(), rtol=tolerance) for left, right in rows):
-        return "the sum over the replicas"
+        return _Reported("sum", "the sum over the replicas")
     if all(np.allclose(right, left.mean(), rtol=tolerance) for left, right in rows):
-        return "the mean over the replicas, for each of them"
+        return _Reported("mean", "the mean over the replicas, for each of them")
     ratios = [float(ratio) for left, right in rows for ratio in right / left]
     if spread(ratios) <= 1000 * evidence.eps and not near(ratios[0], 1, 1e-3):
         names = factor_names(ratios[0], evidence.replicas, evidence.context.global_batch)
-        return f"{format_number(ratios[0])} x legacy's" + (f" ({names[0]})" if names else "")
+        words = f"{format_number(ratios[0])} x legacy's" + (f" ({names[0]})" if names else "")
+        return _Reported("factor", words, float(np.median(ratios)))
     return None
 
 
@@ -87,7 +99,21 @@ def loss_share(evidence: Evidence) -> Finding | None:
         f"for it ({format_number(totals.reduction)} x): the optimizer gets the same.",
         HIGH,
         describe_fit(totals),
+        factor_constants(totals, evidence),
     )
+
+
+def _plant_reported(finding: Finding, setup: Setup) -> injection.Change:
+    """Plants the losses that are reported; nothing else changes."""
+    kind, factor = finding.constants["reported"], finding.constants["factor"]
+
+    def report(record: StepRecord) -> None:
+        losses = np.asarray(record.losses)
+        whole = {"first": losses[0], "sum": losses.sum(), "mean": losses.mean()}.get(kind)
+        shown = losses * factor if whole is None else np.full_like(losses, whole)
+        record.losses = [np.asarray(loss, losses.dtype) for loss in shown]
+
+    return injection.in_records(report)
 
 
 class _SummedShare(DividedByReplicas):
@@ -128,6 +154,7 @@ CAUSES = (
         fix="Find the cause of the factor itself (see LOSS_NOT_DIVIDED, LOSS_DIVIDED_TWICE, SUM_REDUCTION); compare "
         "gradients or slots, never weights alone.",
         criterion=hidden_scale,
+        plant=plant_factors,
         faults=(
             Fault(
                 "slots_show_a_sum",
@@ -153,6 +180,7 @@ CAUSES = (
         fix="Report strategy.reduce of the per-replica losses: with SUM if each is divided by the global batch, else "
         "with MEAN.",
         criterion=reported_loss,
+        plant=_plant_reported,
         faults=(
             Fault("first_replicas_loss_reported", injection.in_records(_report_first_loss)),
             Fault("shares_of_the_loss_reported", injection.in_records(_report_loss_shares)),
@@ -168,6 +196,7 @@ CAUSES = (
         "are summed.",
         fix="Nothing to fix: multiply the replicas' losses and gradients by N before comparing them.",
         criterion=loss_share,
+        plant=plant_factors,
         faults=(Fault("shares_summed", injection.in_replica_step(_SummedShare), injection.without_clip),),
         bug=False,
     ),

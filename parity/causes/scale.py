@@ -8,6 +8,8 @@ import numpy as np
 
 from parity.causes import injection
 from parity.causes.cause import HIGH, MEDIUM, Cause, Fault, Finding
+from parity.causes.loss_fit import fit_loss
+from parity.causes.planted_gradients import scaled_gradients
 from parity.causes.wording import describe_fit, format_number
 from parity.comparison import stages
 from parity.comparison.fits import near
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     import tensorflow as tf
 
     from modern.mirrored.step_tensors import Tensors
+    from parity.comparison.setup import Setup
     from parity.diagnosis.evidence import Evidence
     from parity.diagnosis.gradient_factors import GradientFactors
     from workloads.workload import Workload
@@ -53,6 +56,8 @@ def loss_not_divided(evidence: Evidence) -> Finding | None:
         "over the replicas, and the loss is not divided by the global batch.",
         HIGH if unique else MEDIUM,
         f"{describe_fit(totals)}; {because}" + ("" if unique else "; a factor of 2 in the loss would look the same"),
+        factor_constants(totals, evidence),
+        ambiguous=not unique,
     )
 
 
@@ -74,6 +79,7 @@ def _mean_became_sum(evidence: Evidence) -> Finding | None:
         MEDIUM,
         f"each side's combined gradient is explained by its own replicas' in {right.steps} steps; their gradients "
         "themselves cannot be compared",
+        {"replica": 1.0, "reduction": float(evidence.replicas), "loss": 1.0},
     )
 
 
@@ -88,6 +94,8 @@ def loss_divided_twice(evidence: Evidence) -> Finding | None:
         "divided by the number of replicas twice.",
         HIGH if unique else MEDIUM,
         describe_fit(totals) + _keras(evidence) + ("" if unique else "; or a factor of one half in the loss"),
+        factor_constants(totals, evidence),
+        ambiguous=not unique,
     )
 
 
@@ -108,6 +116,8 @@ def sum_reduction(evidence: Evidence) -> Finding | None:
         "a mean.",
         MEDIUM if other else HIGH,
         describe_fit(totals) + ("; the same number is also " + ", ".join(other) if other else ""),
+        factor_constants(totals, evidence),
+        ambiguous=bool(other),
     )
 
 
@@ -122,6 +132,7 @@ def towers_summed(evidence: Evidence) -> Finding | None:
         HIGH,
         f"{describe_fit(totals)}; each side's combined gradients are explained by its own replicas' (legacy: sum, "
         "port: mean)",
+        factor_constants(totals, evidence),
     )
 
 
@@ -141,7 +152,30 @@ def gradient_scale(evidence: Evidence) -> Finding | None:
         MEDIUM,
         f"{describe_fit(totals)}; of it {format_number(totals.replica)} within a replica and "
         f"{format_number(totals.reduction)} in the reduction",
+        factor_constants(totals, evidence),
     )
+
+
+def factor_constants(totals: GradientFactors, evidence: Evidence) -> dict[str, float]:
+    """Returns the factors within a replica, in the reduction and of the loss, for `plant_factors`."""
+    known = totals.replicas_shown
+    replica, reduction = (totals.replica, totals.reduction) if known else (1.0, totals.total)
+    loss = fit_loss(evidence, [replica, totals.total], totals.decay).factor
+    return {"replica": replica, "reduction": reduction, "loss": loss}
+
+
+def plant_factors(finding: Finding, setup: Setup) -> injection.Change:
+    """Plants the finding's factors: a sum for a mean, or a mean for a sum, as itself, and other factors as numbers."""
+    constants, replicas, combine = finding.constants, setup.job.replicas, setup.job.workload.combine
+    reduction, changed = constants["reduction"], injection.Change()
+
+    def in_workload(how: str) -> injection.Change:
+        return injection.in_workload(lambda job: {"combine": how})
+
+    for other, factor in (("sum", replicas), ("mean", 1 / replicas)):
+        if combine != other and near(reduction, factor, 1e-4):
+            reduction, changed = 1.0, in_workload(other)
+    return changed + scaled_gradients(constants["replica"], reduction, constants["loss"])
 
 
 def _names_of_factor(totals: GradientFactors, evidence: Evidence) -> list[str]:
@@ -232,6 +266,7 @@ CAUSES = (
         fix="Divide the loss by the global batch (tf.nn.compute_average_loss(per_example, global_batch_size=B)), "
         "divide the per-replica mean by the number of replicas, or reduce with MEAN.",
         criterion=loss_not_divided,
+        plant=plant_factors,
         faults=(
             Fault("sum_for_mean", injection.in_workload(lambda job: {"combine": "sum"}), injection.without_clip),
             Fault("reduced_twice", injection.in_replica_step(_SummedTwice), injection.without_clip),
@@ -248,6 +283,7 @@ CAUSES = (
         fix="Drop the division in the program, or use tf.nn functions and compute_average_loss instead of a "
         "keras.losses object.",
         criterion=loss_divided_twice,
+        plant=plant_factors,
         faults=(
             Fault("divided_and_averaged", injection.in_replica_step(DividedByReplicas), injection.without_clip),
             Fault(
@@ -264,6 +300,7 @@ CAUSES = (
         why='A loss with reduction="sum" is not divided by the number of examples.',
         fix="Divide the sum by the global batch.",
         criterion=sum_reduction,
+        plant=plant_factors,
         faults=(
             Fault(
                 "sum_over_examples_and_replicas", injection.in_replica_step(_SumOverAllExamples), injection.without_clip
@@ -282,6 +319,7 @@ CAUSES = (
         fix="Reduce with SUM and do not divide the loss; or keep MEAN and multiply the learning rate by N, knowing "
         "that the gradients differ.",
         criterion=towers_summed,
+        plant=plant_factors,
         faults=(Fault("mean_for_sum", injection.in_workload(lambda job: {"combine": "mean"}), _summing),),
     ),
     Cause(
@@ -292,6 +330,7 @@ CAUSES = (
         why="A factor in the loss (one half in a squared error, a loss weight), or in the reduction.",
         fix="Look for that number in the loss and in what multiplies it.",
         criterion=gradient_scale,
+        plant=plant_factors,
         faults=(
             Fault("gradients_a_little_larger", injection.in_replica_step(_SlightlyLarger), injection.without_clip),
             Fault("loss_times_three", injection.in_replica_step(TimesThree), injection.without_clip),

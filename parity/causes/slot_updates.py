@@ -10,15 +10,16 @@ import numpy as np
 
 from parity.causes import injection
 from parity.causes.cause import HIGH, Cause, Fault, Finding
-from parity.causes.wording import format_number
+from parity.causes.wording import decay_of_share, format_number
 from parity.comparison import stages
 from parity.comparison.fits import near, spread
 from workloads import optimizers, schedules
 
 if TYPE_CHECKING:
+    from parity.comparison.setup import Setup
     from parity.diagnosis.evidence import Evidence
     from parity.diagnosis.updates import SlotFit, Updates
-    from workloads.program import StepRecord
+    from workloads.program import State, StepRecord
 
 #: A slot's coefficients are read from steps whose fit leaves less than this part over.
 MOST_RESIDUAL = 1e-3
@@ -47,22 +48,24 @@ def momentum_form(evidence: Evidence) -> Finding | None:
     rates = slots.learning_rates
     changes = [f for f in slots.right if f.step - 1 in rates and not near(rates[f.step], rates[f.step - 1], 1e-6)]
     if _adds_learning_rate(slots.right, rates) and changes:
-        return _rate_inside(slots, "the slot takes up -rate times the gradient")
+        return _rate_inside(slots, "the slot takes up -rate times the gradient", {"shown": "keras"})
     known = [fit for fit in changes if fit.old_size > 1e-3]
     if not known:
         return None
     for fit in known:
         if not near(fit.keep, slots.momentum * rates[fit.step - 1] / rates[fit.step], 2e-3):
             return None
-    return _rate_inside(slots, f"there the slot keeps {format_number(known[0].keep)} of itself in legacy's terms")
+    reason = f"there the slot keeps {format_number(known[0].keep)} of itself in legacy's terms"
+    return _rate_inside(slots, reason, {"shown": "1.x"})
 
 
-def _rate_inside(slots: _MomentumSlots, reason: str) -> Finding:
+def _rate_inside(slots: _MomentumSlots, reason: str, constants: Mapping[str, str]) -> Finding:
     return Finding(
         f"The port's momentum slot holds the learning rate (v = {slots.momentum:g} v - rate g): when the rate changes, "
         "the new one applies to new gradients only, and in legacy to the whole slot.",
         HIGH,
         f"the learning rate changes {len(set(slots.learning_rates.values())) - 1} times; {reason}",
+        constants,
     )
 
 
@@ -81,6 +84,7 @@ def slot_convention(evidence: Evidence) -> Finding | None:
         "convention: the weights are the same while the learning rate is constant.",
         HIGH,
         f"the slot takes up {format_number(slots.right[0].gain)} times the gradient in every step",
+        {"learning_rate": next(iter(rates.values()))},
     )
 
 
@@ -123,6 +127,7 @@ def optimizer_constant(evidence: Evidence) -> Finding | None:
             f"{format_number(legacy)} in each of legacy's: another {rule.constant}.",
             HIGH,
             f"least-squares fit of the slot by its old value and the gradient, in {len(right.steps)} steps",
+            {"field": rule.constant, "value": decay_of_share(1 - port)},
         )
     return None
 
@@ -160,6 +165,40 @@ def _hold_learning_rate(record: StepRecord) -> None:
     }
 
 
+def _plant_keras_momentum(finding: Finding, setup: Setup) -> injection.Change:
+    """Plants Keras's momentum; its slots are brought into 1.x's terms where the port's record shows them so."""
+    planted = injection.in_options(update_rules="keras")
+    return planted if finding.constants["shown"] == "1.x" else planted + injection.in_records(_hold_learning_rate)
+
+
+def _plant_convention(finding: Finding, setup: Setup) -> injection.Change:
+    rate = finding.constants["learning_rate"]
+
+    def restore(state: State, setup: Setup) -> None:
+        state.slots = {
+            name: value / np.asarray(-rate, value.dtype) if name.endswith("/momentum") else value
+            for name, value in state.slots.items()
+        }
+
+    return injection.in_records(_hold_learning_rate, restore)
+
+
+def plant_constant(finding: Finding, setup: Setup) -> injection.Change | None:
+    """Plants the optimizer's constant that the finding names, if the optimizer has it."""
+    field, optimizer = finding.constants["field"], setup.job.workload.optimizer
+    known = any(entry.name == field for entry in dataclasses.fields(optimizer))
+    if not known:
+        return None
+    return change_optimizer(**{field: finding.constants["value"]}) + injection.in_first_state(_start_accumulators)
+
+
+def _start_accumulators(state: State, setup: Setup) -> None:
+    """Gives a new run's powers of the optimizer's constants their first values."""
+    if state.step == 0:
+        for name, value in setup.job.workload.optimizer.accumulators().items():
+            state.slots[name] = np.asarray(value, np.float32)
+
+
 _with_adam = injection.with_fields(optimizer=optimizers.Adam())
 _with_momentum = injection.with_fields(optimizer=optimizers.Momentum(), learning_rate=schedules.Fixed(0.01))
 _with_falling_learning_rate = injection.with_fields(
@@ -181,6 +220,7 @@ CAUSES = (
         "the rate is constant.",
         fix="Keep the 1.x kernel, or rescale the slots when the learning rate changes.",
         criterion=momentum_form,
+        plant=_plant_keras_momentum,
         faults=(Fault("keras_momentum", injection.in_options(update_rules="keras"), _with_falling_learning_rate),),
         pitfall="R13",
     ),
@@ -192,6 +232,7 @@ CAUSES = (
         why="Keras's slot is v = -rate a.",
         fix="Rescale slots before comparing or converting them: a = -v / rate.",
         criterion=slot_convention,
+        plant=_plant_convention,
         faults=(Fault("momentum_slots_as_keras_has_them", injection.in_records(_hold_learning_rate), _with_momentum),),
         pitfall="R14",
         bug=False,
@@ -204,6 +245,7 @@ CAUSES = (
         why="Libraries have different defaults, or a constant was not carried over.",
         fix="Give the port legacy's constants.",
         criterion=optimizer_constant,
+        plant=plant_constant,
         faults=(
             Fault("other_beta1", change_optimizer(beta1=0.8), _with_adam),
             Fault("other_beta2", change_optimizer(beta2=0.99), _with_adam),

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from modern.mirrored.step_tensors import Tensors
     from modern.mirrored.training_step import PassResult
     from modern.mirrored.variables import LocalState
+    from parity.comparison.setup import Setup
     from parity.diagnosis.evidence import Evidence
     from parity.diagnosis.updates import Updates
     from workloads.scope import Scope
@@ -55,6 +56,8 @@ def _wrong_rows_of(name: str, updates: Updates) -> Finding | None:
             "row that occurs more than once are applied one by one instead of being summed first.",
             HIGH if touched < 1 else MEDIUM,
             "legacy's rule explains every other weight and row to rounding",
+            {"rows": "touched"},
+            variables=(name,),
         )
     if untouched > 0 and touched == 0:
         return Finding(
@@ -62,6 +65,8 @@ def _wrong_rows_of(name: str, updates: Updates) -> Finding | None:
             "momentum, the other leaves them as they are.",
             HIGH,
             "legacy's rule explains the rows with a gradient to rounding",
+            {"rows": "untouched"},
+            variables=(name,),
         )
     return None
 
@@ -146,15 +151,35 @@ class _AdagradWithSquares(injection.WrappedRules):
 
 
 class _MomentumOfTouchedRows(injection.WrappedRules):
-    """Lets momentum move only rows that have a gradient, as 1.x's sparse kernel does."""
+    """Lets momentum move only rows that have a gradient, as 1.x's sparse kernel does.
+
+    Args:
+      rules: the rules to wrap.
+      name: the weight whose other rows, and rows of slots, stay.
+    """
+
+    def __init__(self, rules: UpdateRules, name: str = "table") -> None:
+        super().__init__(rules)
+        self._name = name
 
     def apply(self, local: LocalState, gradients: Tensors, rate: tf.Tensor) -> None:
-        table, slot = local.weights["table"], local.slots["table/momentum"]
-        before = table.read_value(), slot.read_value()
+        slots = [slot for key, slot in local.slots.items() if key.rsplit("/", 1)[0] == self._name and "/" in key]
+        variables = [local.weights[self._name], *slots]
+        before = [variable.read_value() for variable in variables]
         self._rules.apply(local, gradients, rate)
-        touched = tf.reduce_any(tf.not_equal(gradients["table"], 0), axis=1, keepdims=True)
-        for variable, old in zip((table, slot), before):
+        gradient = gradients[self._name]
+        axes = list(range(1, gradient.shape.rank))
+        touched = tf.reduce_any(tf.not_equal(gradient, 0), axis=axes, keepdims=True)
+        for variable, old in zip(variables, before):
             variable.assign(tf.where(touched, variable.read_value(), old))
+
+
+def _plant_rows(finding: Finding, setup: Setup) -> injection.Change | None:
+    """Plants squares of single occurrences (Adagrad), or rows without a gradient that stay."""
+    if finding.constants["rows"] == "untouched":
+        return injection.in_update_rules(lambda rules: _MomentumOfTouchedRows(rules, finding.variables[0]))
+    adagrad = isinstance(setup.job.workload.optimizer, optimizers.Adagrad)
+    return injection.in_replica_step(_SquareEachOccurrence) if adagrad else None
 
 
 def _with_embedding(workload: Workload) -> Workload | None:
@@ -176,6 +201,7 @@ CAUSES = (
         "sparse momentum leaves rows without a gradient as they are, a dense one goes on moving them.",
         fix="Keep the 1.x kernel, or make the gradient dense (tf.convert_to_tensor) before the update.",
         criterion=sparse_duplicates,
+        plant=_plant_rows,
         faults=(
             Fault("occurrences_squared_apart", injection.in_replica_step(_SquareEachOccurrence), _with_embedding),
             Fault(

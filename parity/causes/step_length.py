@@ -8,6 +8,8 @@ import numpy as np
 
 from parity.causes import injection
 from parity.causes.cause import HIGH, Cause, Fault, Finding
+from parity.causes.planted_updates import decoupled_decay, skipped_updates, untrained_weights
+from parity.causes.wording import shortest_decimal
 from parity.comparison import stages
 from parity.comparison.fits import spread
 
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
 
     from modern.mirrored.step_tensors import Tensors
     from modern.mirrored.variables import LocalState
+    from parity.comparison.setup import Setup
     from parity.diagnosis.evidence import Evidence
     from parity.diagnosis.updates import Update
 
@@ -46,6 +49,7 @@ def weight_decay_decoupled(evidence: Evidence) -> Finding | None:
         HIGH,
         "fit of the change by the rule's own and the weight, residual "
         f"{max(step.decay.residual for step in right.steps):.1e}",
+        {"rate": shortest_decimal(-float(np.median(rates)), 2e-3)},
     )
 
 
@@ -76,6 +80,7 @@ def variable_not_trained(evidence: Evidence) -> Finding | None:
         f"{count} in the port though the optimizer gets their gradients: {', '.join(names[:4])}.",
         HIGH,
         f"no bit of them changes in {len(still)} steps, though the rule says that they should",
+        variables=tuple(names),
     )
 
 
@@ -94,7 +99,20 @@ def update_skipped(evidence: Evidence) -> Finding | None:
         f"{skipped[0]}); legacy's weights change.",
         HIGH,
         "no bit of any weight changes in these steps, though the optimizer gets gradients",
+        steps=tuple(skipped),
     )
+
+
+def _plant_decay(finding: Finding, setup: Setup) -> injection.Change:
+    return decoupled_decay(finding.constants["rate"])
+
+
+def _plant_still(finding: Finding, setup: Setup) -> injection.Change:
+    return untrained_weights(finding.variables)
+
+
+def _plant_skipped(finding: Finding, setup: Setup) -> injection.Change:
+    return skipped_updates(finding.steps)
 
 
 class _UpdateEverySecondStep(injection.WrappedRules):
@@ -145,6 +163,7 @@ CAUSES = (
         why="The weight_decay argument of Keras's optimizers decays weights apart from the gradient (AdamW).",
         fix="Leave weight_decay unset and keep the penalty in the loss.",
         criterion=weight_decay_decoupled,
+        plant=_plant_decay,
         faults=(Fault("decoupled_decay", injection.in_update_rules(_DecoupledDecay)),),
     ),
     Cause(
@@ -155,6 +174,7 @@ CAUSES = (
         why="The variable is missing from the list that the optimizer gets, or has trainable=False.",
         fix="Give the optimizer every trainable variable.",
         criterion=variable_not_trained,
+        plant=_plant_still,
         faults=(Fault("first_weight_not_trained", injection.in_update_rules(_FirstWeightNotTrained)),),
     ),
     Cause(
@@ -165,6 +185,7 @@ CAUSES = (
         why="Gradients are accumulated, a loss scale skips steps, or the update is under a condition.",
         fix="Update in every step, or give legacy the same condition.",
         criterion=update_skipped,
+        plant=_plant_skipped,
         faults=(Fault("every_second_update_skipped", injection.in_update_rules(_UpdateEverySecondStep)),),
     ),
 )

@@ -4,19 +4,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from parity.causes import injection, slot_updates, sparse, step_length
 from parity.causes.cause import HIGH, LOW, Cause, Fault, Finding
-from parity.causes.wording import format_number
+from parity.causes.planted_updates import scaled_updates, uncorrected_bias
+from parity.causes.wording import format_number, shortest_decimal
 from parity.comparison import stages
 from parity.comparison.fits import near, spread
 from workloads import optimizers, schedules
 from workloads.optimizers import FormKind, UpdateForm
+from workloads.optimizers.update_forms import HEAVY_BALL, NESTEROV, NO_BIAS_CORRECTION
 
 if TYPE_CHECKING:
     import tensorflow as tf
 
     from modern.mirrored.step_tensors import Tensors
     from modern.mirrored.variables import LocalState
+    from parity.comparison.setup import Setup
     from parity.diagnosis.evidence import Evidence
     from parity.diagnosis.updates import Updates
 
@@ -56,6 +61,7 @@ def another_epsilon(evidence: Evidence) -> Finding | None:
         HIGH,
         f"with {best.epsilon} the update is explained to {right.misfit(best):.1f} roundings (root mean square), "
         f"with legacy's to {right.misfit(right.own_form):.0f}",
+        {"field": "epsilon", "value": float(best.epsilon)},
     )
 
 
@@ -77,6 +83,7 @@ def update_form(evidence: Evidence) -> Finding | None:
         f"The port's update is {better[0].name} and legacy's is not.",
         HIGH,
         f"explained to {right.misfit(better[0]):.1f} roundings by that form, to {own:.0f} by legacy's",
+        {"form": better[0].name},
     )
 
 
@@ -97,6 +104,7 @@ def update_scaled(evidence: Evidence) -> Finding | None:
         "give.",
         HIGH,
         f"the same factor in {len(ratios)} steps, residual {residual:.1e}",
+        {"factor": shortest_decimal(float(np.median(ratios)), 1e-5)},
     )
 
 
@@ -154,6 +162,20 @@ class _DoubledUpdate(injection.WrappedRules):
             local.weights[name].assign(old + 2.0 * (local.weights[name].read_value() - old))
 
 
+def _plant_form(finding: Finding, setup: Setup) -> injection.Change | None:
+    """Plants a form that a constant of the optimizer, or a wrapper of its rule, gives."""
+    if finding.constants["form"] == NO_BIAS_CORRECTION.name:
+        return uncorrected_bias()
+    nesterov = {NESTEROV.name: True, HEAVY_BALL.name: False}.get(finding.constants["form"])
+    if nesterov is None or not isinstance(setup.job.workload.optimizer, optimizers.Momentum):
+        return None
+    return slot_updates.change_optimizer(nesterov=nesterov)
+
+
+def _plant_factor(finding: Finding, setup: Setup) -> injection.Change:
+    return scaled_updates(finding.constants["factor"])
+
+
 _with_adam = injection.with_fields(optimizer=optimizers.Adam())
 _with_small_epsilon = injection.with_fields(optimizer=optimizers.Adam(epsilon=1e-8))
 _with_momentum = injection.with_fields(optimizer=optimizers.Momentum(), learning_rate=schedules.Fixed(0.01))
@@ -168,6 +190,7 @@ CAUSES = (
         why="The default is 1e-8 in 1.x and 1e-7 in Keras, both in the epsilon-hat form.",
         fix="Use epsilon=1e-8.",
         criterion=adam_eps,
+        plant=slot_updates.plant_constant,
         faults=(
             Fault("keras_epsilon", slot_updates.change_optimizer(epsilon=1e-7), _with_small_epsilon),
             Fault("large_epsilon", slot_updates.change_optimizer(epsilon=1e-3), _with_adam),
@@ -182,6 +205,7 @@ CAUSES = (
         why="The default is 1e-10 (inside the root) in 1.x and 1e-7 in Keras.",
         fix="Use epsilon=1e-10.",
         criterion=rmsprop_eps,
+        plant=slot_updates.plant_constant,
         faults=(Fault("rmsprop_large_epsilon", slot_updates.change_optimizer(epsilon=1e-3), _with_rmsprop),),
     ),
     Cause(
@@ -192,6 +216,7 @@ CAUSES = (
         why="A flag of the optimizer was lost or added.",
         fix="Set the flag as legacy does.",
         criterion=update_form,
+        plant=_plant_form,
         faults=(Fault("nesterov", slot_updates.change_optimizer(nesterov=True), _with_momentum),),
     ),
     Cause(
@@ -202,6 +227,7 @@ CAUSES = (
         why="An update is applied twice (each replica applies it to one shared copy), or averaged over replicas.",
         fix="Let each replica apply the update once, to its own copy.",
         criterion=update_scaled,
+        plant=_plant_factor,
         faults=(Fault("update_applied_twice", injection.in_update_rules(_DoubledUpdate)),),
     ),
     Cause(

@@ -9,7 +9,13 @@ import numpy as np
 
 from parity.causes import injection
 from parity.causes.cause import HIGH, MEDIUM, Cause, Fault, Finding
-from parity.causes.decay_ratios import describe_decay_fit, fit_decay_ratios, newly_decayed_weights
+from parity.causes.decay_ratios import (
+    decay_constants,
+    describe_decay_fit,
+    fit_decay_ratios,
+    newly_decayed_weights,
+    plant_decay,
+)
 from parity.causes.wording import format_number
 from parity.comparison import stages
 from parity.comparison.fits import near, spread
@@ -39,6 +45,8 @@ def weight_decay_elsewhere(evidence: Evidence) -> Finding | None:
         f"{float(np.median(rates)):.4g}.",
         HIGH,
         describe_decay_fit(factors),
+        decay_constants(factors, evidence),
+        variables=tuple(names),
     )
 
 
@@ -53,7 +61,8 @@ def weight_decay_rate(evidence: Evidence) -> Finding | None:
     explained = (2, 0.5, replicas, 2 * replicas, 1 / replicas, decay.factors.total)
     if any(near(ratio, value, 5e-3) for value in explained):
         return None
-    return Finding(f"The weight decay is {format_number(ratio)} x legacy's.", MEDIUM, decay.because)
+    constants = decay_constants(decay.factors, evidence)
+    return Finding(f"The weight decay is {format_number(ratio)} x legacy's.", MEDIUM, decay.because, constants)
 
 
 def decayed_weights(job: Job) -> tuple[str, ...]:
@@ -91,6 +100,7 @@ CAUSES = (
         why="A regularizer, or an optimizer's weight decay, that takes all variables.",
         fix="Decay the weights that legacy decays.",
         criterion=weight_decay_elsewhere,
+        plant=plant_decay,
         faults=(Fault("every_weight_decayed", injection.in_replica_step(_AllWeightsDecayed), injection.without_clip),),
     ),
     Cause(
@@ -101,6 +111,7 @@ CAUSES = (
         why="A constant that was not carried over.",
         fix="Give the port legacy's rate.",
         criterion=weight_decay_rate,
+        plant=plant_decay,
         faults=(Fault("another_decay_rate", scale_decay(lambda job: 1.25), decaying),),
     ),
 )

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from parity.causes import catalogue
 from parity.comparison.setup import Setup, exact_setup
+from parity.confirmation import confirm
 from parity.diagnosis import collect
 from parity.diagnosis.context import job_context
 from parity.diagnosis.first_difference import first_differing_stage
@@ -22,10 +23,11 @@ class Trials:
     Args:
       dtype: of the jobs.
       seed: of the jobs.
+      confirm: whether recognized causes are planted to confirm them, as `parity.verify` does.
     """
 
-    def __init__(self, dtype: str = "float32", seed: int = 0) -> None:
-        self._dtype, self._seed = dtype, seed
+    def __init__(self, dtype: str = "float32", seed: int = 0, confirm: bool = True) -> None:
+        self._dtype, self._seed, self._confirm = dtype, seed, confirm
         self._references: dict[tuple[str, int], collect.Replay] = {}
 
     def run(self, injected: InjectedFaults) -> TrialRow:
@@ -37,6 +39,8 @@ class Trials:
         with right:
             evidence = collect.collect_evidence(left, right, job_context.context_of_job(setup.job))
             recognized = catalogue.recognize_causes(evidence)
+        if self._confirm:
+            recognized = confirm.confirm_causes(setup, evidence, recognized).recognized
         stage = first_differing_stage(evidence)
         return trial_row(injected, stage is not None, stage, recognized)
 

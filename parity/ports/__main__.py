@@ -107,7 +107,7 @@ def print_diagnosis(console: Console, diagnosis: PortDiagnosis) -> None:
 
     missed = "missed " + ", ".join(diagnosis.missed) if diagnosis.missed else "all named"
     console.print(f"{diagnosis.name}: {missed}", style="bold")
-    print_plain_lines(console, cause_lines(*diagnosis.explanation))
+    print_plain_lines(console, cause_lines(diagnosis.explanation.recognized, diagnosis.explanation.evidence))
 
 
 def main() -> int:

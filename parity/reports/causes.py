@@ -6,18 +6,25 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from parity.causes.cause import RecognizedCause
+from parity.causes.confirmation import Remainder, describe_remaining, remaining_json
 from parity.comparison import settings
 from parity.diagnosis import summary
 from parity.diagnosis.evidence import Evidence
 
 
-def cause_lines(recognized: Sequence[RecognizedCause], evidence: Evidence, differs: bool = True) -> Iterator[str]:
+def cause_lines(
+    recognized: Sequence[RecognizedCause],
+    evidence: Evidence,
+    differs: bool = True,
+    remaining: tuple[Remainder, ...] | None = None,
+) -> Iterator[str]:
     """Yields the causes, one paragraph each; without any, "NO KNOWN CAUSE" or "NOTHING DIFFERS".
 
     Args:
       recognized: the causes, the most likely first.
       evidence: facts about the two runs, whose summary is the last line.
       differs: whether any bit differs.
+      remaining: tensors that the causes do not explain; None where nothing could be planted.
 
     Yields:
       lines of text.
@@ -28,6 +35,7 @@ def cause_lines(recognized: Sequence[RecognizedCause], evidence: Evidence, diffe
     facts = "; ".join(summary.summarize_facts(evidence))
     if not recognized:
         yield f"NO KNOWN CAUSE: {facts}"
+        yield from _remaining_lines(remaining)
         return
     for number, entry in enumerate(recognized):
         cause, finding = entry.cause, entry.finding
@@ -36,8 +44,18 @@ def cause_lines(recognized: Sequence[RecognizedCause], evidence: Evidence, diffe
         yield f"{also}{cause.id}: {finding.sentence}{no_bug}"
         yield f"  fix: {cause.fix}"
         yield f"  confidence: {finding.confidence} ({finding.because})"
+        if entry.confirmation is not None:
+            label = "confirmed" if entry.confirmation.confirmed else "not confirmed"
+            yield f"  {label}: {entry.confirmation.sentence(cause.id)}"
         yield f"  more: docs/causes.md#{cause.id.lower()}"
+    yield from _remaining_lines(remaining)
     yield f"facts: {facts}"
+
+
+def _remaining_lines(remaining: tuple[Remainder, ...] | None) -> Iterator[str]:
+    """Yields one line about what is not explained, if anything is."""
+    if remaining:
+        yield f"unexplained: beside a clean port from the same states, {describe_remaining(remaining)}"
 
 
 def job_difference_lines(left: Mapping[str, Any], right: Mapping[str, Any]) -> Iterator[str]:
@@ -47,6 +65,21 @@ def job_difference_lines(left: Mapping[str, Any], right: Mapping[str, Any]) -> I
             yield f"the recordings' jobs differ in {row.setting}: {row.left} | {row.right}"
 
 
-def causes_json(recognized: Sequence[RecognizedCause], evidence: Evidence) -> dict[str, Any]:
-    """Returns {"causes", "facts"} for `--json`."""
-    return {"causes": [entry.to_json() for entry in recognized], "facts": summary.summarize_facts(evidence)}
+def causes_json(
+    recognized: Sequence[RecognizedCause], evidence: Evidence, remaining: tuple[Remainder, ...] | None = None
+) -> dict[str, Any]:
+    """Returns {"causes", "facts", "remaining"} for `--json`.
+
+    Args:
+      recognized: the causes, the most likely first.
+      evidence: facts about the two runs.
+      remaining: tensors that the causes do not explain; None where nothing could be planted.
+
+    Returns:
+      {key: value}.
+    """
+    return {
+        "causes": [entry.to_json() for entry in recognized],
+        "facts": summary.summarize_facts(evidence),
+        "remaining": None if remaining is None else remaining_json(remaining),
+    }

@@ -10,8 +10,11 @@ from rich.console import Console
 
 from parity.causes import catalogue
 from parity.causes.cause import RecognizedCause
+from parity.causes.confirmation import Remainder
 from parity.comparison.result import Verification
 from parity.comparison.setup import Setup
+from parity.confirmation.confirm import confirm_causes
+from parity.confirmation.recorded_setup import setup_of_recordings
 from parity.diagnosis import collect
 from parity.diagnosis.context import job_context
 from parity.diagnosis.evidence import Evidence
@@ -20,10 +23,18 @@ from workloads.records.reader import Recording
 
 
 class Explanation(NamedTuple):
-    """The causes that are recognized, the most likely first, and the evidence that shows them."""
+    """The causes that are recognized, and what they are recognized from.
+
+    Attributes:
+      recognized: the causes, the most likely first.
+      evidence: the steps that show them.
+      remaining: tensors that the causes do not explain when they are planted into a clean port; None where nothing
+        could be planted.
+    """
 
     recognized: list[RecognizedCause]
     evidence: Evidence
+    remaining: tuple[Remainder, ...] | None = None
 
 
 class StepCounts(NamedTuple):
@@ -57,7 +68,7 @@ def explain_failure(setup: Setup, recording: Recording | None, verification: Ver
       verification: the result that failed.
 
     Returns:
-      the causes and the evidence.
+      the causes, confirmed by planting them, and the evidence.
     """
     counts = steps_to_explain(verification, None if recording is None else recording.steps)
     with contextlib.ExitStack() as stack:
@@ -65,16 +76,23 @@ def explain_failure(setup: Setup, recording: Recording | None, verification: Ver
         right = stack.enter_context(setup.modern_program())
         context = job_context.context_of_job(setup.job, settings_of_programs(left, right)._asdict())
         evidence = collect.collect_evidence(left, right, context, counts.free, counts.locked)
-        return Explanation(catalogue.recognize_causes(evidence), evidence)
+        recognized = catalogue.recognize_causes(evidence)
+    return _confirmed(setup, evidence, recognized)
 
 
-def explain_recordings(left: Recording, right: Recording, steps: int = 0) -> Explanation:
+def _confirmed(setup: Setup, evidence: Evidence, recognized: list[RecognizedCause]) -> Explanation:
+    explained = confirm_causes(setup, evidence, recognized)
+    return Explanation(explained.recognized, evidence, explained.remaining)
+
+
+def explain_recordings(left: Recording, right: Recording, steps: int = 0, confirm: bool = False) -> Explanation:
     """Recognizes the causes of the difference between two open recordings.
 
     Args:
       left: the reference.
       right: the run to explain.
       steps: number of steps to read; 0 for all that both hold.
+      confirm: whether causes are planted into a clean port, where the recordings name a job that can be run here.
 
     Returns:
       the causes and the evidence.
@@ -83,7 +101,9 @@ def explain_recordings(left: Recording, right: Recording, steps: int = 0) -> Exp
       InputError: the recordings have no step, or no weight, in common.
     """
     evidence = collect.evidence_of_recordings(left, right, steps)
-    return Explanation(catalogue.recognize_causes(evidence), evidence)
+    recognized = catalogue.recognize_causes(evidence)
+    setup = setup_of_recordings(left, right) if confirm else None
+    return Explanation(recognized, evidence) if setup is None else _confirmed(setup, evidence, recognized)
 
 
 def print_plain_lines(console: Console, lines: Iterable[str]) -> None:

@@ -40,7 +40,10 @@ def print_verification(console: Console, setup: Setup, comparison: Comparison, e
     """
     verification, (left, right) = comparison
     if explanation is not None:
-        print_plain_lines(console, cause_report.cause_lines(*explanation))
+        print_plain_lines(
+            console,
+            cause_report.cause_lines(explanation.recognized, explanation.evidence, remaining=explanation.remaining),
+        )
     console.print(headline(setup.job, verification.mode), style="bold")
     console.print(tables.settings_table(settings.differences(left, right), "legacy", "modern"))
     if verification.stages:

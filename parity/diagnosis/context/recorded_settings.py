@@ -6,15 +6,17 @@ import ast
 from collections.abc import Callable
 from typing import TypeVar
 
-from workloads import optimizers
+from workloads import optimizers, schedules
 from workloads.workload import Clip, MovingAverage
 
 T = TypeVar("T")
 
+SCHEDULES = (schedules.Fixed, schedules.ExponentialDecay, schedules.EpochDecay, schedules.PiecewiseConstant)
+
 
 def known_records() -> dict[str, Callable[..., object]]:
     """Returns {class name: class} of the records that a text may construct."""
-    return {record.__name__: record for record in (Clip, MovingAverage, *optimizers.known_optimizers())}
+    return {record.__name__: record for record in (Clip, MovingAverage, *SCHEDULES, *optimizers.known_optimizers())}
 
 
 def parse_setting(text: str, expected: type[T] | tuple[type[T], ...]) -> T | None:

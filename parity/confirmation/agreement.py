@@ -1,0 +1,249 @@
+"""Agreement of a planted port with the user's records: every tensor of every stage, in roundings of its own operations.
+
+A planted port computes the user's mathematics with kernels and orders of addition of its own, so rounding is all that
+may be left. It is counted per tensor, in units of what its own few operations round: see `_units`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from parity.causes.confirmation import Remainder
+from parity.comparison import stages
+from parity.comparison.fits import relative_norm
+from parity.confirmation.planted_port import UserStep
+from workloads.optimizers import Optimizer
+from workloads.program import StepRecord
+
+#: {stage: roundings that a tensor may be off by}. Losses and gradients are sums over a batch, through all layers, in
+#: another order; all other stages are a few elementwise operations on inputs that are given.
+MOST_ROUNDINGS = {
+    stages.INITIAL: 4.0,
+    stages.BATCH: 0.0,
+    stages.LOSS: 32.0,
+    stages.GRADIENTS: 64.0,
+    stages.COMBINED: 16.0,
+    stages.RATE: 8.0,
+    stages.WEIGHTS: 3.0,
+    stages.SLOTS: 8.0,
+    stages.STATISTICS: 64.0,
+    stages.AVERAGES: 2.0,
+}
+
+#: Stages that kernels compute, whose rounding is measured by the same port in float64; all others if the user's record
+#: does not show their inputs.
+MEASURED = (stages.LOSS, stages.GRADIENTS, stages.STATISTICS)
+
+#: Two float32 runs are at most about so many times as far apart as one of them is from float64.
+NOISE_FACTOR = 8.0
+
+#: Roundings of a weight's change that count like one of the weight itself.
+CHANGE_ROUNDINGS = 8.0
+
+
+class Rules(NamedTuple):
+    """Facts about the job that decide how much rounding may differ by.
+
+    Attributes:
+      optimizer: of the planted port.
+      update_units: roundings of a weight's change that the user's formulas need beyond the usual; see
+        `tolerance.keras_units`.
+    """
+
+    optimizer: Optimizer
+    update_units: float = 0.0
+
+
+@dataclasses.dataclass
+class Agreement:
+    """The comparison of a planted port with the user's run.
+
+    Attributes:
+      steps: number of steps.
+      stages: stages that were compared.
+      roundings: largest difference of a tensor that agrees.
+      gaps: {stage: largest relative length of the difference in one step}, of the stages that do not agree.
+      remaining: {(stage, variable): the tensor's remainder}.
+    """
+
+    steps: int = 0
+    stages: set[str] = dataclasses.field(default_factory=set)
+    roundings: float = 0.0
+    gaps: dict[str, float] = dataclasses.field(default_factory=dict)
+    remaining: dict[tuple[str, str], Remainder] = dataclasses.field(default_factory=dict)
+
+    def add(self, stage: str, name: str, step: int, roundings: float, gap: float) -> None:
+        """Adds one tensor of one step.
+
+        Args:
+          stage: the tensor's stage.
+          name: its name within the stage.
+          step: number of the step.
+          roundings: its largest difference; infinite where only one side is finite.
+          gap: relative length of the difference.
+        """
+        self.stages.add(stage)
+        if roundings <= MOST_ROUNDINGS[stage]:
+            self.roundings = max(self.roundings, roundings)
+            return
+        self.gaps[stage] = max(self.gaps.get(stage, 0.0), gap)
+        known = self.remaining.get((stage, name))
+        first, worst = (step, roundings) if known is None else (known.step, max(known.roundings, roundings))
+        self.remaining[stage, name] = Remainder(stage, name, first, worst)
+
+    def in_order(self) -> tuple[Remainder, ...]:
+        """Returns what remains, in causal order of the stages, the worst tensor of each stage first."""
+        return tuple(
+            sorted(self.remaining.values(), key=lambda entry: (stages.STAGES.index(entry.stage), -entry.roundings))
+        )
+
+
+def add_initial(
+    agreement: Agreement, planted: Iterable[stages.StageTensor], user: Iterable[stages.StageTensor], given: set[str]
+) -> None:
+    """Compares the first states.
+
+    Args:
+      agreement: the comparison to add to.
+      planted: `stages.initial_tensors` of the planted port.
+      user: those of the user's run.
+      given: variables whose first values the cause takes from the user's run.
+    """
+    theirs = {name: array for _, name, array in user}
+    for stage, name, mine in planted:
+        if name in theirs and name.split(" (")[0] not in given:
+            other = theirs[name]
+            step = 0
+            agreement.add(stage, name, step, *_difference(mine, other, np.abs(np.asarray(other, np.float64))))
+
+
+def add_step(
+    agreement: Agreement, planted: StepRecord, user: UserStep, rules: Rules, twin: StepRecord | None = None
+) -> None:
+    """Compares one step.
+
+    Args:
+      agreement: the comparison to add to.
+      planted: the planted port's record, taken from the user's state with the user's inputs to each stage.
+      user: the user's step.
+      rules: facts about the job.
+      twin: the planted port's step in float64, from which rounding is measured; None to count it only.
+    """
+    agreement.steps += 1
+    theirs = {(stage, name): array for stage, name, array in stages.tensors(user.record)}
+    exact = {} if twin is None else {(stage, name): array for stage, name, array in stages.tensors(twin)}
+    measured = _measured_stages(user.record)
+    for stage, name, mine in stages.tensors(planted):
+        other = theirs.get((stage, name))
+        if other is None or np.shape(other) != np.shape(mine):
+            continue
+        noise = _noise(mine, exact.get((stage, name))) if stage in measured else 0.0
+        units = _units(stage, name, mine, other, user, rules)
+        agreement.add(stage, name, planted.step, *_difference(mine, other, units, noise))
+    for name in sorted(set(planted.drift) ^ set(user.record.drift)):
+        agreement.add(stages.STATISTICS, f"copies of {name}", planted.step, float("inf"), 1.0)
+
+
+def _measured_stages(user: StepRecord) -> Sequence[str]:
+    """Stages whose rounding depends on what kernels computed before them."""
+    if not user.combined:
+        return stages.STAGES
+    return MEASURED if user.gradients else (*MEASURED, stages.COMBINED)
+
+
+def _difference(mine: np.ndarray, other: np.ndarray, units: np.ndarray, noise: float = 0.0) -> tuple[float, float]:
+    """Returns (roundings, relative length) of a tensor's difference.
+
+    Args:
+      mine, other: the planted port's tensor and the user's.
+      units: magnitude whose rounding is one unit, for each element.
+      noise: difference of each element that is not counted.
+    """
+    mine, other = np.asarray(mine), np.asarray(other)
+    if mine.dtype.kind != "f" or other.dtype.kind != "f":
+        return (0.0, 0.0) if np.array_equal(mine, other) else (float("inf"), 1.0)
+    eps = max(float(np.finfo(array.dtype).eps) for array in (mine, other))
+    a, b = np.asarray(mine, np.float64), np.asarray(other, np.float64)
+    if not np.array_equal(np.isfinite(a), np.isfinite(b)) or not np.array_equal(np.isnan(a), np.isnan(b)):
+        return float("inf"), 1.0
+    finite = np.isfinite(a)
+    a, b, size = a[finite], b[finite], np.broadcast_to(units, finite.shape)[finite]
+    gap = np.maximum(np.abs(a - b) - noise, 0.0)
+    unit = eps * size + np.finfo(np.float64).tiny
+    roundings = float(np.max(gap / unit, initial=0.0))
+    return roundings, relative_norm(a - b, b)
+
+
+def _noise(mine: np.ndarray, twin: np.ndarray | None) -> float:
+    """Largest difference between the port's tensor and the same in float64, times `NOISE_FACTOR`; 0 if not measured."""
+    if twin is None or np.asarray(mine).dtype.kind != "f":
+        return 0.0
+    gap = np.abs(np.asarray(mine, np.float64) - np.asarray(twin, np.float64))
+    return NOISE_FACTOR * float(np.max(gap[np.isfinite(gap)], initial=0.0))
+
+
+def _units(stage: str, name: str, mine: np.ndarray, other: np.ndarray, user: UserStep, rules: Rules) -> np.ndarray:
+    """Returns the magnitude whose rounding is one unit of a tensor's difference, for each element."""
+    if np.asarray(other).dtype.kind != "f":
+        return np.ones(())
+    size = np.abs(np.asarray(other, np.float64))
+    largest = max(_largest(other), _largest(mine))
+    before, after = user.before, user.record.state
+    if stage == stages.COMBINED:
+        return np.asarray(largest * _cancellation(name, user.record))
+    if stage == stages.WEIGHTS and name in before.weights:
+        change = _largest(np.asarray(after.weights[name], np.float64) - before.weights[name])
+        return size + (CHANGE_ROUNDINGS + rules.update_units) * change
+    if stage == stages.SLOTS and name in before.slots:
+        return _slot_units(name, size, user, rules)
+    if stage == stages.STATISTICS and name in before.statistics:
+        return np.asarray(max(largest, _largest(before.statistics[name])))
+    if stage == stages.AVERAGES and name in after.weights:
+        return size + np.abs(np.asarray(after.weights[name], np.float64))
+    return np.asarray(largest)
+
+
+def _slot_units(name: str, size: np.ndarray, user: UserStep, rules: Rules) -> np.ndarray:
+    """A slot's own magnitude before and after, and that of the term it takes up a part of.
+
+    The part is 1 - decay in float32, which has lost as many digits as the decay is near 1.
+    """
+    old = np.asarray(user.before.slots[name], np.float64)
+    new = np.asarray(user.record.state.slots[name], np.float64)
+    if "/" not in name:  # a power of a constant, which some libraries compute anew from the number of the step
+        return size * (1 + user.before.step)
+    rule = rules.optimizer.slot_rules().get(name.rsplit("/", 1)[-1])
+    gain = min(abs(rule.gain), 1.0) if rule is not None and rule.gain else 1.0
+    return size + np.abs(old) + _largest(new - old) / gain
+
+
+def _cancellation(name: str, record: StepRecord) -> float:
+    """Returns by how much the replicas' gradients are larger than their mean: rounding is relative to the addends."""
+    gradients = [np.asarray(of[name], np.float64) for of in record.gradients if name in of]
+    whole = _largest(sum(gradients, np.zeros(())) / len(gradients)) if gradients else 0.0
+    return max(1.0, max(map(_largest, gradients)) / whole) if whole else 1.0
+
+
+def _largest(array: np.ndarray) -> float:
+    entries = np.abs(np.atleast_1d(np.asarray(array, np.float64)))
+    return float(np.max(entries[np.isfinite(entries)], initial=0.0))
+
+
+def improves(new: Mapping[str, float], old: Mapping[str, float], factor: float = 10.0) -> bool:
+    """Tells whether a planted cause explains something.
+
+    Args:
+      new: `Agreement.gaps` with the cause planted.
+      old: those without it.
+      factor: a stage's gap shrinks if it becomes at least so many times smaller.
+
+    Returns:
+      true if a stage's gap shrinks or vanishes, and no stage's grows by as much.
+    """
+    shrinks = any(new.get(stage, 0.0) * factor <= gap for stage, gap in old.items())
+    grows = any(gap > factor * old.get(stage, 0.0) for stage, gap in new.items())
+    return shrinks and not grows
