@@ -250,7 +250,7 @@ def _confirmation(planting: _Planting) -> Confirmation:
 
 
 def _key(entry: RecognizedCause) -> tuple[str, tuple[str, ...], object]:
-    """What makes two findings of one cause two causes: the variables, or the constant of the optimizer."""
+    """Returns what tells findings of one cause apart: the variables, or the constant of the optimizer."""
     return entry.id, entry.finding.variables, entry.finding.constants.get("field")
 
 

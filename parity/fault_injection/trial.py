@@ -39,9 +39,9 @@ class Trials:
         with right:
             evidence = collect.collect_evidence(left, right, job_context.context_of_job(setup.job))
             recognized = catalogue.recognize_causes(evidence)
-        if self._confirm:
-            recognized = confirm.confirm_causes(setup, evidence, recognized).recognized
         stage = first_differing_stage(evidence)
+        if self._confirm and stage is not None:
+            recognized = confirm.confirm_causes(setup, evidence, recognized).recognized
         return trial_row(injected, stage is not None, stage, recognized)
 
     def _make_setup(self, injected: InjectedFaults) -> Setup:

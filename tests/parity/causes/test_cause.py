@@ -47,6 +47,8 @@ def test_the_json_report_keeps_its_keys():
         "constants": {},
         "variables": [],
         "steps": [],
+        "confirmed": None,
+        "remaining": [],
         "bug": True,
         "page": "docs/causes.md#an_id",
     }

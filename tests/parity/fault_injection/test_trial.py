@@ -2,6 +2,7 @@ import pytest
 
 from parity.causes import catalogue
 from parity.comparison.setup import Setup
+from parity.confirmation.confirm import Explained
 from parity.diagnosis import collect
 from parity.fault_injection import trial
 from parity.fault_injection.injected_faults import InjectedFaults
@@ -55,7 +56,7 @@ def seen(monkeypatch):
 
 
 def test_a_fault_of_the_port_is_compared_with_legacy(built, seen):
-    row = trial.Trials("float64", 5).run(injected()[0])
+    row = trial.Trials("float64", 5, confirm=False).run(injected()[0])
     assert (row["detected"], row["stage"], row["named"], row["right"]) == (True, "loss", "A", True)
     assert built == [("legacy", "float64", 5)]
     assert len(seen[0].steps) == STEPS
@@ -64,19 +65,19 @@ def test_a_fault_of_the_port_is_compared_with_legacy(built, seen):
 
 
 def test_a_fault_of_the_towers_is_compared_with_the_healthy_port(built, seen):
-    row = trial.Trials().run(injected(side="legacy")[0])
+    row = trial.Trials(confirm=False).run(injected(side="legacy")[0])
     assert row["detected"]
     assert built == [("modern", "float32", 0)]
     assert {(float(step.left.losses[0]), float(step.right.losses[0])) for step in seen[0].steps} == {(2.0, 1.0)}
 
 
 def test_a_fault_without_an_effect_is_not_detected(built, seen):
-    row = trial.Trials().run(injected(loss=1.0)[0])
+    row = trial.Trials(confirm=False).run(injected(loss=1.0)[0])
     assert (row["detected"], row["stage"]) == (False, None)
 
 
 def test_legacy_runs_once_for_each_job_and_start(built, seen):
-    trials = trial.Trials()
+    trials = trial.Trials(confirm=False)
     for fault, _ in (injected(), injected(3.0), injected(start=1), injected(start=1)):
         trials.run(fault)
     assert [side for side, _, _ in built] == ["legacy"] * 2
@@ -88,8 +89,21 @@ def test_legacy_runs_once_for_each_job_and_start(built, seen):
 
 def test_a_fault_starts_from_the_state_that_legacy_has_trained(built, seen):
     fault, starts = injected(start=3)
-    trial.Trials().run(fault)
+    trial.Trials(confirm=False).run(fault)
     assert [state.step for state in starts] == [3]
     fault, starts = injected()
-    trial.Trials().run(fault)
+    trial.Trials(confirm=False).run(fault)
     assert starts == [None]
+
+
+def test_causes_of_a_fault_with_an_effect_are_confirmed(built, seen, monkeypatch):
+    confirmed = []
+
+    def confirm_causes(setup, evidence, recognized):
+        confirmed.append(list(recognized))
+        return Explained([recognized_cause("PLANTED", "medium")], None)
+
+    monkeypatch.setattr(trial.confirm, "confirm_causes", confirm_causes)
+    assert trial.Trials().run(injected()[0])["all_named"] == ["PLANTED"]
+    trial.Trials().run(injected(loss=1.0)[0])
+    assert len(confirmed) == 1

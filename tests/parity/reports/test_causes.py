@@ -5,6 +5,7 @@ import dataclasses
 import pytest
 
 from parity.causes.cause import HIGH, Cause, Finding, RecognizedCause
+from parity.causes.confirmation import Confirmation, Remainder
 from parity.diagnosis import summary
 from parity.reports.causes import cause_lines, causes_json, job_difference_lines
 from tests.parity.step_records import made_up_evidence
@@ -60,3 +61,34 @@ def test_json_has_the_causes_and_the_facts():
     content = causes_json([RecognizedCause(CAUSE, FINDING)], made_up_evidence())
     assert content["facts"] == ["one fact", "another"]
     assert [entry["cause"] for entry in content["causes"]] == ["LOSS_NOT_DIVIDED"]
+
+
+def planted(*remaining, causes=("LOSS_NOT_DIVIDED",)):
+    return Confirmation(10, ("loss",), 2.5, remaining, causes)
+
+
+LEFT_OVER = Remainder("slots", "w/momentum", 3, 1234.0)
+
+
+def test_a_confirmed_cause_says_so():
+    lines = list(cause_lines([RecognizedCause(CAUSE, FINDING, planted())], made_up_evidence()))
+    assert lines[3] == ("  confirmed: planted into the clean port, every stage of 10 steps agrees to 2.5 roundings")
+
+
+def test_a_cause_that_leaves_something_over_names_it():
+    confirmation = planted(LEFT_OVER, causes=("LOSS_NOT_DIVIDED", "OTHER"))
+    entry = RecognizedCause(CAUSE, FINDING, confirmation)
+    lines = list(cause_lines([entry], made_up_evidence(), remaining=(LEFT_OVER,)))
+    left_over = "slots (w/momentum) by 1.23e+03 roundings, first at step 3"
+    assert lines[3] == f"  not confirmed: planted into the clean port together with OTHER, it leaves {left_over}"
+    assert lines[-2] == f"unexplained: beside a clean port from the same states, {left_over}"
+    written = causes_json([entry], made_up_evidence(), (LEFT_OVER,))
+    expected = [{"stage": "slots", "variable": "w/momentum", "step": 3, "roundings": 1234.0}]
+    assert written["remaining"] == written["causes"][0]["remaining"] == expected
+    assert written["causes"][0]["confirmed"] is False
+
+
+def test_what_no_cause_explains_is_named_without_a_cause_too():
+    lines = list(cause_lines([], made_up_evidence(), remaining=(LEFT_OVER,)))
+    assert [line.split(":")[0] for line in lines] == ["NO KNOWN CAUSE", "unexplained"]
+    assert len(list(cause_lines([], made_up_evidence(), remaining=()))) == 1

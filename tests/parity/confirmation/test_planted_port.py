@@ -1,0 +1,138 @@
+"""Ports with planted changes on real programs of two weights, and the inputs that their stages are given."""
+
+import dataclasses
+
+import pytest
+
+from modern.options import ModernOptions
+from parity.causes import catalogue, injection, planted_gradients, planted_updates
+from parity.confirmation import confirm
+from parity.confirmation.given_inputs import GivenInputs
+from parity.confirmation.planted_port import PlantedPort, UserStep, can_be_planted, chosen_steps, clean_setup
+from parity.diagnosis import collect
+from parity.diagnosis.context import job_context
+from tests.cases import Dyadic, setup
+from workloads.job import Job
+
+
+@pytest.fixture(scope="module")
+def dyadic():
+    return setup(Dyadic())
+
+
+@pytest.fixture(scope="module")
+def users_steps(dyadic):
+    """Two steps of the clean port from its own states."""
+    with dyadic.modern_program() as program:
+        before = program.state()
+        steps = []
+        for _ in range(2):
+            record = program.step()
+            steps.append(UserStep(before, record))
+            before = record.state
+    return steps
+
+
+def take(dyadic, steps, *changes, given=True):
+    with PlantedPort(dyadic, changes, steps[0].before) as port:
+        return port.take_steps(steps, given)
+
+
+def test_the_clean_port_repeats_the_users_steps(dyadic, users_steps):
+    for mine, step in zip(take(dyadic, users_steps), users_steps):
+        assert mine.losses == step.record.losses
+        assert mine.state.weights == step.record.state.weights
+
+
+def test_a_factor_in_the_gradients_does_not_reach_stages_whose_inputs_are_given(dyadic, users_steps):
+    doubled = planted_gradients.scaled_gradients(replica=2.0, loss=4.0)
+    given, own = (take(dyadic, users_steps[:1], doubled, given=flag)[0] for flag in (True, False))
+    users = users_steps[0].record
+    for record in (given, own):
+        assert record.losses == [4 * loss for loss in users.losses]
+        assert record.gradients[0]["a"] == 2 * users.gradients[0]["a"]
+    assert given.combined == users.combined and given.state.weights == users.state.weights
+    assert own.combined["a"] == 2 * users.combined["a"] and own.state.weights != users.state.weights
+
+
+def test_inputs_that_are_not_recorded_are_the_ports_own(dyadic, users_steps):
+    record = dataclasses.replace(users_steps[0].record, gradients=[], combined={})
+    step = UserStep(users_steps[0].before, record)
+    doubled = planted_gradients.scaled_gradients(replica=2.0)
+    (mine,) = take(dyadic, [step], doubled)
+    assert mine.combined["a"] == 2 * users_steps[0].record.combined["a"]
+
+
+def test_a_later_change_wraps_an_earlier_one(dyadic, users_steps):
+    changes = (planted_gradients.scaled_gradients(replica=2.0), planted_gradients.decayed_gradients({"a": (8.0, 8.0)}))
+    users = users_steps[0].record.gradients[0]["a"]
+    assert take(dyadic, users_steps[:1], *changes)[0].gradients[0]["a"] == 2 * users + 8.0
+    assert take(dyadic, users_steps[:1], *changes[::-1])[0].gradients[0]["a"] == 2 * (users + 8.0)
+
+
+def test_planted_updates_change_the_weights_alone(dyadic, users_steps):
+    step, users = users_steps[0], users_steps[0].record
+    old, new = step.before.weights["a"], users.state.weights["a"]
+    (twice,) = take(dyadic, [step], planted_updates.scaled_updates(2.0))
+    assert twice.state.weights["a"] == old + 2 * (new - old)
+    (still,) = take(dyadic, [step], planted_updates.untrained_weights(["a"]))
+    assert still.state.weights["a"] == old and still.state.weights["b"] == users.state.weights["b"]
+    (decayed,) = take(dyadic, [step], planted_updates.decoupled_decay(0.5))
+    assert decayed.state.weights["a"] == new - 2.0**-4 * 0.5 * old
+
+
+def test_a_change_acts_in_its_steps_only(dyadic, users_steps):
+    skipped = take(dyadic, users_steps, planted_updates.skipped_updates([1]))
+    assert skipped[0].state.weights == users_steps[0].record.state.weights
+    assert skipped[1].state.weights == users_steps[1].before.weights
+    rates = take(dyadic, users_steps, planted_updates.recorded_rates({1: 0.25}))
+    assert [float(record.learning_rate) for record in rates] == [2.0**-4, 0.25]
+    scaled = take(dyadic, users_steps, planted_gradients.gradients_scaled_by_step({1: (2.0, 1.0)}, {1: (1.0, 4.0)}))
+    assert scaled[0].gradients == users_steps[0].record.gradients
+    assert scaled[1].gradients[0]["a"] == 2 * users_steps[1].record.gradients[0]["a"]
+    assert scaled[1].gradients[1] == users_steps[1].record.gradients[1]
+    assert scaled[1].losses == [users_steps[1].record.losses[0], 4 * users_steps[1].record.losses[1]]
+
+
+def test_the_replicas_gradients_may_count_differently(dyadic, users_steps):
+    (mine,) = take(dyadic, users_steps[:1], planted_gradients.weighted_reduction((0.25, 0.0)))
+    assert mine.combined["a"] == 0.25 * users_steps[0].record.gradients[0]["a"]
+    (partly,) = take(dyadic, users_steps[:1], planted_gradients.partly_scaled_gradients({"a": 0.0}))
+    assert partly.gradients[0]["a"] == 0.0 and partly.gradients[0]["b"] == users_steps[0].record.gradients[0]["b"]
+
+
+def test_the_first_and_the_last_steps_are_chosen():
+    assert chosen_steps(range(13)) == list(range(13))
+    assert chosen_steps(range(40)) == [*range(10), 37, 38, 39]
+
+
+def test_asynchronous_jobs_cannot_be_planted_into(dyadic):
+    assert can_be_planted(dyadic)
+    assert not can_be_planted(dataclasses.replace(dyadic, job=Job(Dyadic(), staleness=1)))
+
+
+def test_the_clean_port_has_legacys_mathematics_in_this_process(dyadic):
+    keras = dataclasses.replace(dyadic, modern=ModernOptions(update_rules="keras", all_reduce="auto"), workers=2)
+    clean = clean_setup(keras)
+    assert (clean.modern.update_rules, clean.modern.all_reduce, clean.workers) == ("tf1", "tower_order", 1)
+
+
+def test_records_without_a_step_of_given_inputs_are_left_alone():
+    GivenInputs().set(None)  # no program was built with them
+
+
+def confirmed(dyadic, change):
+    """The first cause's id, confidence and confirmation for a fault in the port."""
+    with dyadic.legacy_program() as left, change(dyadic) as right:
+        evidence = collect.collect_evidence(left, right, job_context.context_of_job(dyadic.job), 3, 0)
+    explained = confirm.confirm_causes(dyadic, evidence, catalogue.recognize_causes(evidence))
+    first = explained.recognized[0]
+    return first.id, first.finding.confidence, first.confirmation.confirmed
+
+
+@pytest.mark.slow
+def test_real_faults_are_confirmed(dyadic):
+    frozen = injection.in_update_rules(planted_updates.untrained_weights(["a"]).rules[0])
+    assert confirmed(dyadic, frozen) == ("VARIABLE_NOT_TRAINED", "high", True)
+    tripled = planted_gradients.scaled_gradients(3.0, loss=3.0)
+    assert confirmed(dyadic, tripled) == ("GRADIENT_SCALE", "high", True)
