@@ -10,8 +10,8 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, NoReturn
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from absl import flags
 
@@ -118,14 +118,6 @@ def train_with_parameter_servers() -> int:
         return _coordinate(local_servers.coordinator_resolver(started.cluster))
 
 
-def end_process_with(work: Callable[[], int]) -> NoReturn:
-    """Runs `work` and ends the process at once: a coordinator's threads would wait for servers that are gone."""
-    status = command.status_of(work)
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os._exit(status)
-
-
 def _forward(number: signal.Signals, workers: Sequence[Child]) -> None:
     """Sends a signal on to the workers."""
     for worker in workers:
@@ -164,7 +156,7 @@ def main() -> int:
     if FLAGS.strategy == "multi_worker" and not in_cluster():
         return start_workers()
     if FLAGS.strategy == "parameter_server":
-        end_process_with(train_with_parameter_servers)
+        return train_with_parameter_servers()
     environment.prepare(exact=False)
     return train_as_worker() if FLAGS.strategy == "multi_worker" else train_alone()
 

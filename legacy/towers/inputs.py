@@ -154,7 +154,8 @@ class Queue(TowerInput):
         if self._coordinator is not None:
             self._coordinator.request_stop()
             try:
-                self._coordinator.join(self._threads, stop_grace_period_secs=10)
+                # A thread that is still making a batch ends with the process.
+                self._coordinator.join(self._threads, stop_grace_period_secs=2, ignore_live_threads=True)
             except tf.errors.OpError:
                 if self.failure is None:  # else a step that needed the batch has raised it, or none did
                     raise

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -15,8 +16,9 @@ from workloads.sources import Source
 
 #: Bytes of the batches that are handed from Python to TensorFlow in one call.
 CHUNK_BYTES = 4 * 2**20
-#: At most so many steps' batches are in them.
-CHUNK_STEPS = 16
+#: At most so many steps' batches are in them, and no more than are made in so many seconds: where making a batch
+#: takes long, nobody waits for more than one.
+CHUNK_STEPS, CHUNK_SECONDS = 16, 0.02
 
 
 class ReplicaInput:
@@ -38,6 +40,7 @@ class ReplicaInput:
         self._source = source
         self._strategy = strategy
         self._first = 0
+        self._closed = False
         self.failure: Exception | None = None
         fixed = source.fixed or not source.shards(0)[0]  # a graph may make up its data itself, and take none
         self._resident = self._put_on_devices() if fixed else None
@@ -54,6 +57,10 @@ class ReplicaInput:
         if self._resident is None and self._source.has_pipeline:
             self._dataset = self._distribute(self._source.pipeline(step))
         return self._resident if self._dataset is None else iter(self._dataset)
+
+    def close(self) -> None:
+        """Makes no more batches in Python."""
+        self._closed = True
 
     @staticmethod
     def take(batches: Any) -> Tensors:
@@ -85,24 +92,30 @@ class ReplicaInput:
         Several steps' batches cross from Python at once: a call from TensorFlow into Python costs a small step's time.
         """
         example = self._source.shards(0)[0]
-        steps = steps_per_chunk(example, len(self._here))
+        most = steps_per_chunk(example, len(self._here))
         signature = {name: tf.TensorSpec((None, *value.shape), value.dtype) for name, value in example.items()}
 
         def chunks() -> Iterator[Arrays]:
             step = self._first
-            while True:
-                shards = self._next_shards(step, steps)
+            while not self._closed:
+                shards = self._next_shards(step, most)
                 yield {name: np.stack([shard[name] for shard in shards]) for name in signature}
                 step += len(shards) // len(self._here)
 
         return tf.data.Dataset.from_generator(chunks, output_signature=signature).prefetch(1).unbatch()
 
-    def _next_shards(self, first: int, steps: int) -> list[Arrays]:
-        """Reads `steps` steps' shards ahead, or those before a step that fails: it may never be needed."""
+    def _next_shards(self, first: int, most: int) -> list[Arrays]:
+        """Reads ahead as many steps' shards as are made in `CHUNK_SECONDS`, from 1 to `most`.
+
+        Or those before a step that fails: it may never be needed.
+        """
         shards: list[Arrays] = []
+        end = time.monotonic() + CHUNK_SECONDS
         try:
-            for step in range(first, first + steps):
+            for step in range(first, first + most):
                 shards += self._shards_here(step)
+                if self._closed or time.monotonic() > end:
+                    break
         except Exception as error:
             if not shards:
                 self.failure = error

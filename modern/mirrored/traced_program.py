@@ -57,6 +57,7 @@ class TracedProgram(Program):
 
     def close(self) -> None:
         """Lets go of the input and of the functions that read it."""
+        self._input.close()
         self._batches = self._observed = self._many = None
 
     def _user_ops(self) -> contextlib.AbstractContextManager[None]:

@@ -9,8 +9,9 @@ A command module defines its flags and a `main`, and ends with
 
 `main` gets the positional arguments and returns the exit status. Statuses: 0 success (or None); 1 what the command
 checks does not hold, or `Lost`; 2 input that cannot be used (bad flags, `InputError`); 4 the user's own code failed
-(`UserError`); 130 Ctrl-C; 141 whoever read the output has gone. Each of 1, 2 and 4 is told in one line on stderr, after
-the whole traceback with `--traceback`; a traceback without that flag is a defect of this project.
+(`UserError`); 130 Ctrl-C; 141 whoever read the output has gone; 143 SIGTERM. Each of 1, 2 and 4 is told in one line on
+stderr, after the whole traceback with `--traceback`; a traceback without that flag is a defect of this project. The
+process ends with its last line, see `ending`.
 """
 
 from __future__ import annotations
@@ -21,11 +22,9 @@ from collections.abc import Callable, Sequence
 
 from absl import flags
 
-from workloads.support import flag_help, json_file, user_code
+from workloads.support import ending, flag_help, json_file, user_code
+from workloads.support.ending import BROKEN_PIPE, INTERRUPTED, TERMINATED, Terminated
 from workloads.support.errors import InputError, Lost, UserError, require
-
-#: Exit statuses, as a shell gives them for the signals SIGINT and SIGPIPE.
-INTERRUPTED, BROKEN_PIPE = 128 + 2, 128 + 13
 
 #: Exit status where the user's own workload, data function or schedule failed.
 USER_CODE = 4
@@ -67,7 +66,8 @@ def entry(main: Callable[..., int | None], description: str | None, *operands: s
         def checked(argv: Sequence[str]) -> None:
             sys.exit(status_of(lambda: main(*_checked_operands(argv[1:], operands))))
 
-        app.run(checked, flags_parser=parse)
+        ending.watch_signals()
+        ending.end_process(status_of(lambda: _status_of_exit(lambda: app.run(checked, flags_parser=parse))))
 
     return console
 
@@ -81,6 +81,8 @@ def status_of(work: Callable[[], int | None]) -> int:
         return BROKEN_PIPE
     except KeyboardInterrupt:
         return _refuse_plainly("interrupted", INTERRUPTED)
+    except Terminated:
+        return _refuse_plainly("terminated", TERMINATED)
     except (Exception, SystemExit) as error:
         reported = user_code.reported_error(error)
         if reported is None:
@@ -95,6 +97,18 @@ def status_of_error(error: InputError | Lost | UserError) -> int:
     return next(
         status for kind, status in ((InputError, 2), (UserError, USER_CODE), (Lost, 1)) if isinstance(error, kind)
     )
+
+
+def _status_of_exit(work: Callable[[], object]) -> int:
+    """Runs `work`, which ends by `sys.exit`, and returns the status; an exception that nobody expected is printed."""
+    try:
+        work()
+    except SystemExit as ended:
+        return ended.code if isinstance(ended.code, int) else int(ended.code is not None)
+    except Exception:
+        sys.excepthook(*sys.exc_info())
+        return 1
+    return 0
 
 
 def define_json(flag_values: flags.FlagValues = flags.FLAGS) -> None:
