@@ -17,7 +17,7 @@ from absl import flags
 
 from modern import flags as modern_flags
 from workloads.selection import flags as job_flags
-from workloads.support import command, environment, user_code
+from workloads.support import command, ending, environment, user_code
 from workloads.support.errors import Lost, require
 from workloads.training import flags as training_flags
 
@@ -70,14 +70,20 @@ def train_as_worker() -> int:
     devices = job_flags.devices_from_flags(job, worker.count)
     try:
         program = modern_flags.program_from_flags(job, make_source(job), devices, False, worker)
-        status = training_flags.train_from_flags(program, job, worker.chief)
-        if status == 0:
-            program.agree(0)  # nobody leaves while another still needs an answer
-        return status
+        return training_flags.train_from_flags(program, job, worker.chief)
     except tf.errors.OpError as error:
         if user_code.reported_error(error) is not None:
             raise
         raise Lost(cluster_config.lost_worker_message(worker, error))
+
+
+def train_as_machine() -> int:
+    """Trains as one of the workers that were started one by one, and leaves when all have done their part."""
+    from modern.multi_worker import cluster_config, departure
+
+    status = train_as_worker()
+    departure.leave_together(cluster_config.worker_from_environment())
+    return status
 
 
 def start_workers() -> int:
@@ -87,17 +93,33 @@ def start_workers() -> int:
 
     places = addresses.free_addresses(FLAGS.workers)
     workers: list[child_processes.Child] = []
+    received: list[int] = []  # the number of the signal that ends the run
+    completed = False
+
+    def forward(number: int) -> None:
+        received.append(number)
+        _forward(signal.SIGTERM, workers)  # they ignore Ctrl-C, which is for this process to act on
+
+    forwarded = [signal.SIGTERM, *([signal.SIGINT] if FLAGS.checkpoint_dir else [])]
+    undo = [ending.handle_once(number, forward) for number in forwarded]
     try:
         for index in range(FLAGS.workers):
             name, variables = f"worker {index}", {"TF_CONFIG": cluster_config.tf_config_text(places, index)}
             workers.append(child_processes.Child(name, _worker, (sys.argv,), variables=variables))
-        signal.signal(signal.SIGTERM, lambda *unused: _forward(signal.SIGTERM, workers))
-        return max(child_processes.receive_from_all(workers))
+        status = max(child_processes.receive_from_all(workers))
+        completed = True
+        return 128 + received[0] if received and status else status
     except Lost as error:
+        if received:  # before a worker was ready to save
+            return 128 + received[0]
         again = "; start again to go on from the last checkpoint" if FLAGS.checkpoint_dir else ""
         raise Lost(f"{error}; the others were stopped{again}")
     finally:
-        child_processes.stop_all(workers)
+        for take_back in undo:
+            take_back()
+        grace = child_processes.GRACE if completed else 0.0
+        child_processes.stop_all(workers[1:], grace)
+        child_processes.stop_all(workers[:1], grace)  # last, since it hosts the service that connects them
 
 
 def train_with_parameter_servers() -> int:
@@ -148,6 +170,7 @@ def _worker(speaker: Speaker, argv: list[str]) -> None:
     """Runs in a child process as the worker that its environment says."""
     FLAGS(argv)
     speaker.say(train_as_worker())
+    speaker.listen()  # another worker may still read what this one has sent; the parent waits for all
 
 
 def main() -> int:
@@ -158,7 +181,7 @@ def main() -> int:
     if FLAGS.strategy == "parameter_server":
         return train_with_parameter_servers()
     environment.prepare(exact=False)
-    return train_as_worker() if FLAGS.strategy == "multi_worker" else train_alone()
+    return train_as_machine() if FLAGS.strategy == "multi_worker" else train_alone()
 
 
 console = command.entry(main, __doc__)

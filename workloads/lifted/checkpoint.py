@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
+import glob
 import os
 import re
 from typing import TYPE_CHECKING, Any
@@ -12,7 +15,7 @@ import tensorflow as tf
 from workloads.support.errors import InputError, require
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from workloads.program import Arrays
 
@@ -21,6 +24,9 @@ v1 = tf.compat.v1
 #: `tf.train.Checkpoint` writes a dictionary called "values" under these names: prefix, key, suffix.
 PREFIX, SUFFIX = "values/", "/.ATTRIBUTES/VARIABLE_VALUE"
 OBJECT_GRAPH = "_CHECKPOINTABLE_OBJECT_GRAPH"
+
+#: Reasons for which a file cannot be written, which TensorFlow has as words in a long message.
+WRITE_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO)
 
 
 def read_checkpoint(path: str) -> Arrays:
@@ -54,19 +60,26 @@ def is_object_based(path: str) -> bool:
 
 
 def write_by_object(path: str, values: Mapping[str, Any]) -> None:
-    """Writes {variable: array} as the object-based checkpoint of `tf.train.Checkpoint(values={name: variable})`."""
+    """Writes {variable: array} as the object-based checkpoint of `tf.train.Checkpoint(values={name: variable})`.
+
+    Raises:
+      OSError: it cannot be written; nothing of it is left.
+    """
     require(tf.__version__[0] != "1", "checkpoint", path, f"TensorFlow {tf.__version__} writes none by object")
-    with tf.init_scope(), tf.device("/cpu:0"):
+    with _written_completely(path), tf.init_scope(), tf.device("/cpu:0"):
         made = {name: tf.Variable(value, dtype=_dtype(value), trainable=False) for name, value in values.items()}
         tf.train.Checkpoint(values=made).write(path + ".part")
-    _rename(path)
 
 
 def write_by_name(path: str, values: Mapping[str, Any]) -> None:
-    """Writes {variable: array} as the Saver of 1.x does: a 1.x program with variables of these names can restore it."""
+    """Writes {variable: array} as the Saver of 1.x does: a 1.x program with variables of these names can restore it.
+
+    Raises:
+      OSError: it cannot be written; nothing of it is left.
+    """
     names = sorted(values)
     require(names, "checkpoint", path, "there is nothing to write")
-    with tf.Graph().as_default(), v1.Session() as session:
+    with _written_completely(path), tf.Graph().as_default(), v1.Session() as session:
         holders = [v1.placeholder(_dtype(values[name]), np.shape(values[name])) for name in names]
         save = tf.raw_ops.SaveV2(
             prefix=tf.constant(os.path.abspath(path) + ".part"),
@@ -75,7 +88,6 @@ def write_by_name(path: str, values: Mapping[str, Any]) -> None:
             tensors=holders,
         )
         session.run(save, {holder: values[name] for holder, name in zip(holders, names)})
-    _rename(path)
 
 
 def convert_checkpoint(source: str, out: str) -> tuple[int, str]:
@@ -85,18 +97,42 @@ def convert_checkpoint(source: str, out: str) -> tuple[int, str]:
       The number of variables, and the kind of `out`: "by name" or "by object".
 
     Raises:
-      InputError: there is no checkpoint, or it is damaged.
+      InputError: there is no checkpoint, it is damaged, or `out` cannot be written.
     """
     values = read_checkpoint(source)
     by_object = is_object_based(source)
-    (write_by_name if by_object else write_by_object)(out, values)
+    try:
+        (write_by_name if by_object else write_by_object)(out, values)
+    except OSError as error:
+        raise InputError(f"--out: cannot write {out}: {error.strerror}") from error
     return len(values), "by name" if by_object else "by object"
 
 
-def _rename(path: str) -> None:
-    """Renames a complete checkpoint to its final name; the index last, since readers look for it first."""
-    for ending in (".data-00000-of-00001", ".index"):
-        os.replace(path + ".part" + ending, path + ending)
+@contextlib.contextmanager
+def _written_completely(path: str) -> Iterator[None]:
+    """Context in which a checkpoint is written to `path`.part; then it gets its name, or what there is of it goes.
+
+    Raises:
+      OSError: it cannot be written.
+    """
+    try:
+        yield
+        for ending in (".data-00000-of-00001", ".index"):  # the index last, since readers look for it first
+            os.replace(path + ".part" + ending, path + ending)
+    except tf.errors.OpError as error:
+        raise _write_error(error, path) from None  # TensorFlow's message has a traceback of a hundred lines in it
+    finally:
+        for rest in glob.glob(glob.escape(path) + ".part.*"):
+            with contextlib.suppress(OSError):
+                os.remove(rest)
+
+
+def _write_error(error: tf.errors.OpError, path: str) -> OSError:
+    """Returns as an `OSError` why TensorFlow could not write a file."""
+    for number in WRITE_ERRORS:
+        if os.strerror(number) in error.message:
+            return OSError(number, os.strerror(number), path)
+    return OSError(errno.EIO, error.message.splitlines()[0][:200], path)
 
 
 def _dtype(value: Any) -> tf.DType:

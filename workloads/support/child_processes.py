@@ -186,9 +186,9 @@ def _user_error(message: str, details: str) -> errors.UserError:
     return error
 
 
-def stop_all(children: Iterable[Child]) -> None:
-    """Ends all of `children`, together and not one after the other, in `GRACE` seconds at most."""
-    running, end = list(children), time.monotonic() + GRACE
+def stop_all(children: Iterable[Child], grace: float = GRACE) -> None:
+    """Ends all of `children`, together and not one after the other, in `grace` seconds at most."""
+    running, end = list(children), time.monotonic() + grace
     for child in running:
         child._connection.close()
     for child in running:

@@ -15,7 +15,8 @@ import signal
 import sys
 import threading
 import time
-from typing import TYPE_CHECKING, NoReturn, Set
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Dict, List, NoReturn, Optional
 
 from workloads.support import unfinished
 
@@ -31,7 +32,11 @@ GRACE = 3.0
 #: The line that is printed for each signal.
 LINES = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}
 
-_deferred: Set[int] = set()
+#: Seconds in which a signal that comes again counts as the same.
+REPEAT = 1.0
+
+#: {signal: time of the first one, or None} of those that `handle_once` handles.
+_deferred: Dict[int, Optional[float]] = {}
 
 
 class Terminated(BaseException):
@@ -39,7 +44,7 @@ class Terminated(BaseException):
 
 
 def end_process(status: int) -> NoReturn:
-    """Ends this process with `status`: its output is written and exit functions have run; threads are not waited for."""
+    """Ends this process with `status`: writes its output, runs exit functions, and waits for no thread."""
     _handle_signals_by(signal.SIG_DFL)  # whoever reads the output may never read on
     status = _flush(status)
     _handle_signals_by(signal.SIG_IGN)
@@ -59,21 +64,60 @@ def watch_signals() -> None:
     threading.Thread(target=_watch, args=(reader,), daemon=True).start()
 
 
-def defer_signal(number: int) -> None:
-    """Lets the next signal `number` take as long as it needs: its handler ends the work in good order."""
-    _deferred.add(number)
+def handle_once(number: signal.Signals, handler: Callable[[int], object]) -> Callable[[], None]:
+    """Calls `handler(number)` at the next signal of that number, which may take as long as it needs to end the work.
+
+    The next one after that has the effect that it would have had; not one within `REPEAT` seconds, as Ctrl-C reaches a
+    process twice where a parent, such as `timeout`, passes it on. A signal that the process ignores stays ignored.
+
+    Args:
+      number: of the signal.
+      handler: called in the main thread.
+
+    Returns:
+      function that undoes this.
+    """
+    before = signal.getsignal(number)
+    if before == signal.SIG_IGN:
+        return lambda: None
+    first: List[float] = []
+
+    def undo() -> None:
+        _deferred.pop(number, None)
+        signal.signal(number, before)
+
+    def handle(received: int, frame: FrameType | None) -> None:
+        if not first:
+            first.append(time.monotonic())
+            if not callable(before):
+                signal.signal(number, before)
+            handler(received)
+        elif callable(before) and time.monotonic() > first[0] + REPEAT:
+            signal.signal(number, before)
+            before(received, frame)
+
+    _deferred[number] = None
+    signal.signal(number, handle)
+    return undo
 
 
 def _watch(reader: int) -> None:
     """Ends the process `GRACE` seconds after a signal that is not deferred."""
     while True:
         number = os.read(reader, 1)[0]
-        if number in _deferred:
-            _deferred.discard(number)
-        elif number in (signal.SIGINT, signal.SIGTERM):
+        if number in LINES and not _is_deferred(number):
             time.sleep(GRACE)
             os.write(2, (LINES[signal.Signals(number)] + "\n").encode())
             _end_now(128 + number)
+
+
+def _is_deferred(number: int) -> bool:
+    """Whether a signal that has just come is the first one of those that `handle_once` handles, or its repetition."""
+    if number not in _deferred:
+        return False
+    now = time.monotonic()
+    first = _deferred[number] = _deferred[number] or now
+    return now <= first + REPEAT
 
 
 def _end_now(status: int) -> NoReturn:

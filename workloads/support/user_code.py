@@ -16,6 +16,7 @@ from types import TracebackType
 from typing import Any, ContextManager, List, Optional, Type
 
 from workloads.support import user_frames
+from workloads.support.ending import Terminated
 from workloads.support.errors import InputError, Lost, UserError
 
 #: Characters of a message at most.
@@ -72,7 +73,7 @@ class _Calling(ContextManager[None]):
     def __exit__(
         self, kind: Optional[Type[BaseException]], error: Optional[BaseException], trace: Optional[TracebackType]
     ) -> None:
-        if error is None or isinstance(error, (KeyboardInterrupt, GeneratorExit, UserError, Lost)):
+        if error is None or isinstance(error, (KeyboardInterrupt, Terminated, GeneratorExit, UserError, Lost)):
             return
         place = user_frames.find_place(error)
         if isinstance(error, InputError):

@@ -114,13 +114,17 @@ class Checkpoints:
         try:
             os.makedirs(part)
             checkpoint.write_by_name(os.path.join(part, _FILE), values)
-            for file in os.listdir(part):
+            for file in [*os.listdir(part), "."]:
                 _sync(os.path.join(part, file))
             self._remove(name)  # a refused one of the same step
             os.rename(part, os.path.join(self._folder, name))
             _sync(self._folder)
         except OSError as error:
-            raise InputError(f"--checkpoint_dir: cannot write {name}: {error.strerror}")
+            raise InputError(
+                f"--checkpoint_dir: cannot write {name}: {error.strerror}; the older ones are as they were"
+            )
+        finally:
+            shutil.rmtree(part, ignore_errors=True)
         for old in _names(self._folder)[: -self._keep]:
             self._remove(old)
 

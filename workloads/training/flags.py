@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from typing import TYPE_CHECKING
 
@@ -27,9 +28,6 @@ flags.DEFINE_string("summary_dir", None, "Folder for TensorBoard's event files: 
 
 FLAGS = flags.FLAGS
 
-#: Exit status of a run that a signal ended, as a shell gives it for SIGTERM.
-STOPPED = 128 + 15
-
 
 def check_flags() -> None:
     """Raises `InputError` for values that can be refused before TensorFlow is imported."""
@@ -49,23 +47,30 @@ def train_from_flags(program: Program, job: Job, chief: bool = True) -> int:
       chief: False for a worker that is not to print or write anything.
 
     Returns:
-      0, or `STOPPED` if a signal ended the training.
+      0; or 128 and the number of the signal that ended the training, as a shell gives it.
+
+    Raises:
+      InputError: a checkpoint, or the folder to save to, cannot be written; or another run uses the folder.
     """
     from workloads.lifted.workload import as_lifted
-    from workloads.training import checkpoints, loop, saving, summaries
+    from workloads.training import checkpoints, folder_lock, loop, saving, summaries
 
     errors.require(job.workload.is_lifted or not FLAGS.save, "--save", FLAGS.save, "only for a lifted workload")
     out = loop.Output(program.side, FLAGS.json_lines, sys.stdout if chief else None)
-    kept, shown = None, summaries.Summaries(FLAGS.summary_dir if chief else None)
-    if FLAGS.checkpoint_dir:
-        found = checkpoints.Checkpoints(FLAGS.checkpoint_dir, job, FLAGS.keep_checkpoints, chief)
-        kept = saving.Saving(found, FLAGS.checkpoint_every, out.write_note)
-        kept.listen()
-        kept.resume(program, chief)
-    _, reached = loop.train_program(program, job, FLAGS.steps, FLAGS.log_every, out, kept, shown)
-    shown.close()
-    if reached < FLAGS.steps:
-        return STOPPED
+    with contextlib.ExitStack() as stack:
+        kept, shown = None, summaries.Summaries(FLAGS.summary_dir if chief else None)
+        stack.callback(shown.close)
+        if FLAGS.checkpoint_dir:
+            if chief:
+                stack.enter_context(folder_lock.locked_folder(FLAGS.checkpoint_dir))
+            found = checkpoints.Checkpoints(FLAGS.checkpoint_dir, job, FLAGS.keep_checkpoints, chief)
+            kept = saving.Saving(found, FLAGS.checkpoint_every, out.write_note)
+            stack.callback(kept.close)
+            kept.listen()
+            kept.resume(program, chief)
+        _, reached = loop.train_program(program, job, FLAGS.steps, FLAGS.log_every, out, kept, shown)
+    if kept is not None and reached < FLAGS.steps:
+        return 128 + kept.stopped_by
     if FLAGS.save:
         as_lifted(job.workload).save(FLAGS.save, program.state())
     return 0

@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from workloads.training.summaries import Summaries
 
 
+#: Seconds of training between two looks for a signal, where checkpoints are saved.
+PORTION_SECONDS = 1.0
+
+
 class Outcome(NamedTuple):
     """End of a training run.
 
@@ -59,13 +63,16 @@ def train_program(
     Returns:
       the last loss and the step reached.
     """
-    step, loss, first, done, seconds = program.state().step, None, True, 0, 0.0
+    step, loss, first, done, seconds, most = program.state().step, None, True, 0, 0.0, 1
     while step < steps:
         portion = next_stop(step, steps, log_every, saving.every if saving else None) - step
+        if saving is not None:  # a signal is waited for by all workers, each after as many steps
+            portion = min(portion, program.agree(most))
         before = time.perf_counter()
         losses = program.run(portion)
-        seconds += time.perf_counter() - before
-        step, done = step + portion, done + portion
+        elapsed = max(time.perf_counter() - before, 1e-6)
+        most = max(1, int(PORTION_SECONDS * portion / elapsed))
+        step, done, seconds = step + portion, done + portion, seconds + elapsed
         if step % log_every == 0 or step == steps:
             loss = sum(map(float, losses)) / len(losses)
             speed = job.global_batch * done / seconds

@@ -1,16 +1,15 @@
-"""Saving and resuming of a training run: periodic checkpoints, the newest one loaded, and a last one on SIGTERM."""
+"""Saving and resuming of a training run: periodic checkpoints, the newest one loaded, and a last one on a signal."""
 
 from __future__ import annotations
 
 import signal
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, List
 
+from workloads.support import ending
 from workloads.support.errors import require
 
 if TYPE_CHECKING:
-    from types import FrameType
-
     from workloads.program import Program
     from workloads.training.checkpoints import Checkpoints
 
@@ -25,18 +24,31 @@ class Saving:
       checkpoints: `checkpoints.Checkpoints`.
       every: steps from one checkpoint to the next.
       tell: called with a line for people.
+
+    Attributes:
+      stopped_by: number of the signal that ended the training, to this worker or another; 0 for none.
     """
 
     def __init__(self, checkpoints: Checkpoints, every: int, tell: Callable[[str], object]) -> None:
         require(every >= 1, "--checkpoint_every", every, "must be at least 1")
         self.every = every
         self._checkpoints, self._tell = checkpoints, tell
-        self._signalled = False
+        self._signal = self.stopped_by = 0
+        self._undo: List[Callable[[], None]] = []
 
-    def listen(self, signals: Iterable[signal.Signals] = (signal.SIGTERM,)) -> None:
-        """Makes each of `signals` end the training, saved, at its next line of output; a second one ends it at once."""
-        for number in signals:
-            signal.signal(number, self._note)
+    def listen(self, signals: Iterable[signal.Signals] = (signal.SIGTERM, signal.SIGINT)) -> None:
+        """Makes each of `signals` end the training, saved, at its next stop; a second one ends the process at once."""
+        self._undo += [ending.handle_once(number, self._note) for number in signals]
+
+    def close(self) -> None:
+        """Waits until what was saved is on the disk, and listens to no signal any more.
+
+        Raises:
+          InputError: it could not be written.
+        """
+        for undo in self._undo:
+            undo()
+        self._checkpoints.wait()
 
     def resume(self, program: Program, chief: bool = True) -> int:
         """Loads the newest usable checkpoint into `program`.
@@ -64,15 +76,16 @@ class Saving:
         Returns:
           True if the training is to stop here because of a signal to any of the workers.
         """
-        stop = bool(program.agree(int(self._signalled)))
+        stop = program.agree(self._signal)
         if stop or last or step % self.every == 0:
             self._checkpoints.save(program.state())
         if stop or last:
             self._checkpoints.wait()
-        if stop:
-            self._tell(f"stopped by a signal at step {step}, which is saved")
-        return stop and not last
+        if not stop:
+            return False
+        self._tell(f"stopped by a signal at step {step}, which is saved")
+        self.stopped_by = stop
+        return not last
 
-    def _note(self, number: int, frame: FrameType | None) -> None:
-        self._signalled = True
-        signal.signal(number, signal.SIG_DFL)  # a second one ends it as it is
+    def _note(self, number: int) -> None:
+        self._signal = number
