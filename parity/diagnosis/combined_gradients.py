@@ -19,7 +19,7 @@ from parity.comparison.fits import (
 )
 from parity.diagnosis.candidates.combined_forms import CombinedForm, combine_gradients
 from parity.diagnosis.derived_gradients import derive_combined_gradients
-from parity.diagnosis.learning_rates import learning_rate_of
+from parity.diagnosis.stage_checks.observed_updates import learning_rate_of
 from workloads.program import Arrays
 from workloads.workload import CLIP_HOW
 

@@ -13,6 +13,7 @@ from parity.comparison.fits import flatten_arrays, relative_norm
 from parity.diagnosis import (
     batches,
     combined_gradients,
+    deviations,
     dropout_masks,
     gradient_factors,
     gradients,
@@ -149,6 +150,11 @@ class Evidence:
     def averages(self) -> tuple[list[moving_averages.AverageMove], list[moving_averages.AverageMove]]:
         """(left, right) moves of the weights' moving averages, one a step."""
         return moving_averages.measure_moving_averages(self.steps)
+
+    @functools.cached_property
+    def deviations(self) -> deviations.Deviations:
+        """All that rounding does not explain, stage by stage, each judged from that stage's own inputs."""
+        return deviations.find_deviations(self)
 
     @functools.cached_property
     def repeat_difference(self) -> float:

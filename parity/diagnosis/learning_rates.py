@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from workloads.program import StepRecord
+from parity.diagnosis.stage_checks.observed_updates import learning_rate_of
 
 if TYPE_CHECKING:
     from parity.diagnosis.evidence import ComparedStep
@@ -65,9 +65,3 @@ def measure_learning_rates(steps: Sequence[ComparedStep]) -> LearningRates:
     return LearningRates(
         [n for n, _, _ in known], np.array([a for _, a, _ in known]), np.array([b for _, _, b in known])
     )
-
-
-def learning_rate_of(record: StepRecord) -> float | None:
-    """Returns the one learning rate of a step; None if it shows none, or (a lifted graph) several."""
-    values = np.ravel([] if record.learning_rate is None else record.learning_rate)
-    return float(values[0]) if values.size and np.all(values == values[0]) else None

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from parity.comparison.fits import FactorFit, fit_combination, fit_factor, relative_norm
-from parity.diagnosis.observed_updates import observe_updates
+from parity.diagnosis.stage_checks.observed_updates import observe_updates
 from workloads.optimizers import ObservedUpdate, Optimizer, SlotRule, UpdateForm
 from workloads.optimizers.base import gradient, squared_gradient
 

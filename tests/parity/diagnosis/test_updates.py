@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from parity.diagnosis.context.job_context import Context
-from parity.diagnosis.observed_updates import observe_update
+from parity.diagnosis.stage_checks.observed_updates import observe_update
 from parity.diagnosis.updates import Updates, fit_updates, update_misfit
 from tests.parity.step_records import compared_step, made_up_evidence, made_up_state, step_record
 from workloads import optimizers

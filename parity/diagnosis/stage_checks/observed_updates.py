@@ -8,9 +8,14 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from parity.comparison.fits import flatten_arrays
-from parity.diagnosis.learning_rates import learning_rate_of
 from workloads.optimizers import ObservedUpdate, Optimizer
 from workloads.program import Arrays, State, StepRecord
+
+
+def learning_rate_of(record: StepRecord) -> float | None:
+    """Returns the one learning rate of a step; None if it shows none, or (a lifted graph) several."""
+    values = np.ravel([] if record.learning_rate is None else record.learning_rate)
+    return float(values[0]) if values.size and np.all(values == values[0]) else None
 
 
 def observe_updates(rows: Iterable[tuple[StepRecord, State]], optimizer: Optimizer) -> list[ObservedUpdate]:
@@ -32,26 +37,27 @@ def observe_updates(rows: Iterable[tuple[StepRecord, State]], optimizer: Optimiz
     return found
 
 
-def observe_update(record: StepRecord, before: State, optimizer: Optimizer) -> ObservedUpdate | None:
+def observe_update(
+    record: StepRecord, before: State, optimizer: Optimizer, finite: bool = True
+) -> ObservedUpdate | None:
     """Returns the step of the weights whose combined gradient is recorded.
 
     Args:
       record: the step.
       before: the state before it.
       optimizer: says which slots and accumulators to read.
+      finite: whether to refuse inputs that are not finite, of which no fit can be made.
 
     Returns:
-      the update; None if the record lacks a gradient, a slot or the one learning rate, or a gradient is not finite.
+      the update; None if the record lacks a gradient, a slot or the one learning rate, or for a refused input.
     """
     names = [name for name in sorted(record.combined) if name in before.weights and name in record.state.weights]
     learning_rate = learning_rate_of(record)
     if not names or learning_rate is None or not _has_slots(record, before, optimizer, names):
         return None
     gradient = flatten_arrays(record.combined, names)
-    if not np.all(np.isfinite(gradient)):
-        return None
     weights = flatten_arrays(before.weights, names)
-    return ObservedUpdate(
+    update = ObservedUpdate(
         step=record.step,
         learning_rate=learning_rate,
         names=names,
@@ -64,6 +70,12 @@ def observe_update(record: StepRecord, before: State, optimizer: Optimizer) -> O
         new=_slot_vectors(record.state, optimizer, names),
         powers=[float(before.slots[name]) for name in optimizer.accumulators() if name in before.slots],
     )
+    return update if not finite or _has_finite_inputs(update) else None
+
+
+def _has_finite_inputs(update: ObservedUpdate) -> bool:
+    vectors = (update.gradient, update.weights, *update.old.values())
+    return bool(np.isfinite(update.learning_rate)) and all(bool(np.all(np.isfinite(vector))) for vector in vectors)
 
 
 def _has_slots(record: StepRecord, before: State, optimizer: Optimizer, names: Sequence[str]) -> bool:

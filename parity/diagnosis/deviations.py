@@ -1,0 +1,191 @@
+"""Deviations: everything in two programs' steps that rounding does not explain, judged stage by stage."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from parity.comparison import stages
+from parity.comparison.difference import compare
+from parity.diagnosis.candidates.combined_forms import CombinedForm
+from parity.diagnosis.stage_checks.average_check import check_averages
+from parity.diagnosis.stage_checks.combined_check import check_combined
+from parity.diagnosis.stage_checks.deviation import Deviation, deviation_of, deviations_by_rule, group_errors
+from parity.diagnosis.stage_checks.forward_check import check_forward
+from parity.diagnosis.stage_checks.plain_check import check_initial_state, check_learning_rate, check_without_rule
+from parity.diagnosis.stage_checks.side_step import SideStep, StepPair, pair_steps
+from parity.diagnosis.stage_checks.statistics_check import FIRST_TOWER, MEAN_OF_TOWERS, check_statistics
+from parity.diagnosis.stage_checks.tensor_error import TensorError
+from parity.diagnosis.stage_checks.update_check import check_update
+
+if TYPE_CHECKING:
+    from parity.diagnosis.evidence import ComparedStep, Evidence
+
+#: Stages that a rule explains from a side's own record.
+RULED = (stages.COMBINED, stages.WEIGHTS, stages.SLOTS, stages.STATISTICS, stages.AVERAGES)
+
+#: (stage, name) of a tensor.
+Key = tuple[str, str]
+
+
+@dataclasses.dataclass(frozen=True)
+class Deviations:
+    """All that rounding does not explain, and all that could not be judged.
+
+    Attributes:
+      found: in causal order.
+      unjudged: stages in which something differs and nothing could be judged.
+      pure_rounding: weights whose gradients are nothing but rounding on both sides.
+    """
+
+    found: list[Deviation]
+    unjudged: list[str]
+    pure_rounding: list[str]
+
+
+def find_deviations(evidence: Evidence) -> Deviations:
+    """Checks every stage of every step and returns what is off.
+
+    A tensor is judged by the rule that the context states, from that side's own inputs, if the rule explains the
+    left. Everything else is compared with the left's where both sides had nearly the same inputs.
+    """
+    pairs = [
+        pair_steps(SideStep(step.left, step.left_before), SideStep(step.right, step.right_before))
+        for step in evidence.steps
+    ]
+    forward, pure_rounding = _forward_errors(evidence, pairs)
+    initial = check_initial_state(evidence.left, evidence.right, evidence.eps)
+    rates = [error for pair in pairs for error in check_learning_rate(pair.left, pair.right)]
+    compared = group_errors([*initial, *forward, *rates])
+    ruled = [group_errors(_errors_by_rule(evidence, pairs, side)) for side in (0, 1)]
+    found, unruled = deviations_by_rule(*ruled)
+    compared.update(_errors_without_rule(pairs, set(ruled[1]) - unruled, evidence.eps))
+    found += [d for d in (deviation_of(errors) for errors in compared.values()) if d is not None]
+    found += _batch_deviations(evidence) + _mask_deviations(evidence.steps) + _drift_deviations(evidence.steps)
+    judged = {stage for stage, _ in [*compared, *(set(ruled[1]) - unruled)]} | {d.stage for d in found}
+    unjudged = [stage for stage in _differing_stages(evidence) if stage not in judged]
+    return Deviations(sorted(found, key=_causal_order), unjudged, pure_rounding)
+
+
+def _causal_order(deviation: Deviation) -> tuple[int, int, str]:
+    return stages.STAGES.index(deviation.stage), deviation.steps[0], deviation.name
+
+
+def _forward_errors(evidence: Evidence, pairs: Iterable[StepPair]) -> tuple[list[TensorError], list[str]]:
+    other_batch = {batch.step for batch in evidence.batches if not batch.same}
+    other_batch |= {step.left.step for step in evidence.steps if list(_other_masks(step))}
+    errors, noise, judged = [], set(), set()
+    for pair in pairs:
+        if pair.left.record.step not in other_batch:
+            checked = check_forward(pair, evidence.eps)
+            errors += checked.errors
+            noise |= set(checked.pure_rounding)
+            judged |= {error.name for error in checked.errors if error.stage == stages.GRADIENTS}
+    return errors, sorted(noise - judged)
+
+
+def _errors_by_rule(evidence: Evidence, pairs: Iterable[StepPair], side: int) -> list[TensorError]:
+    """Errors of one side by the rules that the context states; where it states none, by those that explain the left."""
+    context, eps = evidence.context, evidence.eps
+    form = _combined_form(evidence)
+    units = _update_units(evidence, side)
+    errors = []
+    for pair in pairs:
+        taken = (pair.left, pair.right)[side]
+        if form is not None:
+            errors += check_combined(taken, form, eps)
+        if context.optimizer is not None:
+            errors += check_update(taken, context.optimizer, eps, units)
+        if context.moving_average is not None:
+            errors += check_averages(taken, context.moving_average, eps)
+        policy = context.statistics or _policy_of_left(pairs, eps)
+        if policy is not None:
+            errors += check_statistics(taken, policy, eps)
+    return errors
+
+
+def _combined_form(evidence: Evidence) -> CombinedForm | None:
+    context = evidence.context
+    if context.combine is not None and context.clip is not None:
+        return CombinedForm(context.combine, context.clip.where, context.clip.how, context.clip.limit)
+    if context.combine is not None:
+        return CombinedForm(context.combine)
+    left = evidence.combined_fits[0]
+    return left.first if left is not None else None
+
+
+def _policy_of_left(pairs: Iterable[StepPair], eps: float) -> str | None:
+    """The one policy that explains the left's statistics, or None."""
+    for policy in (FIRST_TOWER, MEAN_OF_TOWERS):
+        errors = [error for pair in pairs for error in check_statistics(pair.left, policy, eps)]
+        if errors and not any(error.off for error in errors):
+            return policy
+    return None
+
+
+def _update_units(evidence: Evidence, side: int) -> float:
+    """Further roundings of an update by Keras's formulas, where a side says that it updates by them."""
+    optimizer, about = evidence.context.optimizer, evidence.context.about
+    texts = about.get(("left", "right")[side], {}).values()
+    keras = optimizer.keras_class() if optimizer is not None else None
+    return keras.update_units if keras is not None and any("keras" in str(text).lower() for text in texts) else 0.0
+
+
+def _errors_without_rule(
+    pairs: Iterable[StepPair], ruled: set[Key], eps: float
+) -> Mapping[Key, list[TensorError]]:
+    errors = [error for pair in pairs for stage in RULED for error in check_without_rule(pair, stage, eps)]
+    return {key: found for key, found in group_errors(errors).items() if key not in ruled}
+
+
+def _batch_deviations(evidence: Evidence) -> list[Deviation]:
+    off = [batch for batch in evidence.batches if not batch.same]
+    if not off:
+        return []
+    fact = f"{off[0].shared:.0%} of the examples are shared in step {off[0].step}"
+    judged = tuple(batch.step for batch in evidence.batches)
+    return [Deviation(stages.BATCH, "examples", tuple(b.step for b in off), judged, float("inf"), fact)]
+
+
+def _other_masks(step: ComparedStep) -> Iterable[str]:
+    for left, right in zip(step.left.masks, step.right.masks):
+        yield from (name for name in left if name in right and not np.array_equal(left[name], right[name]))
+
+
+def _mask_deviations(steps: Iterable[ComparedStep]) -> list[Deviation]:
+    judged = [step.left.step for step in steps if step.left.masks and step.right.masks]
+    off: dict[str, list[int]] = {}
+    for step in steps:
+        for name in dict.fromkeys(_other_masks(step)):
+            off.setdefault(name, []).append(step.left.step)
+    return [
+        Deviation(stages.LOSS, f"{name} (dropout mask)", tuple(found), tuple(judged), float("inf"), "another mask")
+        for name, found in off.items()
+    ]
+
+
+def _drift_deviations(steps: Iterable[ComparedStep]) -> list[Deviation]:
+    off: dict[str, list[int]] = {}
+    for step in steps:
+        for name in step.right.drift:
+            off.setdefault(name, []).append(step.right.step)
+    judged = tuple(step.right.step for step in steps)
+    fact = "the replicas' copies differ"
+    return [Deviation(stages.WEIGHTS, f"{name} (copies)", tuple(found), judged, float("inf"), fact)
+            for name, found in off.items()]
+
+
+def _differing_stages(evidence: Evidence) -> list[str]:
+    """Stages, in causal order, of tensors whose bits differ in any step."""
+    found = set()
+    for step in evidence.steps:
+        right = {(stage, name): array for stage, name, array in stages.tensors(step.right)}
+        for stage, name, array in stages.tensors(step.left):
+            other = right.get((stage, name))
+            if stage not in found and other is not None:
+                if other.shape != array.shape or other.dtype != array.dtype or not compare(name, array, other).identical:
+                    found.add(stage)
+    return [stage for stage in stages.STAGES if stage in found]
