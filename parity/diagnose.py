@@ -17,7 +17,10 @@ from workloads.support import command, environment
 from workloads.support.errors import require
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from parity.causes.cause import RecognizedCause
+    from parity.diagnosis.stage_checks.deviation import Deviation
 
 flags.DEFINE_string("left", None, "The reference: a recording (.npz).")
 flags.DEFINE_string("right", None, "The run to explain: a recording (.npz).")
@@ -33,9 +36,19 @@ FLAGS = flags.FLAGS
 NOT_SHOWN = 3
 
 
-def exit_status(differs: bool, recognized: list[RecognizedCause]) -> int:
-    """Returns 1 if the runs differ by a bug or for an unknown reason; 0 if not at all, or in other terms only."""
-    return 1 if differs and (not recognized or any(entry.cause.bug for entry in recognized)) else 0
+def exit_status(differs: bool, recognized: Sequence[RecognizedCause], unexplained: Sequence[Deviation] = ()) -> int:
+    """Returns the exit status of a diagnosis.
+
+    Args:
+      differs: whether any bit differs.
+      recognized: the causes.
+      unexplained: deviations that no cause explains.
+
+    Returns:
+      1 if the runs differ by a bug or for an unknown reason; 0 if not at all, by rounding, or in other terms only.
+    """
+    unknown = not recognized or bool(unexplained)
+    return 1 if differs and (unknown or any(entry.cause.bug for entry in recognized)) else 0
 
 
 def main() -> int:
@@ -43,6 +56,7 @@ def main() -> int:
     for name in ("left", "right"):
         require(FLAGS[name].value, "--" + name, FLAGS[name].value, "name a recording (.npz)")
     environment.prepare(exact=False)
+    from parity.causes.unexplained import unexplained_deviations
     from parity.diagnosis.comparable import uncompared_weights
     from parity.diagnosis.first_difference import first_differing_stage
     from parity.reports import causes
@@ -59,7 +73,8 @@ def main() -> int:
     lines = causes.cause_lines(explanation.recognized, explanation.evidence, differs, explanation.remaining)
     print_plain_lines(make_console(), [*lines, *notes, *jobs_differ])
     command.write_json(causes.causes_json(*explanation))
-    status = exit_status(differs, explanation.recognized)
+    unexplained = unexplained_deviations(explanation.evidence, explanation.recognized)
+    status = exit_status(differs, explanation.recognized, unexplained)
     return NOT_SHOWN if unmatched and not status else status
 
 

@@ -28,6 +28,7 @@ from parity.causes import (
     weight_decay,
 )
 from parity.causes.cause import HIGH, LOW, MEDIUM, Cause, RecognizedCause
+from parity.causes.unexplained import with_sound_confidence
 from parity.comparison import stages
 
 if TYPE_CHECKING:
@@ -64,7 +65,8 @@ _CONFIDENCE_ORDER = {HIGH: 0, MEDIUM: 1, LOW: 2}
 def recognize_causes(evidence: Evidence) -> list[RecognizedCause]:
     """Returns all causes that the evidence shows: bugs first, by stage in causal order, then by confidence."""
     first = _recognize(evidence, [cause for cause in CAUSES if not cause.last])
-    return first or _recognize(evidence, [cause for cause in CAUSES if cause.last])
+    found = first or _recognize(evidence, [cause for cause in CAUSES if cause.last])
+    return with_sound_confidence(evidence, found)
 
 
 def _recognize(evidence: Evidence, causes: Iterable[Cause]) -> list[RecognizedCause]:

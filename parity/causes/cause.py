@@ -99,6 +99,8 @@ class Cause:
       pitfall: pitfall number, R01 to R38, or "" if it has none.
       bug: False where both sides compute the same in different terms.
       last: True if the criterion is evaluated only when no other cause is recognized.
+      covers: stages whose deviations it explains; empty for those that a cause of its stage usually does, see
+        `unexplained.COVERED`.
     """
 
     id: str
@@ -113,6 +115,7 @@ class Cause:
     bug: bool = True
     last: bool = False
     plant: Callable[[Finding, Setup], Change | None] | None = None
+    covers: tuple[str, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True)

@@ -146,6 +146,7 @@ CAUSES = (
     Cause(
         id="HIDDEN_SCALE",
         stage=stages.COMBINED,
+        covers=(stages.LOSS, stages.GRADIENTS, stages.COMBINED, stages.SLOTS),
         title="Adam hides a factor in the gradients",
         signature="Weights agree to about 1e-3, while for some factor a the slot m is a times legacy's and the slot v "
         "a^2 times",
@@ -174,6 +175,7 @@ CAUSES = (
     Cause(
         id="REPORTED_LOSS",
         stage=stages.LOSS,
+        covers=(stages.LOSS,),
         title="only the reported loss differs",
         signature="Gradients agree; the reported loss is one replica's, the sum over the replicas, or 1/N of it",
         why="A step returns one replica's value, or a share of the global loss, unless the values are reduced.",
@@ -190,6 +192,7 @@ CAUSES = (
     Cause(
         id="LOSS_SHARE",
         stage=stages.LOSS,
+        covers=(stages.LOSS, stages.GRADIENTS, stages.COMBINED),
         title="each replica has 1/N of the loss and the shares are summed",
         signature="The loss and gradients of each replica are 1/N of legacy's; the combined gradients agree",
         why="This is how tf.distribute is meant to be used: the loss is divided by the global batch and the gradients "

@@ -258,6 +258,7 @@ CAUSES = (
     Cause(
         id="LOSS_NOT_DIVIDED",
         stage=stages.COMBINED,
+        covers=(stages.LOSS, stages.GRADIENTS, stages.COMBINED),
         title="gradients are summed and the loss is not divided",
         signature="Every gradient is N times legacy's, with a residual below 1e-5",
         why="tf.distribute sums the replicas' gradients. A tower's loss that is still the mean over its own batch then "

@@ -240,6 +240,7 @@ CAUSES = (
     Cause(
         id="OPTIMIZER_CONSTANT",
         stage=stages.SLOTS,
+        covers=(stages.SLOTS,),
         title="another momentum, beta or decay",
         signature="A slot keeps another part of itself in each step",
         why="Libraries have different defaults, or a constant was not carried over.",

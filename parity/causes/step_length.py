@@ -158,6 +158,7 @@ CAUSES = (
     Cause(
         id="WEIGHT_DECAY_DECOUPLED",
         stage=stages.WEIGHTS,
+        covers=(stages.WEIGHTS,),
         title="decoupled weight decay",
         signature="The change of the weights is the rule's own plus a multiple of the weight",
         why="The weight_decay argument of Keras's optimizers decays weights apart from the gradient (AdamW).",
@@ -169,6 +170,7 @@ CAUSES = (
     Cause(
         id="VARIABLE_NOT_TRAINED",
         stage=stages.WEIGHTS,
+        covers=(stages.WEIGHTS,),
         title="a variable is not trained",
         signature="No bit of a weight changes though it has a gradient",
         why="The variable is missing from the list that the optimizer gets, or has trainable=False.",

@@ -185,6 +185,7 @@ CAUSES = (
     Cause(
         id="ADAM_EPS",
         stage=stages.WEIGHTS,
+        covers=(stages.WEIGHTS,),
         title="Adam's epsilon",
         signature="Gradients and slots agree; the update is smaller where |g| is small",
         why="The default is 1e-8 in 1.x and 1e-7 in Keras, both in the epsilon-hat form.",
@@ -211,6 +212,7 @@ CAUSES = (
     Cause(
         id="UPDATE_FORM",
         stage=stages.WEIGHTS,
+        covers=(stages.WEIGHTS,),
         title="another form of the rule",
         signature="The slots agree, and the update fits another form of the rule (Nesterov, no bias correction)",
         why="A flag of the optimizer was lost or added.",
@@ -222,6 +224,7 @@ CAUSES = (
     Cause(
         id="UPDATE_SCALED",
         stage=stages.WEIGHTS,
+        covers=(stages.WEIGHTS,),
         title="weights move further than the rule says",
         signature="Gradients, slots and learning rate agree; the change of the weights has a factor",
         why="An update is applied twice (each replica applies it to one shared copy), or averaged over replicas.",

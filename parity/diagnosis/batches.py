@@ -45,7 +45,8 @@ class ComparedBatch:
 
 def measure_batches(steps: Sequence[ComparedStep]) -> list[ComparedBatch]:
     """Returns the batches of the steps in which both sides identify their examples in the same way."""
-    known = [(step.left.step, _identities(step.left), _identities(step.right)) for step in steps]
+    by_example = all(step.left.examples and step.right.examples for step in steps)
+    known = [(s.left.step, _identities(s.left, by_example), _identities(s.right, by_example)) for s in steps]
     known = [(number, left, right) for number, left, right in known if _comparable(left, right)]
     lefts = {number: _count(left) for number, left, _ in known}
     return [_compare_batch(number, left, right, lefts) for number, left, right in known]
@@ -85,9 +86,9 @@ def _same_on_all(replicas: list[tuple[Identity, ...]]) -> bool:
     return len(replicas) > 1 and all(ids == replicas[0] for ids in replicas[1:])
 
 
-def _identities(record: StepRecord) -> list[tuple[Identity, ...]]:
-    """Over replicas: the examples' ids, or the one digest of the whole batch."""
-    if record.examples:
+def _identities(record: StepRecord, by_example: bool) -> list[tuple[Identity, ...]]:
+    """Over replicas: the examples' ids where both sides have them in every step, or the digest of the whole batch."""
+    if by_example:
         return [tuple(int(i) for i in ids) for ids in record.examples]
     return [(digest,) for digest in record.digests]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,7 +22,9 @@ from parity.diagnosis.stage_checks.tensor_error import TensorError
 from parity.diagnosis.stage_checks.update_check import check_update
 
 if TYPE_CHECKING:
+    from parity.diagnosis.context.job_context import Context
     from parity.diagnosis.evidence import ComparedStep, Evidence
+    from workloads.program import State
 
 #: Stages that a rule explains from a side's own record.
 RULED = (stages.COMBINED, stages.WEIGHTS, stages.SLOTS, stages.STATISTICS, stages.AVERAGES)
@@ -37,44 +39,63 @@ class Deviations:
 
     Attributes:
       found: in causal order.
-      unjudged: stages in which something differs and nothing could be judged.
+      differing: stages in which any bit differs in any step.
+      unjudged: those of them in which nothing could be judged.
       pure_rounding: weights whose gradients are nothing but rounding on both sides.
     """
 
     found: list[Deviation]
+    differing: list[str]
     unjudged: list[str]
     pure_rounding: list[str]
 
 
-def find_deviations(evidence: Evidence) -> Deviations:
+def find_deviations(evidence: Evidence, right_context: Context | None = None) -> Deviations:
     """Checks every stage of every step and returns what is off.
 
     A tensor is judged by the rule that the context states, from that side's own inputs, if the rule explains the
     left. Everything else is compared with the left's where both sides had nearly the same inputs.
+
+    Args:
+      evidence: of both programs' steps.
+      right_context: choices by which the right is judged; None for those of the evidence.
     """
     pairs = [
         pair_steps(SideStep(step.left, step.left_before), SideStep(step.right, step.right_before))
         for step in evidence.steps
     ]
     forward, pure_rounding = _forward_errors(evidence, pairs)
-    initial = check_initial_state(evidence.left, evidence.right, evidence.eps)
+    initial = check_initial_state(_with_accumulators(evidence, right_context), evidence.right, evidence.eps)
     rates = [error for pair in pairs for error in check_learning_rate(pair.left, pair.right)]
     compared = group_errors([*initial, *forward, *rates])
-    ruled = [group_errors(_errors_by_rule(evidence, pairs, side)) for side in (0, 1)]
+    contexts = (evidence.context, right_context or evidence.context)
+    ruled = [group_errors(_errors_by_rule(evidence, contexts[side], pairs, side)) for side in (0, 1)]
     found, unruled = deviations_by_rule(*ruled)
     compared.update(_errors_without_rule(pairs, set(ruled[1]) - unruled, evidence.eps))
     found += [d for d in (deviation_of(errors) for errors in compared.values()) if d is not None]
     found += _batch_deviations(evidence) + _mask_deviations(evidence.steps) + _drift_deviations(evidence.steps)
     judged = {stage for stage, _ in [*compared, *(set(ruled[1]) - unruled)]} | {d.stage for d in found}
-    unjudged = [stage for stage in _differing_stages(evidence) if stage not in judged]
-    return Deviations(sorted(found, key=_causal_order), unjudged, pure_rounding)
+    judged |= {stages.BATCH} if evidence.batches else set()
+    differing = _differing_stages(evidence)
+    unjudged = [stage for stage in differing if stage not in judged]
+    return Deviations(sorted(found, key=_causal_order), differing, unjudged, pure_rounding)
+
+
+def _with_accumulators(evidence: Evidence, right_context: Context | None) -> State:
+    """The left's initial state, with the accumulators that the right's own optimizer starts with."""
+    optimizer = right_context.optimizer if right_context is not None else None
+    if optimizer is None:
+        return evidence.left
+    powers = {n: np.float32(c) ** np.float32(evidence.left.step + 1) for n, c in optimizer.accumulators().items()}
+    known = {name: np.asarray(value) for name, value in powers.items() if name in evidence.left.slots}
+    return dataclasses.replace(evidence.left, slots={**evidence.left.slots, **known})
 
 
 def _causal_order(deviation: Deviation) -> tuple[int, int, str]:
     return stages.STAGES.index(deviation.stage), deviation.steps[0], deviation.name
 
 
-def _forward_errors(evidence: Evidence, pairs: Iterable[StepPair]) -> tuple[list[TensorError], list[str]]:
+def _forward_errors(evidence: Evidence, pairs: Sequence[StepPair]) -> tuple[list[TensorError], list[str]]:
     other_batch = {batch.step for batch in evidence.batches if not batch.same}
     other_batch |= {step.left.step for step in evidence.steps if list(_other_masks(step))}
     errors, noise, judged = [], set(), set()
@@ -87,11 +108,11 @@ def _forward_errors(evidence: Evidence, pairs: Iterable[StepPair]) -> tuple[list
     return errors, sorted(noise - judged)
 
 
-def _errors_by_rule(evidence: Evidence, pairs: Iterable[StepPair], side: int) -> list[TensorError]:
+def _errors_by_rule(evidence: Evidence, context: Context, pairs: Sequence[StepPair], side: int) -> list[TensorError]:
     """Errors of one side by the rules that the context states; where it states none, by those that explain the left."""
-    context, eps = evidence.context, evidence.eps
-    form = _combined_form(evidence)
-    units = _update_units(evidence, side)
+    eps, form = evidence.eps, _combined_form(evidence, context)
+    units = _update_units(context, side)
+    policy = context.statistics or _policy_of_left(pairs, eps)
     errors = []
     for pair in pairs:
         taken = (pair.left, pair.right)[side]
@@ -101,14 +122,12 @@ def _errors_by_rule(evidence: Evidence, pairs: Iterable[StepPair], side: int) ->
             errors += check_update(taken, context.optimizer, eps, units)
         if context.moving_average is not None:
             errors += check_averages(taken, context.moving_average, eps)
-        policy = context.statistics or _policy_of_left(pairs, eps)
         if policy is not None:
             errors += check_statistics(taken, policy, eps)
     return errors
 
 
-def _combined_form(evidence: Evidence) -> CombinedForm | None:
-    context = evidence.context
+def _combined_form(evidence: Evidence, context: Context) -> CombinedForm | None:
     if context.combine is not None and context.clip is not None:
         return CombinedForm(context.combine, context.clip.where, context.clip.how, context.clip.limit)
     if context.combine is not None:
@@ -117,7 +136,7 @@ def _combined_form(evidence: Evidence) -> CombinedForm | None:
     return left.first if left is not None else None
 
 
-def _policy_of_left(pairs: Iterable[StepPair], eps: float) -> str | None:
+def _policy_of_left(pairs: Sequence[StepPair], eps: float) -> str | None:
     """The one policy that explains the left's statistics, or None."""
     for policy in (FIRST_TOWER, MEAN_OF_TOWERS):
         errors = [error for pair in pairs for error in check_statistics(pair.left, policy, eps)]
@@ -126,17 +145,15 @@ def _policy_of_left(pairs: Iterable[StepPair], eps: float) -> str | None:
     return None
 
 
-def _update_units(evidence: Evidence, side: int) -> float:
+def _update_units(context: Context, side: int) -> float:
     """Further roundings of an update by Keras's formulas, where a side says that it updates by them."""
-    optimizer, about = evidence.context.optimizer, evidence.context.about
+    optimizer, about = context.optimizer, context.about
     texts = about.get(("left", "right")[side], {}).values()
     keras = optimizer.keras_class() if optimizer is not None else None
     return keras.update_units if keras is not None and any("keras" in str(text).lower() for text in texts) else 0.0
 
 
-def _errors_without_rule(
-    pairs: Iterable[StepPair], ruled: set[Key], eps: float
-) -> Mapping[Key, list[TensorError]]:
+def _errors_without_rule(pairs: Sequence[StepPair], ruled: set[Key], eps: float) -> Mapping[Key, list[TensorError]]:
     errors = [error for pair in pairs for stage in RULED for error in check_without_rule(pair, stage, eps)]
     return {key: found for key, found in group_errors(errors).items() if key not in ruled}
 
@@ -174,8 +191,10 @@ def _drift_deviations(steps: Iterable[ComparedStep]) -> list[Deviation]:
             off.setdefault(name, []).append(step.right.step)
     judged = tuple(step.right.step for step in steps)
     fact = "the replicas' copies differ"
-    return [Deviation(stages.WEIGHTS, f"{name} (copies)", tuple(found), judged, float("inf"), fact)
-            for name, found in off.items()]
+    return [
+        Deviation(stages.STATISTICS, f"{name} (copies)", tuple(found), judged, float("inf"), fact)
+        for name, found in off.items()
+    ]
 
 
 def _differing_stages(evidence: Evidence) -> list[str]:
@@ -185,7 +204,10 @@ def _differing_stages(evidence: Evidence) -> list[str]:
         right = {(stage, name): array for stage, name, array in stages.tensors(step.right)}
         for stage, name, array in stages.tensors(step.left):
             other = right.get((stage, name))
-            if stage not in found and other is not None:
-                if other.shape != array.shape or other.dtype != array.dtype or not compare(name, array, other).identical:
-                    found.add(stage)
+            if stage not in found and other is not None and not _identical(array, other):
+                found.add(stage)
     return [stage for stage in stages.STAGES if stage in found]
+
+
+def _identical(left: np.ndarray, right: np.ndarray) -> bool:
+    return left.shape == right.shape and left.dtype == right.dtype and compare("", left, right).identical

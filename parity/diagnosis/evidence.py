@@ -13,7 +13,6 @@ from parity.comparison.fits import flatten_arrays, relative_norm
 from parity.diagnosis import (
     batches,
     combined_gradients,
-    deviations,
     dropout_masks,
     gradient_factors,
     gradients,
@@ -23,6 +22,7 @@ from parity.diagnosis import (
     moving_statistics,
 )
 from parity.diagnosis.context.job_context import Context
+from parity.diagnosis.deviations import Deviations, find_deviations
 from parity.diagnosis.updates import Updates, fit_updates
 from workloads.program import State, StepRecord
 
@@ -152,9 +152,16 @@ class Evidence:
         return moving_averages.measure_moving_averages(self.steps)
 
     @functools.cached_property
-    def deviations(self) -> deviations.Deviations:
+    def deviations(self) -> Deviations:
         """All that rounding does not explain, stage by stage, each judged from that stage's own inputs."""
-        return deviations.find_deviations(self)
+        return find_deviations(self)
+
+    def deviations_with(self, context: Context) -> Deviations:
+        """Returns the deviations that are left where the right has another context: other constants, say.
+
+        What the left does is judged by its own context.
+        """
+        return find_deviations(self, context)
 
     @functools.cached_property
     def repeat_difference(self) -> float:

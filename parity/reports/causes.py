@@ -7,9 +7,15 @@ from typing import Any
 
 from parity.causes.cause import RecognizedCause
 from parity.causes.confirmation import Remainder, describe_remaining, remaining_json
+from parity.causes.unexplained import unexplained_deviations
 from parity.comparison import settings
 from parity.diagnosis import summary
 from parity.diagnosis.evidence import Evidence
+from parity.diagnosis.stage_checks.deviation import Deviation
+from parity.diagnosis.stage_checks.step_pattern import describe_steps
+
+#: Deviations, each of one stage and of equal steps, that are listed in text; JSON has all.
+MOST_LISTED = 8
 
 
 def cause_lines(
@@ -33,8 +39,10 @@ def cause_lines(
         yield f"NOTHING DIFFERS: {len(evidence.steps)} steps"
         return
     facts = "; ".join(summary.summarize_facts(evidence))
+    unexplained = [] if remaining == () else unexplained_deviations(evidence, recognized)
     if not recognized:
         yield f"NO KNOWN CAUSE: {facts}"
+        yield from unexplained_lines(unexplained, evidence.deviations.unjudged)
         yield from _remaining_lines(remaining)
         return
     for number, entry in enumerate(recognized):
@@ -48,6 +56,7 @@ def cause_lines(
             label = "confirmed" if entry.confirmation.confirmed else "not confirmed"
             yield f"  {label}: {entry.confirmation.sentence(cause.id)}"
         yield f"  more: docs/causes.md#{cause.id.lower()}"
+    yield from unexplained_lines(unexplained, [], "ALSO, ")
     yield from _remaining_lines(remaining)
     yield f"facts: {facts}"
 
@@ -56,6 +65,38 @@ def _remaining_lines(remaining: tuple[Remainder, ...] | None) -> Iterator[str]:
     """Yields one line about what is not explained, if anything is."""
     if remaining:
         yield f"unexplained: beside a clean port from the same states, {describe_remaining(remaining)}"
+
+
+def unexplained_lines(
+    unexplained: Sequence[Deviation], unjudged: Sequence[str], opening: str = "NO PARITY, "
+) -> Iterator[str]:
+    """Yields where an unknown cause acts, and what is off in each stage.
+
+    Args:
+      unexplained: deviations that no cause explains, in causal order.
+      unjudged: stages that differ and could not be judged.
+      opening: of the first line.
+
+    Yields:
+      lines of text; none where nothing is unexplained.
+    """
+    if unexplained:
+        first = unexplained[0]
+        names = [entry.name for entry in unexplained if (entry.stage, entry.steps) == (first.stage, first.steps)]
+        listed = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+        when = describe_steps(first.steps, first.judged)
+        yield f"{opening}cause not known: localised to {first.stage} of {listed}, {when}"
+    groups: dict[tuple[str, str, tuple[int, ...]], list[Deviation]] = {}
+    for entry in unexplained:
+        groups.setdefault((entry.stage, entry.side, entry.steps), []).append(entry)
+    for members in list(groups.values())[:MOST_LISTED]:
+        worst = max(members, key=lambda entry: entry.roundings)
+        others = f" (and {len(members) - 1} more)" if len(members) > 1 else ""
+        yield f"  unexplained: {worst.sentence}{others}"
+    if len(groups) > MOST_LISTED:
+        yield f"  unexplained: {len(groups) - MOST_LISTED} more groups of tensors, see --json"
+    if unjudged:
+        yield f"  not judged, for lack of what makes them: {', '.join(unjudged)}"
 
 
 def job_difference_lines(left: Mapping[str, Any], right: Mapping[str, Any]) -> Iterator[str]:
@@ -68,7 +109,7 @@ def job_difference_lines(left: Mapping[str, Any], right: Mapping[str, Any]) -> I
 def causes_json(
     recognized: Sequence[RecognizedCause], evidence: Evidence, remaining: tuple[Remainder, ...] | None = None
 ) -> dict[str, Any]:
-    """Returns {"causes", "facts", "remaining"} for `--json`.
+    """Returns {"causes", "facts", "unexplained", "remaining", ...} for `--json`.
 
     Args:
       recognized: the causes, the most likely first.
@@ -82,4 +123,7 @@ def causes_json(
         "causes": [entry.to_json() for entry in recognized],
         "facts": summary.summarize_facts(evidence),
         "remaining": None if remaining is None else remaining_json(remaining),
+        "unexplained": [entry.to_json() for entry in unexplained_deviations(evidence, recognized)],
+        "unjudged": evidence.deviations.unjudged,
+        "pure_rounding": evidence.deviations.pure_rounding,
     }

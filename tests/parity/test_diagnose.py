@@ -6,6 +6,7 @@ import pytest
 
 from parity.causes.catalogue import CAUSES
 from parity.causes.cause import HIGH, Finding, RecognizedCause
+from parity.diagnosis.stage_checks.deviation import Deviation
 from tests.own_flags import own_flags, set_flags
 from workloads.support.errors import InputError
 
@@ -29,6 +30,12 @@ def recognized(bug):
 )
 def test_a_difference_fails_unless_it_is_in_other_terms_only(differs, bugs, status):
     assert diagnose.exit_status(differs, [recognized(bug) for bug in bugs]) == status
+
+
+def test_an_unexplained_deviation_fails_beside_a_difference_in_other_terms():
+    deviation = Deviation("weights", "w", (0,), (0,), 9.0, "")
+    assert diagnose.exit_status(True, [recognized(bug=False)], [deviation]) == 1
+    assert diagnose.exit_status(False, [], [deviation]) == 0
 
 
 @pytest.mark.parametrize("given, missing", [({}, "left"), ({"left": "a.npz"}, "right")])

@@ -98,12 +98,13 @@ def _replica_errors(
     pairs = {name: (a, b) for name, (a, b) in pairs.items() if np.all(np.isfinite(a))}
     lengths = {name: float(np.linalg.norm(a)) for name, (a, _) in pairs.items()}
     whole = float(np.sqrt(sum(length**2 for length in lengths.values())))
-    relative = [norm_error(b, a, lengths[name], eps) for name, (a, b) in pairs.items() if lengths[name]]
-    usual = float(np.median(relative)) if relative else 0.0
+    residuals = [fit_factor(a.ravel(), b.ravel()).residual for name, (a, b) in pairs.items() if lengths[name]]
+    known = [residual for residual in residuals if np.isfinite(residual)]
+    usual = float(np.median(known)) / eps if known else 0.0  # a factor is no noise, and excuses nothing
     most = min(max(MOST_OWN, 10 * usual), MOST_NOISY) + amplified
     errors: dict[str, TensorError | None] = {}
     for name, (a, b) in pairs.items():
-        floor = MOST_WHOLE / MOST_OWN * whole
+        floor = MOST_WHOLE / MOST_OWN * float(np.sqrt(max(whole**2 - lengths[name] ** 2, 0.0)))
         roundings = norm_error(b, a, lengths[name] + floor, eps)
         if roundings <= most and lengths[name] <= MOST_WHOLE * eps * whole:
             errors[name] = None

@@ -25,6 +25,8 @@ def describe_steps(steps: Sequence[int], judged: Sequence[int]) -> str:
     count = f"{len(steps)} of {len(judged)} steps"
     if len(steps) == len(judged):
         return f"in every step ({len(steps)})" if len(steps) > 1 else f"in step {steps[0]}, the only one judged"
+    if len(steps) == 1:
+        return f"in step {steps[0]} ({count})"
     if list(steps) == [step for step in judged if step >= steps[0]]:
         return f"from step {steps[0]} on ({count})"
     if list(steps) == [step for step in judged if step <= steps[-1]]:
@@ -33,7 +35,7 @@ def describe_steps(steps: Sequence[int], judged: Sequence[int]) -> str:
     if period:
         return f"in every {_ordinal(period)} step from step {steps[0]} on ({count})"
     listed = ", ".join(str(step) for step in steps[:8]) + (" ..." if len(steps) > 8 else "")
-    return f"in step{'s' if len(steps) > 1 else ''} {listed} ({count})"
+    return f"in steps {listed} ({count})"
 
 
 def _period(steps: Sequence[int], judged: Sequence[int]) -> int:

@@ -17,10 +17,11 @@ from workloads.optimizers import FormKind, ObservedUpdate, Optimizer
 #: Roundings that an element's new value may be off by: of a slot, of a weight, of an accumulator.
 MOST_SLOT, MOST_WEIGHT, MOST_POWER = 2.0, 2.0, 16.0
 
+#: Coefficients of a fit; so few elements fit anything.
+MOST_COEFFICIENTS = 2
 
-def check_update(
-    side: SideStep, optimizer: Optimizer, eps: float, update_units: float = 0.0
-) -> list[TensorError]:
+
+def check_update(side: SideStep, optimizer: Optimizer, eps: float, update_units: float = 0.0) -> list[TensorError]:
     """Checks one side's new slots, accumulators and weights.
 
     Args:
@@ -78,6 +79,9 @@ def slot_fact(old: np.ndarray, term: np.ndarray, new: np.ndarray, rule: tuple[fl
         return "values that are not finite"
     if np.array_equal(old, new):
         return "does not change"
+    if new.size < MOST_COEFFICIENTS + 1:
+        expected = rule[0] * old + rule[1] * term
+        return f"is {new.flat[0]:.7g} where the rule gives {expected.flat[0]:.7g}"
     fit = fit_combination([old, term], new)
     keep, gain = fit.coefficients
     kept = f"keeps {keep:.7g} of itself and takes up {gain:.7g} x the gradient's term" if np.any(old) else ""
@@ -138,7 +142,7 @@ def change_fact(change: np.ndarray, expected: np.ndarray, weights: np.ndarray) -
         return "does not change"
     factor = fit_factor(expected, change)
     both = fit_combination([expected, weights], change)
-    if both.residual < 0.1 * factor.residual:
+    if change.size > MOST_COEFFICIENTS and both.residual < 0.1 * factor.residual:
         first, second = both.coefficients
         return f"changes by {first:.6g} x the rule's and {second:.4g} x the weight, residual {both.residual:.1e}"
     return f"changes by {factor.factor:.6g} x the rule's, residual {factor.residual:.1e}"

@@ -7,6 +7,8 @@ import pytest
 from parity.causes.cause import HIGH, Cause, Finding, RecognizedCause
 from parity.causes.confirmation import Confirmation, Remainder
 from parity.diagnosis import summary
+from parity.diagnosis.deviations import Deviations
+from parity.diagnosis.stage_checks.deviation import Deviation
 from parity.reports.causes import cause_lines, causes_json, job_difference_lines
 from tests.parity.step_records import made_up_evidence
 
@@ -92,3 +94,29 @@ def test_what_no_cause_explains_is_named_without_a_cause_too():
     lines = list(cause_lines([], made_up_evidence(), remaining=(LEFT_OVER,)))
     assert [line.split(":")[0] for line in lines] == ["NO KNOWN CAUSE", "unexplained"]
     assert len(list(cause_lines([], made_up_evidence(), remaining=()))) == 1
+
+
+def found(*roundings, **fields):
+    """Deviations of weights "w0", "w1", ... from step 1 on."""
+    made = [
+        Deviation("weights", f"w{number}", (1, 2), (0, 1, 2), size, "does not change")
+        for number, size in enumerate(roundings)
+    ]
+    return {"deviations": Deviations(made, [], fields.get("unjudged", []), [])}
+
+
+def test_an_unknown_cause_is_localised():
+    lines = list(cause_lines([], made_up_evidence(**found(4.0, 9.0, 5.0, 6.0, unjudged=["slots"]))))
+    assert lines == [
+        "NO KNOWN CAUSE: one fact; another",
+        "NO PARITY, cause not known: localised to weights of w0, w1, w2 and 1 more, from step 1 on (2 of 3 steps)",
+        "  unexplained: weights, w1 from step 1 on (2 of 3 steps), 9 roundings: does not change (and 3 more)",
+        "  not judged, for lack of what makes them: slots",
+    ]
+
+
+def test_a_known_cause_does_not_hide_another():
+    evidence = made_up_evidence(**found(4.0))
+    lines = list(cause_lines([RecognizedCause(CAUSE, FINDING)], evidence))
+    assert lines[4].startswith("ALSO, cause not known: localised to weights of w0")
+    assert causes_json([RecognizedCause(CAUSE, FINDING)], evidence)["unexplained"][0]["variable"] == "w0"

@@ -1,0 +1,124 @@
+"""Deviations of made-up runs: where they are found, where they are not, and what cannot be judged."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from parity.comparison import stages
+from parity.diagnosis import deviations
+from parity.diagnosis.context.job_context import Context
+from tests.parity.step_records import compared_step, made_up_evidence, made_up_state, step_record
+from workloads import optimizers
+from workloads.workload import Clip, MovingAverage
+
+SGD = Context(replicas=1, optimizer=optimizers.GradientDescent(), combine="mean")
+
+
+def places(evidence):
+    return [(found.stage, found.name) for found in evidence.deviations.found]
+
+
+def sgd_step(number=0, gradient=4.0, factor=1.0, weight=8.0, **record):
+    """A step of gradient descent at a learning rate of 0.5, whose update is `factor` times the rule's."""
+    before = made_up_state({"w": [weight, 1.0]}, step=number)
+    state = made_up_state({"w": [weight - 0.5 * factor * gradient, 1.0]}, step=number + 1)
+    values = {"w": [gradient, 0.0]}
+    return step_record(number, gradients=[values], combined=values, state=state, **record), before
+
+
+def compared(left, right, number=0):
+    return compared_step(left[0], right[0], left[1], right[1])
+
+
+def test_equal_runs_have_none():
+    found = made_up_evidence([compared(sgd_step(), sgd_step())], SGD).deviations
+    assert found == deviations.Deviations([], [], [], [])
+
+
+def test_a_difference_does_not_travel():
+    """A wrong update in step 0 changes weights and gradients in step 1, where every stage is right."""
+    steps = [
+        compared(sgd_step(), sgd_step(factor=1.5)),
+        compared(sgd_step(1, 2.0, weight=6.0), sgd_step(1, 1.0, weight=5.0)),
+    ]
+    evidence = made_up_evidence(steps, SGD)
+    assert places(evidence) == [(stages.WEIGHTS, "w")]
+    assert evidence.deviations.found[0].steps == (0,)
+    assert evidence.deviations.found[0].judged == (0, 1)
+    assert evidence.deviations.differing == [stages.GRADIENTS, stages.COMBINED, stages.WEIGHTS]
+
+
+def test_independent_faults_are_each_found():
+    left, right = sgd_step(losses=[1.0]), sgd_step(losses=[2.0], factor=2.0, learning_rate=0.25)
+    record = dataclasses.replace(right[0], combined={"w": np.float32([1.0, 0.0])})
+    evidence = made_up_evidence([compared(left, (record, right[1]))], SGD)
+    assert [stage for stage, _ in places(evidence)] == [stages.LOSS, stages.COMBINED, stages.RATE, stages.WEIGHTS]
+
+
+def test_a_rule_that_does_not_explain_legacy_is_not_used():
+    """Both sides move 1.5 times as far: another optimizer than the context says, the same on both sides."""
+    same = made_up_evidence([compared(sgd_step(factor=1.5), sgd_step(factor=1.5))], SGD)
+    assert places(same) == []
+    further = made_up_evidence([compared(sgd_step(factor=1.5), sgd_step(factor=3.0))], SGD)
+    assert places(further) == [(stages.WEIGHTS, "w")]
+    legacy = made_up_evidence([compared(sgd_step(factor=1.5), sgd_step())], SGD)
+    assert legacy.deviations.found[0].side == "left"
+
+
+def test_another_context_explains_what_the_jobs_own_does_not():
+    rule, other = MovingAverage(0.75, warm_up=False), MovingAverage(0.5, warm_up=False)
+
+    def taken(share):
+        state = made_up_state({"w": [4.0]}, averages={"w": [share * 4.0]}, step=1)
+        return step_record(state=state)
+
+    before = made_up_state({"w": [4.0]}, averages={"w": [0.0]})
+    context = Context(replicas=1, moving_average=rule)
+    evidence = made_up_evidence([compared_step(taken(0.25), taken(0.5), before)], context)
+    assert places(evidence) == [(stages.AVERAGES, "w")]
+    assert evidence.deviations_with(dataclasses.replace(context, moving_average=other)).found == []
+    assert evidence.deviations_with(context).found == evidence.deviations.found
+
+
+def test_other_batches_and_masks_are_found_and_gradients_are_then_not_judged():
+    left, right = sgd_step(digests=["a"]), sgd_step(digests=["b"], losses=[2.0])
+    evidence = made_up_evidence([compared(left, right)], SGD)
+    assert places(evidence) == [(stages.BATCH, "examples")]
+    left, right = (sgd_step(losses=[loss], masks=[{"drop": [loss == 1.0]}]) for loss in (1.0, 2.0))
+    assert places(made_up_evidence([compared(left, right)], SGD)) == [(stages.LOSS, "drop (dropout mask)")]
+
+
+def test_drift_is_found():
+    evidence = made_up_evidence([compared(sgd_step(), sgd_step(drift=["moving_mean"]))], SGD)
+    assert places(evidence) == [(stages.STATISTICS, "moving_mean (copies)")]
+
+
+@pytest.mark.parametrize("clip, found", [(None, [(stages.COMBINED, "w")]), (Clip(2.0, "combined"), [])])
+def test_clipping_is_the_contexts(clip, found):
+    record, before = sgd_step()
+    clipped = {"w": np.float32([2.0, 0.0])}
+    state = made_up_state({"w": [7.0, 1.0]}, step=1)
+    right = dataclasses.replace(record, combined=clipped, state=state)
+    left = right if clip else record
+    evidence = made_up_evidence([compared((left, before), (right, before))], dataclasses.replace(SGD, clip=clip))
+    assert places(evidence) == found
+
+
+def test_statistics_follow_the_policy_that_explains_legacy():
+    def taken(kept):
+        return step_record(state=made_up_state(statistics={"m": kept}, step=1), proposals=[{"m": [2.0]}, {"m": [4.0]}])
+
+    before = made_up_state(statistics={"m": [1.0]})
+    evidence = made_up_evidence([compared_step(taken([3.0]), taken([2.0]), before)])
+    assert places(evidence) == [(stages.STATISTICS, "m")]
+    assert evidence.deviations.found[0].fact == "is what replica 0 proposes"
+
+
+def test_pure_rounding_is_reported():
+    def taken(noise):
+        return step_record(gradients=[{"w": [1.0, 1.0], "bias": [noise, 0.0]}])
+
+    evidence = made_up_evidence([compared_step(taken(1e-8), taken(-1e-8))], Context(replicas=1))
+    assert evidence.deviations.pure_rounding == ["bias"]
+    assert places(evidence) == []
