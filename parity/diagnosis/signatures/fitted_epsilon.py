@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from parity.diagnosis.evidence import Evidence, measured_once
-from parity.diagnosis.observed_updates import observe_updates
+from parity.diagnosis.stage_checks.observed_updates import observe_updates
 from workloads.optimizers import ObservedUpdate, Optimizer
 from workloads.optimizers.update_forms import EpsilonPlace
 

@@ -10,7 +10,7 @@ import numpy as np
 from parity.comparison import stages
 from parity.diagnosis.candidates.combined_forms import combine_gradients
 from parity.diagnosis.candidates.statistics_owners import FIRST
-from parity.diagnosis.observed_updates import observe_updates
+from parity.diagnosis.stage_checks.observed_updates import observe_updates
 from workloads.program import Arrays
 
 if TYPE_CHECKING:
