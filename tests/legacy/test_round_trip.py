@@ -1,5 +1,7 @@
 """Our own towers, exported as an old program would have left them, lifted: the port must be the native port's twin."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -9,6 +11,7 @@ from legacy.towers.program import LegacyProgram
 from modern.factory import modern_program
 from modern.mirrored.program import ModernProgram
 from modern.options import ModernOptions
+from tests.marks import slow_after
 from workloads import sources
 from workloads.job import Job
 from workloads.lifted.sources import LiftedData
@@ -18,8 +21,11 @@ REPLICAS, STEPS = 2, 5
 DEVICES = [f"CPU:{i}" for i in range(REPLICAS)]
 
 
-@pytest.mark.parametrize("name", registry.NAMES)
-@pytest.mark.parametrize("way", ["feed", "queue"])
+QUICK = [("cifar_cnn", "queue"), ("regression", "feed"), ("stacked_lstm", "feed"), ("sigmoid_stack", "queue")]
+WAYS = [*QUICK, *(case for case in itertools.product(registry.NAMES, ["feed", "queue"]) if case not in QUICK)]
+
+
+@pytest.mark.parametrize("name, way", slow_after(len(QUICK), WAYS))
 def test_lifted_port_has_the_native_ports_bits(name, way, tmp_path):
     job = Job(registry.get(name), REPLICAS)
     source = sources.Synthetic(job)

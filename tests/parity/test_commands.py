@@ -8,6 +8,7 @@ import sys
 
 import pytest
 
+from tests.marks import slow_after
 from workloads.data import cifar10
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -46,24 +47,30 @@ def recording(tmp_path_factory):
 
 @pytest.mark.parametrize(
     "flags, message",
-    [
-        (["--workload=resnet19"], "--workload: got 'resnet19', allowed: sigmoid_stack"),
-        (["--workload=os:nothing"], "module 'os' has no attribute 'nothing'"),
-        (["--global_batch=7"], "--global_batch: got 7, must be a multiple of --replicas=2"),
-        (["--replicas=0"], "--replicas: got 0, must be at least 1"),
-        (["--steps=-1"], "--steps: got -1, must be at least 1"),
-        (["--steps=many"], "flag --steps=many"),
-        (["--replicas=9"], "more than the 8 logical CPU devices"),
-        (["--device=cpu", "--all_reduce=nccl"], "needs at least two physical GPUs"),
-        (["--mode=loose"], "flag --mode=loose: value should be one of <free|locked>"),
-        (["--tolerance=some"], "flag --tolerance=some: value should be one of <exact|auto>"),
-        (["--workload=cifar_cnn", "--data_dir=/no/such/folder"], "--data_dir: got '/no/such/folder', no such folder"),
-        (["--recording=/no/such/file"], "--recording: cannot read /no/such/file"),
-        (["--legacy_python=/no/such/python"], "--legacy_python: got '/no/such/python', no such interpreter"),
-        (["--json=/no/such/folder/out.json"], "--json: got"),
-        (["--no_such_flag"], "Unknown command line flag 'no_such_flag'"),
-        (["stray"], "argument: got ['stray']"),
-    ],
+    slow_after(
+        4,
+        [
+            (["--workload=resnet19"], "--workload: got 'resnet19', allowed: sigmoid_stack"),
+            (["--workload=os:nothing"], "module 'os' has no attribute 'nothing'"),
+            (["--global_batch=7"], "--global_batch: got 7, must be a multiple of --replicas=2"),
+            (["--replicas=0"], "--replicas: got 0, must be at least 1"),
+            (["--steps=-1"], "--steps: got -1, must be at least 1"),
+            (["--steps=many"], "flag --steps=many"),
+            (["--replicas=9"], "more than the 8 logical CPU devices"),
+            (["--device=cpu", "--all_reduce=nccl"], "needs at least two physical GPUs"),
+            (["--mode=loose"], "flag --mode=loose: value should be one of <free|locked>"),
+            (["--tolerance=some"], "flag --tolerance=some: value should be one of <exact|auto>"),
+            (
+                ["--workload=cifar_cnn", "--data_dir=/no/such/folder"],
+                "--data_dir: got '/no/such/folder', no such folder",
+            ),
+            (["--recording=/no/such/file"], "--recording: cannot read /no/such/file"),
+            (["--legacy_python=/no/such/python"], "--legacy_python: got '/no/such/python', no such interpreter"),
+            (["--json=/no/such/folder/out.json"], "--json: got"),
+            (["--no_such_flag"], "Unknown command line flag 'no_such_flag'"),
+            (["stray"], "argument: got ['stray']"),
+        ],
+    ),
 )
 def test_bad_input_is_one_line_and_exit_status_2(flags, message):
     # Sizes of CPU: a machine with GPUs is asked the same.
@@ -93,11 +100,14 @@ def test_a_damaged_recording_is_refused(recording, tmp_path):
 
 @pytest.mark.parametrize(
     "flags, message",
-    [
-        (["--workload=stacked_lstm"], "workload.name is 'regression' in the recording and 'stacked_lstm' here"),
-        (["--seed=1"], "seed is 0 in the recording and 1 here"),
-        (["--steps=3"], "--steps: got 3, the recording holds 2"),
-    ],
+    slow_after(
+        1,
+        [
+            (["--workload=stacked_lstm"], "workload.name is 'regression' in the recording and 'stacked_lstm' here"),
+            (["--seed=1"], "seed is 0 in the recording and 1 here"),
+            (["--steps=3"], "--steps: got 3, the recording holds 2"),
+        ],
+    ),
 )
 def test_a_recording_of_something_else_is_refused(recording, flags, message):
     command = ["parity.verify", "--device=cpu", "--workload=regression", "--steps=2", f"--recording={recording}"]

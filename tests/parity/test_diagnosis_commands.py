@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 
+from tests.marks import slow_after
 from tests.parity.test_commands import refused, run
 from workloads.records.reader import Recording
 from workloads.records.writer import Writer
@@ -106,11 +107,14 @@ def test_faults_are_listed():
 
 @pytest.mark.parametrize(
     "flags, message",
-    [
-        (["--workloads=resnet19"], "--workloads: got 'resnet19'"),
-        (["--planted_replicas=one"], "--planted_replicas: got 'one'"),
-        (["--only=NO_SUCH"], "--only: got ['NO_SUCH'], no such fault or cause"),
-    ],
+    slow_after(
+        1,
+        [
+            (["--workloads=resnet19"], "--workloads: got 'resnet19'"),
+            (["--planted_replicas=one"], "--planted_replicas: got 'one'"),
+            (["--only=NO_SUCH"], "--only: got ['NO_SUCH'], no such fault or cause"),
+        ],
+    ),
 )
 def test_faults_that_do_not_exist_are_refused(flags, message):
     assert message in refused(run("parity.faults", *flags))

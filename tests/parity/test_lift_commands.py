@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from tests import old_programs
+from tests.marks import slow_after
 from tests.parity.test_commands import refused, run
 
 
@@ -128,28 +129,31 @@ def test_benchmark_times_the_old_graph_against_the_port(lifted, tmp_path):
 
 @pytest.mark.parametrize(
     "arguments, message",
-    [
-        (["legacy.lift", "/no/such.meta", "--out=x"], "graph file: cannot read '/no/such.meta'"),
-        (["legacy.lift", "--out=x"], "argument: got [], expected GRAPH"),
-        (["legacy.lift", "GRAPH"], "--out: got None, name the folder to write"),
-        (["legacy.lift", "GRAPH", "--out=/no/such/folder/x"], "--out: got '/no/such/folder/x'"),
-        (["legacy.lift", "GRAPH", "--out=x", "--train_op=nothing"], "--train_op: got 'nothing'"),
-        (["legacy.lift", "GRAPH", "--out=x", "--feed=nothing=1"], "--feed: got 'nothing', no such placeholder"),
-        (["legacy.lift", "GRAPH", "--out=x", "--feed=is_training"], "expected placeholder=value"),
-        (["legacy.lift", "GRAPH", "--out=x", "--carry=nothing=y:0"], "--carry: got 'nothing', no such placeholder"),
-        (["legacy.lift", "GRAPH", "--out=x", "--checkpoint=/no/such"], "checkpoint: cannot read '/no/such'"),
-        (["legacy.inspect"], "argument: got [], expected GRAPH"),
-        (["legacy.convert", "/no/such", "--out=x"], "checkpoint: cannot read '/no/such'"),
-        (["legacy.convert", "/no/such"], "--out: got None"),
-        (["parity.verify", "--workload=LIFT", "--replicas=4"], "--replicas: got 4, the old graph has 2 towers"),
-        (["parity.verify", "--workload=LIFT", "--update_rules=keras"], "a lift keeps its own; only tf1"),
-        (["parity.verify", "--workload=LIFT", "--recording=/no/such"], "'/no/such' is not a recording"),
-        (["parity.verify", "--workload=LIFT", "--data_dir=."], "--data_dir: got '.', not for a lifted workload"),
-        (["modern.train", "--workload=LIFT", "--data=/no/such.npz"], "--data: cannot read '/no/such.npz'"),
-        (["modern.train", "--workload=LIFT", "--settings=lr=1"], "--settings: got 'lr', allowed: x, y"),
-        (["modern.train", "--data=x.npz"], "--data: got 'x.npz', only for a lifted workload"),
-        (["modern.train", "--save=x"], "--save: got 'x', only for a lifted workload"),
-    ],
+    slow_after(
+        4,
+        [
+            (["legacy.lift", "/no/such.meta", "--out=x"], "graph file: cannot read '/no/such.meta'"),
+            (["legacy.lift", "--out=x"], "argument: got [], expected GRAPH"),
+            (["legacy.lift", "GRAPH"], "--out: got None, name the folder to write"),
+            (["legacy.lift", "GRAPH", "--out=/no/such/folder/x"], "--out: got '/no/such/folder/x'"),
+            (["legacy.lift", "GRAPH", "--out=x", "--train_op=nothing"], "--train_op: got 'nothing'"),
+            (["legacy.lift", "GRAPH", "--out=x", "--feed=nothing=1"], "--feed: got 'nothing', no such placeholder"),
+            (["legacy.lift", "GRAPH", "--out=x", "--feed=is_training"], "expected placeholder=value"),
+            (["legacy.lift", "GRAPH", "--out=x", "--carry=nothing=y:0"], "--carry: got 'nothing', no such placeholder"),
+            (["legacy.lift", "GRAPH", "--out=x", "--checkpoint=/no/such"], "checkpoint: cannot read '/no/such'"),
+            (["legacy.inspect"], "argument: got [], expected GRAPH"),
+            (["legacy.convert", "/no/such", "--out=x"], "checkpoint: cannot read '/no/such'"),
+            (["legacy.convert", "/no/such"], "--out: got None"),
+            (["parity.verify", "--workload=LIFT", "--replicas=4"], "--replicas: got 4, the old graph has 2 towers"),
+            (["parity.verify", "--workload=LIFT", "--update_rules=keras"], "a lift keeps its own; only tf1"),
+            (["parity.verify", "--workload=LIFT", "--recording=/no/such"], "'/no/such' is not a recording"),
+            (["parity.verify", "--workload=LIFT", "--data_dir=."], "--data_dir: got '.', not for a lifted workload"),
+            (["modern.train", "--workload=LIFT", "--data=/no/such.npz"], "--data: cannot read '/no/such.npz'"),
+            (["modern.train", "--workload=LIFT", "--settings=lr=1"], "--settings: got 'lr', allowed: x, y"),
+            (["modern.train", "--data=x.npz"], "--data: got 'x.npz', only for a lifted workload"),
+            (["modern.train", "--save=x"], "--save: got 'x', only for a lifted workload"),
+        ],
+    ),
 )
 def test_bad_input_is_refused_in_one_line(arguments, message, lifted, tmp_path):
     graph = old_programs.path("d_batch_norm", "graph.meta")

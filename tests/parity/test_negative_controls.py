@@ -9,6 +9,7 @@ from parity.comparison import stages
 from parity.comparison.verification import verify
 from tests.cases import Everything, setup
 from tests.faults import INJECTED
+from tests.marks import slow_after
 from workloads import optimizers, schedules
 from workloads.workload import Clip, MovingAverage
 
@@ -44,7 +45,13 @@ def test_exact(fault, workload, step, stage, mode):
         assert blamed(verify(left, right, made.job, 4, mode, "exact")) == (step, stage)
 
 
-@pytest.mark.parametrize("fault, workload, step, stage", FAULTS, ids=[fault[0] for fault in FAULTS])
+QUICK = ("sum_for_mean", "keras_epsilon", "last_replicas_statistics", "one_step_of_the_average_skipped")
+IN_ORDER = sorted(FAULTS, key=lambda fault: fault[0] not in QUICK)
+
+
+@pytest.mark.parametrize(
+    "fault, workload, step, stage", slow_after(len(QUICK), IN_ORDER), ids=[fault[0] for fault in IN_ORDER]
+)
 def test_auto(fault, workload, step, stage):
     made = dataclasses.replace(setup(workload, 2), port=INJECTED[fault])
     with contextlib.ExitStack() as stack:

@@ -7,6 +7,7 @@ import pytest
 from parity.comparison import stages
 from parity.comparison.verification import mismatches, verify
 from tests.cases import Everything, setup
+from tests.marks import slow_after
 from tests.parity.step_records import MadeUpProgram
 from workloads.data import image_source
 from workloads.models import cifar_cnn
@@ -20,8 +21,11 @@ def exact(made, steps=3, mode="free"):
         return verify(left, right, made.job, steps, mode, "exact")
 
 
+SIZES = [(2, "float64"), (3, "float32"), (1, "float32"), (8, "float32")]
+
+
 @pytest.mark.parametrize("name", registry.NAMES)
-@pytest.mark.parametrize("replicas, dtype", [(1, "float32"), (2, "float64"), (3, "float32"), (8, "float32")])
+@pytest.mark.parametrize("replicas, dtype", slow_after(2, SIZES))
 def test_the_five_systems_have_identical_bits(name, replicas, dtype):
     result = exact(setup(name, replicas, dtype=dtype))
     assert result.passed

@@ -71,6 +71,7 @@ def test_runs_of_one_graph_are_independent_of_the_runs_before_them():
     assert both[1] == alone[0] and both[0].first != both[1].first and not both[0].diverged
 
 
+@pytest.mark.slow
 def test_a_small_study_runs(tmp_path):
     path = tmp_path / "study.md"
     flags = ["--workloads=regression", "--steps=10", "--seeds=2", "--replicas=2", f"--markdown={path}"]
