@@ -1,5 +1,6 @@
 """Several workers, parameter servers and old clusters, as people start them: processes of their own."""
 
+import itertools
 import json
 import os
 import signal
@@ -12,6 +13,7 @@ import pytest
 from modern.multi_worker import cluster_program
 from parity.processes import kill_and_resume, worker_loss
 from tests.cases import Dyadic, records, setup
+from tests.marks import slow_after
 from tests.parity.test_commands import ROOT, refused, run
 from workloads import sources
 from workloads.program import STATES
@@ -50,7 +52,7 @@ def test_what_workers_do_not_have_in_common_is_drift():
     assert len(merged.losses) == 4 and merged.digests == one.digests + other.digests
 
 
-@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("workers", slow_after(1, [1, 2]))
 def test_a_killed_run_ends_with_the_bits_of_one_that_was_not(workers, tmp_path):
     path = tmp_path / "result.json"
     flags = ["--workload=regression", f"--workers={workers}", "--replicas=1", "--kills=1", "--steps=40"]
@@ -85,7 +87,7 @@ def start(*arguments):
     )
 
 
-@pytest.mark.parametrize("workers", [[], ["--strategy=multi_worker", "--workers=2"]])
+@pytest.mark.parametrize("workers", slow_after(1, [["--strategy=multi_worker", "--workers=2"], []]))
 def test_a_preemption_signal_saves_first(workers, tmp_path):
     flags = ["--workload=regression", "--replicas=1", "--log_every=5", *workers]
     process = start("modern.train", *flags, "--steps=1000000", f"--checkpoint_dir={tmp_path / 'a'}")
@@ -108,15 +110,16 @@ def descendants(pid):
     return below
 
 
+COMMANDS = [
+    ["modern.train", "--strategy=multi_worker", "--workers=2", "--replicas=1"],
+    ["modern.train", "--strategy=parameter_server", "--workers=2"],
+    ["legacy.train", "--cluster=worker=2;ps=1"],
+]
+
+
 @pytest.mark.parametrize(
-    "command",
-    [
-        ["modern.train", "--strategy=multi_worker", "--workers=2", "--replicas=1"],
-        ["modern.train", "--strategy=parameter_server", "--workers=2"],
-        ["legacy.train", "--cluster=worker=2;ps=1"],
-    ],
+    "command, end", slow_after(1, list(itertools.product(COMMANDS, [signal.SIGKILL, signal.SIGINT])))
 )
-@pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGKILL])
 def test_nothing_that_was_started_outlives_the_command(command, end):
     import select
 
@@ -131,6 +134,7 @@ def test_nothing_that_was_started_outlives_the_command(command, end):
     process.communicate()
 
 
+@pytest.mark.slow
 def test_one_worker_of_parameter_servers_is_the_sequential_run():
     flags = ["--strategy=parameter_server", "--parameter_servers=2", "--workload=regression", "--steps=4"]
     process = run("parity.verify", *flags, "--tolerance=exact")
@@ -167,7 +171,8 @@ def be_task(speaker, job, cluster, kind, index):
     speaker.listen()
 
 
-@pytest.mark.parametrize("name", ["cifar_cnn", "stacked_lstm"])  # averages and decay; clipping after averaging
+# averages and decay; clipping after averaging
+@pytest.mark.parametrize("name", slow_after(1, ["cifar_cnn", "stacked_lstm"]))
 def test_sync_replicas_have_the_towers_bits(name):
     made, places = setup(name), addresses.free_addresses(4)
     cluster = {"worker": places[:2], "ps": places[2:]}
@@ -190,22 +195,37 @@ def test_sync_replicas_have_the_towers_bits(name):
 
 @pytest.mark.parametrize(
     "command, message",
-    [
-        (["modern.train", "--workers=2"], "--workers: got 2, --strategy=mirrored has one"),
-        (["modern.train", "--strategy=other"], "flag --strategy=other: value should be one of <mirrored|multi_worker|"),
-        (["modern.train", "--strategy=parameter_server", "--replicas=2"], "--replicas: got 2, a worker of a parameter"),
-        (["modern.train", "--checkpoint_every=0"], "--checkpoint_every: got 0, must be at least 1"),
-        (["modern.train", "--staleness=-1"], "--staleness: got -1, must be at least 0"),
-        (["modern.train", "--placement=layers", "--replicas=2"], "with --placement=layers: --micro_batches"),
-        (["modern.train", "--all_reduce=ring"], "--all_reduce: got 'ring', is between workers"),
-        (["parity.verify", "--strategy=parameter_server", "--workers=2"], "only one worker has an order to compare"),
-        (["legacy.train", "--cluster=worker=2"], "--cluster: got 'worker=2', expected worker and ps"),
-        (["legacy.train", "--cluster=worker=a:1;ps=b:2", "--task=ps:1"], "--task: got 'ps:1', allowed: worker:0, ps:0"),
-        (["parity.survival", "--kills=0"], "--kills: got 0, must be at least 1"),
-        (["parity.placement", "--placement=towers"], "--placement: got 'towers', here: layers"),
-        (["parity.study", "--name=other"], "flag --name=other: value should be one of <sync_or_async>"),
-        (["parity.study", "--seeds=1"], "--seeds: got 1, from 2 to 16"),
-    ],
+    slow_after(
+        3,
+        [
+            (["modern.train", "--workers=2"], "--workers: got 2, --strategy=mirrored has one"),
+            (
+                ["modern.train", "--strategy=other"],
+                "flag --strategy=other: value should be one of <mirrored|multi_worker|",
+            ),
+            (
+                ["modern.train", "--strategy=parameter_server", "--replicas=2"],
+                "--replicas: got 2, a worker of a parameter",
+            ),
+            (["modern.train", "--checkpoint_every=0"], "--checkpoint_every: got 0, must be at least 1"),
+            (["modern.train", "--staleness=-1"], "--staleness: got -1, must be at least 0"),
+            (["modern.train", "--placement=layers", "--replicas=2"], "with --placement=layers: --micro_batches"),
+            (["modern.train", "--all_reduce=ring"], "--all_reduce: got 'ring', is between workers"),
+            (
+                ["parity.verify", "--strategy=parameter_server", "--workers=2"],
+                "only one worker has an order to compare",
+            ),
+            (["legacy.train", "--cluster=worker=2"], "--cluster: got 'worker=2', expected worker and ps"),
+            (
+                ["legacy.train", "--cluster=worker=a:1;ps=b:2", "--task=ps:1"],
+                "--task: got 'ps:1', allowed: worker:0, ps:0",
+            ),
+            (["parity.survival", "--kills=0"], "--kills: got 0, must be at least 1"),
+            (["parity.placement", "--placement=towers"], "--placement: got 'towers', here: layers"),
+            (["parity.study", "--name=other"], "flag --name=other: value should be one of <sync_or_async>"),
+            (["parity.study", "--seeds=1"], "--seeds: got 1, from 2 to 16"),
+        ],
+    ),
 )
 def test_what_cannot_be_used_is_refused_in_one_line(command, message):
     assert message in refused(run(*command))
