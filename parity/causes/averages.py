@@ -13,7 +13,7 @@ from parity.causes.cause import HIGH, Cause, Fault, Finding
 from parity.causes.planted_gradients import step_value
 from parity.causes.wording import decay_of_share, format_number
 from parity.comparison import stages
-from parity.comparison.fits import near, spread
+from parity.comparison.fits import largest, near, spread
 from workloads.workload import MovingAverage
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def ema_stale(evidence: Evidence) -> Finding | None:
         return None
     if not any(move.moved and move.new.residual < 1e-2 for move in left):
         return None
-    old = max(move.old.residual for move in clear)
+    old = largest(move.old.residual for move in clear)
     new = min(move.new.residual for move in clear)
     return Finding(
         "The port averages the weights as they are before the update, legacy as they are after it.",
@@ -106,7 +106,12 @@ def ema_decay(evidence: Evidence) -> Finding | None:
     """Recognizes EMA_DECAY: the averages take in another share of the new weights."""
     shares = _compared_shares(evidence)
     ratios = [row.right / row.left for row in shares if row.left]
-    if not ratios or ema_warm_up(evidence) or ema_stale(evidence) or near(float(np.median(ratios)), 1, SAME_SHARE):
+    if (
+        not ratios
+        or ema_warm_up(evidence)
+        or ema_stale(evidence)
+        or near(float(np.median(ratios)), 1, _precision(evidence))
+    ):
         return None
     last = shares[-1]
     return Finding(
@@ -116,6 +121,12 @@ def ema_decay(evidence: Evidence) -> Finding | None:
         f"share of the new weights fitted in {len(shares)} steps",
         {"decay": decay_of_share(last.right)},
     )
+
+
+def _precision(evidence: Evidence) -> float:
+    """Relative error of a median share that rounding can make: of the least noisy steps, and never less than 1e-3."""
+    noise = [max(a.noise, b.noise) for a, b in zip(*evidence.averages) if max(a.noise, b.noise) < MOST_NOISE]
+    return min(SAME_SHARE, max(1e-3, float(np.median(noise)))) if noise else SAME_SHARE
 
 
 def _compared_shares(evidence: Evidence) -> list[StepShares]:

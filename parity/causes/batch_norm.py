@@ -13,7 +13,7 @@ from parity.causes.faulty_batch_norm import in_batch_norm, make_batch_norm
 from parity.causes.moving_statistics import normalizing
 from parity.causes.wording import format_number, shortest_decimal
 from parity.comparison import stages
-from parity.comparison.fits import near, spread
+from parity.comparison.fits import largest, near, spread
 
 if TYPE_CHECKING:
     from parity.causes.injection import Change
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 #: Shares of the batch statistics agree within this part.
 SAME_SHARE = 1e-3
+
+#: Another epsilon moves at least this part of later variances in one direction, by at most `MOST_SHIFT` of them.
+ONE_DIRECTION, MOST_SHIFT = 0.9, 0.3
 
 #: Replicas, or sides, propose the same moments if they differ by at most this part.
 SAME_MOMENTS = 1e-4
@@ -52,7 +55,7 @@ def bn_bessel(evidence: Evidence) -> Finding | None:
         "the other without.",
         HIGH,
         "moving means agree; variance fitted as a x legacy's + c x old, residual "
-        f"{max(mix.residual for mix in mixes):.1e}",
+        f"{largest(mix.residual for mix in mixes):.1e}",
         {"factor": factors[name]},
     )
 
@@ -74,7 +77,7 @@ def bn_decay_099_0999(evidence: Evidence) -> Finding | None:
     """Recognizes BN_DECAY_099_0999: the means take in another share of a batch, so the momentum differs."""
     facts = evidence.statistics
     shares = [] if facts is None else [fit.share for fit in _fits_of(facts, _is_mean)]
-    if not shares or max(share.residual for share in shares) > 1e-3 or spread([s.factor for s in shares]) > 1e-2:
+    if not shares or largest(share.residual for share in shares) > 1e-3 or spread([s.factor for s in shares]) > 1e-2:
         return None
     ratio = float(np.median([share.factor for share in shares]))
     if near(ratio, 1, SAME_SHARE):
@@ -84,7 +87,7 @@ def bn_decay_099_0999(evidence: Evidence) -> Finding | None:
         f"The port's moving statistics take in {format_number(ratio)} x legacy's share of a batch: 1 - momentum "
         f"differs by that factor{libraries}.",
         HIGH,
-        f"the same ratio in {len(shares)} proposals, residual {max(share.residual for share in shares):.1e}",
+        f"the same ratio in {len(shares)} proposals, residual {largest(share.residual for share in shares):.1e}",
         {"ratio": shortest_decimal(ratio, 1e-3)},
     )
 
@@ -117,6 +120,8 @@ def bn_epsilon(evidence: Evidence) -> Finding | None:
     unequal = [name for name, gap in facts.gaps.items() if gap > 1000 * evidence.eps]
     if not equal or not unequal or any(not batch.same for batch in evidence.batches):
         return None
+    if _is_momentum(facts, unequal) or not _all_shrink_or_grow(facts, unequal):
+        return None
     layer = min(equal).rsplit("/", 1)[0]
     return Finding(
         f"The first batch normalization ({layer}) sees the same moments on both sides and the layers after it do not: "
@@ -125,6 +130,25 @@ def bn_epsilon(evidence: Evidence) -> Finding | None:
         f"largest gap of its proposals {max(facts.gaps[name] for name in equal):.1e}; of {len(unequal)} later ones up "
         f"to {max(facts.gaps.values()):.1e}",
     )
+
+
+def _is_momentum(facts: MovingStatistics, names: Sequence[str]) -> bool:
+    """Whether the proposals are legacy's with another share of the batch, as one layer's own momentum makes them."""
+    fits = [fit.share for name in names for fit in facts.moves.get(name, ())]
+    return bool(fits) and largest(fit.residual for fit in fits) <= 1e-3
+
+
+def _all_shrink_or_grow(facts: MovingStatistics, names: Sequence[str]) -> bool:
+    """Whether the variances of the later layers nearly all shrink, or all grow, by a small part, as epsilon makes them.
+
+    A larger epsilon makes every channel's output smaller, by at most epsilon over twice its variance. Another padding
+    or stride moves single variances either way, and further.
+    """
+    variances = [name for name in names if _is_variance(name) and name in facts.smaller]
+    if not variances:
+        return True  # not known
+    smaller = float(np.mean([facts.smaller[name] for name in variances]))
+    return max(smaller, 1 - smaller) >= ONE_DIRECTION and max(facts.gaps[name] for name in variances) <= MOST_SHIFT
 
 
 def _plant_biased(finding: Finding, setup: Setup) -> Change | None:

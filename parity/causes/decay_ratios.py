@@ -10,6 +10,7 @@ from parity.causes.loss_fit import fit_loss
 from parity.causes.planted_gradients import decayed_gradients, scaled_gradients
 from parity.causes.wording import format_number
 from parity.comparison.fits import near, spread
+from parity.diagnosis.gradient_factors import decay_noise
 
 if TYPE_CHECKING:
     from parity.causes.cause import Finding
@@ -59,7 +60,9 @@ def fit_decay_ratios(evidence: Evidence) -> DecayRatios | None:
     factors, rate = evidence.gradient_factors, evidence.context.weight_decay
     if factors is None or not factors.decay or not rate or newly_decayed_weights(evidence):
         return None
-    totals = [[factors.total + extra / rate for extra in values] for values in factors.decay.values()]
+    extras = list(factors.decay.values())
+    extras += [[0.0] * len(extras[0]) for _ in equally_decayed_weights(evidence)]
+    totals = [[factors.total + extra / rate for extra in values] for values in extras]
     base = _base(factors, [total for row in totals for total in row])
     rows = [[total / base for total in row] for row in totals]
     columns = list(zip(*rows))
@@ -82,6 +85,17 @@ def newly_decayed_weights(evidence: Evidence) -> list[str]:
     if factors is None or decayed is None:
         return []
     return sorted(name for name, values in factors.decay.items() if name not in decayed and max(map(abs, values)) > 0)
+
+
+def equally_decayed_weights(evidence: Evidence) -> list[str]:
+    """Returns the weights that legacy decays and the port decays alike; none if the decayed ones are not known."""
+    factors, decayed, rate = evidence.gradient_factors, evidence.context.decayed, evidence.context.weight_decay
+    shown = {name for gradient in evidence.gradients for name in gradient.tensors}
+    if factors is None or decayed is None or not rate:
+        return []
+    others = [name for name in decayed if name in shown and name not in factors.decay]
+    weights = evidence.steps[0].left_before.weights
+    return [name for name in others if np.any(weights[name]) and decay_noise(evidence, name) < 0.1 * abs(rate)]
 
 
 def describe_decay_fit(factors: GradientFactors) -> str:

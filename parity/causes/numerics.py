@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 from unittest import mock
 
@@ -65,6 +65,8 @@ def tf32(evidence: Evidence) -> Finding | None:
         return None
     if evidence.masks is not None and evidence.masks.same < 1:
         return None
+    if _runs_on_cpu(evidence.context.about.get("right", {})):
+        return None  # which has no such products
     both_signs = len({loss > 1 for loss in losses if loss != 1}) == 2
     typical = TENSOR_FLOAT_32[0] < residual < TENSOR_FLOAT_32[1] and both_signs
     return Finding(
@@ -74,6 +76,12 @@ def tf32(evidence: Evidence) -> Finding | None:
         f"median residual of {len(gradients)} gradients; no single factor, decay, mask, batch, clipping or update "
         "explains it",
     )
+
+
+def _runs_on_cpu(settings: Mapping[str, str]) -> bool:
+    """Whether a side's description of itself names devices, and nothing but CPUs."""
+    devices = str(settings.get("devices", "")).upper()
+    return "CPU" in devices and "GPU" not in devices
 
 
 def _mentions_tf32(about: About) -> bool:

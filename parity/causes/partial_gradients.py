@@ -11,7 +11,7 @@ from parity.causes.cause import HIGH, Cause, Fault, Finding
 from parity.causes.planted_gradients import partly_scaled_gradients, weighted_reduction
 from parity.causes.wording import format_number
 from parity.comparison import stages
-from parity.comparison.fits import near, spread
+from parity.comparison.fits import largest, near, spread
 
 if TYPE_CHECKING:
     import tensorflow as tf
@@ -85,7 +85,7 @@ def _left_out(side: CombinedFit | None, who: str) -> Finding | None:
     if side is None or side.first is not None or side.borrowed or len(side.coefficients[0].coefficients) < 2:
         return None
     rows = np.array([fit.coefficients for fit in side.coefficients])
-    residual = max(fit.residual for fit in side.coefficients)
+    residual = largest(fit.residual for fit in side.coefficients)
     if residual > side.noise or np.max(np.ptp(rows, axis=0)) > 1e-3:
         return None
     shares = rows.mean(axis=0)

@@ -81,11 +81,18 @@ def reg_collected_once(evidence: Evidence) -> Finding | None:
     if len(scaled) == replicas and np.ptp(scaled) > 0.5:
         return _collected_in_first(scaled, decay, evidence)
     if all(abs(ratio) < COMMON for ratio in decay.by_replica):
+        known = evidence.context.decayed is not None
+        names = ", ".join(sorted(decay.factors.decay)[:4])
         return Finding(
-            "The port's gradient has no weight decay at all; legacy's towers add it.",
-            HIGH,
-            decay.because + f"; the fitted decay is {abs(decay.by_replica[0]):.1e} of legacy's",
+            "The port's gradient has no weight decay at all; legacy's towers add it."
+            if known
+            else f"The port's gradient has no weight decay of {names}; legacy's towers add it.",
+            HIGH if known else MEDIUM,
+            ("" if known else "other weights may be decayed on both sides: a recording does not say; ")
+            + decay.because
+            + f"; the fitted decay is {abs(decay.by_replica[0]):.1e} of legacy's",
             decay_constants(decay.factors, evidence),
+            variables=() if known else tuple(sorted(decay.factors.decay)),
         )
     if replicas != 2 and near(decay.common, 1 / replicas, COMMON):
         constants = decay_constants(decay.factors, evidence)

@@ -116,7 +116,7 @@ def optimizer_constant(evidence: Evidence) -> Finding | None:
         legacy, port = (kept_part(side.slots[slot], averaging=not rule.rescaled) for side in (left, right))
         if not (np.isfinite(legacy) and np.isfinite(port)):
             continue
-        if near(legacy, port, 2e-3) or near(1 - legacy, 1 - port, 2e-3):
+        if near(legacy, port, 2e-3) and near(1 - legacy, 1 - port, 2e-3):
             continue
         if rule.rescaled and (
             momentum_form(evidence) or _adds_learning_rate(right.slots[slot], _learning_rates(right))

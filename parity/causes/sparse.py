@@ -37,6 +37,8 @@ def sparse_duplicates(evidence: Evidence) -> Finding | None:
     left, right = sides
     for name in sorted({name for step in right.steps for name in step.rows}):
         others = {weight for step in right.steps for weight in step.wrong if weight != name}
+        if any(name in step.still for step in right.steps):
+            continue  # it is not trained in some steps, whatever its rows
         if others or any(max(step.rows[name]) > 0 for step in left.steps if name in step.rows):
             continue
         found = _wrong_rows_of(name, right)
@@ -54,7 +56,7 @@ def _wrong_rows_of(name: str, updates: Updates) -> Finding | None:
         return Finding(
             f"Only rows of {name} that occur in the step's batch differ ({touched:.0%} of them): the gradients of a "
             "row that occurs more than once are applied one by one instead of being summed first.",
-            HIGH if touched < 1 else MEDIUM,
+            HIGH if max(row.touched for row in rows) < 1 else MEDIUM,
             "legacy's rule explains every other weight and row to rounding",
             {"rows": "touched"},
             variables=(name,),

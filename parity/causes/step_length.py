@@ -11,7 +11,7 @@ from parity.causes.cause import HIGH, Cause, Fault, Finding
 from parity.causes.planted_updates import decoupled_decay, skipped_updates, untrained_weights
 from parity.causes.wording import shortest_decimal
 from parity.comparison import stages
-from parity.comparison.fits import spread
+from parity.comparison.fits import largest, spread
 
 if TYPE_CHECKING:
     import tensorflow as tf
@@ -48,7 +48,7 @@ def weight_decay_decoupled(evidence: Evidence) -> Finding | None:
         "it: decoupled weight decay (AdamW), which legacy does not have.",
         HIGH,
         "fit of the change by the rule's own and the weight, residual "
-        f"{max(step.decay.residual for step in right.steps):.1e}",
+        f"{largest(step.decay.residual for step in right.steps):.1e}",
         {"rate": shortest_decimal(-float(np.median(rates)), 2e-3)},
     )
 

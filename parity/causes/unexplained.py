@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -37,6 +37,9 @@ COVERED: Mapping[str, tuple[str, ...]] = {
     stages.STATISTICS: (stages.STATISTICS,),
     stages.AVERAGES: (stages.AVERAGES,),
 }
+
+#: Stages whose values belong to no variable.
+_OF_NO_VARIABLE = (stages.BATCH, stages.LOSS, stages.RATE)
 
 #: Ending of the names of statistics as replicas propose them, which the forward pass makes.
 PROPOSED = " as proposed"
@@ -77,16 +80,24 @@ def hypothesis(entry: RecognizedCause, context: Context) -> Context | None:
       the changed context.
     """
     finding = entry.finding
-    if not finding.constants or finding.variables or finding.steps:
+    constants = _named_constants(finding.constants)
+    if not constants or finding.variables or finding.steps:
         return None
     stage = entry.cause.stage
     if stage in _UPDATE and context.optimizer is not None:
-        changed = _with_constants(context.optimizer, finding.constants)
+        changed = _with_constants(context.optimizer, constants)
         return None if changed is None else dataclasses.replace(context, optimizer=changed)
     if stage == stages.AVERAGES and context.moving_average is not None:
-        average = _with_constants(context.moving_average, finding.constants)
+        average = _with_constants(context.moving_average, constants)
         return None if average is None else dataclasses.replace(context, moving_average=average)
     return None
+
+
+def _named_constants(constants: Mapping[str, Any]) -> dict[str, float]:
+    """{field: value} of a finding's constants; they may also be given as {"field": name, "value": value}."""
+    if set(constants) == {"field", "value"}:
+        return {str(constants["field"]): constants["value"]}
+    return {name: value for name, value in constants.items() if isinstance(value, (int, float))}
 
 
 def _with_constants(record: Record, constants: Mapping[str, float]) -> Record | None:
@@ -100,7 +111,7 @@ def _with_constants(record: Record, constants: Mapping[str, float]) -> Record | 
 
 def _explains(entry: RecognizedCause, deviation: Deviation) -> bool:
     finding, covered = entry.finding, entry.cause.covers or COVERED.get(entry.cause.stage, ())
-    if finding.variables and deviation.variable not in finding.variables:
+    if finding.variables and deviation.stage not in _OF_NO_VARIABLE and deviation.variable not in finding.variables:
         return False
     if finding.steps and not set(deviation.steps) <= set(finding.steps):
         return False

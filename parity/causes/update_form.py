@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from parity.causes import injection, slot_updates, sparse, step_length
-from parity.causes.cause import HIGH, LOW, Cause, Fault, Finding
+from parity.causes.cause import HIGH, LOW, MEDIUM, Cause, Fault, Finding
 from parity.causes.planted_updates import scaled_updates, uncorrected_bias
 from parity.causes.wording import format_number, shortest_decimal
 from parity.comparison import stages
-from parity.comparison.fits import near, spread
+from parity.comparison.fits import largest, near, spread
 from workloads import optimizers, schedules
 from workloads.optimizers import FormKind, UpdateForm
 from workloads.optimizers.update_forms import HEAVY_BALL, NESTEROV, NO_BIAS_CORRECTION
@@ -58,7 +58,7 @@ def another_epsilon(evidence: Evidence) -> Finding | None:
     return Finding(
         f"{type(optimizer).__name__} in the port uses epsilon {best.epsilon} where legacy uses {own:g}: the updates "
         "differ most where gradients are small.",
-        HIGH,
+        HIGH if right.explained_by(best) else MEDIUM,
         f"with {best.epsilon} the update is explained to {right.misfit(best):.1f} roundings (root mean square), "
         f"with legacy's to {right.misfit(right.own_form):.0f}",
         {"field": "epsilon", "value": float(best.epsilon)},
@@ -96,7 +96,7 @@ def update_scaled(evidence: Evidence) -> Finding | None:
     ratios = [b.factor.factor / a.factor.factor for a, b in zip(left.steps, right.steps) if a.factor.factor]
     if not ratios or spread(ratios) > SAME_FACTOR or near(ratios[0], 1, SAME_FACTOR):
         return None
-    residual = max(step.factor.residual for step in right.steps)
+    residual = largest(step.factor.residual for step in right.steps)
     if residual > 1e-2 or any(_better_form(left, right, kind) for kind in (FormKind.EPSILON, FormKind.KERAS_SLOT)):
         return None
     return Finding(
@@ -147,7 +147,12 @@ def _better_form(left: Updates, right: Updates, kind: FormKind) -> UpdateForm | 
     if own <= EXPLAINED and not any(right.misfit(form) * BETTER < own for form in forms):
         return None
     best = min(forms, key=right.misfit, default=None)
-    if best is None or right.misfit(best) * BETTER > own or right.misfit(best) > max(10 * EXPLAINED, 1e-3 * own):
+    if (
+        best is None
+        or not np.isfinite(right.misfit(best))
+        or right.misfit(best) * BETTER > own
+        or right.misfit(best) > max(10 * EXPLAINED, 1e-3 * own)
+    ):
         return None
     return best if left.misfit(best) * 2 > left.misfit(right.own_form) else None
 

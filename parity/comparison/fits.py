@@ -92,6 +92,16 @@ def near(value: float, target: float, tolerance: float = 1e-3) -> bool:
     return bool(np.isfinite(value)) and abs(value - target) <= tolerance * max(abs(target), 1e-30)
 
 
+def largest(values: Iterable[float]) -> float:
+    """Returns the largest of numbers, 0 for none; infinity if any is not a number, which no bound lets pass.
+
+    >>> largest([0.5, 2.0]), largest([2.0, float("nan"), 1.0]), largest([])
+    (2.0, inf, 0.0)
+    """
+    numbers = np.asarray(list(values), np.float64)
+    return float("inf") if np.any(np.isnan(numbers)) else float(np.max(numbers)) if numbers.size else 0.0
+
+
 def spread(values: Iterable[float]) -> float:
     """Returns (largest - smallest) / largest magnitude of numbers; 0 for none, infinity if any is not finite.
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from parity.comparison.fits import near, spread
+from parity.comparison.fits import largest, near, spread
 from parity.diagnosis.combined_gradients import CombinedFit
 from parity.diagnosis.gradients import DataAndDecayFit, ReplicaGradient, fit_factor_and_decay
 from workloads.program import Arrays
@@ -47,10 +47,12 @@ def fit_gradient_factors(evidence: Evidence) -> GradientFactors | None:
     """Returns the factors, or None if no step from the same state has gradients that one factor and a decay explain."""
     if not evidence.gradients:
         return _factors_of_combined(evidence)
+    if any(not np.isfinite(entry.data) and _is_broken(evidence, entry) for entry in evidence.gradients):
+        return None  # what the other gradients have in common does not explain a gradient that is not finite
     found = [entry for entry in evidence.gradients if np.isfinite(entry.data)]  # no gradient at all has no factor
     if not found:
         return None
-    residual = max(entry.residual for entry in found)
+    residual = largest(entry.residual for entry in found)
     factors = [entry.data for entry in found]
     if not residual <= 4 * evidence.clean_residual or spread(factors) > ONE_FACTOR:
         return None
@@ -65,6 +67,13 @@ def fit_gradient_factors(evidence: Evidence) -> GradientFactors | None:
         replicas_shown=True,
         steps=len({entry.step for entry in found}),
     )
+
+
+def _is_broken(evidence: Evidence, entry: ReplicaGradient) -> bool:
+    """Whether the right's gradient has values that are not finite where the left's are."""
+    step = next(step for step in evidence.steps if step.left.step == entry.step)
+    left, right = step.left.gradients[entry.replica], step.right.gradients[entry.replica]
+    return any(bool(np.any(np.isfinite(left[name]) & ~np.isfinite(right[name]))) for name in entry.tensors)
 
 
 def reduction_weights(fit: CombinedFit | None, replicas: int) -> list[float]:
@@ -124,13 +133,13 @@ def _significant_decay(
     for name in {name for entry in found for name in entry.decay}:
         rows = [[e.decay.get(name, 0.0) for e in found if e.replica == replica] for replica in replicas]
         values = [float(np.median(row)) * reduction for row in rows]
-        if max(abs(value) for value in values) > _decay_noise(evidence, name):
+        if max(abs(value) for value in values) > decay_noise(evidence, name):
             decay[name] = values
     return decay
 
 
-def _decay_noise(evidence: Evidence, name: str) -> float:
-    """Multiple of a weight that is as long as the rounding of its gradient."""
+def decay_noise(evidence: Evidence, name: str) -> float:
+    """Returns the multiple of a weight that is as long as the rounding of its gradient."""
     size = _norm(evidence.steps[0].left_before.weights, name) or 1.0
     return 50 * evidence.eps * max(_norm(g, name) for step in evidence.steps for g in step.left.gradients) / size
 
@@ -148,14 +157,14 @@ def _factors_of_combined(evidence: Evidence) -> GradientFactors | None:
     if np.isfinite(ratio):
         return _total_only(ratio, {}, right.noise, right.steps)
     fits = _fit_combined(evidence)
-    if not fits or max(fit.residual for fit in fits) > 4 * evidence.clean_residual:
+    if not fits or largest(fit.residual for fit in fits) > 4 * evidence.clean_residual:
         return None
     decay = {name: float(np.median([fit.decay[name] for fit in fits])) for name in fits[0].decay}
-    largest = max([abs(value) for value in decay.values()] or [0.0])
+    most = max([abs(value) for value in decay.values()] or [0.0])
     return _total_only(
         float(np.median([fit.data for fit in fits])),
-        {name: [value] for name, value in decay.items() if abs(value) > 1e-3 * largest},
-        max(fit.residual for fit in fits),
+        {name: [value] for name, value in decay.items() if abs(value) > 1e-3 * most},
+        largest(fit.residual for fit in fits),
         len(fits),
     )
 

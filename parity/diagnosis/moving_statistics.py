@@ -57,6 +57,7 @@ class MovingStatistics:
       gaps: {statistic: largest relative gap between the two sides' proposals}.
       drift: statistics whose copies disagreed between the right's replicas.
       steps: number of steps with statistics.
+      smaller: {statistic: part of its elements, 0 to 1, of which the right proposes a smaller value}.
     """
 
     owners: tuple[dict[StatisticsOwner, float], dict[StatisticsOwner, float]]
@@ -67,6 +68,7 @@ class MovingStatistics:
     gaps: dict[str, float]
     drift: list[str]
     steps: int
+    smaller: dict[str, float] = dataclasses.field(default_factory=dict)
 
 
 def measure_moving_statistics(steps: Sequence[ComparedStep]) -> MovingStatistics | None:
@@ -92,6 +94,7 @@ def measure_moving_statistics(steps: Sequence[ComparedStep]) -> MovingStatistics
         gaps={name: _largest_gap(compared, name) for name in names} if compared else {},
         drift=sorted({name for step in steps for name in step.right.drift if name in names}),
         steps=len(steps),
+        smaller={name: _smaller_part(compared, name) for name in names} if compared else {},
     )
 
 
@@ -168,6 +171,15 @@ def _largest_gap(steps: Sequence[ComparedStep], name: str) -> float:
         for step in steps
         for left, right in zip(step.left.proposals, step.right.proposals)
     )
+
+
+def _smaller_part(steps: Sequence[ComparedStep], name: str) -> float:
+    parts = [
+        float(np.mean(flatten_arrays(right, [name]) < flatten_arrays(left, [name])))
+        for step in steps
+        for left, right in zip(step.left.proposals, step.right.proposals)
+    ]
+    return float(np.mean(parts)) if parts else float("nan")
 
 
 def _gap_to_global_mean(steps: Sequence[ComparedStep], names: Sequence[str]) -> float:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from parity.comparison.fits import FactorFit, fit_combination, fit_factor, relative_norm
+from parity.comparison.fits import FactorFit, fit_combination, fit_factor, largest, relative_norm
 from parity.diagnosis.stage_checks.observed_updates import observe_updates
 from workloads.optimizers import ObservedUpdate, Optimizer, SlotRule, UpdateForm
 from workloads.optimizers.base import gradient, squared_gradient
@@ -108,7 +108,7 @@ class Updates:
 
     def misfit(self, form: UpdateForm) -> float:
         """Returns the worst misfit of a form over the steps; infinity where a step lacks what the form reads."""
-        return max((step.forms.get(form, np.inf) for step in self.steps), default=float("inf"))
+        return largest(step.forms.get(form, np.inf) for step in self.steps) if self.steps else float("inf")
 
 
 def fit_updates(evidence: Evidence) -> tuple[Updates | None, Updates | None]:
@@ -132,7 +132,9 @@ def update_misfit(expected: np.ndarray, change: np.ndarray, weights: np.ndarray,
       root mean square of the elements' errors, each in units of its own rounding: about 1 if `expected` is right.
     """
     unit = eps * (np.abs(weights) + 8 * np.abs(change)) + np.finfo(np.float64).tiny
-    return float(np.sqrt(np.mean(((change - expected) / unit) ** 2))) if change.size else 0.0
+    with np.errstate(all="ignore"):
+        misfit = float(np.sqrt(np.mean(((change - expected) / unit) ** 2))) if change.size else 0.0
+    return misfit if np.isfinite(misfit) else float("inf")  # not-a-number would pass for a small one
 
 
 def _fit_side(updates: list[ObservedUpdate], optimizer: Optimizer, eps: float) -> Updates | None:

@@ -85,7 +85,13 @@ def test_another_decay_is_named():
 
 
 @pytest.mark.parametrize("ratio, causes", [(1.019, []), (1.021, ["EMA_DECAY"])])
-def test_decays_are_equal_within_two_in_a_hundred(ratio, causes):
+def test_decays_are_equal_within_two_in_a_hundred_where_rounding_is_large(ratio, causes):
+    left, right = moves(constant(0.125), noise=0.1), moves(constant(0.125 * ratio), noise=0.1)
+    assert list(recognized(left, right)) == causes
+
+
+@pytest.mark.parametrize("ratio, causes", [(1.0009, []), (1.0011, ["EMA_DECAY"])])
+def test_decays_are_equal_within_one_in_a_thousand_where_rounding_is_small(ratio, causes):
     assert list(recognized(moves(constant(0.125)), moves(constant(0.125 * ratio)))) == causes
 
 
@@ -168,3 +174,8 @@ def test_the_weights_before_the_update_are_averaged():
     with averaged, mock.patch.object(ReplicaStep, "__call__", healthy_step):
         assert step({"x": tf.constant(2.0)})["x"].numpy() == 2.0
     assert (values_of(local.averages), values_of(local.weights)) == ({"w": 8.0}, {"w": 3.0})
+
+
+@pytest.mark.parametrize("share, causes", [(0.69, ["EMA_DECAY"]), (0.6995, [])])
+def test_a_hundredth_of_the_decay_is_seen_where_rounding_is_small(share, causes):
+    assert list(recognized(moves(constant(0.7)), moves(constant(share)))) == causes

@@ -1,3 +1,5 @@
+import dataclasses
+
 import pytest
 
 from parity.causes import batch_norm
@@ -158,3 +160,22 @@ def test_another_cause_of_batch_normalization_explains_the_gaps():
     assert list(with_fits(proposal_fit(share=10.0), gaps=gaps)) == ["BN_DECAY_099_0999"]
     assert list(with_fits(variance=proposal_fit(factor=0.75), gaps=gaps)) == ["BN_BESSEL"]
     assert list(with_fits(alike=(0.5, 0.0), global_mean=0.0, gaps=gaps)) == ["SYNC_BN_ON"]
+
+
+def test_one_layers_own_momentum_is_no_epsilon():
+    """One layer's proposals take in another share of the batch; every normalization sees the same moments."""
+    gaps = {"norm1/moving_mean": 0.0, "norm2/moving_mean": 0.01}
+    other = {"norm1/moving_mean": [proposal_fit()], "norm2/moving_mean": [proposal_fit(share=2.0)]}
+    assert "BN_EPSILON" not in recognized(moving_statistics(gaps=gaps, moves=other))
+    other["norm2/moving_mean"] = [proposal_fit(share=2.0, share_residual=0.1)]
+    assert "BN_EPSILON" in recognized(moving_statistics(gaps=gaps, moves=other))
+
+
+@pytest.mark.parametrize(
+    "smaller, gap, named",
+    [(0.95, 0.01, True), (0.05, 0.01, True), (0.5, 0.01, False), (0.89, 0.01, False), (0.95, 0.5, False)],
+)
+def test_epsilon_moves_later_variances_in_one_direction_and_not_far(smaller, gap, named):
+    gaps = {"norm1/moving_variance": 0.0, "norm2/moving_variance": gap}
+    facts = dataclasses.replace(moving_statistics(gaps=gaps), smaller={"norm2/moving_variance": smaller})
+    assert ("BN_EPSILON" in recognized(facts)) == named

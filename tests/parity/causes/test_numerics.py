@@ -231,3 +231,8 @@ def test_a_fault_adds_noise_to_the_combined_gradient():
     with mock.patch.object(ReplicaStep, "_combine", lambda self, context, gradients: dict(gradients)), noise:
         made = faulty_step("reduction_with_noise")._combine(None, combined)
     assert made["w"].numpy().tolist() == [2.0, 4.0]
+
+
+@pytest.mark.parametrize("devices, named", [("CPU:0, CPU:1", False), ("GPU:0, GPU:1", True), ("", True)])
+def test_a_cpu_has_no_products_in_reduced_precision(devices, named):
+    assert (tf32(*noisy(), about={"right": {"devices": devices}}) is not None) == named

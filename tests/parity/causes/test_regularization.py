@@ -10,7 +10,7 @@ from parity.diagnosis.context.job_context import Context
 from tests.cases import Dyadic
 from tests.parity.causes.facts import gradient_factors, total_factor
 from tests.parity.causes.stub_step import FAULTS, change_of, combine, faulty_step, forward_backward
-from tests.parity.step_records import made_up_evidence
+from tests.parity.step_records import compared_step, made_up_evidence, made_up_state, step_record
 from workloads.job import Job
 
 CRITERIA = {cause.id: cause.criterion for cause in regularization.CAUSES}
@@ -156,3 +156,27 @@ def test_faults_change_the_rate_of_decay():
     rates = [change_of(name).fields[0](job)["weight_decay"] for name in names]
     assert rates == [1.0, 0.5, 0.125, 0.0]
     assert [FAULTS["decay_times_replicas"].occurs_at(replicas) for replicas in (2, 3)] == [False, True]
+
+
+def of_two(decayed):
+    """What is named where the port lost the decay of "w" and has that of "v"."""
+    record = step_record(gradients=[{"w": [1.0], "v": [1.0]}] * 4)
+    before = made_up_state({"w": [2.0], "v": [2.0]})
+    evidence = made_up_evidence(
+        [compared_step(record, left_before=before)],
+        Context(replicas=4, global_batch=32, weight_decay=RATE, decayed=decayed),
+        gradient_factors=gradient_factors(decay={"w": [-RATE] * 4}),
+    )
+    findings = {name: criterion(evidence) for name, criterion in CRITERIA.items()}
+    return {name: finding for name, finding in findings.items() if finding is not None}
+
+
+def test_one_of_two_decays_is_not_all_decay():
+    assert list(of_two(("w",))) == ["REG_COLLECTED_ONCE"]
+    assert of_two(("v", "w")) == {}
+
+
+def test_a_recording_does_not_say_which_other_weights_are_decayed():
+    found = of_two(None)["REG_COLLECTED_ONCE"]
+    assert found.confidence == MEDIUM
+    assert found.sentence == "The port's gradient has no weight decay of w; legacy's towers add it."

@@ -201,3 +201,14 @@ def test_a_fault_shows_momentum_slots_as_keras_has_them():
     }
     with pytest.raises(ValueError, match="step 3: the record shows no learning rate"):
         change(step_record(step=3, learning_rate=None))
+
+
+@pytest.mark.parametrize("port, causes", [(0.9995, ["OPTIMIZER_CONSTANT"]), (0.999001, [])])
+def test_another_second_beta_is_seen_in_the_share_that_the_slot_takes_up(port, causes):
+    first = [slot_fit(0, 0.9, 0.1)] * 3
+    sides = [
+        updates(update(), m=first, v=[slot_fit(step, keep, 1 - keep) for step in range(3)]) for keep in (0.999, port)
+    ]
+    found = recognized(*sides, optimizers.Adam())
+    assert list(found) == causes
+    assert not found or found["OPTIMIZER_CONSTANT"].constants == {"field": "beta2", "value": 0.9995}

@@ -143,3 +143,14 @@ def test_the_stand_in_rules_subtract_gradients():
     local = local_state(weights={"w": 8.0}, slots={"w/m": 1.0})
     apply_rules("update_applied_twice", local, {"w": 2.0}, 0.5)
     assert (values_of(local.weights), values_of(local.slots)) == ({"w": 6.0}, {"w/m": 2.0})
+
+
+def test_a_weight_that_stops_is_no_matter_of_rows():
+    """A dense weight with dead rows that is not trained from step 2 on: all rows with a gradient are wrong there."""
+    steps = [update(0, rows={"w": (0.0, 0.0)}), update(2, rows={"w": (1.0, 0.0)}, wrong=("w",), still=["w"])]
+    left = updates(update(0, rows={"w": (0.0, 0.0)}), update(2, rows={"w": (0.0, 0.0)}))
+    assert sparse.sparse_duplicates(evidence_of_updates(left, updates(*steps), optimizers.Adam())) is None
+
+
+def test_rows_that_are_all_wrong_in_some_steps_are_less_sure():
+    assert recognized([(0.0, 0.0), (1.0, 0.0)]).confidence == MEDIUM

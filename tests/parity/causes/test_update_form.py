@@ -1,7 +1,7 @@
 import pytest
 
 from parity.causes import update_form
-from parity.causes.cause import HIGH, LOW
+from parity.causes.cause import HIGH, LOW, MEDIUM
 from tests.cases import Dyadic
 from tests.parity.causes.stub_step import FAULTS, apply_rules, change_of, local_state, values_of
 from tests.parity.causes.update_facts import evidence_of_updates, slot_fit, update, updates
@@ -181,3 +181,24 @@ def test_a_fault_doubles_the_update():
     local = local_state(weights={"a": 8.0, "b": 4.0})
     apply_rules("update_applied_twice", local, {"a": 2.0}, 0.5)
     assert values_of(local.weights) == {"a": 6.0, "b": 4.0}
+
+
+INFINITE, NAN = float("inf"), float("nan")
+
+
+@pytest.mark.parametrize("misfit", [INFINITE, NAN])
+def test_a_misfit_that_is_not_finite_explains_nothing(misfit):
+    found = recognized(side(large=5000.0), side(own=INFINITE, large=misfit))
+    assert {name: finding.confidence for name, finding in found.items()} == {"UPDATE_UNKNOWN": LOW}
+
+
+@pytest.mark.parametrize("misfit, confidence", [(19.0, HIGH), (150.0, MEDIUM)])
+def test_an_epsilon_is_sure_only_where_it_explains_the_update_to_rounding(misfit, confidence):
+    found = recognized(side(large=5000.0), side(own=500000.0, large=misfit))
+    assert found["ADAM_EPS"].confidence == confidence
+
+
+def test_a_factor_of_nothing_is_no_scaled_update():
+    """At a learning rate of zero no change is expected, and the factor of none is not a number."""
+    assert recognized(side(factor=(NAN, NAN)), side(factor=(NAN, NAN))) == {}
+    assert recognized(side(), side(factor=(2.0, NAN))) == {}

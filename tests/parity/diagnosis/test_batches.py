@@ -70,3 +70,11 @@ def test_digests_stand_for_whole_batches():
 def test_steps_without_batches_on_both_sides_are_left_out():
     assert measure_batches([compared_step(step_record(digests=["a"]), step_record())]) == []
     assert measure_batches(steps([[[]]], [[[1]]])) == []  # an empty batch against a full one
+
+
+def test_hashes_of_examples_are_not_compared_with_digests():
+    left = step_record(0, examples=[[1, 2]], digests=["a"])
+    assert measure_batches([compared_step(left, step_record(0, digests=["a"]))])[0].same
+    assert not measure_batches([compared_step(left, step_record(0, digests=["b"]))])[0].same
+    without = step_record(0, examples=[[1, 2]])
+    assert measure_batches([compared_step(without, step_record(0, digests=["b"]))]) == []

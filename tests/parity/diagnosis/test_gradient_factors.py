@@ -131,3 +131,9 @@ def test_the_reduction_that_explains_the_most_is_taken_where_clipping_hides_it()
     right = step_record(gradients=times(0.5), combined={"w": [1.0, 1.0]})
     evidence = made_up_evidence([compared_step(left, right)], Context(replicas=2), combined_fits=fits)
     assert fit_gradient_factors(evidence).reduction == 2.0  # 0.5 in each replica, summed: nothing is left to explain
+
+
+def test_a_gradient_that_is_not_finite_leaves_nothing_to_be_explained_by_a_factor():
+    broken = [{"w": [8.0, 0.0]}, {"w": [0.0, float("nan")]}]
+    assert factors_of([2.0, 2.0], [4.0, 4.0], broken) is None
+    assert factors_of([2.0, 2.0], [4.0, 4.0], times(2.0)).replica == 2.0

@@ -182,3 +182,11 @@ def test_an_update_is_observed_as_vectors_over_the_weights():
 def test_without_a_known_optimizer_no_update_is_fitted():
     evidence = made_up_evidence([step_of([-1.0, 2.0], [2.0, -4.0])], Context())
     assert fit_updates(evidence) == (None, None)
+
+
+def test_values_that_are_not_finite_in_a_later_step_are_explained_by_no_form():
+    good, bad = step_of([-1.0, 2.0], [2.0, -4.0]), step_of([-1.0, np.nan], [2.0, -4.0], number=1)
+    updates = updates_of(good, bad)
+    assert updates.misfit(updates.own_form) == float("inf")
+    assert not updates.explained_by(updates.own_form)
+    assert update_misfit(np.ones(2), np.array([1.0, np.nan]), np.ones(2), EPS) == float("inf")
