@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -75,7 +76,7 @@ class LiftedProgram(TracedProgram):
     def step(self) -> StepRecord:
         self._start()
         with op_errors_as_input_errors("the port"):
-            seen, batch = self._observed[self._step % len(self._steps)]()
+            seen, batch = self._observed[self._step % len(self._steps)](self._batches)
         local = self.strategy.experimental_local_results
         state, drift = self._variables.read()
         replicas = range(self._job.replicas)
@@ -104,7 +105,7 @@ class LiftedProgram(TracedProgram):
             return super().run(steps)
         self._start()
         for _ in range(steps):  # train ops in turn: one call a step
-            losses = self._observed[self._step % len(self._steps)]()[0].losses
+            losses = self._observed[self._step % len(self._steps)](self._batches)[0].losses
             self._step += 1
         losses = self.strategy.experimental_local_results(losses[0]) if losses else []
         return [np.mean(loss) for loss in losses]
@@ -115,10 +116,10 @@ class LiftedProgram(TracedProgram):
 
     def _observed_step(self) -> list[Any]:
         """Returns a `tf.function` for each phase."""
-        return [tf.function(lambda step=step: self._run_observed(step), autograph=False) for step in self._steps]
+        return [tf.function(functools.partial(self._run_observed, step), autograph=False) for step in self._steps]
 
-    def _run_observed(self, step: LiftedStep) -> tuple[LiftedStepTensors, Tensors]:
-        batch = self._input.take(self._batches)
+    def _run_observed(self, step: LiftedStep, batches: Any) -> tuple[LiftedStepTensors, Tensors]:
+        batch = self._input.take(batches)
         return self.strategy.run(step, (batch,)), batch
 
     def _run_once(self) -> list[tf.Tensor]:

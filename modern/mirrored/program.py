@@ -96,7 +96,7 @@ class ModernProgram(TracedProgram):
     def step(self) -> StepRecord:
         self._start()
         with self._user_ops():
-            seen, batch = self._observed()
+            seen, batch = self._observed(self._batches)
         state, drift = self._read()
         record = step_record(self._step, self._on_host(seen), self._on_each(batch), state, drift)
         self._step += 1
@@ -132,8 +132,8 @@ class ModernProgram(TracedProgram):
     def _observed_step(self) -> Any:
         return tf.function(self._run_observed, autograph=False)
 
-    def _run_observed(self) -> tuple[StepTensors, Any]:
-        batch = self._input.take(self._batches)
+    def _run_observed(self, batches: Any) -> tuple[StepTensors, Any]:
+        batch = self._input.take(batches)
         return self.strategy.run(self._replica_step, (batch,)), batch
 
     def _run_once(self) -> list[Any]:

@@ -20,8 +20,9 @@ from workloads.support import user_code
 class TracedProgram(Program):
     """Base of the port's programs in one process.
 
-    Its functions capture the open input, since looking distributed values up by type at every call takes longer than
-    a small model's step; so they are traced again when the input starts anew.
+    The loop over many steps captures the open input, since looking distributed values up by type at every call takes
+    longer than a small model's step; so it is traced again when the input starts anew. The function of one observed
+    step takes the input as its argument, so that a comparison may jump to any step without tracing anew.
 
     A subclass sets in its constructor: `_job`, `_options`, `_variables`, `_input` and `_step`.
     """
@@ -69,12 +70,12 @@ class TracedProgram(Program):
         """Opens the input at the current step; the functions that are traced from here on read it."""
         if self._batches is None:
             self._batches = self._input.start(self._step)
-            self._observed = self._observed_step()
+            self._observed = self._observed or self._observed_step()
             self._many = None
 
     @abc.abstractmethod
     def _observed_step(self) -> Any:
-        """Makes the `tf.function` of one step whose values are observed."""
+        """Makes the `tf.function` of one step whose values are observed; it is called with the open input."""
 
     @abc.abstractmethod
     def _run_once(self) -> list[Any]:

@@ -64,7 +64,7 @@ class PipelineProgram(TracedProgram):
     def step(self) -> StepRecord:
         self._start()
         with self._user_ops():
-            seen, batches = tf.nest.map_structure(lambda tensor: tensor.numpy(), self._observed())
+            seen, batches = tf.nest.map_structure(lambda tensor: tensor.numpy(), self._observed(self._batches))
         self._step += 1
         return step_record(self._step - 1, seen, batches, self.state())
 
@@ -76,9 +76,9 @@ class PipelineProgram(TracedProgram):
     def _observed_step(self) -> Any:
         return tf.function(self._run_observed, autograph=False)
 
-    def _run_observed(self) -> tuple[StepTensors, list[Tensors]]:
-        batches = [self._input.take(self._batches) for _ in range(self._job.replicas)]
+    def _run_observed(self, source: Any) -> tuple[StepTensors, list[Tensors]]:
+        batches = [self._input.take(source) for _ in range(self._job.replicas)]
         return self._pipeline_step(batches), batches
 
     def _run_once(self) -> list[tf.Tensor]:
-        return self._run_observed()[0].loss
+        return self._run_observed(self._batches)[0].loss

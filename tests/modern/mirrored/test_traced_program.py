@@ -66,14 +66,14 @@ def test_the_input_is_opened_once_and_at_the_first_step():
     assert program._input.started == [0]
 
 
-def test_another_step_that_is_loaded_opens_the_input_anew_and_traces_again():
+def test_another_step_that_is_loaded_opens_the_input_anew_and_traces_only_the_loop_again():
     program = Adding()
     program.run(2)
-    observed = program._observed
+    observed, many = program._observed, program._many
     program.load(a_state(7, 1.0))
     assert [float(loss) for loss in program.run(1)] == [2.0]
     assert program._input.started == [0, 7]
-    assert program._observed is not observed
+    assert program._observed is observed and program._many is not many
 
 
 def test_a_state_of_the_same_step_leaves_the_input_open():
