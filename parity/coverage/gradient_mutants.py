@@ -1,0 +1,135 @@
+"""Mutants between the gradients and the optimizer: mean or sum, clipping, decay of each weight, staleness."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+
+import numpy as np
+
+from parity.comparison import stages
+from parity.coverage import formulas
+from parity.coverage.changed_constants import FACTOR
+from parity.coverage.mutant import Effect, Effects, Mutant
+from parity.coverage.observed_step import ObservedStep
+from workloads.job import Job
+from workloads.workload import CLIP_HOW, CLIP_WHERE, COMBINE, Clip
+
+#: What would show a clip that no compared step needed.
+CLIP_HINT = "clipping acts in no compared step; a state with larger gradients would show it"
+
+
+def combine_mutants(job: Job) -> Iterator[Mutant]:
+    """Yields the mutants of the reduction and of clipping."""
+    workload = job.workload
+    if job.staleness is not None:
+        yield from _clip_mutants(job)
+        return
+    other = next(how for how in COMBINE if how != workload.combine)
+    alone = "one replica's gradients are their own mean and sum" if job.replicas == 1 else ""
+    yield Mutant("combine", f"{workload.combine} -> {other}", _combined(other, workload.clip), harmless=alone)
+    yield from _clip_mutants(job)
+    yield Mutant("staleness", "none -> one update late", _late, lambda: "the gradients are zero in every compared step")
+
+
+def _clip_mutants(job: Job) -> Iterator[Mutant]:
+    workload, clip = job.workload, job.workload.clip
+    if clip is None:
+        return
+    changes: list[tuple[str, str, Clip | None]] = [
+        ("clip.limit", f"{clip.limit:.6g} -> {clip.limit * FACTOR:.6g}", _replaced(clip, limit=clip.limit * FACTOR)),
+        ("clip", "none at all", None),
+    ]
+    changes += [(f"clip.how", f"{clip.how} -> {how}", _replaced(clip, how=how)) for how in CLIP_HOW if how != clip.how]
+    if job.replicas > 1 and job.staleness is None:
+        changes += [
+            ("clip.where", f"{clip.where} -> {where}", _replaced(clip, where=where))
+            for where in CLIP_WHERE
+            if where != clip.where
+        ]
+    for name, change, changed in changes:
+        harmless = _same_clip(job, clip, changed)
+        yield Mutant(name, change, _combined(workload.combine, changed), lambda: CLIP_HINT, harmless)
+    yield Mutant(
+        "clip.always",
+        "scaled to the limit even below it",
+        _always_clipped(job, clip),
+        lambda: "clipping acts in every compared step; a state with smaller gradients would show it",
+        "clipping by value has no scale" if clip.how == "value" else "",
+    )
+
+
+def _replaced(clip: Clip, **changes: object) -> Clip:
+    return dataclasses.replace(clip, **changes)  # type: ignore[arg-type]  # fields of `Clip`
+
+
+def _same_clip(job: Job, clip: Clip, changed: Clip | None) -> str:
+    """The reason why two clips never differ, or ""."""
+    one_value = changed is not None and changed.where != clip.where and job.replicas == 1
+    return "with one replica both places are one" if one_value else ""
+
+
+def _combined(how: str, clip: Clip | None) -> Effects:
+    """Effects of another reduction or clip, from the recorded gradients of the replicas."""
+
+    def effects(step: ObservedStep) -> Iterator[Effect]:
+        if not step.record.gradients:
+            return
+        workload = step.job.workload
+        gradients = _groups(step)
+        for group in gradients:
+            right = formulas.combined_gradients(group, workload.combine, workload.clip, step.dtype)
+            wrong = formulas.combined_gradients(group, how, clip, step.dtype)
+            for name, value in right.items():
+                yield Effect(stages.COMBINED, name, value, wrong[name])
+
+    return effects
+
+
+def _groups(step: ObservedStep) -> list[list[dict[str, np.ndarray]]]:
+    """The replicas' gradients that are combined together: all, or with staleness each replica's alone."""
+    gradients = step.record.gradients
+    return [gradients] if step.job.staleness is None else [[own] for own in gradients]
+
+
+def _always_clipped(job: Job, clip: Clip) -> Effects:
+    """Effects of gradients that are scaled to the limit also where they are shorter."""
+
+    def effects(step: ObservedStep) -> Iterator[Effect]:
+        for group in _groups(step) if step.record.gradients else []:
+            right = formulas.combined_gradients(group, job.workload.combine, clip, step.dtype)
+            tiny = dataclasses.replace(clip, limit=1e-6 * clip.limit)
+            wrong = formulas.combined_gradients(group, job.workload.combine, tiny, step.dtype)
+            for name, value in right.items():
+                yield Effect(stages.COMBINED, name, value, wrong[name] * 1e6)
+
+    return effects
+
+
+def _late(step: ObservedStep) -> Iterator[Effect]:
+    """Effects of an update that applies the gradients of the update before, which a first update does not have."""
+    for name, value in step.record.combined.items():
+        yield Effect(stages.COMBINED, name, value, np.zeros_like(value))
+
+
+def decay_mutants(decayed: dict[str, float]) -> Iterator[Mutant]:
+    """Yields the mutants of the weight decay, {weight: rate}."""
+    for name, rate in decayed.items():
+        yield Mutant(
+            f"decay of {name}",
+            f"{rate:.6g} -> {rate * FACTOR:.6g}",
+            _decayed(name, rate * (FACTOR - 1)),
+            lambda: "the weight is zero in every compared step",
+        )
+
+
+def _decayed(name: str, change: float) -> Effects:
+    """Effects of a changed rate of decay, which adds `change` times the weight to its gradient."""
+
+    def effects(step: ObservedStep) -> Iterator[Effect]:
+        if step.record.gradients and name in step.record.gradients[0]:
+            gradient = np.asarray(step.record.gradients[0][name], step.dtype)
+            wrong = gradient + np.asarray(change * np.asarray(step.before.weights[name], np.float64), step.dtype)
+            yield Effect(stages.GRADIENTS, f"{name} on replica 0", gradient, wrong)
+
+    return effects

@@ -1,0 +1,94 @@
+"""`Mutant`: one choice of a job, changed, with the tensors that would then be compared; `Outcome`: whether it was seen."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from parity.coverage.observed_step import ObservedStep
+
+
+class Effect(NamedTuple):
+    """One tensor of a step record, as the job makes it and as a mutant would; see `stages` for the stage."""
+
+    stage: str
+    name: str
+    expected: np.ndarray
+    mutated: np.ndarray
+
+
+#: A function from a compared step to the tensors that a mutant changes first, each computed from the step's own inputs.
+Effects = Callable[[ObservedStep], Iterable[Effect]]
+
+
+@dataclasses.dataclass(frozen=True)
+class Mutant:
+    """One choice of a job, changed.
+
+    Attributes:
+      name: the choice: "optimizer.beta1", "update of conv1/weights".
+      change: the change: "0.9 -> 0.909".
+      effects: the first tensors of a step that differ by it.
+      hidden: the reason, and what would exercise the choice, where no compared step shows it; a function, since it may
+        depend on what was compared.
+      harmless: the reason why no run can show the mutant, or "" for one that can matter.
+      every_step: whether it is cheap enough to be tried in every compared step.
+    """
+
+    name: str
+    change: str
+    effects: Effects
+    hidden: Callable[[], str] = lambda: "no compared step shows it"
+    harmless: str = ""
+    every_step: bool = False
+
+    @property
+    def choice(self) -> str:
+        """The kind of choice: the first word of the name."""
+        return self.name.replace(".", " ").split()[0]
+
+
+@dataclasses.dataclass
+class Outcome:
+    """What became of a mutant.
+
+    Attributes:
+      mutant: the `Mutant`.
+      seen: whether the comparison would have failed.
+      place: the first step, or visit, that shows it; "" if none does.
+      stage: the first stage that shows it; "" if none does.
+      error: the reason why the mutant could not be tried, or "".
+    """
+
+    mutant: Mutant
+    seen: bool = False
+    place: str = ""
+    stage: str = ""
+    error: str = ""
+
+    @property
+    def is_missing(self) -> bool:
+        """Whether the mutant can matter and was not seen."""
+        return not self.seen and not self.mutant.harmless
+
+    @property
+    def why(self) -> str:
+        """The stage that shows the mutant, or the reason why none does."""
+        if self.seen:
+            return f"{self.stage} differ" if self.stage.endswith("s") else f"{self.stage} differs"
+        return self.mutant.harmless or self.error or self.mutant.hidden()
+
+    def to_json(self) -> dict[str, Any]:
+        """Returns the outcome for the report."""
+        return {
+            "name": self.mutant.name,
+            "choice": self.mutant.choice,
+            "change": self.mutant.change,
+            "seen": self.seen,
+            "matters": not self.mutant.harmless,
+            "why": self.why,
+            "step": self.place,
+        }

@@ -1,0 +1,51 @@
+"""`ObservedStep`: one compared step with its inputs, from which the job's and a mutant's tensors are computed."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+
+import numpy as np
+
+from workloads.job import Job
+from workloads.numerics import staleness
+from workloads.program import Arrays, State, StepRecord
+
+
+@dataclasses.dataclass
+class ObservedStep:
+    """One step of the left side.
+
+    Attributes:
+      job: the job.
+      before: the state before the step.
+      record: the left side's record.
+      place: the step in reports: "step 3", or a visit's name.
+      dtype: dtype in which a difference is judged: the job's for identical bits, else "float64".
+      is_visit: whether it is a visit.
+    """
+
+    job: Job
+    before: State
+    record: StepRecord
+    place: str
+    dtype: str
+    is_visit: bool = False
+
+    @functools.cached_property
+    def updates(self) -> list[Arrays]:
+        """The {weight: gradient} of each update of the step, in order: one, or with staleness one a replica."""
+        if self.job.staleness is None:
+            return [self.record.combined]
+        updates: dict[int, Arrays] = {}
+        for label, value in self.record.combined.items():
+            number, name = label.removeprefix("update ").split(": ", 1)
+            updates.setdefault(int(number), {})[name] = value
+        missing = staleness.updates_without_gradient(self.job.staleness, self.job.replicas, self.record.step)
+        return [updates[number] for number in sorted(updates)][missing:]
+
+    @functools.cached_property
+    def is_finite(self) -> bool:
+        """Whether losses, combined gradients and weights are free of NaN and infinity: else the step shows nothing."""
+        arrays = [*self.record.losses, *self.record.combined.values(), *self.record.state.weights.values()]
+        return all(bool(np.isfinite(np.asarray(array)).all()) for array in arrays)

@@ -1,0 +1,98 @@
+"""Learning-rate schedules as functions of a step's number, and the boundaries at which they jump."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from workloads.schedules import Schedule
+
+#: Steps at which a schedule is looked at: each of the first ones, then ever further apart, up to `LAST`.
+DENSE, RATIO, LAST = 64, 1.05, 10_000_000
+
+#: So many boundaries are looked for; a staircase has no last one.
+MOST_BOUNDARIES = 8
+
+#: A greater number is no step: random numbers are keyed by the step as an int32.
+LARGEST = 2**31 - 2
+
+
+class RateFunction:
+    """The learning rate of a schedule as a function of the step.
+
+    Args:
+      schedule: a `Schedule`, or a function like one.
+      global_batch: examples of all replicas together in one step.
+    """
+
+    def __init__(self, schedule: Schedule, global_batch: int) -> None:
+        self._graph = tf.Graph()
+        with self._graph.as_default():
+            self._step = tf.compat.v1.placeholder(tf.int64, [])
+            self._rate = schedule(self._step, global_batch)
+        self._session = tf.compat.v1.Session(graph=self._graph)
+        self._known: dict[int, np.ndarray] = {}
+
+    def __call__(self, step: int) -> np.ndarray:
+        """Returns the learning rate of a step, a float32 scalar."""
+        step = max(step, 0)
+        if step not in self._known:
+            self._known[step] = np.asarray(self._session.run(self._rate, {self._step: step}))
+        return self._known[step]
+
+
+def looked_at_steps(extra: Iterator[int] | list[int] = ()) -> list[int]:  # type: ignore[assignment]  # an empty tuple
+    """Returns the numbers of the steps at which schedules are compared, in order: the grid and `extra` steps."""
+    grid = list(range(DENSE))
+    while grid[-1] < LAST:
+        grid.append(int(grid[-1] * RATIO) + 1)
+    return sorted({step for step in itertools.chain(grid, extra) if 0 <= step <= LARGEST})
+
+
+def whole_numbers(record: Any) -> set[int]:
+    """Returns all whole numbers in a dataclass instance, those in tuples and inner records included."""
+    if isinstance(record, bool):
+        return set()
+    if isinstance(record, int):
+        return {record}
+    if isinstance(record, (tuple, list)):
+        return set().union(*map(whole_numbers, record)) if record else set()
+    if dataclasses.is_dataclass(record) and not isinstance(record, type):
+        return set().union(*(whole_numbers(getattr(record, field.name)) for field in dataclasses.fields(record)))
+    return set()
+
+
+def find_boundaries(rate: RateFunction, schedule: Any) -> list[int]:
+    """Returns the first steps after a jump of a schedule, in order; at most `MOST_BOUNDARIES`.
+
+    A schedule that changes at every step has none but those that its whole numbers name.
+
+    Args:
+      rate: the schedule's learning rate.
+      schedule: the schedule, whose whole numbers are steps at which it may change.
+    """
+    named = {step + shift for step in whole_numbers(schedule) for shift in (-2, -1, 0, 1, 2)}
+    steps = looked_at_steps(sorted(named))
+    found: list[int] = []
+    for first, last in itertools.pairwise(steps):
+        jump = _jump_between(rate, first, last)
+        if jump is not None and (jump < 2 or rate(jump - 2) == rate(jump - 1) or rate(jump) == rate(jump + 1)):
+            found.append(jump)
+        if len(found) == MOST_BOUNDARIES:
+            break
+    return found
+
+
+def _jump_between(rate: RateFunction, first: int, last: int) -> int | None:
+    """The first step of another rate than `first`'s, if `last` has another one; by bisection."""
+    if rate(first) == rate(last):
+        return None
+    while last - first > 1:
+        middle = (first + last) // 2
+        first, last = (middle, last) if rate(middle) == rate(first) else (first, middle)
+    return last

@@ -1,0 +1,139 @@
+"""Mutants of what follows the update, and of the batches: moving averages, statistics, the order of each input."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+
+from parity.comparison import stages
+from parity.coverage import formulas
+from parity.coverage.changed_constants import FACTOR, changed_constants
+from parity.coverage.mutant import Effect, Effects, Mutant
+from parity.coverage.observed_step import ObservedStep
+from workloads.job import Job
+from workloads.numerics import combining
+from workloads.program import Arrays
+from workloads.records.writer import batch_digest
+from workloads.workload import STATISTICS, MovingAverage
+
+assert combining  # the mean below is `combining.combine`'s
+
+
+def average_mutants(job: Job) -> Iterator[Mutant]:
+    """Yields the mutants of the weights' moving averages."""
+    rule = job.workload.moving_average
+    if rule is None:
+        return
+    for field, change, changed in changed_constants(rule):
+        end = end_of_warm_up(rule)
+        hint = f"hidden by the warm-up until step {end:,}" if end else "the averages are too near the weights"
+        yield Mutant(f"moving_average.{field}", change, _changed_average(rule, changed), lambda hint=hint: hint)  # type: ignore[misc]
+    yield Mutant("moving_average.place", "of the weights before the update", _average_before(rule), lambda: "no weight moves")
+
+
+def end_of_warm_up(rule: MovingAverage) -> int:
+    """Returns the first step whose average has its full decay; 0 without a warm-up.
+
+    >>> end_of_warm_up(MovingAverage(0.9999)), end_of_warm_up(MovingAverage(0.5, warm_up=False))
+    (89989, 0)
+    """
+    if not rule.warm_up or not 0 < rule.decay < 1:
+        return 0
+    updates = (10 * rule.decay - 1) / (1 - rule.decay)  # where (1 + n) / (10 + n) reaches the decay
+    return max(0, int(np.ceil(updates - 1e-6)) - 1)
+
+
+def _changed_average(rule: MovingAverage, changed: MovingAverage) -> Effects:
+    def effects(step: ObservedStep) -> Iterator[Effect]:
+        after = step.record.state
+        right = formulas.moved_averages(rule, step.before, after, step.dtype)
+        wrong = formulas.moved_averages(changed, step.before, after, step.dtype)
+        for name, value in right.items():
+            yield Effect(stages.AVERAGES, name, value, wrong[name])
+
+    return effects
+
+
+def _average_before(rule: MovingAverage) -> Effects:
+    def effects(step: ObservedStep) -> Iterator[Effect]:
+        after = step.record.state
+        early = dataclasses.replace(after, weights=step.before.weights)
+        right = formulas.moved_averages(rule, step.before, after, step.dtype)
+        wrong = formulas.moved_averages(rule, step.before, early, step.dtype)
+        for name, value in right.items():
+            yield Effect(stages.AVERAGES, name, value, wrong[name])
+
+    return effects
+
+
+def statistic_mutants(job: Job, names: Sequence[str]) -> Iterator[Mutant]:
+    """Yields the mutants of the statistics `names`: whose proposal is taken, and each one's share of the batch."""
+    if not names:
+        return
+    policy = job.workload.statistics
+    other = next(name for name in STATISTICS if name != policy)
+    alone = "one replica's proposal is the mean of all" if job.replicas == 1 else ""
+    hint = "all replicas propose the same values in every compared step"
+    yield Mutant("statistics", f"{policy} -> {other}", _other_policy(list(names)), lambda: hint, alone)
+    for name in names:
+        yield Mutant(
+            f"statistics of {name}",
+            "share of the batch changed by a hundredth",
+            _changed_share(name),
+            lambda: "the statistic keeps its value in every compared step",
+        )
+
+
+def _other_policy(names: list[str]) -> Effects:
+    def effects(step: ObservedStep) -> Iterator[Effect]:
+        proposals = step.record.proposals
+        for name in names:
+            if proposals and name in proposals[0]:
+                values = [np.asarray(proposal[name], step.dtype) for proposal in proposals]
+                yield Effect(stages.STATISTICS, name, values[0], np.mean(values, axis=0, dtype=values[0].dtype))
+
+    return effects
+
+
+def _changed_share(name: str) -> Effects:
+    def effects(step: ObservedStep) -> Iterator[Effect]:
+        old, new = (np.asarray(state.statistics[name], step.dtype) for state in (step.before, step.record.state))
+        yield Effect(stages.STATISTICS, name, new, np.asarray(old + (new - old) * FACTOR, new.dtype))
+
+    return effects
+
+
+def input_mutants(job: Job, shards: Callable[[int], Sequence[Arrays]]) -> Iterator[Mutant]:
+    """Yields the mutants of the batches: replicas in another order, and each input's rows in another order.
+
+    Args:
+      job: the job.
+      shards: function from a step to each replica's {input name: array}.
+    """
+    if job.replicas > 1:
+        hint = "all replicas get the same batch"
+        yield Mutant("input of the replicas", "in another order", _other_replicas(shards), lambda: hint)
+    for name in shards(0)[0]:
+        if np.ndim(shards(0)[0][name]):
+            alone = "one row has one order" if len(shards(0)[0][name]) == 1 else ""
+            yield Mutant(f"input {name}", "rows in another order", _other_rows(name, shards), lambda: "all rows are equal", alone)
+
+
+def _other_replicas(shards: Callable[[int], Sequence[Arrays]]) -> Effects:
+    def effects(step: ObservedStep) -> Iterator[Effect]:
+        digests = [batch_digest(shard) for shard in shards(step.record.step)]
+        for replica, (right, wrong) in enumerate(zip(digests, digests[1:] + digests[:1])):
+            yield Effect(stages.BATCH, f"replica {replica}", np.array(right), np.array(wrong))
+
+    return effects
+
+
+def _other_rows(name: str, shards: Callable[[int], Sequence[Arrays]]) -> Effects:
+    def effects(step: ObservedStep) -> Iterator[Effect]:
+        shard = shards(step.record.step)[0]
+        turned = {**shard, name: shard[name][::-1]}
+        yield Effect(stages.BATCH, "replica 0", np.array(batch_digest(shard)), np.array(batch_digest(turned)))
+
+    return effects

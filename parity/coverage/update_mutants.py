@@ -1,0 +1,68 @@
+"""Mutants of the update: the optimizer's constants, and each weight's update left out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from parity.comparison import stages
+from parity.coverage import formulas
+from parity.coverage.changed_constants import changed_constants
+from parity.coverage.mutant import Effect, Effects, Mutant
+from parity.coverage.observed_step import ObservedStep
+from workloads import optimizers
+from workloads.job import Job
+
+#: What would show an optimizer's constant.
+HINT = "too small to show beside the gradients of the compared steps; a state with slots near zero would show it"
+
+
+def optimizer_mutants(job: Job) -> Iterator[Mutant]:
+    """Yields the mutants of the optimizer's constants."""
+    optimizer = job.workload.optimizer
+    for field, change, changed in changed_constants(optimizer):
+        yield Mutant(f"optimizer.{field}", change, _changed_optimizer(optimizer, changed), lambda: HINT)
+
+
+def _changed_optimizer(optimizer: optimizers.Optimizer, changed: optimizers.Optimizer) -> Effects:
+    def effects(step: ObservedStep) -> Iterator[Effect]:
+        rate = np.ravel(step.record.learning_rate)
+        if not step.updates or not step.updates[0] or rate.size != 1:
+            return
+        arguments = step.before, step.updates, float(rate[0]), step.dtype
+        right, wrong = formulas.updated_state(optimizer, *arguments), formulas.updated_state(changed, *arguments)
+        for name, value in right.weights.items():
+            yield Effect(stages.WEIGHTS, name, value, wrong.weights[name])
+        for name, value in right.slots.items():
+            yield Effect(stages.SLOTS, name, value, wrong.slots[name])
+        for name, start in {**optimizer.slots(), **optimizer.accumulators()}.items():
+            other = {**changed.slots(), **changed.accumulators()}.get(name, start)
+            if step.record.step == 0 and not step.is_visit:
+                yield Effect(stages.INITIAL, name, np.float32(start), np.float32(other))
+
+    return effects
+
+
+def left_out_mutants(names: list[str], reason: Callable[[str], str]) -> Iterator[Mutant]:
+    """Yields one mutant a weight: its update left out.
+
+    Args:
+      names: of the weights.
+      reason: function from a weight to the reason why its gradient is always zero, or "".
+    """
+    for name in names:
+        yield Mutant(
+            f"update of {name}",
+            "left out",
+            _left_out(name),
+            lambda: "the weight moves in no compared step: its gradient is zero, or its learning rate",
+            reason(name),
+        )
+
+
+def _left_out(name: str) -> Effects:
+    def effects(step: ObservedStep) -> Iterator[Effect]:
+        yield Effect(stages.WEIGHTS, name, step.record.state.weights[name], step.before.weights[name])
+
+    return effects
