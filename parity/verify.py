@@ -2,7 +2,10 @@
 
 Runs the towers and their tf.distribute port side by side and compares every tensor of every step: batches, losses,
 gradients, combined gradients, learning rate, weights, slots, statistics, averages. If one differs, names the causes.
-Exit status 0: parity; 1: no parity; 2: input that cannot be used.
+Besides the first steps it visits states in which choices show that those hide, and changes every choice of the job to
+measure whether the comparison would have noticed.
+Exit status 0: parity; 1: no parity; 2: input that cannot be used; 3: not shown: all agrees, but something that matters
+was not exercised.
 """
 
 from __future__ import annotations
@@ -20,6 +23,7 @@ from workloads.support import command, environment
 from workloads.support.errors import require
 
 if TYPE_CHECKING:
+    from parity.comparison.result import Verdict
     from parity.comparison.setup import Setup
     from parity.verdict.compare_programs import ComparisonPlan
     from workloads.records.reader import Recording
@@ -44,6 +48,12 @@ flags.DEFINE_string("legacy_python", None, "Run the towers in this Python interp
 flags.DEFINE_boolean(
     "floor", True, "With --tolerance=auto, measure the noise floor: the rounding errors of legacy's own steps."
 )
+flags.DEFINE_boolean(
+    "visits",
+    True,
+    "Besides the steps, compare one step from each state in which choices show that the steps hide: around the "
+    "learning rate's boundaries, at the end of the averages' warm-up, with and without clipping.",
+)
 
 FLAGS = flags.FLAGS
 
@@ -63,7 +73,7 @@ def plan_from_flags() -> ComparisonPlan:
     """Returns the comparison's steps, mode and tolerance that the flags describe."""
     from parity.verdict.compare_programs import ComparisonPlan
 
-    return ComparisonPlan(FLAGS.steps, FLAGS.mode, tolerance_name(), FLAGS.floor)
+    return ComparisonPlan(FLAGS.steps, FLAGS.mode, tolerance_name(), FLAGS.floor, FLAGS.visits)
 
 
 def recording_from_flags(setup: Setup, folder: str) -> Recording | None:
@@ -91,14 +101,12 @@ def main() -> int:
     environment.prepare(exact=True)
     setup = parity_flags.setup_from_flags(exact=True)
     if setup.job.workload.is_lifted and FLAGS.recording and not FLAGS.recording.endswith(".npz"):
-        passed = _verify_recorded_run(setup)
-    else:
-        passed = _verify_programs(setup)
-    return 0 if passed else 1
+        return _verify_recorded_run(setup).exit_status
+    return _verify_programs(setup).exit_status
 
 
-def _verify_recorded_run(setup: Setup) -> bool:
-    """Compares a lift with the recording of its original run and reports the result; returns whether it is parity."""
+def _verify_recorded_run(setup: Setup) -> Verdict:
+    """Compares a lift with the recording of its original run, reports the result and returns the verdict."""
     from parity.reports.formatting import make_console
     from parity.verdict import recorded_run
 
@@ -106,11 +114,11 @@ def _verify_recorded_run(setup: Setup) -> bool:
     result = recorded_run.verify_recorded_run(setup, FLAGS.recording, steps, tolerance_name())
     recorded_run.print_recorded_run(make_console(), result)
     command.write_json(recorded_run.recorded_run_json(setup, result))
-    return result.passed
+    return result.judged.verdict
 
 
-def _verify_programs(setup: Setup) -> bool:
-    """Compares towers and port, explains a failure and reports the result; returns whether it is parity."""
+def _verify_programs(setup: Setup) -> Verdict:
+    """Compares towers and port, explains a failure, reports the result and returns the verdict."""
     from parity.reports.formatting import make_console
     from parity.verdict import report
     from parity.verdict.compare_programs import compare_programs
@@ -125,7 +133,7 @@ def _verify_programs(setup: Setup) -> bool:
             explanation = explain_failure(setup, recording_from_flags(setup, folder), result)
     report.print_verification(make_console(), setup, comparison, explanation)
     command.write_json(report.verification_json(setup, comparison, recording, explanation))
-    return result.passed
+    return result.verdict
 
 
 console = command.entry(main, __doc__)

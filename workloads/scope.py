@@ -219,6 +219,7 @@ class _TracingFrame(Frame):
         self.specs: dict[str, VariableSpec] = collections.OrderedDict()
         self.noises: dict[str, tuple[int, ...]] = collections.OrderedDict()
         self.values: Tensors = {}
+        self.batch: Dict[str, str] = {}  # {input name: its placeholder's name}
 
     def variable(
         self, name: str, shape: tuple[int, ...], initializer: initializers.Initializer, trainable: bool
@@ -282,6 +283,35 @@ def trace_noise(workload: Workload, per_replica_batch: int, dtype: str) -> dict[
     return dict(_trace(workload, per_replica_batch, dtype)[1].noises)
 
 
+def trace_decay_rates(workload: Workload, per_replica_batch: int = 1, dtype: str = "float32") -> dict[str, float]:
+    """Finds the weights that the model hands to `Scope.decay` at a rate that is not zero.
+
+    Args:
+      workload: the model.
+      per_replica_batch: examples of one replica.
+      dtype: name of the run's float dtype.
+
+    Returns:
+      {weight: rate}, in the order of the calls; rates of one weight are added.
+    """
+    rates: dict[str, float] = collections.OrderedDict()
+
+    class DecaySpy(Scope):
+        """A scope that notes the weights it is to decay."""
+
+        def child(self, name: str) -> Scope:
+            return DecaySpy(self._frame, self._prefix + name + "/")
+
+        def decay(self, rate: float, weight: tf.Tensor) -> None:
+            assert isinstance(self._frame, _TracingFrame)
+            for name, value in self._frame.values.items():
+                if value is weight and rate:
+                    rates[name] = rates.get(name, 0.0) + rate
+
+    _trace(workload, per_replica_batch, dtype, DecaySpy)
+    return rates
+
+
 def trace_decayed(workload: Workload, per_replica_batch: int = 1, dtype: str = "float32") -> tuple[str, ...]:
     """Finds the weights that the model hands to `Scope.decay` at a rate that is not zero.
 
@@ -293,20 +323,59 @@ def trace_decayed(workload: Workload, per_replica_batch: int = 1, dtype: str = "
     Returns:
       names of the weights, in the order of the calls.
     """
-    decayed: list[str] = []
+    return tuple(trace_decay_rates(workload, per_replica_batch, dtype))
 
-    class DecaySpy(Scope):
-        """A scope that notes the weights it is to decay."""
 
-        def child(self, name: str) -> Scope:
-            return DecaySpy(self._frame, self._prefix + name + "/")
+class TracedLoss(NamedTuple):
+    """One tower's loss in a graph of its own.
 
-        def decay(self, rate: float, weight: tf.Tensor) -> None:
-            assert isinstance(self._frame, _TracingFrame)
-            decayed.extend(name for name, value in self._frame.values.items() if value is weight and rate)
+    Attributes:
+      loss: the scalar tensor.
+      weights, statistics: {variable name: placeholder}.
+      batch: {input name: placeholder}.
+    """
 
-    _trace(workload, per_replica_batch, dtype, DecaySpy)
-    return tuple(decayed)
+    loss: tf.Tensor
+    weights: Tensors
+    statistics: Tensors
+    batch: Tensors
+
+
+def trace_loss(workload: Workload, per_replica_batch: int = 1, dtype: str = "float32") -> TracedLoss:
+    """Builds one tower's loss as a function of placeholders.
+
+    Args:
+      workload: the model.
+      per_replica_batch: examples of one replica.
+      dtype: name of the run's float dtype.
+
+    Returns:
+      the loss and its placeholders; its graph is `loss.graph`.
+    """
+    loss, frame = _trace(workload, per_replica_batch, dtype)
+    kinds: list[Tensors] = [
+        {name: frame.values[name] for name, spec in frame.specs.items() if spec.trainable == trainable}
+        for trainable in (True, False)
+    ]
+    batch = {name: loss.graph.get_tensor_by_name(frame.batch[name]) for name in workload.inputs()}
+    return TracedLoss(loss, kinds[0], kinds[1], batch)
+
+
+def trace_unused(workload: Workload, per_replica_batch: int = 1, dtype: str = "float32") -> tuple[str, ...]:
+    """Finds the weights that the loss does not depend on in a differentiable way.
+
+    Args:
+      workload: the model.
+      per_replica_batch: examples of one replica.
+      dtype: name of the run's float dtype.
+
+    Returns:
+      names of the weights whose gradient is zero by construction.
+    """
+    traced = trace_loss(workload, per_replica_batch, dtype)
+    with traced.loss.graph.as_default():
+        found = tf.gradients(traced.loss, list(traced.weights.values()))
+    return tuple(name for name, gradient in zip(traced.weights, found) if gradient is None)
 
 
 def trace_devices(workload: Workload, per_replica_batch: int, dtype: str, devices: Sequence[str]) -> dict[str, str]:
@@ -348,6 +417,7 @@ def _trace(
             name: tf.compat.v1.placeholder(spec.dtype(dtype), (per_replica_batch,) + tuple(spec.shape))
             for name, spec in workload.inputs().items()
         }
+        frame.batch = {name: placeholder.name for name, placeholder in batch.items()}
         return tower_loss(workload, frame, batch, kind), frame
 
 

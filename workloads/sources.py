@@ -45,6 +45,10 @@ class Source(abc.ABC):
         shards = self.shards(step)
         return {name: np.concatenate([part[name] for part in shards]) for name in shards[0]}
 
+    def ends(self) -> tuple[int, ...]:
+        """Returns the first steps in which the data end and begin anew, such as an epoch's last; none if never."""
+        return ()
+
     def pipeline(self, step: int) -> tf.data.Dataset:
         """Returns a `tf.data.Dataset` of one replica's batch after the other, from `step` on, if `has_pipeline`."""
         raise NotImplementedError(f"{type(self).__name__}.pipeline")

@@ -62,6 +62,7 @@ class Judge:
         right: StepRecord,
         lockstep: StepRecord | None = None,
         others: Sequence[StepRecord] = (),
+        is_visit: bool = False,
     ) -> None:
         """Compares one step.
 
@@ -70,10 +71,11 @@ class Judge:
           right: the port's record.
           lockstep: the record of the port's lockstep replica, which is judged in place of `right`; or None.
           others: records of the alternative orders of reads and updates.
+          is_visit: whether both took the step from one state outside of the run.
         """
         result, step = self._result, left.step
         judged = right if lockstep is None else lockstep
-        same_state = lockstep is not None or result.mode == "locked"
+        same_state = lockstep is not None or result.mode == "locked" or is_visit
         if result.tolerance_name != "exact":
             self._magnitudes.add(left)
         references = self._step_references(left, judged)
@@ -84,7 +86,7 @@ class Judge:
         result.add_failures(sorted(failures, key=lambda failure: stages.STAGES.index(failure.stage)))
         if self._judged.rounded and self._judged.rounded[-1].endswith(f" at step {step}"):
             result.kinks.append(step)
-        if result.tolerance_name != "exact" and same_state:
+        if result.tolerance_name != "exact" and same_state and not is_visit:
             self._fit_factors(left, judged)
         if lockstep is not None:
             self._compare_trajectory(left, right)

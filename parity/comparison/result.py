@@ -3,11 +3,30 @@
 from __future__ import annotations
 
 import dataclasses
+import enum
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from parity.comparison.difference import Difference
 from parity.comparison.stage_summary import StageSummary
+from parity.comparison.tour import Visit
+
+
+class Verdict(enum.Enum):
+    """The answer of a comparison; the value is its text in JSON.
+
+    NOT_SHOWN: everything that was compared agrees, but named choices of the job were not exercised, or lie below what
+    the comparison can tell from rounding.
+    """
+
+    PARITY = "parity"
+    NO_PARITY = "no parity"
+    NOT_SHOWN = "not shown"
+
+    @property
+    def exit_status(self) -> int:
+        """The exit status of a command that ends with this verdict; 2 is input that cannot be used."""
+        return {Verdict.PARITY: 0, Verdict.NO_PARITY: 1, Verdict.NOT_SHOWN: 3}[self]
 
 
 class Failure(NamedTuple):
@@ -36,7 +55,10 @@ class Verification:
       tolerance_name: "exact" or "auto"; see `tolerance`.
       mode: "free" or "locked"; see `verify`.
       steps: number of steps compared.
-      passed: parity, under the tolerance.
+      passed: everything that was compared agrees, under the tolerance.
+      not_shown: the choices, with reasons, that nothing compared has exercised; see `verdict`.
+      visits: names of the states outside of the run from which both sides took a step; see `tour`.
+      failed_visit: the visit at which the first tensor went beyond its tolerance, or None.
       stages: {stage: `StageSummary`} in causal order, of the comparison that is judged.
       trajectory: the same along the free trajectories, where the lockstep replica is judged instead; else empty.
       parted: step at which the trajectories parted by more than rounding alone explains, or None.
@@ -68,6 +90,16 @@ class Verification:
     drift: list[str] = dataclasses.field(default_factory=list)
     races: list[str] = dataclasses.field(default_factory=list)
     floor: dict[str, dict[str, float]] = dataclasses.field(default_factory=dict)
+    not_shown: list[str] = dataclasses.field(default_factory=list)
+    visits: list[str] = dataclasses.field(default_factory=list)
+    failed_visit: Visit | None = None
+
+    @property
+    def verdict(self) -> Verdict:
+        """The answer: parity only if all that was compared agrees and nothing that matters was left out."""
+        if not self.passed:
+            return Verdict.NO_PARITY
+        return Verdict.NOT_SHOWN if self.not_shown else Verdict.PARITY
 
     def add_failures(self, failures: Sequence[Failure]) -> None:
         """Ends parity if there are failures, and keeps the first of all steps."""
@@ -81,7 +113,9 @@ class Verification:
         if self.first is not None:
             first = {**self.first._asdict(), "difference": dataclasses.asdict(self.first.difference)}
         return {
-            "verdict": "parity" if self.passed else "no parity",
+            "verdict": self.verdict.value,
+            "not_shown": self.not_shown,
+            "visits": self.visits,
             "tolerance": self.tolerance_name,
             "mode": self.mode,
             "steps": self.steps,

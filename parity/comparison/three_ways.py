@@ -45,9 +45,14 @@ class ThreeWays:
     missing: list[str]
 
     @property
+    def judged(self) -> Verification:
+        """The comparison that the verdict rests on."""
+        return self.columns[ORIGINAL_AND_PORT]
+
+    @property
     def passed(self) -> bool:
         """Whether the port does what the original did."""
-        return self.columns[ORIGINAL_AND_PORT].passed
+        return self.judged.passed
 
 
 def compare_three_ways(

@@ -14,8 +14,9 @@ from collections.abc import Callable, Sequence
 from parity.comparison.judge import Judge
 from parity.comparison.references import References
 from parity.comparison.result import Verification
+from parity.comparison.tour import Tour
 from workloads.job import Job
-from workloads.program import Program
+from workloads.program import Program, State
 from workloads.scope import VariableSpec
 
 
@@ -31,6 +32,7 @@ def verify(
     progress: Callable[[int, Verification], None] | None = None,
     units: dict[str, float] | None = None,
     alternatives: Sequence[Program] = (),
+    tour: Tour | None = None,
 ) -> Verification:
     """Steps two programs side by side and compares every tensor of their records.
 
@@ -49,6 +51,7 @@ def verify(
       units: {stage: ulps} allowed under "auto" beyond the base, for a reason the caller has.
       alternatives: in locked mode, programs that take the right one's steps in other orders of reads and updates, where
         the old program has races: a variable that one of them explains is no difference.
+      tour: looks at every step, and names the states that both sides take one more step from after the others; or None.
 
     Returns:
       The `Verification`. A step beyond tolerance does not end the run: later stages show how the difference spreads.
@@ -71,12 +74,50 @@ def verify(
         record, right_record = left.step(), right.step()
         others = [alternative.step() for alternative in alternatives]
         judge.compare_step(record, right_record, None if lockstep is None else lockstep.step(), others)
+        if tour is not None:
+            tour.observe(state, record, None)
         state = record.state
         result.steps = step + 1
         if progress is not None:
             progress(step + 1, result)
+    if tour is not None:
+        judged = right if lockstep is None else lockstep
+        loaded = [left, *dict.fromkeys([judged, *followers])]
+        _take_visits(result, judge, tour, state, (left, judged, alternatives), loaded)
     judge.finish()
     return result
+
+
+def _take_visits(
+    result: Verification,
+    judge: Judge,
+    tour: Tour,
+    last: State,
+    programs: tuple[Program, Program, Sequence[Program]],
+    loaded: Sequence[Program | References],
+) -> None:
+    """Compares one step from each state that the tour names, until one differs.
+
+    Args:
+      result: to fill.
+      judge: compares the steps.
+      tour: names the states.
+      last: the left side's state after the ordinary steps.
+      programs: the left one, the one that is judged, and the alternatives.
+      loaded: all that take each visit's state.
+    """
+    left, judged, alternatives = programs
+    for visit in tour.visits(last) if result.passed else ():
+        for program in loaded:
+            program.load(visit.state)
+        record = left.step()
+        others = [alternative.step() for alternative in alternatives]
+        judge.compare_step(record, judged.step(), None, others, is_visit=True)
+        tour.observe(visit.state, record, visit)
+        result.visits.append(visit.name)
+        if not result.passed:
+            result.failed_visit = visit
+            return
 
 
 def mismatches(left: Sequence[VariableSpec], right: Sequence[VariableSpec]) -> list[str]:

@@ -25,21 +25,26 @@ class UpdatedState(NamedTuple):
 
 
 def combined_gradients(gradients: Sequence[Arrays], how: str, clip: Clip | None, dtype: str) -> Arrays:
-    """Returns {weight: gradient that the optimizer gets}.
+    """Combines and clips the replicas' gradients.
 
     Args:
       gradients: each replica's {weight: gradient}.
       how: "mean" or "sum".
       clip: the workload's, or None.
       dtype: in which to compute.
+
+    Returns:
+      {weight: gradient that the optimizer gets}.
     """
     with tf.device("CPU:0"):
         towers = [{name: tf.constant(value, dtype) for name, value in tower.items()} for tower in gradients]
         return _arrays(combining.combine_gradients(towers, how, clip, "stack"))
 
 
-def updated_state(optimizer: Optimizer, before: State, updates: Sequence[Arrays], rate: float, dtype: str) -> UpdatedState:
-    """Returns weights and slots after an optimizer's updates, by 1.x's kernels.
+def updated_state(
+    optimizer: Optimizer, before: State, updates: Sequence[Arrays], rate: float, dtype: str
+) -> UpdatedState:
+    """Updates weights and slots by 1.x's kernels.
 
     Args:
       optimizer: with the constants to use.
@@ -47,6 +52,9 @@ def updated_state(optimizer: Optimizer, before: State, updates: Sequence[Arrays]
       updates: the combined gradients of each update, in order.
       rate: the step's learning rate.
       dtype: in which to compute.
+
+    Returns:
+      weights and slots after the updates.
     """
     with tf.device("CPU:0"):
         local = _variables(before, dtype, updates[0] if updates else {})
@@ -58,13 +66,16 @@ def updated_state(optimizer: Optimizer, before: State, updates: Sequence[Arrays]
 
 
 def moved_averages(rule: MovingAverage, before: State, after: State, dtype: str) -> Arrays:
-    """Returns the weights' moving averages after a step.
+    """Moves the weights' averages one step on.
 
     Args:
       rule: with the constants to use.
       before: the state before the step, with the averages.
       after: the state after it, with the weights and the number of the next step.
       dtype: in which to compute.
+
+    Returns:
+      {weight: its average after the step}.
     """
     with tf.device("CPU:0"):
         step = tf.Variable(after.step, dtype=tf.int64)

@@ -1,8 +1,9 @@
-"""`Mutant`: one choice of a job, changed, with the tensors that would then be compared; `Outcome`: whether it was seen."""
+"""`Mutant`: one choice of a job, changed, with the tensors that it changes; `Outcome`: whether it was seen."""
 
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
@@ -34,7 +35,8 @@ class Mutant:
       effects: the first tensors of a step that differ by it.
       hidden: the reason, and what would exercise the choice, where no compared step shows it; a function, since it may
         depend on what was compared.
-      harmless: the reason why no run can show the mutant, or "" for one that can matter.
+      harmless: returns the reason why no run can show the mutant, or "" for one that can matter; asked only where no
+        compared step shows it.
       every_step: whether it is cheap enough to be tried in every compared step.
     """
 
@@ -42,7 +44,7 @@ class Mutant:
     change: str
     effects: Effects
     hidden: Callable[[], str] = lambda: "no compared step shows it"
-    harmless: str = ""
+    harmless: Callable[[], str] = lambda: ""
     every_step: bool = False
 
     @property
@@ -53,7 +55,7 @@ class Mutant:
 
 @dataclasses.dataclass
 class Outcome:
-    """What became of a mutant.
+    """The result of trying a mutant.
 
     Attributes:
       mutant: the `Mutant`.
@@ -69,17 +71,22 @@ class Outcome:
     stage: str = ""
     error: str = ""
 
+    @functools.cached_property
+    def harmless(self) -> str:
+        """The reason why no run can show the mutant, or ""; also "" where it was seen."""
+        return "" if self.seen else self.mutant.harmless()
+
     @property
     def is_missing(self) -> bool:
         """Whether the mutant can matter and was not seen."""
-        return not self.seen and not self.mutant.harmless
+        return not self.seen and not self.harmless
 
     @property
     def why(self) -> str:
         """The stage that shows the mutant, or the reason why none does."""
         if self.seen:
             return f"{self.stage} differ" if self.stage.endswith("s") else f"{self.stage} differs"
-        return self.mutant.harmless or self.error or self.mutant.hidden()
+        return self.harmless or self.error or self.mutant.hidden()
 
     def to_json(self) -> dict[str, Any]:
         """Returns the outcome for the report."""
@@ -88,7 +95,7 @@ class Outcome:
             "choice": self.mutant.choice,
             "change": self.mutant.change,
             "seen": self.seen,
-            "matters": not self.mutant.harmless,
+            "matters": not self.harmless,
             "why": self.why,
             "step": self.place,
         }

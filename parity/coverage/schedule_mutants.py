@@ -1,4 +1,4 @@
-"""Mutants of the learning-rate schedule: each of its constants, the step and the batch that it counts, each boundary."""
+"""Mutants of the learning-rate schedule: each constant, the step and the batch that it counts, each boundary."""
 
 from __future__ import annotations
 
@@ -19,12 +19,15 @@ Rate = Callable[[int], np.ndarray]
 
 
 def schedule_mutants(job: Job, rate: RateFunction, boundaries: list[int]) -> Iterator[Mutant]:
-    """Yields the mutants of a job's schedule.
+    """Makes the mutants of a job's schedule.
 
     Args:
       job: the job.
       rate: its learning rates.
       boundaries: the first steps after a jump.
+
+    Yields:
+      one mutant a constant, one a boundary and direction.
     """
     schedule, size = job.workload.learning_rate, job.global_batch
     extra = [step + shift for step in boundaries for shift in (-1, 0, 1)]
@@ -45,13 +48,13 @@ def schedule_mutants(job: Job, rate: RateFunction, boundaries: list[int]) -> Ite
 def _counting_mutants(job: Job, rate: RateFunction, steps: list[int]) -> Iterator[Mutant]:
     """Mutants of what the schedule counts, where it counts anything."""
     late = _mutant("schedule.step", "counted from one", rate, lambda step: rate(step + 1), steps)
-    if not late.harmless:
+    if not late.harmless():
         yield late
     if job.replicas > 1:
         one_tower = RateFunction(job.workload.learning_rate, job.per_replica_batch)
         change = f"{job.global_batch} -> {job.per_replica_batch}"
         counted = _mutant("schedule.global_batch", change, rate, one_tower, steps)
-        if not counted.harmless:
+        if not counted.harmless():
             yield counted
 
 
@@ -72,6 +75,6 @@ def _mutant(name: str, change: str, rate: Rate, mutated: Rate, steps: list[int])
         change,
         effects,
         hidden=lambda: f"first at step {first:,}: a comparison must take that step",
-        harmless="" if first is not None else "gives the same learning rate at every step",
+        harmless=lambda: "" if first is not None else "gives the same learning rate at every step",
         every_step=True,
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -15,8 +15,8 @@ from workloads.schedules import Schedule
 #: Steps at which a schedule is looked at: each of the first ones, then ever further apart, up to `LAST`.
 DENSE, RATIO, LAST = 64, 1.05, 10_000_000
 
-#: So many boundaries are looked for; a staircase has no last one.
-MOST_BOUNDARIES = 8
+#: Of the boundaries that no whole number of the schedule names, so many first ones are found: a staircase has no last.
+MOST_BOUNDARIES = 3
 
 #: A greater number is no step: random numbers are keyed by the step as an int32.
 LARGEST = 2**31 - 2
@@ -46,7 +46,7 @@ class RateFunction:
         return self._known[step]
 
 
-def looked_at_steps(extra: Iterator[int] | list[int] = ()) -> list[int]:  # type: ignore[assignment]  # an empty tuple
+def looked_at_steps(extra: Iterable[int] = ()) -> list[int]:
     """Returns the numbers of the steps at which schedules are compared, in order: the grid and `extra` steps."""
     grid = list(range(DENSE))
     while grid[-1] < LAST:
@@ -68,7 +68,7 @@ def whole_numbers(record: Any) -> set[int]:
 
 
 def find_boundaries(rate: RateFunction, schedule: Any) -> list[int]:
-    """Returns the first steps after a jump of a schedule, in order; at most `MOST_BOUNDARIES`.
+    """Returns the first steps after a jump of a schedule, in order; see `MOST_BOUNDARIES`.
 
     A schedule that changes at every step has none but those that its whole numbers name.
 
@@ -79,12 +79,13 @@ def find_boundaries(rate: RateFunction, schedule: Any) -> list[int]:
     named = {step + shift for step in whole_numbers(schedule) for shift in (-2, -1, 0, 1, 2)}
     steps = looked_at_steps(sorted(named))
     found: list[int] = []
+    others = 0
     for first, last in itertools.pairwise(steps):
         jump = _jump_between(rate, first, last)
         if jump is not None and (jump < 2 or rate(jump - 2) == rate(jump - 1) or rate(jump) == rate(jump + 1)):
-            found.append(jump)
-        if len(found) == MOST_BOUNDARIES:
-            break
+            others += jump not in named
+            if jump in named or others <= MOST_BOUNDARIES:
+                found.append(jump)
     return found
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
 import numpy as np
@@ -31,11 +31,19 @@ def sees_bits(effect: Effect) -> bool:
     return bool(np.any(bits(expected) != bits(mutated)))
 
 
-def sees_in_double(effect: Effect) -> bool:
-    """Tells whether a comparison whose tensors are judged in double precision would have failed."""
-    if effect.stage == stages.RATE:
-        return _differs(effect, 4 * float(np.finfo(np.float32).eps))
-    return _differs(effect, DOUBLE_LIMIT)
+def sees_in_double(allowed: Mapping[str, float]) -> Sight:
+    """Returns the sight of a comparison whose tensors are judged in double precision.
+
+    Args:
+      allowed: {stage: relative difference} that is allowed beyond that, for formulas that agree in float32 only.
+    """
+
+    def sees(effect: Effect) -> bool:
+        if effect.stage == stages.RATE:  # a float32 scalar in either precision
+            return _differs(effect, 4 * float(np.finfo(np.float32).eps))
+        return _differs(effect, max(DOUBLE_LIMIT, allowed.get(effect.stage, 0.0)))
+
+    return sees
 
 
 def sees_within_tolerance(dtype: str, replicas: int) -> Sight:

@@ -13,12 +13,9 @@ from parity.coverage.changed_constants import FACTOR, changed_constants
 from parity.coverage.mutant import Effect, Effects, Mutant
 from parity.coverage.observed_step import ObservedStep
 from workloads.job import Job
-from workloads.numerics import combining
 from workloads.program import Arrays
 from workloads.records.writer import batch_digest
 from workloads.workload import STATISTICS, MovingAverage
-
-assert combining  # the mean below is `combining.combine`'s
 
 
 def average_mutants(job: Job) -> Iterator[Mutant]:
@@ -26,11 +23,12 @@ def average_mutants(job: Job) -> Iterator[Mutant]:
     rule = job.workload.moving_average
     if rule is None:
         return
+    end = end_of_warm_up(rule)
+    hint = f"hidden by the warm-up until step {end:,}" if end else "the averages are too near the weights"
     for field, change, changed in changed_constants(rule):
-        end = end_of_warm_up(rule)
-        hint = f"hidden by the warm-up until step {end:,}" if end else "the averages are too near the weights"
-        yield Mutant(f"moving_average.{field}", change, _changed_average(rule, changed), lambda hint=hint: hint)  # type: ignore[misc]
-    yield Mutant("moving_average.place", "of the weights before the update", _average_before(rule), lambda: "no weight moves")
+        yield Mutant(f"moving_average.{field}", change, _changed_average(rule, changed), lambda: hint)
+    place = "of the weights before the update"
+    yield Mutant("moving_average.place", place, _average_before(rule), lambda: "no weight moves")
 
 
 def end_of_warm_up(rule: MovingAverage) -> int:
@@ -76,7 +74,7 @@ def statistic_mutants(job: Job, names: Sequence[str]) -> Iterator[Mutant]:
     other = next(name for name in STATISTICS if name != policy)
     alone = "one replica's proposal is the mean of all" if job.replicas == 1 else ""
     hint = "all replicas propose the same values in every compared step"
-    yield Mutant("statistics", f"{policy} -> {other}", _other_policy(list(names)), lambda: hint, alone)
+    yield Mutant("statistics", f"{policy} -> {other}", _other_policy(list(names)), lambda: hint, lambda: alone)
     for name in names:
         yield Mutant(
             f"statistics of {name}",
@@ -117,8 +115,9 @@ def input_mutants(job: Job, shards: Callable[[int], Sequence[Arrays]]) -> Iterat
         yield Mutant("input of the replicas", "in another order", _other_replicas(shards), lambda: hint)
     for name in shards(0)[0]:
         if np.ndim(shards(0)[0][name]):
-            alone = "one row has one order" if len(shards(0)[0][name]) == 1 else ""
-            yield Mutant(f"input {name}", "rows in another order", _other_rows(name, shards), lambda: "all rows are equal", alone)
+            yield Mutant(
+                f"input {name}", "rows in another order", _other_rows(name, shards), lambda: "all rows are equal"
+            )
 
 
 def _other_replicas(shards: Callable[[int], Sequence[Arrays]]) -> Effects:

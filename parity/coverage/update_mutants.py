@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator
 
 import numpy as np
@@ -49,7 +50,7 @@ def left_out_mutants(names: list[str], reason: Callable[[str], str]) -> Iterator
 
     Args:
       names: of the weights.
-      reason: function from a weight to the reason why its gradient is always zero, or "".
+      reason: function from a weight to the reason why it never moves, or "".
     """
     for name in names:
         yield Mutant(
@@ -57,7 +58,7 @@ def left_out_mutants(names: list[str], reason: Callable[[str], str]) -> Iterator
             "left out",
             _left_out(name),
             lambda: "the weight moves in no compared step: its gradient is zero, or its learning rate",
-            reason(name),
+            functools.partial(reason, name),
         )
 
 

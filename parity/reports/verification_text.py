@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from parity.comparison import tolerance
 from parity.comparison.difference import Difference
-from parity.comparison.result import Failure, Verification
+from parity.comparison.result import Failure, Verdict, Verification
 from parity.reports.formatting import format_number
+
+#: A sentence names so many reasons.
+MOST_REASONS = 5
 
 
 def describe_difference(difference: Difference, step: int) -> str:
@@ -24,10 +29,27 @@ def verification_verdict(verification: Verification) -> str:
         return "NO PARITY: variables do not match: " + "; ".join(verification.mismatched)
     if verification.passed:
         rule = "identical bits" if verification.tolerance_name == "exact" else "within the auto tolerance"
-        return f"PARITY: {verification.steps} steps, every stage {rule}"
+        visits = f" and {len(verification.visits)} visits" if verification.visits else ""
+        agreement = f"{verification.steps} steps{visits}, every stage {rule}"
+        if verification.verdict is Verdict.PARITY:
+            return f"PARITY: {agreement}"
+        return f"NOT SHOWN: {agreement}; but not exercised: {list_reasons(verification.not_shown)}"
     if verification.first is None:
         return "NO PARITY: the copies of a mirrored variable disagree: " + verification.drift[0]
-    return _failure_verdict(verification.first, verification.tolerance_name)
+    verdict = _failure_verdict(verification.first, verification.tolerance_name)
+    if verification.failed_visit is not None:
+        verdict += f"; in the visit of {verification.failed_visit.name}"
+    return verdict
+
+
+def list_reasons(reasons: Sequence[str]) -> str:
+    """Returns the first reasons in one sentence, and the number of the others.
+
+    >>> list_reasons(["clip (never acts)", "optimizer.epsilon (too small)"])
+    'clip (never acts); optimizer.epsilon (too small)'
+    """
+    more = len(reasons) - MOST_REASONS
+    return "; ".join(reasons[:MOST_REASONS]) + (f"; and {more} more" if more > 0 else "")
 
 
 def _failure_verdict(failure: Failure, tolerance_name: str) -> str:

@@ -6,12 +6,16 @@ import contextlib
 import dataclasses
 from typing import NamedTuple
 
+from legacy.towers.program import LegacyProgram
 from parity.comparison import tolerance
 from parity.comparison.result import Verification
 from parity.comparison.setup import Setup
 from parity.comparison.verification import verify
+from parity.coverage.measurement import Measurement
+from parity.coverage.plan import make_measurement
 from parity.reports.progress import Progress
 from workloads.program import Program
+from workloads.records.reader import Recording
 
 
 @dataclasses.dataclass(frozen=True)
@@ -23,12 +27,14 @@ class ComparisonPlan:
       mode: "free" or "locked"; see `verify`.
       tolerance_name: "exact" or "auto"; see `tolerance`.
       with_references: under "auto", judge the mathematics in float64 and measure the noise floor.
+      with_visits: besides the steps, take one from each state in which choices show that the steps hide.
     """
 
     steps: int
     mode: str = "free"
     tolerance_name: str = "exact"
     with_references: bool = True
+    with_visits: bool = True
 
 
 class Settings(NamedTuple):
@@ -39,10 +45,17 @@ class Settings(NamedTuple):
 
 
 class Comparison(NamedTuple):
-    """The result of a comparison and the settings of the two programs that were compared."""
+    """The result of a comparison.
+
+    Attributes:
+      verification: the verdict and what it rests on.
+      settings: of the two programs that were compared.
+      coverage: which mutants of the job the comparison would have seen; None where that was not measured.
+    """
 
     verification: Verification
     settings: Settings
+    coverage: Measurement | None = None
 
 
 def settings_of_programs(left: Program, right: Program) -> Settings:
@@ -73,6 +86,13 @@ def compare_programs(setup: Setup, left: Program | None, plan: ComparisonPlan) -
         right = stack.enter_context(setup.modern_program())
         lockstep = stack.enter_context(setup.modern_program()) if with_lockstep else None
         references = stack.enter_context(setup.closing_references()) if auto and plan.with_references else None
+        units = tolerance.keras_units(setup.job.workload.optimizer, setup.modern.update_rules)
+        no_visits = _why_no_visits(setup, left, plan)
+        coverage = None
+        if not setup.job.workload.is_lifted:
+            coverage = make_measurement(
+                setup, left.variables(), plan.tolerance_name, references is not None, units, no_visits
+            )
         verification = verify(
             left,
             right,
@@ -83,7 +103,19 @@ def compare_programs(setup: Setup, left: Program | None, plan: ComparisonPlan) -
             lockstep=lockstep,
             references=references,
             progress=show,
-            units=tolerance.keras_units(setup.job.workload.optimizer, setup.modern.update_rules),
+            units=units,
+            tour=coverage,
         )
+        if coverage is not None:
+            verification.not_shown += coverage.reasons()
         progress.done()
-        return Comparison(verification, settings_of_programs(left, right))
+        return Comparison(verification, settings_of_programs(left, right), coverage)
+
+
+def _why_no_visits(setup: Setup, left: Program, plan: ComparisonPlan) -> str:
+    """The reason why no visits are made, or ""."""
+    if isinstance(left, Recording):
+        return "a recording cannot take a step from another state"
+    if isinstance(left, LegacyProgram) and setup.legacy.input == "queue":
+        return "the towers' queue cannot be started a second time"
+    return "" if plan.with_visits else "--novisits"

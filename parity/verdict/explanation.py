@@ -51,7 +51,7 @@ def steps_to_explain(verification: Verification, recorded_steps: int | None = No
       verification: the result that failed.
       recorded_steps: number of steps of the left side's recording, beyond which there are none; None for a program.
     """
-    first = verification.first.step if verification.first else 0
+    first = verification.first.step if verification.first and verification.failed_visit is None else 0
     free, locked = max(collect.FREE, first + 2), collect.LOCKED
     if recorded_steps is None:
         return StepCounts(free, locked)
@@ -60,7 +60,7 @@ def steps_to_explain(verification: Verification, recorded_steps: int | None = No
 
 
 def explain_failure(setup: Setup, recording: Recording | None, verification: Verification) -> Explanation:
-    """Runs both sides again from their first states and recognizes the causes of a failed verification.
+    """Runs both sides again, from their first states or from the visit that failed, and recognizes the causes.
 
     Args:
       setup: the job and how both sides run it.
@@ -75,6 +75,9 @@ def explain_failure(setup: Setup, recording: Recording | None, verification: Ver
         left = stack.enter_context(setup.legacy_program() if recording is None else recording)
         right = stack.enter_context(setup.modern_program())
         context = job_context.context_of_job(setup.job, settings_of_programs(left, right)._asdict())
+        if verification.failed_visit is not None:
+            for program in (left, right):
+                program.load(verification.failed_visit.state)
         evidence = collect.collect_evidence(left, right, context, counts.free, counts.locked)
         recognized = catalogue.recognize_causes(evidence)
     return _confirmed(setup, evidence, recognized)

@@ -49,7 +49,7 @@ def print_recorded_run(console: Console, result: ThreeWays) -> None:
         console.print("note: " + line)
     for missing in result.missing:
         console.print("note: the recording does not hold the " + missing)
-    report.print_verdict(console, three_ways.verdict(result), result.passed)
+    report.print_verdict(console, three_ways.verdict(result), result.judged.verdict)
 
 
 def recorded_run_json(setup: Setup, result: ThreeWays) -> dict[str, Any]:

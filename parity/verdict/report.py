@@ -7,18 +7,20 @@ from typing import Any
 from rich.console import Console
 
 from parity.comparison import settings
+from parity.comparison.result import Verdict
 from parity.comparison.setup import Setup
 from parity.reports import causes as cause_report
 from parity.reports import verification_tables as tables
 from parity.reports import verification_text as text
+from parity.reports.coverage_text import coverage_lines
 from parity.verdict.compare_programs import Comparison
 from parity.verdict.explanation import Explanation, print_plain_lines
 from workloads.job import Job
 from workloads.program import Program
 from workloads.support import environment
 
-#: Styles of a verdict: parity, and no parity.
-PASSED_STYLE, FAILED_STYLE = "bold green", "bold red"
+#: {verdict: its style}.
+STYLES = {Verdict.PARITY: "bold green", Verdict.NO_PARITY: "bold red", Verdict.NOT_SHOWN: "bold yellow"}
 
 
 def headline(job: Job, mode: str) -> str:
@@ -38,7 +40,7 @@ def print_verification(console: Console, setup: Setup, comparison: Comparison, e
       comparison: the result.
       explanation: the recognized causes, or None where nothing was to be explained.
     """
-    verification, (left, right) = comparison
+    verification, (left, right), coverage = comparison
     if explanation is not None:
         print_plain_lines(
             console,
@@ -54,18 +56,20 @@ def print_verification(console: Console, setup: Setup, comparison: Comparison, e
         console.print(tables.noise_floor_table(verification.floor))
     for line in text.verification_notes(verification):
         console.print("note: " + line)
-    print_verdict(console, text.verification_verdict(verification), verification.passed)
+    if coverage is not None and verification.passed:
+        print_plain_lines(console, coverage_lines(coverage.outcomes, verification.visits, coverage.no_visits))
+    print_verdict(console, text.verification_verdict(verification), verification.verdict)
 
 
-def print_verdict(console: Console, verdict: str, passed: bool) -> None:
+def print_verdict(console: Console, line: str, verdict: Verdict) -> None:
     """Prints the last line of a report.
 
     Args:
       console: where to print.
-      verdict: the line.
-      passed: parity; decides the colour.
+      line: the line.
+      verdict: decides the colour.
     """
-    console.print(verdict, style=PASSED_STYLE if passed else FAILED_STYLE, highlight=False)
+    console.print(line, style=STYLES[verdict], highlight=False)
 
 
 def verification_json(
@@ -82,11 +86,12 @@ def verification_json(
     Returns:
       {key: value} of numbers, texts, lists and dictionaries.
     """
-    verification, (legacy, modern) = comparison
+    verification, (legacy, modern), coverage = comparison
     return {
         "workload": setup.job.workload.name,
         "job": setup.job.describe(),
         **verification.to_json(),
+        "coverage": [] if coverage is None else [outcome.to_json() for outcome in coverage.outcomes],
         **({"causes": []} if explanation is None else cause_report.causes_json(*explanation)),
         "settings": {
             "legacy": legacy,

@@ -32,6 +32,9 @@ class ImageSource(GlobalBatches):
         self._epoch = -1
         self._permutation = np.empty(0, np.int64)
 
+    def ends(self) -> tuple[int, ...]:
+        return ((len(self._labels) - 1) // self._job.global_batch,)
+
     def _order(self, epoch: int) -> np.ndarray:
         """Returns the order of the images in an epoch; the last one asked for is kept."""
         if self._epoch != epoch:

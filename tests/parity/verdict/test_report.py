@@ -1,13 +1,13 @@
 """The report of a comparison, as text and as JSON, of results that are made up."""
 
-import pytest
 from rich.console import Console
 
 from parity.causes.catalogue import CAUSES
 from parity.causes.cause import HIGH, Finding, RecognizedCause
 from parity.comparison.difference import compare
-from parity.comparison.result import Failure, Verification
+from parity.comparison.result import Failure, Verdict, Verification
 from parity.comparison.stage_summary import StageSummary
+from parity.coverage.mutant import Mutant, Outcome
 from parity.verdict import report
 from parity.verdict.compare_programs import Comparison, Settings
 from parity.verdict.explanation import Explanation
@@ -26,6 +26,13 @@ def comparison(passed=True, **fields):
     first = None if passed else Failure(1, "loss", difference, 0.0)
     made = Verification("exact", "free", 2, passed, stages={"loss": summary}, first=first, **fields)
     return Comparison(made, SETTINGS)
+
+
+class MadeUpCoverage:
+    """A measurement of one mutant that no step showed."""
+
+    outcomes = [Outcome(Mutant("clip.limit", "1 -> 2", lambda step: [], lambda: "never acts"))]
+    no_visits = "--novisits"
 
 
 def explanation():
@@ -87,6 +94,19 @@ def test_json_has_the_recordings_environment(monkeypatch):
     assert content["causes"] == []
 
 
-@pytest.mark.parametrize("passed, style", [(True, "green"), (False, "red")])
-def test_a_verdict_is_coloured(passed, style):
-    assert style in (report.PASSED_STYLE if passed else report.FAILED_STYLE)
+def test_each_verdict_has_its_colour():
+    assert {verdict: style.split()[-1] for verdict, style in report.STYLES.items()} == {
+        Verdict.PARITY: "green",
+        Verdict.NO_PARITY: "red",
+        Verdict.NOT_SHOWN: "yellow",
+    }
+
+
+def test_mutants_that_no_step_shows_are_named_before_the_verdict():
+    made = comparison(not_shown=["clip (never acts)"])._replace(coverage=MadeUpCoverage())
+    lines = printed(made)
+    assert lines[-1] == "NOT SHOWN: 2 steps, every stage identical bits; but not exercised: clip (never acts)"
+    assert lines[-3] == "mutants 1, seen 0; not exercised: clip.limit, 1 -> 2 (never acts)"
+    assert lines[-2] == "no visits: --novisits"
+    content = report.verification_json(SETUP, made, None, None)
+    assert content["verdict"] == "not shown" and content["coverage"][0]["name"] == "clip.limit"

@@ -1,0 +1,34 @@
+"""`Tour`: what accompanies a comparison, looks at its steps, and names further states to start a step from."""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from workloads.program import State, StepRecord
+
+
+class Visit(NamedTuple):
+    """A state that both sides take one step from, and its name in reports: "step 350,000, after the boundary"."""
+
+    name: str
+    state: State
+
+
+class Tour(abc.ABC):
+    """Looks at the steps of a comparison, and chooses visits from what it has seen."""
+
+    @abc.abstractmethod
+    def observe(self, before: State, record: StepRecord, visit: Visit | None) -> None:
+        """Looks at a compared step.
+
+        Args:
+          before: the left side's state before the step.
+          record: the left side's record.
+          visit: the visit that it is, or None.
+        """
+
+    @abc.abstractmethod
+    def visits(self, last: State) -> Iterator[Visit]:
+        """Yields the states to visit after the ordinary steps, which ended in `last`, each as the last was compared."""

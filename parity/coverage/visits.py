@@ -1,0 +1,149 @@
+"""Visits: the states in which choices show that the first steps of a training run hide."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from parity.comparison.tour import Visit
+from parity.coverage.schedules import LARGEST
+from parity.coverage.state_mutants import end_of_warm_up
+from parity.coverage.steep_weights import find_steep_weights
+from workloads import scope
+from workloads.job import Job
+from workloads.program import Arrays, State, initial_state
+from workloads.scope import VariableSpec
+from workloads.sources import Source
+
+#: Weights are doubled, or halved, so often in search of a state in which clipping acts, or does not.
+MOST_DOUBLINGS = 5
+
+#: Multiples of a clip's limit that one tower's gradient is then brought to.
+STEEP_FACTORS = (1.2, 4.0, 32.0)
+
+#: Slots near zero, where an optimizer's epsilon shows.
+SMALL_SLOTS = 2.0**-40
+
+#: So many other initial values are tried where a weight has not moved.
+MOST_SEEDS = 3
+
+
+class View(NamedTuple):
+    """Progress of a comparison, by which the next visit is chosen.
+
+    Attributes:
+      is_missing: tells whether a mutant whose name begins with a text can matter and has not been seen.
+      taken: tells whether a step of that number was compared.
+      is_finite: tells whether the last compared step was free of NaN and infinity.
+    """
+
+    is_missing: Callable[[str], bool]
+    taken: Callable[[int], bool]
+    is_finite: Callable[[], bool]
+
+
+def visits_of_job(
+    job: Job, specs: Sequence[VariableSpec], last: State, boundaries: Sequence[int], source: Source, view: View
+) -> Iterator[Visit]:
+    """Makes the visits of a job, each when the one before was compared.
+
+    Args:
+      job: the job.
+      specs: its variables.
+      last: the state after the ordinary steps.
+      boundaries: the first steps after a jump of the learning rate.
+      source: of the batches.
+      view: what has been seen so far.
+
+    Yields:
+      the visits.
+    """
+    yield from _steps_around(last, boundaries, view)
+    for end in source.ends():
+        if not view.taken(end):
+            yield Visit(f"step {end:,} (the data end)", dataclasses.replace(last, step=end))
+    yield from _averages(job, last)
+    step = last.step
+    for name, state in _states(job, specs, source, last, view):
+        yield Visit(name, dataclasses.replace(state, step=step))
+        step += 1
+
+
+def _steps_around(last: State, boundaries: Sequence[int], view: View) -> Iterator[Visit]:
+    places = {-1: "before", 0: "at", 1: "after"}
+    for boundary in boundaries:
+        for shift, place in places.items():
+            step = boundary + shift
+            if 0 <= step <= LARGEST and not view.taken(step):
+                yield Visit(
+                    f"step {step:,} ({place} a boundary of the learning rate)", dataclasses.replace(last, step=step)
+                )
+
+
+def _averages(job: Job, last: State) -> Iterator[Visit]:
+    """The steps around the end of the warm-up, with averages far enough from the weights for their decay to show."""
+    rule = job.workload.moving_average
+    if rule is None:
+        return
+    far = dataclasses.replace(last, averages=_scaled(last.averages, 0.5))
+    end = end_of_warm_up(rule)
+    if not end:
+        yield Visit("averages of half the weights", far)
+    elif end <= LARGEST:
+        for step in range(max(end - 1, 0), end + 2):
+            name = f"step {step:,} (the averages' warm-up ends)"
+            yield Visit(name, dataclasses.replace(far, step=step))
+
+
+def _states(
+    job: Job, specs: Sequence[VariableSpec], source: Source, last: State, view: View
+) -> Iterator[tuple[str, State]]:
+    """States of other weights and slots, as (name, state)."""
+    if view.is_missing("optimizer."):
+        small = {
+            name: value * np.asarray(SMALL_SLOTS, value.dtype) for name, value in last.slots.items() if "/" in name
+        }
+        yield "slots near zero", dataclasses.replace(last, slots={**last.slots, **small})
+    if job.workload.clip is not None:
+        yield from _clipped(job, source, last, view)
+        yield from _scaled_weights(last, view, 0.5, lambda: view.is_missing("clip.always"))
+    for number in range(1, MOST_SEEDS + 1):
+        if view.is_missing("update of"):
+            values = scope.initial_values(specs, job.seed + number)
+            yield f"initial values of seed {job.seed + number}", initial_state(job, specs, values)
+
+
+def _clipped(job: Job, source: Source, last: State, view: View) -> Iterator[tuple[str, State]]:
+    """States of ever larger gradients, until clipping acts: scaled weights first, then a search."""
+    assert job.workload.clip is not None  # the caller's condition
+
+    def is_wanted() -> bool:
+        return any(map(view.is_missing, ("clip.limit", "clip.how", "clip.where", "clip.none")))
+
+    yield from _scaled_weights(last, view, 2.0, is_wanted)
+    for factor in STEEP_FACTORS:
+        if is_wanted():
+            norm = factor * job.workload.clip.limit
+            weights = find_steep_weights(job, source.shards(last.step)[0], last, norm)
+            if weights is not None:
+                yield f"weights of a gradient {factor:g} times the clip", dataclasses.replace(last, weights=weights)
+
+
+def _scaled_weights(
+    last: State, view: View, factor: float, is_wanted: Callable[[], bool]
+) -> Iterator[tuple[str, State]]:
+    scale = 1.0
+    for _ in range(MOST_DOUBLINGS):
+        if not is_wanted():
+            return
+        scale *= factor
+        yield f"weights times {scale:g}", dataclasses.replace(last, weights=_scaled(last.weights, scale))
+        if not view.is_finite():
+            return
+
+
+def _scaled(arrays: Arrays, factor: float) -> Arrays:
+    return {name: np.asarray(value * factor, value.dtype) for name, value in arrays.items()}

@@ -1,0 +1,32 @@
+"""Sentences about a comparison's coverage: how many mutants it would have seen, which not and why, and the visits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from parity.coverage.mutant import Outcome
+
+
+def coverage_lines(outcomes: Sequence[Outcome], visits: Sequence[str], no_visits: str = "") -> list[str]:
+    """Returns the report's lines.
+
+    Args:
+      outcomes: what became of each mutant.
+      visits: names of the visits that were compared.
+      no_visits: the reason why none were made, or "".
+    """
+    seen = [outcome for outcome in outcomes if outcome.seen]
+    missing = [outcome for outcome in outcomes if outcome.is_missing]
+    lines = [f"mutants {len(outcomes)}, seen {len(seen)}" + _listed("; not exercised: ", missing)]
+    harmless = [outcome for outcome in outcomes if not outcome.seen and not outcome.is_missing]
+    if harmless:
+        lines.append("mutants that cannot matter" + _listed(": ", harmless))
+    if visits:
+        lines.append(f"visits {len(visits)}: " + "; ".join(visits))
+    elif no_visits:
+        lines.append(f"no visits: {no_visits}")
+    return lines
+
+
+def _listed(start: str, outcomes: Sequence[Outcome]) -> str:
+    return start + "; ".join(f"{o.mutant.name}, {o.mutant.change} ({o.why})" for o in outcomes) if outcomes else ""

@@ -1,0 +1,64 @@
+"""Visits of a comparison: both sides step from them, a difference ends them, and the result names them."""
+
+import dataclasses
+
+import pytest
+
+from parity.comparison.result import Verdict
+from parity.comparison.tour import Tour, Visit
+from parity.comparison.verification import verify
+from tests.cases import Dyadic, setup
+from workloads import schedules
+
+
+class Jumps(Tour):
+    """A tour to steps of choice that notes what it observes."""
+
+    def __init__(self, *steps):
+        self._steps, self.observed = steps, []
+
+    def observe(self, before, record, visit):
+        self.observed.append((before.step, record.step, visit and visit.name))
+
+    def visits(self, last):
+        for step in self._steps:
+            yield Visit(f"to {step}", dataclasses.replace(last, step=step))
+
+
+def late(workload):
+    """The same workload, whose learning rate drops one step late."""
+    return dataclasses.replace(workload, learning_rate=schedules.PiecewiseConstant((41,), (0.125, 0.25)))
+
+
+WORKLOAD = dataclasses.replace(Dyadic(), learning_rate=schedules.PiecewiseConstant((40,), (0.125, 0.25)))
+
+
+def compared(tour, port=lambda workload: workload, mode="free"):
+    made, other = setup(WORKLOAD), setup(port(WORKLOAD))
+    with made.legacy_program() as left, other.modern_program() as right:
+        return verify(left, right, made.job, 2, mode, tour=tour)
+
+
+@pytest.mark.parametrize("mode", ["free", "locked"])
+def test_both_sides_step_from_each_visit(mode):
+    tour = Jumps(40, 41, 7)
+    result = compared(tour, mode=mode)
+    assert result.verdict is Verdict.PARITY and result.visits == ["to 40", "to 41", "to 7"]
+    assert tour.observed == [(0, 0, None), (1, 1, None), (40, 40, "to 40"), (41, 41, "to 41"), (7, 7, "to 7")]
+
+
+def test_a_difference_in_a_visit_ends_parity_and_the_tour():
+    result = compared(Jumps(40, 41, 42), late)
+    assert result.verdict is Verdict.NO_PARITY and result.first.step == 41
+    assert result.failed_visit.name == "to 41" and result.visits == ["to 40", "to 41"]
+    assert compared(None, late).verdict is Verdict.PARITY  # the two steps alone say nothing
+
+
+def test_nothing_is_visited_after_a_failure():
+    result = compared(Jumps(40), lambda workload: dataclasses.replace(workload, learning_rate=schedules.Fixed(1.0)))
+    assert result.verdict is Verdict.NO_PARITY and result.visits == [] and result.failed_visit is None
+
+
+@pytest.mark.parametrize("verdict, status", [(Verdict.PARITY, 0), (Verdict.NO_PARITY, 1), (Verdict.NOT_SHOWN, 3)])
+def test_each_verdict_has_its_exit_status(verdict, status):
+    assert verdict.exit_status == status

@@ -1,0 +1,30 @@
+"""Outcomes of mutants: seen, missing, and harmless."""
+
+from parity.coverage.mutant import Mutant, Outcome
+from parity.coverage.observed_step import ObservedStep
+
+
+def outcome(harmless="", **fields):
+    return Outcome(Mutant("clip.limit", "1 -> 2", lambda step: [], lambda: "never acts", lambda: harmless), **fields)
+
+
+def test_a_mutant_that_was_not_seen_is_missing_unless_it_cannot_matter():
+    assert outcome().is_missing and not outcome("no run shows it").is_missing
+    assert not outcome(seen=True, place="step 3", stage="weights").is_missing
+
+
+def test_json_says_where_or_why():
+    assert outcome(seen=True, place="step 3", stage="weights").to_json() == {
+        "name": "clip.limit", "choice": "clip", "change": "1 -> 2", "seen": True, "matters": True,
+        "why": "weights differ", "step": "step 3",
+    }  # fmt: skip
+    assert outcome().to_json()["why"] == "never acts"
+    assert outcome("no run shows it").to_json()["matters"] is False
+
+
+def test_a_step_with_a_nan_is_not_finite():
+    from tests.parity.coverage.cases import dyadic_job, observed
+
+    job = dyadic_job()
+    assert isinstance(observed(job), ObservedStep) and observed(job).is_finite
+    assert not observed(job, losses=[float("nan")]).is_finite

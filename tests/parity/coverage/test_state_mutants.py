@@ -1,0 +1,69 @@
+"""Mutants of averages, statistics and batches."""
+
+import numpy as np
+import pytest
+
+from parity.coverage import state_mutants
+from tests.parity.coverage.cases import dyadic_job, observed, seen
+from workloads.workload import MovingAverage
+
+
+def average_step(number, average, rule):
+    job = dyadic_job(moving_average=rule)
+    before = {"weights": {"w": [1.0, 2.0]}, "averages": {"w": [average, average]}}
+    return job, observed(job, before, {"weights": {"w": [1.5, 2.0]}}, step=number)
+
+
+@pytest.mark.parametrize("number, shown", [(3, False), (2000, True)])
+def test_the_warm_up_hides_the_decay(number, shown):
+    job, step = average_step(number, 0.5, MovingAverage(0.99))
+    assert ("moving_average.decay" in seen(state_mutants.average_mutants(job), step)) == shown
+
+
+def test_warm_up_and_place_show_in_the_first_steps():
+    job, step = average_step(3, 0.5, MovingAverage(0.99))
+    assert {"moving_average.warm_up", "moving_average.place"} <= seen(state_mutants.average_mutants(job), step)
+
+
+@pytest.mark.parametrize("decay", [0.9, 0.99, 0.999, 0.9999])
+def test_the_warm_up_ends_where_the_decay_is_reached(decay):
+    end = state_mutants.end_of_warm_up(MovingAverage(decay))
+
+    def warm(step):  # the decay of the update that counts from one
+        return (1 + step + 1) / (10 + step + 1)
+
+    assert warm(end) >= decay * (1 - 1e-12) and (end == 0 or warm(end - 1) < decay)
+    assert state_mutants.end_of_warm_up(MovingAverage(decay, warm_up=False)) == 0
+
+
+@pytest.mark.parametrize("second, shown", [([0.5, 1.0], True), ([0.25, 1.0], False)])
+def test_the_policy_shows_where_replicas_propose_other_values(second, shown):
+    job = dyadic_job()
+    step = observed(
+        job,
+        {"statistics": {"mean": [0.0, 1.0]}},
+        {"statistics": {"mean": [0.25, 1.0]}},
+        proposals=[{"mean": [0.25, 1.0]}, {"mean": second}],
+    )
+    found = seen(state_mutants.statistic_mutants(job, ["mean"]), step)
+    assert ("statistics" in found) == shown and "statistics of mean" in found
+
+
+def test_a_statistic_that_stays_shows_nothing():
+    still = {"statistics": {"mean": [0.5]}}
+    step = observed(dyadic_job(), still, still, proposals=[{"mean": [0.5]}] * 2)
+    assert seen(state_mutants.statistic_mutants(dyadic_job(), ["mean"]), step) == set()
+
+
+@pytest.mark.parametrize(
+    "rows, shown",
+    [
+        ([[1, 2], [3, 4]], {"input of the replicas", "input x"}),
+        ([[1, 2], [1, 2]], {"input x"}),
+        ([[1, 1], [2, 2]], {"input of the replicas"}),
+    ],
+)
+def test_an_order_shows_where_rows_differ(rows, shown):
+    shards = [{"x": np.asarray(part, np.float32)} for part in rows]
+    job = dyadic_job()
+    assert seen(state_mutants.input_mutants(job, lambda step: shards), observed(job)) == shown

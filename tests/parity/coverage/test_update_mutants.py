@@ -1,0 +1,57 @@
+"""Mutants of the optimizer's constants, and updates left out."""
+
+import dataclasses
+
+import pytest
+
+from parity.coverage import formulas, update_mutants
+from tests.parity.coverage.cases import dyadic_job, observed, seen
+from workloads import optimizers
+
+
+def adam_step(gradient, v=0.0, **record):
+    job = dyadic_job(optimizer=optimizers.Adam())
+    slots = {"w/m": [0.0, 0.0], "w/v": [v, v], "beta1_power": 0.9, "beta2_power": 0.999}
+    return job, observed(job, {"slots": slots}, combined={"w": [gradient] * 2}, **record)
+
+
+def test_every_constant_of_adam_shows_in_a_step_with_small_gradients():
+    job, step = adam_step(2.0**-16)
+    assert seen(update_mutants.optimizer_mutants(job), step) == {
+        "optimizer.beta1",
+        "optimizer.beta2",
+        "optimizer.epsilon",
+    }
+
+
+def test_epsilon_hides_beside_a_large_second_moment():
+    job, step = adam_step(1.0, v=2.0**40, is_visit=True)
+    assert "optimizer.epsilon" not in seen(update_mutants.optimizer_mutants(job), step)
+
+
+def test_an_initial_slot_shows_at_the_first_step_only():
+    job = dyadic_job(optimizer=optimizers.Adagrad())
+    first, later = (
+        observed(job, {"slots": {"w/accumulator": [1.0, 1.0]}}, combined={"w": [1.0, 1.0]}, step=number)
+        for number in (0, 1)
+    )
+    assert seen(update_mutants.optimizer_mutants(job), first) == {"optimizer.initial_accumulator"}
+    assert seen(update_mutants.optimizer_mutants(job), later) == set()
+
+
+def test_the_kernels_compute_the_update():
+    momentum = optimizers.Momentum(0.5)
+    before = dataclasses.replace(
+        observed(dyadic_job()).before, slots={"w/momentum": observed(dyadic_job()).before.weights["w"]}
+    )
+    after = formulas.updated_state(momentum, before, [{"w": before.weights["w"]}], 0.25, "float64")
+    assert after.slots["w/momentum"].tolist() == [1.5, 3.0]  # 0.5 * (1, 2) + (1, 2)
+    assert after.weights["w"].tolist() == [0.625, 1.25] and after.weights["w"].dtype == "float64"
+
+
+@pytest.mark.parametrize("after, expected", [([1.0, 2.5], {"update of w"}), ([1.0, 2.0], set())])
+def test_an_update_left_out_shows_where_the_weight_moves(after, expected):
+    step = observed(dyadic_job(), after={"weights": {"w": after}})
+    mutants = list(update_mutants.left_out_mutants(["w"], lambda name: f"{name} is not used"))
+    assert seen(mutants, step) == expected
+    assert mutants[0].harmless() == "w is not used"

@@ -1,0 +1,58 @@
+"""The states that are visited, and when the search for one ends."""
+
+import numpy as np
+
+from parity.comparison.tour import Visit
+from parity.coverage.visits import View, visits_of_job
+from tests.parity.coverage.cases import dyadic_job
+from workloads import scope, sources
+from workloads.program import State
+from workloads.workload import Clip, MovingAverage
+
+
+def visited(missing=(), taken=range(20), boundaries=(), is_finite=True, **fields):
+    job = dyadic_job(**fields)
+    weights = {"a": np.float32(1), "b": np.float32(2)}
+    last = State(20, weights, {"a/m": np.float32(1), "power": np.float32(0.5)}, {}, dict(weights))
+    view = View(lambda name: any(m.startswith(name) for m in missing), set(taken).__contains__, lambda: is_finite)
+    specs = scope.trace(job.workload, job.per_replica_batch)
+    return list(visits_of_job(job, specs, last, boundaries, sources.Synthetic(job), view))
+
+
+def test_nothing_is_visited_where_nothing_is_missing():
+    assert visited() == []
+
+
+def test_steps_before_at_and_after_each_boundary_that_was_not_taken():
+    assert [visit.state.step for visit in visited(boundaries=[20, 350000])] == [20, 21, 349999, 350000, 350001]
+
+
+def test_the_end_of_the_warm_up_has_averages_far_from_the_weights():
+    found = visited(moving_average=MovingAverage(0.9999))
+    assert [visit.state.step for visit in found] == [89988, 89989, 89990]
+    assert float(found[0].state.averages["b"]) == 1.0 and float(found[0].state.weights["b"]) == 2.0
+
+
+def test_slots_near_zero_leave_the_accumulators():
+    [found] = visited(["optimizer.epsilon"])
+    assert float(found.state.slots["a/m"]) == 2.0**-40 and float(found.state.slots["power"]) == 0.5
+
+
+def test_weights_grow_until_clipping_is_seen_and_steps_go_on():
+    found = visited(["clip.none"], clip=Clip(1e30))
+    assert [float(visit.state.weights["a"]) for visit in found] == [2.0, 4.0, 8.0, 16.0, 32.0]
+    assert [visit.state.step for visit in found] == [20, 21, 22, 23, 24]
+
+
+def test_a_state_that_is_not_finite_ends_the_growth():
+    assert len(visited(["clip.none"], clip=Clip(1e30), is_finite=False)) == 1
+
+
+def test_weights_shrink_where_clipping_always_acts():
+    assert [float(v.state.weights["a"]) for v in visited(["clip.always"], clip=Clip(1.0))][:2] == [0.5, 0.25]
+
+
+def test_weights_that_did_not_move_get_other_initial_values():
+    found = visited(["update of a"])
+    assert [visit.name for visit in found] == [f"initial values of seed {seed}" for seed in (1, 2, 3)]
+    assert all(isinstance(visit, Visit) and visit.state.step == 20 + i for i, visit in enumerate(found))
