@@ -82,11 +82,16 @@ def find_boundaries(rate: RateFunction, schedule: Any) -> list[int]:
     others = 0
     for first, last in itertools.pairwise(steps):
         jump = _jump_between(rate, first, last)
-        if jump is not None and (jump < 2 or rate(jump - 2) == rate(jump - 1) or rate(jump) == rate(jump + 1)):
+        if jump is not None and _is_flat_beside(rate, jump):
             others += jump not in named
             if jump in named or others <= MOST_BOUNDARIES:
                 found.append(jump)
     return found
+
+
+def _is_flat_beside(rate: RateFunction, jump: int) -> bool:
+    """Whether the rate is constant before a jump, or after it: a schedule that always changes has no jumps."""
+    return (jump >= 2 and bool(rate(jump - 2) == rate(jump - 1))) or bool(rate(jump) == rate(jump + 1))
 
 
 def _jump_between(rate: RateFunction, first: int, last: int) -> int | None:

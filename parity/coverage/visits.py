@@ -18,8 +18,9 @@ from workloads.program import Arrays, State, initial_state
 from workloads.scope import VariableSpec
 from workloads.sources import Source
 
-#: Weights are doubled, or halved, so often in search of a state in which clipping acts, or does not.
-MOST_DOUBLINGS = 5
+#: Weights are doubled, or halved, so often in search of a state in which clipping acts, or does not; and so often more
+#: where the search by ascent fails as well.
+DOUBLINGS, MORE_DOUBLINGS = range(1, 6), range(6, 15)
 
 #: Multiples of a clip's limit that one tower's gradient is then brought to.
 STEEP_FACTORS = (1.2, 4.0, 32.0)
@@ -130,16 +131,16 @@ def _clipped(job: Job, source: Source, last: State, view: View) -> Iterator[tupl
             weights = find_steep_weights(job, source.shards(last.step)[0], last, norm)
             if weights is not None:
                 yield f"weights of a gradient {factor:g} times the clip", dataclasses.replace(last, weights=weights)
+    yield from _scaled_weights(last, view, 2.0, is_wanted, MORE_DOUBLINGS)
 
 
 def _scaled_weights(
-    last: State, view: View, factor: float, is_wanted: Callable[[], bool]
+    last: State, view: View, factor: float, is_wanted: Callable[[], bool], powers: Sequence[int] = DOUBLINGS
 ) -> Iterator[tuple[str, State]]:
-    scale = 1.0
-    for _ in range(MOST_DOUBLINGS):
+    for power in powers:
         if not is_wanted():
             return
-        scale *= factor
+        scale = factor**power
         yield f"weights times {scale:g}", dataclasses.replace(last, weights=_scaled(last.weights, scale))
         if not view.is_finite():
             return

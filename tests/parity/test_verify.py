@@ -4,6 +4,7 @@ from unittest import mock
 
 import pytest
 
+from parity.comparison.result import Verdict
 from tests.cases import Dyadic, setup
 from tests.own_flags import own_flags, set_flags
 from workloads.records.reader import record_program
@@ -42,6 +43,9 @@ def test_the_plan_has_the_flags_values():
     with set_flags(verify.FLAGS, steps=3, mode="locked", tolerance="auto", floor=False):
         plan = verify.plan_from_flags()
     assert (plan.steps, plan.mode, plan.tolerance_name, plan.with_references) == (3, "locked", "auto", False)
+    assert plan.with_visits
+    with set_flags(verify.FLAGS, visits=False):
+        assert not verify.plan_from_flags().with_visits
 
 
 def test_without_a_recording_the_towers_run_here(tmp_path):
@@ -60,18 +64,18 @@ def test_a_recording_must_hold_as_many_steps(tmp_path):
         verify.recording_from_flags(made, str(tmp_path))
 
 
-@pytest.mark.parametrize("passed", [True, False])
+@pytest.mark.parametrize("verdict, status", [(Verdict.PARITY, 0), (Verdict.NO_PARITY, 1), (Verdict.NOT_SHOWN, 3)])
 @pytest.mark.parametrize(
     "lifted, recording, three_ways",
     [(True, "folder", True), (True, "run.npz", False), (True, None, False), (False, "folder", False)],
 )
-def test_a_lifts_folder_of_records_is_compared_three_ways(lifted, recording, three_ways, passed, monkeypatch):
+def test_a_lifts_folder_of_records_is_compared_three_ways(lifted, recording, three_ways, verdict, status, monkeypatch):
     made, called = mock.Mock(), []
     made.job.workload.is_lifted = lifted
     monkeypatch.setattr(verify.environment, "prepare", lambda exact: None)
     monkeypatch.setattr(verify.parity_flags, "setup_from_flags", lambda exact: made)
-    monkeypatch.setattr(verify, "_verify_recorded_run", lambda _: called.append("three ways") or passed)
-    monkeypatch.setattr(verify, "_verify_programs", lambda _: called.append("programs") or passed)
+    monkeypatch.setattr(verify, "_verify_recorded_run", lambda _: called.append("three ways") or verdict)
+    monkeypatch.setattr(verify, "_verify_programs", lambda _: called.append("programs") or verdict)
     with set_flags(verify.FLAGS, recording=recording):
-        assert verify.main() == (0 if passed else 1)
+        assert verify.main() == status
     assert called == ["three ways" if three_ways else "programs"]
