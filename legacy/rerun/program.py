@@ -127,7 +127,9 @@ class OldGraphProgram(Program):
         for _ in range(steps):
             phase = self._step % phases
             shards = None if self._resident else self._source.shards(self._step)
-            losses, _ = self._session.run([self._fetches[phase]["losses"], self._train_op(phase)], self._feed(shards))
+            with op_errors_as_input_errors("the old graph"):
+                fetches = [self._fetches[phase]["losses"], self._train_op(phase)]
+                losses, _ = self._session.run(fetches, self._feed(shards))
             self._step += 1
         return [np.mean(loss) for loss in losses]
 

@@ -12,6 +12,7 @@ from tensorflow.python.eager import context
 from modern.collectives import all_reduce
 from modern.collectives.worker import Worker
 from modern.options import ALL_REDUCES, ModernOptions
+from workloads.support import user_modules
 from workloads.support.errors import require
 
 #: Numbers of collectives that a strategy may use up; see `mirrored_strategy`.
@@ -32,7 +33,9 @@ def divide_cpu(count: int) -> None:
         tf.config.set_logical_device_configuration(cpu, [tf.config.LogicalDeviceConfiguration()] * count)
     except RuntimeError:  # already running: fine if there are enough
         have = len(tf.config.list_logical_devices("CPU"))
-        require(have >= count, "--logical_cpus", count, f"TensorFlow already runs with {have}")
+        early = user_modules.STARTED_TENSORFLOW
+        why = f": importing {early[0]} ran ops, which belong into functions" if early else ""
+        require(have >= count, "--logical_cpus", count, f"TensorFlow already runs with {have}{why}")
 
 
 def mirrored_strategy(devices: Sequence[str], options: ModernOptions) -> tf.distribute.MirroredStrategy:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -75,7 +76,7 @@ class LiftedProgram(TracedProgram):
 
     def step(self) -> StepRecord:
         self._start()
-        with op_errors_as_input_errors("the port"):
+        with self._user_ops():
             seen, batch = self._observed[self._step % len(self._steps)](self._batches)
         local = self.strategy.experimental_local_results
         state, drift = self._variables.read()
@@ -104,11 +105,15 @@ class LiftedProgram(TracedProgram):
         if len(self._steps) == 1:
             return super().run(steps)
         self._start()
-        for _ in range(steps):  # train ops in turn: one call a step
-            losses = self._observed[self._step % len(self._steps)](self._batches)[0].losses
-            self._step += 1
+        with self._user_ops():
+            for _ in range(steps):  # train ops in turn: one call a step
+                losses = self._observed[self._step % len(self._steps)](self._batches)[0].losses
+                self._step += 1
         losses = self.strategy.experimental_local_results(losses[0]) if losses else []
         return [np.mean(loss) for loss in losses]
+
+    def _user_ops(self) -> contextlib.AbstractContextManager[None]:
+        return op_errors_as_input_errors("the port", lambda: self._input.failure)
 
     def traces(self) -> int:
         """Returns the number of times that a step was traced in Python so far."""

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
 import os
-import sys
 from typing import TYPE_CHECKING, Any, Dict, List, Optional, Tuple
 
 import numpy as np
@@ -13,6 +11,7 @@ import tensorflow as tf
 from workloads.lifted.workload import as_lifted
 from workloads.numerics import random_keys
 from workloads.sources import Source
+from workloads.support import user_code, user_modules
 from workloads.support.array_archive import ArrayArchive
 from workloads.support.errors import InputError, require
 from workloads.support.input_files import require_regular
@@ -100,6 +99,7 @@ class LiftedData(LiftedSynthetic):
     def __init__(self, job: Job, next_batch: Callable[[int], Arrays], settings: Mapping[str, Any]) -> None:
         super().__init__(job, settings)
         self._next = next_batch
+        self._what = "--data"
         self._latest: Optional[Tuple[int, List[Arrays]]] = None  # step and shards
 
     def shards(self, step: int) -> list[Arrays]:
@@ -115,8 +115,8 @@ class LiftedData(LiftedSynthetic):
         for name, entry in self._inputs.items():
             value = batch.get(name, self._settings.get(name))
             have = ", ".join(sorted(batch)) or "nothing"
-            require(value is not None, "--data", have, f"it must have {name!r}: {entry.dtype} {entry.shape}")
-            value = np.asarray(value).astype(entry.dtype)
+            require(value is not None, self._what, have, f"it must have {name!r}: {entry.dtype} {entry.shape}")
+            value = checked_values(self._what, entry, value)
             for replica, shard in enumerate(shards):
                 shard[name] = self._part(entry, value, replica)
         return shards
@@ -129,11 +129,42 @@ class LiftedData(LiftedSynthetic):
         part = value[replica * rows : (replica + 1) * rows]
         require(
             len(part) == rows,
-            "--data",
+            self._what,
             value.shape,
-            f"{entry.name!r} has too few rows for --global_batch={self._job.global_batch}",
+            self._too_few_rows(entry.name),
         )
         return part
+
+    def _too_few_rows(self, name: str) -> str:
+        return f"{name!r} has too few rows for --global_batch={self._job.global_batch}"
+
+
+def checked_values(what: str, entry: Input, value: Any) -> np.ndarray:
+    """Checks an input's values.
+
+    Args:
+      what: beginning of a message about them.
+      entry: the input.
+      value: numbers, of all replicas together.
+
+    Returns:
+      the values in the input's dtype.
+
+    Raises:
+      InputError: they are no numbers, or not of the shape that the graph takes.
+    """
+    expected = f"{entry.name!r} must be {entry.dtype} {entry.shape}"
+    array = np.asarray(value)
+    numbers = array.dtype.kind in "fiub" or array.dtype.name == "bfloat16"
+    require(numbers or array.dtype == entry.dtype, what, f"{array.dtype} {array.shape}", expected)
+    if entry.shape is not None:
+        cut = 0 if entry.kind == "setting" else 1  # the first dimension is the batch's, which is cut
+        sizes = list(array.shape)
+        fits = len(sizes) == len(entry.shape) and all(
+            expects in (None, size) for size, expects in zip(sizes[cut:], entry.shape[cut:])
+        )
+        require(fits, what, f"{array.dtype} {array.shape}", expected)
+    return array.astype(entry.dtype)
 
 
 class LiftedDataset(LiftedData):
@@ -143,20 +174,52 @@ class LiftedDataset(LiftedData):
       job: the `Job`, of a `LiftedWorkload`.
       make_dataset: function from the global batch to a `tf.data.Dataset` of {input name: tensor [global batch, ...]}.
       settings: {input name: value} of scalars that the data do not have.
+      name: of the function, for messages.
     """
 
     has_pipeline = True
 
-    def __init__(self, job: Job, make_dataset: Callable[[int], tf.data.Dataset], settings: Mapping[str, Any]) -> None:
-        self._make = make_dataset
+    def __init__(
+        self,
+        job: Job,
+        make_dataset: Callable[[int], tf.data.Dataset],
+        settings: Mapping[str, Any],
+        name: str = "--data",
+    ) -> None:
+        self._make, self._name = make_dataset, name
         self._iterator = self._repeated()
         super().__init__(job, lambda step: next(self._iterator), settings)
+        self._what = user_code.named(name, make_dataset)
+
+    def _dataset(self) -> tf.data.Dataset:
+        """Calls the user's function and checks what it returns."""
+        with user_code.calling(self._name, self._make, "a tf.data.Dataset of {input name: tensor [global batch, ...]}"):
+            dataset = self._make(self._job.global_batch)
+        what, allowed = self._what, "must be a tf.data.Dataset of {input name: tensor}"
+        require(isinstance(dataset, tf.data.Dataset), what, dataset, allowed)
+        spec = dataset.element_spec
+        require(isinstance(spec, dict), what, spec, allowed)
+        for name, entry in self._inputs.items():
+            have = ", ".join(sorted(map(str, spec))) or "nothing"
+            required = f"it must have {name!r}: {entry.dtype} {entry.shape}"
+            require(name in spec or name in self._settings, what, have, required)
+            require(isinstance(spec.get(name, tf.TensorSpec([])), tf.TensorSpec), what, spec.get(name), required)
+        return dataset
 
     def _repeated(self) -> Iterator[Arrays]:
         """Yields the batches endlessly. Made when the first is asked for: before, devices may not have been chosen."""
-        dataset = self._make(self._job.global_batch)
+        dataset = self._dataset()
         while True:
-            yield from dataset.as_numpy_iterator()
+            count = 0
+            batches = dataset.as_numpy_iterator()
+            while True:
+                with user_code.calling(self._name, self._make):
+                    batch = next(batches, None)
+                if batch is None:
+                    break
+                count += 1
+                yield batch
+            require(count, self._what, "no batch", "the dataset must have at least one")
 
     def pipeline(self, step: int) -> tf.data.Dataset:
         """Returns a dataset of one replica's batch after the other, from `step` on, cut by TensorFlow itself.
@@ -171,14 +234,19 @@ class LiftedDataset(LiftedData):
             parts = {}
             for name, part in like[0].items():
                 if name in batch and kinds[name] in ("batch", "whole"):
-                    value = tf.cast(batch[name][: replicas * len(part)], part.dtype)
+                    rows = replicas * len(part)
+                    few = f"InputError: {self._what}: {self._too_few_rows(name)}"
+                    with tf.control_dependencies(
+                        [tf.debugging.assert_greater_equal(tf.shape(batch[name])[0], rows, few)]
+                    ):
+                        value = tf.cast(batch[name][:rows], part.dtype)
                     parts[name] = tf.reshape(value, (replicas,) + part.shape)
                 else:
                     value = tf.cast(batch[name], part.dtype) if name in batch else tf.constant(part)
                     parts[name] = tf.repeat(value[tf.newaxis], replicas, 0)
             return parts
 
-        return self._make(self._job.global_batch).repeat().skip(step).map(cut).unbatch()
+        return self._dataset().repeat().skip(step).map(cut).unbatch()
 
 
 def source_from_text(text: str, settings: Mapping[str, Any]) -> Callable[[Job], Source]:
@@ -198,7 +266,7 @@ def source_from_text(text: str, settings: Mapping[str, Any]) -> Callable[[Job], 
     """
     if ":" in text and not os.path.exists(text):
         make_dataset = _import_function(text)
-        return lambda job: LiftedDataset(job, make_dataset, settings)
+        return lambda job: LiftedDataset(job, make_dataset, settings, f"--data={text}")
     packed = require_regular(text, "--data")
     archive = ArrayArchive(text, f"--data: cannot read {text!r} as .npz", max(MOST_BYTES, MOST_EXPANSION * packed))
     arrays = {name: archive.array(name) for name in archive.names}
@@ -222,9 +290,9 @@ def _batches_of(arrays: Arrays, size: int) -> Callable[[int], Arrays]:
 
 def _import_function(text: str) -> Callable[[int], tf.data.Dataset]:
     module_name, _, attribute = text.partition(":")
-    if os.getcwd() not in sys.path:
-        sys.path.append(os.getcwd())
-    try:
-        return getattr(importlib.import_module(module_name), attribute)
-    except Exception as error:  # whatever the user's module raises while it is imported
-        raise InputError(f"--data: {text!r}: {type(error).__name__}: {error}") from error
+    module = user_modules.import_users_module(module_name, f"--data: {text!r}")
+    function: Callable[[int], tf.data.Dataset] | None = getattr(module, attribute, None)
+    if function is None:
+        raise InputError(f"--data: {text!r}: module {module_name!r} has no attribute {attribute!r}")
+    require(callable(function), "--data", text, "must name a function that takes the global batch")
+    return function

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
-from typing import TYPE_CHECKING, Any, cast
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, ContextManager, Optional, Type, cast
 
 import numpy as np
 import tensorflow as tf
@@ -17,11 +17,12 @@ from workloads.lifted.pieces import Cutter
 from workloads.lifted.plan_records import TensorType
 from workloads.program import State
 from workloads.scope import Scope, Tensors, VariableSpec
+from workloads.support import user_code
 from workloads.support.errors import InputError, require
 from workloads.workload import Workload
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Mapping
 
     from workloads.lifted.plan import Input, Plan
     from workloads.program import Arrays
@@ -150,20 +151,36 @@ def as_lifted(workload: Workload) -> LiftedWorkload:
     return cast(LiftedWorkload, workload)
 
 
-@contextlib.contextmanager
-def op_errors_as_input_errors(program: str) -> Iterator[None]:
-    """Raises an error of an op as an `InputError`, since an old graph may need what this machine or the data lack.
+def op_errors_as_input_errors(
+    program: str, cause: Callable[[], BaseException | None] = lambda: None
+) -> ContextManager[None]:
+    """Makes a context that raises an error of an op as an `InputError`: a graph may need what machine or data lack.
+
+    What the user's own data function raises is a `UserError`.
 
     Args:
       program: the program that runs, for the message.
+      cause: returns what the ops' input failed with, if it did.
 
-    Yields:
-      Nothing.
+    Returns:
+      the context manager.
     """
-    try:
-        yield
-    except tf.errors.OpError as error:
-        lines = [line.strip() for line in str(error.message).splitlines() if line.strip()]
-        telling = [line for line in lines if not line.startswith(("2 root", "(0)", "Detected"))] or lines
-        reason = telling[0] if telling else ""
-        raise InputError(f"--workload: {program} does not run here with these data: {reason[:300]}") from error
+    return _OpErrors(program, cause)
+
+
+class _OpErrors(ContextManager[None]):
+    """See `op_errors_as_input_errors`."""
+
+    def __init__(self, program: str, cause: Callable[[], BaseException | None]) -> None:
+        self._program, self._cause = program, cause
+
+    def __exit__(
+        self, kind: Optional[Type[BaseException]], error: Optional[BaseException], trace: Optional[TracebackType]
+    ) -> None:
+        if not isinstance(error, tf.errors.OpError):
+            return
+        known = user_code.reported_error(error) or self._cause()
+        if known is not None:
+            raise known from error
+        reason = user_code.telling_part(str(error.message))
+        raise InputError(f"--workload: {self._program} does not run here with these data: {reason}") from error

@@ -16,12 +16,11 @@ from typing import TYPE_CHECKING
 
 from workloads import models
 from workloads.lifted import is_lift_folder
-from workloads.support import user_code
-from workloads.support.errors import InputError, UserError, require
+from workloads.support import user_code, user_modules
+from workloads.support.errors import InputError, require
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from types import ModuleType
 
     from workloads.workload import Workload
 
@@ -91,7 +90,7 @@ def _load(name: str) -> Workload:
     from workloads.workload import Workload, check_workload
 
     module_name, _, attribute = name.partition(":")
-    module = import_users_module(module_name, f"--workload: {name!r}")
+    module = user_modules.import_users_module(module_name, f"--workload: {name!r}")
     try:
         workload = getattr(module, attribute)
     except AttributeError:
@@ -101,36 +100,3 @@ def _load(name: str) -> Workload:
             workload = workload()
     check_workload(workload)
     return workload
-
-
-def import_users_module(module_name: str, what: str) -> ModuleType:
-    """Imports a module from the import path or from below the current folder.
-
-    Args:
-      module_name: its name, such as "package.module".
-      what: beginning of the message if there is none, such as "--workload: 'mine:DIGITS'".
-
-    Returns:
-      the module.
-
-    Raises:
-      InputError: there is no such module.
-      UserError: the module raised an exception while it was imported.
-    """
-    if os.getcwd() not in sys.path:
-        sys.path.append(os.getcwd())
-    try:
-        with user_code.calling(f"importing {module_name!r}", None):
-            return importlib.import_module(module_name)
-    except UserError as error:
-        raise UserError(f"{error}{_collision(error.__cause__)}") from error.__cause__
-    except Exception as error:  # whatever is raised before a line of the user's is reached
-        reason = f"{user_code.telling_sentence(error)}{_collision(error)}"
-        raise InputError(f"{what}: importing {module_name!r} failed: {reason}") from error
-
-
-def _collision(error: BaseException | None) -> str:
-    """Returns a hint if a user's module failed to import from a package that has the name of one of this project's."""
-    package = ((error.name if isinstance(error, ImportError) else None) or "").partition(".")[0]
-    own = package in ("workloads", "legacy", "modern", "parity")
-    return f" ({package} is a package of tower-parity; rename yours)" if own else ""

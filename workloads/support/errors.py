@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+#: Characters of a value that a message shows at most.
+LONGEST = 300
+
 
 class InputError(ValueError):
     """Bad input. The message is one line: the argument, the value it had, and what is allowed."""
@@ -37,4 +40,6 @@ def require(condition: object, argument: str, value: object, allowed: str) -> No
       allowed: what would be allowed, as the end of a sentence.
     """
     if not condition:
-        raise InputError(f"{argument}: got {value!r}, {allowed}")
+        got = " ".join(repr(value).split())
+        got = got if len(got) <= LONGEST else got[: LONGEST - 1] + "…"
+        raise InputError(f"{argument}: got {got}, {allowed}")

@@ -148,7 +148,10 @@ def reported_error(error: BaseException) -> InputError | Lost | UserError | None
     text = message_text(error)
     own = _OWN.search(text) if user_frames.is_op_error(error) else None
     if own is not None:
-        told = _told(own.group(2), 4 * LONGEST)
+        text = own.group(2)
+        if own.string[: own.start()].endswith("["):  # the message of an assertion op, in brackets before its condition
+            text = text.partition("] [")[0].replace("\\'", "'")
+        told = telling_part(text, 4 * LONGEST)
         return InputError(told) if own.group(1) == "InputError" else UserError(told)
     place = user_frames.find_place(error)
     if place is None or not isinstance(error, (Exception, SystemExit)):
@@ -165,7 +168,7 @@ def telling_sentence(error: BaseException) -> str:
     'ValueError: No.'
     """
     name, text = type(error).__name__, message_text(error)
-    told = _told(text)
+    told = telling_part(text)
     if isinstance(error, SyntaxError):
         told = error.msg
     if re.match(r"\w+(Error|Exception|Exit|Interrupt|Iteration|Warning)\b", told):
@@ -174,12 +177,12 @@ def telling_sentence(error: BaseException) -> str:
 
 
 def message_text(error: BaseException) -> str:
-    """Returns an exception's whole message, without the colours that Keras puts into it."""
+    """Returns an exception's whole message, without Keras's colours and the names of TensorFlow's functions."""
     try:
         text = str(error)
     except Exception:  # the user's exception may do anything there
         return "(its message cannot be shown)"
-    return re.sub(r"\x1b\[[0-9;]*m", "", text)
+    return re.sub(r"\x1b\[[0-9;]*m|\{\{function_node [^}]*\}\}\s*", "", text)
 
 
 def traceback_text(error: BaseException) -> str:
@@ -188,8 +191,8 @@ def traceback_text(error: BaseException) -> str:
     return details or "".join(traceback.format_exception(type(error), error, error.__traceback__))
 
 
-def _told(text: str, longest: int = LONGEST) -> str:
-    """Returns what a message says, in one line of at most `longest` characters."""
+def telling_part(text: str, longest: int = LONGEST) -> str:
+    """Returns what a message says, in one line of at most `longest` characters, without stacks and names of nodes."""
     rewritten = bool(re.match(r"\s*in (user|converted) code:", text))
     kept: List[str] = []
     after_frame = False

@@ -18,8 +18,10 @@ from typing import Any, NamedTuple, Optional, Tuple
 _ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 _PACKAGES = tuple(os.path.join(_ROOT, name) + os.sep for name in ("workloads", "legacy", "modern", "parity"))
 
-#: This project's modules from which commands are called; what calls a command is no user's code.
-_HARNESS = os.path.join(_ROOT, "workloads", "support") + os.sep
+#: This project's modules that call commands and targets of processes, which need not be this project's.
+_HARNESS = tuple(
+    os.path.join(_ROOT, "workloads", "support", name) for name in ("command.py", "child_processes.py", "user_code.py")
+)
 
 _INSTALLED = re.compile(r"[/\\](site|dist)-packages[/\\]")
 
@@ -68,7 +70,7 @@ def innermost(frames: Iterable[Place], called: bool = True) -> Place | None:
     """
     found, reached = None, not called
     for frame in frames:
-        reached = reached or (is_project(frame.file) and not frame.file.startswith(_HARNESS))
+        reached = reached or (is_project(frame.file) and frame.file not in _HARNESS)
         if reached and is_user(frame.file):
             found = frame
     return found

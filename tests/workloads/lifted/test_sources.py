@@ -67,7 +67,7 @@ def test_refuses_data_that_do_not_fit(tmp_path):
     np.savez(tmp_path / "odd.npz", x=arrays()["x"], y=np.zeros(3))
     with pytest.raises(InputError, match="arrays must have equal lengths"):
         sources.source_from_text(str(tmp_path / "odd.npz"), {})
-    with pytest.raises(InputError, match="AttributeError"):
+    with pytest.raises(InputError, match="has no attribute"):
         sources.source_from_text("os:nothing", {})
 
 

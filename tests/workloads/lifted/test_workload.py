@@ -74,7 +74,7 @@ def test_what_a_cutter_is_told_of_random_nodes_overrides_the_plan(tmp_path):
 
 def test_an_error_of_an_op_becomes_one_line():
     message = "2 root error(s) found.\n  (0) INVALID_ARGUMENT: indices\n  rows[3] = 9 is not in [0, 4)\n"
-    expected = r"^--workload: the port does not run here .*: rows\[3\] = 9 is not"
+    expected = r"^--workload: the port does not run here .*: indices rows\[3\] = 9 is not"
     with pytest.raises(InputError, match=expected), op_errors_as_input_errors("the port"):
         raise tf.errors.InvalidArgumentError(None, None, message)
     with pytest.raises(InputError, match="these data: $"), op_errors_as_input_errors("the port"):
