@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from parity.causes.cause import RecognizedCause
+    from parity.causes.confirmation import Remainder
     from parity.diagnosis.stage_checks.deviation import Deviation
 
 flags.DEFINE_string("left", None, "The reference: a recording (.npz).")
@@ -36,13 +37,15 @@ FLAGS = flags.FLAGS
 NOT_SHOWN = 3
 
 
-def exit_status(differs: bool, recognized: Sequence[RecognizedCause], unexplained: Sequence[Deviation] = ()) -> int:
+def exit_status(
+    differs: bool, recognized: Sequence[RecognizedCause], unexplained: Sequence[Deviation | Remainder] = ()
+) -> int:
     """Returns the exit status of a diagnosis.
 
     Args:
       differs: whether any bit differs.
       recognized: the causes.
-      unexplained: deviations that no cause explains.
+      unexplained: what no cause explains.
 
     Returns:
       1 if the runs differ by a bug or for an unknown reason; 0 if not at all, by rounding, or in other terms only.
@@ -73,8 +76,10 @@ def main() -> int:
     lines = causes.cause_lines(explanation.recognized, explanation.evidence, differs, explanation.remaining)
     print_plain_lines(make_console(), [*lines, *notes, *jobs_differ])
     command.write_json(causes.causes_json(*explanation))
-    unexplained = unexplained_deviations(explanation.evidence, explanation.recognized)
-    status = exit_status(differs, explanation.recognized, unexplained)
+    left_over: Sequence[Deviation | Remainder] | None = explanation.remaining
+    if left_over is None:
+        left_over = unexplained_deviations(explanation.evidence, explanation.recognized)
+    status = exit_status(differs, explanation.recognized, left_over)
     return NOT_SHOWN if unmatched and not status else status
 
 

@@ -19,9 +19,11 @@ decay; g_i is the gradient of replica i's own mean loss; n counts examples or up
 **Stage** is the part of a training step in which the cause appears first. **Pitfall** numbers are explained in the
 [list at the end](#pitfall-numbers).
 
-**Confidence** of a report: *high*, a clean fit that no other cause in the catalogue produces; *medium*, a clean fit
-that another cause could produce too, and the report says which; *low*, the numbers only look like this cause. If no
-criterion is met, no cause is named.
+**Confidence** of a report: *high*, the cause was confirmed: planted into the clean port with its fitted constants, it
+makes every stage of the user's run to rounding (see [diagnose.md](diagnose.md)); *medium*, a clean fit that is not
+confirmed, or that another cause produces too, and the report says which; *low*, the numbers only look like this cause.
+Where the job cannot be run again, a clean fit that no other cause in the catalogue produces is *high*. If no criterion
+is met, no cause is named.
 """
 
 #: Pitfalls that occur only on several GPUs, so that no criterion recognizes them from recorded numbers.

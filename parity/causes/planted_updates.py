@@ -95,24 +95,6 @@ def skipped_updates(steps: Collection[int]) -> injection.Change:
     return injection.in_update_rules(lambda rules: _SkippedUpdates(rules, steps))
 
 
-class _UncorrectedBias(injection.WrappedRules):
-    """Updates as Adam without bias correction: with powers of its constants of 0."""
-
-    def apply(self, local: LocalState, gradients: Tensors, rate: tf.Tensor) -> None:
-        powers = [variable for name, variable in local.slots.items() if "/" not in name]
-        before = [power.read_value() for power in powers]
-        for power in powers:
-            power.assign(0.0 * power.read_value())
-        self._rules.apply(local, gradients, rate)
-        for power, old in zip(powers, before):
-            power.assign(old)
-
-
-def uncorrected_bias() -> injection.Change:
-    """Plants Adam without bias correction; the powers of its constants, which nothing reads then, stay."""
-    return injection.in_update_rules(_UncorrectedBias)
-
-
 @dataclasses.dataclass(frozen=True)
 class RecordedRates:
     """A schedule that gives each step its recorded learning rate, and `inner`'s to steps without one."""

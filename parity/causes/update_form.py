@@ -8,13 +8,14 @@ import numpy as np
 
 from parity.causes import injection, slot_updates, sparse, step_length
 from parity.causes.cause import HIGH, LOW, MEDIUM, Cause, Fault, Finding
-from parity.causes.planted_updates import scaled_updates, uncorrected_bias
+from parity.causes.planted_formulas import form_named, updates_by_formula
+from parity.causes.planted_updates import scaled_updates
 from parity.causes.wording import format_number, shortest_decimal
 from parity.comparison import stages
 from parity.comparison.fits import largest, near, spread
 from workloads import optimizers, schedules
 from workloads.optimizers import FormKind, UpdateForm
-from workloads.optimizers.update_forms import HEAVY_BALL, NESTEROV, NO_BIAS_CORRECTION
+from workloads.optimizers.update_forms import HEAVY_BALL, NESTEROV
 
 if TYPE_CHECKING:
     import tensorflow as tf
@@ -168,13 +169,13 @@ class _DoubledUpdate(injection.WrappedRules):
 
 
 def _plant_form(finding: Finding, setup: Setup) -> injection.Change | None:
-    """Plants a form that a constant of the optimizer, or a wrapper of its rule, gives."""
-    if finding.constants["form"] == NO_BIAS_CORRECTION.name:
-        return uncorrected_bias()
-    nesterov = {NESTEROV.name: True, HEAVY_BALL.name: False}.get(finding.constants["form"])
-    if nesterov is None or not isinstance(setup.job.workload.optimizer, optimizers.Momentum):
-        return None
-    return slot_updates.change_optimizer(nesterov=nesterov)
+    """Plants a form of the update: by the optimizer's flag where it has one, else by its formula."""
+    optimizer, name = setup.job.workload.optimizer, finding.constants["form"]
+    nesterov = {NESTEROV.name: True, HEAVY_BALL.name: False}.get(name)
+    if nesterov is not None and isinstance(optimizer, optimizers.Momentum):
+        return slot_updates.change_optimizer(nesterov=nesterov)
+    form = form_named(optimizer, name)
+    return None if form is None else updates_by_formula(optimizer.update_forms()[form], optimizer)
 
 
 def _plant_factor(finding: Finding, setup: Setup) -> injection.Change:

@@ -212,7 +212,8 @@ class _Search:
             else:
                 alone = self._tried.get((repr((entry.id, entry.finding)),))
                 entries.append(_unconfirmed(entry, None if alone is None else _confirmation(alone)))
-        return Explained(sorted(entries, key=_order), confirmation.remaining)
+        kept = [entry for entry in entries if not _is_refuted(entry)]
+        return Explained(sorted(kept, key=_order), confirmation.remaining)
 
 
 def _agreement(
@@ -263,6 +264,12 @@ def _order(entry: RecognizedCause) -> tuple[bool, tuple[bool, bool, int, int]]:
     """Causes that were confirmed come first, each group in the catalogue's order."""
     confirmed = entry.confirmation is not None and entry.confirmation.confirmed
     return not confirmed, catalogue.order_of(entry)
+
+
+def _is_refuted(entry: RecognizedCause) -> bool:
+    """Whether a cause says that rounding is all that differs, and the clean port shows that it is not."""
+    says_rounding = entry.cause.last and not entry.cause.bug
+    return says_rounding and (entry.confirmation is None or not entry.confirmation.confirmed)
 
 
 def _with_confirmation(entry: RecognizedCause, confirmation: Confirmation) -> RecognizedCause:

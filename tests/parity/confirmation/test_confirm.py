@@ -167,3 +167,15 @@ def test_where_nothing_can_be_planted_the_criterion_decides(monkeypatch, ports):
     monkeypatch.setattr(confirm, "can_be_planted", lambda setup: False)
     result = explained(evidence(loss=3.0), cause("A", loss=2.0))
     assert outcome(result) == {"A": (HIGH, None)} and result.remaining is None and not ports
+
+
+def rounding():
+    """The cause that says that rounding is all that differs."""
+    entry = cause("ROUNDING")
+    return dataclasses.replace(entry, cause=dataclasses.replace(entry.cause, bug=False, last=True))
+
+
+def test_rounding_is_confirmed_by_the_clean_port_and_refuted_by_whatever_remains():
+    assert outcome(explained(evidence(), rounding())) == {"ROUNDING": (HIGH, True)}
+    result = explained(evidence(rate=2.0), rounding())
+    assert result.recognized == [] and result.remaining
