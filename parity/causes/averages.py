@@ -63,11 +63,11 @@ def ema_warm_up(evidence: Evidence) -> Finding | None:
     )
 
 
-def _warm_up_constants(evidence: Evidence, left_warms_up: bool, share: float) -> dict[str, float]:
+def _warm_up_constants(evidence: Evidence, left_warms_up: bool, share: float) -> dict[str, float | bool]:
     """The port's decay: fitted where it is constant, legacy's where the port's warms up."""
     legacy = evidence.context.moving_average
     kept = legacy.decay if legacy is not None else MovingAverage().decay
-    return {"decay": decay_of_share(share) if left_warms_up else kept, "warm_up": float(not left_warms_up)}
+    return {"decay": decay_of_share(share) if left_warms_up else kept, "warm_up": not left_warms_up}
 
 
 def ema_stale(evidence: Evidence) -> Finding | None:

@@ -26,6 +26,8 @@ def fit_loss(
 ) -> LossFit:
     """Returns the simplest fit of the losses in steps from the same state.
 
+    A factor that no gradient has is not among those to try: it is only reported, see `reported_values`.
+
     Args:
       evidence: the steps.
       factors: factors to try after 1.
@@ -38,9 +40,6 @@ def fit_loss(
     tried = [LossFit(1.0, 0.0), *[LossFit(factor, 0.0) for factor in factors if np.isfinite(factor)]]
     if decay:
         tried = [fit for base in tried for fit in (base, LossFit(base.factor, 1.0))]
-    ratios = [right / left for left, right, _ in rows if left]
-    if ratios:
-        tried.append(LossFit(float(np.median(ratios)), 0.0))
     gaps = {fit: _gap(rows, fit) for fit in tried}
     clean = [fit for fit in tried if gaps[fit] <= SAME_LOSS]
     return clean[0] if clean else min(tried, key=gaps.__getitem__)

@@ -127,7 +127,7 @@ def optimizer_constant(evidence: Evidence) -> Finding | None:
             f"{format_number(legacy)} in each of legacy's: another {rule.constant}.",
             HIGH,
             f"least-squares fit of the slot by its old value and the gradient, in {len(right.steps)} steps",
-            {"field": rule.constant, "value": decay_of_share(1 - port)},
+            {rule.constant: decay_of_share(1 - port)},
         )
     return None
 
@@ -184,12 +184,11 @@ def _plant_convention(finding: Finding, setup: Setup) -> injection.Change:
 
 
 def plant_constant(finding: Finding, setup: Setup) -> injection.Change | None:
-    """Plants the optimizer's constant that the finding names, if the optimizer has it."""
-    field, optimizer = finding.constants["field"], setup.job.workload.optimizer
-    known = any(entry.name == field for entry in dataclasses.fields(optimizer))
-    if not known:
+    """Plants the optimizer's constants that the finding names, if the optimizer has them all."""
+    known = {field.name for field in dataclasses.fields(setup.job.workload.optimizer)}
+    if not finding.constants or not set(finding.constants) <= known:
         return None
-    return change_optimizer(**{field: finding.constants["value"]}) + injection.in_first_state(_start_accumulators)
+    return change_optimizer(**finding.constants) + injection.in_first_state(_start_accumulators)
 
 
 def _start_accumulators(state: State, setup: Setup) -> None:

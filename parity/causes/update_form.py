@@ -62,7 +62,7 @@ def another_epsilon(evidence: Evidence) -> Finding | None:
         HIGH if right.explained_by(best) else MEDIUM,
         f"with {best.epsilon} the update is explained to {right.misfit(best):.1f} roundings (root mean square), "
         f"with legacy's to {right.misfit(right.own_form):.0f}",
-        {"field": "epsilon", "value": float(best.epsilon)},
+        {"epsilon": float(best.epsilon)},
     )
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from parity.causes.confirmation import Remainder
 from parity.comparison import stages
-from parity.comparison.fits import relative_norm
+from parity.comparison.difference import relative
 from parity.confirmation.planted_port import UserStep
 from workloads.optimizers import Optimizer
 from workloads.program import StepRecord
@@ -41,6 +41,9 @@ MEASURED = (stages.LOSS, stages.GRADIENTS, stages.STATISTICS)
 #: Two float32 runs are at most about so many times as far apart as one of them is from float64.
 NOISE_FACTOR = 8.0
 
+#: A stage that is off by more than this part of its length is off by more than rounding.
+MOST_NOISE = 1e-2
+
 #: Roundings of a weight's change that count like one of the weight itself.
 CHANGE_ROUNDINGS = 8.0
 
@@ -58,6 +61,20 @@ class Rules(NamedTuple):
     update_units: float = 0.0
 
 
+class Lengths(NamedTuple):
+    """Squared lengths of a difference, and of what differs."""
+
+    gap: float
+    whole: float
+
+
+class TensorDifference(NamedTuple):
+    """The largest difference of a tensor in roundings, infinite where only one side is finite, and its lengths."""
+
+    roundings: float
+    squares: Lengths
+
+
 @dataclasses.dataclass
 class Agreement:
     """The comparison of a planted port with the user's run.
@@ -66,31 +83,41 @@ class Agreement:
       steps: number of steps.
       stages: stages that were compared.
       roundings: largest difference of a tensor that agrees.
-      gaps: {stage: largest relative length of the difference in one step}, of the stages that do not agree.
       remaining: {(stage, variable): the tensor's remainder}.
+      squares: {(stage, step): squared lengths of the difference and of the user's tensors}, over all tensors.
     """
 
     steps: int = 0
     stages: set[str] = dataclasses.field(default_factory=set)
     roundings: float = 0.0
-    gaps: dict[str, float] = dataclasses.field(default_factory=dict)
     remaining: dict[tuple[str, str], Remainder] = dataclasses.field(default_factory=dict)
+    squares: dict[tuple[str, int], Lengths] = dataclasses.field(default_factory=dict)
 
-    def add(self, stage: str, name: str, step: int, roundings: float, gap: float) -> None:
+    @property
+    def gaps(self) -> dict[str, float]:
+        """{stage: largest relative length of the difference in one step} of the stages that do not agree."""
+        found: dict[str, float] = {}
+        for (stage, _), (gap, whole) in self.squares.items():
+            if any(stage == other for other, _ in self.remaining):
+                found[stage] = max(found.get(stage, 0.0), relative(float(np.sqrt(gap)), float(np.sqrt(whole))))
+        return found
+
+    def add(self, stage: str, name: str, step: int, difference: TensorDifference) -> None:
         """Adds one tensor of one step.
 
         Args:
           stage: the tensor's stage.
           name: its name within the stage.
           step: number of the step.
-          roundings: its largest difference; infinite where only one side is finite.
-          gap: relative length of the difference.
+          difference: of the planted port's tensor from the user's.
         """
+        roundings = difference.roundings
         self.stages.add(stage)
+        gap, whole = self.squares.get((stage, step), Lengths(0.0, 0.0))
+        self.squares[stage, step] = Lengths(gap + difference.squares.gap, whole + difference.squares.whole)
         if roundings <= MOST_ROUNDINGS[stage]:
             self.roundings = max(self.roundings, roundings)
             return
-        self.gaps[stage] = max(self.gaps.get(stage, 0.0), gap)
         known = self.remaining.get((stage, name))
         first, worst = (step, roundings) if known is None else (known.step, max(known.roundings, roundings))
         self.remaining[stage, name] = Remainder(stage, name, first, worst)
@@ -100,6 +127,15 @@ class Agreement:
         return tuple(
             sorted(self.remaining.values(), key=lambda entry: (stages.STAGES.index(entry.stage), -entry.roundings))
         )
+
+
+#: Tensors that are compared for equality and are not equal, or of which only one is finite.
+UNLIKE = TensorDifference(float("inf"), Lengths(1.0, 1.0))
+
+
+def may_be_noise(agreement: Agreement) -> bool:
+    """Tells whether float64 may show that what remains is rounding of kernels: it is only a small part of its stage."""
+    return bool(agreement.remaining) and all(gap <= MOST_NOISE for gap in agreement.gaps.values())
 
 
 def add_initial(
@@ -116,9 +152,8 @@ def add_initial(
     theirs = {name: array for _, name, array in user}
     for stage, name, mine in planted:
         if name in theirs and name.split(" (")[0] not in given:
-            other = theirs[name]
-            step = 0
-            agreement.add(stage, name, step, *_difference(mine, other, np.abs(np.asarray(other, np.float64))))
+            units = _magnitude(theirs[name])
+            agreement.add(stage, name, 0, _difference(mine, theirs[name], units))
 
 
 def add_step(
@@ -143,9 +178,9 @@ def add_step(
             continue
         noise = _noise(mine, exact.get((stage, name))) if stage in measured else 0.0
         units = _units(stage, name, mine, other, user, rules)
-        agreement.add(stage, name, planted.step, *_difference(mine, other, units, noise))
+        agreement.add(stage, name, planted.step, _difference(mine, other, units, noise))
     for name in sorted(set(planted.drift) ^ set(user.record.drift)):
-        agreement.add(stages.STATISTICS, f"copies of {name}", planted.step, float("inf"), 1.0)
+        agreement.add(stages.STATISTICS, f"copies of {name}", planted.step, UNLIKE)
 
 
 def _measured_stages(user: StepRecord) -> Sequence[str]:
@@ -155,8 +190,8 @@ def _measured_stages(user: StepRecord) -> Sequence[str]:
     return MEASURED if user.gradients else (*MEASURED, stages.COMBINED)
 
 
-def _difference(mine: np.ndarray, other: np.ndarray, units: np.ndarray, noise: float = 0.0) -> tuple[float, float]:
-    """Returns (roundings, relative length) of a tensor's difference.
+def _difference(mine: np.ndarray, other: np.ndarray, units: np.ndarray, noise: float = 0.0) -> TensorDifference:
+    """Returns a tensor's difference.
 
     Args:
       mine, other: the planted port's tensor and the user's.
@@ -165,17 +200,17 @@ def _difference(mine: np.ndarray, other: np.ndarray, units: np.ndarray, noise: f
     """
     mine, other = np.asarray(mine), np.asarray(other)
     if mine.dtype.kind != "f" or other.dtype.kind != "f":
-        return (0.0, 0.0) if np.array_equal(mine, other) else (float("inf"), 1.0)
+        return TensorDifference(0.0, Lengths(0.0, 1.0)) if np.array_equal(mine, other) else UNLIKE
     eps = max(float(np.finfo(array.dtype).eps) for array in (mine, other))
     a, b = np.asarray(mine, np.float64), np.asarray(other, np.float64)
     if not np.array_equal(np.isfinite(a), np.isfinite(b)) or not np.array_equal(np.isnan(a), np.isnan(b)):
-        return float("inf"), 1.0
+        return UNLIKE
     finite = np.isfinite(a)
     a, b, size = a[finite], b[finite], np.broadcast_to(units, finite.shape)[finite]
     gap = np.maximum(np.abs(a - b) - noise, 0.0)
     unit = eps * size + np.finfo(np.float64).tiny
     roundings = float(np.max(gap / unit, initial=0.0))
-    return roundings, relative_norm(a - b, b)
+    return TensorDifference(roundings, Lengths(float(np.sum((a - b) ** 2)), float(np.sum(b**2))))
 
 
 def _noise(mine: np.ndarray, twin: np.ndarray | None) -> float:
@@ -190,7 +225,7 @@ def _units(stage: str, name: str, mine: np.ndarray, other: np.ndarray, user: Use
     """Returns the magnitude whose rounding is one unit of a tensor's difference, for each element."""
     if np.asarray(other).dtype.kind != "f":
         return np.ones(())
-    size = np.abs(np.asarray(other, np.float64))
+    size = _magnitude(other)
     largest = max(_largest(other), _largest(mine))
     before, after = user.before, user.record.state
     if stage == stages.COMBINED:
@@ -228,6 +263,12 @@ def _cancellation(name: str, record: StepRecord) -> float:
     return max(1.0, max(map(_largest, gradients)) / whole) if whole else 1.0
 
 
+def _magnitude(array: np.ndarray) -> np.ndarray:
+    """|elements| of floats; 1 for what is compared for equality."""
+    array = np.asarray(array)
+    return np.abs(np.asarray(array, np.float64)) if array.dtype.kind == "f" else np.ones(())
+
+
 def _largest(array: np.ndarray) -> float:
     entries = np.abs(np.atleast_1d(np.asarray(array, np.float64)))
     return float(np.max(entries[np.isfinite(entries)], initial=0.0))
@@ -244,6 +285,6 @@ def improves(new: Mapping[str, float], old: Mapping[str, float], factor: float =
     Returns:
       true if a stage's gap shrinks or vanishes, and no stage's grows by as much.
     """
-    shrinks = any(new.get(stage, 0.0) * factor <= gap for stage, gap in old.items())
-    grows = any(gap > factor * old.get(stage, 0.0) for stage, gap in new.items())
+    shrinks = any(np.isfinite(new.get(stage, 0.0)) and new.get(stage, 0.0) * factor <= old[stage] for stage in old)
+    grows = any(not np.isfinite(new[stage]) or new[stage] > factor * old.get(stage, 0.0) for stage in new)
     return shrinks and not grows

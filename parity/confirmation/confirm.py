@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from parity.causes import catalogue
 from parity.causes.cause import HIGH, LOW, MEDIUM, RecognizedCause
 from parity.causes.confirmation import Confirmation, Remainder
+from parity.causes.unexplained import unexplained_deviations
 from parity.comparison import stages, tolerance
-from parity.confirmation.agreement import Agreement, Rules, add_initial, add_step, improves
+from parity.confirmation.agreement import Agreement, Rules, add_initial, add_step, improves, may_be_noise
 from parity.confirmation.planted_port import PlantedPort, UserStep, can_be_planted, chosen_steps
 from parity.diagnosis.context import job_context
 from parity.diagnosis.evidence import ComparedStep, Evidence
@@ -66,7 +67,7 @@ def confirm_causes(setup: Setup, evidence: Evidence, recognized: Sequence[Recogn
       what the first ones leave over are added.
     """
     if not can_be_planted(setup):
-        return Explained([_without_planting(entry) for entry in recognized], None)
+        return Explained(without_planting(evidence, recognized), None)
     return _Search(setup, evidence).run(recognized)
 
 
@@ -96,8 +97,7 @@ class _Search:
                 pool = self._merge(self._next_causes(best), pool)
                 best = self._plant_first_or_all(pool) or self._plant_onto(best, pool)
         while best is not None and not best.explains_all and self._ports < MOST_PORTS:
-            known = {_key(entry) for entry in pool}
-            fresh = [entry for entry in self._next_causes(best) if _key(entry) not in known]
+            fresh = [entry for entry in self._next_causes(best) if not any(_same_cause(entry, known) for known in pool)]
             if not fresh:
                 break
             pool += fresh
@@ -124,8 +124,8 @@ class _Search:
 
     def _merge(self, fresh: Sequence[RecognizedCause], pool: Sequence[RecognizedCause]) -> list[RecognizedCause]:
         """Returns all causes, each with its later fit: it is made in steps from the user's own states."""
-        refitted = {_key(entry) for entry in fresh}
-        merged = [*fresh, *[entry for entry in pool if _key(entry) not in refitted]]
+        others = [entry for entry in pool if not any(_same_cause(entry, refitted) for refitted in fresh)]
+        merged = [*fresh, *others]
         return sorted(merged, key=catalogue.order_of)
 
     def _plant_onto(self, best: _Planting, candidates: Sequence[RecognizedCause]) -> _Planting:
@@ -164,7 +164,7 @@ class _Search:
             records = port.take_steps(steps, given=True)
             rules = self._rules(port)
             agreement = _agreement(port, records, steps, first_state, rules, _given_first_values(causes))
-            if agreement.remaining and self._setup.job.dtype == "float32":
+            if may_be_noise(agreement) and self._setup.job.dtype == "float32":
                 twins = self._twin_steps(changes, steps)
                 agreement = _agreement(port, records, steps, first_state, rules, _given_first_values(causes), twins)
             own = port.take_steps(steps, given=False) if agreement.remaining else records
@@ -201,11 +201,11 @@ class _Search:
         """Gives every cause its confirmation and the confidence that follows from it."""
         if best is None:
             return Explained([_unconfirmed(entry, None) for entry in pool], None)
-        explaining = {_key(entry) for entry in best.causes}
+        explaining = {repr((entry.id, entry.finding)) for entry in best.causes}
         confirmation = _confirmation(best)
         entries = []
         for entry in pool:
-            if _key(entry) in explaining:
+            if repr((entry.id, entry.finding)) in explaining:
                 entries.append(_with_confirmation(entry, confirmation))
             elif best.explains_all:
                 entries.append(_unneeded(entry, best))
@@ -250,9 +250,12 @@ def _confirmation(planting: _Planting) -> Confirmation:
     return Confirmation(agreement.steps, shown, agreement.roundings, agreement.in_order(), planted)
 
 
-def _key(entry: RecognizedCause) -> tuple[str, tuple[str, ...], object]:
-    """Returns what tells findings of one cause apart: the variables, or the constant of the optimizer."""
-    return entry.id, entry.finding.variables, entry.finding.constants.get("field")
+def _same_cause(one: RecognizedCause, other: RecognizedCause) -> bool:
+    """Tells whether two findings are fits of one cause, and not of two constants or of two groups of variables."""
+    if one.id != other.id or set(one.finding.constants) != set(other.finding.constants):
+        return False
+    variables = set(one.finding.variables), set(other.finding.variables)
+    return not all(variables) or bool(variables[0] & variables[1])
 
 
 def _place(cause_id: str) -> int:
@@ -294,6 +297,16 @@ def _unneeded(entry: RecognizedCause, best: _Planting) -> RecognizedCause:
     return dataclasses.replace(entry, finding=finding)
 
 
-def _without_planting(entry: RecognizedCause) -> RecognizedCause:
-    """A cause that cannot be planted here: the criterion's own confidence stands."""
-    return entry
+def without_planting(evidence: Evidence, recognized: Sequence[RecognizedCause]) -> list[RecognizedCause]:
+    """Returns causes where nothing can be planted: high confidence stands if all stages are explained to rounding.
+
+    Args:
+      evidence: the steps of both sides.
+      recognized: the causes, with their criteria's own confidence.
+
+    Returns:
+      the causes in the same order.
+    """
+    if not unexplained_deviations(evidence, recognized):
+        return list(recognized)
+    return [_unconfirmed(entry, None) for entry in recognized]

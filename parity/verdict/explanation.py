@@ -13,7 +13,7 @@ from parity.causes.cause import RecognizedCause
 from parity.causes.confirmation import Remainder
 from parity.comparison.result import Verification
 from parity.comparison.setup import Setup
-from parity.confirmation.confirm import confirm_causes
+from parity.confirmation.confirm import confirm_causes, without_planting
 from parity.confirmation.recorded_setup import setup_of_recordings
 from parity.diagnosis import collect
 from parity.diagnosis.context import job_context
@@ -106,7 +106,9 @@ def explain_recordings(left: Recording, right: Recording, steps: int = 0, confir
     evidence = collect.evidence_of_recordings(left, right, steps)
     recognized = catalogue.recognize_causes(evidence)
     setup = setup_of_recordings(left, right) if confirm else None
-    return Explanation(recognized, evidence) if setup is None else _confirmed(setup, evidence, recognized)
+    if setup is None:
+        return Explanation(without_planting(evidence, recognized), evidence)
+    return _confirmed(setup, evidence, recognized)
 
 
 def print_plain_lines(console: Console, lines: Iterable[str]) -> None:

@@ -25,8 +25,9 @@ def test_the_factor_and_the_penalty_are_told_apart(right, expected):
     assert fit([2.0, 4.0], right, [2.0], {"w": [0.5, 0.5]}) == expected
 
 
-def test_an_unknown_factor_is_the_median_ratio():
-    assert fit([2.0, 4.0], [6.0, 12.0]) == LossFit(3.0, 0.0)
+def test_a_factor_that_no_gradient_has_is_none_of_the_losses():
+    assert fit([2.0, 4.0], [6.0, 12.0]) == LossFit(1.0, 0.0)
+    assert fit([2.0, 4.0], [6.0, 12.0], [3.0]) == LossFit(3.0, 0.0)
 
 
 def test_losses_that_are_no_numbers_decide_nothing():

@@ -3,7 +3,17 @@
 import pytest
 
 from parity.comparison import stages
-from parity.confirmation.agreement import MOST_ROUNDINGS, Agreement, Rules, add_initial, add_step, improves
+from parity.confirmation.agreement import (
+    MOST_ROUNDINGS,
+    Agreement,
+    Lengths,
+    Rules,
+    TensorDifference,
+    add_initial,
+    add_step,
+    improves,
+    may_be_noise,
+)
 from parity.confirmation.planted_port import UserStep
 from tests.parity.step_records import made_up_state, step_record
 from workloads import optimizers
@@ -108,11 +118,21 @@ def test_first_values_are_compared_unless_they_are_given():
 def test_the_first_step_and_the_largest_difference_are_kept():
     made = Agreement()
     for step, roundings in ((3, 100.0), (4, 300.0), (5, 200.0)):
-        made.add(stages.LOSS, "replica 0", step, roundings, 0.5)
-    made.add(stages.RATE, "learning rate", 3, 1e9, 0.5)
+        made.add(stages.LOSS, "replica 0", step, TensorDifference(roundings, Lengths(9.0, 36.0)))
+    made.add(stages.RATE, "learning rate", 3, TensorDifference(1e9, Lengths(1.0, 100.0)))
+    made.add(stages.WEIGHTS, "w", 3, TensorDifference(0.0, Lengths(1e-9, 1.0)))
     first, second = made.in_order()
     assert (first.stage, first.step, first.roundings) == (stages.LOSS, 3, 300.0)
     assert second.stage == stages.RATE
+    assert made.gaps == {stages.LOSS: 0.5, stages.RATE: 0.1}
+
+
+def test_only_a_small_part_of_a_stage_may_be_noise():
+    for gap, noise in ((0.01, True), (0.011, False)):
+        made = Agreement()
+        made.add(stages.GRADIENTS, "w", 0, TensorDifference(1e6, Lengths(gap**2, 1.0)))
+        assert may_be_noise(made) == noise
+    assert not may_be_noise(Agreement())
 
 
 def test_a_cause_improves_if_a_stage_shrinks_and_none_grows():
@@ -120,3 +140,10 @@ def test_a_cause_improves_if_a_stage_shrinks_and_none_grows():
     assert improves({"slots": 0.001, "weights": 0.2}, {"slots": 0.1, "weights": 0.2})
     assert not improves({"slots": 0.09}, {"slots": 0.1})
     assert not improves({"loss": 0.1}, {"slots": 0.1})
+
+
+def test_no_infinity_and_no_nan_passes_for_an_improvement():
+    for value in (float("inf"), float("nan")):
+        assert not improves({"slots": value}, {"slots": 0.1})
+        assert not improves({"slots": value}, {"slots": value})
+        assert improves({}, {"slots": float("inf")})

@@ -159,14 +159,20 @@ def test_a_cause_on_legacys_side_is_planted_beside_legacy():
 
 
 def test_a_difference_is_also_measured_by_float64_before_it_counts(ports):
-    explained(evidence(loss=3.0), cause("A", loss=1.0))
-    assert ("float64" in {dtype for _, dtype in ports}) and len(ports) <= 2 * confirm.MOST_PORTS
+    explained(evidence(loss=3.0), cause("A", loss=1.999))
+    assert "float64" in {dtype for _, dtype in ports}
+    del ports[:]
+    explained(evidence(loss=3.0), cause("A", loss=1.0))  # no rounding makes a third
+    assert "float64" not in {dtype for _, dtype in ports}
 
 
-def test_where_nothing_can_be_planted_the_criterion_decides(monkeypatch, ports):
+def test_where_nothing_can_be_planted_the_stage_checks_decide(monkeypatch, ports):
     monkeypatch.setattr(confirm, "can_be_planted", lambda setup: False)
+    monkeypatch.setattr(confirm, "unexplained_deviations", lambda evidence, recognized: ["a deviation"])
     result = explained(evidence(loss=3.0), cause("A", loss=2.0))
-    assert outcome(result) == {"A": (HIGH, None)} and result.remaining is None and not ports
+    assert outcome(result) == {"A": (MEDIUM, None)} and result.remaining is None and not ports
+    monkeypatch.setattr(confirm, "unexplained_deviations", lambda evidence, recognized: [])
+    assert outcome(explained(evidence(loss=3.0), cause("A", loss=2.0))) == {"A": (HIGH, None)}
 
 
 def rounding():
