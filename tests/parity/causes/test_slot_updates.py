@@ -211,4 +211,4 @@ def test_another_second_beta_is_seen_in_the_share_that_the_slot_takes_up(port, c
     ]
     found = recognized(*sides, optimizers.Adam())
     assert list(found) == causes
-    assert not found or found["OPTIMIZER_CONSTANT"].constants == {"field": "beta2", "value": 0.9995}
+    assert not found or found["OPTIMIZER_CONSTANT"].constants == {"beta2": 0.9995}
