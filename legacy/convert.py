@@ -12,7 +12,8 @@ import os
 
 from absl import flags
 
-from workloads.support import command, environment
+from workloads.lifted import VALUES, is_lift_folder
+from workloads.support import command, environment, input_files, isolation, json_file
 from workloads.support.errors import require
 
 flags.DEFINE_string("out", None, "Checkpoint to write, as a prefix: model.ckpt-1000.")
@@ -23,13 +24,18 @@ FLAGS = flags.FLAGS
 def main(checkpoint_path: str) -> int:
     """Converts the checkpoint or lift at `checkpoint_path`."""
     require(FLAGS.out, "--out", FLAGS.out, "name the checkpoint to write")
-    environment.prepare(exact=False)
-    from workloads.lifted import checkpoint, is_lift_folder
-    from workloads.lifted.folder import VALUES
-
     source = os.path.join(checkpoint_path, VALUES) if is_lift_folder(checkpoint_path) else checkpoint_path
-    folder = os.path.dirname(os.path.abspath(FLAGS.out))
-    require(os.path.isdir(folder), "--out", FLAGS.out, "must be in a folder that exists")
+    for ending in (".index", ".data-00000-of-00001"):
+        json_file.require_replaceable(FLAGS.out + ending, "--out")
+    limits = isolation.limits_of_files(input_files.checkpoint_size(source))
+    return command.isolated(lambda: _convert(source), f"checkpoint: {source!r}", limits)
+
+
+def _convert(source: str) -> int:
+    """Converts; runs in a child process, since a damaged checkpoint can crash TensorFlow."""
+    environment.prepare(exact=False)
+    from workloads.lifted import checkpoint
+
     count, how = checkpoint.convert_checkpoint(source, FLAGS.out)
     reader = "TensorFlow 1.x" if how == "by name" else "tf.train.Checkpoint"
     print(f"{FLAGS.out}: {count} variables, {how} (for {reader})")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from absl import flags
 
-from workloads.support import command, environment
+from workloads.support import command, environment, input_files, isolation
 
 flags.DEFINE_list(
     "train_op",
@@ -26,6 +26,12 @@ FLAGS = flags.FLAGS
 def main(graph: str) -> int:
     """Prints the page about the file `graph`."""
     feed = command.assignments(FLAGS.feed, "--feed", "placeholder=value")
+    limits = isolation.limits_of_files(input_files.require_regular(graph, "graph file"))
+    return command.isolated(lambda: _inspect(graph, feed), f"graph file: {graph!r}", limits)
+
+
+def _inspect(graph: str, feed: dict[str, str]) -> int:
+    """Prints the page; runs in a child process, since a damaged graph can crash TensorFlow."""
     environment.prepare(exact=False)
     from legacy.saved.report import page
 

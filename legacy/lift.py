@@ -11,7 +11,7 @@ import sys
 
 from absl import flags
 
-from workloads.support import command, environment
+from workloads.support import command, environment, input_files, isolation
 from workloads.support.errors import require
 
 flags.DEFINE_string(
@@ -38,11 +38,18 @@ FLAGS = flags.FLAGS
 def main(graph: str) -> int:
     """Lifts the file `graph`."""
     require(FLAGS.out, "--out", FLAGS.out, "name the folder to write")
+    feed = command.assignments(FLAGS.feed, "--feed", "placeholder=value")
+    carry = command.assignments(FLAGS.carry, "--carry", "placeholder=tensor")
+    values = input_files.checkpoint_size(FLAGS.checkpoint) if FLAGS.checkpoint else 0
+    limits = isolation.limits_of_files(input_files.require_regular(graph, "graph file"), values)
+    return command.isolated(lambda: _lift(graph, feed, carry), f"graph file: {graph!r}", limits)
+
+
+def _lift(graph: str, feed: dict[str, str], carry: dict[str, str]) -> int:
+    """Writes the lift; runs in a child process, since a damaged graph or checkpoint can crash TensorFlow."""
     environment.prepare(exact=False)
     from legacy.saved.lifting import lift_graph
 
-    feed = command.assignments(FLAGS.feed, "--feed", "placeholder=value")
-    carry = command.assignments(FLAGS.carry, "--carry", "placeholder=tensor")
     plan = lift_graph(
         graph, FLAGS.out, FLAGS.checkpoint, FLAGS.train_op, feed, FLAGS.allow_ops, FLAGS.name, carry, _tell
     )

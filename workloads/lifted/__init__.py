@@ -10,6 +10,8 @@ import os
 
 #: Name of the file that makes a folder a lift.
 PLAN = "workload.json"
+#: Name of the checkpoint in it.
+VALUES = "variables"
 
 
 def is_lift_folder(path: str) -> bool:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import tensorflow as tf
 
-from workloads.lifted import PLAN, checkpoint, is_lift_folder
+from workloads.lifted import PLAN, VALUES, checkpoint, is_lift_folder
 from workloads.lifted.plan import FORMAT, Plan
 from workloads.support.errors import InputError, require
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 v1 = tf.compat.v1
 
-GRAPH, VALUES = "graph.pb", "variables"
+GRAPH = "graph.pb"
 
 
 class LiftContent(NamedTuple):

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 from absl import flags
 
 from workloads.job import DTYPES
+from workloads.lifted import is_lift_folder
 from workloads.selection import registry
-from workloads.support import devices
+from workloads.support import command, devices
 
 if TYPE_CHECKING:
     from workloads.job import Job
@@ -55,6 +56,14 @@ flags.DEFINE_enum("device", "auto", devices.KINDS, "auto: GPUs if there are any,
 flags.DEFINE_integer("logical_cpus", 8, "Number of logical devices that the CPU may be divided into.")
 
 FLAGS = flags.FLAGS
+
+
+def _lift_from_flags() -> str | None:
+    """Returns the lift that `--workload` names, whose graph may crash TensorFlow; None for any other workload."""
+    return f"--workload: {FLAGS.workload!r}" if is_lift_folder(FLAGS.workload) else None
+
+
+command.isolate_if(_lift_from_flags)
 
 
 def job_from_flags(
@@ -107,7 +116,6 @@ def _lifted_job(workload: LiftedWorkload, resident: bool) -> tuple[Job, Callable
     """`job_from_flags` for a lifted workload."""
     from workloads.job import Job
     from workloads.lifted import sources
-    from workloads.support import command
     from workloads.support.errors import require
 
     require(FLAGS.placement == "towers", "--placement", FLAGS.placement, "not for a lifted workload")

@@ -22,7 +22,7 @@ from collections.abc import Callable, Sequence
 
 from absl import flags
 
-from workloads.support import ending, flag_help, json_file, user_code
+from workloads.support import ending, flag_help, isolation, json_file, user_code
 from workloads.support.ending import BROKEN_PIPE, INTERRUPTED, TERMINATED, Terminated
 from workloads.support.errors import InputError, Lost, UserError, require
 
@@ -31,6 +31,9 @@ USER_CODE = 4
 
 #: Beginning of the line that tells an error.
 ERROR = "error: "
+
+#: See `isolate_if`.
+_find_untrusted: list[Callable[[], str | None]] = []
 
 flags.DEFINE_boolean("traceback", False, "Show the whole traceback above the line that tells an error.")
 
@@ -64,12 +67,27 @@ def entry(main: Callable[..., int | None], description: str | None, *operands: s
                 sys.exit(_refuse(" ".join(str(error).split()) + " (see --help)", 2))
 
         def checked(argv: Sequence[str]) -> None:
-            sys.exit(status_of(lambda: main(*_checked_operands(argv[1:], operands))))
+            sys.exit(status_of(lambda: _run(main, _checked_operands(argv[1:], operands))))
 
         ending.watch_signals()
         ending.end_process(status_of(lambda: _status_of_exit(lambda: app.run(checked, flags_parser=parse))))
 
     return console
+
+
+def _run(main: Callable[..., int | None], given: Sequence[str]) -> int | None:
+    """Runs `main`, in a child process if the flags name what can crash TensorFlow."""
+    subjects = [subject for subject in (find() for find in _find_untrusted) if subject]
+    return isolated(lambda: main(*given), subjects[0], isolation.Limits()) if subjects else main(*given)
+
+
+def isolate_if(find_untrusted: Callable[[], str | None]) -> None:
+    """Makes commands run in a child process if the flags name an input that can crash TensorFlow.
+
+    Args:
+      find_untrusted: returns that input as the beginning of a message, or None.
+    """
+    _find_untrusted.append(find_untrusted)
 
 
 def status_of(work: Callable[[], int | None]) -> int:
@@ -90,6 +108,20 @@ def status_of(work: Callable[[], int | None]) -> int:
         if "traceback" in flags.FLAGS and flags.FLAGS["traceback"].value:
             print(user_code.traceback_text(reported if reported.__cause__ else error), file=sys.stderr, end="")
         return _refuse(reported, status_of_error(reported))
+
+
+def isolated(work: Callable[[], int | None], subject: str, limits: isolation.Limits) -> int:
+    """Runs `work` in a child process that a damaged file may crash; see `isolation.run_isolated`.
+
+    Args:
+      work: returns the exit status; its errors are told as those of a command's `main` are.
+      subject: the input that is not trusted, as the beginning of messages.
+      limits: what the child may use.
+
+    Returns:
+      the exit status.
+    """
+    return isolation.run_isolated(lambda: status_of(work), subject, limits)
 
 
 def status_of_error(error: InputError | Lost | UserError) -> int:

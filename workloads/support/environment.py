@@ -5,8 +5,12 @@ from __future__ import annotations
 import contextlib
 import os
 import platform
+import signal
 import sys
 from collections.abc import Iterator
+
+#: Option of the system call `prctl`: the signal that a process gets when its parent ends.
+_PR_SET_PDEATHSIG = 1
 
 
 def prepare(exact: bool) -> None:
@@ -42,6 +46,20 @@ def _muted_stderr() -> Iterator[None]:
         os.dup2(kept, 2)
         os.close(kept)
         os.close(nowhere)
+
+
+def end_with_parent(parent: int) -> None:
+    """Makes the system end this process when its parent does, however that happens; Linux only.
+
+    Args:
+      parent: the parent's process number, which it may have lost already.
+    """
+    if sys.platform == "linux":
+        import ctypes
+
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != parent:
+            os._exit(1)
 
 
 def describe() -> dict[str, str]:

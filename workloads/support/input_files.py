@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import os
 import stat
 
@@ -45,3 +46,12 @@ def read_bytes(path: str, argument: str, most: int) -> bytes:
             return file.read(most)
     except OSError as error:
         raise InputError(f"{argument}: cannot read {path}: {error.strerror}") from error
+
+
+def checkpoint_size(path: str) -> int:
+    """Returns the size of a checkpoint's files in bytes, as they are on the disk; 0 if there are none."""
+    prefix = path.partition(".data-")[0]
+    for ending in (".index", ".meta"):
+        prefix = prefix[: -len(ending)] if prefix.endswith(ending) else prefix
+    names = glob.glob(glob.escape(prefix) + ".data-*") + [prefix + ".index", prefix]
+    return sum(os.path.getsize(name) for name in names if os.path.isfile(name))

@@ -9,6 +9,8 @@ import tensorflow as tf
 from google.protobuf import message, text_format
 from tensorflow.core.framework import variable_pb2
 
+from workloads.lifted.graph_check import require_sound_graph
+from workloads.support import input_files
 from workloads.support.errors import InputError
 
 if TYPE_CHECKING:
@@ -16,6 +18,9 @@ if TYPE_CHECKING:
     from tensorflow.core.protobuf.meta_graph_pb2 import MetaGraphDef
 
 v1 = tf.compat.v1
+
+#: The largest file that is read; a protocol buffer can be twice as large.
+MOST_BYTES = 1 << 30
 
 
 class SavedGraph(NamedTuple):
@@ -44,18 +49,14 @@ def read_graph_file(path: str) -> SavedGraph:
     >>> import os, tempfile
     >>> path = os.path.join(tempfile.mkdtemp(), "graph.pbtxt")
     >>> with open(path, "w") as file:
-    ...     _ = file.write('node { name: "w" op: "VariableV2" } versions { producer: 24 }')
+    ...     _ = file.write('node { name: "w" op: "NoOp" } versions { producer: 24 }')
     >>> saved = read_graph_file(path)
     >>> [node.name for node in saved.graph_def.node], saved.written_by
     (['w'], 'unknown (GraphDef version 24)')
     """
     if os.path.isdir(path):
         raise InputError(f"graph file: {path!r} is a folder; name the .meta, .pbtxt, .pb or events file in it")
-    try:
-        with open(path, "rb") as file:
-            content = file.read()
-    except OSError as error:
-        raise InputError(f"graph file: cannot read {path!r}: {error.strerror}") from error
+    content = input_files.read_bytes(path, "graph file", MOST_BYTES)
     base = os.path.basename(path)
     if "tfevents" in base:
         meta = _from_events(path)
@@ -65,9 +66,10 @@ def read_graph_file(path: str) -> SavedGraph:
         meta = _from_bytes(path, content)
     if not meta.graph_def.node:
         raise InputError(f"graph file: {path!r} holds no graph; expected a MetaGraph, a GraphDef or an events file")
+    require_sound_graph(meta.graph_def, f"graph file: {path!r}")
     version = meta.meta_info_def.tensorflow_version
     written_by = version or f"unknown (GraphDef version {meta.graph_def.versions.producer})"
-    return SavedGraph(meta.graph_def, _collections(meta), written_by, path)
+    return SavedGraph(meta.graph_def, _collections(meta, path), written_by, path)
 
 
 def _from_bytes(path: str, content: bytes) -> MetaGraphDef:
@@ -102,7 +104,7 @@ def _from_text(path: str, content: bytes) -> MetaGraphDef:
     for message_type in (v1.GraphDef, v1.MetaGraphDef):
         try:
             parsed = text_format.Parse(content.decode("utf-8"), message_type())
-        except (text_format.ParseError, UnicodeDecodeError):
+        except (text_format.ParseError, UnicodeDecodeError, RecursionError, ValueError):
             continue
         return _as_meta_graph(parsed)
     raise InputError(f"graph file: {path!r} is neither the text of a GraphDef nor of a MetaGraphDef")
@@ -121,7 +123,7 @@ def _from_events(path: str) -> MetaGraphDef:
     return _from_bytes(path, meta or graph)
 
 
-def _collections(meta: MetaGraphDef) -> dict[str, list[str]]:
+def _collections(meta: MetaGraphDef, path: str) -> dict[str, list[str]]:
     """Returns {collection: names} of the collections that name nodes or hold variables."""
     found = {}
     for name, collection in meta.collection_def.items():
@@ -129,6 +131,11 @@ def _collections(meta: MetaGraphDef) -> dict[str, list[str]]:
         if kind == "node_list":
             found[name] = list(collection.node_list.value)
         elif kind == "bytes_list" and "variables" in name:
-            definitions = [variable_pb2.VariableDef.FromString(value) for value in collection.bytes_list.value]
+            try:
+                definitions = [variable_pb2.VariableDef.FromString(value) for value in collection.bytes_list.value]
+            except message.DecodeError as error:
+                raise InputError(
+                    f"graph file: {path!r}: collection {name!r} holds what is no definition of a variable"
+                ) from error
             found[name] = [definition.variable_name.partition(":")[0] for definition in definitions]
     return found

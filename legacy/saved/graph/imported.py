@@ -5,17 +5,20 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+import numpy as np
 import tensorflow as tf
 
 from workloads.lifted.graph import Graph, forget_placement, tensor_name
 from workloads.support.errors import InputError
 
 if TYPE_CHECKING:
-    import numpy as np
     from tensorflow.core.framework.graph_pb2 import GraphDef
     from tensorflow.core.framework.op_def_pb2 import OpDef
 
 v1 = tf.compat.v1
+
+#: The largest tensor whose value is computed: shapes, axes, factors, small tables.
+MOST_ELEMENTS = 1 << 24
 
 
 def without_placement(graph: Graph) -> GraphDef:
@@ -57,7 +60,10 @@ class ImportedGraph:
         return self._operation(name).outputs[output].dtype.base_dtype.name
 
     def constant(self, name: str, output: int = 0) -> np.ndarray | None:
-        """Returns an output's value if it can be computed without running the graph, or None."""
+        """Returns an output's value if it can be computed without running the graph, or None; not of large ones."""
+        shape = self.shape(name, output)
+        if shape is not None and np.prod([size or 0 for size in shape], dtype=np.float64) > MOST_ELEMENTS:
+            return None
         return tf.get_static_value(self.tf_graph.get_tensor_by_name(tensor_name(name, output)))
 
     def outputs(self, name: str) -> int:

@@ -75,6 +75,9 @@ def scalar_constant(node: tf.compat.v1.NodeDef) -> float | None:
     """Returns the number that a Const with one element holds; None for any other node."""
     if node.op != "Const":
         return None
+    shape = node.attr["value"].tensor.tensor_shape
+    if any(dimension.size != 1 for dimension in shape.dim):
+        return None
     value = tf.make_ndarray(node.attr["value"].tensor)
     return value.item() if np.size(value) == 1 and value.dtype.kind in "if" else None
 

@@ -14,7 +14,7 @@ v1 = tf.compat.v1
 
 @pytest.fixture
 def graph_def():
-    made = graph_of("w = VariableV2()\n train = ApplyGradientDescent(w)").graph_def
+    made = graph_of("w = NoOp()\n train = NoOp(^w)").graph_def
     made.versions.producer = 24
     return made
 
@@ -102,3 +102,20 @@ def test_what_holds_no_graph_is_refused_with_the_reason(tmp_path, graph_def):
 
 def test_the_examples_in_the_docstrings_hold():
     assert doctest.testmod(graph_file).failed == 0
+
+
+def test_a_collection_of_what_are_no_variables_is_refused(tmp_path, meta_graph):
+    meta_graph.collection_def["variables"].bytes_list.value.append(b"\xff\xff")
+    with pytest.raises(InputError, match="collection 'variables' holds what is no definition of a variable"):
+        read_graph_file(written(tmp_path, "model.meta", meta_graph.SerializeToString()))
+
+
+def test_a_graph_that_does_not_hold_together_is_refused_with_the_file(tmp_path):
+    graph_def = graph_of("train = NoOp(^missing)").graph_def
+    with pytest.raises(InputError, match="graph file: '.*graph.pb': .*there is no such node"):
+        read_graph_file(written(tmp_path, "graph.pb", graph_def.SerializeToString()))
+
+
+def test_text_that_is_nested_without_end_is_refused(tmp_path):
+    with pytest.raises(InputError, match="neither the text of a GraphDef nor of a MetaGraphDef"):
+        read_graph_file(written(tmp_path, "graph.pbtxt", b"node { attr { " * 50000))
