@@ -86,3 +86,18 @@ def test_the_child_ends_with_its_parent(tmp_path):
     process.wait()
     process.stdout.close()
     assert child != process.pid
+
+
+@pytest.mark.parametrize(
+    "number, status, line", [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "terminated")]
+)
+def test_a_signal_is_passed_on_and_the_parent_waits_for_the_child(number, status, line):
+    script = SCRIPT.format(work="signal.pause()", limits="")
+    environment = dict(os.environ, PYTHONPATH=ROOT)
+    process = subprocess.Popen(
+        [sys.executable, "-c", script], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert process.stdout.readline() == "begun\n"
+    process.send_signal(number)
+    out, told = process.communicate(timeout=60)
+    assert (process.returncode, out, told) == (status, "", line + "\n")
