@@ -38,6 +38,7 @@ class Failure(NamedTuple):
       difference: of the tensor.
       allowed: the `max_rel` that was allowed.
       precision: "float64" if both sides' float64 programs differ; empty for the run itself.
+      fact: where a stage's own inputs and rule do not give the tensor, what it is instead; else empty.
     """
 
     step: int
@@ -45,6 +46,7 @@ class Failure(NamedTuple):
     difference: Difference
     allowed: float
     precision: str = ""
+    fact: str = ""
 
 
 @dataclasses.dataclass

@@ -10,14 +10,30 @@ both sides take the step in float64 too, where equal mathematics agrees to ten m
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Protocol
 
 from parity.comparison.judge import Judge
 from parity.comparison.references import References
-from parity.comparison.result import Verification
+from parity.comparison.result import Failure, Verification
 from parity.comparison.tour import Tour
 from workloads.job import Job
-from workloads.program import Program, State
+from workloads.program import Program, State, StepRecord
 from workloads.scope import VariableSpec
+
+
+class StepCheck(Protocol):
+    """Judges steps that both sides took from the same state, from what each side recorded."""
+
+    def add(self, left: StepRecord, right: StepRecord, before: State) -> None:
+        """Checks one step.
+
+        Args:
+          left, right: the sides' records.
+          before: the state that both took it from.
+        """
+
+    def failures(self) -> list[Failure]:
+        """Returns what is wrong, in order."""
 
 
 def verify(
@@ -33,6 +49,7 @@ def verify(
     units: dict[str, float] | None = None,
     alternatives: Sequence[Program] = (),
     tour: Tour | None = None,
+    rules: StepCheck | None = None,
 ) -> Verification:
     """Steps two programs side by side and compares every tensor of their records.
 
@@ -52,6 +69,7 @@ def verify(
       alternatives: in locked mode, programs that take the right one's steps in other orders of reads and updates, where
         the old program has races: a variable that one of them explains is no difference.
       tour: looks at every step, and names the states that both sides take one more step from after the others; or None.
+      rules: judges each step that both sides took from the same state by what each side recorded; or None.
 
     Returns:
       The `Verification`. A step beyond tolerance does not end the run: later stages show how the difference spreads.
@@ -73,7 +91,10 @@ def verify(
             follower.load(state)
         record, right_record = left.step(), right.step()
         others = [alternative.step() for alternative in alternatives]
-        judge.compare_step(record, right_record, None if lockstep is None else lockstep.step(), others)
+        lockstep_record = None if lockstep is None else lockstep.step()
+        judge.compare_step(record, right_record, lockstep_record, others)
+        if rules is not None and (lockstep_record is not None or locked is not None):
+            rules.add(record, lockstep_record or right_record, state)
         if tour is not None:
             tour.observe(state, record, None)
         state = record.state
@@ -83,8 +104,9 @@ def verify(
     if tour is not None:
         judged = right if lockstep is None else lockstep
         loaded = [left, *dict.fromkeys([judged, *followers])]
-        _take_visits(result, judge, tour, state, (left, judged, alternatives), loaded)
+        _take_visits(result, judge, tour, state, (left, judged, alternatives), loaded, rules)
     judge.finish()
+    result.add_failures(rules.failures() if rules is not None else [])
     return result
 
 
@@ -95,6 +117,7 @@ def _take_visits(
     last: State,
     programs: tuple[Program, Program, Sequence[Program]],
     loaded: Sequence[Program | References],
+    rules: StepCheck | None,
 ) -> None:
     """Compares one step from each state that the tour names, until one differs.
 
@@ -105,6 +128,7 @@ def _take_visits(
       last: the left side's state after the ordinary steps.
       programs: the left one, the one that is judged, and the alternatives.
       loaded: all that take each visit's state.
+      rules: as in `verify`.
     """
     left, judged, alternatives = programs
     for visit in tour.visits(last) if result.passed else ():
@@ -112,7 +136,10 @@ def _take_visits(
             program.load(visit.state)
         record = left.step()
         others = [alternative.step() for alternative in alternatives]
-        judge.compare_step(record, judged.step(), None, others, is_visit=True)
+        judged_record = judged.step()
+        judge.compare_step(record, judged_record, None, others, is_visit=True)
+        if rules is not None:
+            rules.add(record, judged_record, visit.state)
         tour.observe(visit.state, record, visit)
         result.visits.append(visit.name)
         if not result.passed:

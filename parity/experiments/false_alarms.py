@@ -11,7 +11,6 @@ import itertools
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from modern.options import ALL_REDUCES
-from parity.experiments.awkward_net import AWKWARD
 from workloads.program import Program, RecordRewriter, State, StepRecord
 from workloads.selection import registry
 
@@ -22,8 +21,11 @@ if TYPE_CHECKING:
     from parity.diagnosis.evidence import Evidence
     from workloads.workload import Workload
 
+#: Nets of `awkward_net`.
+_AWKWARD = ("awkward_momentum", "awkward_adam", "awkward_rmsprop")
+
 #: Workloads that take seconds; the others take ten times as long.
-_QUICK = ("sigmoid_stack", "regression", "cifar_cnn", *AWKWARD)
+_QUICK = ("sigmoid_stack", "regression", "cifar_cnn", *_AWKWARD)
 
 #: In turn; the slower workloads, and those added later, come less often.
 WORKLOADS: tuple[str, ...] = _QUICK * 2 + ("stacked_lstm", "resnet18")
@@ -40,8 +42,12 @@ MODES = ("free", "locked")
 
 
 def workload_named(name: str) -> Workload:
-    """Returns one of `AWKWARD`, or a built-in workload at its small size."""
-    return AWKWARD[name] if name in AWKWARD else registry.get(name)
+    """Returns an awkward net, or a built-in workload at its small size."""
+    if name not in _AWKWARD:
+        return registry.get(name)
+    from parity.experiments.awkward_net import AWKWARD  # TensorFlow, which the process that plans need not start
+
+    return AWKWARD[name]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -195,10 +201,12 @@ def _verify(
 ) -> Verification:
     """Compares the next steps of both programs under the case's tolerance."""
     from parity.comparison.verification import verify
+    from parity.verdict.rule_check import RuleCheck
 
     with contextlib.ExitStack() as stack:
         references = stack.enter_context(setup.closing_references()) if case.tolerance_name == "auto" else None
-        return verify(left, right, setup.job, steps, mode, case.tolerance_name, lockstep, references)
+        rules = RuleCheck(setup.job) if case.tolerance_name == "auto" else None
+        return verify(left, right, setup.job, steps, mode, case.tolerance_name, lockstep, references, rules=rules)
 
 
 def evidence_of_keepers(left: RecordKeeper, right: RecordKeeper, context: Context, free: int) -> Evidence:

@@ -53,6 +53,9 @@ def list_reasons(reasons: Sequence[str]) -> str:
 
 
 def _failure_verdict(failure: Failure, tolerance_name: str) -> str:
+    if failure.fact:
+        rule = "by the workload's rule and the side's own record"
+        return f"NO PARITY: first at step {failure.step}, {rule}: {failure.fact}"
     reason = tolerance.reason(failure.stage) if tolerance_name == "auto" else "exact"
     precision = f" (both sides in {failure.precision})" if failure.precision else ""
     return (

@@ -7,13 +7,14 @@ import dataclasses
 from typing import NamedTuple
 
 from legacy.towers.program import LegacyProgram
-from parity.comparison import tolerance
+from parity.comparison import stages, tolerance
 from parity.comparison.result import Verification
 from parity.comparison.setup import Setup
 from parity.comparison.verification import verify
 from parity.coverage.measurement import Measurement
 from parity.coverage.plan import make_measurement
 from parity.reports.progress import Progress
+from parity.verdict.rule_check import RuleCheck
 from workloads.program import Program
 from workloads.records.reader import Recording
 
@@ -75,6 +76,7 @@ def compare_programs(setup: Setup, left: Program | None, plan: ComparisonPlan) -
       the verification and both programs' settings.
     """
     auto = plan.tolerance_name == "auto"
+    units = tolerance.keras_units(setup.job.workload.optimizer, setup.modern.update_rules)
     with_lockstep = auto and plan.mode == "free"
     progress = Progress("verify " + setup.job.workload.name)
 
@@ -105,6 +107,7 @@ def compare_programs(setup: Setup, left: Program | None, plan: ComparisonPlan) -
             progress=show,
             units=units,
             tour=coverage,
+            rules=RuleCheck(setup.job, units.get(stages.WEIGHTS, 0.0)) if auto else None,
         )
         if coverage is not None:
             verification.not_shown += coverage.reasons()

@@ -26,5 +26,5 @@ def test_json_has_the_keys_that_programs_read():
     more_keys = "trajectory trajectories_part_at kinks races floor double single_only noise not_shown visits"
     assert sorted(written) == sorted((keys + " " + more_keys).split())
     assert written["verdict"] == "no parity"
-    assert sorted(written["first_failure"]) == ["allowed", "difference", "precision", "stage", "step"]
+    assert sorted(written["first_failure"]) == ["allowed", "difference", "fact", "precision", "stage", "step"]
     assert written["first_failure"]["difference"]["name"] == "w"

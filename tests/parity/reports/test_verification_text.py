@@ -74,3 +74,11 @@ def test_each_kind_of_note():
     assert single == "the mathematics was not judged in float64: no reason"
     assert races.startswith("4 times a variable") and races.endswith("a at step 1, b at step 1, c at step 1")
     assert drift.endswith("c at step 1, d at step 1, e at step 1") and "f at" not in drift
+
+
+def test_a_failure_by_a_rule_says_what_the_tensor_is_instead():
+    result = Verification("auto", "locked")
+    result.add_failures([Failure(3, "slots", Difference("w/momentum"), 0.0, fact="slots, w/momentum in all steps")])
+    assert verification_verdict(result).startswith(
+        "NO PARITY: first at step 3, by the workload's rule and the side's own"
+    )

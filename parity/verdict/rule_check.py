@@ -1,0 +1,78 @@
+"""`RuleCheck`: judges both sides' steps by the workload's rules, each stage from that side's own recorded inputs."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from parity.comparison import stages
+from parity.comparison.difference import Difference
+from parity.comparison.result import Failure
+from parity.diagnosis.candidates.combined_forms import CombinedForm
+from parity.diagnosis.context.job_context import Context, context_of_job
+from parity.diagnosis.stage_checks.average_check import check_averages
+from parity.diagnosis.stage_checks.combined_check import check_combined
+from parity.diagnosis.stage_checks.deviation import Deviation, deviations_by_rule, group_errors
+from parity.diagnosis.stage_checks.side_step import SideStep
+from parity.diagnosis.stage_checks.statistics_check import check_statistics
+from parity.diagnosis.stage_checks.tensor_error import TensorError
+from parity.diagnosis.stage_checks.update_check import check_update
+from workloads.job import Job
+from workloads.program import State, StepRecord
+
+
+class RuleCheck:
+    """Checks combined gradients, weights, slots, statistics and moving averages of every step.
+
+    The noise of a gradient passes into the weights, where it can hide a wrong update. A rule that is given the very
+    gradient that the side itself recorded leaves a few roundings of its own operations, however noisy that gradient is.
+
+    Args:
+      job: the job of both sides, a lifted one or one with stale gradients has no such rules and is not checked.
+      update_units: further roundings of a change that the right side's formulas need, see `KerasClass.update_units`.
+    """
+
+    def __init__(self, job: Job, update_units: float = 0.0) -> None:
+        self._context = context_of_job(job) if job.staleness is None else Context()
+        self._eps = float(np.finfo(job.dtype).eps)
+        self._units = (0.0, update_units)
+        self._errors: tuple[list[TensorError], list[TensorError]] = ([], [])
+
+    def add(self, left: StepRecord, right: StepRecord, before: State) -> None:
+        """Checks one step that both sides took from the same state.
+
+        Args:
+          left, right: the sides' records.
+          before: the state.
+        """
+        for errors, record, units in zip(self._errors, (left, right), self._units):
+            errors += self._check(SideStep(record, before), units)
+
+    def failures(self) -> list[Failure]:
+        """Returns the tensors that the rule explains on one side only, by step and stage.
+
+        What it explains on neither is not what these programs do, and says nothing about their difference.
+        """
+        found, _ = deviations_by_rule(*map(group_errors, self._errors))
+        failures = [_failure(deviation, self._eps) for deviation in found]
+        return sorted(failures, key=lambda failure: (failure.step, stages.STAGES.index(failure.stage)))
+
+    def _check(self, side: SideStep, units: float) -> list[TensorError]:
+        context, eps = self._context, self._eps
+        errors: list[TensorError] = []
+        if context.combine is not None:
+            clip = context.clip
+            limits = (clip.where, clip.how, clip.limit) if clip is not None else ()
+            errors += check_combined(side, CombinedForm(context.combine, *limits), eps)
+        if context.optimizer is not None:
+            errors += check_update(side, context.optimizer, eps, units)
+        if context.statistics is not None:
+            errors += check_statistics(side, context.statistics, eps)
+        if context.moving_average is not None:
+            errors += check_averages(side, context.moving_average, eps)
+        return errors
+
+
+def _failure(deviation: Deviation, eps: float) -> Failure:
+    size = deviation.roundings * eps
+    difference = Difference(deviation.name, 1, 1, max_abs=size, max_rel=size)
+    return Failure(deviation.steps[0], deviation.stage, difference, eps, fact=deviation.sentence)
