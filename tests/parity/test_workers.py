@@ -72,13 +72,13 @@ def test_differing_names_what_differs():
     ]
 
 
-def start(*arguments):
+def start(*arguments, cwd=ROOT):
     """A running `python -m <arguments>` whose output is read as it comes."""
     environment = {k: v for k, v in os.environ.items() if not k.startswith("TF_")}
     command = [sys.executable, "-m", *arguments]
     return subprocess.Popen(
         command,
-        cwd=ROOT,
+        cwd=cwd,
         env={**environment, "PYTHONPATH": ROOT},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import tensorflow as tf
 
+from workloads.support import unfinished
 from workloads.support.errors import InputError, require
 
 if TYPE_CHECKING:
@@ -122,9 +123,8 @@ def _written_completely(path: str) -> Iterator[None]:
     except tf.errors.OpError as error:
         raise _write_error(error, path) from None  # TensorFlow's message has a traceback of a hundred lines in it
     finally:
-        for rest in glob.glob(glob.escape(path) + ".part.*"):
-            with contextlib.suppress(OSError):
-                os.remove(rest)
+        for rest in glob.glob(glob.escape(path) + ".part[._]*"):  # files, and a folder of files
+            unfinished.remove(rest)
 
 
 def _write_error(error: tf.errors.OpError, path: str) -> OSError:

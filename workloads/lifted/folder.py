@@ -12,6 +12,7 @@ import tensorflow as tf
 
 from workloads.lifted import PLAN, VALUES, checkpoint, is_lift_folder
 from workloads.lifted.plan import FORMAT, Plan
+from workloads.support import unfinished
 from workloads.support.errors import InputError, require
 
 if TYPE_CHECKING:
@@ -81,7 +82,7 @@ def write_lift(folder: str, plan: Plan, graph_def: Any, values: Mapping[str, Any
       values: {variable: array}.
 
     Raises:
-      InputError: `folder` exists and is no lift, or is in a folder that does not exist.
+      InputError: `folder` exists and is no lift, is in a folder that does not exist, or cannot be written.
     """
     empty = os.path.isdir(folder) and not os.listdir(folder)
     replaceable = empty or not os.path.exists(folder) or is_lift_folder(folder)
@@ -90,17 +91,26 @@ def write_lift(folder: str, plan: Plan, graph_def: Any, values: Mapping[str, Any
     require(os.path.isdir(above), "--out", folder, "must be in a folder that exists")
     part, old = folder.rstrip("/\\") + ".part", folder.rstrip("/\\") + ".old"
     shutil.rmtree(part, ignore_errors=True)
-    os.makedirs(part)
+    try:
+        with unfinished.removed_unless_complete(part):
+            os.makedirs(part)
+            _write_members(part, plan, graph_def, values)
+            shutil.rmtree(old, ignore_errors=True)
+            if os.path.isdir(folder):
+                os.replace(folder, old)
+            os.replace(part, folder)
+    except OSError as error:
+        raise InputError(f"--out: cannot write {folder}: {error.strerror}") from error
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def _write_members(folder: str, plan: Plan, graph_def: Any, values: Mapping[str, Any]) -> None:
+    """Writes the files of a lift into `folder`."""
     graph_bytes = graph_def.SerializeToString(deterministic=True)  # so that the same graph has the same digest
     content = dict(plan.to_json(), graph_digest=hashlib.sha256(graph_bytes).hexdigest())
-    with open(os.path.join(part, GRAPH), "wb") as file:
+    with open(os.path.join(folder, GRAPH), "wb") as file:
         file.write(graph_bytes)
-    with open(os.path.join(part, PLAN), "w", encoding="utf-8") as file:
+    with open(os.path.join(folder, PLAN), "w", encoding="utf-8") as file:
         json.dump(content, file, indent=1)
         file.write("\n")
-    checkpoint.write_by_object(os.path.join(part, VALUES), values)
-    shutil.rmtree(old, ignore_errors=True)
-    if os.path.isdir(folder):
-        os.replace(folder, old)
-    os.replace(part, folder)
-    shutil.rmtree(old, ignore_errors=True)
+    checkpoint.write_by_object(os.path.join(folder, VALUES), values)

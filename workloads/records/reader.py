@@ -6,8 +6,9 @@
 from __future__ import annotations
 
 import bisect
+import contextlib
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from workloads.records import writer
 from workloads.records.manifest import parse_manifest, shape_problems
 from workloads.records.writer import DIGEST, MANIFEST, digest_of
 from workloads.scope import VariableSpec
-from workloads.support import environment
+from workloads.support import environment, unfinished
 from workloads.support.array_archive import ArrayArchive
 from workloads.support.errors import InputError
 from workloads.support.input_files import require_regular
@@ -31,10 +32,29 @@ class Writer(writer.Writer):
     """`writer.Writer` for this project's commands: a file that cannot be written is an `InputError`."""
 
     def __init__(self, path: str, about: Mapping[str, Mapping[str, str]], variables: Iterable[Any]) -> None:
-        try:
+        with _write_errors(path):
             super().__init__(path, about, variables)
-        except OSError as error:
-            raise InputError(f"--out: cannot write {path}: {error.strerror}")
+
+    def initial(self, state: Any) -> None:
+        with _write_errors(self._path):
+            super().initial(state)
+
+    def write(self, record: Any) -> None:
+        with _write_errors(self._path):
+            super().write(record)
+
+    def close(self) -> None:
+        with _write_errors(self._path):
+            super().close()
+
+
+@contextlib.contextmanager
+def _write_errors(path: str) -> Iterator[None]:
+    """Context in which an `OSError` becomes an `InputError` about the recording `path`."""
+    try:
+        yield
+    except OSError as error:
+        raise InputError(f"--out: cannot write {path}: {error.strerror}")
 
 
 def record_program(
@@ -53,7 +73,8 @@ def record_program(
       InputError: the file cannot be written.
     """
     about = {"job": job.describe(), "settings": program.describe(), "environment": environment.describe()}
-    with Writer(path, about, program.variables()) as made:
+    part = unfinished.removed_unless_complete(f"{path}.part{os.getpid()}")
+    with part, Writer(path, about, program.variables()) as made:
         made.initial(program.state())
         for _ in range(steps):
             seen = program.step()

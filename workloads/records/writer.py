@@ -130,7 +130,11 @@ class Recorder:
             for name, value in arrays.items()
         ]
         self._writer = Writer(path, {"job": job, "settings": dict(about), "environment": {}}, variables)
-        self._writer.initial(_state(weights, slots, statistics, averages))
+        try:
+            self._writer.initial(_state(weights, slots, statistics, averages))
+        except BaseException:
+            self._writer.discard()
+            raise
         self._steps = 0
 
     def step(
@@ -258,15 +262,28 @@ class Writer:
         self._zip.writestr(name + ".npy", content.getvalue())
 
     def close(self) -> None:
-        """Completes the recording and gives it its name."""
-        self._put(MANIFEST, np.array(json.dumps(self._manifest, sort_keys=True)))
-        self._zip.comment = b"0" * DIGEST
-        self._zip.close()
-        digest = digest_of(self._part).encode("ascii")
-        with open(self._part, "r+b") as file:
-            file.seek(-DIGEST, os.SEEK_END)
-            file.write(digest)
-        os.replace(self._part, self._path)
+        """Completes the recording and gives it its name; if that fails, nothing half written stays behind."""
+        try:
+            self._put(MANIFEST, np.array(json.dumps(self._manifest, sort_keys=True)))
+            self._zip.comment = b"0" * DIGEST
+            self._zip.close()
+            digest = digest_of(self._part).encode("ascii")
+            with open(self._part, "r+b") as file:
+                file.seek(-DIGEST, os.SEEK_END)
+                file.write(digest)
+            os.replace(self._part, self._path)
+        except BaseException:
+            self.discard()
+            raise
+
+    def discard(self) -> None:
+        """Removes what there is of the recording."""
+        try:
+            self._zip.close()
+        except (OSError, ValueError):  # the disk is full; or it is closed, or a member was being written
+            pass
+        if os.path.exists(self._part):
+            os.remove(self._part)
 
     def __enter__(self) -> Writer:
         return self
@@ -276,9 +293,8 @@ class Writer:
     ) -> None:
         if kind is None:
             self.close()
-        else:  # nothing half written stays behind
-            self._zip.close()
-            os.remove(self._part)
+        else:
+            self.discard()
 
 
 def batch_digest(batch: Mapping[str, np.ndarray]) -> str:

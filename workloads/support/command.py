@@ -16,6 +16,7 @@ process ends with its last line, see `ending`.
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -102,7 +103,7 @@ def status_of(work: Callable[[], int | None]) -> int:
     except Terminated:
         return _refuse_plainly("terminated", TERMINATED)
     except (Exception, SystemExit) as error:
-        reported = user_code.reported_error(error)
+        reported = user_code.reported_error(error) or _full_disk(error)
         if reported is None:
             raise
         if "traceback" in flags.FLAGS and flags.FLAGS["traceback"].value:
@@ -122,6 +123,13 @@ def isolated(work: Callable[[], int | None], subject: str, limits: isolation.Lim
       the exit status.
     """
     return isolation.run_isolated(lambda: status_of(work), subject, limits)
+
+
+def _full_disk(error: BaseException) -> InputError | None:
+    """Returns as an `InputError` that there is no space for a file or for the output; None for another error."""
+    if not isinstance(error, OSError) or error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+        return None
+    return InputError(f"cannot write {error.filename or 'the output'}: {error.strerror}")
 
 
 def status_of_error(error: InputError | Lost | UserError) -> int:

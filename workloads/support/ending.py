@@ -136,14 +136,14 @@ def _flush(status: int) -> int:
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
-        except BrokenPipeError:
-            status = BROKEN_PIPE
         except (AttributeError, ValueError):  # there is none, or it is closed
             pass
         except OSError as error:
-            status = status or 2
-            if stream is sys.stdout:
-                os.write(2, f"error: standard output: cannot write: {error.strerror}\n".encode())
+            if stream is sys.stdout and not status:
+                status = BROKEN_PIPE if isinstance(error, BrokenPipeError) else 2
+                if status == 2:
+                    os.write(2, f"error: cannot write the output: {error.strerror}\n".encode())
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())  # for what is still in its buffer
     return status
 
 

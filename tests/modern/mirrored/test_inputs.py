@@ -1,3 +1,5 @@
+import time
+
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -81,3 +83,40 @@ def test_a_pipeline_is_read_by_tensorflow_itself():
 )
 def test_a_chunk_holds_from_one_to_sixteen_steps(elements, replicas, steps):
     assert inputs.steps_per_chunk({"x": np.zeros(elements, np.float32)}, replicas) == steps
+
+
+class Slow(Counting):
+    """Takes longer for a batch than a chunk may take; notes the steps that are made."""
+
+    def __init__(self, job):
+        super().__init__(job)
+        self.made = []
+
+    def _examples(self, step):
+        self.made.append(step)
+        time.sleep(2 * inputs.CHUNK_SECONDS)
+        return super()._examples(step)
+
+
+def made_for_one_chunk(source, close):
+    """The steps that are made for the next chunk, of at most 16."""
+    mirrored = strategy.mirrored_strategy(["CPU:0", "CPU:1"], ModernOptions())
+    replica_input = ReplicaInput(JOB, source, mirrored, range(2))
+    source.made.clear()
+    if close:
+        replica_input.close()
+    shards = replica_input._next_shards(7, 16)
+    assert len(shards) == 2 * len(source.made)
+    return source.made
+
+
+def test_batches_that_take_long_are_handed_over_one_by_one():
+    assert made_for_one_chunk(Slow(JOB), False) == [7]
+
+
+def test_a_closed_input_makes_no_more_batches(monkeypatch):
+    monkeypatch.setattr(inputs, "CHUNK_SECONDS", 1000.0)
+    source = Slow(JOB)
+    monkeypatch.setattr(time, "sleep", lambda seconds: None)
+    assert made_for_one_chunk(source, False) == list(range(7, 23))
+    assert made_for_one_chunk(source, True) == [7]

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from tests.full_disk import full_disk
 from workloads.lifted.checkpoint import (
     convert_checkpoint,
     is_object_based,
@@ -68,3 +69,19 @@ def test_what_cannot_be_used_is_told(tmp_path):
         read_checkpoint(str(tmp_path / "damaged"))
     with pytest.raises(InputError, match="there is nothing to write"):
         write_by_name(str(tmp_path / "x"), {})
+
+
+@pytest.mark.parametrize("write", [write_by_name, write_by_object])
+def test_a_full_disk_is_an_os_error_and_leaves_nothing(write, tmp_path):
+    with full_disk(), pytest.raises(OSError, match="File too large"):
+        write(str(tmp_path / "model.ckpt"), {"w": np.zeros(100, np.float32)})
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_checkpoint_that_cannot_be_converted_is_refused_in_one_line(tmp_path):
+    source = str(tmp_path / "source")
+    write_by_name(source, {"w": np.zeros(100, np.float32)})
+    before = sorted(os.listdir(tmp_path))
+    with full_disk(), pytest.raises(InputError, match="^--out: cannot write .*out: File too large$"):
+        convert_checkpoint(source, str(tmp_path / "out"))
+    assert sorted(os.listdir(tmp_path)) == before

@@ -7,6 +7,7 @@ import json
 import numpy as np
 import pytest
 
+from tests.full_disk import full_disk
 from tests.small_lift import small_graph, small_plan
 from workloads.lifted import PLAN, is_lift_folder
 from workloads.lifted.folder import GRAPH, read_lift, read_values, write_lift
@@ -42,6 +43,18 @@ def test_a_lift_is_replaced_and_leaves_nothing_beside_it(tmp_path):
     folder = written(tmp_path)
     write_lift(folder, small_plan(), small_graph().graph_def, {"w": np.float32(5)})
     assert read_values(folder)["w"] == 5 and [path.name for path in tmp_path.iterdir()] == ["lift"]
+
+
+def test_a_full_disk_is_one_line_and_keeps_the_lift_that_is_there(tmp_path):
+    folder = written(tmp_path)
+    before = read_values(folder)
+    for longest in (0, 10, 700):
+        with full_disk(longest), pytest.raises(InputError, match="^--out: cannot write .*lift: File too large$"):
+            write_lift(folder, small_plan(), small_graph().graph_def, {"w": np.zeros(500, np.float32)})
+    assert [path.name for path in tmp_path.iterdir()] == ["lift"]
+    assert {name: value.tolist() for name, value in read_values(folder).items()} == {
+        name: value.tolist() for name, value in before.items()
+    }
 
 
 def test_a_folder_that_is_no_lift_is_not_replaced(tmp_path):

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from tests.cases import Everything, assert_same, records, setup
+from tests.full_disk import full_disk
 from workloads.records import reader, writer
 from workloads.records.reader import Recording, Writer
 from workloads.records.writer import DIGEST, digest_of
@@ -159,3 +160,26 @@ def test_only_a_regular_file_is_replaced(tmp_path):
         with pytest.raises(InputError, match="--out: cannot write .*: is no regular file, and is not replaced"):
             Writer(str(path), {}, ())
     assert sorted(os.listdir(tmp_path)) == ["pipe"] and not os.path.exists(str(tmp_path) + f".part{os.getpid()}")
+
+
+@pytest.mark.parametrize("longest", [0, 100, 3000, 20000])
+def test_a_full_disk_is_one_line_and_leaves_nothing(tmp_path, longest):
+    program, path = setup(Everything()).legacy_program(), str(tmp_path / "run.npz")
+    with full_disk(longest), pytest.raises(InputError, match=f"^--out: cannot write {path}: File too large$"):
+        reader.record_program(program, setup(Everything()).job, STEPS, path)
+    program.close()
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit, ValueError])
+def test_a_recording_that_is_broken_off_leaves_nothing(tmp_path, error):
+    class Broken(type(setup(Everything()).legacy_program())):
+        def step(self):
+            raise error
+
+    program = setup(Everything()).legacy_program()
+    program.__class__ = Broken
+    with pytest.raises(error):
+        reader.record_program(program, setup(Everything()).job, STEPS, str(tmp_path / "run.npz"))
+    program.close()
+    assert list(tmp_path.iterdir()) == []

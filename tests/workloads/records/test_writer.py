@@ -1,11 +1,13 @@
 import doctest
 import json
+import os
 import subprocess
 import sys
 
 import numpy as np
 import pytest
 
+from tests.full_disk import full_disk
 from workloads.records import writer
 from workloads.records.reader import Recording
 
@@ -43,6 +45,15 @@ def test_a_loop_that_fails_leaves_no_file(tmp_path):
     with pytest.raises(ZeroDivisionError), writer.Recorder(str(tmp_path / "run.npz"), 1, {"w": np.zeros(2)}):
         raise ZeroDivisionError
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("longest", [0, 10, 600, 2000])
+def test_a_full_disk_leaves_no_file(tmp_path, longest):
+    with full_disk(longest), pytest.raises(OSError, match="File too large"):
+        record(str(tmp_path / "run.npz"), 9)
+    assert list(tmp_path.iterdir()) == []
+    record(str(tmp_path / "run.npz"), 9)
+    assert os.path.getsize(tmp_path / "run.npz") > 2000
 
 
 def test_the_file_needs_numpy_alone(tmp_path):

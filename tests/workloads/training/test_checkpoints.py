@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from tests.cases import Dyadic
+from tests.full_disk import full_disk
 from workloads.job import Job
 from workloads.program import STATES, State
 from workloads.support.errors import InputError
@@ -148,3 +149,19 @@ def test_the_newest_by_its_step_is_read_whatever_job_it_is_of(tmp_path):
 def test_a_folder_without_checkpoints_is_refused(tmp_path):
     with pytest.raises(InputError, match="--checkpoint_dir: got .*holds no checkpoint"):
         checkpoints.newest_checkpoint(str(tmp_path))
+
+
+def test_a_full_disk_is_one_line_and_the_older_checkpoints_stay(tmp_path):
+    made = saved(tmp_path, [10])
+    with full_disk():
+        made.save(state(20))
+        with pytest.raises(
+            InputError, match="^--checkpoint_dir: cannot write step-00000020: File too large; the old"
+        ) as e:
+            made.wait()
+    assert "\n" not in str(e.value)
+    assert os.listdir(tmp_path) == ["step-00000010"]
+    assert same(newest(tmp_path)[0], state(10))
+    made.save(state(20))  # there is space again
+    made.wait()
+    assert same(newest(tmp_path)[0], state(20))

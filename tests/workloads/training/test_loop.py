@@ -97,6 +97,28 @@ def test_a_signal_ends_it_saved(tmp_path):
     assert told == ["stopped by a signal at step 20, which is saved"]
 
 
+def test_the_number_of_the_signal_is_known_and_a_closed_saving_listens_to_none(tmp_path):
+    kept = saving.Saving(Checkpoints(str(tmp_path), Job(Dyadic())), 1000, lambda line: None)
+    before = signal.getsignal(signal.SIGUSR2)
+    kept.listen([signal.SIGUSR2])
+    program = Counting(on_run=lambda step: step == 20 and os.kill(os.getpid(), signal.SIGUSR2))
+    lines(program, 100, 10, kept)
+    assert kept.stopped_by == signal.SIGUSR2
+    kept.close()
+    assert signal.getsignal(signal.SIGUSR2) == before
+
+
+def test_where_steps_take_long_a_signal_is_looked_for_after_each(tmp_path, monkeypatch):
+    monkeypatch.setattr(loop, "PORTION_SECONDS", 0.0)
+    program = Counting()
+    lines(program, 4, 100, saving.Saving(Checkpoints(str(tmp_path), Job(Dyadic())), 1000, lambda line: None))
+    assert program.portions == [1, 1, 1, 1]
+    monkeypatch.setattr(loop, "PORTION_SECONDS", 1000.0)
+    program = Counting()
+    lines(program, 40, 100, saving.Saving(Checkpoints(str(tmp_path), Job(Dyadic())), 1000, lambda line: None))
+    assert program.portions == [1, 39]
+
+
 def test_tensorboard_gets_loss_rate_and_speed(tmp_path):
     import tensorflow as tf
 

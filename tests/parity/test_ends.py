@@ -1,0 +1,122 @@
+"""Commands end: with their last line however slow the input, saved at Ctrl-C, one at a time in a folder."""
+
+import os
+import signal
+import subprocess
+
+import pytest
+
+from tests.full_disk import full_disk
+from tests.parity.test_commands import refused, run
+from tests.parity.test_workers import descendants, final, start
+from workloads.training import folder_lock
+
+#: Seconds that a command may take here in all; a run that does not end takes for ever.
+GENEROUS = 300
+
+#: A workload each of whose batches takes SECONDS, from Python or from a pipeline.
+WORKLOAD = """
+import dataclasses, time
+from workloads.models import regression
+
+@dataclasses.dataclass(frozen=True)
+class Slow(regression.Regression):
+    def examples(self, rng, count):
+        time.sleep(SECONDS)
+        return super().examples(rng, count)
+
+slow = Slow(global_batch=64, features=60, hidden=(48,))
+"""
+
+
+@pytest.fixture
+def slow(tmp_path):
+    """Function (seconds) to the flag of a workload whose batches take so long, for processes started in `tmp_path`."""
+
+    def write_workload(seconds):
+        (tmp_path / "slow_inputs.py").write_text(WORKLOAD.replace("SECONDS", str(seconds)))
+        return "--workload=slow_inputs:slow"
+
+    return write_workload
+
+
+SLOW_COMMANDS = [
+    (0.01, "modern.train"),
+    pytest.param(0.5, "modern.train", marks=pytest.mark.slow),
+    pytest.param(0.01, "parity.verify", marks=pytest.mark.slow),
+    pytest.param(0.5, "parity.verify", marks=pytest.mark.slow),
+    pytest.param(0.5, "modern.record --out=run.npz", marks=pytest.mark.slow),
+    pytest.param(0.5, "legacy.train --legacy_input=dataset", marks=pytest.mark.slow),
+    pytest.param(0.5, "legacy.train --legacy_input=queue", marks=pytest.mark.slow),
+]
+
+
+@pytest.mark.parametrize("seconds, command", SLOW_COMMANDS)
+def test_a_command_ends_with_its_last_line(seconds, command, slow, tmp_path):
+    process = start(*command.split(), slow(seconds), "--steps=4", cwd=tmp_path)
+    out, err = process.communicate(timeout=GENEROUS)
+    assert process.returncode == 0 and out.strip() and not err, err
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [
+        [],
+        pytest.param(["--strategy=multi_worker", "--workers=2", "--replicas=1"], marks=pytest.mark.slow),
+        pytest.param(["--strategy=parameter_server", "--workers=2"], marks=pytest.mark.slow),
+    ],
+)
+def test_ctrl_c_saves_and_leaves_nothing_running(flags, slow, tmp_path):
+    import select
+
+    folder = tmp_path / "checkpoints"
+    train = [*flags, slow(0.05), "--log_every=1", f"--checkpoint_dir={folder}"]
+    process = start("modern.train", *train, "--steps=1000000", cwd=tmp_path)
+    assert process.stdout.readline().startswith("modern | step")
+    below = descendants(process.pid)
+    os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to the command and to all that it started
+    out, err = process.communicate(timeout=GENEROUS)
+    assert process.returncode == 130, err
+    assert "stopped by a signal at step" in out and not err
+    for descriptor in below:
+        assert select.select([descriptor], [], [], 60)[0], "a process outlives its command"
+    reached = int(final(folder)["step"])
+    assert reached >= 1 and sorted(os.listdir(folder)) == [folder_lock.NAME, f"step-{reached:08d}"]
+
+
+@pytest.mark.slow  # tests/workloads/training/test_folder_lock.py has the lock itself
+def test_a_second_run_in_a_folder_is_refused(slow, tmp_path):
+    flags = ["modern.train", slow(0.05), "--log_every=1", "--steps=1000000", f"--checkpoint_dir={tmp_path / 'a'}"]
+    first = start(*flags, cwd=tmp_path)
+    assert first.stdout.readline().startswith("modern | step")
+    message = refused(run(*flags, cwd=tmp_path))
+    assert "--checkpoint_dir: got" in message and f"in use by another run (process {first.pid} on" in message
+    first.kill()  # while it trains; another may go on at once
+    again = start(*flags, cwd=tmp_path)
+    assert again.stdout.readline().startswith(("modern | step", "goes on from"))
+    again.send_signal(signal.SIGTERM)
+    out, err = again.communicate(timeout=GENEROUS)
+    first.communicate()
+    assert again.returncode == 143 and not err
+
+
+def test_a_full_disk_while_saving_is_one_line(tmp_path):
+    with full_disk(30000):  # the first process writes nothing else
+        process = run("modern.train", "--workload=regression", "--steps=10", f"--checkpoint_dir={tmp_path / 'a'}")
+    assert "cannot write step-00000010: File too large" in refused(process)
+    assert os.listdir(tmp_path / "a") == [folder_lock.NAME]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)])
+def test_a_recording_that_is_broken_off_leaves_nothing(number, slow, tmp_path):
+    name = slow(0.05)
+    before = sorted(os.listdir(tmp_path))
+    process = start("modern.record", name, "--steps=1000000", f"--out={tmp_path / 'run.npz'}", cwd=tmp_path)
+    while not any(".part" in entry for entry in os.listdir(tmp_path)):
+        assert process.poll() is None
+        with pytest.raises(subprocess.TimeoutExpired):
+            process.wait(timeout=0.1)
+    process.send_signal(number)
+    process.communicate(timeout=GENEROUS)
+    assert process.returncode == 128 + number
+    assert sorted(entry for entry in os.listdir(tmp_path) if entry != "__pycache__") == before
