@@ -7,6 +7,7 @@ run that was stopped resumes, with the bits of a run that never stopped.
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import sys
@@ -164,6 +165,13 @@ def _coordinate(resolver: tf.distribute.cluster_resolver.ClusterResolver) -> int
             return status
     except tf.errors.UnavailableError as error:  # the loss of a worker is handled by TensorFlow
         raise Lost(f"a parameter server was lost ({cluster_config.connection_failure(error)})")
+    except Exception as error:
+        failure = user_code.detached_error(error)
+        if failure is None:
+            raise
+    # Here no frame keeps functions alive that could not be removed from servers that are gone by then.
+    logging.getLogger("tensorflow").setLevel(logging.CRITICAL)  # which has much to say about servers that are ended
+    raise failure
 
 
 def _worker(speaker: Speaker, argv: list[str]) -> None:

@@ -157,9 +157,12 @@ def join_updates(seen: Sequence[StepTensors]) -> StepTensors:
 
 
 def shorten_log_record(record: logging.LogRecord) -> bool:
-    """Log filter that keeps a message's first line: about a lost worker, TensorFlow's has the batch and a traceback."""
+    """Log filter that keeps a message's first line: about a lost worker, TensorFlow's has the batch and a traceback.
+
+    An error of an op is left out: it is raised as well.
+    """
     record.msg, record.args = record.getMessage().partition("\n")[0][:160], ()
-    return True
+    return "error when processing closure" not in record.msg and "Start cancelling closures" not in record.msg
 
 
 def start_parameter_server_program(

@@ -25,7 +25,7 @@ from absl import flags
 
 from workloads.support import ending, flag_help, isolation, json_file, user_code
 from workloads.support.ending import BROKEN_PIPE, INTERRUPTED, TERMINATED, Terminated
-from workloads.support.errors import InputError, Lost, UserError, require
+from workloads.support.errors import CommandError, InputError, UserError, require
 
 #: Exit status where the user's own workload, data function or schedule failed.
 USER_CODE = 4
@@ -132,11 +132,9 @@ def _full_disk(error: BaseException) -> InputError | None:
     return InputError(f"cannot write {error.filename or 'the output'}: {error.strerror}")
 
 
-def status_of_error(error: InputError | Lost | UserError) -> int:
+def status_of_error(error: CommandError) -> int:
     """Returns the exit status of an error that is told in one line."""
-    return next(
-        status for kind, status in ((InputError, 2), (UserError, USER_CODE), (Lost, 1)) if isinstance(error, kind)
-    )
+    return 2 if isinstance(error, InputError) else USER_CODE if isinstance(error, UserError) else 1
 
 
 def _status_of_exit(work: Callable[[], object]) -> int:

@@ -6,22 +6,28 @@ from __future__ import annotations
 LONGEST = 300
 
 
-class InputError(ValueError):
-    """Bad input. The message is one line: the argument, the value it had, and what is allowed."""
-
-
-class Lost(RuntimeError):
-    """Something that a run depends on is gone, such as a worker. The message is one line; the exit status is 1."""
-
-
-class UserError(RuntimeError):
-    """The user's own code failed. The message is one line that begins with their file and line; the exit status is 4.
+class CommandError(Exception):
+    """Base of the exceptions that a command tells in one line, which is their message.
 
     Attributes:
-      details: the whole traceback as text, where it comes from another process; "" otherwise.
+      details: the whole traceback as text, where its frames are not kept; "" otherwise.
+      placed: whether the message has the user's file and line already.
     """
 
     details = ""
+    placed = False
+
+
+class InputError(CommandError, ValueError):
+    """Bad input. The message is one line: the argument, the value it had, and what is allowed."""
+
+
+class Lost(CommandError, RuntimeError):
+    """Something that a run depends on is gone, such as a worker. The message is one line; the exit status is 1."""
+
+
+class UserError(CommandError, RuntimeError):
+    """The user's own code failed. The message is one line that begins with their file and line; exit status 4."""
 
 
 def require(condition: object, argument: str, value: object, allowed: str) -> None:

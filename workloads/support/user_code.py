@@ -16,8 +16,7 @@ from types import TracebackType
 from typing import Any, ContextManager, List, Optional, Type
 
 from workloads.support import user_frames
-from workloads.support.ending import Terminated
-from workloads.support.errors import InputError, Lost, UserError
+from workloads.support.errors import CommandError, InputError, Lost, UserError
 
 #: Characters of a message at most.
 LONGEST = 400
@@ -73,12 +72,14 @@ class _Calling(ContextManager[None]):
     def __exit__(
         self, kind: Optional[Type[BaseException]], error: Optional[BaseException], trace: Optional[TracebackType]
     ) -> None:
-        if error is None or isinstance(error, (KeyboardInterrupt, Terminated, GeneratorExit, UserError, Lost)):
-            return
+        if not isinstance(error, (Exception, SystemExit)) or isinstance(error, (UserError, Lost)):
+            return  # as is: also Ctrl-C and SIGTERM
         place = user_frames.find_place(error)
         if isinstance(error, InputError):
-            if place is not None and not _is_placed(error):
-                raise _placed(InputError(f"{place}: {error}")) from error
+            if place is not None and not error.placed:
+                placed = InputError(f"{place}: {error}")
+                placed.placed = True
+                raise placed from error
             return
         place = place or user_frames.place_of(self._function)
         if place is None:
@@ -134,14 +135,14 @@ def named(what: str, function: Any) -> str:
     return what if place is None else f"{what} at {place}"
 
 
-def reported_error(error: BaseException) -> InputError | Lost | UserError | None:
+def reported_error(error: BaseException) -> CommandError | None:
     """Returns what an exception is to be reported as, in one line; None for a defect of this project.
 
     Args:
       error: what was raised: an `InputError`, `Lost` or `UserError`, also one that TensorFlow passed on as text; or
         anything else that comes from the user's code.
     """
-    if isinstance(error, (InputError, Lost, UserError)):
+    if isinstance(error, CommandError):
         return error
     if user_frames.is_op_error(error) and type(error).__name__ in _OF_PEERS:
         return None
@@ -157,6 +158,16 @@ def reported_error(error: BaseException) -> InputError | Lost | UserError | None
     if place is None or not isinstance(error, (Exception, SystemExit)):
         return None
     return UserError(f"{place}: {telling_sentence(error)}")
+
+
+def detached_error(error: BaseException) -> CommandError | None:
+    """Returns `reported_error` without references to the frames of the exception: its traceback is kept as text."""
+    reported = reported_error(error)
+    if reported is None:
+        return None
+    detached = type(reported)(str(reported))
+    detached.details = traceback_text(error)
+    return detached
 
 
 def telling_sentence(error: BaseException) -> str:
@@ -187,7 +198,7 @@ def message_text(error: BaseException) -> str:
 
 def traceback_text(error: BaseException) -> str:
     """Returns the whole traceback of an exception, and of what it was raised from."""
-    details = getattr(error, "details", "")
+    details = error.details if isinstance(error, CommandError) else ""
     return details or "".join(traceback.format_exception(type(error), error, error.__traceback__))
 
 
@@ -207,13 +218,3 @@ def telling_part(text: str, longest: int = LONGEST) -> str:
         kept.append(_FIRST_ERROR.sub("", line))
     told = re.sub(r"\s*\[Op:\w+\].*$", "", " ".join(" ".join(kept).split()))
     return told if len(told) <= longest else told[: longest - 1] + "…"
-
-
-def _is_placed(error: InputError) -> bool:
-    return bool(getattr(error, "placed", False))
-
-
-def _placed(error: InputError) -> InputError:
-    """Marks an error whose message has the user's file and line."""
-    error.placed = True  # type: ignore[attr-defined]  # known to this module only
-    return error
