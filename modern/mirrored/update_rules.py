@@ -25,6 +25,11 @@ class Tf1Rules:
         self._kernel = optimizer.kernel()
         self._op = getattr(tf.raw_ops, self._kernel.op)
 
+    @property
+    def optimizer(self) -> Optimizer:
+        """The workload's optimizer."""
+        return self._optimizer
+
     def describe(self) -> str:
         """Returns the report's text."""
         return "tf1: the kernels of tf.compat.v1.train"

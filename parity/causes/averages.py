@@ -235,6 +235,7 @@ CAUSES = (
         fix="Update the averages after the optimizer's update (by a control dependency, or the order of statements).",
         criterion=ema_stale,
         plant=_plant_stale,
+        by_variable=True,
         faults=(Fault("averages_before_the_update", injection.in_replica_step(_AveragesBeforeUpdate), _with_warm_up),),
     ),
     Cause(
@@ -246,6 +247,7 @@ CAUSES = (
         fix="Update the averages in every step.",
         criterion=ema_skipped,
         plant=_plant_skipped,
+        by_variable=True,
         faults=(Fault("averages_every_other_step", injection.in_replica_step(_AveragesInEvenSteps), _with_warm_up),),
     ),
     Cause(
@@ -257,6 +259,8 @@ CAUSES = (
         fix="Compute the decay as min(decay, (1 + n) / (10 + n)).",
         criterion=ema_warm_up,
         plant=_plant_decay,
+        by_variable=True,
+        by_step=False,
         faults=(Fault("averages_without_warm_up", _change_average(MovingAverage(0.99, warm_up=False)), _with_warm_up),),
     ),
     Cause(
@@ -268,6 +272,7 @@ CAUSES = (
         fix="Give the port legacy's decay.",
         criterion=ema_decay,
         plant=_plant_decay,
+        by_variable=True,
         faults=(
             Fault(
                 "another_decay_of_the_averages",

@@ -14,6 +14,7 @@ from parity.causes.moving_statistics import normalizing
 from parity.causes.wording import format_number, shortest_decimal
 from parity.comparison import stages
 from parity.comparison.fits import largest, near, spread
+from parity.diagnosis.signatures.passes import compare_passes
 
 if TYPE_CHECKING:
     from parity.causes.injection import Change
@@ -98,7 +99,7 @@ def sync_bn_on(evidence: Evidence) -> Finding | None:
     if facts is None or facts.borrowed:
         return None
     legacy_gap, port_gap = facts.alike
-    if not port_gap <= SAME_MOMENTS or legacy_gap <= 1e-3 or facts.global_mean > SAME_MOMENTS:
+    if not port_gap <= SAME_MOMENTS or not legacy_gap > 1e-3 or not facts.global_mean <= SAME_MOMENTS:
         return None
     return Finding(
         "The port's replicas normalize with the moments of the global batch, each of legacy's towers with those of its "
@@ -120,12 +121,17 @@ def bn_epsilon(evidence: Evidence) -> Finding | None:
     unequal = [name for name, gap in facts.gaps.items() if gap > 1000 * evidence.eps]
     if not equal or not unequal or any(not batch.same for batch in evidence.batches):
         return None
+    passes = compare_passes(evidence)
     if _is_momentum(facts, unequal) or not _all_shrink_or_grow(facts, unequal):
         return None
-    layer = min(equal).rsplit("/", 1)[0]
+    if passes is not None and passes.losses_agree:
+        return None  # these statistics are no part of the loss
+    layer = f"The first batch normalization ({min(equal).rsplit('/', 1)[0]})"
+    if passes is not None and len(passes.equal_norms) > 1:
+        layer = f"The batch normalization {passes.equal_norms[-1]}"
     return Finding(
-        f"The first batch normalization ({layer}) sees the same moments on both sides and the layers after it do not: "
-        "its epsilon, scale or offset differs.",
+        f"{layer} sees the same moments on both sides and the layers after it do not: its epsilon, scale or offset "
+        "differs.",
         MEDIUM,
         f"largest gap of its proposals {max(facts.gaps[name] for name in equal):.1e}; of {len(unequal)} later ones up "
         f"to {max(facts.gaps.values()):.1e}",
@@ -202,6 +208,7 @@ CAUSES = (
             ),
         ),
         pitfall="R20",
+        by_variable=True,
     ),
     Cause(
         id="BN_DECAY_099_0999",
@@ -220,6 +227,7 @@ CAUSES = (
             ),
         ),
         pitfall="R21",
+        by_variable=True,
     ),
     Cause(
         id="BN_EPSILON",

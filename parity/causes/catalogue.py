@@ -15,9 +15,13 @@ from parity.causes import (
     initial_weights,
     input_batches,
     learning_rate,
+    moving_deviation,
     moving_statistics,
+    network,
     numerics,
+    optimizer_variants,
     partial_gradients,
+    penalties,
     regularization,
     reported_values,
     scale,
@@ -25,9 +29,11 @@ from parity.causes import (
     sparse,
     step_length,
     update_form,
+    variables,
     weight_decay,
 )
 from parity.causes.cause import HIGH, LOW, MEDIUM, Cause, RecognizedCause
+from parity.causes.confinement import recognize_confined_causes
 from parity.causes.unexplained import with_sound_confidence
 from parity.comparison import stages
 
@@ -42,17 +48,22 @@ SUBJECTS = (
     reported_values,
     scale,
     partial_gradients,
+    variables,
+    network,
     regularization,
+    penalties,
     weight_decay,
     clipping,
     learning_rate,
     initial_slots,
     slot_updates,
+    optimizer_variants,
     update_form,
     step_length,
     sparse,
     moving_statistics,
     batch_norm,
+    moving_deviation,
     averages,
     numerics,
 )
@@ -64,7 +75,10 @@ _CONFIDENCE_ORDER = {HIGH: 0, MEDIUM: 1, LOW: 2}
 
 def recognize_causes(evidence: Evidence) -> list[RecognizedCause]:
     """Returns all causes that the evidence shows: bugs first, by stage in causal order, then by confidence."""
-    first = _recognize(evidence, [cause for cause in CAUSES if not cause.last])
+    causes = [cause for cause in CAUSES if not cause.last]
+    everywhere = _recognize(evidence, causes)
+    confined = recognize_confined_causes(evidence, causes, everywhere)
+    first = sorted([*everywhere, *confined], key=order_of)
     found = first or _recognize(evidence, [cause for cause in CAUSES if cause.last])
     return with_sound_confidence(evidence, found)
 

@@ -101,6 +101,9 @@ class Cause:
       last: True if the criterion is evaluated only when no other cause is recognized.
       covers: stages whose deviations it explains; empty for those that a cause of its stage usually does, see
         `unexplained.COVERED`.
+      by_variable: True if the cause may act on some variables and not on others, so that its criterion is also asked
+        about those that deviate.
+      by_step: False if the criterion itself looks at the pattern of the steps, and must see all of them.
     """
 
     id: str
@@ -114,6 +117,8 @@ class Cause:
     pitfall: str = ""
     bug: bool = True
     last: bool = False
+    by_variable: bool = False
+    by_step: bool = True
     plant: Callable[[Finding, Setup], Change | None] | None = None
     covers: tuple[str, ...] = ()
 

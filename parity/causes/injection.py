@@ -21,9 +21,10 @@ if TYPE_CHECKING:
     from modern.mirrored.rules import UpdateRules
     from modern.mirrored.step_tensors import Tensors
     from modern.mirrored.training_step import PassResult
-    from modern.mirrored.variables import LocalState
+    from modern.mirrored.variables import LocalState, MirroredState
     from parity.comparison.setup import Setup
     from workloads.job import Job
+    from workloads.optimizers import Optimizer
     from workloads.sources import Source
 
     MakeFields = Callable[[Job], dict[str, Any]]
@@ -99,6 +100,8 @@ class Change:
                 made = super()._make_rules(state)
                 for wrap in rules:
                     made = wrap(made)
+                    if isinstance(made, WrappedRules):
+                        made.prepare(self._variables, len(self._devices))
                 return made
 
         return FaultyProgram
@@ -217,6 +220,15 @@ class WrappedRules:
 
     def __init__(self, rules: UpdateRules) -> None:
         self._rules = rules
+
+    @property
+    def optimizer(self) -> Optimizer:
+        """The workload's optimizer."""
+        optimizer: Optimizer = self._rules.optimizer  # type: ignore[attr-defined]  # the innermost are `Tf1Rules`
+        return optimizer
+
+    def prepare(self, variables: MirroredState, replicas: int) -> None:
+        """Makes variables that the rules need beside the program's; by default there are none."""
 
     def describe(self) -> str:
         return self._rules.describe()

@@ -187,6 +187,7 @@ CAUSES = (
         fix="Choose the aggregation of the statistics' variables that matches legacy: ONLY_FIRST_REPLICA, or MEAN.",
         criterion=bn_who_updates,
         plant=_plant_owner,
+        by_variable=True,
         faults=(
             Fault("last_replicas_statistics", injection.in_replica_step(_LastStatistics), normalizing),
             Fault(
@@ -207,6 +208,7 @@ CAUSES = (
         fix="Run the update ops with the train step.",
         criterion=bn_not_updated,
         plant=_plant_no_statistics,
+        by_variable=True,
         faults=(Fault("statistics_not_updated", injection.in_replica_step(_NoStatistics), normalizing),),
     ),
 )

@@ -13,6 +13,7 @@ from parity.causes import injection
 from parity.causes.cause import HIGH, LOW, MEDIUM, Cause, Fault, Finding
 from parity.comparison import stages
 from parity.comparison.fits import flatten_arrays, relative_norm
+from parity.diagnosis.signatures.passes import compare_passes
 
 if TYPE_CHECKING:
     import tensorflow as tf
@@ -61,14 +62,16 @@ def tf32(evidence: Evidence) -> Finding | None:
     losses = [entry.loss for entry in gradients if np.isfinite(entry.loss)]
     if not REDUCED[0] < residual < REDUCED[1] or max(abs(loss - 1) for loss in [1.0, *losses]) > MOST_LOSS:
         return None
-    if max(abs(entry.fit.factor - 1) for entry in gradients) > MOST_FACTOR:
+    if not all(abs(entry.fit.factor - 1) <= MOST_FACTOR for entry in gradients):
         return None
     if evidence.masks is not None and evidence.masks.same < 1:
         return None
     if _runs_on_cpu(evidence.context.about.get("right", {})):
         return None  # which has no such products
     both_signs = len({loss > 1 for loss in losses if loss != 1}) == 2
-    typical = TENSOR_FLOAT_32[0] < residual < TENSOR_FLOAT_32[1] and both_signs
+    passes = compare_passes(evidence)
+    revived = passes is not None and bool(passes.revived)  # which errors of products do not do
+    typical = TENSOR_FLOAT_32[0] < residual < TENSOR_FLOAT_32[1] and both_signs and not revived
     return Finding(
         f"Losses and gradients differ by {residual:.0e} without a factor or a pattern, and all that follows from them "
         "agrees: so large are the errors of products in reduced precision (TensorFloat-32 rounds to 10 bits).",

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     import tensorflow as tf
 
     from modern.mirrored.step_tensors import Tensors
+    from modern.mirrored.training_step import PassResult
+    from modern.mirrored.variables import LocalState
     from parity.comparison.setup import Setup
     from parity.diagnosis.evidence import Evidence
     from parity.diagnosis.gradient_factors import GradientFactors
@@ -243,6 +245,17 @@ class _SlightlyLarger(injection.ScaledStep):
         return 1.0 + 1e-4
 
 
+class _LargerInEveryFifthStep(injection.ScaledStep):
+    """Multiplies the gradients by 1.04 in steps 4, 9, 14 ..."""
+
+    def _forward_backward(self, local: LocalState, step: tf.Tensor, replica: int, batch: Tensors) -> PassResult:
+        import tensorflow as tf
+
+        loss, gradients, updates, masks = super()._forward_backward(local, step, replica, batch)
+        acts = tf.equal(tf.math.floormod(step, 5), 4)
+        return loss, {name: tf.where(acts, 1.04 * g, g) for name, g in gradients.items()}, updates, masks
+
+
 class TimesThree(injection.ScaledStep):
     """Multiplies the loss by 3."""
 
@@ -334,6 +347,11 @@ CAUSES = (
         plant=plant_factors,
         faults=(
             Fault("gradients_a_little_larger", injection.in_replica_step(_SlightlyLarger), injection.without_clip),
+            Fault(
+                "larger_gradients_in_every_fifth_step",
+                injection.in_replica_step(_LargerInEveryFifthStep),
+                injection.without_clip,
+            ),
             Fault("loss_times_three", injection.in_replica_step(TimesThree), injection.without_clip),
         ),
     ),

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 #: A slot's coefficients are read from steps whose fit leaves less than this part over.
 MOST_RESIDUAL = 1e-3
 
+#: Two slots keep the same part p of themselves if p, and 1 - p, agree within this part, or within `LEAST_PART`.
+SAME_PART, LEAST_PART = 2e-3, 2e-6
+
 
 class _MomentumSlots(NamedTuple):
     """The momentum slot on both sides.
@@ -116,7 +119,7 @@ def optimizer_constant(evidence: Evidence) -> Finding | None:
         legacy, port = (kept_part(side.slots[slot], averaging=not rule.rescaled) for side in (left, right))
         if not (np.isfinite(legacy) and np.isfinite(port)):
             continue
-        if near(legacy, port, 2e-3) and near(1 - legacy, 1 - port, 2e-3):
+        if abs(legacy - port) <= SAME_PART * min(abs(legacy), abs(1 - legacy)) + LEAST_PART:
             continue
         if rule.rescaled and (
             momentum_form(evidence) or _adds_learning_rate(right.slots[slot], _learning_rates(right))
@@ -222,6 +225,7 @@ CAUSES = (
         plant=_plant_keras_momentum,
         faults=(Fault("keras_momentum", injection.in_options(update_rules="keras"), _with_falling_learning_rate),),
         pitfall="R13",
+        by_step=False,
     ),
     Cause(
         id="SLOT_CONVENTION",
@@ -251,6 +255,8 @@ CAUSES = (
             Fault("other_beta2", change_optimizer(beta2=0.99), _with_adam),
             Fault("other_momentum", change_optimizer(momentum=0.8), _with_momentum),
             Fault("other_decay", change_optimizer(decay=0.8), _with_rmsprop),
+            Fault("slightly_other_beta2", change_optimizer(beta2=0.9995), _with_adam),
         ),
+        by_variable=True,
     ),
 )

@@ -49,6 +49,8 @@ def sparse_duplicates(evidence: Evidence) -> Finding | None:
 
 def _wrong_rows_of(name: str, updates: Updates) -> Finding | None:
     """Recognizes a weight of which only rows with a gradient are wrong, or only rows without one."""
+    if any(name in step.still for step in updates.steps):
+        return None  # `VARIABLE_NOT_TRAINED`: a dense weight's rows may be without a gradient, too
     rows = [step.rows[name] for step in updates.steps if name in step.rows]
     touched = float(np.mean([row.touched for row in rows]))
     untouched = float(np.mean([row.untouched for row in rows]))
@@ -213,5 +215,6 @@ CAUSES = (
             ),
         ),
         pitfall="R16",
+        by_step=False,
     ),
 )

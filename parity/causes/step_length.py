@@ -12,6 +12,7 @@ from parity.causes.planted_updates import decoupled_decay, skipped_updates, untr
 from parity.causes.wording import shortest_decimal
 from parity.comparison import stages
 from parity.comparison.fits import largest, spread
+from workloads import schedules
 
 if TYPE_CHECKING:
     import tensorflow as tf
@@ -40,24 +41,36 @@ def weight_decay_decoupled(evidence: Evidence) -> Finding | None:
     left, right = sides
     if any(_lacks_decay(step) for step in right.steps) or any(_decays_already(step) for step in left.steps):
         return None
-    rates = [step.decay.multiple / step.learning_rate for step in right.steps if step.learning_rate]
-    if not rates or spread(rates) > SAME_RATE:
+    multiples = [-step.decay.multiple for step in right.steps]
+    rates = [-step.decay.multiple / step.learning_rate for step in right.steps if step.learning_rate]
+    if not rates:
+        return None
+    if spread(rates) <= SAME_RATE:
+        amount, constants = (
+            f"{float(np.median(rates)):.4g} x the learning rate",
+            {"rate": shortest_decimal(float(np.median(rates)), 2e-3)},
+        )
+    elif spread(multiples) <= SAME_RATE:
+        amount = f"{float(np.median(multiples)):.4g}, whatever the learning rate,"
+        constants = {"share": float(np.median(multiples))}
+    else:
         return None
     return Finding(
-        f"In each step the port also subtracts {-float(np.median(rates)):.4g} x the learning rate of every weight from "
-        "it: decoupled weight decay (AdamW), which legacy does not have.",
+        f"In each step the port also subtracts {amount} of every weight from it: decoupled weight decay (AdamW), which "
+        "legacy does not have.",
         HIGH,
         "fit of the change by the rule's own and the weight, residual "
         f"{largest(step.decay.residual for step in right.steps):.1e}",
-        {"rate": shortest_decimal(-float(np.median(rates)), 2e-3)},
+        constants,
     )
 
 
 def _lacks_decay(step: Update) -> bool:
     """Whether the weight is no part of the change, or does not explain what the rule alone leaves over."""
     fit = step.decay
-    unexplained = fit.residual > MOST_RESIDUAL or fit.residual * BETTER > step.factor.residual
-    return fit.share < LEAST_SHARE or unexplained
+    better = not step.factor.residual < fit.residual * BETTER  # not-a-number where the rule expects no change at all
+    explained = fit.residual <= MOST_RESIDUAL and better
+    return not fit.share >= LEAST_SHARE or not explained
 
 
 def _decays_already(step: Update) -> bool:
@@ -103,8 +116,8 @@ def update_skipped(evidence: Evidence) -> Finding | None:
     )
 
 
-def _plant_decay(finding: Finding, setup: Setup) -> injection.Change:
-    return decoupled_decay(finding.constants["rate"])
+def _plant_decay(finding: Finding, setup: Setup) -> injection.Change | None:
+    return decoupled_decay(finding.constants["rate"]) if "rate" in finding.constants else None
 
 
 def _plant_still(finding: Finding, setup: Setup) -> injection.Change:
@@ -141,6 +154,28 @@ class _DecoupledDecay(injection.WrappedRules):
             local.weights[name].assign_sub(tf.cast(rate, old.dtype) * tf.constant(0.05, old.dtype) * old)
 
 
+class _DecayOfMatrices(injection.WrappedRules):
+    """Also subtracts 0.05 times the learning rate of every matrix from it, and of no bias."""
+
+    def apply(self, local: LocalState, gradients: Tensors, rate: tf.Tensor) -> None:
+        import tensorflow as tf
+
+        before = {name: local.weights[name].read_value() for name in gradients if gradients[name].shape.rank > 1}
+        self._rules.apply(local, gradients, rate)
+        for name, old in before.items():
+            local.weights[name].assign_sub(tf.cast(rate, old.dtype) * tf.constant(0.05, old.dtype) * old)
+
+
+class _DecayWithoutRate(injection.WrappedRules):
+    """Also subtracts a thousandth of every weight from it, whatever the learning rate."""
+
+    def apply(self, local: LocalState, gradients: Tensors, rate: tf.Tensor) -> None:
+        before = {name: local.weights[name].read_value() for name in gradients}
+        self._rules.apply(local, gradients, rate)
+        for name, old in before.items():
+            local.weights[name].assign_sub(old * 1e-3)
+
+
 class _FirstWeightNotTrained(injection.WrappedRules):
     """Puts the first weight's old value back after each update."""
 
@@ -150,6 +185,8 @@ class _FirstWeightNotTrained(injection.WrappedRules):
         self._rules.apply(local, gradients, rate)
         local.weights[name].assign(before)
 
+
+_decaying_rate = injection.with_fields(learning_rate=schedules.ExponentialDecay(0.01, 2, 0.5, staircase=True))
 
 #: All criteria of this file, for a criterion that applies only if none of them does.
 CRITERIA = (weight_decay_decoupled, variable_not_trained, update_skipped)
@@ -165,7 +202,12 @@ CAUSES = (
         fix="Leave weight_decay unset and keep the penalty in the loss.",
         criterion=weight_decay_decoupled,
         plant=_plant_decay,
-        faults=(Fault("decoupled_decay", injection.in_update_rules(_DecoupledDecay)),),
+        faults=(
+            Fault("decoupled_decay", injection.in_update_rules(_DecoupledDecay)),
+            Fault("decay_without_the_learning_rate", injection.in_update_rules(_DecayWithoutRate), _decaying_rate),
+            Fault("decoupled_decay_of_matrices", injection.in_update_rules(_DecayOfMatrices)),
+        ),
+        by_variable=True,
     ),
     Cause(
         id="VARIABLE_NOT_TRAINED",
@@ -188,6 +230,7 @@ CAUSES = (
         fix="Update in every step, or give legacy the same condition.",
         criterion=update_skipped,
         plant=_plant_skipped,
+        by_step=False,
         faults=(Fault("every_second_update_skipped", injection.in_update_rules(_UpdateEverySecondStep)),),
     ),
 )

@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from parity.causes import injection, slot_updates, sparse, step_length
+from parity.causes import framework_rules, injection, optimizer_variants, slot_updates, sparse, step_length
 from parity.causes.cause import HIGH, LOW, MEDIUM, Cause, Fault, Finding
 from parity.causes.planted_formulas import form_named, updates_by_formula
 from parity.causes.planted_updates import scaled_updates
 from parity.causes.wording import format_number, shortest_decimal
 from parity.comparison import stages
 from parity.comparison.fits import largest, near, spread
+from parity.diagnosis.signatures.fitted_epsilon import FittedEpsilon, fit_port_epsilon
 from workloads import optimizers, schedules
 from workloads.optimizers import FormKind, UpdateForm
 from workloads.optimizers.update_forms import HEAVY_BALL, NESTEROV
@@ -46,24 +47,46 @@ def rmsprop_eps(evidence: Evidence) -> Finding | None:
     return another_epsilon(evidence) if isinstance(evidence.context.optimizer, optimizers.RMSProp) else None
 
 
+def adagrad_eps(evidence: Evidence) -> Finding | None:
+    """Recognizes ADAGRAD_EPS: an epsilon explains the port's update by Adagrad, which has none in 1.x."""
+    return another_epsilon(evidence) if isinstance(evidence.context.optimizer, optimizers.Adagrad) else None
+
+
 def another_epsilon(evidence: Evidence) -> Finding | None:
-    """Recognizes another epsilon in any optimizer that has one."""
+    """Recognizes another epsilon, or another place of it, in any optimizer that has one."""
     sides, optimizer = evidence.both_updates, evidence.context.optimizer
     if sides is None or optimizer is None:
         return None
     left, right = sides
-    best = _better_form(left, right, FormKind.EPSILON)
-    if best is None:
+    fit, form = _fitted_epsilon(evidence, left, right), _better_form(left, right, FormKind.EPSILON)
+    if form is not None and (fit is None or not fit.misfit * BETTER < right.misfit(form)):
+        fit, epsilon = FittedEpsilon("", float(form.epsilon), right.misfit(form)), form.epsilon
+    elif fit is not None:
+        epsilon = f"{fit.epsilon:.3g}" + (f" {fit.place}" if fit.place else "")
+    else:
         return None
     own = optimizer.kernel().constants.get("epsilon", 0.0)
     return Finding(
-        f"{type(optimizer).__name__} in the port uses epsilon {best.epsilon} where legacy uses {own:g}: the updates "
-        "differ most where gradients are small.",
-        HIGH if right.explained_by(best) else MEDIUM,
-        f"with {best.epsilon} the update is explained to {right.misfit(best):.1f} roundings (root mean square), "
-        f"with legacy's to {right.misfit(right.own_form):.0f}",
-        {"epsilon": float(best.epsilon)},
+        f"{type(optimizer).__name__} in the port uses epsilon {epsilon} where legacy uses {own:g}: the updates differ "
+        "most where gradients are small.",
+        HIGH if fit.misfit <= EXPLAINED else MEDIUM,
+        f"with {epsilon} the update is explained to {fit.misfit:.1f} roundings (root mean square), with legacy's to "
+        f"{right.misfit(right.own_form):.0f}",
+        {"epsilon": shortest_decimal(fit.epsilon, 5e-3), **({"place": fit.place} if fit.place else {})},
     )
+
+
+def _fitted_epsilon(evidence: Evidence, left: Updates, right: Updates) -> FittedEpsilon | None:
+    """Returns the fitted epsilon if it explains the port far better than legacy's does; None if legacy's does too."""
+    own = min(right.misfit(form) for form in [right.own_form, *_forms_of_kind(right, FormKind.STEP_POWERS)])
+    optimizer = evidence.context.optimizer
+    if optimizer is None or not left.misfit(left.own_form) <= EXPLAINED < own:
+        return None
+    fit = fit_port_epsilon(evidence)
+    if fit is None or not fit.misfit * BETTER < own or not fit.misfit <= max(EXPLAINED, 1e-3 * own):
+        return None
+    legacy = optimizer.kernel().constants.get("epsilon", 0.0)
+    return fit if fit.place or not near(fit.epsilon, legacy, 1e-2) else None
 
 
 def update_form(evidence: Evidence) -> Finding | None:
@@ -73,18 +96,17 @@ def update_form(evidence: Evidence) -> Finding | None:
         return None
     left, right = sides
     own = right.misfit(right.own_form)
-    better = [
-        form
-        for form in _forms_of_kind(right, FormKind.VARIANT)
-        if right.explained_by(form) and right.misfit(form) * BETTER < own and not left.explained_by(form)
-    ]
-    if not better:
+    forms = _forms_of_kind(right, FormKind.VARIANT)
+    best = min(forms, key=right.misfit, default=None)
+    if best is None or not right.explained_by(best) or left.explained_by(best):
+        return None
+    if not right.misfit(best) * BETTER < own:
         return None
     return Finding(
-        f"The port's update is {better[0].name} and legacy's is not.",
+        f"The port's update is {best.name} and legacy's is not.",
         HIGH,
-        f"explained to {right.misfit(better[0]):.1f} roundings by that form, to {own:.0f} by legacy's",
-        {"form": better[0].name},
+        f"explained to {right.misfit(best):.1f} roundings by that form, to {own:.0f} by legacy's",
+        {"form": best.name},
     )
 
 
@@ -95,10 +117,10 @@ def update_scaled(evidence: Evidence) -> Finding | None:
         return None
     left, right = sides
     ratios = [b.factor.factor / a.factor.factor for a, b in zip(left.steps, right.steps) if a.factor.factor]
-    if not ratios or spread(ratios) > SAME_FACTOR or near(ratios[0], 1, SAME_FACTOR):
+    if not ratios or not spread(ratios) <= SAME_FACTOR or near(ratios[0], 1, SAME_FACTOR):
         return None
     residual = largest(step.factor.residual for step in right.steps)
-    if residual > 1e-2 or any(_better_form(left, right, kind) for kind in (FormKind.EPSILON, FormKind.KERAS_SLOT)):
+    if residual > 1e-2 or another_epsilon(evidence) or _better_form(left, right, FormKind.KERAS_SLOT):
         return None
     return Finding(
         f"The port's weights change by {format_number(ratios[0])} x what its own gradient, slots and learning rate "
@@ -113,7 +135,7 @@ def update_unknown(evidence: Evidence) -> Finding | None:
     """Recognizes UPDATE_UNKNOWN: the rule explains legacy's update, and nothing explains the port's."""
     sides = evidence.both_updates
     others = (update_form, update_scaled, another_epsilon, sparse.sparse_duplicates)
-    known = (*others, *slot_updates.CRITERIA, *step_length.CRITERIA)
+    known = (*others, *slot_updates.CRITERIA, *step_length.CRITERIA, *optimizer_variants.CRITERIA)
     if sides is None or any(criterion(evidence) for criterion in known):
         return None
     left, right = sides
@@ -168,6 +190,19 @@ class _DoubledUpdate(injection.WrappedRules):
             local.weights[name].assign(old + 2.0 * (local.weights[name].read_value() - old))
 
 
+def _plant_epsilon(finding: Finding, setup: Setup) -> injection.Change | None:
+    """Plants an epsilon of a value in its place."""
+    value, place = float(finding.constants["epsilon"]), finding.constants.get("place", "")
+    optimizer = setup.job.workload.optimizer
+    if isinstance(optimizer, optimizers.Adagrad):
+        return framework_rules.adagrad(inside=value) if place == "inside the root" else framework_rules.adagrad(value)
+    if not place:
+        return slot_updates.plant_constant(finding, setup)
+    if isinstance(optimizer, optimizers.RMSProp):
+        return framework_rules.rmsprop(outside=value)
+    return framework_rules.adam(corrected_epsilon=value) if place == "after the bias correction" else None
+
+
 def _plant_form(finding: Finding, setup: Setup) -> injection.Change | None:
     """Plants a form of the update: by the optimizer's flag where it has one, else by its formula."""
     optimizer, name = setup.job.workload.optimizer, finding.constants["form"]
@@ -185,6 +220,11 @@ def _plant_factor(finding: Finding, setup: Setup) -> injection.Change:
 _with_adam = injection.with_fields(optimizer=optimizers.Adam())
 _with_small_epsilon = injection.with_fields(optimizer=optimizers.Adam(epsilon=1e-8))
 _with_momentum = injection.with_fields(optimizer=optimizers.Momentum(), learning_rate=schedules.Fixed(0.01))
+_with_short_memory = injection.with_fields(optimizer=optimizers.Adam(beta2=0.5))
+_with_adagrad = injection.with_fields(optimizer=optimizers.Adagrad(), learning_rate=schedules.Fixed(1e-2))
+_with_rmsprop_momentum = injection.with_fields(
+    optimizer=optimizers.RMSProp(momentum=0.9), learning_rate=schedules.ExponentialDecay(1e-3, 2, 0.5)
+)
 _with_rmsprop = injection.with_fields(optimizer=optimizers.RMSProp(), learning_rate=schedules.Fixed(1e-3))
 
 CAUSES = (
@@ -194,13 +234,16 @@ CAUSES = (
         covers=(stages.WEIGHTS,),
         title="Adam's epsilon",
         signature="Gradients and slots agree; the update is smaller where |g| is small",
-        why="The default is 1e-8 in 1.x and 1e-7 in Keras, both in the epsilon-hat form.",
-        fix="Use epsilon=1e-8.",
+        why="The default is 1e-8 in 1.x and 1e-7 in Keras, both in the epsilon-hat form. PyTorch adds 1e-8 after the "
+        "bias correction: in step t that is 1e-8 sqrt(1 - beta2^t) in 1.x's place.",
+        fix="Use epsilon=1e-8, in the epsilon-hat form.",
         criterion=adam_eps,
-        plant=slot_updates.plant_constant,
+        plant=_plant_epsilon,
+        by_variable=True,
         faults=(
             Fault("keras_epsilon", slot_updates.change_optimizer(epsilon=1e-7), _with_small_epsilon),
             Fault("large_epsilon", slot_updates.change_optimizer(epsilon=1e-3), _with_adam),
+            Fault("pytorch_epsilon", framework_rules.adam(corrected_epsilon=1e-5), _with_adam),
         ),
         pitfall="R12",
     ),
@@ -212,20 +255,51 @@ CAUSES = (
         why="The default is 1e-10 (inside the root) in 1.x and 1e-7 in Keras.",
         fix="Use epsilon=1e-10.",
         criterion=rmsprop_eps,
-        plant=slot_updates.plant_constant,
-        faults=(Fault("rmsprop_large_epsilon", slot_updates.change_optimizer(epsilon=1e-3), _with_rmsprop),),
+        plant=_plant_epsilon,
+        by_variable=True,
+        faults=(
+            Fault("rmsprop_large_epsilon", slot_updates.change_optimizer(epsilon=1e-3), _with_rmsprop),
+            Fault("rmsprop_epsilon_outside_the_root", framework_rules.rmsprop(outside=1e-3), _with_rmsprop),
+        ),
+    ),
+    Cause(
+        id="ADAGRAD_EPS",
+        stage=stages.WEIGHTS,
+        title="Adagrad's epsilon",
+        signature="Gradients and accumulators agree; the update is smaller where the accumulator is small",
+        why="1.x's Adagrad has no epsilon, only an initial accumulator of 0.1. Keras's has epsilon 1e-7, PyTorch's "
+        "1e-10 and an initial accumulator of 0.",
+        fix="Use epsilon 0 (or the smallest that the library takes) and legacy's initial accumulator.",
+        criterion=adagrad_eps,
+        plant=_plant_epsilon,
+        covers=(stages.WEIGHTS,),
+        by_variable=True,
+        faults=(
+            Fault("adagrad_epsilon", framework_rules.adagrad(epsilon=1e-3), _with_adagrad),
+            Fault("adagrad_epsilon_inside_the_root", framework_rules.adagrad(inside=1e-3), _with_adagrad),
+        ),
     ),
     Cause(
         id="UPDATE_FORM",
         stage=stages.WEIGHTS,
         covers=(stages.WEIGHTS,),
         title="another form of the rule",
-        signature="The slots agree, and the update fits another form of the rule (Nesterov, no bias correction)",
-        why="A flag of the optimizer was lost or added.",
+        signature="The slots agree, and the update fits another form of the rule (Nesterov, AMSGrad, centered RMSProp, "
+        "no bias correction or one of one moment only, the learning rate outside RMSProp's momentum slot)",
+        why="A flag of the optimizer was lost or added, or another library's optimizer of the same name has another "
+        "formula.",
         fix="Set the flag as legacy does.",
         criterion=update_form,
         plant=_plant_form,
-        faults=(Fault("nesterov", slot_updates.change_optimizer(nesterov=True), _with_momentum),),
+        by_variable=True,
+        faults=(
+            Fault("nesterov", slot_updates.change_optimizer(nesterov=True), _with_momentum),
+            Fault("amsgrad", framework_rules.adam(amsgrad=True), _with_short_memory),
+            Fault("no_bias_correction", framework_rules.adam(correct=(False, False)), _with_adam),
+            Fault("second_moment_not_corrected", framework_rules.adam(correct=(True, False)), _with_adam),
+            Fault("rmsprop_centered", framework_rules.rmsprop(centered=True), _with_rmsprop),
+            Fault("rmsprop_rate_outside_the_slot", framework_rules.rmsprop(rate_outside=True), _with_rmsprop_momentum),
+        ),
     ),
     Cause(
         id="UPDATE_SCALED",
@@ -247,5 +321,6 @@ CAUSES = (
         why="The port has another optimizer, or changes gradients after they are recorded.",
         fix="Compare the optimizers, and everything that is done to the gradients between the record and the update.",
         criterion=update_unknown,
+        by_variable=True,
     ),
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -25,13 +25,13 @@ class StageRow(NamedTuple):
       step: number of the step.
       actual: {variable: the right side's value}.
       expected: {variable: the value that it should have}, shaped alike.
-      noise: length of the rounding in `actual` beyond a few roundings of its own numbers.
+      noise: {variable: length of the rounding in `actual` beyond a few roundings of its own numbers}; 0 where none.
     """
 
     step: int
     actual: Arrays
     expected: Arrays
-    noise: float = 0.0
+    noise: Mapping[str, float] = {}
 
 
 #: Rows of each stage; only those that can be told.
@@ -83,16 +83,16 @@ def _taken_up_in(update: ObservedUpdate, optimizer: Optimizer, eps: float) -> St
     slot, rule = next(iter(optimizer.slot_rules().items()), ("", None))
     if rule is None:
         rate = update.learning_rate or float("nan")
-        actual, expected, noise = -update.change / rate, update.gradient, np.linalg.norm(update.weights) / abs(rate)
+        actual, expected, large = -update.change / rate, update.gradient, update.weights / rate
     else:
         actual = (update.new[slot] - rule.keep * update.old[slot]) / rule.gain
-        expected, noise = rule.term(update), np.linalg.norm(update.old[slot]) / rule.gain
+        expected, large = rule.term(update), update.old[slot] / rule.gain
     shaped = list(zip(update.parts(), update.shapes))
     return StageRow(
         update.step,
         {name: actual[part].reshape(shape) for (name, part), shape in shaped},
         {name: expected[part].reshape(shape) for (name, part), shape in shaped},
-        float(8 * eps * noise),
+        {name: float(8 * eps * np.linalg.norm(large[part])) for (name, part), _ in shaped},
     )
 
 
@@ -121,7 +121,7 @@ def _averages(step: ComparedStep, evidence: Evidence) -> Iterator[StageRow]:
     names = [name for name in after.averages if name in before and name in after.weights]
     olds = {name: np.asarray(before[name], np.float64) for name in names}
     if names and share:
-        noise = 8 * evidence.eps * max(float(np.linalg.norm(old)) for old in olds.values()) / share
+        noise = {name: 8 * evidence.eps * float(np.linalg.norm(old)) / share for name, old in olds.items()}
         actual = {name: olds[name] + (after.averages[name] - olds[name]) / share for name in names}
         yield StageRow(step.right.step, actual, after.weights, noise)
 

@@ -68,4 +68,5 @@ def _agrees(row: StageRow, name: str, other: str, tolerance: float, transposed: 
         return False
     gap = float(np.linalg.norm(actual - expected))
     length = float(np.linalg.norm(expected))
-    return gap <= tolerance * length + row.noise and (name == other or length > 2 * row.noise)
+    noise = row.noise.get(name, 0.0)
+    return gap <= tolerance * length + noise and (name == other or length > 2 * noise)

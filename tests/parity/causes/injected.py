@@ -24,6 +24,12 @@ ELSEWHERE = {
     "clipnorm_for_global_clipnorm": "regression",  # no gradient of one weight is as long as the limit
     "products_in_tensor_float_32": "regression",  # too small a net for errors to look random
     "norm_epsilon_of_another_library": "resnet18",  # one normalization has none after it
+    "decay_of_one_weight_lost": "cifar_cnn",  # only one weight decays
+    "convolution_padded_alike": "resnet18",
+    "stride_in_the_other_convolution": "resnet18",
+    "gradient_stopped_in_the_shortcuts": "resnet18",
+    "dilated_convolution": "cifar_cnn",
+    "pooling_padded_alike": "cifar_cnn",
 }
 
 #: Every sixth pair; `parity.faults --pairs` runs them all.

@@ -1,0 +1,99 @@
+"""Forward and backward passes: the place in the network from which the two sides' values differ."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from parity.diagnosis.evidence import Evidence, measured_once
+from parity.diagnosis.localization.deviations import find_deviations
+
+if TYPE_CHECKING:
+    from parity.diagnosis.evidence import ComparedStep
+
+#: Losses agree within so many roundings.
+SAME_LOSS = 16
+
+#: Two sides normalize the same values if the moments differ by at most so many roundings.
+SAME_MOMENTS = 200
+
+
+class Passes(NamedTuple):
+    """Comparison of the forward and backward passes, in steps from the same state and batches.
+
+    Attributes:
+      losses_agree: whether no loss differs by more than rounding.
+      equal_norms: layers with moving statistics, in the model's order, that see the same moments on both sides.
+      unequal_norms: layers that see other moments.
+      first_gap: relative difference of the moments in the first of those; 0 where there is none.
+      unequal_gradients: weights whose gradients differ.
+      equal_gradients: weights whose gradients agree.
+      revived: weights some of whose gradient is zero on the left, in every replica of a step, and not on the right.
+    """
+
+    losses_agree: bool
+    equal_norms: list[str]
+    unequal_norms: list[str]
+    first_gap: float
+    unequal_gradients: list[str]
+    equal_gradients: list[str]
+    revived: list[str]
+
+
+@measured_once
+def compare_passes(evidence: Evidence) -> Passes | None:
+    """Returns the comparison; None without a step from the same state, with the same batch and masks, and losses."""
+    if any(not batch.same for batch in evidence.batches) or (evidence.masks is not None and evidence.masks.same < 1):
+        return None
+    steps = [step for step in evidence.steps if step.same_state and len(step.left.losses) == len(step.right.losses)]
+    if not steps or not steps[0].left.losses:
+        return None
+    gaps = _moment_gaps(evidence)
+    equal = [layer for layer, gap in gaps.items() if gap <= SAME_MOMENTS * evidence.eps]
+    unequal = [layer for layer in gaps if layer not in equal]
+    deviations = find_deviations(evidence).gradients
+    compared = {name for names in deviations.compared.values() for name in names}
+    wrong = deviations.names
+    return Passes(
+        losses_agree=all(_losses_agree(step, evidence.eps) for step in steps),
+        equal_norms=equal,
+        unequal_norms=unequal,
+        first_gap=gaps[unequal[0]] if unequal else 0.0,
+        unequal_gradients=[name for name in evidence.left.weights if name in wrong],
+        equal_gradients=[name for name in evidence.left.weights if name in compared and name not in wrong],
+        revived=[name for name in wrong if any(_is_revived(step, name) for step in steps)],
+    )
+
+
+def _moment_gaps(evidence: Evidence) -> dict[str, float]:
+    """{layer: largest relative gap of the moments that it proposes}, in the order in which the model makes them."""
+    facts = evidence.statistics
+    known = {} if facts is None or facts.borrowed else facts.gaps
+    gaps: dict[str, float] = {}
+    for name in evidence.left.statistics:
+        if name in known:
+            layer = name.rsplit("/", 1)[0]
+            gaps[layer] = max(gaps.get(layer, 0.0), known[name])
+    return gaps
+
+
+def _losses_agree(step: ComparedStep, eps: float) -> bool:
+    return all(
+        abs(float(b) - float(a)) <= SAME_LOSS * eps * abs(float(a)) for a, b in zip(step.left.losses, step.right.losses)
+    )
+
+
+def _is_revived(step: ComparedStep, name: str) -> bool:
+    """Whether elements that no replica of the left gives a gradient get one on the right, as dead units do."""
+    left, right = (_gradients(record.gradients, name) for record in (step.left, step.right))
+    if not left or len(left) != len(right) or left[0].shape != right[0].shape:
+        return False
+    dead = np.all([gradient == 0 for gradient in left], axis=0)
+    alive = np.any([gradient != 0 for gradient in right], axis=0)
+    return bool(np.any(dead & alive)) and not bool(np.all(dead))
+
+
+def _gradients(replicas: Iterable[dict[str, np.ndarray]], name: str) -> list[np.ndarray]:
+    return [np.asarray(gradients[name]) for gradients in replicas if name in gradients]

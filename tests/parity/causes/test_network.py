@@ -1,0 +1,56 @@
+import pytest
+
+from parity.causes import network
+from parity.causes.cause import HIGH, LOW, MEDIUM
+from parity.diagnosis.signatures.passes import Passes
+from parity.diagnosis.signatures.smoothed_labels import SmoothedLabels
+from tests.parity.causes.facts import gradient_factors
+from tests.parity.step_records import made_up_evidence
+
+EQUAL = Passes(True, ["stem", "next"], [], 0.0, [], ["a", "b"], [])
+
+
+def findings(passes=EQUAL, smoothed=None, factors=None):
+    evidence = made_up_evidence((), gradient_factors=factors, statistics=None, gradients=[])
+    evidence.facts.update(compare_passes=passes, find_smoothed_labels=smoothed)
+    found = {cause.id: cause.criterion(evidence) for cause in network.CAUSES}
+    return {name: finding for name, finding in found.items() if finding is not None}
+
+
+def test_equal_passes_are_no_cause():
+    assert findings() == {}
+    assert findings(None) == {}
+
+
+def test_smoothed_labels_are_named_with_the_number():
+    found = findings(smoothed=SmoothedLabels("last/biases", 0.1, 6))
+    assert list(found) == ["LABEL_SMOOTHING"]
+    assert (found["LABEL_SMOOTHING"].confidence, found["LABEL_SMOOTHING"].constants) == (HIGH, {"smoothing": 0.1})
+
+
+@pytest.mark.parametrize("agree", [True, False])
+def test_revived_units_are_a_rectifiers(agree):
+    found = findings(EQUAL._replace(losses_agree=agree, unequal_gradients=["a"], revived=["a"]))
+    assert list(found) == ["RECTIFIER"]
+    assert (found["RECTIFIER"].confidence, found["RECTIFIER"].variables) == (MEDIUM, ("a",))
+
+
+def test_another_loss_is_localized_by_the_normalizations():
+    passes = EQUAL._replace(losses_agree=False, unequal_gradients=["a"])
+    assert "after the last normalization (next)" in findings(passes)["FORWARD_PASS"].sentence
+    inside = passes._replace(equal_norms=["stem"], unequal_norms=["next"], first_gap=0.25)
+    finding = findings(inside)["FORWARD_PASS"]
+    assert "after stem and before next normalizes" in finding.sentence
+    assert (finding.confidence, finding.variables) == (LOW, ("next",))
+
+
+def test_equal_losses_and_other_gradients_are_the_backward_passs():
+    found = findings(EQUAL._replace(unequal_gradients=["a"], equal_gradients=["b"]))
+    assert list(found) == ["BACKWARD_PASS"]
+    assert found["BACKWARD_PASS"].variables == ("a",)
+    assert findings(EQUAL._replace(unequal_gradients=["a"], equal_gradients=[])) == {}
+
+
+def test_what_one_factor_explains_is_no_matter_of_the_network():
+    passes = EQUAL._replace(losses_agree=False, unequal_gradients=["a"], revived=["a"])
+    assert findings(passes, factors=gradient_factors(2.0)) == {}
