@@ -52,6 +52,8 @@ def print_verification(console: Console, setup: Setup, comparison: Comparison, e
         console.print(tables.stages_table(verification.stages, tables.judged_stages_title(verification)))
     if verification.trajectory:
         console.print(tables.stages_table(verification.trajectory, "the free trajectories, reported and not judged"))
+    if verification.double:
+        console.print(tables.stages_table(verification.double, "both sides in float64, each step from legacy's state"))
     if verification.floor:
         console.print(tables.noise_floor_table(verification.floor))
     for line in text.verification_notes(verification):
