@@ -6,11 +6,12 @@ import json
 import random
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from parity.processes import child_command
+from parity.processes import child_command, process_tree
 from workloads.program import Arrays
 from workloads.support import addresses
 from workloads.support.errors import Lost
@@ -71,6 +72,30 @@ class TrainingRun:
             if "step" in message:
                 yield message["step"]
 
+    @property
+    def alive(self) -> bool:
+        """Whether the chief still runs."""
+        return self._processes[0].poll() is None
+
+    def drain(self) -> None:
+        """Reads on, in a thread, what the chief reports, so that it need not wait for a reader."""
+        threading.Thread(target=lambda: list(self.steps()), daemon=True).start()
+
+    def kill_all(self) -> float:
+        """Kills every worker; returns the seconds until they and all that they started had ended.
+
+        Raises:
+          Lost: a process that one had started still runs after `BOUND` seconds.
+        """
+        start = time.monotonic()
+        below = [process_tree.Descendants(process.pid) for process in self._processes]
+        for process in self._processes:
+            process.kill()
+        for process in self._processes:
+            process.wait()
+        _require_ended(below)
+        return time.monotonic() - start
+
     def kill(self, index: int) -> float:
         """Kills one worker and waits for the others, which must end and report the loss.
 
@@ -78,8 +103,10 @@ class TrainingRun:
           seconds until all had ended.
 
         Raises:
-          Lost: one did not end within `BOUND`, or ended as if nothing had happened.
+          Lost: one did not end within `BOUND`, or ended as if nothing had happened; or a process that the killed one
+            had started still runs.
         """
+        below = process_tree.Descendants(self._processes[index].pid)
         self._processes[index].kill()
         start = time.monotonic()
         for other in self._processes:
@@ -89,6 +116,7 @@ class TrainingRun:
                 raise Lost(f"a worker still ran {BOUND:.0f} s after its peer was killed")
             if other is not self._processes[index] and (other.returncode != 1 or "was lost" not in errors):
                 raise Lost(f"a worker whose peer was killed ended with {other.returncode}: {errors[-200:]}")
+        _require_ended([below])
         return time.monotonic() - start
 
     def wait(self) -> None:
@@ -109,6 +137,13 @@ class TrainingRun:
         for process in self._processes:
             process.kill()
             process.communicate()
+
+
+def _require_ended(trees: Sequence[process_tree.Descendants]) -> None:
+    for tree in trees:
+        running = tree.running_after(BOUND)
+        if running:
+            raise Lost(f"processes {running} still ran {BOUND:.0f} s after their parent was killed")
 
 
 def train_to_end(folder: str, arguments: Sequence[str], workers: int, progress: Callable[[int], object]) -> None:

@@ -55,3 +55,15 @@ def test_several_workers_train_under_their_strategy(workers, strategy):
         arguments = survival.training_arguments()
     assert f"--workers={workers}" in arguments and "--steps=400" in arguments and "--checkpoint_every=10" in arguments
     assert (arguments[-1] == "--strategy=multi_worker") is strategy
+
+
+def test_moments_besides_steps_are_counted():
+    result = survival.compare_final_states(state(a=1), state(a=1), KILLS, 2, kinds=["step", "saving"])
+    assert result.passed and result.to_json()["moments"] == {"step": 1, "saving": 1}
+    assert "killed 2 times at steps 7, 12 (1 in saving); 1 tensors" in survival.result_line("regression", 20, result)
+
+
+def test_where_bits_are_never_the_same_names_and_steps_are_compared():
+    assert survival.compare_final_states(state(a=1), state(a=2), KILLS, 2, bits=False).passed
+    assert not survival.compare_final_states(state(a=1), state(b=1), KILLS, 2, bits=False).passed
+    assert not survival.compare_final_states(state(a=1), state("step-19", a=1), KILLS, 2, bits=False).passed
