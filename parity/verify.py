@@ -54,6 +54,12 @@ flags.DEFINE_boolean(
     "Besides the steps, compare one step from each state in which choices show that the steps hide: around the "
     "learning rate's boundaries, at the end of the averages' warm-up, with and without clipping.",
 )
+flags.DEFINE_boolean(
+    "coverage",
+    False,
+    "Besides the choices that the workload names, change every constant of the towers' graph, one at a time, and "
+    "report whether the comparison would have noticed.",
+)
 
 FLAGS = flags.FLAGS
 
@@ -73,7 +79,7 @@ def plan_from_flags() -> ComparisonPlan:
     """Returns the comparison's steps, mode and tolerance that the flags describe."""
     from parity.verdict.compare_programs import ComparisonPlan
 
-    return ComparisonPlan(FLAGS.steps, FLAGS.mode, tolerance_name(), FLAGS.floor, FLAGS.visits)
+    return ComparisonPlan(FLAGS.steps, FLAGS.mode, tolerance_name(), FLAGS.floor, FLAGS.visits, FLAGS.coverage)
 
 
 def recording_from_flags(setup: Setup, folder: str) -> Recording | None:

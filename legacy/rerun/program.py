@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any, Dict, List, Optional, Tuple
 import numpy as np
 import tensorflow as tf
 
+from legacy.graph_program import GraphProgram
 from legacy.rerun import runnable
 from legacy.towers.program import session_config
 from workloads.lifted.noise import keyed_nodes, noise_key
 from workloads.lifted.workload import as_lifted, op_errors_as_input_errors
-from workloads.program import Program, State, StepRecord
+from workloads.program import State, StepRecord
 from workloads.records.writer import batch_digest
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 v1 = tf.compat.v1
 
 
-class OldGraphProgram(Program):
+class OldGraphProgram(GraphProgram):
     """Runs a lifted job's old graph.
 
     Args:
@@ -109,7 +110,8 @@ class OldGraphProgram(Program):
         phase = self._step % len(self._plan.phases)
         shards = self._source.shards(self._step)
         with op_errors_as_input_errors("the old graph"):
-            _, seen = self._session.run([self._train_op(phase), self._fetches[phase]], self._feed(shards))
+            feed = self._with_replaced(self._feed(shards))
+            _, seen = self._session.run([self._train_op(phase), self._fetches[phase]], feed)
         step = self._step
         self._step += 1
         return StepRecord(
@@ -121,6 +123,20 @@ class OldGraphProgram(Program):
             learning_rate=np.asarray(seen["rates"]),
             state=self.state(),
         )
+
+    def tower_tensors(self) -> list[str]:
+        found = []
+        for fetches in self._fetches:
+            found += fetches["losses"]
+            for gradients in fetches["gradients"]:
+                found += gradients.values()
+        return [tensor.name for tensor in found]
+
+    def rate_tensors(self) -> list[str]:
+        return [tensor.name for fetches in self._fetches for tensor in fetches["rates"]]
+
+    def train_nodes(self) -> list[str]:
+        return [phase.train_op for phase in self._plan.phases]
 
     def run(self, steps: int) -> list[np.ndarray]:
         phases = len(self._plan.phases)

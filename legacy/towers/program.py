@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any, Dict
 import numpy as np
 import tensorflow as tf
 
+from legacy.graph_program import GraphProgram
 from legacy.options import LegacyOptions
 from legacy.towers import graph, inputs
 from workloads import scope
 from workloads.lifted import checkpoint
 from workloads.numerics import staleness
-from workloads.program import STATES, Program, State, StepRecord, initial_state
+from workloads.program import STATES, State, StepRecord, initial_state
 from workloads.records.writer import batch_digest, example_ids
 from workloads.support import user_code
 from workloads.support.errors import require
@@ -31,7 +32,7 @@ v1 = tf.compat.v1
 Holders = Dict[Any, tf.Tensor]
 
 
-class LegacyProgram(Program):
+class LegacyProgram(GraphProgram):
     """Runs `job` on towers.
 
     Args:
@@ -112,7 +113,8 @@ class LegacyProgram(Program):
             "masks": towers.masks,
         }
         with self._user_ops:
-            _, seen = self._session.run([self._train_op(self._step), observed], self._input.feed(self._step))
+            feed = self._with_replaced(self._input.feed(self._step))
+            _, seen = self._session.run([self._train_op(self._step), observed], feed)
         record = StepRecord(
             step=self._step,
             digests=[batch_digest(batch) for batch in seen["batches"]],
@@ -127,6 +129,19 @@ class LegacyProgram(Program):
         )
         self._step += 1
         return record
+
+    def tower_tensors(self) -> list[str]:
+        towers = self._towers
+        found = list(towers.losses)
+        for values in (*towers.gradients, *towers.proposals):
+            found.extend(values.values())
+        return [tensor.name for tensor in found]
+
+    def rate_tensors(self) -> list[str]:
+        return [self._towers.learning_rate.name]
+
+    def train_nodes(self) -> list[str]:
+        return [operation.name for operation in self._towers.train_ops.values()]
 
     def run(self, steps: int) -> list[np.ndarray]:
         self._start()

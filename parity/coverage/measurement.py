@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 
 from parity.comparison.tour import Tour, Visit
-from parity.coverage import gradient_mutants, schedules, state_mutants, update_mutants
 from parity.coverage.mutant import Mutant, Outcome
 from parity.coverage.observed_step import ObservedStep
-from parity.coverage.schedule_mutants import schedule_mutants
 from parity.coverage.sight import Sight
-from parity.coverage.visits import View, visits_of_job
-from workloads import scope
+from parity.coverage.visits import View
 from workloads.job import Job
 from workloads.program import State, StepRecord
-from workloads.scope import VariableSpec
-from workloads.sources import Source
 
 #: Mutants that cost time are tried in so many first steps, in those of round numbers, and in every visit.
 FIRST_STEPS, ROUND = 3, 10
+
+#: A function from the state after the ordinary steps, and what has been seen, to the visits.
+ChooseVisits = Callable[[State, View], Iterator[Visit]]
 
 
 class Measurement(Tour):
@@ -29,38 +26,38 @@ class Measurement(Tour):
 
     Args:
       job: the job.
-      source: of its batches.
-      specs: its variables.
+      mutants: of the job.
+      choose_visits: see `ChooseVisits`.
       sight: tells whether the comparison would have failed.
       dtype: dtype in which differences are judged.
       no_visits: the reason why no other state can be visited, or "".
 
     Attributes:
       outcomes: what became of each mutant.
-      visited: names of the visits that were compared.
       no_visits: see above.
     """
 
     def __init__(
-        self, job: Job, source: Source, specs: Sequence[VariableSpec], sight: Sight, dtype: str, no_visits: str = ""
+        self,
+        job: Job,
+        mutants: Iterable[Mutant],
+        choose_visits: ChooseVisits,
+        sight: Sight,
+        dtype: str,
+        no_visits: str = "",
     ) -> None:
-        self._job, self._source, self._specs, self._sight, self._dtype = job, source, list(specs), sight, dtype
+        self._job, self._choose_visits, self._sight, self._dtype = job, choose_visits, sight, dtype
         self.no_visits = no_visits
-        self.visited: list[str] = []
         self._steps: set[int] = set()
         self._finite_steps = 0
         self._last_is_finite = True
         self._gradients_seen = self._rates_seen = False
-        self._rate = schedules.RateFunction(job.workload.learning_rate, job.global_batch)
-        self._boundaries = schedules.find_boundaries(self._rate, job.workload.learning_rate)
-        self.outcomes = [Outcome(mutant) for mutant in self._mutants()]
+        self.outcomes = [Outcome(mutant) for mutant in mutants]
 
     def observe(self, before: State, record: StepRecord, visit: Visit | None) -> None:
         place = f"step {record.step:,}" if visit is None else visit.name
         step = ObservedStep(self._job, before, record, place, self._dtype, visit is not None)
         self._steps.add(record.step)
-        if visit is not None:
-            self.visited.append(visit.name)
         self._last_is_finite = step.is_finite
         if step.is_finite:
             self._note(step)
@@ -70,7 +67,7 @@ class Measurement(Tour):
         if self.no_visits or not self._finite_steps:
             return
         view = View(self._is_missing, self._steps.__contains__, lambda: self._last_is_finite)
-        yield from visits_of_job(self._job, self._specs, last, self._boundaries, self._source, view)
+        yield from self._choose_visits(last, view)
 
     def reasons(self) -> list[str]:
         """Returns the reasons why parity is not shown though everything that was compared agrees."""
@@ -106,32 +103,3 @@ class Measurement(Tour):
 
     def _is_missing(self, name: str) -> bool:
         return any(not o.seen and o.mutant.name.startswith(name) and o.is_missing for o in self.outcomes)
-
-    def _mutants(self) -> Iterator[Mutant]:
-        job = self._job
-        trainable = [spec.name for spec in self._specs if spec.trainable]
-        statistics = [spec.name for spec in self._specs if not spec.trainable]
-        yield from input_mutants(job, self._source)
-        yield from gradient_mutants.decay_mutants(
-            scope.trace_decay_rates(job.workload, job.per_replica_batch, job.dtype)
-        )
-        yield from gradient_mutants.combine_mutants(job)
-        yield from schedule_mutants(job, self._rate, self._boundaries)
-        yield from update_mutants.optimizer_mutants(job)
-        yield from update_mutants.left_out_mutants(trainable, self._why_still)
-        yield from state_mutants.statistic_mutants(job, statistics)
-        yield from state_mutants.average_mutants(job)
-
-    def _why_still(self, name: str) -> str:
-        return "the loss does not depend on the weight" if name in self._unused else ""
-
-    @functools.cached_property
-    def _unused(self) -> tuple[str, ...]:
-        job = self._job
-        return scope.trace_unused(job.workload, job.per_replica_batch, job.dtype)
-
-
-def input_mutants(job: Job, source: Source) -> Iterable[Mutant]:
-    """Returns the mutants of a source's batches; none where the graph makes up its data itself."""
-    shards: Callable[[int], Sequence[dict[str, np.ndarray]]] = source.shards
-    return state_mutants.input_mutants(job, shards) if shards(0)[0] else []

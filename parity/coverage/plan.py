@@ -1,50 +1,119 @@
-"""Choice of the measurement that accompanies a comparison."""
+"""Choice of the measurement that accompanies a comparison: its mutants, its visits, and what the comparison sees."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+import dataclasses
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+import legacy.factory
+from legacy.graph_program import GraphProgram
 from parity.comparison.setup import Setup
-from parity.coverage import sight
+from parity.coverage import sight, update_mutants
+from parity.coverage.graph_mutants import MutatedTowers
+from parity.coverage.lifted_visits import visits_of_lift
 from parity.coverage.measurement import Measurement
+from parity.coverage.mutant import Mutant
+from parity.coverage.native_mutants import input_mutants, native_mutants
+from parity.coverage.schedules import RateFunction, find_boundaries
 from parity.coverage.sight import Sight
+from parity.coverage.visits import visits_of_job
+from workloads.lifted.workload import LiftedWorkload, as_lifted
 from workloads.scope import VariableSpec
 
 
-def make_measurement(
-    setup: Setup,
-    specs: Sequence[VariableSpec],
-    tolerance_name: str,
-    with_references: bool = True,
-    units: dict[str, float] | None = None,
-    no_visits: str = "",
-) -> Measurement:
+@dataclasses.dataclass(frozen=True)
+class CoveragePlan:
+    """Extent of a measurement.
+
+    Attributes:
+      tolerance_name: "exact" or "auto".
+      in_double: under "auto", whether the mathematics is judged in float64.
+      units: {stage: float32 ulps} that "auto" allows beyond the base.
+      no_visits: the reason why the programs cannot start from other states, or "" where they can.
+      whole: also change every constant of the towers' graph.
+    """
+
+    tolerance_name: str
+    in_double: bool = True
+    units: dict[str, float] = dataclasses.field(default_factory=dict)
+    no_visits: str = ""
+    whole: bool = False
+
+
+@contextlib.contextmanager
+def measurement(setup: Setup, specs: Sequence[VariableSpec], plan: CoveragePlan) -> Iterator[Measurement]:
     """Makes the measurement of a comparison's coverage.
 
     Args:
       setup: the job and how both sides run it.
       specs: the job's variables.
-      tolerance_name: "exact" or "auto".
-      with_references: under "auto", whether the mathematics is judged in float64.
-      units: {stage: float32 ulps} that "auto" allows beyond the base.
-      no_visits: the reason why the programs cannot start from other states, or "" where they can.
+      plan: its extent.
 
-    Returns:
+    Yields:
       the measurement, to be handed to `verify` as its tour.
     """
     job = setup.job
-    seen, dtype = _sight(setup, tolerance_name, with_references, units or {})
-    return Measurement(job, setup.make_source(job), specs, seen, dtype, no_visits)
+    seen, dtype = _sight(setup, plan)
+    source = setup.make_source(job)
+    with contextlib.ExitStack() as stack:
+        lifted = job.workload.is_lifted
+        towers = stack.enter_context(contextlib.closing(_towers(setup))) if lifted or plan.whole else None
+        if lifted:
+            assert towers is not None  # made above
+            workload, numbers = as_lifted(job.workload), towers.index.counted_numbers()
+            mutants = [*input_mutants(job, source), *_lifted_mutants(workload), *towers.mutants(plan.whole)]
+            yield Measurement(
+                job,
+                mutants,
+                lambda last, view: visits_of_lift(workload, numbers, last, view),
+                seen,
+                dtype,
+                plan.no_visits,
+            )
+            return
+        rate = RateFunction(job.workload.learning_rate, job.global_batch)
+        boundaries = find_boundaries(rate, job.workload.learning_rate)
+        mutants = list(native_mutants(job, source, specs, rate, boundaries))
+        mutants += towers.mutants(with_towers=True) if towers is not None else []
+        yield Measurement(
+            job,
+            mutants,
+            lambda last, view: visits_of_job(job, specs, last, boundaries, source, view),
+            seen,
+            dtype,
+            plan.no_visits,
+        )
 
 
-def _sight(setup: Setup, tolerance_name: str, with_references: bool, units: dict[str, float]) -> tuple[Sight, str]:
+def _towers(setup: Setup) -> MutatedTowers:
+    """Towers of their own for changed constants; a queue could not be started anew for each."""
+    options = dataclasses.replace(setup.legacy, input="feed")
+    program = legacy.factory.legacy_program(setup.job, setup.make_source(setup.job), options, setup.devices())
+    assert isinstance(program, GraphProgram)  # both kinds of legacy programs are
+    return MutatedTowers(program)
+
+
+def _lifted_mutants(workload: LiftedWorkload) -> Iterator[Mutant]:
+    """Mutants of a lift's updates: each variable that an op changes, left as it is."""
+    plan = workload.plan
+    written = {name for phase in plan.phases for effect in phase.effects for name in effect.writes}
+    names = [variable.name for variable in plan.variables if variable.role == "weight"]
+
+    def reason(name: str) -> str:
+        return "" if name in written else "no op of the train ops changes the variable"
+
+    yield from update_mutants.left_out_mutants(names, reason)
+
+
+def _sight(setup: Setup, plan: CoveragePlan) -> tuple[Sight, str]:
     """Returns the comparison's sight, and the dtype in which tensors are judged."""
     job = setup.job
-    if tolerance_name == "exact":
+    if plan.tolerance_name == "exact":
         return sight.sees_bits, job.dtype
-    if with_references or job.dtype == "float64":
+    if job.dtype == "float64" or (plan.in_double and not job.workload.is_lifted):
         eps = float(np.finfo(np.float32).eps)
-        return sight.sees_in_double({stage: count * eps for stage, count in units.items()}), "float64"
+        return sight.sees_in_double({stage: count * eps for stage, count in plan.units.items()}), "float64"
     return sight.sees_within_tolerance(job.dtype, job.replicas), "float64"

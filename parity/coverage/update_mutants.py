@@ -15,6 +15,9 @@ from parity.coverage.observed_step import ObservedStep
 from workloads import optimizers
 from workloads.job import Job
 
+#: A function from a weight to the reason why it never moves, or "".
+Reason = Callable[[str], str]
+
 #: What would show an optimizer's constant.
 HINT = "too small to show beside the gradients of the compared steps; a state with slots near zero would show it"
 
@@ -45,7 +48,7 @@ def _changed_optimizer(optimizer: optimizers.Optimizer, changed: optimizers.Opti
     return effects
 
 
-def left_out_mutants(names: list[str], reason: Callable[[str], str]) -> Iterator[Mutant]:
+def left_out_mutants(names: list[str], reason: Reason) -> Iterator[Mutant]:
     """Yields one mutant a weight: its update left out.
 
     Args:

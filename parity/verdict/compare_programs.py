@@ -12,7 +12,7 @@ from parity.comparison.result import Verification
 from parity.comparison.setup import Setup
 from parity.comparison.verification import verify
 from parity.coverage.measurement import Measurement
-from parity.coverage.plan import make_measurement
+from parity.coverage.plan import CoveragePlan, measurement
 from parity.reports.progress import Progress
 from parity.verdict.rule_check import RuleCheck
 from workloads.program import Program
@@ -29,6 +29,7 @@ class ComparisonPlan:
       tolerance_name: "exact" or "auto"; see `tolerance`.
       with_references: under "auto", judge the mathematics in float64 and measure the noise floor.
       with_visits: besides the steps, take one from each state in which choices show that the steps hide.
+      whole_coverage: besides the named choices, change every constant of the towers' graph.
     """
 
     steps: int
@@ -36,6 +37,7 @@ class ComparisonPlan:
     tolerance_name: str = "exact"
     with_references: bool = True
     with_visits: bool = True
+    whole_coverage: bool = False
 
 
 class Settings(NamedTuple):
@@ -90,11 +92,8 @@ def compare_programs(setup: Setup, left: Program | None, plan: ComparisonPlan) -
         references = stack.enter_context(setup.closing_references()) if auto and plan.with_references else None
         units = tolerance.keras_units(setup.job.workload.optimizer, setup.modern.update_rules)
         no_visits = _why_no_visits(setup, left, plan)
-        coverage = None
-        if not setup.job.workload.is_lifted:
-            coverage = make_measurement(
-                setup, left.variables(), plan.tolerance_name, references is not None, units, no_visits
-            )
+        extent = CoveragePlan(plan.tolerance_name, references is not None, units, no_visits, plan.whole_coverage)
+        coverage = stack.enter_context(measurement(setup, left.variables(), extent))
         verification = verify(
             left,
             right,
@@ -109,8 +108,7 @@ def compare_programs(setup: Setup, left: Program | None, plan: ComparisonPlan) -
             tour=coverage,
             rules=RuleCheck(setup.job, units.get(stages.WEIGHTS, 0.0)) if auto else None,
         )
-        if coverage is not None:
-            verification.not_shown += coverage.reasons()
+        verification.not_shown += coverage.reasons()
         progress.done()
         return Comparison(verification, settings_of_programs(left, right), coverage)
 

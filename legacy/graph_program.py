@@ -1,0 +1,58 @@
+"""`GraphProgram`: the base of the programs that run one graph in a session, whose tensors can be replaced."""
+
+from __future__ import annotations
+
+import abc
+from typing import TYPE_CHECKING, Any, Dict, List
+
+from workloads.program import Program
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import numpy as np
+    import tensorflow as tf
+
+
+class GraphProgram(Program):
+    """Base of the programs on the legacy side: a graph, a session, and tensors that a step is given instead.
+
+    Attributes:
+      graph: the `tf.Graph`.
+    """
+
+    graph: tf.Graph
+    _session: Any
+    _replaced: Mapping[str, np.ndarray] = {}
+
+    def replace_tensors(self, values: Mapping[str, np.ndarray]) -> None:
+        """Gives every step from now on these values, {tensor name: value}, instead of what the graph computes."""
+        self._replaced = dict(values)
+
+    def evaluate(self, names: Sequence[str], replaced: Mapping[str, np.ndarray]) -> List[np.ndarray]:
+        """Computes tensors that depend on no batch and no variable, without a step.
+
+        Args:
+          names: of the tensors.
+          replaced: {tensor name: value} of tensors that are given.
+
+        Returns:
+          their values.
+        """
+        return list(self._session.run(list(names), dict(replaced)))
+
+    @abc.abstractmethod
+    def tower_tensors(self) -> List[str]:
+        """Returns the names of the tensors in which the towers' own part of a step ends: losses and gradients."""
+
+    @abc.abstractmethod
+    def rate_tensors(self) -> List[str]:
+        """Returns the names of the learning rates."""
+
+    @abc.abstractmethod
+    def train_nodes(self) -> List[str]:
+        """Returns the names of the ops that the steps run."""
+
+    def _with_replaced(self, feed: Mapping[Any, Any]) -> Dict[Any, Any]:
+        """Returns a step's feed with the replaced tensors."""
+        return {**feed, **self._replaced}

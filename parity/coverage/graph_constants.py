@@ -1,0 +1,151 @@
+"""Constants of a training graph: those that a step depends on, what they are changed to, and which cannot matter."""
+
+from __future__ import annotations
+
+import collections
+import re
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+import numpy as np
+import tensorflow as tf
+
+from legacy.graph_program import GraphProgram
+from parity.coverage.changed_constants import EPSILON_FACTOR, FACTOR, FROM_ZERO
+from workloads.lifted.graph import Graph, parse_tensor_name
+
+#: A scalar below this is an epsilon: its size alone matters.
+EPSILON = 1e-5
+
+#: Ops that do arithmetic with whole numbers that are no shapes: a schedule's boundaries, and keys of random numbers.
+_TOWER = re.compile(r"^tower_(\d+)/")
+
+
+class GraphConstant(NamedTuple):
+    """A constant of the graph, or the same one of every tower.
+
+    Attributes:
+      name: the node's, without its tower.
+      nodes: the nodes.
+      value: its value.
+      in_towers: whether the towers' losses or gradients depend on it.
+    """
+
+    name: str
+    nodes: tuple[str, ...]
+    value: np.ndarray
+    in_towers: bool
+
+
+class ConstantIndex:
+    """The constants that the steps of a program depend on.
+
+    Args:
+      program: the program, whose graph is read.
+    """
+
+    def __init__(self, program: GraphProgram) -> None:
+        self._program = program
+        self._graph = Graph(program.graph.as_graph_def())
+        self._constant_only: dict[str, bool] = {}
+
+    def constants(self) -> Iterator[GraphConstant]:
+        """Yields the constants whose change makes sense: all floats, and the whole numbers that are no shapes."""
+        graph, program = self._graph, self._program
+        used = graph.ancestors(program.train_nodes())
+        towers = self._ancestors_of_tensors(program.tower_tensors())
+        numbers = self._ancestors_of_tensors(program.rate_tensors()) | self._ancestors_of_keys(used)
+        groups: collections.defaultdict[str, list[str]] = collections.defaultdict(list)
+        for name in sorted(used):
+            if graph.type(name) == "Const" and self._is_choice(name, name in numbers):
+                groups[_TOWER.sub("", name)].append(name)
+        for name, nodes in groups.items():
+            values = [self._value(node) for node in nodes]
+            if all(np.array_equal(value, values[0]) for value in values):
+                yield GraphConstant(name, tuple(nodes), values[0], nodes[0] in towers)
+            else:
+                for node, value in zip(nodes, values):
+                    yield GraphConstant(node, (node,), value, node in towers)
+
+    def changed_values(self, constant: GraphConstant) -> Iterator[tuple[str, dict[str, np.ndarray]]]:
+        """Yields the changes of a constant, each in words and as {tensor name: value}."""
+        for value in _changed(constant.value):
+            words = f"{_words(constant.value)} -> {_words(value)}"
+            yield words, {node + ":0": value for node in constant.nodes}
+
+    def why_hidden(self, changed: Mapping[str, np.ndarray]) -> str:
+        """Returns the reason why a change cannot matter: the constants beside it hide it; or "" if they do not."""
+        frontier: set[str] = set()
+        for tensor in changed:
+            found = self._frontier(parse_tensor_name(tensor).node)
+            if not found:
+                return ""
+            frontier |= found
+        names = sorted(frontier)
+        before, after = (self._program.evaluate(names, replaced) for replaced in ({}, changed))
+        same = all(np.array_equal(a, b) for a, b in zip(before, after))
+        return "the constants that it meets hide it, whatever the data" if same else ""
+
+    def counted_numbers(self) -> list[int]:
+        """Returns the numbers, from 2 on, that learning rates are made of: among them are steps of the schedule."""
+        nodes = self._ancestors_of_tensors(self._program.rate_tensors())
+        values = [self._value(node) for node in nodes if self._graph.type(node) == "Const"]
+        scalars = [float(value) for value in values if value.size == 1 and value.dtype.kind in "iuf"]
+        return sorted({int(value) for value in scalars if value >= 2 and value == int(value) and value < 2**31})
+
+    def _ancestors_of_tensors(self, tensors: list[str]) -> set[str]:
+        return self._graph.ancestors({parse_tensor_name(tensor).node for tensor in tensors}, controls=False)
+
+    def _ancestors_of_keys(self, used: set[str]) -> set[str]:
+        keys = {self._graph.inputs(name)[1].node for name in used if self._graph.type(name).startswith("Stateless")}
+        return self._graph.ancestors(keys, controls=False)
+
+    def _is_choice(self, node: str, is_number: bool) -> bool:
+        kind = tf.as_dtype(self._graph.nodes[node].attr["dtype"].type)
+        if kind.is_floating:
+            return self._value(node).size > 0
+        return is_number and kind.is_integer and self._value(node).size == 1
+
+    def _value(self, node: str) -> np.ndarray:
+        return np.asarray(tf.make_ndarray(self._graph.nodes[node].attr["value"].tensor))
+
+    def _frontier(self, node: str) -> set[str]:
+        """Tensors made of constants alone, from `node` among others, that others read; none if others read `node`."""
+        frontier, todo, seen = set(), [node], set()
+        while todo:
+            name = todo.pop()
+            for use in self._graph.users(name):
+                if not self._is_constant_only(use.node):
+                    if name == node:
+                        return set()
+                    frontier.add(f"{name}:{use.output}")
+                elif use.node not in seen:
+                    seen.add(use.node)
+                    todo.append(use.node)
+        return frontier
+
+    def _is_constant_only(self, name: str) -> bool:
+        if name not in self._constant_only:
+            kinds = {self._graph.type(node) for node in self._graph.ancestors([name], controls=False)}
+            varying = ("Variable", "Placeholder", "Random", "Iterator", "ReadVariable", "Enter", "Switch", "Stateless")
+            sources = any(word in kind for kind in kinds for word in varying)
+            self._constant_only[name] = not sources and "VarHandleOp" not in kinds
+        return self._constant_only[name]
+
+
+def _changed(value: np.ndarray) -> list[np.ndarray]:
+    """The values that a constant is changed to: see `changed_constants`."""
+    if value.dtype.kind in "iu":
+        return [np.asarray(value - 1, value.dtype), np.asarray(value + 1, value.dtype)]
+    wide = np.asarray(value, np.float64)
+    if not np.any(wide):
+        return [np.asarray(wide + FROM_ZERO, value.dtype)]
+    if wide.size == 1 and abs(float(wide.ravel()[0])) < EPSILON:
+        return [np.asarray(wide * EPSILON_FACTOR, value.dtype)]
+    kept = wide.size == 1 and 0.5 < float(wide.ravel()[0]) < 1
+    return [np.asarray(1 - (1 - wide) * FACTOR if kept else wide * FACTOR, value.dtype)]
+
+
+def _words(value: np.ndarray) -> str:
+    first = value.ravel()[0]
+    return f"{first:.6g}" if value.size == 1 else f"{first:.6g}, ... {list(value.shape)}"

@@ -1,0 +1,88 @@
+"""Mutants of a training graph's constants: the towers take the step again with one of them changed."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator, Mapping
+
+import numpy as np
+import tensorflow as tf
+
+from legacy.graph_program import GraphProgram
+from parity.comparison import stages
+from parity.coverage.graph_constants import ConstantIndex, GraphConstant
+from parity.coverage.mutant import Effect, Mutant
+from parity.coverage.observed_step import ObservedStep
+from workloads.program import StepRecord
+from workloads.support.errors import InputError
+
+#: What would show a constant that no compared step shows.
+HINT = "changes no compared tensor in any compared step"
+
+
+class MutatedTowers:
+    """The towers with changed constants. A port that has such a constant differs from the towers as these do.
+
+    Args:
+      program: towers of their own, which take each step from its own state.
+    """
+
+    def __init__(self, program: GraphProgram) -> None:
+        self._program = program
+        self.index = ConstantIndex(program)
+        self._refused: dict[int, str] = {}
+        self._right: tuple[ObservedStep, StepRecord] | None = None
+
+    def mutants(self, with_towers: bool) -> Iterator[Mutant]:
+        """Yields the mutants of the constants.
+
+        Args:
+          with_towers: also of those inside of the towers, not only of the update.
+        """
+        for constant in self.index.constants():
+            if with_towers or not constant.in_towers:
+                yield from self._mutants_of(constant)
+
+    def close(self) -> None:
+        """Closes the towers."""
+        self._program.close()
+
+    def _mutants_of(self, constant: GraphConstant) -> Iterator[Mutant]:
+        for change, values in self.index.changed_values(constant):
+            key = len(self._refused)
+            self._refused[key] = ""
+            yield Mutant(
+                f"constant {constant.name}",
+                change,
+                functools.partial(self._effects, values, key),
+                lambda: HINT,
+                functools.partial(self._why_harmless, values, key),
+            )
+
+    def _why_harmless(self, values: Mapping[str, np.ndarray], key: int) -> str:
+        return self._refused[key] or self.index.why_hidden(values)
+
+    def _effects(self, values: Mapping[str, np.ndarray], key: int, step: ObservedStep) -> Iterator[Effect]:
+        right = self._unchanged(step)
+        try:
+            wrong = self._step(step, values)
+        except (InputError, tf.errors.OpError, ValueError) as error:
+            self._refused[key] = f"no step runs with another one: {' '.join(str(error).split())[:80]}"
+            return
+        for (stage, name, a), (_, _, b) in zip(stages.tensors(right), stages.tensors(wrong)):
+            yield Effect(stage, name, a, b)
+
+    def _unchanged(self, step: ObservedStep) -> StepRecord:
+        """The step without a change; of the last step that was asked for it is known."""
+        if self._right is None or self._right[0] is not step:
+            self._right = (step, self._step(step, {}))
+        return self._right[1]
+
+    def _step(self, step: ObservedStep, values: Mapping[str, np.ndarray]) -> StepRecord:
+        self._program.load(step.before)
+        self._program.replace_tensors(values)
+        return self._program.step()
+
+
+#: Makes the towers for a measurement, or None where the left side is not one graph.
+MakeTowers = Callable[[], MutatedTowers]
