@@ -17,7 +17,7 @@ from workloads.lifted.graph import Graph, parse_tensor_name
 #: A scalar below this is an epsilon: its size alone matters.
 EPSILON = 1e-5
 
-#: Ops that do arithmetic with whole numbers that are no shapes: a schedule's boundaries, and keys of random numbers.
+#: The towers' name scopes in the graphs that this project builds.
 _TOWER = re.compile(r"^tower_(\d+)/")
 
 
@@ -75,6 +75,8 @@ class ConstantIndex:
 
     def why_hidden(self, changed: Mapping[str, np.ndarray]) -> str:
         """Returns the reason why a change cannot matter: the constants beside it hide it; or "" if they do not."""
+        if not all(np.isfinite(value).all() for value in changed.values()):
+            return "not a finite number: only what is not finite itself meets it"
         frontier: set[str] = set()
         for tensor in changed:
             found = self._frontier(parse_tensor_name(tensor).node)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Mapping
+import re
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 import tensorflow as tf
@@ -15,6 +16,11 @@ from parity.coverage.mutant import Effect, Mutant
 from parity.coverage.observed_step import ObservedStep
 from workloads.program import StepRecord
 from workloads.support.errors import InputError
+
+#: {pattern of a constant's name: the reason why no step depends on it}, for guards inside of TensorFlow's functions.
+GUARDS = {
+    r"clip_by_norm[^/]*/(Greater/y|ones_like)": "tf.clip_by_norm's guard of the root of zero: that gradient stays zero",
+}
 
 #: What would show a constant that no compared step shows.
 HINT = "changes no compared tensor in any compared step"
@@ -60,7 +66,7 @@ class MutatedTowers:
             )
 
     def _why_harmless(self, values: Mapping[str, np.ndarray], key: int) -> str:
-        return self._refused[key] or self.index.why_hidden(values)
+        return self._refused[key] or why_guard(next(iter(values))) or self.index.why_hidden(values)
 
     def _effects(self, values: Mapping[str, np.ndarray], key: int, step: ObservedStep) -> Iterator[Effect]:
         right = self._unchanged(step)
@@ -84,5 +90,10 @@ class MutatedTowers:
         return self._program.step()
 
 
-#: Makes the towers for a measurement, or None where the left side is not one graph.
-MakeTowers = Callable[[], MutatedTowers]
+def why_guard(tensor: str) -> str:
+    """Returns the reason why a constant of one of TensorFlow's own functions cannot matter, or "".
+
+    >>> why_guard("clip_by_norm_3/Greater/y:0")
+    "tf.clip_by_norm's guard of the root of zero: that gradient stays zero"
+    """
+    return next((reason for pattern, reason in GUARDS.items() if re.search(pattern, tensor)), "")

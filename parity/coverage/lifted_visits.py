@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 
 from parity.comparison.tour import Visit
-from parity.coverage.visits import SMALL_SLOTS, View
+from parity.coverage.visits import MOST_RANDOM, RANDOM, SMALL_SLOTS, View, random_weights
 from workloads.lifted.plan import Variable
 from workloads.lifted.workload import KINDS, LiftedWorkload
 from workloads.program import STATES, Arrays, State
@@ -53,6 +53,8 @@ def _changes(workload: LiftedWorkload, numbers: Sequence[int]) -> Iterator[tuple
         yield f"the graph's own count at {count:,}", functools.partial(_counted, counters, count)
     yield "slots near zero", functools.partial(_scaled, "slots", SMALL_SLOTS)
     yield "averages of half the weights", functools.partial(_scaled, "averages", 0.5)
+    for number in range(1, MOST_RANDOM + 1):
+        yield f"{RANDOM} {number}", functools.partial(_drawn, number)
     for scale in SCALES:
         yield f"weights times {scale:g}", functools.partial(_scaled, "weights", scale)
 
@@ -64,6 +66,10 @@ def _counted(counters: Sequence[Variable], count: int, state: State) -> State:
         kind, name = KINDS[counter.role], counter.name
         arrays[kind][name] = np.asarray(count, arrays[kind][name].dtype)
     return State(state.step, **arrays)
+
+
+def _drawn(number: int, state: State) -> State:
+    return random_weights(state, number)
 
 
 def _scaled(kind: str, factor: float, state: State) -> State:

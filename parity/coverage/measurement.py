@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 import numpy as np
 
 from parity.comparison.tour import Tour, Visit
+from parity.coverage.gradient_log import GradientLog
 from parity.coverage.mutant import Mutant, Outcome
 from parity.coverage.observed_step import ObservedStep
 from parity.coverage.sight import Sight
@@ -28,6 +29,7 @@ class Measurement(Tour):
       job: the job.
       mutants: of the job.
       choose_visits: see `ChooseVisits`.
+      gradients: to be filled with the gradients of each compared step.
       sight: tells whether the comparison would have failed.
       dtype: dtype in which differences are judged.
       no_visits: the reason why no other state can be visited, or "".
@@ -42,16 +44,18 @@ class Measurement(Tour):
         job: Job,
         mutants: Iterable[Mutant],
         choose_visits: ChooseVisits,
+        gradients: GradientLog,
         sight: Sight,
         dtype: str,
         no_visits: str = "",
     ) -> None:
-        self._job, self._choose_visits, self._sight, self._dtype = job, choose_visits, sight, dtype
+        self._job, self._choose_visits, self._gradients = job, choose_visits, gradients
+        self._sight, self._dtype = sight, dtype
         self.no_visits = no_visits
         self._steps: set[int] = set()
         self._finite_steps = 0
         self._last_is_finite = True
-        self._gradients_seen = self._rates_seen = False
+        self._rates_seen = False
         self.outcomes = [Outcome(mutant) for mutant in mutants]
 
     def observe(self, before: State, record: StepRecord, visit: Visit | None) -> None:
@@ -81,7 +85,7 @@ class Measurement(Tour):
     def _why_nothing_moves(self) -> str:
         if not self._rates_seen:
             return "no weight moves: the learning rate is zero in every compared step"
-        if not self._gradients_seen:
+        if not self._gradients.any:
             return (
                 "no weight moves: the gradients are zero in every compared step, as of a loss that ignores the weights"
             )
@@ -90,7 +94,7 @@ class Measurement(Tour):
     def _note(self, step: ObservedStep) -> None:
         self._finite_steps += 1
         self._rates_seen = self._rates_seen or bool(np.any(step.record.learning_rate))
-        self._gradients_seen = self._gradients_seen or any(bool(np.any(g)) for g in step.record.combined.values())
+        self._gradients.add(step)
 
     def _try_all(self, step: ObservedStep) -> None:
         number = step.record.step

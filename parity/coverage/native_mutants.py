@@ -6,6 +6,7 @@ import functools
 from collections.abc import Iterator, Sequence
 
 from parity.coverage import gradient_mutants, state_mutants, update_mutants
+from parity.coverage.gradient_log import GradientLog
 from parity.coverage.mutant import Mutant
 from parity.coverage.schedule_mutants import schedule_mutants
 from parity.coverage.schedules import RateFunction
@@ -16,7 +17,12 @@ from workloads.sources import Source
 
 
 def native_mutants(
-    job: Job, source: Source, specs: Sequence[VariableSpec], rate: RateFunction, boundaries: list[int]
+    job: Job,
+    source: Source,
+    specs: Sequence[VariableSpec],
+    rate: RateFunction,
+    boundaries: list[int],
+    gradients: GradientLog,
 ) -> Iterator[Mutant]:
     """Makes the mutants of a job.
 
@@ -26,6 +32,7 @@ def native_mutants(
       specs: its variables.
       rate: its learning rates.
       boundaries: the first steps after a jump of the learning rate.
+      gradients: of the compared steps.
 
     Yields:
       the mutants, in the order of a step's stages.
@@ -37,7 +44,7 @@ def native_mutants(
     yield from gradient_mutants.combine_mutants(job)
     yield from schedule_mutants(job, rate, boundaries)
     yield from update_mutants.optimizer_mutants(job)
-    yield from update_mutants.left_out_mutants(trainable, _reason_of_unused(job))
+    yield from update_mutants.left_out_mutants(trainable, _reason_of_unused(job, gradients))
     yield from state_mutants.statistic_mutants(job, statistics)
     yield from state_mutants.average_mutants(job)
 
@@ -48,11 +55,11 @@ def input_mutants(job: Job, source: Source) -> Iterator[Mutant]:
         yield from state_mutants.input_mutants(job, source.shards)
 
 
-def _reason_of_unused(job: Job) -> update_mutants.Reason:
+def _reason_of_unused(job: Job, gradients: GradientLog) -> update_mutants.Reason:
     """The reason why a weight never moves: the loss does not depend on it, which is found out when first asked for."""
 
     @functools.cache
     def unused() -> tuple[str, ...]:
         return scope.trace_unused(job.workload, job.per_replica_batch, job.dtype)
 
-    return lambda name: "the loss does not depend on the weight" if name in unused() else ""
+    return lambda name: "the loss does not depend on the weight" if name in unused() else gradients.why_still(name)

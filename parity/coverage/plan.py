@@ -12,16 +12,19 @@ import legacy.factory
 from legacy.graph_program import GraphProgram
 from parity.comparison.setup import Setup
 from parity.coverage import sight, update_mutants
+from parity.coverage.gradient_log import GradientLog
 from parity.coverage.graph_mutants import MutatedTowers
 from parity.coverage.lifted_visits import visits_of_lift
-from parity.coverage.measurement import Measurement
+from parity.coverage.measurement import ChooseVisits, Measurement
 from parity.coverage.mutant import Mutant
 from parity.coverage.native_mutants import input_mutants, native_mutants
 from parity.coverage.schedules import RateFunction, find_boundaries
 from parity.coverage.sight import Sight
 from parity.coverage.visits import visits_of_job
+from workloads.job import Job
 from workloads.lifted.workload import LiftedWorkload, as_lifted
 from workloads.scope import VariableSpec
+from workloads.sources import Source
 
 
 @dataclasses.dataclass(frozen=True)
@@ -58,34 +61,37 @@ def measurement(setup: Setup, specs: Sequence[VariableSpec], plan: CoveragePlan)
     job = setup.job
     seen, dtype = _sight(setup, plan)
     source = setup.make_source(job)
+    gradients = GradientLog()
     with contextlib.ExitStack() as stack:
-        lifted = job.workload.is_lifted
-        towers = stack.enter_context(contextlib.closing(_towers(setup))) if lifted or plan.whole else None
-        if lifted:
-            assert towers is not None  # made above
-            workload, numbers = as_lifted(job.workload), towers.index.counted_numbers()
-            mutants = [*input_mutants(job, source), *_lifted_mutants(workload), *towers.mutants(plan.whole)]
-            yield Measurement(
-                job,
-                mutants,
-                lambda last, view: visits_of_lift(workload, numbers, last, view),
-                seen,
-                dtype,
-                plan.no_visits,
-            )
-            return
-        rate = RateFunction(job.workload.learning_rate, job.global_batch)
-        boundaries = find_boundaries(rate, job.workload.learning_rate)
-        mutants = list(native_mutants(job, source, specs, rate, boundaries))
-        mutants += towers.mutants(with_towers=True) if towers is not None else []
-        yield Measurement(
-            job,
-            mutants,
-            lambda last, view: visits_of_job(job, specs, last, boundaries, source, view),
-            seen,
-            dtype,
-            plan.no_visits,
+        towers = (
+            stack.enter_context(contextlib.closing(_towers(setup))) if job.workload.is_lifted or plan.whole else None
         )
+        if job.workload.is_lifted:
+            assert towers is not None  # made above
+            mutants, choose = _of_lift(job, source, towers, gradients, plan.whole)
+        else:
+            mutants, choose = _of_job(job, source, specs, gradients)
+            mutants += towers.mutants(with_towers=True) if towers is not None else []
+        yield Measurement(job, mutants, choose, gradients, seen, dtype, plan.no_visits)
+
+
+def _of_job(
+    job: Job, source: Source, specs: Sequence[VariableSpec], gradients: GradientLog
+) -> tuple[list[Mutant], ChooseVisits]:
+    """Mutants and visits of a job whose workload names its choices."""
+    rate = RateFunction(job.workload.learning_rate, job.global_batch)
+    boundaries = find_boundaries(rate, job.workload.learning_rate)
+    mutants = list(native_mutants(job, source, specs, rate, boundaries, gradients))
+    return mutants, lambda last, view: visits_of_job(job, last, boundaries, source, view)
+
+
+def _of_lift(
+    job: Job, source: Source, towers: MutatedTowers, gradients: GradientLog, whole: bool
+) -> tuple[list[Mutant], ChooseVisits]:
+    """Mutants and visits of a job whose choices are in a saved graph."""
+    workload, numbers = as_lifted(job.workload), towers.index.counted_numbers()
+    mutants = [*input_mutants(job, source), *_lifted_updates(workload, gradients), *towers.mutants(whole)]
+    return mutants, lambda last, view: visits_of_lift(workload, numbers, last, view)
 
 
 def _towers(setup: Setup) -> MutatedTowers:
@@ -96,14 +102,14 @@ def _towers(setup: Setup) -> MutatedTowers:
     return MutatedTowers(program)
 
 
-def _lifted_mutants(workload: LiftedWorkload) -> Iterator[Mutant]:
+def _lifted_updates(workload: LiftedWorkload, gradients: GradientLog) -> Iterator[Mutant]:
     """Mutants of a lift's updates: each variable that an op changes, left as it is."""
     plan = workload.plan
     written = {name for phase in plan.phases for effect in phase.effects for name in effect.writes}
     names = [variable.name for variable in plan.variables if variable.role == "weight"]
 
     def reason(name: str) -> str:
-        return "" if name in written else "no op of the train ops changes the variable"
+        return gradients.why_still(name) if name in written else "no op of the train ops changes the variable"
 
     yield from update_mutants.left_out_mutants(names, reason)
 

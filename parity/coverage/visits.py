@@ -12,10 +12,9 @@ from parity.comparison.tour import Visit
 from parity.coverage.schedules import LARGEST
 from parity.coverage.state_mutants import end_of_warm_up
 from parity.coverage.steep_weights import find_steep_weights
-from workloads import scope
 from workloads.job import Job
-from workloads.program import Arrays, State, initial_state
-from workloads.scope import VariableSpec
+from workloads.numerics import random_keys
+from workloads.program import Arrays, State
 from workloads.sources import Source
 
 #: Weights are doubled, or halved, so often in search of a state in which clipping acts, or does not; and so often more
@@ -28,8 +27,11 @@ STEEP_FACTORS = (1.2, 4.0, 32.0)
 #: Slots near zero, where an optimizer's epsilon shows.
 SMALL_SLOTS = 2.0**-40
 
-#: So many other initial values are tried where a weight has not moved.
-MOST_SEEDS = 3
+#: So many states of random weights are tried where something has not been seen, such as a weight that does not move.
+MOST_RANDOM = 4
+
+#: The beginning of their names.
+RANDOM = "random weights"
 
 
 class View(NamedTuple):
@@ -46,14 +48,11 @@ class View(NamedTuple):
     is_finite: Callable[[], bool]
 
 
-def visits_of_job(
-    job: Job, specs: Sequence[VariableSpec], last: State, boundaries: Sequence[int], source: Source, view: View
-) -> Iterator[Visit]:
+def visits_of_job(job: Job, last: State, boundaries: Sequence[int], source: Source, view: View) -> Iterator[Visit]:
     """Makes the visits of a job, each when the one before was compared.
 
     Args:
       job: the job.
-      specs: its variables.
       last: the state after the ordinary steps.
       boundaries: the first steps after a jump of the learning rate.
       source: of the batches.
@@ -68,7 +67,7 @@ def visits_of_job(
             yield Visit(f"step {end:,} (the data end)", dataclasses.replace(last, step=end))
     yield from _averages(job, last)
     step = last.step
-    for name, state in _states(job, specs, source, last, view):
+    for name, state in _states(job, source, last, view):
         yield Visit(name, dataclasses.replace(state, step=step))
         step += 1
 
@@ -99,9 +98,7 @@ def _averages(job: Job, last: State) -> Iterator[Visit]:
             yield Visit(name, dataclasses.replace(far, step=step))
 
 
-def _states(
-    job: Job, specs: Sequence[VariableSpec], source: Source, last: State, view: View
-) -> Iterator[tuple[str, State]]:
+def _states(job: Job, source: Source, last: State, view: View) -> Iterator[tuple[str, State]]:
     """States of other weights and slots, as (name, state)."""
     if view.is_missing("optimizer."):
         small = {
@@ -111,10 +108,9 @@ def _states(
     if job.workload.clip is not None:
         yield from _clipped(job, source, last, view)
         yield from _scaled_weights(last, view, 0.5, lambda: view.is_missing("clip.always"))
-    for number in range(1, MOST_SEEDS + 1):
+    for number in range(1, MOST_RANDOM + 1):
         if view.is_missing("update of"):
-            values = scope.initial_values(specs, job.seed + number)
-            yield f"initial values of seed {job.seed + number}", initial_state(job, specs, values)
+            yield f"{RANDOM} {number}", random_weights(last, number)
 
 
 def _clipped(job: Job, source: Source, last: State, view: View) -> Iterator[tuple[str, State]]:
@@ -144,6 +140,21 @@ def _scaled_weights(
         yield f"weights times {scale:g}", dataclasses.replace(last, weights=_scaled(last.weights, scale))
         if not view.is_finite():
             return
+
+
+def random_weights(state: State, number: int) -> State:
+    """Returns the state with normal numbers for weights, as large as each weight is, and about one where it is zero.
+
+    Args:
+      state: the state to change.
+      number: of the draw.
+    """
+    weights: Arrays = {}
+    for name, value in state.weights.items():
+        drawn = random_keys.generator("coverage", number, name).normal(size=value.shape)
+        size = float(np.sqrt(np.mean(np.square(value, dtype=np.float64)))) if value.size else 0.0
+        weights[name] = np.asarray(drawn * (size or 1.0), value.dtype)
+    return dataclasses.replace(state, weights=weights)
 
 
 def _scaled(arrays: Arrays, factor: float) -> Arrays:

@@ -3,9 +3,9 @@
 import numpy as np
 
 from parity.comparison.tour import Visit
-from parity.coverage.visits import View, visits_of_job
+from parity.coverage.visits import View, random_weights, visits_of_job
 from tests.parity.coverage.cases import dyadic_job
-from workloads import scope, sources
+from workloads import sources
 from workloads.program import State
 from workloads.workload import Clip, MovingAverage
 
@@ -15,8 +15,7 @@ def visited(missing=(), taken=range(20), boundaries=(), is_finite=True, **fields
     weights = {"a": np.float32(1), "b": np.float32(2)}
     last = State(20, weights, {"a/m": np.float32(1), "power": np.float32(0.5)}, {}, dict(weights))
     view = View(lambda name: any(m.startswith(name) for m in missing), set(taken).__contains__, lambda: is_finite)
-    specs = scope.trace(job.workload, job.per_replica_batch)
-    return list(visits_of_job(job, specs, last, boundaries, sources.Synthetic(job), view))
+    return list(visits_of_job(job, last, boundaries, sources.Synthetic(job), view))
 
 
 def test_nothing_is_visited_where_nothing_is_missing():
@@ -52,7 +51,14 @@ def test_weights_shrink_where_clipping_always_acts():
     assert [float(v.state.weights["a"]) for v in visited(["clip.always"], clip=Clip(1.0))][:2] == [0.5, 0.25]
 
 
-def test_weights_that_did_not_move_get_other_initial_values():
+def test_weights_that_did_not_move_get_random_values():
     found = visited(["update of a"])
-    assert [visit.name for visit in found] == [f"initial values of seed {seed}" for seed in (1, 2, 3)]
+    assert [visit.name for visit in found] == [f"random weights {number}" for number in (1, 2, 3, 4)]
     assert all(isinstance(visit, Visit) and visit.state.step == 20 + i for i, visit in enumerate(found))
+    assert len({float(visit.state.weights["a"]) for visit in found}) == 4
+
+
+def test_random_weights_are_as_large_as_the_weights_and_about_one_where_those_are_zero():
+    state = State(0, {"w": np.full(1000, 0.25, np.float32), "b": np.zeros(1000, np.float32)}, {}, {}, {})
+    drawn = random_weights(state, 1).weights
+    assert 0.2 < np.std(drawn["w"]) < 0.3 and 0.8 < np.std(drawn["b"]) < 1.2

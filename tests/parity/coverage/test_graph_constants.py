@@ -1,0 +1,91 @@
+"""Constants of a small graph: which are choices, what they become, and which are hidden."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from legacy.graph_program import GraphProgram
+from parity.coverage.graph_constants import ConstantIndex, GraphConstant
+
+v1 = tf.compat.v1
+
+
+class TwoTowers(GraphProgram):
+    """w -= rate * mean of x * 2 over two towers; the rate is 0.5 from step 6 on."""
+
+    def __init__(self):
+        self.graph = tf.Graph()
+        with self.graph.as_default():
+            weight = v1.get_variable("w", [], initializer=v1.zeros_initializer(), use_resource=True)
+            step = v1.get_variable("step", [], tf.int64, v1.zeros_initializer(), use_resource=True)
+            self.losses = []
+            for tower in range(2):
+                with tf.name_scope(f"tower_{tower}"):
+                    factor = tf.constant(2.0, name="factor")
+                    self.losses.append(tf.multiply(v1.placeholder(tf.float32, []), factor * weight, name="loss"))
+            late = tf.greater_equal(step, tf.constant(6, tf.int64, name="boundary"))
+            self.rate = tf.where(late, tf.constant(0.5, name="low"), tf.constant(1.0, name="high"))
+            guard = tf.maximum(tf.constant(1.0, name="guard"), tf.constant(7.0, name="count"), name="guarded")
+            total = tf.add_n(self.losses) / guard
+            self.train = v1.assign_sub(weight, self.rate * total, name="train").op
+            tf.constant(3.0, name="unused")
+        self._session = v1.Session(graph=self.graph)
+
+    def variables(self):
+        return ()
+
+    def describe(self):
+        return {}
+
+    def state(self):
+        raise NotImplementedError
+
+    def tower_tensors(self):
+        return [loss.name for loss in self.losses]
+
+    def rate_tensors(self):
+        return [self.rate.name]
+
+    def train_nodes(self):
+        return [self.train.name]
+
+
+@pytest.fixture(scope="module")
+def index():
+    return ConstantIndex(TwoTowers())
+
+
+def test_the_constants_of_a_step_are_found_and_the_towers_are_one(index):
+    found = {constant.name: constant for constant in index.constants()}
+    assert set(found) == {"factor", "boundary", "low", "high", "guard", "count"}
+    assert found["factor"].nodes == ("tower_0/factor", "tower_1/factor") and found["factor"].in_towers
+    assert not found["low"].in_towers
+
+
+def test_numbers_of_the_learning_rate_may_be_steps(index):
+    assert index.counted_numbers() == [6]
+
+
+def test_a_constant_that_others_hide_cannot_matter(index):
+    assert index.why_hidden({"guard:0": np.float32(1.01)}).startswith("the constants that it meets hide it")
+    assert index.why_hidden({"count:0": np.float32(7.07)}) == ""
+    assert index.why_hidden({"low:0": np.float32(0.6)}) == ""  # read beside what varies
+    assert index.why_hidden({"low:0": np.float32(np.inf)}).startswith("not a finite number")
+
+
+@pytest.mark.parametrize(
+    "value, expected",
+    [
+        (np.float32(2), ["2 -> 2.02"]),
+        (np.float32(0.75), ["0.75 -> 0.7475"]),
+        (np.float32(0), ["0 -> 0.01"]),
+        (np.float32(1e-8), ["1e-08 -> 1e-07"]),
+        (np.int64(6), ["6 -> 5", "6 -> 7"]),
+        (np.float32([2, 4]), ["2, ... [2] -> 2.02, ... [2]"]),
+    ],
+)
+def test_each_kind_of_constant_is_changed(index, value, expected):
+    constant = GraphConstant("c", ("a", "b"), np.asarray(value), True)
+    changes = list(index.changed_values(constant))
+    assert [words for words, _ in changes] == expected
+    assert all(set(values) == {"a:0", "b:0"} for _, values in changes)

@@ -1,0 +1,90 @@
+"""Mutants of graph constants, against ports that are really changed, and against no change at all."""
+
+import contextlib
+import dataclasses
+
+import pytest
+
+from parity.causes.injection import in_workload
+from parity.comparison import stages
+from parity.coverage import sight
+from parity.coverage.gradient_log import GradientLog
+from parity.coverage.graph_mutants import MutatedTowers, why_guard
+from parity.coverage.mutant import Effect
+from parity.coverage.native_mutants import native_mutants
+from parity.coverage.observed_step import ObservedStep
+from parity.coverage.schedules import RateFunction
+from tests.cases import Everything, setup
+from workloads import optimizers, scope
+from workloads.schedules import ExponentialDecay
+from workloads.workload import Clip, MovingAverage
+
+WORKLOAD = dataclasses.replace(Everything(), clip=Clip(0.25, "tower"), moving_average=MovingAverage(0.5))
+SETUP = setup(WORKLOAD)
+
+
+@pytest.fixture(scope="module")
+def steps():
+    """The first four steps of the towers."""
+    with SETUP.legacy_program() as program:
+        found, state = [], program.state()
+        for number in range(4):
+            record = program.step()
+            found.append(ObservedStep(SETUP.job, state, record, f"step {number}", "float32"))
+            state = record.state
+    return found
+
+
+@pytest.fixture(scope="module")
+def towers():
+    with contextlib.closing(MutatedTowers(SETUP.legacy_program())) as made:
+        yield made
+
+
+def test_no_change_is_not_seen(towers, steps):
+    pairs = list(towers._effects({}, 0, steps[1]))
+    assert pairs and not any(sight.sees_bits(effect) for effect in pairs)
+
+
+def test_changed_constants_are_seen(towers, steps):
+    mutants = {mutant.name: mutant for mutant in towers.mutants(with_towers=True)}
+    update_only = {mutant.name for mutant in towers.mutants(with_towers=False)}
+    assert update_only < set(mutants)
+    dropped = [name for name in mutants if "GreaterEqual" in name or "dropout" in name]
+    momentum = [name for name in mutants if name.endswith("Momentum/momentum")]
+    assert momentum and all(name in update_only for name in momentum)
+    for name in dropped + momentum:
+        assert any(sight.sees_bits(effect) for step in steps for effect in mutants[name].effects(step)), name
+
+
+CHANGES = {
+    "optimizer.momentum": {"optimizer": optimizers.Momentum(1 - (1 - 0.9) * 1.01)},
+    "schedule.decay_rate": {"learning_rate": ExponentialDecay(0.125, 3, 0.505, staircase=True)},
+    "clip.limit": {"clip": Clip(0.25 * 1.01, "tower")},
+    "clip.where": {"clip": Clip(0.25, "combined")},
+    "combine": {"combine": "sum"},
+    "statistics": {"statistics": "mean_of_towers"},
+    "moving_average.decay": {"moving_average": MovingAverage(0.505)},
+    "optimizer.nesterov": {"optimizer": optimizers.Momentum(0.9, True)},
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", CHANGES)
+def test_what_is_predicted_is_what_a_changed_port_shows(name, steps):
+    job, specs = SETUP.job, scope.trace(WORKLOAD, SETUP.job.per_replica_batch)
+    rate = RateFunction(WORKLOAD.learning_rate, job.global_batch)
+    mutants = native_mutants(job, SETUP.make_source(job), specs, rate, [3], GradientLog())
+    mutant = next(mutant for mutant in mutants if mutant.name == name)
+    with in_workload(lambda _: CHANGES[name])(SETUP) as port:
+        for step in steps:
+            port.load(step.before)
+            pairs = zip(stages.tensors(step.record), stages.tensors(port.step()))
+            shown = [Effect(stage, tensor, a, b) for (stage, tensor, a), (_, _, b) in pairs if stage != "batch"]
+            first = next((effect.stage for effect in shown if sight.sees_bits(effect)), None)
+            predicted = next((effect.stage for effect in mutant.effects(step) if sight.sees_bits(effect)), None)
+            assert predicted == first, step.place
+
+
+def test_guards_of_tensorflows_functions_are_known():
+    assert why_guard("clip_by_norm_1/ones_like/Const:0") and not why_guard("clip_by_norm_1/mul/y:0")

@@ -1,0 +1,36 @@
+"""Measurements of lifts: constants of the update, or all of them, and visits of the graph's own count."""
+
+import pytest
+
+from parity.comparison.result import Verdict
+from parity.verdict.compare_programs import ComparisonPlan, compare_programs
+from tests import old_programs
+from tests.cases import LegacyOptions, ModernOptions, Setup
+from tests.small_lift import CountingSource, small_job
+
+
+@pytest.fixture
+def small_setup(tmp_path):
+    job = small_job(str(tmp_path))
+    return Setup(job, CountingSource, LegacyOptions(exact=True), ModernOptions(exact=True), "cpu")
+
+
+def names(comparison):
+    return {outcome.mutant.name for outcome in comparison.coverage.outcomes}
+
+
+def test_a_lifts_update_is_changed_constant_by_constant(small_setup):
+    comparison = compare_programs(small_setup, None, ComparisonPlan(2))
+    assert {"update of w", "constant rate", "constant mean/y", "input x", "input of the replicas"} <= names(comparison)
+    assert comparison.verification.verdict is Verdict.PARITY and comparison.verification.visits == []
+    assert all(outcome.seen for outcome in comparison.coverage.outcomes)
+
+
+@pytest.mark.slow
+def test_a_piecewise_schedule_in_a_saved_graph_is_visited():
+    comparison = compare_programs(old_programs.setup("j_dataset_resource"), None, ComparisonPlan(3))
+    assert comparison.verification.verdict is Verdict.PARITY
+    assert "the graph's own count at 13" in comparison.verification.visits
+    alone = compare_programs(old_programs.setup("j_dataset_resource"), None, ComparisonPlan(3, with_visits=False))
+    assert alone.verification.verdict is Verdict.NOT_SHOWN
+    assert any("piecewise" in line.lower() for line in alone.verification.not_shown)
