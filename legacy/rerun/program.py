@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Dict, List, Optional, Tuple
 import numpy as np
 import tensorflow as tf
 
-from legacy.graph_program import GraphProgram
 from legacy.rerun import runnable
+from legacy.towers.graph_program import GraphProgram
 from legacy.towers.program import session_config
 from workloads.lifted.noise import keyed_nodes, noise_key
 from workloads.lifted.workload import as_lifted, op_errors_as_input_errors

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Dict
 import numpy as np
 import tensorflow as tf
 
-from legacy.graph_program import GraphProgram
 from legacy.options import LegacyOptions
 from legacy.towers import graph, inputs
+from legacy.towers.graph_program import GraphProgram
 from workloads import scope
 from workloads.lifted import checkpoint
 from workloads.numerics import staleness

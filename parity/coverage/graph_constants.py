@@ -10,12 +10,15 @@ from typing import NamedTuple
 import numpy as np
 import tensorflow as tf
 
-from legacy.graph_program import GraphProgram
+from legacy.towers.graph_program import GraphProgram
 from parity.coverage.changed_constants import EPSILON_FACTOR, FACTOR, FROM_ZERO
 from workloads.lifted.graph import Graph, parse_tensor_name
 
 #: A scalar below this is an epsilon: its size alone matters.
 EPSILON = 1e-5
+
+#: A threshold is changed by this: only what lies between the old and the new one shows it.
+THRESHOLD_FACTOR, _COMPARISONS = 1.25, ("Greater", "GreaterEqual", "Less", "LessEqual")
 
 #: The towers' name scopes in the graphs that this project builds.
 _TOWER = re.compile(r"^tower_(\d+)/")
@@ -69,7 +72,9 @@ class ConstantIndex:
 
     def changed_values(self, constant: GraphConstant) -> Iterator[tuple[str, dict[str, np.ndarray]]]:
         """Yields the changes of a constant, each in words and as {tensor name: value}."""
-        for value in _changed(constant.value):
+        uses = {self._graph.type(use.node) for node in constant.nodes for use in self._graph.users(node)}
+        is_threshold = bool(uses) and uses <= set(_COMPARISONS)
+        for value in _changed(constant.value, THRESHOLD_FACTOR if is_threshold else FACTOR):
             words = f"{_words(constant.value)} -> {_words(value)}"
             yield words, {node + ":0": value for node in constant.nodes}
 
@@ -135,7 +140,7 @@ class ConstantIndex:
         return self._constant_only[name]
 
 
-def _changed(value: np.ndarray) -> list[np.ndarray]:
+def _changed(value: np.ndarray, factor: float) -> list[np.ndarray]:
     """The values that a constant is changed to: see `changed_constants`."""
     if value.dtype.kind in "iu":
         return [np.asarray(value - 1, value.dtype), np.asarray(value + 1, value.dtype)]
@@ -145,7 +150,7 @@ def _changed(value: np.ndarray) -> list[np.ndarray]:
     if wide.size == 1 and abs(float(wide.ravel()[0])) < EPSILON:
         return [np.asarray(wide * EPSILON_FACTOR, value.dtype)]
     kept = wide.size == 1 and 0.5 < float(wide.ravel()[0]) < 1
-    return [np.asarray(1 - (1 - wide) * FACTOR if kept else wide * FACTOR, value.dtype)]
+    return [np.asarray(1 - (1 - wide) * factor if kept else wide * factor, value.dtype)]
 
 
 def _words(value: np.ndarray) -> str:

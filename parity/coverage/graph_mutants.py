@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 import tensorflow as tf
 
-from legacy.graph_program import GraphProgram
+from legacy.towers.graph_program import GraphProgram
 from parity.comparison import stages
 from parity.coverage.graph_constants import ConstantIndex, GraphConstant
 from parity.coverage.mutant import Effect, Mutant

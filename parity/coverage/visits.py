@@ -143,17 +143,23 @@ def _scaled_weights(
 
 
 def random_weights(state: State, number: int) -> State:
-    """Returns the state with normal numbers for weights, as large as each weight is, and about one where it is zero.
+    """Draws other weights: in even draws as large as they are, in odd draws around two and around minus two in turn.
 
     Args:
       state: the state to change.
       number: of the draw.
+
+    Returns:
+      the state with those weights.
     """
     weights: Arrays = {}
     for name, value in state.weights.items():
         drawn = random_keys.generator("coverage", number, name).normal(size=value.shape)
-        size = float(np.sqrt(np.mean(np.square(value, dtype=np.float64)))) if value.size else 0.0
-        weights[name] = np.asarray(drawn * (size or 1.0), value.dtype)
+        if number % 2:
+            drawn += 2.0 if number % 4 == 1 else -2.0
+        else:
+            drawn *= float(np.sqrt(np.mean(np.square(value, dtype=np.float64)))) if value.size else 0.0
+        weights[name] = np.asarray(drawn, value.dtype)
     return dataclasses.replace(state, weights=weights)
 
 

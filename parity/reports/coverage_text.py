@@ -8,12 +8,15 @@ from parity.coverage.mutant import Outcome
 
 
 def coverage_lines(outcomes: Sequence[Outcome], visits: Sequence[str], no_visits: str = "") -> list[str]:
-    """Returns the report's lines.
+    """Says what a comparison would have seen.
 
     Args:
       outcomes: what became of each mutant.
       visits: names of the visits that were compared.
       no_visits: the reason why none were made, or "".
+
+    Returns:
+      the report's lines.
     """
     seen = [outcome for outcome in outcomes if outcome.seen]
     missing = [outcome for outcome in outcomes if outcome.is_missing]

@@ -12,8 +12,8 @@ from parity.comparison.result import Verification
 from parity.comparison.setup import Setup
 from parity.comparison.verification import verify
 from parity.coverage.measurement import Measurement
-from parity.coverage.plan import CoveragePlan, measurement
 from parity.reports.progress import Progress
+from parity.verdict.measurement_plan import CoveragePlan, measurement
 from parity.verdict.rule_check import RuleCheck
 from workloads.program import Program
 from workloads.records.reader import Recording

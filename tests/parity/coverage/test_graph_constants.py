@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from legacy.graph_program import GraphProgram
+from legacy.towers.graph_program import GraphProgram
 from parity.coverage.graph_constants import ConstantIndex, GraphConstant
 
 v1 = tf.compat.v1
@@ -73,6 +73,11 @@ def test_a_constant_that_others_hide_cannot_matter(index):
     assert index.why_hidden({"low:0": np.float32(np.inf)}).startswith("not a finite number")
 
 
+def test_a_threshold_is_changed_by_a_quarter(index):
+    constant = GraphConstant("boundary", ("boundary",), np.float32(8), False)
+    assert [words for words, _ in index.changed_values(constant)] == ["8 -> 10"]
+
+
 @pytest.mark.parametrize(
     "value, expected",
     [
@@ -85,7 +90,7 @@ def test_a_constant_that_others_hide_cannot_matter(index):
     ],
 )
 def test_each_kind_of_constant_is_changed(index, value, expected):
-    constant = GraphConstant("c", ("a", "b"), np.asarray(value), True)
+    constant = GraphConstant("c", ("low", "high"), np.asarray(value), True)
     changes = list(index.changed_values(constant))
     assert [words for words, _ in changes] == expected
-    assert all(set(values) == {"a:0", "b:0"} for _, values in changes)
+    assert all(set(values) == {"low:0", "high:0"} for _, values in changes)

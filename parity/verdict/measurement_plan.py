@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 import legacy.factory
-from legacy.graph_program import GraphProgram
+from legacy.towers.graph_program import GraphProgram
 from parity.comparison.setup import Setup
 from parity.coverage import sight, update_mutants
 from parity.coverage.gradient_log import GradientLog
