@@ -48,12 +48,12 @@ class State:
     averages: Arrays
 
     def cast(self, dtype: str) -> State:
-        """Returns the same values with the weights' and slots' floats as `dtype`; accumulators stay float32."""
+        """Returns the same values with all floats as `dtype`, but for accumulators, which stay float32."""
 
         def convert(arrays: Arrays) -> Arrays:
-            return {name: np.asarray(value, dtype) for name, value in arrays.items()}
+            return {name: _cast_floats(value, dtype) for name, value in arrays.items()}
 
-        slots = {name: np.asarray(value, dtype) if "/" in name else value for name, value in self.slots.items()}
+        slots = {name: _cast_floats(value, dtype) if "/" in name else value for name, value in self.slots.items()}
         return State(self.step, convert(self.weights), slots, convert(self.statistics), convert(self.averages))
 
 
@@ -171,6 +171,12 @@ class RecordRewriter(Program):
 
     def close(self) -> None:
         self._program.close()
+
+
+def _cast_floats(value: np.ndarray, dtype: str) -> np.ndarray:
+    """Returns an array as `dtype` if it holds floats; counters of steps and flags stay what they are."""
+    value = np.asarray(value)
+    return value.astype(dtype) if value.dtype.kind in "fV" else value
 
 
 def initial_state(job: Job, specs: Sequence[VariableSpec], values: Mapping[str, np.ndarray]) -> State:

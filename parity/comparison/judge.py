@@ -21,9 +21,8 @@ from workloads.program import State, StepRecord
 #: The precision in which the mathematics is judged.
 DOUBLE = "float64"
 
-#: Reasons why it was not.
+#: The reason why it was not, where nobody asked for it.
 NOT_MEASURED = "no programs in float64 were asked for"
-ONE_PRECISION = "a saved graph has its precision built in"
 
 
 class Judge:
@@ -48,8 +47,7 @@ class Judge:
         self._trajectory = RecordComparison(result.trajectory, self._allowed, self._magnitudes)
         self._factors: collections.defaultdict[str, list[tuple[int, float]]] = collections.defaultdict(list)
         if result.tolerance_name == "auto" and job.dtype != DOUBLE:
-            lifted = job.workload.is_lifted and references is not None
-            result.single_only = ONE_PRECISION if lifted else NOT_MEASURED if references is None else ""
+            result.single_only = NOT_MEASURED if references is None else references.single_only
 
     def compare_initial(self, left: State, right: State) -> None:
         """Compares the states before the first step."""

@@ -50,10 +50,19 @@ class References:
       again: a second program like the left one.
       truth: the left program in the other precision, or None.
       port: the right program in float64, or None.
+      single_only: why there are none in float64 although they were asked for; "" otherwise.
     """
 
-    def __init__(self, dtype: str, again: Program, truth: Program | None = None, port: Program | None = None) -> None:
+    def __init__(
+        self,
+        dtype: str,
+        again: Program,
+        truth: Program | None = None,
+        port: Program | None = None,
+        single_only: str = "",
+    ) -> None:
         self.dtype = dtype
+        self.single_only = single_only
         self._again, self._truth, self._port = again, truth, port
         self._state: State | None = None
         self._records: ReferenceRecords | None = None

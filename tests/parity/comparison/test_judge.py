@@ -80,7 +80,8 @@ def test_no_step_may_differ_by_more_than_its_tolerance():
 class MadeUpReferences:
     """References whose records and responses are given."""
 
-    def __init__(self, truth, port, response=None):
+    def __init__(self, truth, port, response=None, single_only=""):
+        self.single_only = single_only
         self.records, self.response, self.asked = ReferenceRecords(record(), truth, port), response or {}, []
 
     def step(self):
@@ -144,6 +145,8 @@ def test_the_response_is_measured_only_where_it_decides():
 def test_a_comparison_without_float64_says_so():
     assert "no programs in float64" in judge("auto")[0].single_only
     assert judge("exact")[0].single_only == "" and judge_with(MadeUpReferences(None, None))[0].single_only == ""
+    references = MadeUpReferences(None, None, single_only="FakeQuant 'q' has no form in float64")
+    assert judge_with(references)[0].single_only == "FakeQuant 'q' has no form in float64"
 
 
 @pytest.mark.parametrize("factor, passed", [(1 + 15 * EPSILON, True), (1 + 18 * EPSILON, False)])

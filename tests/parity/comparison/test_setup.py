@@ -46,9 +46,19 @@ def test_a_float64_run_has_its_truth_in_float32_and_no_second_port():
     assert records.truth.combined["a"].dtype == "float32" and records.port is None
 
 
-def test_a_lifted_workload_is_only_repeated():
+def test_a_lifted_workload_is_rewritten_for_its_references():
     with old_programs.setup("a_split_sgd").closing_references() as references:
-        assert references._truth is None and references._port is None
+        references.load(references._again.state())
+        records = references.step()
+    assert {g.dtype.name for record in records[1:] for g in record.combined.values()} == {"float64"}
+    assert references.single_only == "" and {g.dtype.name for g in records.again.combined.values()} == {"float32"}
+
+
+def test_a_lifted_workload_is_never_rewritten_to_float32():
+    made = old_programs.setup("a_split_sgd")
+    wide = dataclasses.replace(made, job=dataclasses.replace(made.job, dtype="float64"))
+    with wide.closing_references() as references:
+        assert references._truth is None and "float64 only" in references.single_only
 
 
 def test_a_port_of_ones_own_is_made_in_both_precisions():
