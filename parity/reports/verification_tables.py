@@ -97,5 +97,6 @@ def noise_floor_table(noise_floor: Mapping[str, Mapping[str, float]]) -> Table:
     for heading in NOISE_FLOOR_COLUMNS:
         table.add_column(heading, justify="right")
     for stage, distances in noise_floor.items():
-        table.add_row(stage, *[format_number(distances[key]) for key in NOISE_FLOOR_COLUMNS.values()])
+        measured = [distances.get(key) for key in NOISE_FLOOR_COLUMNS.values()]
+        table.add_row(stage, *["-" if distance is None else format_number(distance) for distance in measured])
     return table

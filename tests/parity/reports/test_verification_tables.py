@@ -66,3 +66,7 @@ def test_the_noise_floor_has_a_row_per_stage():
     assert headings(table) == ["stage", "legacy to itself", "legacy to truth", "modern to truth", "modern / legacy"]
     assert rows(table) == [("loss", "0", "1.5e-07", "3e-07", "2")]
     assert table.title.startswith("measured noise floor")
+
+
+def test_what_was_not_measured_of_the_noise_floor_is_a_dash():
+    assert rows(verification_tables.noise_floor_table({"loss": {"legacy_to_itself": 0.0}})) == [("loss", "0", *"---")]
