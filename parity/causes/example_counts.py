@@ -11,6 +11,7 @@ import numpy as np
 
 from parity.causes import injection
 from parity.causes.cause import HIGH, Cause, Fault, Finding
+from parity.causes.loss_fit import ShownLosses, shown_losses
 from parity.causes.planted_gradients import gradients_scaled_by_step
 from parity.causes.wording import format_number
 from parity.comparison import stages
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from modern.mirrored.variables import LocalState
     from parity.comparison.setup import Setup
     from parity.diagnosis.evidence import Evidence
+    from parity.diagnosis.gradients import ReplicaGradient
     from workloads.workload import InputSpec
 
 
@@ -116,22 +118,39 @@ def mean_of_uneven_means(evidence: Evidence) -> Finding | None:
 
 
 def _factor_table(evidence: Evidence) -> dict[str, Any]:
-    """Returns the factors of losses and gradients in every step from the same state in which they are not all 1."""
-    losses: dict[int, list[float]] = {}
-    factors: dict[int, list[float]] = {}
+    """Returns, for every step from the same state that differs, the replicas' factors and multiples of the weights.
+
+    A penalty is no part of the mean over the examples, so the factor of the data's gradient leaves over a multiple of
+    the decayed weights.
+    """
+    rows: dict[int, list[ReplicaGradient]] = {}
     for entry in evidence.gradients:
-        factors.setdefault(entry.step, []).append(entry.data if np.isfinite(entry.data) else 1.0)
-        unknown = 1.0 if entry.loss_finite[1] else float("nan")
-        losses.setdefault(entry.step, []).append(entry.loss if np.isfinite(entry.loss) else unknown)
-    differ = [step for step in factors if any(value != 1 for value in factors[step] + losses[step])]
-    return {
-        "factors": tuple((step, tuple(factors[step])) for step in differ),
-        "losses": tuple((step, tuple(losses[step])) for step in differ),
-    }
+        rows.setdefault(entry.step, []).append(entry)
+    steps = {step.left.step: step for step in evidence.steps}
+    table: dict[str, list[tuple[int, Any]]] = {"factors": [], "losses": [], "decays": []}
+    for number, entries in rows.items():
+        if all(entry.data == 1 and entry.loss == 1 for entry in entries):
+            continue
+        decay = {name: [entry.decay.get(name, 0.0) for entry in entries] for entry in entries for name in entry.decay}
+        shown = shown_losses(steps[number], decay) if decay else [None] * len(entries)
+        table["losses"].append((number, tuple(map(_loss_factor, entries, shown))))
+        table["factors"].append((number, tuple(e.data if np.isfinite(e.data) else 1.0 for e in entries)))
+        table["decays"].append((number, tuple((name, tuple(values)) for name, values in sorted(decay.items()))))
+    return {name: tuple(values) for name, values in table.items()}
+
+
+def _loss_factor(entry: ReplicaGradient, losses: ShownLosses | None) -> float:
+    """Returns the factor of a replica's loss, a penalty apart; not-a-number for a loss that is none."""
+    if not entry.loss_finite[1]:
+        return float("nan")
+    factor = entry.loss if losses is None else (losses.right - losses.penalty) / (losses.left or 1.0)
+    return factor if np.isfinite(factor) else 1.0
 
 
 def _plant_table(finding: Finding, setup: Setup) -> injection.Change:
-    return gradients_scaled_by_step(dict(finding.constants["factors"]), dict(finding.constants["losses"]))
+    fitted = finding.constants
+    decays = {number: dict(row) for number, row in fitted["decays"]}
+    return gradients_scaled_by_step(dict(fitted["factors"]), dict(fitted["losses"]), decays)
 
 
 def _clean_factors(evidence: Evidence) -> list[_StepFactors]:

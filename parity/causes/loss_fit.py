@@ -14,6 +14,14 @@ if TYPE_CHECKING:
 SAME_LOSS = 2e-6
 
 
+class ShownLosses(NamedTuple):
+    """One replica's loss in legacy and in the port, and the penalty that a decay has there."""
+
+    left: float
+    right: float
+    penalty: float
+
+
 class LossFit(NamedTuple):
     """The port's loss is `factor` times legacy's plus `in_loss` (0 or 1) times the penalty."""
 
@@ -36,7 +44,8 @@ def fit_loss(
     Returns:
       the first fit that explains every loss; else the one that explains most.
     """
-    rows = [row for step in evidence.steps if step.same_state for row in _rows(step, decay or {})]
+    rows = [row for step in evidence.steps if step.same_state for row in shown_losses(step, decay or {})]
+    rows = [row for row in rows if np.isfinite(row.left) and np.isfinite(row.right)]
     tried = [LossFit(1.0, 0.0), *[LossFit(factor, 0.0) for factor in factors if np.isfinite(factor)]]
     if decay:
         tried = [fit for base in tried for fit in (base, LossFit(base.factor, 1.0))]
@@ -45,8 +54,8 @@ def fit_loss(
     return clean[0] if clean else min(tried, key=gaps.__getitem__)
 
 
-def _rows(step: ComparedStep, decay: Mapping[str, Sequence[float]]) -> list[tuple[float, float, float]]:
-    """(legacy's loss, the port's, the penalty) of each replica whose losses are finite on both sides."""
+def shown_losses(step: ComparedStep, decay: Mapping[str, Sequence[float]]) -> list[ShownLosses]:
+    """Returns both sides' loss of each replica, and the penalty of a decay of {weight: one multiple a replica}."""
     rows = []
     for replica, (left, right) in enumerate(zip(step.left.losses, step.right.losses)):
         penalty = sum(
@@ -54,12 +63,11 @@ def _rows(step: ComparedStep, decay: Mapping[str, Sequence[float]]) -> list[tupl
             for name, values in decay.items()
             for weight in [step.left_before.weights[name]]
         )
-        if np.isfinite(left) and np.isfinite(right):
-            rows.append((float(left), float(right), float(penalty)))
+        rows.append(ShownLosses(float(left), float(right), float(penalty)))
     return rows
 
 
-def _gap(rows: Sequence[tuple[float, float, float]], fit: LossFit) -> float:
+def _gap(rows: Sequence[ShownLosses], fit: LossFit) -> float:
     gaps = [
         abs(right - fit.factor * left - fit.in_loss * penalty) / max(abs(right), 1e-30) for left, right, penalty in rows
     ]

@@ -60,8 +60,21 @@ def partly_scaled_gradients(factors: Mapping[str, float]) -> injection.Change:
     return injection.in_replica_step(Step)
 
 
-def gradients_scaled_by_step(factors: StepFactors, losses: StepFactors) -> injection.Change:
-    """Plants factors of each replica's gradients and losses in some steps; a loss may become not-a-number."""
+def gradients_scaled_by_step(
+    factors: StepFactors, losses: StepFactors, decays: Mapping[int, Mapping[str, Sequence[float]]] | None = None
+) -> injection.Change:
+    """Plants factors of each replica's gradients and losses in some steps; a loss may become not-a-number.
+
+    Args:
+      factors: of the gradients.
+      losses: of the losses.
+      decays: {step: {weight: one multiple a replica}} that the gradients add, with their penalty in the loss; or None.
+
+    Returns:
+      the change.
+    """
+    multiples = decays or {}
+    decayed = sorted({name for row in multiples.values() for name in row})
 
     class Step(ReplicaStep):
         """Multiplies losses and gradients in some steps."""
@@ -70,8 +83,14 @@ def gradients_scaled_by_step(factors: StepFactors, losses: StepFactors) -> injec
             loss, gradients, updates, masks = super()._forward_backward(local, step, replica, batch)
             factor = step_value(step, {number: row[replica] for number, row in factors.items()}, 1.0, loss.dtype)
             of_loss = step_value(step, {number: row[replica] for number, row in losses.items()}, 1.0, loss.dtype)
-            scaled = {name: g * factor for name, g in gradients.items()}
-            return loss * of_loss, scaled, updates, masks
+            scaled, loss = {name: g * factor for name, g in gradients.items()}, loss * of_loss
+            for name in decayed:
+                of_steps = {number: row[name][replica] for number, row in multiples.items() if name in row}
+                multiple = step_value(step, of_steps, 0.0, loss.dtype)
+                weight = local.weights[name].read_value()
+                scaled[name] += multiple * weight
+                loss += multiple * half_square(weight)
+            return loss, scaled, updates, masks
 
     return injection.in_replica_step(Step)
 
@@ -96,6 +115,13 @@ def step_value(step: tf.Tensor, values: Mapping[int, float], otherwise: float, d
     return result
 
 
+def half_square(weight: tf.Tensor) -> tf.Tensor:
+    """Returns half the sum of the squares: the penalty whose gradient is the weight itself."""
+    import tensorflow as tf
+
+    return tf.reduce_sum(tf.square(weight)) / 2
+
+
 def decayed_gradients(multiples: Mapping[str, Sequence[float]], in_loss: float = 0.0) -> injection.Change:
     """Plants multiples of the weights in the replicas' gradients.
 
@@ -111,15 +137,13 @@ def decayed_gradients(multiples: Mapping[str, Sequence[float]], in_loss: float =
         """Adds multiples of the weights."""
 
         def _forward_backward(self, local: LocalState, step: tf.Tensor, replica: int, batch: Tensors) -> PassResult:
-            import tensorflow as tf
-
             loss, gradients, updates, masks = super()._forward_backward(local, step, replica, batch)
             decayed = dict(gradients)
             for name, values in multiples.items():
                 weight, multiple = local.weights[name].read_value(), values[replica]
                 decayed[name] = gradients[name] + multiple * weight
                 if in_loss:
-                    loss = loss + tf.cast(in_loss * multiple * tf.reduce_sum(tf.square(weight)) / 2, loss.dtype)
+                    loss = loss + in_loss * multiple * half_square(weight)
             return loss, decayed, updates, masks
 
     return injection.in_replica_step(Step)

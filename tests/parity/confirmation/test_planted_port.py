@@ -94,6 +94,16 @@ def test_a_change_acts_in_its_steps_only(dyadic, users_steps):
     assert scaled[1].losses == [users_steps[1].record.losses[0], 4 * users_steps[1].record.losses[1]]
 
 
+def test_a_decay_in_some_steps_has_its_penalty_in_the_loss(dyadic, users_steps):
+    planted = planted_gradients.gradients_scaled_by_step({}, {}, {1: {"a": (8.0, 0.0)}})
+    first, second = take(dyadic, users_steps, planted)
+    assert (first.gradients, first.losses) == (users_steps[0].record.gradients, users_steps[0].record.losses)
+    users, weight = users_steps[1].record, users_steps[1].before.weights["a"]
+    assert second.gradients[0]["a"] == users.gradients[0]["a"] + 8.0 * weight
+    assert second.losses[0] == users.losses[0] + 8.0 * weight**2 / 2
+    assert second.gradients[1] == users.gradients[1] and second.losses[1] == users.losses[1]
+
+
 def test_the_replicas_gradients_may_count_differently(dyadic, users_steps):
     (mine,) = take(dyadic, users_steps[:1], planted_gradients.weighted_reduction((0.25, 0.0)))
     assert mine.combined["a"] == 0.25 * users_steps[0].record.gradients[0]["a"]
