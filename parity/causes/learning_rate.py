@@ -54,7 +54,9 @@ def step_counter(evidence: Evidence) -> Finding | None:
     if sentence is None:
         return None
     because = f"all {len(rates.steps)} rates agree with legacy's of those steps to 1e-6"
-    return Finding(sentence, HIGH, because, {"times": times, "shift": shift or 0})
+    unique = shift is None or np.count_nonzero(np.diff(rates.left)) > 1
+    because += "" if unique else "; the rate changes once, so that a later or earlier boundary would look the same"
+    return Finding(sentence, HIGH if unique else MEDIUM, because, {"times": times, "shift": shift or 0})
 
 
 def learning_rate_frozen(evidence: Evidence) -> Finding | None:

@@ -101,8 +101,13 @@ def _numbers(values: np.ndarray) -> str:
 def _update_lines(evidence: Evidence) -> Iterator[str]:
     for updates, side in zip(evidence.updates, SIDES):
         if updates is not None:
-            factor, misfit = updates.steps[0].factor.factor, updates.misfit(updates.own_form)
-            yield f"{side} moves its weights {factor:.6g} x as its rule says, to {misfit:.1f} roundings"
+            known = [step.factor.factor for step in updates.steps if np.isfinite(step.factor.factor)]
+            if known:
+                misfit = updates.misfit(updates.own_form)
+                size = f"to {misfit:.1f} roundings" if np.isfinite(misfit) else "with values that are not finite"
+                yield f"{side} moves its weights {known[0]:.6g} x as its rule says, {size}"
+            else:
+                yield f"{side}'s rule says that no weight moves"
 
 
 def _statistics_lines(evidence: Evidence) -> Iterator[str]:

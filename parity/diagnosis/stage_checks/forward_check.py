@@ -19,7 +19,7 @@ from parity.diagnosis.stage_checks.tensor_error import TensorError, norm_error
 from workloads.program import Arrays
 
 #: Roundings of a tensor's own length, of the whole gradient's length, and the most that noisy tensors get.
-MOST_OWN, MOST_WHOLE, MOST_NOISY = 100.0, 30.0, 1000.0
+MOST_OWN, MOST_WHOLE, MOST_NOISY = 100.0, 30.0, 150.0
 
 #: A relative distance of the weights may make this many times as large a one of a gradient.
 AMPLIFIED = 1000.0
@@ -48,14 +48,33 @@ def check_forward(pair: StepPair, eps: float) -> ForwardErrors:
       eps: machine epsilon of the weights.
 
     Returns:
-      the errors; empty where the weights are too far apart.
+      the errors; where the weights are too far apart, those of values alone that are not finite.
     """
     if not pair.state_gap <= MOST_GAP:
-        return ForwardErrors([], [])
+        return ForwardErrors(list(_broken_values(pair)), [])
     amplified = AMPLIFIED * pair.state_gap / eps
     errors = list(_check_losses(pair, eps, amplified))
     gradients, noise = _check_gradients(pair, eps, amplified)
     return ForwardErrors(errors + gradients + list(_check_proposals(pair, eps, amplified)), noise)
+
+
+def _broken_values(pair: StepPair) -> Iterator[TensorError]:
+    """Errors of losses and gradients that are not finite though the weights before the step and the left's are."""
+    left, right = pair.left.record, pair.right.record
+    if not all(np.all(np.isfinite(weight)) for weight in pair.right.before.weights.values()):
+        return
+    fact, infinite = "values that are not finite", float("inf")
+    for replica, (a, b) in enumerate(zip(left.losses, right.losses)):
+        if np.all(np.isfinite(a)) and not np.all(np.isfinite(b)):
+            yield TensorError(stages.LOSS, f"replica {replica}", left.step, infinite, MOST_OWN, fact)
+    broken = {
+        name
+        for a, b in zip(left.gradients, right.gradients)
+        for name in a
+        if name in b and np.all(np.isfinite(a[name])) and not np.all(np.isfinite(b[name]))
+    }
+    for name in sorted(broken):
+        yield TensorError(stages.GRADIENTS, name, left.step, infinite, MOST_OWN, fact)
 
 
 def _check_losses(pair: StepPair, eps: float, amplified: float) -> Iterator[TensorError]:

@@ -110,3 +110,9 @@ def test_a_schedule_without_steps_decays_in_every_step():
     rates = faulty_rates("not_a_staircase")
     assert all(later < earlier for earlier, later in zip(rates, rates[1:]))
     assert rates[::2] == pytest.approx([0.01, 0.005, 0.0025])
+
+
+@pytest.mark.parametrize("left, confidence", [([0.5, 0.5, 0.25, 0.25], MEDIUM), ([0.5, 0.5, 0.25, 0.125], HIGH)])
+def test_a_boundary_that_is_one_step_late_may_be_the_schedules_own(left, confidence):
+    evidence = made_up_evidence(learning_rates=learning_rates(left, [0.5, *left[:-1]]))
+    assert learning_rate.step_counter(evidence).confidence == confidence

@@ -72,3 +72,18 @@ def test_statistics_that_differ_after_the_first_step_are_measured():
     before = made_up_state(statistics={"mean": [0.0]})
     assert "statistics differ by 5.0e-01 after the first step" in lines(left, right, left_before=before)
     assert not any("statistics" in line for line in lines(left, left_before=before))
+
+
+def test_no_update_is_said_in_words_and_not_in_numbers_that_are_none():
+    context = Context(replicas=2, optimizer=optimizers.GradientDescent())
+    at_rest = step_record(combined=MEAN, state=made_up_state(), learning_rate=0.0)
+    found = lines(at_rest, at_rest, context)
+    assert "legacy's rule says that no weight moves" in found
+    assert not any("nan" in line for line in found)
+    after, bad = made_up_state({"w": [0.0, 1.0]}), made_up_state({"w": [float("nan"), 1.0]}, step=2)
+    steps = [
+        compared_step(step_record(0, combined=MEAN, state=after)),
+        compared_step(step_record(1, combined=MEAN, state=bad), left_before=after),
+    ]
+    found = summarize_facts(made_up_evidence(steps, context))
+    assert "the port moves its weights 1 x as its rule says, with values that are not finite" in found

@@ -50,6 +50,23 @@ def test_values_that_are_not_finite_are_off_on_the_right_and_not_judged_on_the_l
     assert forward(bad, good).errors == []
 
 
+def test_what_is_not_finite_is_off_however_far_the_weights_are_apart():
+    good, bad = {"gradients": [{"w": [1.0]}], "losses": [1.0]}, {"gradients": [{"w": [np.nan]}], "losses": [np.inf]}
+    far = {"weights": {"w": [1.0, 2.1]}}
+    assert sorted(off(good, bad, W, far)) == ["replica 0", "w"]
+    assert off(bad, bad, W, far) == {}
+    assert off(good, bad, W, {"weights": {"w": [np.nan, 2.0]}}) == {}  # the weights were broken before
+
+
+def test_noise_of_every_tensor_is_no_rounding():
+    noise = np.random.RandomState(0).standard_normal((3, 100))
+    values = np.random.RandomState(1).standard_normal((3, 100))
+    left = {"gradients": [dict(zip("abc", values))]}
+    for size, found in ((1e-6, []), (1e-4, ["a", "b", "c"])):
+        right = {"gradients": [dict(zip("abc", values * (1 + size * noise)))]}
+        assert sorted(off(left, right)) == found
+
+
 def test_a_distance_of_the_weights_widens_the_bound():
     left, right = {"gradients": [{"w": [1.0]}]}, {"gradients": [{"w": [1 + 1e-3]}]}
     assert off(left, right, W, {"weights": {"w": [1.0, 2.0 * (1 + 1e-7)]}})
