@@ -47,7 +47,9 @@ def test_two_recordings_are_explained(recorded, tmp_path):
     process = run("parity.diagnose", f"--left={recorded}", f"--right={right}", f"--json={tmp_path / 'out.json'}")
     assert process.returncode == 1, process.stderr
     assert process.stdout.startswith("LOSS_NOT_DIVIDED: Every gradient is 2 x legacy's")
-    causes = json.loads((tmp_path / "out.json").read_text())["causes"]
+    result = json.loads((tmp_path / "out.json").read_text())
+    causes = result["causes"]
+    assert {entry["stage"] for entry in result["unexplained"]} == {"slots"}
     assert causes[0]["page"] == "docs/causes.md#loss_not_divided"
     # Only what is recorded was doubled: planted, the cause leaves over slots that did not take up that gradient.
     assert (causes[0]["confidence"], causes[0]["confirmed"]) == ("medium", False)
