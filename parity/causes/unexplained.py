@@ -94,10 +94,11 @@ def hypothesis(entry: RecognizedCause, context: Context) -> Context | None:
 
 
 def _named_constants(constants: Mapping[str, Any]) -> dict[str, float]:
-    """{field: value} of a finding's constants; they may also be given as {"field": name, "value": value}."""
+    """{field: value} of a finding's constants; also of {"field": name, "value": value}; empty if others than numbers."""
     if set(constants) == {"field", "value"}:
         return {str(constants["field"]): constants["value"]}
-    return {name: value for name, value in constants.items() if isinstance(value, (int, float))}
+    numbers = {name: value for name, value in constants.items() if isinstance(value, (int, float))}
+    return numbers if len(numbers) == len(constants) else {}
 
 
 def _with_constants(record: Record, constants: Mapping[str, float]) -> Record | None:

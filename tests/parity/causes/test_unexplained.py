@@ -101,3 +101,12 @@ def test_constants_of_an_optimizer_make_another_context():
         recognized(stages.LOSS, constants={"beta2": 0.5}),
     ):
         assert hypothesis(other, context) is None
+
+
+def test_constants_besides_numbers_are_no_fields_of_a_rule():
+    context = Context(optimizer=optimizers.Adam())
+    entry = recognized(stages.WEIGHTS, constants={"epsilon": 1e-7, "place": "after"})
+    assert hypothesis(entry, context) is None
+    field = recognized(stages.WEIGHTS, constants={"field": "epsilon", "value": 1e-7})
+    changed = hypothesis(field, context)
+    assert changed is not None and changed.optimizer == optimizers.Adam(epsilon=1e-7)
