@@ -94,7 +94,7 @@ def hypothesis(entry: RecognizedCause, context: Context) -> Context | None:
 
 
 def _named_constants(constants: Mapping[str, Any]) -> dict[str, float]:
-    """{field: value} of a finding's constants; also of {"field": name, "value": value}; empty if others than numbers."""
+    """{field: value} of constants, also of {"field": name, "value": value}; empty if not all are numbers."""
     if set(constants) == {"field", "value"}:
         return {str(constants["field"]): constants["value"]}
     numbers = {name: value for name, value in constants.items() if isinstance(value, (int, float))}
