@@ -153,6 +153,7 @@ def _coordinate(resolver: tf.distribute.cluster_resolver.ClusterResolver) -> int
 
     from modern.multi_worker import cluster_config
     from modern.multi_worker.parameter_server_program import ParameterServerProgram
+    from workloads.training import loop
 
     workers = len(resolver.cluster_spec().as_dict()["worker"])
     job, make_source = job_flags.job_from_flags(workers=workers, replicas=1)
@@ -161,7 +162,7 @@ def _coordinate(resolver: tf.distribute.cluster_resolver.ClusterResolver) -> int
         with ParameterServerProgram(job, make_source(job), options, resolver) as program:
             status = training_flags.train_from_flags(program, job)
             if status == 0:
-                print(program.staleness_line())
+                loop.Output(program.side, FLAGS.json_lines).write_note(program.staleness_line())
             return status
     except tf.errors.UnavailableError as error:  # the loss of a worker is handled by TensorFlow
         raise Lost(f"a parameter server was lost ({cluster_config.connection_failure(error)})")

@@ -32,7 +32,9 @@ class Moment(NamedTuple):
     seconds: float
 
 
-def draw_moments(kills: int, steps: int, every: int, start_seconds: float, rng: random.Random) -> list[Moment]:
+def draw_moments(
+    kills: int, steps: int, every: int, start_seconds: float, train_seconds: float, rng: random.Random
+) -> list[Moment]:
     """Draws the moments of a run's kills: a quarter each at start-ups and while saving, the others at steps.
 
     Args:
@@ -40,6 +42,7 @@ def draw_moments(kills: int, steps: int, every: int, start_seconds: float, rng: 
       steps: of the run; more than `kills`.
       every: steps from one checkpoint to the next.
       start_seconds: time from the start of the processes to the first step.
+      train_seconds: time from the first step to the last.
       rng: chooses.
 
     Returns:
@@ -48,11 +51,10 @@ def draw_moments(kills: int, steps: int, every: int, start_seconds: float, rng: 
     kinds = [START] * (kills // 4) + [SAVING] * (kills // 4)
     kinds += [STEP] * (kills - len(kinds))
     rng.shuffle(kinds)
-    moments = []
+    moments, longest = [], {STEP: min(0.1, train_seconds / (4 * kills)), START: start_seconds, SAVING: WRITING}
     for kind, step in zip(kinds, sorted(rng.sample(range(1, steps), kills))):
-        longest = {STEP: 0.1, START: start_seconds, SAVING: WRITING}[kind]
         last = max(1, steps - 2 * every)  # there is a checkpoint to be written afterwards
-        moments.append(Moment(kind, min(step, last) if kind == SAVING else step, rng.uniform(0.0, longest)))
+        moments.append(Moment(kind, min(step, last) if kind == SAVING else step, rng.uniform(0.0, longest[kind])))
     return moments
 
 
@@ -110,18 +112,19 @@ def _kill_at(run: TrainingRun, folder: str, moment: Moment, worker: int) -> Kill
 
 
 def _wait_for_writing(run: TrainingRun, folder: str) -> bool:
-    """Waits until a checkpoint begins to be written; returns False if the run ends instead."""
+    """Waits until a checkpoint begins to be written, or has been written meanwhile; False if the run ends instead."""
     run.drain()  # a full pipe would stop it
-    before = _unfinished(folder)
-    while _unfinished(folder) <= before:
+    before = _checkpoints(folder)
+    while _checkpoints(folder) <= before:
         if not run.alive:
             return False
         time.sleep(LOOK)
     return True
 
 
-def _unfinished(folder: str) -> set[str]:
-    return {name for name in os.listdir(folder) if name.startswith(".step-")}
+def _checkpoints(folder: str) -> set[str]:
+    """The names of checkpoints in `folder`, those that are being written included."""
+    return {name for name in os.listdir(folder) if name.startswith((".step-", "step-"))}
 
 
 def newest_step(folder: str) -> int:

@@ -8,7 +8,7 @@ import multiprocessing.pool
 import multiprocessing.util
 import os
 
-from workloads.support import environment
+from workloads.support import child_processes, environment
 
 
 def process_pool(processes: int, tasks_per_process: int) -> multiprocessing.pool.Pool:
@@ -17,15 +17,20 @@ def process_pool(processes: int, tasks_per_process: int) -> multiprocessing.pool
     TensorFlow keeps the memory that sessions and functions took, so a process must end now and then.
     """
     context = multiprocessing.get_context("spawn")
-    return context.Pool(processes, _prepare, maxtasksperchild=tasks_per_process)
+    with child_processes.without_ctrl_c():
+        return context.Pool(processes, _prepare, maxtasksperchild=tasks_per_process)
 
 
 def queue_manager() -> multiprocessing.managers.SyncManager:
     """Returns a manager, for queues that tasks write to; it is a context manager."""
-    return multiprocessing.get_context("spawn").Manager()
+    with child_processes.without_ctrl_c():
+        return multiprocessing.get_context("spawn").Manager()
 
 
 def _prepare() -> None:
+    parent = multiprocessing.parent_process()
+    if parent is not None and parent.pid is not None:
+        environment.end_with_parent(parent.pid)  # in the middle of a task, too
     environment.prepare(exact=True)
     # At its end the process just ends: TensorFlow would wait for each of the hundreds of iterators that were made.
     multiprocessing.util.Finalize(None, os._exit, (0,), exitpriority=100)

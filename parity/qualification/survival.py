@@ -136,7 +136,8 @@ def run_both() -> Survival:
             show("without a break")(step)
 
         kill_and_resume.train_to_end(whole, arguments, processes, note)
-        moments = kill_moments.draw_moments(FLAGS.kills, FLAGS.steps, FLAGS.checkpoint_every, reported[0], rng)
+        seconds = reported[0], reported[-1] - reported[0]
+        moments = kill_moments.draw_moments(FLAGS.kills, FLAGS.steps, FLAGS.checkpoint_every, *seconds, rng)
         kills = kill_moments.train_killed_at(broken, arguments, processes, moments, rng, show("killed"))
         progress.done()
         environment.prepare(exact=False)

@@ -6,6 +6,7 @@ closes that end, and the child's watching thread ends the child.
 
 from __future__ import annotations
 
+import contextlib
 import multiprocessing
 import multiprocessing.connection
 import os
@@ -14,7 +15,7 @@ import signal
 import threading
 import time
 import traceback
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from multiprocessing.connection import Connection
 from typing import Any
 
@@ -51,7 +52,8 @@ class Child:
         self._process = context.Process(
             target=_run, args=(lifeline, connection, work, exact, dict(variables or {})), name=name, daemon=True
         )
-        self._process.start()
+        with without_ctrl_c():
+            self._process.start()
         lifeline.close()
         connection.close()  # so that a child that ends is an end of file here
 
@@ -193,6 +195,16 @@ def stop_all(children: Iterable[Child], grace: float = GRACE) -> None:
         child._connection.close()
     for child in running:
         child.stop(max(0.0, end - time.monotonic()))
+
+
+@contextlib.contextmanager
+def without_ctrl_c() -> Iterator[None]:
+    """Context in which processes are started that never see Ctrl-C: it reaches the whole group, the parent decides."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _run(lifeline: Connection, connection: Connection, work: bytes, exact: bool, variables: Mapping[str, str]) -> None:

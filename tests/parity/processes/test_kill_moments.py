@@ -43,12 +43,14 @@ def killed_at(folder, *moments):
 
 
 def test_a_quarter_of_the_kills_each_is_at_a_start_and_while_saving():
-    moments = kill_moments.draw_moments(20, 100, 5, 4.0, random.Random(1))
+    moments = kill_moments.draw_moments(20, 100, 5, 4.0, 60.0, random.Random(1))
     assert collections.Counter(moment.kind for moment in moments) == {START: 5, SAVING: 5, STEP: 10}
     assert all(0 <= moment.seconds <= (4.0 if moment.kind == START else 0.1) for moment in moments)
     assert all(1 <= moment.step <= (90 if moment.kind == SAVING else 99) for moment in moments)
     assert any(moment.seconds > 1 for moment in moments)
-    assert [moment.kind for moment in kill_moments.draw_moments(1, 9, 5, 4.0, random.Random(1))] == [STEP]
+    quick = kill_moments.draw_moments(20, 100, 5, 4.0, 0.8, random.Random(1))  # it would end before its last kill
+    assert all(moment.seconds <= 0.01 for moment in quick if moment.kind == STEP)
+    assert [moment.kind for moment in kill_moments.draw_moments(1, 9, 5, 4.0, 60.0, random.Random(1))] == [STEP]
 
 
 def test_a_run_is_killed_inside_the_writing_of_a_checkpoint(train, tmp_path):

@@ -1,6 +1,15 @@
 """The pool and the manager: settings that they pass to `multiprocessing`, without starting a process."""
 
+import os
+import select
+import subprocess
+import sys
+
+import pytest
+
 from parity.processes import pool
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 
 
 class MadeUpContext:
@@ -29,3 +38,31 @@ def test_a_process_prepares_an_exact_tensorflow_and_ends_without_its_clean_up(mo
     )
     pool._prepare()
     assert prepared == [True] and finalizers == [(None, pool.os._exit, (0,))]
+
+
+#: A pool whose task takes for ever; prints the number of the process that is at it.
+BUSY = """
+import multiprocessing, os, signal, sys, time
+from parity.processes import pool
+
+def work(number):
+    print(os.getpid(), flush=True)
+    time.sleep(1000)
+
+if __name__ == "__main__":
+    pool.environment.prepare = lambda exact: None
+    with pool.process_pool(1, 1) as processes:
+        processes.map(work, [1])
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the system ends such processes on Linux only")
+def test_a_process_in_the_middle_of_a_task_ends_with_its_killed_parent(tmp_path):
+    (tmp_path / "busy.py").write_text(BUSY)
+    command = [sys.executable, str(tmp_path / "busy.py")]
+    parent = subprocess.Popen(command, env=dict(os.environ, PYTHONPATH=ROOT), stdout=subprocess.PIPE, text=True)
+    descriptor = os.pidfd_open(int(parent.stdout.readline()))
+    parent.kill()
+    assert select.select([descriptor], [], [], 60)[0]
+    os.close(descriptor)
+    parent.communicate()

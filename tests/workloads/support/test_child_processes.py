@@ -126,3 +126,15 @@ def test_free_addresses_are_distinct_and_on_loopback():
     found = addresses.free_addresses(20)
     assert len(set(found)) == 20
     assert all(place.startswith("127.0.0.1:") for place in found)
+
+
+def mask(speaker):
+    """Says whether Ctrl-C reaches it."""
+    speaker.say(signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, ()))
+
+
+def test_ctrl_c_does_not_reach_a_child_from_its_beginning_and_reaches_its_parent():
+    child = child_processes.Child("mask", mask)
+    assert child.receive(60) is True
+    child.stop()
+    assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, ())
