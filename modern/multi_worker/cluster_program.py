@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,8 @@ from modern.options import ModernOptions
 from workloads.job import Job
 from workloads.program import STATES, Program, State, StepRecord
 from workloads.sources import Source
-from workloads.support import addresses, child_processes
+from workloads.support import addresses, child_processes, user_code
+from workloads.support.errors import InputError
 
 if TYPE_CHECKING:
     from workloads.scope import VariableSpec
@@ -42,6 +44,7 @@ class ClusterProgram(Program):
         workers: int,
         devices: Sequence[str],
     ) -> None:
+        check_picklable(job)
         places = addresses.free_addresses(workers)
         self._children: list[child_processes.Child] = []
         try:
@@ -94,6 +97,17 @@ class ClusterProgram(Program):
         except BaseException:
             self.close()
             raise
+
+
+def check_picklable(job: Job) -> None:
+    """Raises `InputError` if a job cannot be handed to another process."""
+    try:
+        pickle.dumps(job)
+    except (pickle.PicklingError, AttributeError, TypeError) as error:
+        kind = type(job.workload)
+        what = user_code.named(f"class {kind.__name__}", kind)
+        allowed = "with several workers, it and its fields' values must be defined at the top level of a module"
+        raise InputError(f"{what}: got {user_code.telling_sentence(error)}, {allowed}") from error
 
 
 def serve_worker(

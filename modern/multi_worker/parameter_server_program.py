@@ -162,7 +162,8 @@ def shorten_log_record(record: logging.LogRecord) -> bool:
     An error of an op is left out: it is raised as well.
     """
     record.msg, record.args = record.getMessage().partition("\n")[0][:160], ()
-    return "error when processing closure" not in record.msg and "Start cancelling closures" not in record.msg
+    raised = ("error when processing closure", "Start cancelling closures", "failed with CancelledError")
+    return not any(text in record.msg for text in raised)
 
 
 def start_parameter_server_program(

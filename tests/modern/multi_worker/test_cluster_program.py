@@ -7,7 +7,7 @@ import pytest
 from modern.multi_worker import cluster_config, cluster_program
 from modern.options import ModernOptions
 from workloads.program import State, StepRecord
-from workloads.support.errors import Lost
+from workloads.support.errors import InputError, Lost
 
 
 def a_record(loss, weight=1.0, drift=()):
@@ -164,3 +164,19 @@ def test_the_others_are_stopped_when_a_worker_is_lost(two_workers):
 
 def test_the_examples_in_the_documentation_hold():
     assert doctest.testmod(cluster_program).failed == 0
+
+
+def test_a_workload_that_other_processes_cannot_find_is_refused():
+    from tests.cases import Dyadic
+    from workloads.job import Job
+
+    cluster_program.check_picklable(Job(Dyadic()))
+
+    @dataclasses.dataclass(frozen=True)
+    class Local(Dyadic):
+        pass
+
+    with pytest.raises(InputError, match=r"class Local at .*test_cluster_program.py:\d+: got .* the top level"):
+        cluster_program.check_picklable(Job(Local()))
+    with pytest.raises(InputError, match="lambda"):
+        cluster_program.check_picklable(Job(Dyadic(learning_rate=lambda step, global_batch: step)))

@@ -68,3 +68,15 @@ def test_servers_are_stopped_if_the_program_cannot_be_made(monkeypatch):
     with pytest.raises(RuntimeError, match="no program"):
         parameter_server_program.start_parameter_server_program(job, None, None, 1)
     assert Servers.closed == 1
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "/job:worker/task:0 encountered the following error when processing closure: InvalidArgumentError()",
+        "Start cancelling closures due to error InvalidArgumentError()",
+        "Remote function on worker /job:worker/replica:0/task:1 failed with CancelledError():CANCELLED",
+    ],
+)
+def test_what_is_raised_as_well_is_not_logged(message):
+    assert not shorten_log_record(logging.LogRecord("tensorflow", logging.ERROR, "", 0, message, None, None))
