@@ -31,6 +31,7 @@ class Finding:
       variables: the variables to which the cause is confined; empty if it acts on all that it can act on.
       steps: the steps in which the cause was seen if it was absent in others; empty if it acts in every step.
       ambiguous: another cause gives the same numbers, as `because` says: planting it cannot tell which of them it is.
+      confined: the cause is fitted in `variables` and `steps` only, and as planted it would act in all of them.
     """
 
     sentence: str
@@ -40,6 +41,7 @@ class Finding:
     variables: tuple[str, ...] = ()
     steps: tuple[int, ...] = ()
     ambiguous: bool = False
+    confined: bool = False
 
 
 def _unchanged(workload: Workload) -> Workload:

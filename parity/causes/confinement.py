@@ -113,6 +113,7 @@ def _place_finding(finding: Finding, place: _Place, part: Evidence) -> Finding:
         because=finding.because + "; elsewhere both sides agree" + ("" if sure else "; very few numbers show it"),
         variables=tuple(place.names or ()),
         steps=tuple(place.steps or ()),
+        confined=True,
     )
 
 

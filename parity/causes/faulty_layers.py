@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -200,11 +201,25 @@ def dense_in_half_precision(
     return tf.cast(product, x.dtype) + bias
 
 
-def smoothed_cross_entropy(logits: tf.Tensor, labels: tf.Tensor) -> tf.Tensor:
-    """Returns the mean cross-entropy of labels of which a tenth is spread over all classes."""
+def smoothed_cross_entropy(logits: tf.Tensor, labels: tf.Tensor, smoothing: float = 0.1) -> tf.Tensor:
+    """Computes the mean cross-entropy of smoothed labels.
+
+    Args:
+      logits: [batch, classes].
+      labels: class numbers, [batch].
+      smoothing: part of each label that is spread over all classes.
+
+    Returns:
+      scalar.
+    """
     classes = int(logits.shape[-1])
-    smooth = 0.9 * tf.one_hot(labels, classes, dtype=logits.dtype) + 0.1 / classes
+    smooth = (1.0 - smoothing) * tf.one_hot(labels, classes, dtype=logits.dtype) + smoothing / classes
     return tf.reduce_mean(tf.nn.softmax_cross_entropy_with_logits(labels=smooth, logits=logits))
+
+
+def smoothed_labels(smoothing: float) -> injection.Change:
+    """Plants labels of which this part is spread over all classes."""
+    return in_function(layers, "cross_entropy", functools.partial(smoothed_cross_entropy, smoothing=smoothing))
 
 
 def _prefix(scope: Any) -> str:

@@ -10,12 +10,13 @@ from parity.causes import faulty_layers, injection
 from parity.causes.batch_norm import bn_epsilon
 from parity.causes.cause import HIGH, LOW, MEDIUM, Cause, Fault, Finding
 from parity.causes.numerics import tf32
-from parity.causes.wording import format_number
+from parity.causes.wording import format_number, shortest_decimal
 from parity.comparison import stages
 from parity.diagnosis.signatures.passes import Passes, compare_passes
 from parity.diagnosis.signatures.smoothed_labels import find_smoothed_labels
 
 if TYPE_CHECKING:
+    from parity.comparison.setup import Setup
     from parity.diagnosis.evidence import Evidence
     from workloads.workload import Workload
 
@@ -32,6 +33,10 @@ def label_smoothing(evidence: Evidence) -> Finding | None:
         f"- 1 / classes), with whole numbers of examples, in {found.gradients} gradients",
         {"smoothing": found.smoothing},
     )
+
+
+def _plant_smoothing(finding: Finding, setup: Setup) -> injection.Change:
+    return faulty_layers.smoothed_labels(shortest_decimal(finding.constants["smoothing"], 1e-3))
 
 
 def rectifier(evidence: Evidence) -> Finding | None:
@@ -126,6 +131,7 @@ CAUSES = (
         why="The argument label_smoothing of Keras's and PyTorch's cross-entropies.",
         fix="Leave label_smoothing at 0.",
         criterion=label_smoothing,
+        plant=_plant_smoothing,
         faults=(Fault("labels_smoothed", faulty_layers.SMOOTHED_LABELS, faulty_layers.classifying),),
     ),
     Cause(

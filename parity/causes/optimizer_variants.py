@@ -8,6 +8,7 @@ import numpy as np
 
 from parity.causes import framework_rules, injection, slot_updates
 from parity.causes.cause import HIGH, Cause, Fault, Finding
+from parity.causes.planted_updates import scaled_updates_of
 from parity.causes.wording import format_number, shortest_decimal
 from parity.comparison import stages
 from parity.comparison.fits import near, spread
@@ -124,6 +125,11 @@ def factor_of(name: str, updates: Updates) -> float:
     return float(np.median(clean))
 
 
+def _plant_factors(finding: Finding, setup: Setup) -> injection.Change:
+    factors = {name: shortest_decimal(factor, 1e-4) for name, factor in finding.constants["factors"]}
+    return scaled_updates_of(factors)
+
+
 def _plant_dampening(finding: Finding, setup: Setup) -> injection.Change:
     return framework_rules.momentum(**finding.constants)
 
@@ -194,6 +200,7 @@ CAUSES = (
         why="Parameter groups, learning-rate multipliers of layers, or two optimizers for two parts of the model.",
         fix="Give all variables the learning rate that legacy gives them.",
         criterion=variable_learning_rate,
+        plant=_plant_factors,
         covers=(stages.WEIGHTS,),
         faults=(Fault("last_weight_slower", injection.in_update_rules(_LastWeightSlower), several_weights),),
     ),

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from parity.causes import injection
 from parity.causes.cause import HIGH, Cause, Fault, Finding
-from parity.causes.decay_ratios import newly_decayed_weights
+from parity.causes.decay_ratios import newly_decayed_weights, plant_decay
+from parity.causes.loss_fit import fit_loss
+from parity.causes.planted_gradients import penalized_gradients
 from parity.causes.weight_decay import decayed_weights
-from parity.causes.wording import format_number
+from parity.causes.wording import format_number, shortest_decimal
 from parity.comparison import stages
 from parity.comparison.fits import near, spread
 from parity.diagnosis.localization.deviations import find_deviations
@@ -23,6 +26,7 @@ if TYPE_CHECKING:
     from modern.mirrored.step_tensors import Tensors
     from modern.mirrored.training_step import PassResult
     from modern.mirrored.variables import LocalState
+    from parity.comparison.setup import Setup
     from parity.diagnosis.evidence import Evidence
     from workloads.workload import Workload
 
@@ -71,9 +75,22 @@ def weight_decay_of_some(evidence: Evidence) -> Finding | None:
         HIGH,
         "weight by weight, the gradients' difference is one multiple of the weight in every replica and step from the "
         "same state",
-        {"ratios": tuple(other.items())},
+        _decay_constants(evidence, other, rate),
         variables=tuple(other),
     )
+
+
+def _decay_constants(evidence: Evidence, ratios: Mapping[str, float], rate: float) -> dict[str, Any]:
+    """Returns the ratios, and the multiples of the weights that they add on every replica, for `plant_decay`."""
+    extra = {name: (shortest_decimal((ratio - 1) * rate, 1e-4),) for name, ratio in ratios.items()}
+    in_loss = fit_loss(evidence, (), extra).in_loss
+    return {"ratios": tuple(ratios.items()), "multiples": tuple(extra.items()), "in_loss": in_loss}
+
+
+def _plant_signs(finding: Finding, setup: Setup) -> injection.Change:
+    fitted = finding.constants
+    l1, l2 = (shortest_decimal(fitted[name], 1e-3) if fitted[name] else 0.0 for name in ("l1", "l2"))
+    return penalized_gradients(finding.variables, l1, l2)
 
 
 def _ratio_text(ratio: float) -> str:
@@ -141,6 +158,7 @@ CAUSES = (
         why="Another regularizer of the same name or argument (l1 for l2, or l1_l2).",
         fix="Use legacy's L2 penalty.",
         criterion=l1_for_l2,
+        plant=_plant_signs,
         faults=(Fault("l1_for_l2", injection.in_replica_step(_L1ForL2), _decaying_any),),
     ),
     Cause(
@@ -151,6 +169,7 @@ CAUSES = (
         why="A layer was built without its regularizer, or each layer has a rate of its own.",
         fix="Give every weight legacy's decay.",
         criterion=weight_decay_of_some,
+        plant=plant_decay,
         faults=(Fault("decay_of_one_weight_lost", injection.in_replica_step(_FirstDecayLost), _decaying_several),),
     ),
 )

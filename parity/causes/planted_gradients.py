@@ -169,3 +169,66 @@ def tf_replica(context: tf.distribute.ReplicaContext) -> int:
     import tensorflow as tf
 
     return int(tf.get_static_value(context.replica_id_in_sync_group))
+
+
+def penalized_gradients(names: Sequence[str], l1: float, l2: float) -> injection.Change:
+    """Plants penalties of some weights.
+
+    Args:
+      names: of the weights.
+      l1: multiple of the sum of their magnitudes in the loss.
+      l2: multiple of half the sum of their squares in the loss.
+
+    Returns:
+      the change.
+    """
+
+    class Step(ReplicaStep):
+        """Adds multiples of the weights and of their signs."""
+
+        def _forward_backward(self, local: LocalState, step: tf.Tensor, replica: int, batch: Tensors) -> PassResult:
+            import tensorflow as tf
+
+            loss, gradients, updates, masks = super()._forward_backward(local, step, replica, batch)
+            penalized = dict(gradients)
+            for name in names:
+                weight = local.weights[name].read_value()
+                penalized[name] = gradients[name] + l1 * tf.sign(weight) + l2 * weight
+                loss = loss + l1 * tf.reduce_sum(tf.abs(weight)) + l2 * half_square(weight)
+            return loss, penalized, updates, masks
+
+    return injection.in_replica_step(Step)
+
+
+def swapped_gradients(sources: Mapping[str, str], combined: bool) -> injection.Change:
+    """Plants weights that get other weights' gradients, or their own transposed.
+
+    Args:
+      sources: {weight: the weight whose gradient it gets}.
+      combined: whether the combined gradients are swapped, or each replica's.
+
+    Returns:
+      the change.
+    """
+
+    def swap(gradients: Tensors) -> Tensors:
+        import tensorflow as tf
+
+        taken = {
+            name: tf.transpose(gradients[source]) if name == source else gradients[source]
+            for name, source in sources.items()
+        }
+        return {**gradients, **taken}
+
+    class Step(ReplicaStep):
+        """Swaps gradients."""
+
+        def _forward_backward(self, local: LocalState, step: tf.Tensor, replica: int, batch: Tensors) -> PassResult:
+            loss, gradients, updates, masks = super()._forward_backward(local, step, replica, batch)
+            return loss, gradients if combined else swap(gradients), updates, masks
+
+        def _combine(self, context: tf.distribute.ReplicaContext, gradients: Tensors) -> Tensors:
+            found = super()._combine(context, gradients)
+            return swap(found) if combined else found
+
+    return injection.in_replica_step(Step)

@@ -52,6 +52,16 @@ def scaled_updates(factor: float) -> injection.Change:
     return _corrected(lambda old, new, rate: old + factor * (new - old))
 
 
+def scaled_updates_of(factors: Mapping[str, float]) -> injection.Change:
+    """Plants a factor of the change of some weights, given as {weight: factor}."""
+
+    def scaled_by(factor: float) -> Correct:
+        return lambda old, new, rate: old + factor * (new - old)
+
+    changes = [_corrected(scaled_by(factor), (name,)) for name, factor in factors.items()]
+    return sum(changes, injection.Change())
+
+
 def untrained_weights(names: Collection[str]) -> injection.Change:
     """Plants weights that keep their values."""
     return _corrected(lambda old, new, rate: old, names)

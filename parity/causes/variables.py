@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from modern.mirrored.replica_step import ReplicaStep
 from parity.causes import faulty_layers, injection
 from parity.causes.cause import HIGH, Cause, Fault, Finding
+from parity.causes.planted_gradients import swapped_gradients
 from parity.comparison import stages
 from parity.diagnosis.signatures.precision import find_narrow_values
 from parity.diagnosis.signatures.swaps import find_swaps
@@ -19,6 +22,7 @@ if TYPE_CHECKING:
 
     from modern.mirrored.step_tensors import Tensors
     from modern.mirrored.variables import LocalState
+    from parity.comparison.setup import Setup
     from parity.diagnosis.evidence import Evidence
     from workloads.workload import Workload
 
@@ -62,6 +66,35 @@ def half_precision(evidence: Evidence) -> Finding | None:
         {"stage": first.stage, "format": first.format, "before": first.before},
         variables=first.names,
     )
+
+
+def _plant_swap(finding: Finding, setup: Setup) -> injection.Change | None:
+    """Plants the swap of gradients, statistics or averages; of other stages None."""
+    stage, sources = finding.constants["stage"], dict(finding.constants["sources"])
+    if stage in (stages.GRADIENTS, stages.COMBINED):
+        return swapped_gradients(sources, combined=stage == stages.COMBINED)
+    if stage not in (stages.STATISTICS, stages.AVERAGES) or any(name == source for name, source in sources.items()):
+        return None
+
+    class Step(ReplicaStep):
+        """Gives statistics, or averages, the values of other variables."""
+
+        def _update_statistics(
+            self, context: tf.distribute.ReplicaContext, local: LocalState, updates: Tensors
+        ) -> None:
+            super()._update_statistics(context, local, _taken(updates, sources if stage == stages.STATISTICS else {}))
+
+        def _update_averages(self, local: LocalState) -> None:
+            swapped = {source: name for name, source in sources.items()} if stage == stages.AVERAGES else {}
+            averages = {**local.averages, **{source: local.averages[name] for source, name in swapped.items()}}
+            super()._update_averages(dataclasses.replace(local, averages=averages))
+
+    return injection.in_replica_step(Step)
+
+
+def _taken(tensors: Tensors, sources: Mapping[str, str]) -> Tensors:
+    """Returns the tensors with those in `sources` taken from other variables."""
+    return {name: tensors[sources.get(name, name)] for name in tensors}
 
 
 def same_shape(workload: Workload, trainable: bool = True) -> tuple[str, str] | None:
@@ -116,8 +149,6 @@ class _SwappedAverages(ReplicaStep):
     """Averages two weights of one shape into each other's averages."""
 
     def _update_averages(self, local: LocalState) -> None:
-        import dataclasses
-
         swapped = swap_two(self._job.workload, local.averages)
         super()._update_averages(dataclasses.replace(local, averages=swapped))
 
@@ -173,6 +204,7 @@ CAUSES = (
         "another order on the two sides.",
         fix="Match variables by name.",
         criterion=swapped_variables,
+        plant=_plant_swap,
         faults=(
             Fault("swapped_gradients", injection.in_replica_step(_SwappedGradients), _with_two_alike),
             Fault("swapped_statistics", injection.in_replica_step(_SwappedStatistics), _with_two_statistics),

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from parity.causes import catalogue
@@ -12,6 +13,7 @@ from parity.causes.confirmation import Confirmation, Remainder
 from parity.causes.unexplained import unexplained_deviations
 from parity.comparison import stages, tolerance
 from parity.confirmation.agreement import Agreement, Rules, add_initial, add_step, improves, may_be_noise
+from parity.confirmation.confined_port import Confined, ConfinedPort
 from parity.confirmation.planted_port import PlantedPort, UserStep, can_be_planted, chosen_steps
 from parity.diagnosis.context import job_context
 from parity.diagnosis.evidence import ComparedStep, Evidence
@@ -158,21 +160,37 @@ class _Search:
         return self._tried[key]
 
     def _compare(self, causes: tuple[RecognizedCause, ...], side: str) -> _Planting:
-        changes = [change for change in map(self._change_of, causes) if change is not None]
         steps, first_state = self._users_side(side)
-        with PlantedPort(self._setup, changes, self._evidence.left) as port:
+        with self._open_port(causes) as port:
             records = port.take_steps(steps, given=True)
             rules = self._rules(port)
             agreement = _agreement(port, records, steps, first_state, rules, _given_first_values(causes))
             if may_be_noise(agreement) and self._setup.job.dtype == "float32":
-                twins = self._twin_steps(changes, steps)
+                with self._open_port(causes, "float64") as twin:
+                    twins = twin.take_steps(steps, given=True)
                 agreement = _agreement(port, records, steps, first_state, rules, _given_first_values(causes), twins)
             own = port.take_steps(steps, given=False) if agreement.remaining else records
             return _Planting(causes, agreement, own, port.first_state, port.setup)
 
-    def _twin_steps(self, changes: Sequence[Change], steps: Sequence[UserStep]) -> list[StepRecord]:
-        with PlantedPort(self._setup, changes, self._evidence.left, "float64") as twin:
-            return twin.take_steps(steps, given=True)
+    @contextlib.contextmanager
+    def _open_port(
+        self, causes: Sequence[RecognizedCause], dtype: str | None = None
+    ) -> Iterator[PlantedPort | ConfinedPort]:
+        """Makes the port with the causes planted, in the job's dtype or another, and closes it."""
+        confined = [entry for entry in causes if entry.finding.confined]
+        everywhere = [entry for entry in causes if not entry.finding.confined]
+        with contextlib.ExitStack() as stack:
+
+            def planted(entries: Sequence[RecognizedCause]) -> PlantedPort:
+                changes = [change for change in map(self._change_of, entries) if change is not None]
+                return stack.enter_context(PlantedPort(self._setup, changes, self._evidence.left, dtype))
+
+            base = planted(everywhere)
+            parts = [
+                Confined(planted([*everywhere, entry]), entry.finding.variables, entry.finding.steps)
+                for entry in confined
+            ]
+            yield ConfinedPort(base, parts) if parts else base
 
     def _users_side(self, side: str) -> tuple[list[UserStep], State]:
         """The steps that the side to explain took from its own states, and its first state."""
@@ -181,7 +199,7 @@ class _Search:
             return chosen_steps([UserStep(step.left_before, step.left) for step in own]), self._evidence.left
         return chosen_steps([UserStep(step.right_before, step.right) for step in own]), self._evidence.right
 
-    def _rules(self, port: PlantedPort) -> Rules:
+    def _rules(self, port: PlantedPort | ConfinedPort) -> Rules:
         workload = self._setup.job.workload
         units = tolerance.keras_units(workload.optimizer, self._setup.modern.update_rules)
         return Rules(port.setup.job.workload.optimizer, units.get(stages.WEIGHTS, 0.0))
@@ -217,7 +235,7 @@ class _Search:
 
 
 def _agreement(
-    port: PlantedPort,
+    port: PlantedPort | ConfinedPort,
     records: Sequence[StepRecord],
     steps: Sequence[UserStep],
     first_state: State,

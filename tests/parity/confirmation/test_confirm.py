@@ -2,6 +2,7 @@
 
 import dataclasses
 
+import numpy as np
 import pytest
 
 from parity.causes import catalogue
@@ -185,3 +186,13 @@ def test_rounding_is_confirmed_by_the_clean_port_and_refuted_by_whatever_remains
     assert outcome(explained(evidence(), rounding())) == {"ROUNDING": (HIGH, True)}
     result = explained(evidence(rate=2.0), rounding())
     assert result.recognized == [] and result.remaining
+
+
+def test_a_confined_cause_is_planted_in_its_steps_only(ports):
+    steps = evidence(loss=1.0).steps
+    steps[1].right.losses = [np.float32(3.0)]
+    seen = made_up_evidence(steps)
+    confined = cause("A", loss=2.0, steps=(1,), confined=True)
+    assert outcome(explained(seen, confined)) == {"A": (HIGH, True)}
+    assert outcome(explained(seen, cause("A", loss=2.0, steps=(1,)))) == {"A": (MEDIUM, False)}
+    assert outcome(explained(seen, cause("A", loss=2.0, steps=(2,), confined=True))) == {"A": (MEDIUM, False)}

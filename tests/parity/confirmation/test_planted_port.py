@@ -111,6 +111,23 @@ def test_the_replicas_gradients_may_count_differently(dyadic, users_steps):
     assert partly.gradients[0]["a"] == 0.0 and partly.gradients[0]["b"] == users_steps[0].record.gradients[0]["b"]
 
 
+def test_penalties_and_swaps_are_planted_in_single_weights(dyadic, users_steps):
+    users, before = users_steps[0].record, users_steps[0].before.weights
+    (mine,) = take(dyadic, users_steps[:1], planted_gradients.penalized_gradients(["b"], 0.5, 2.0))
+    assert mine.gradients[0]["b"] == users.gradients[0]["b"] + 0.5 + 2.0 * before["b"]  # b = 2 is positive
+    assert mine.losses[0] == users.losses[0] + 0.5 * before["b"] + before["b"] ** 2
+    assert mine.gradients[0]["a"] == users.gradients[0]["a"]
+    swap = {"a": "b", "b": "a"}
+    (each,) = take(dyadic, users_steps[:1], planted_gradients.swapped_gradients(swap, combined=False))
+    assert each.gradients[0]["a"] == users.gradients[0]["b"] != users.gradients[0]["a"]
+    assert each.combined == users.combined  # of the user's own gradients
+    (whole,) = take(dyadic, users_steps[:1], planted_gradients.swapped_gradients(swap, combined=True))
+    assert whole.combined["a"] == users.combined["b"] and whole.gradients == users.gradients
+    (slower,) = take(dyadic, users_steps[:1], planted_updates.scaled_updates_of({"b": 0.5}))
+    assert slower.state.weights["b"] == before["b"] + (users.state.weights["b"] - before["b"]) / 2
+    assert slower.state.weights["a"] == users.state.weights["a"]
+
+
 def test_the_first_and_the_last_steps_are_chosen():
     assert chosen_steps(range(13)) == list(range(13))
     assert chosen_steps(range(40)) == [*range(10), 37, 38, 39]
