@@ -11,7 +11,7 @@ from parity.causes.cause import HIGH, Cause, Fault, Finding
 from parity.causes.planted_updates import decoupled_decay, skipped_updates, untrained_weights
 from parity.causes.wording import shortest_decimal
 from parity.comparison import stages
-from parity.comparison.fits import largest, spread
+from parity.comparison.fits import largest, near, spread
 from workloads import schedules
 
 if TYPE_CHECKING:
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
 #: The decay is a part of the change if it is at least this much of it, and explains it with at most this left over.
 LEAST_SHARE, MOST_RESIDUAL = 1e-3, 1e-2
+
+#: Decoupled decay leaves the rule's own change whole, within this part.
+WHOLE = 5e-2
 
 #: Without the decay at least this many times as much is left over.
 BETTER = 20
@@ -69,7 +72,8 @@ def _lacks_decay(step: Update) -> bool:
     """Whether the weight is no part of the change, or does not explain what the rule alone leaves over."""
     fit = step.decay
     better = not step.factor.residual < fit.residual * BETTER  # not-a-number where the rule expects no change at all
-    explained = fit.residual <= MOST_RESIDUAL and better
+    whole = near(fit.predicted, 1, WHOLE) or not np.isfinite(step.factor.factor)  # scaled weights scale it, too
+    explained = fit.residual <= MOST_RESIDUAL and better and whole
     return not fit.share >= LEAST_SHARE or not explained
 
 

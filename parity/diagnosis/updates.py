@@ -44,11 +44,12 @@ class SlotFit(NamedTuple):
 
 
 class DecayFit(NamedTuple):
-    """Fit `change ~ a * predicted + multiple * weight`; `share` is how much of |change| the second term is."""
+    """Fit `change ~ predicted * rule's change + multiple * weight`; `share` is how much of |change| the second term is."""
 
     multiple: float
     share: float
     residual: float
+    predicted: float = 1.0
 
 
 class WrongRows(NamedTuple):
@@ -166,8 +167,8 @@ def _fit_update(update: ObservedUpdate, optimizer: Optimizer, eps: float) -> Upd
 
 def _fit_decay(update: ObservedUpdate, expected: np.ndarray) -> DecayFit:
     fit = fit_combination([expected, update.weights], update.change)
-    multiple = fit.coefficients[1]
-    return DecayFit(float(multiple), relative_norm(multiple * update.weights, update.change), fit.residual)
+    predicted, multiple = (float(value) for value in fit.coefficients)
+    return DecayFit(multiple, relative_norm(multiple * update.weights, update.change), fit.residual, predicted)
 
 
 def _still_weights(update: ObservedUpdate, expected: np.ndarray, eps: float) -> list[str]:

@@ -126,3 +126,10 @@ def test_a_fault_skips_every_second_update(step, updated):
     assert (weights, slots) == (
         ({"a": 7.0, "b": 3.0}, {"a/m": 2.0}) if updated else ({"a": 8.0, "b": 4.0}, {"a/m": 1.0})
     )
+
+
+@pytest.mark.parametrize("predicted, named", [(1.0, True), (0.96, True), (0.94, False), (0.5, False), (NAN, False)])
+def test_a_decoupled_decay_leaves_the_rules_own_change_whole(predicted, named):
+    """Weights that are halved after the update are half the rule's change and less half of the weight."""
+    right = updates(update(0, 0.5, factor=(1.0, 0.5), decay=(-0.025, 0.5, 1e-6, predicted)))
+    assert ("WEIGHT_DECAY_DECOUPLED" in recognized(updates(), right)) == named

@@ -17,7 +17,7 @@ def update(
     learning_rate: float = 0.5,
     forms: Mapping[UpdateForm, float] | None = None,
     factor: tuple[float, float] = (1.0, 0.0),
-    decay: tuple[float, float, float] = (0.0, 0.0, 0.0),
+    decay: tuple[float, ...] = (0.0, 0.0, 0.0),
     still: Sequence[str] = (),
     rows: Mapping[str, tuple[float, float]] | None = None,
     wrong: Sequence[str] = (),
