@@ -15,6 +15,7 @@ import tensorflow as tf
 from legacy.rerun import runnable
 from legacy.towers.graph_program import GraphProgram
 from legacy.towers.program import session_config
+from workloads.lifted.importing import import_graph
 from workloads.lifted.noise import keyed_nodes, noise_key
 from workloads.lifted.workload import as_lifted, op_errors_as_input_errors
 from workloads.program import State, StepRecord
@@ -66,7 +67,7 @@ class OldGraphProgram(GraphProgram):
         self._starters: List[tf.Operation] = []
         with self.graph.as_default():
             self._resident = self._keep(source.shards(0)) if source.fixed else None
-            tf.import_graph_def(graph_def, input_map=self._resident or {}, name="")
+            import_graph(graph_def, self._resident)
             self._reads, self._holders, self._assign = self._state_ops()
         self._session = v1.Session(graph=self.graph, config=session_config(devices, options.exact))
         self._session.run(self._starters)

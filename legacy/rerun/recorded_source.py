@@ -8,6 +8,7 @@ import numpy as np
 import tensorflow as tf
 
 from workloads.lifted.graph import parse_tensor_name, tensor_name
+from workloads.lifted.importing import import_graph
 from workloads.lifted.noise import noise_input
 from workloads.lifted.plan_records import TensorType
 from workloads.lifted.workload import as_lifted
@@ -90,7 +91,7 @@ class _Upstream:
             cutter = cutter.with_signature(lambda tensor: _tensor_type(workload.graph, plan, tensor))
             self._piece = cutter.piece(self._computed, list(self._origins))
             with self._graph.as_default():
-                self._fetches = tf.import_graph_def(self._piece.graph_def, return_elements=self._piece.fetches, name="")
+                self._fetches = import_graph(self._piece.graph_def, fetches=self._piece.fetches)
 
     def values(self, step: int) -> Dict[str, np.ndarray]:
         """Returns {tensor: value} of all that entered in a step."""

@@ -8,6 +8,7 @@ import tensorflow as tf
 
 from modern.lifted.function import Tensors
 from workloads.lifted.graph import parse_tensor_name
+from workloads.lifted.importing import import_graph
 from workloads.lifted.pieces import Piece, VariableVersion
 from workloads.lifted.plan import Phase, indices_label
 from workloads.lifted.workload import LiftedWorkload
@@ -48,7 +49,7 @@ def differentiate_tower(phase: Phase, tower: int, piece: Piece, arguments: Seque
       InputError: an op of the loss has no gradient in this TensorFlow.
     """
     fed = {feed.placeholder + ":0": argument for feed, argument in zip(piece.feeds, arguments)}
-    (loss,) = tf.import_graph_def(piece.graph_def, input_map=fed, return_elements=piece.fetches, name="")
+    (loss,) = import_graph(piece.graph_def, fed, piece.fetches)
     reads = {f.key.variable: a for f, a in zip(piece.feeds, arguments) if isinstance(f.key, VariableVersion)}
     weights = [weight for weight in phase.raw[tower] if weight in reads]
     try:

@@ -9,6 +9,7 @@ from typing import Any
 import tensorflow as tf
 
 from workloads.lifted.graph import parse_tensor_name
+from workloads.lifted.importing import import_graph
 from workloads.lifted.noise import noise_input, noise_key
 from workloads.lifted.pieces import Feed, Piece, VariableVersion
 from workloads.support.errors import InputError
@@ -110,7 +111,7 @@ class PieceFunction:
 
     def _import(self, *arguments: tf.Tensor) -> list[tf.Tensor]:
         fed = {feed.placeholder + ":0": argument for feed, argument in zip(self._piece.feeds, arguments)}
-        return tf.import_graph_def(self._piece.graph_def, input_map=fed, return_elements=self._piece.fetches, name="")
+        return import_graph(self._piece.graph_def, fed, self._piece.fetches)
 
     def _argument(self, feed: Feed, values: StepValues) -> tf.Tensor:
         key = feed.key

@@ -9,10 +9,14 @@ import shutil
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import tensorflow as tf
+from google.protobuf import message
 
 from workloads.lifted import PLAN, VALUES, checkpoint, is_lift_folder
+from workloads.lifted.graph import Graph
+from workloads.lifted.graph_check import require_sound_graph
 from workloads.lifted.plan import FORMAT, Plan
-from workloads.support import unfinished
+from workloads.lifted.plan_check import require_plan_of_graph
+from workloads.support import input_files, unfinished
 from workloads.support.errors import InputError, require
 
 if TYPE_CHECKING:
@@ -23,6 +27,8 @@ if TYPE_CHECKING:
 v1 = tf.compat.v1
 
 GRAPH = "graph.pb"
+#: The most bytes of the plan, and of the graph.
+MOST_PLAN, MOST_GRAPH = 256 << 20, 1 << 30
 
 
 class LiftContent(NamedTuple):
@@ -45,11 +51,11 @@ def read_lift(folder: str) -> LiftContent:
     Raises:
       InputError: the folder's files are missing or damaged.
     """
+    subject = f"--workload: {folder!r} is damaged, or not a lift"
     try:
-        with open(os.path.join(folder, PLAN), encoding="utf-8") as file:
-            content = json.load(file)
-        with open(os.path.join(folder, GRAPH), "rb") as file:
-            graph_bytes = file.read()
+        content = json.loads(input_files.read_bytes(os.path.join(folder, PLAN), subject, MOST_PLAN).decode("utf-8"))
+        graph_bytes = input_files.read_bytes(os.path.join(folder, GRAPH), subject, MOST_GRAPH)
+        require(isinstance(content, dict), "--workload", folder, f"{PLAN} must hold an object")
         require(content.get("format") == FORMAT, "--workload", folder, f"expected a lift of format {FORMAT}")
         require(
             content.pop("graph_digest") == hashlib.sha256(graph_bytes).hexdigest(),
@@ -61,8 +67,10 @@ def read_lift(folder: str) -> LiftContent:
         graph_def = v1.GraphDef.FromString(graph_bytes)
     except InputError:
         raise
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise InputError(f"--workload: {folder!r} is damaged, or not a lift: {error}") from error
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, message.DecodeError) as error:
+        raise InputError(f"{subject}: {error}") from error
+    require_sound_graph(graph_def, subject)
+    require_plan_of_graph(plan, Graph(graph_def), f"{subject}: {PLAN}")
     digest = hashlib.sha256(graph_bytes + json.dumps(content, sort_keys=True).encode("utf-8")).hexdigest()[:12]
     return LiftContent(plan, graph_def, digest)
 

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from typing import NamedTuple, Optional, Sequence
 
 
 class TensorType(NamedTuple):
@@ -17,7 +14,7 @@ class TensorType(NamedTuple):
     """
 
     dtype: str
-    shape: Sequence[int | None] | None
+    shape: Optional[Sequence[Optional[int]]]  # evaluated where a plan's types are checked, also by Python 3.7
 
 
 class LoopCounter(NamedTuple):

@@ -108,8 +108,24 @@ class LiftedWorkload(Workload):
         return state
 
     def values(self) -> Arrays:
-        """Returns {variable: array} of the lift's checkpoint, which may hold more than a step uses."""
-        return lift_folder.read_values(self.folder)
+        """Returns {variable: array} of the lift's checkpoint, which may hold more than a step uses.
+
+        Raises:
+          InputError: a variable is missing, or is of another shape than in the plan.
+        """
+        values = lift_folder.read_values(self.folder)
+        for variable in self.plan.variables:
+            value = values.get(variable.name)
+            found = "nothing" if value is None else list(value.shape)
+            require(
+                found == list(variable.shape) and np.asarray(value).dtype.kind not in "OSU",
+                "--workload",
+                self.folder,
+                f"its checkpoint holds {found} for {variable.name!r}, expected {variable.dtype} {list(variable.shape)}",
+            )
+        step = values.get(STEP, np.int64(0))
+        require(np.shape(step) == () and 0 <= step < 1 << 40, "--workload", self.folder, f"{STEP} must be a step")
+        return values
 
     def save(self, folder: str, state: State) -> None:
         """Writes this lift with `state` as the state to start from."""

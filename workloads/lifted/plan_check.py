@@ -1,0 +1,187 @@
+"""Checks of a plan against its graph: every name that it uses is there, and every list is as long as it says."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Iterator
+
+import tensorflow as tf
+
+from workloads.lifted.json_types import require_types
+from workloads.lifted.plan import Phase, Plan
+from workloads.support.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+
+    from workloads.lifted.graph import Graph
+    from workloads.lifted.plan import Input
+
+KINDS = ("batch", "whole", "same", "setting")
+ROLES = ("weight", "slot", "average", "statistic", "state")
+HOW = ("keyed", "seeded")
+COMBINES = ("mean", "sum", "concat", "kept as written")
+#: The most towers, examples of a tower, and elements of one input, that a plan can mean.
+MOST_TOWERS, MOST_EXAMPLES, MOST_ELEMENTS = 1024, 1 << 20, 1 << 27
+
+
+def require_plan_of_graph(plan: Plan, graph: Graph, subject: str) -> None:
+    """Checks a plan that was read from anywhere.
+
+    Args:
+      plan: the plan.
+      graph: the lift's graph.
+      subject: beginning of the message.
+
+    Raises:
+      InputError: a value is of another type, or names what the graph or the plan does not have.
+    """
+    require_types(plan, Plan, subject)
+    problem = next(_Checks(plan, graph).problems(), None)
+    if problem is not None:
+        raise InputError(f"{subject}: {problem}")
+
+
+class _Checks:
+    """Checks of a plan whose types are right."""
+
+    def __init__(self, plan: Plan, graph: Graph) -> None:
+        self._plan, self._graph = plan, graph
+        self._variables = {variable.name for variable in plan.variables}
+
+    def problems(self) -> Iterator[str]:
+        """Yields what is wrong, one phrase each."""
+        plan = self._plan
+        if not 1 <= plan.towers <= MOST_TOWERS:
+            yield f"towers is {plan.towers}, expected 1 to {MOST_TOWERS}"
+        if plan.batch is not None and not 1 <= plan.batch <= MOST_EXAMPLES:
+            yield f"batch is {plan.batch}, expected 1 to {MOST_EXAMPLES}"
+        if not plan.phases:
+            yield "it has no train op"
+        for entry in plan.inputs + plan.common:
+            yield from self._input_problems(entry)
+        yield from self._variable_problems()
+        yield from self._noise_problems()
+        yield from self._tensors("sources", [name + ":0" for name in plan.sources])
+        yield from self._tensors("aliases", plan.aliases)
+        yield from self._members("aliases", plan.aliases.values())
+        yield from self._tensors("tensors", plan.tensors)
+        for name, kind in plan.tensors.items():
+            yield from _type_problems(f"tensor {name!r}", kind.dtype, kind.shape or ())
+        for phase in plan.phases:
+            yield from self._phase_problems(phase)
+
+    def _input_problems(self, entry: Input) -> Iterator[str]:
+        where = f"input {entry.name!r}"
+        yield from _choice(where, entry.kind, KINDS)
+        yield from _type_problems(where, entry.dtype, entry.shape or ())
+        if not 0 <= entry.limit < 1 << 63:
+            yield f"{where} has the limit {entry.limit}"
+        yield from self._rows(where, [entry.tensors], single=True)
+        yield from self._tensors(where, entry.tensors)
+        yield from self._typed(where, entry.tensors)
+        elements = 1
+        for size in entry.shape or ():
+            elements *= (self._plan.batch or 1) if size is None else size
+        if elements > MOST_ELEMENTS:
+            yield f"{where} has the shape {entry.shape}, too large for one step"
+
+    def _variable_problems(self) -> Iterator[str]:
+        if len(self._variables) < len(self._plan.variables):
+            yield "two variables have one name"
+        yield from self._nodes("variables", self._variables)
+        for variable in self._plan.variables:
+            where = f"variable {variable.name!r}"
+            yield from _choice(where, variable.role, ROLES)
+            yield from _type_problems(where, variable.dtype, variable.shape)
+
+    def _noise_problems(self) -> Iterator[str]:
+        for entry in self._plan.noise + self._plan.common_noise:
+            where = f"noise {entry.name!r}"
+            yield from _choice(where, entry.how, HOW)
+            yield from self._rows(where, [entry.nodes], single=True)
+            yield from self._nodes(where, [node for node in entry.nodes if node is not None])
+            yield from self._nodes(where, entry.loops)
+            yield from self._tensors(where, [loop.counter for loop in entry.loops.values()])
+
+    def _phase_problems(self, phase: Phase) -> Iterator[str]:
+        where = f"train op {phase.train_op!r}"
+        yield from self._nodes(where, [phase.train_op])
+        yield from self._rows(where, [phase.losses], empty=True)
+        lists = (phase.gradients, phase.raw, phase.returns, phase.kept)
+        yield from self._rows(where, lists, empty=True)
+        yield from self._rows(where, phase.crossings + phase.early)
+        rows = phase.crossings + phase.early + phase.returns + phase.kept
+        named = [tensor for row in rows for tensor in row if tensor is not None]
+        named += [tensor for tower in phase.gradients + phase.raw for tensor in tower.values()]
+        named += phase.losses + list(phase.twins) + list(phase.twins.values()) + list(phase.state_crossings)
+        yield from self._tensors(where, named)
+        for combine in phase.combine:
+            yield from _choice(f"{where}, combining", combine.kind, COMBINES)
+            yield from self._rows(where, [combine.parts])
+            yield from self._tensors(where, [combine.tensor] + [t for part in combine.parts for t in part])
+        yield from self._effect_problems(phase, where)
+        edges = [edge for edges in [phase.control_dependencies, *phase.other_control_dependencies] for edge in edges]
+        yield from self._nodes(where, [node for edge in edges for node in edge])
+        yield from self._nodes(where, [read.node for read in phase.versions])
+        yield from self._members(where, [read.variable for read in phase.versions])
+
+    def _effect_problems(self, phase: Phase, where: str) -> Iterator[str]:
+        for effect in phase.effects:
+            yield from self._nodes(where, [effect.node])
+            yield from self._members(where, effect.writes)
+            optional = [effect.gradient, effect.learning_rate, effect.condition and effect.condition.predicate]
+            yield from self._tensors(where, effect.values + [tensor for tensor in optional if tensor])
+            if effect.node in self._graph.nodes and self._graph.type(effect.node) != effect.op:
+                yield f"{where}: {effect.node!r} is no {effect.op}"
+            for place in (effect.gradient_at, effect.learning_rate_at):
+                if not -1 <= place < len(effect.values):
+                    yield f"{where}: {effect.node!r} has no input {place}"
+            if not effect.writes:
+                yield f"{where}: {effect.node!r} changes nothing"
+
+    def _tensors(self, where: str, names: Iterable[str]) -> Iterator[str]:
+        """Yields names that are not those of tensors of the graph."""
+        for name in names:
+            node, _, output = name.partition(":")
+            if node not in self._graph.nodes or not (output.isascii() and output.isdigit() and len(output) < 6):
+                yield f"{where} names {name[:80]!r}, which is no tensor of the graph"
+
+    def _typed(self, where: str, names: Iterable[str]) -> Iterator[str]:
+        """Yields tensors whose types the plan does not have."""
+        for name in names:
+            if name not in self._plan.tensors:
+                yield f"{where} names {name[:80]!r}, whose type is not in the plan"
+
+    def _nodes(self, where: str, names: Iterable[str]) -> Iterator[str]:
+        for name in names:
+            if name not in self._graph.nodes:
+                yield f"{where} names {name[:80]!r}, which is no node of the graph"
+
+    def _members(self, where: str, names: Iterable[str]) -> Iterator[str]:
+        for name in names:
+            if name not in self._variables:
+                yield f"{where} names {name[:80]!r}, which is no variable of the plan"
+
+    def _rows(
+        self, where: str, rows: Iterable[Collection[Any]], single: bool = False, empty: bool = False
+    ) -> Iterator[str]:
+        """Yields rows that do not have an entry for each tower."""
+        for row in rows:
+            fine = len(row) == self._plan.towers or (single and len(row) == 1) or (empty and not row)
+            if not fine:
+                yield f"{where} has a row of {len(row)}, expected {self._plan.towers}, one for each tower"
+
+
+def _choice(where: str, value: str, allowed: Iterable[str]) -> Iterator[str]:
+    if value not in tuple(allowed):
+        yield f"{where} is {value[:40]!r}, allowed: " + ", ".join(allowed)
+
+
+def _type_problems(where: str, dtype: str, shape: Iterable[int | None]) -> Iterator[str]:
+    """Yields a dtype that there is not, or a dimension that cannot be."""
+    try:
+        tf.as_dtype(dtype)
+    except TypeError:
+        yield f"{where} is of the dtype {dtype[:40]!r}, which there is not"
+    if any(size is not None and not 0 <= size < 1 << 40 for size in shape):
+        yield f"{where} has the shape {list(shape)}"
