@@ -49,10 +49,21 @@ def parse_tf_config(text: str, jobs: Sequence[str]) -> Task:
         content = json.loads(text)
         cluster, task = content["cluster"], content["task"]
         job, index = task["type"], int(task["index"])
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
         raise InputError(f'TF_CONFIG: got {text[:80]!r}, must be JSON with "cluster" and "task" (type, index)')
+    require(_is_cluster(cluster), "TF_CONFIG cluster", str(cluster)[:80], 'must be {job: ["host:port", ...]}')
+    require(type(task["index"]) in (int, str), "TF_CONFIG task index", task["index"], "must be a number")
+    require(isinstance(job, str), "TF_CONFIG task type", job, "allowed: " + ", ".join(jobs))
     require(job in jobs, "TF_CONFIG task type", job, "allowed: " + ", ".join(jobs))
     return Task(cluster, job, index)
+
+
+def _is_cluster(cluster: object) -> bool:
+    """Returns whether a value is {job: list of addresses}."""
+    return isinstance(cluster, dict) and all(
+        isinstance(addresses, list) and all(isinstance(address, str) and ":" in address for address in addresses)
+        for addresses in cluster.values()
+    )
 
 
 def task_from_environment(jobs: Sequence[str]) -> Task | None:
