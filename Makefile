@@ -1,5 +1,5 @@
 # make parity: everything, from nothing.  make test, make test-slow: the test suite.  make lint: formatter, linter, type checker.
-# make coverage: line coverage of the analysis core, and its floors.
+# make coverage: line coverage of the analysis core, and its floors.  make fuzz: damaged inputs.
 PYTHON ?= $(shell for v in 3.11 3.12 3.13 3.10; do command -v python$$v && break; done || command -v python3)
 BIN := .venv/bin
 
@@ -17,6 +17,11 @@ test: .venv/installed
 # Every injected fault, the default all-reduce of the five systems, and the recorded originals.
 test-slow: .venv/installed
 	$(BIN)/python -m $(PYTEST) -m slow
+
+# Damaged inputs of every kind of file, each given to its command in a process of its own; half an hour.
+FUZZ_EXAMPLES ?= 2000
+fuzz: .venv/installed
+	$(BIN)/python -m tests.fuzz --examples=$(FUZZ_EXAMPLES)
 
 # The analysis core by its unit tests, in half a minute. The floor stands in setup.cfg: [coverage:report] fail_under.
 CORE_TESTS = tests/legacy/saved tests/modern/lifted tests/parity/diagnosis tests/parity/causes \
@@ -53,4 +58,4 @@ legacy-python: .venv-tf1/installed
 clean:
 	rm -rf .venv .venv-tf1 build dist *.egg-info report.json .coverage .coverage.*
 
-.PHONY: parity test test-slow coverage lint legacy-python clean
+.PHONY: parity test test-slow fuzz coverage lint legacy-python clean

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import collections
+import importlib
 import os
 import pathlib
 import shutil
@@ -24,6 +25,18 @@ environment.prepare = lambda exact: None  # type: ignore[assignment]  # the comm
 
 from tests.fuzz.corpus import KINDS  # noqa: E402  TensorFlow must be prepared first
 from tests.fuzz.examples import CHOICES, SOUND, Example, run_example, write_corpus  # noqa: E402
+
+#: Modules that commands import, without those that define flags.
+COMMON = (
+    "legacy.factory",
+    "legacy.saved.lifting",
+    "legacy.saved.report.page",
+    "modern.factory",
+    "parity.reports.causes",
+    "parity.verdict.recorded_run",
+    "parity.verdict.report",
+    "workloads.lifted.sources",
+)
 
 
 def main() -> int:
@@ -131,14 +144,8 @@ def _in_child(work) -> None:  # type: ignore[no-untyped-def]
 
 def _import_all() -> None:
     """Imports what commands import, once for all of them."""
-    import legacy.factory
-    import legacy.saved.lifting
-    import legacy.saved.report.page
-    import modern.factory
-    import parity.reports.causes
-    import parity.verdict.recorded_run
-    import parity.verdict.report
-    import workloads.lifted.sources  # noqa: F401
+    for name in COMMON:
+        importlib.import_module(name)
 
 
 if __name__ == "__main__":

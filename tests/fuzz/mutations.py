@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import gzip
 import hashlib
 import io
 import json
@@ -189,7 +191,7 @@ def damage_archive(path: pathlib.Path, rng: random.Random) -> str:
         members = {name: file[name] for name in file.files}
     if rng.random() < 0.2:
         with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-            archive.writestr("x.npy", _npy(np.zeros(0))[:-6].replace(b"(0,)", b"(9,)") + bytes(64 << 20))
+            archive.writestr("x.npy", _npy(np.zeros(0))[:-6].replace(b"(0,)", b"(9,)") + bytes(8 << 20))
         return "a member that expands"
     told = odd_members(members, rng)
     with zipfile.ZipFile(path, "w") as archive:
@@ -210,7 +212,7 @@ def damage_steps(path: pathlib.Path, rng: random.Random) -> str:
     with zipfile.ZipFile(content, "w") as archive:
         for member, array in members.items():
             archive.writestr(member + ".npy", _npy(array))
-    steps[name] = content.getvalue() if rng.random() < 0.9 else bytes(50 << 20)
+    steps[name] = content.getvalue() if rng.random() < 0.9 else bytes(8 << 20)
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for member, step in steps.items():
             archive.writestr(member, step)
@@ -225,16 +227,16 @@ def _npy(array: np.ndarray) -> bytes:
 
 def make_bomb(path: pathlib.Path, rng: random.Random) -> str:
     """Replaces a gzip file by one that expands to much more, of the same header or of a huge one."""
-    import gzip
-
     header = gzip.decompress(path.read_bytes())[:16]
     if rng.random() < 0.5:
         header = header[:4] + b"\xff" * 12
-    with gzip.open(path, "wb", compresslevel=1) as file:
-        file.write(header)
-        for _ in range(256):
-            file.write(bytes(1 << 20))
+    path.write_bytes(gzip.compress(header) + _compressed_zeros())  # two members, which are read as one content
     return "a file that expands to 256 MiB"
+
+
+@functools.lru_cache(maxsize=None)
+def _compressed_zeros() -> bytes:
+    return gzip.compress(bytes(256 << 20), compresslevel=1)
 
 
 def damage_header(path: pathlib.Path, rng: random.Random) -> str:

@@ -34,7 +34,8 @@ def require_types(value: Any, cls: Any, subject: str) -> None:
 
 def _problems(value: Any, hint: Any, where: str) -> Iterator[Tuple[str, Any, str]]:
     """Yields (place, value, expected type) of all that is of another type."""
-    origin, arguments = getattr(hint, "__origin__", None), getattr(hint, "__args__", ())
+    origin = getattr(hint, "__origin__", None)
+    arguments: Tuple[Any, ...] = getattr(hint, "__args__", ())
     if hint is Any:
         return
     if origin is typing.Union:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
 
 import numpy as np
 import pytest
 
 from tests.full_disk import full_disk
-from tests.small_lift import small_graph, small_plan
+from tests.small_lift import small_graph, small_lift, small_plan
 from workloads.lifted import PLAN, is_lift_folder
+from workloads.lifted.checkpoint import write_by_object
 from workloads.lifted.folder import GRAPH, read_lift, read_values, write_lift
 from workloads.support.errors import InputError
 
@@ -87,4 +89,27 @@ def test_damage_is_told(tmp_path):
     assert read_lift(folder).plan == small_plan()
     (tmp_path / "lift" / GRAPH).unlink()
     with pytest.raises(InputError, match="is damaged, or not a lift"):
+        read_lift(folder)
+
+
+def test_values_that_are_not_the_plans_are_refused(tmp_path):
+    folder = str(tmp_path / "lift")
+    workload = small_lift(folder)
+    assert workload.values()["w"] == 2.0
+    for values in ({"v": np.float32(1)}, {"w": np.float32([1, 2])}):
+        write_by_object(os.path.join(folder, "variables"), values)
+        with pytest.raises(InputError, match="its checkpoint holds .* for 'w', expected float32"):
+            workload.values()
+
+
+@pytest.mark.parametrize("change", [{"towers": "2"}, {"inputs": 3}, {"phases": [1]}, {"tensors": [1]}, {"extra": 1}])
+def test_a_plan_of_other_types_is_refused(tmp_path, change):
+    folder = str(tmp_path / "lift")
+    small_lift(folder)
+    path = os.path.join(folder, "workload.json")
+    with open(path) as file:
+        content = json.load(file)
+    with open(path, "w") as file:
+        json.dump({**content, **change}, file)
+    with pytest.raises(InputError, match="--workload: .* is damaged, or not a lift"):
         read_lift(folder)
