@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Dict, List
 from workloads.program import Program
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     import numpy as np
     import tensorflow as tf
@@ -28,18 +28,6 @@ class GraphProgram(Program):
     def replace_tensors(self, values: Mapping[str, np.ndarray]) -> None:
         """Gives every step from now on these values, {tensor name: value}, instead of what the graph computes."""
         self._replaced = dict(values)
-
-    def evaluate(self, names: Sequence[str], replaced: Mapping[str, np.ndarray]) -> List[np.ndarray]:
-        """Computes tensors that depend on no batch and no variable, without a step.
-
-        Args:
-          names: of the tensors.
-          replaced: {tensor name: value} of tensors that are given.
-
-        Returns:
-          their values.
-        """
-        return list(self._session.run(list(names), dict(replaced)))
 
     @abc.abstractmethod
     def tower_tensors(self) -> List[str]:

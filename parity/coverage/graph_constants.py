@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import functools
 import re
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
@@ -12,7 +13,8 @@ import tensorflow as tf
 
 from legacy.towers.graph_program import GraphProgram
 from parity.coverage.changed_constants import EPSILON_FACTOR, FACTOR, FROM_ZERO
-from workloads.lifted.graph import Graph, parse_tensor_name
+from parity.coverage.graph_zeros import find_zeros, reaches
+from workloads.lifted.graph import Graph, forget_placement, parse_tensor_name
 
 #: A scalar below this is an epsilon: its size alone matters.
 EPSILON = 1e-5
@@ -82,6 +84,8 @@ class ConstantIndex:
         """Returns the reason why a change cannot matter: the constants beside it hide it; or "" if they do not."""
         if not all(np.isfinite(value).all() for value in changed.values()):
             return "not a finite number: only what is not finite itself meets it"
+        if not reaches(self._graph, {parse_tensor_name(name).node for name in changed}, self._ends, self._zeros):
+            return "it is only multiplied by zero"
         frontier: set[str] = set()
         for tensor in changed:
             found = self._frontier(parse_tensor_name(tensor).node)
@@ -89,7 +93,7 @@ class ConstantIndex:
                 return ""
             frontier |= found
         names = sorted(frontier)
-        before, after = (self._program.evaluate(names, replaced) for replaced in ({}, changed))
+        before, after = (self._evaluate(names, replaced) for replaced in ({}, changed))
         same = all(np.array_equal(a, b) for a, b in zip(before, after))
         return "the constants that it meets hide it, whatever the data" if same else ""
 
@@ -99,6 +103,27 @@ class ConstantIndex:
         values = [self._value(node) for node in nodes if self._graph.type(node) == "Const"]
         scalars = [float(value) for value in values if value.size == 1 and value.dtype.kind in "iuf"]
         return sorted({int(value) for value in scalars if value >= 2 and value == int(value) and value < 2**31})
+
+    @functools.cached_property
+    def _ends(self) -> set[str]:
+        """Nodes whose values are compared, or change what is compared."""
+        used = self._graph.ancestors(self._program.train_nodes())
+        changing = {name for name in used if re.search("Assign|Apply|Scatter", self._graph.type(name))}
+        shown = self._program.tower_tensors() + self._program.rate_tensors()
+        return changing | {parse_tensor_name(name).node for name in shown}
+
+    @functools.cached_property
+    def _zeros(self) -> set[str]:
+        used = self._graph.ancestors(self._program.train_nodes())
+        return find_zeros(self._graph, used, self._is_zero)
+
+    def _is_zero(self, name: str) -> bool:
+        """Whether a factor is made of constants alone, and zero."""
+        factor = any(self._graph.type(use.node) in ("Mul", "MatMul") for use in self._graph.users(name))
+        if not factor or not self._is_constant_only(name):
+            return False
+        [value] = self._evaluate([name + ":0"], {})
+        return np.asarray(value).dtype.kind == "f" and not np.any(value)
 
     def _ancestors_of_tensors(self, tensors: list[str]) -> set[str]:
         return self._graph.ancestors({parse_tensor_name(tensor).node for tensor in tensors}, controls=False)
@@ -130,6 +155,22 @@ class ConstantIndex:
                     seen.add(use.node)
                     todo.append(use.node)
         return frontier
+
+    def _evaluate(self, names: list[str], replaced: Mapping[str, np.ndarray]) -> list[np.ndarray]:
+        """Values of tensors that are made of constants alone, without what the graph does before it computes them."""
+        part = tf.compat.v1.GraphDef(versions=self._graph.graph_def.versions)
+        for member in self._graph.ancestors({parse_tensor_name(name).node for name in names}, controls=False):
+            node = part.node.add()
+            node.CopyFrom(self._graph.nodes[member])
+            forget_placement(node)
+            data = [text for text in node.input if not text.startswith("^")]
+            del node.input[:]
+            node.input.extend(data)
+        members = {node.name for node in part.node}
+        feed = {name: value for name, value in replaced.items() if parse_tensor_name(name).node in members}
+        with tf.Graph().as_default(), tf.compat.v1.Session() as session:
+            tf.import_graph_def(part, name="")
+            return list(session.run(names, feed))
 
     def _is_constant_only(self, name: str) -> bool:
         if name not in self._constant_only:

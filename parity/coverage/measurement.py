@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable, Iterator
 import numpy as np
 
 from parity.comparison.tour import Tour, Visit
-from parity.coverage.gradient_log import GradientLog
 from parity.coverage.mutant import Mutant, Outcome
 from parity.coverage.observed_step import ObservedStep
 from parity.coverage.sight import Sight
+from parity.coverage.update_mutants import GradientLog
 from parity.coverage.visits import View
 from workloads.job import Job
 from workloads.program import State, StepRecord

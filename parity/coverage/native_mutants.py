@@ -6,10 +6,10 @@ import functools
 from collections.abc import Iterator, Sequence
 
 from parity.coverage import gradient_mutants, state_mutants, update_mutants
-from parity.coverage.gradient_log import GradientLog
 from parity.coverage.mutant import Mutant
 from parity.coverage.schedule_mutants import schedule_mutants
 from parity.coverage.schedules import RateFunction
+from parity.coverage.update_mutants import GradientLog
 from workloads import scope
 from workloads.job import Job
 from workloads.scope import VariableSpec

@@ -1,4 +1,4 @@
-"""Mutants of the update: the optimizer's constants, and each weight's update left out."""
+"""Mutants of the update: the optimizer's constants, and each weight's update left out, with the weights' gradients."""
 
 from __future__ import annotations
 
@@ -12,11 +12,15 @@ from parity.coverage import formulas
 from parity.coverage.changed_constants import changed_constants
 from parity.coverage.mutant import Effect, Effects, Mutant
 from parity.coverage.observed_step import ObservedStep
+from parity.coverage.visits import RANDOM
 from workloads import optimizers
 from workloads.job import Job
 
 #: A function from a weight to the reason why it never moves, or "".
 Reason = Callable[[str], str]
+
+#: A weight without a gradient in so many states of random weights has none anywhere.
+ENOUGH_RANDOM = 2
 
 #: What would show an optimizer's constant.
 HINT = "too small to show beside the gradients of the compared steps; a state with slots near zero would show it"
@@ -70,3 +74,28 @@ def _left_out(name: str) -> Effects:
         yield Effect(stages.WEIGHTS, name, step.record.state.weights[name], step.before.weights[name])
 
     return effects
+
+
+class GradientLog:
+    """The weights that had a gradient, and the number of states of random weights that were compared."""
+
+    def __init__(self) -> None:
+        self._with_gradient: set[str] = set()
+        self._random = 0
+
+    def add(self, step: ObservedStep) -> None:
+        """Adds a compared step."""
+        self._random += step.place.startswith(RANDOM)
+        for update in step.updates:
+            self._with_gradient |= {name for name, gradient in update.items() if np.any(gradient)}
+
+    @property
+    def any(self) -> bool:
+        """Whether any weight had a gradient."""
+        return bool(self._with_gradient)
+
+    def why_still(self, name: str) -> str:
+        """Returns the reason why a weight cannot move, or "" if it might."""
+        if name in self._with_gradient or self._random < ENOUGH_RANDOM:
+            return ""
+        return f"its gradient is zero in every compared step, {self._random} of them at random weights"

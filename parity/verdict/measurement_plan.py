@@ -12,7 +12,6 @@ import legacy.factory
 from legacy.towers.graph_program import GraphProgram
 from parity.comparison.setup import Setup
 from parity.coverage import sight, update_mutants
-from parity.coverage.gradient_log import GradientLog
 from parity.coverage.graph_mutants import MutatedTowers
 from parity.coverage.lifted_visits import visits_of_lift
 from parity.coverage.measurement import ChooseVisits, Measurement
@@ -20,6 +19,7 @@ from parity.coverage.mutant import Mutant
 from parity.coverage.native_mutants import input_mutants, native_mutants
 from parity.coverage.schedules import RateFunction, find_boundaries
 from parity.coverage.sight import Sight
+from parity.coverage.update_mutants import GradientLog
 from parity.coverage.visits import visits_of_job
 from workloads.job import Job
 from workloads.lifted.workload import LiftedWorkload, as_lifted

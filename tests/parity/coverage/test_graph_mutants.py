@@ -8,12 +8,12 @@ import pytest
 from parity.causes.injection import in_workload
 from parity.comparison import stages
 from parity.coverage import sight
-from parity.coverage.gradient_log import GradientLog
 from parity.coverage.graph_mutants import MutatedTowers, why_guard
 from parity.coverage.mutant import Effect
 from parity.coverage.native_mutants import native_mutants
 from parity.coverage.observed_step import ObservedStep
 from parity.coverage.schedules import RateFunction
+from parity.coverage.update_mutants import GradientLog
 from tests.cases import Everything, setup
 from workloads import optimizers, scope
 from workloads.schedules import ExponentialDecay

@@ -55,3 +55,14 @@ def test_an_update_left_out_shows_where_the_weight_moves(after, expected):
     mutants = list(update_mutants.left_out_mutants(["w"], lambda name: f"{name} is not used"))
     assert seen(mutants, step) == expected
     assert mutants[0].harmless() == "w is not used"
+
+
+def test_a_weight_without_gradient_at_random_weights_too_cannot_move():
+    job, log = dyadic_job(), update_mutants.GradientLog()
+    log.add(observed(job, combined={"w": [0.0, 0.0], "v": [0.0, 1.0]}))
+    assert log.any and log.why_still("w") == ""  # it may be a rectifier that sleeps
+    for number in range(update_mutants.ENOUGH_RANDOM):
+        step = observed(job, combined={"w": [0.0, 0.0], "v": [0.0, 1.0]})
+        step.place = f"random weights {number}"
+        log.add(step)
+    assert "zero in every compared step" in log.why_still("w") and log.why_still("v") == ""
