@@ -44,7 +44,8 @@ def bn_bessel(evidence: Evidence) -> Finding | None:
     if not all(near(fit.share.factor, 1, SAME_SHARE) for fit in means):
         return None
     factors = {name: _median_factor(fits) for name, fits in facts.moves.items() if _is_variance(name)}
-    if all(near(factor, 1, 1e-5) for factor in factors.values()):
+    noise = max([1e-5, *(10 * mix.residual for mix in mixes)])
+    if all(near(factor, 1, noise) for factor in factors.values()):
         return None
     counts = {name: bessel_count(factor) for name, factor in factors.items() if not near(factor, 1, 1e-6)}
     if any(abs(count / round(count) - 1) > 0.02 for count in counts.values() if count < 1e4):

@@ -119,7 +119,8 @@ def optimizer_constant(evidence: Evidence) -> Finding | None:
         legacy, port = (kept_part(side.slots[slot], averaging=not rule.rescaled) for side in (left, right))
         if not (np.isfinite(legacy) and np.isfinite(port)):
             continue
-        if abs(legacy - port) <= SAME_PART * min(abs(legacy), abs(1 - legacy)) + LEAST_PART:
+        noise = max(fit.residual for side in (left, right) for fit in side.slots[slot] if fit.residual < MOST_RESIDUAL)
+        if abs(legacy - port) <= SAME_PART * min(abs(legacy), abs(1 - legacy)) + max(LEAST_PART, 10 * noise):
             continue
         if rule.rescaled and (
             momentum_form(evidence) or _adds_learning_rate(right.slots[slot], _learning_rates(right))

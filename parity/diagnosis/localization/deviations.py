@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from parity.comparison import stages
 from parity.diagnosis.candidates.combined_forms import combine_gradients
 from parity.diagnosis.candidates.statistics_owners import MOST_UNEXPLAINED, KeptStatistics, unexplained_part
 from parity.diagnosis.evidence import Evidence, measured_once
 
 if TYPE_CHECKING:
     from parity.diagnosis.evidence import ComparedStep
-    from parity.diagnosis.updates import Updates
 
     Judge = Callable[[ComparedStep], dict[str, bool]]
 
@@ -74,7 +74,7 @@ def find_deviations(evidence: Evidence) -> StageDeviations:
     return StageDeviations(
         _deviations(evidence.steps, lambda step: _gradients(step, evidence)),
         _deviations(evidence.steps, lambda step: _combined(step, evidence)),
-        _update_deviations(*evidence.updates),
+        _update_deviations(evidence),
         _deviations(evidence.steps, lambda step: _statistics(step, evidence)),
         _deviations(evidence.steps, lambda step: _averages(step, evidence)),
     )
@@ -124,13 +124,18 @@ def _combined(step: ComparedStep, evidence: Evidence) -> dict[str, bool]:
     }
 
 
-def _update_deviations(left: Updates | None, right: Updates | None) -> Deviations:
-    """Weights whose change, or one of whose slots, the optimizer's rule explains on the left and not on the right."""
-    if left is None or right is None:
+def _update_deviations(evidence: Evidence) -> Deviations:
+    """Weights whose change, or one of whose slots, is off by `parity.diagnosis.stage_checks`."""
+    if evidence.both_updates is None:
         return Deviations({}, {})
-    unclear = {name for step in left.steps for name in step.wrong}
-    compared = {step.step: frozenset(step.factors) - unclear for step in right.steps}
-    wrong = {step.step: (frozenset(step.wrong) | frozenset(step.still)) - unclear for step in right.steps}
+    names = frozenset(evidence.both_updates[1].steps[0].factors)
+    compared = {step.step: names for step in evidence.both_updates[1].steps}
+    wrong = dict.fromkeys(compared, frozenset[str]())
+    for deviation in evidence.deviations.found:
+        if deviation.stage in (stages.WEIGHTS, stages.SLOTS) and deviation.side == "right":
+            for step in deviation.steps:
+                if step in wrong:
+                    wrong[step] |= names & {deviation.variable}
     return Deviations(compared, wrong)
 
 

@@ -20,6 +20,10 @@ SAME_LOSS = 16
 SAME_MOMENTS = 200
 
 
+#: Rounding revives a unit here and there, another activation at least this part of those that are dead.
+REVIVED = 0.5
+
+
 class Passes(NamedTuple):
     """Comparison of the forward and backward passes, in steps from the same state and batches.
 
@@ -30,7 +34,7 @@ class Passes(NamedTuple):
       first_gap: relative difference of the moments in the first of those; 0 where there is none.
       unequal_gradients: weights whose gradients differ.
       equal_gradients: weights whose gradients agree.
-      revived: weights some of whose gradient is zero on the left, in every replica of a step, and not on the right.
+      revived: weights of which many elements have no gradient in any replica of the left, and have one on the right.
     """
 
     losses_agree: bool
@@ -92,7 +96,7 @@ def _is_revived(step: ComparedStep, name: str) -> bool:
         return False
     dead = np.all([gradient == 0 for gradient in left], axis=0)
     alive = np.any([gradient != 0 for gradient in right], axis=0)
-    return bool(np.any(dead & alive)) and not bool(np.all(dead))
+    return bool(np.any(dead & alive)) and not bool(np.all(dead)) and float(np.mean(alive[dead])) >= REVIVED
 
 
 def _gradients(replicas: Iterable[dict[str, np.ndarray]], name: str) -> list[np.ndarray]:
