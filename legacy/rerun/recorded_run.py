@@ -92,8 +92,15 @@ class RecordedRun(Program):
 
     def _state_of(self, arrays: Mapping[str, np.ndarray], prefix: str, step: int) -> State:
         """Returns the state in recorded arrays; what was not recorded is as the lift has it."""
-        names = [variable.name for variable in self._plan.variables]
-        return self._workload.state(step, {n: arrays.get(prefix + n, self._lifted.get(n)) for n in names})
+        values = {v.name: arrays.get(prefix + v.name, self._lifted.get(v.name)) for v in self._plan.variables}
+        for variable in self._plan.variables:
+            value = np.asarray(values[variable.name])
+            if list(value.shape) != list(variable.shape) or value.dtype.kind in "OSU":
+                raise InputError(
+                    f"--recording: {variable.name!r} is recorded as {value.dtype} {list(value.shape)}, expected "
+                    f"{variable.dtype} {list(variable.shape)}"
+                )
+        return self._workload.state(step, values)
 
 
 def _present(arrays: Mapping[str, Optional[np.ndarray]]) -> Arrays:

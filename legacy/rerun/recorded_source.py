@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Dict, List
+from typing import TYPE_CHECKING, Dict, List, Optional
 
 import numpy as np
 import tensorflow as tf
@@ -16,6 +16,8 @@ from workloads.sources import Source
 from workloads.support.errors import InputError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from legacy.rerun.recording import RecordedSteps
     from workloads.job import Job
     from workloads.lifted.graph import Graph
@@ -51,7 +53,7 @@ class RecordedSource(Source):
         for tower, shard in enumerate(shards):
             for entry in self._plan.inputs + self._plan.common:
                 tensor = entry.tensors[tower] if len(entry.tensors) > 1 else entry.tensors[0]
-                shard[entry.name] = np.asarray(tensors[tensor], entry.dtype)
+                shard[entry.name] = np.asarray(_fitting(tensors[tensor], tensor, entry.shape), entry.dtype)
             for noise in self._plan.noise + self._plan.common_noise:
                 node = noise.nodes[tower] if len(noise.nodes) > 1 else noise.nodes[0]
                 for output, value in enumerate(self._outputs(step, node) if node else []):
@@ -66,6 +68,14 @@ class RecordedSource(Source):
             if value is None:
                 return values
             values.append(value)
+
+
+def _fitting(value: np.ndarray, name: str, shape: Sequence[Optional[int]] | None) -> np.ndarray:
+    """Returns a recorded value, or raises `InputError` if it has another shape than the graph gives it."""
+    fits = shape is None or (len(shape) == value.ndim and all(a in (None, b) for a, b in zip(shape, value.shape)))
+    if not fits:
+        raise InputError(f"--recording: {name!r} is recorded with the shape {list(value.shape)}, expected {shape}")
+    return value
 
 
 class _Upstream:
@@ -100,7 +110,9 @@ class _Upstream:
             given = {}
             for feed in self._piece.feeds:
                 name = self._origins.get(str(feed.key), str(feed.key))
-                given[self._graph.get_tensor_by_name(feed.placeholder + ":0")] = self._recorded(step, name)
+                holder = self._graph.get_tensor_by_name(feed.placeholder + ":0")
+                shape = None if holder.shape.rank is None else holder.shape.as_list()
+                given[holder] = _fitting(self._recorded(step, name), name, shape)
             with v1.Session(graph=self._graph) as session:
                 values.update(zip(self._computed, session.run(self._fetches, given)))
         return values

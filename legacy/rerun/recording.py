@@ -102,7 +102,10 @@ class RecordedSteps:
 
     def tensor(self, step: int, name: str) -> np.ndarray | None:
         """Returns a recorded tensor; None if the step did not record it."""
-        return self.step(step).get("tensors/" + name)
+        value = self.step(step).get("tensors/" + name)
+        if value is not None and value.dtype.kind in "US":
+            raise InputError(f"{self._subject}: {name!r} of step {step} holds texts, numbers are expected")
+        return value
 
     def input(self, step: int, name: str) -> np.ndarray | None:
         """Returns a recorded input; another step's where this one's train op did not use it; None if no step has it.

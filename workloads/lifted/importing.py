@@ -14,7 +14,10 @@ if TYPE_CHECKING:
 
 
 def import_graph(
-    graph_def: Any, fed: Mapping[str, Any] | None = None, fetches: Sequence[str] | None = None
+    graph_def: Any,
+    fed: Mapping[str, Any] | None = None,
+    fetches: Sequence[str] | None = None,
+    subject: str = "--workload",
 ) -> list[Any]:
     """Adds a GraphDef to the default graph.
 
@@ -22,6 +25,7 @@ def import_graph(
       graph_def: the GraphDef; its nodes keep their names.
       fed: {tensor: value to use in its place}.
       fetches: names of the tensors to return.
+      subject: beginning of the message.
 
     Returns:
       the tensors of `fetches`.
@@ -33,4 +37,4 @@ def import_graph(
         return tf.import_graph_def(graph_def, input_map=dict(fed or {}), return_elements=fetches, name="") or []
     except (ValueError, TypeError, KeyError, OverflowError, tf.errors.OpError) as error:
         reason = re.sub(r"\s+", " ", str(error))[:300]
-        raise InputError(f"--workload: TensorFlow {tf.__version__} does not take this graph: {reason}") from error
+        raise InputError(f"{subject}: TensorFlow {tf.__version__} does not take this graph: {reason}") from error

@@ -78,7 +78,7 @@ class _Checks:
             yield f"{where} has the limit {entry.limit}"
         yield from self._rows(where, [entry.tensors], single=True)
         yield from self._tensors(where, entry.tensors)
-        yield from self._typed(where, entry.tensors)
+        yield from self._typed(where, entry)
         elements = 1
         for size in entry.shape or ():
             elements *= (self._plan.batch or 1) if size is None else size
@@ -146,11 +146,13 @@ class _Checks:
             if node not in self._graph.nodes or not (output.isascii() and output.isdigit() and len(output) < 6):
                 yield f"{where} names {name[:80]!r}, which is no tensor of the graph"
 
-    def _typed(self, where: str, names: Iterable[str]) -> Iterator[str]:
-        """Yields tensors whose types the plan does not have."""
-        for name in names:
+    def _typed(self, where: str, entry: Input) -> Iterator[str]:
+        """Yields tensors of an input whose types the plan does not have, or has otherwise."""
+        for name in entry.tensors:
             if name not in self._plan.tensors:
                 yield f"{where} names {name[:80]!r}, whose type is not in the plan"
+            elif self._plan.tensors[name].dtype != entry.dtype or self._plan.tensors[name].shape != entry.shape:
+                yield f"{where} is not of the type of {name[:80]!r}"
 
     def _nodes(self, where: str, names: Iterable[str]) -> Iterator[str]:
         for name in names:

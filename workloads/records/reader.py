@@ -125,6 +125,7 @@ class Recording(Program):
             raise error if isinstance(error, InputError) else self._damaged(str(error))
         self.manifest: dict[str, Any] = dict(self._manifest.texts)
         self._specs = {spec.name: spec for spec in self._manifest.variables}
+        self._first_names: dict[str, frozenset[str]] = {}
         self._step = 0
 
     @property
@@ -159,6 +160,7 @@ class Recording(Program):
             masks=self._replicas(prefix + "/masks"),
             proposals=self._replicas(prefix + "/proposals"),
         )
+        self._require_alike(prefix, record)
         self._step += 1
         return record
 
@@ -168,10 +170,32 @@ class Recording(Program):
     def _state(self, prefix: str, step: int) -> State:
         groups = [self._group(f"{prefix}/{stage}/") for stage in STATES]
         for stage, group in zip(STATES, groups):
+            if group or stage != "slots" or prefix != "initial":  # some optimizers make slots in the first step
+                self._require_same_names(prefix, stage, group)
             problems = shape_problems(group, self._specs)
             if problems:
                 raise self._damaged(f"{prefix}/{stage}: {problems[0]}")
         return State(step, *groups)
+
+    def _require_alike(self, prefix: str, record: StepRecord) -> None:
+        """Raises `InputError` unless replicas and steps hold the same names, and proposals have their shapes."""
+        for kind in ("masks", "proposals"):
+            for replica in getattr(record, kind) or [{}]:
+                self._require_same_names(prefix, kind, replica)
+        for replica in record.gradients[1:]:
+            if set(replica) != set(record.gradients[0]):
+                raise self._damaged(f"{prefix}/gradients: replicas hold other weights")
+        for replica in record.proposals:
+            for name, array in replica.items():
+                if name in self._specs and array.shape != self._specs[name].shape:
+                    raise self._damaged(f"{prefix}/proposals: {name!r} has the shape {list(array.shape)}")
+
+    def _require_same_names(self, prefix: str, kind: str, arrays: Arrays) -> None:
+        """Raises `InputError` unless a step holds the names of a kind that the first one that was read holds."""
+        first = self._first_names.setdefault(kind, frozenset(arrays))
+        other = sorted(first.symmetric_difference(arrays))
+        if other:
+            raise self._damaged(f"{prefix}/{kind}: {other[0]!r} is in some steps, or replicas, only")
 
     def _as_gradients(self, prefix: str, arrays: Arrays) -> Arrays:
         """Returns gradients, each of which has the shape of its variable, or is some of its rows."""

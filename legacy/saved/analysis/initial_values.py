@@ -13,6 +13,7 @@ from legacy.saved.graph.imported import without_placement
 from legacy.towers.program import session_config
 from workloads.lifted import checkpoint
 from workloads.lifted.graph import Graph
+from workloads.lifted.importing import import_graph
 from workloads.lifted.plan import Plan, Variable
 from workloads.support.errors import InputError
 
@@ -93,7 +94,7 @@ def values_from_initializers(names: Sequence[str], whole: Graph) -> dict[str, np
     _require_runnable(whole, targets)
     cut = cone.extract_cone(whole, targets)
     with tf.Graph().as_default() as graph, v1.Session(config=session_config(["CPU:0"], True)) as session:
-        tf.import_graph_def(without_placement(cut.graph), name="")
+        import_graph(without_placement(cut.graph), subject="graph file")
         _run_until_all(session, [graph.get_operation_by_name(target) for target in targets])
         return {name: _read(session, graph, whole, name, initializer) for name, initializer in initializers.items()}
 

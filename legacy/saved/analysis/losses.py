@@ -15,6 +15,7 @@ from legacy.saved.graph import gradient_names
 from legacy.saved.graph.imported import ImportedGraph
 from legacy.saved.tower_search.towers import Towers
 from workloads.lifted.graph import Graph, TensorId
+from workloads.lifted.importing import import_graph
 from workloads.lifted.pieces import Cutter, Piece
 
 v1 = tf.compat.v1
@@ -131,7 +132,7 @@ def _derivative(cutter: Cutter, target: TensorId, losses: Sequence[TensorId]) ->
     """
     piece = cutter.piece([target.name], [loss.name for loss in losses])
     with tf.Graph().as_default(), v1.Session(config=v1.ConfigProto(device_count={"CPU": 1})) as session:
-        (tensor,) = tf.import_graph_def(piece.graph_def, return_elements=piece.fetches, name="")
+        (tensor,) = import_graph(piece.graph_def, fetches=piece.fetches, subject="graph file")
         results = []
         for value in (0.0, 1.0):
             feed = _constant_feed(session.graph, piece, losses[0].name, value)

@@ -18,6 +18,7 @@ import tensorflow as tf
 
 from legacy.saved.graph.imported import ImportedGraph
 from workloads.lifted.graph import Graph, TensorId, tensor_name
+from workloads.lifted.importing import import_graph
 from workloads.lifted.pieces import Cutter, Feed
 from workloads.lifted.plan import Combine
 
@@ -264,7 +265,7 @@ def _evaluate(cutter: Cutter, fetch: str, values: dict[str, np.ndarray]) -> tupl
     piece = cutter.piece([fetch], list(values))
     rng = np.random.RandomState(11)
     with tf.Graph().as_default(), v1.Session(config=v1.ConfigProto(device_count={"CPU": 1})) as session:
-        (tensor,) = tf.import_graph_def(piece.graph_def, return_elements=piece.fetches, name="")
+        (tensor,) = import_graph(piece.graph_def, fetches=piece.fetches, subject="graph file")
         given, zeros = {}, {}
         for feed in piece.feeds:
             holder = session.graph.get_tensor_by_name(feed.placeholder + ":0")

@@ -13,6 +13,7 @@ from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.graph import op_types
 from legacy.saved.graph.gradient_names import is_gradient_op
 from workloads.lifted.graph import parse_tensor_name
+from workloads.lifted.importing import import_graph
 from workloads.lifted.pieces import Cutter, Feed, Piece
 from workloads.lifted.plan import Combine, Effect, Phase
 from workloads.lifted.plan_records import TensorType
@@ -176,7 +177,7 @@ def _values_by_step(piece: Piece, reads: list[Feed]) -> str:
     if len(reads) != 1 or len(piece.feeds) != 1:
         return "-"
     with tf.Graph().as_default(), v1.Session() as session:
-        (tensor,) = tf.import_graph_def(piece.graph_def, return_elements=piece.fetches, name="")
+        (tensor,) = import_graph(piece.graph_def, fetches=piece.fetches, subject="graph file")
         holder = session.graph.get_tensor_by_name(reads[0].placeholder + ":0")
         if holder.shape.rank != 0:
             return "-"
