@@ -44,7 +44,7 @@ class SlotFit(NamedTuple):
 
 
 class DecayFit(NamedTuple):
-    """Fit `change ~ predicted * rule's change + multiple * weight`; `share` is how much of |change| the second term is."""
+    """Fit `change ~ predicted * rule's change + multiple * weight`; `share` is the second term's part of |change|."""
 
     multiple: float
     share: float
