@@ -1,7 +1,8 @@
 """`python -m parity`: verifies every workload and benchmarks its port.
 
 Compares the five systems with their ports step by step, then times both sides, on all GPUs found or else on two logical
-CPU devices; prints a table and writes report.json. Exit status 0: parity everywhere; 1: not; 2: unusable input.
+CPU devices; prints a table and writes report.json. Exit status 0: parity everywhere; 1: not; 2: unusable input; 3: all
+agrees, but something that matters was not exercised.
 """
 
 from __future__ import annotations
@@ -120,8 +121,13 @@ def _print_line(workload_name: str, line: str) -> None:
 
 
 def exit_status(results: Results) -> int:
-    """Returns 0 if every workload has parity and was timed, else 1."""
-    return 0 if has_parity(results) and all("ratio" in entry for entry in results[BENCHMARK]) else 1
+    """Returns 0 if every workload has parity and was timed, 3 if some parity was not shown, else 1."""
+    from parity.comparison.result import Verdict
+
+    if not all("ratio" in entry for entry in results[BENCHMARK]):
+        return Verdict.NO_PARITY.exit_status
+    statuses = {Verdict(entry["verdict"]).exit_status for entry in results[VERIFY]}
+    return 1 if 1 in statuses else max(statuses, default=0)
 
 
 def has_parity(results: Results) -> bool:
@@ -153,9 +159,11 @@ def main() -> int:
     seconds = time.time() - start
     make_console().print(workloads_table(results))
     command.write_json({**results, "seconds": seconds})
-    verdict = "PARITY on every workload" if has_parity(results) else "NO PARITY somewhere"
+    status = exit_status(results)
+    verdicts = {0: "PARITY on every workload", 3: "parity NOT SHOWN on every workload", 1: "NO PARITY somewhere"}
+    verdict = verdicts[0] if has_parity(results) else verdicts[status]
     print(f"{verdict}, {seconds:.0f} s, everything in {FLAGS.json}")
-    return exit_status(results)
+    return status
 
 
 console = command.entry(main, f"{__doc__}\n\n{subcommand_list()}")

@@ -23,6 +23,8 @@ TIMED = {"ratio": {"median": 1.0}}
         ([VERIFIED], [TIMED], 0),
         ([VERIFIED, {"verdict": "no parity"}], [TIMED, TIMED], 1),
         ([VERIFIED], [{"verdict": "no parity"}], 1),
+        ([VERIFIED, {"verdict": "not shown"}], [TIMED, TIMED], 3),
+        ([{"verdict": "no parity"}, {"verdict": "not shown"}], [TIMED, TIMED], 1),
     ],
 )
 def test_every_workload_must_have_parity_and_be_timed(verified, timed, status):
