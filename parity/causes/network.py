@@ -42,7 +42,7 @@ def _plant_smoothing(finding: Finding, setup: Setup) -> injection.Change:
 def rectifier(evidence: Evidence) -> Finding | None:
     """Recognizes RECTIFIER: elements that legacy gives no gradient get one in the port, and the losses differ."""
     passes = compare_passes(evidence)
-    if passes is None or not passes.revived or _explained(evidence):
+    if passes is None or not passes.revived or passes.losses_agree or _explained(evidence):
         return None
     return Finding(
         f"Units that are dead in legacy get gradients in the port ({', '.join(passes.revived[:3])}): its rectifier has "

@@ -43,10 +43,9 @@ def comparable_record(path: str, left: StepRecord, right: StepRecord) -> StepRec
       InputError: a tensor that both have is of another shape or dtype.
     """
     right = dataclasses.replace(right, losses=_rounded(left.losses, right.losses))
-    for kind in ("masks", "proposals"):
-        names = [sorted(replicas[0]) for replicas in (getattr(left, kind), getattr(right, kind)) if replicas]
-        if len(names) == 2 and names[0] != names[1]:
-            raise InputError(f"--right: got {path!r}, its {kind} are {names[1]}, --left's {names[0]}")
+    names = [sorted(record.proposals[0]) for record in (left, right) if record.proposals]
+    if len(names) == 2 and names[0] != names[1]:
+        raise InputError(f"--right: got {path!r}, its proposals are {names[1]}, --left's {names[0]}")
     _require_comparable(path, *({(stage, n): value for stage, n, value in stages.tensors(r)} for r in (left, right)))
     return right
 

@@ -140,7 +140,7 @@ def test_the_readmes_workload_from_outside_the_project(tmp_path):
     flags = ["--workload=mine:DIGITS", "--device=cpu", "--steps=3"]
     process = run("parity.verify", *flags, cwd=tmp_path)
     assert process.returncode == 0, process.stderr + process.stdout
-    assert "PARITY: 3 steps, every stage identical bits" in process.stdout
+    assert "PARITY: 3 steps and 18 visits, every stage identical bits" in process.stdout
     for side in ("legacy", "modern"):
         process = run(f"{side}.train", *flags, "--json_lines", cwd=tmp_path)
         assert process.returncode == 0, process.stderr

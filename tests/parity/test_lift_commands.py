@@ -132,7 +132,7 @@ def test_benchmark_times_the_old_graph_against_the_port(lifted, tmp_path):
     slow_after(
         4,
         [
-            (["legacy.lift", "/no/such.meta", "--out=x"], "graph file: cannot read '/no/such.meta'"),
+            (["legacy.lift", "/no/such.meta", "--out=x"], "graph file: cannot read /no/such.meta: No such file"),
             (["legacy.lift", "--out=x"], "argument: got [], expected GRAPH"),
             (["legacy.lift", "GRAPH"], "--out: got None, name the folder to write"),
             (["legacy.lift", "GRAPH", "--out=/no/such/folder/x"], "--out: got '/no/such/folder/x'"),

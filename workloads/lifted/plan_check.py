@@ -78,12 +78,12 @@ class _Checks:
             yield f"{where} has the limit {entry.limit}"
         yield from self._rows(where, [entry.tensors], single=True)
         yield from self._tensors(where, entry.tensors)
-        yield from self._typed(where, entry)
         elements = 1
         for size in entry.shape or ():
             elements *= (self._plan.batch or 1) if size is None else size
         if elements > MOST_ELEMENTS:
             yield f"{where} has the shape {entry.shape}, too large for one step"
+        yield from self._typed(where, entry)
 
     def _variable_problems(self) -> Iterator[str]:
         if len(self._variables) < len(self._plan.variables):

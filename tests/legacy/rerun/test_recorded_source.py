@@ -33,8 +33,8 @@ def test_each_tower_gets_what_it_got(tmp_path):
 
 def test_random_numbers_come_with_the_batch(tmp_path):
     steps = small_steps(1)
-    steps[0].update({"tensors/a:0": np.float32(1), "tensors/a:1": np.float32(2), "tensors/b:0": np.float32(3)})
-    noise = [Noise("a", "RandomUniform", "keyed", ["a", "b"]), Noise("c", "RandomUniform", "keyed", ["c", None])]
+    steps[0].update({"tensors/g0:0": np.float32(1), "tensors/g0:1": np.float32(2), "tensors/g1:0": np.float32(3)})
+    noise = [Noise("a", "RandomUniform", "keyed", ["g0", "g1"]), Noise("c", "RandomUniform", "keyed", ["total", None])]
     workload = small_lift(str(tmp_path / "lift"), lambda plan: plan.noise.extend(noise))
     first, second = source_of(tmp_path, steps, workload).shards(0)
     assert {name: value for name, value in first.items() if name != "x"} == {"noise/a/0": 1, "noise/a/1": 2}

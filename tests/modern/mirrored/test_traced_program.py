@@ -20,6 +20,9 @@ class Input:
         self.started.append(step)
         return {}
 
+    def close(self):
+        self.started.append("closed")
+
 
 class Adding(TracedProgram):
     """A program whose step adds one to its weight; the weight is its loss."""
@@ -89,3 +92,4 @@ def test_a_closed_program_holds_no_function():
     program.run(1)
     program.close()
     assert program._batches is program._observed is program._many is None
+    assert program._input.started == [0, "closed"]

@@ -28,10 +28,10 @@ def test_smoothed_labels_are_named_with_the_number():
     assert (found["LABEL_SMOOTHING"].confidence, found["LABEL_SMOOTHING"].constants) == (HIGH, {"smoothing": 0.1})
 
 
-@pytest.mark.parametrize("agree", [True, False])
-def test_revived_units_are_a_rectifiers(agree):
+@pytest.mark.parametrize("agree, cause", [(False, "RECTIFIER"), (True, "BACKWARD_PASS")])
+def test_revived_units_are_a_rectifiers_only_if_the_losses_differ(agree, cause):
     found = findings(EQUAL._replace(losses_agree=agree, unequal_gradients=["a"], revived=["a"]))
-    assert list(found) == ["RECTIFIER"]
+    assert list(found) == [cause]
     assert (found["RECTIFIER"].confidence, found["RECTIFIER"].variables) == (MEDIUM, ("a",))
 
 

@@ -22,7 +22,7 @@ def test_a_factor_of_all_gradients_is_found(stage, dtype, e):
 
 
 def test_a_factor_below_rounding_is_not():
-    assert not is_error_detected(job("float32"), stages.GRADIENTS, 1e-9)
+    assert not is_error_detected(job("float32"), stages.GRADIENTS, 1e-14)
 
 
 def test_a_stage_that_a_workload_lacks_is_not_measured():

@@ -8,6 +8,7 @@ from tests import old_programs
 from tests.small_lift import small_lift
 from workloads.job import Job
 from workloads.lifted import sources
+from workloads.lifted.plan_records import TensorType
 from workloads.selection import registry
 from workloads.support.errors import InputError
 
@@ -77,6 +78,8 @@ def small_source(source, tmp_path, **fields):
     def change(plan):
         for name, value in fields.items():
             setattr(plan.inputs[0], name, value)
+        kind = TensorType(plan.inputs[0].dtype, plan.inputs[0].shape)
+        plan.tensors.update(dict.fromkeys(plan.inputs[0].tensors, kind))
 
     return source(Job(small_lift(str(tmp_path / "lift"), change), 2))
 

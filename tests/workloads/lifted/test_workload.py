@@ -41,19 +41,20 @@ def test_describes_itself_by_its_digest_and_its_ops(tmp_path):
 
 
 def test_each_role_goes_to_its_part_of_the_state(tmp_path):
+    nodes = {"slot": "total", "average": "mean", "statistic": "g0", "state": "g1"}  # any nodes of the graph
+
     def change(plan):
-        for role in ("slot", "average", "statistic", "state"):
-            plan.variables.append(Variable(role, [], "float32", role))
+        plan.variables += [Variable(node, [], "float32", role) for role, node in nodes.items()]
 
     workload = small_lift(str(tmp_path / "lift"), change)
-    state = workload.state(7, {name: np.float64(1) for name in ("w", "slot", "average", "statistic", "state")})
+    state = workload.state(7, {name: np.float64(1) for name in ("w", *nodes.values())})
     assert (state.step, list(state.weights), list(state.slots), list(state.averages)) == (
         7,
         ["w"],
-        ["slot"],
-        ["average"],
+        ["total"],
+        ["mean"],
     )
-    assert list(state.statistics) == ["statistic", "state"] and state.weights["w"].dtype == np.float32
+    assert list(state.statistics) == ["g0", "g1"] and state.weights["w"].dtype == np.float32
 
 
 def test_a_saved_state_is_the_start_of_the_next_run(tmp_path):
