@@ -91,6 +91,7 @@ def test_verify_says_the_cause_first(tmp_path):
     assert json.loads((tmp_path / "o.json").read_text())["causes"][0]["cause"] == "FLOAT_ORDER"
 
 
+@pytest.mark.slow
 def test_faults_are_injected_and_named(tmp_path):
     path = tmp_path / "faults.json"
     flags = ["--workloads=sigmoid_stack", "--planted_replicas=2", "--only=LOSS_NOT_DIVIDED,EXAMPLES_MISCOUNTED"]
@@ -124,6 +125,7 @@ def test_faults_that_do_not_exist_are_refused(flags, message):
     assert message in refused(run("parity.faults", *flags))
 
 
+@pytest.mark.slow
 def test_clean_runs_flag_nothing(tmp_path):
     process = run("parity.clean_runs", "--runs=4", "--run_steps=3", f"--json={tmp_path / 'clean.json'}")
     assert process.returncode == 0, process.stderr + process.stdout

@@ -35,6 +35,7 @@ def test_two_workers_have_the_towers_bits_by_their_own_reduction(tmp_path):
     assert result["stages"]["batch"]["tensors"] == 8  # each worker's own part of each batch
 
 
+@pytest.mark.slow
 def test_two_workers_of_two_replicas_have_the_towers_bits_in_the_towers_order():
     flags = ["--workload=resnet18", "--workers=2", "--replicas=2", "--steps=3", "--tolerance=exact"]
     process = run("parity.verify", *flags)
@@ -87,7 +88,7 @@ def start(*arguments, cwd=ROOT):
     )
 
 
-@pytest.mark.parametrize("workers", slow_after(1, [["--strategy=multi_worker", "--workers=2"], []]))
+@pytest.mark.parametrize("workers", slow_after(0, [["--strategy=multi_worker", "--workers=2"], []]))
 def test_a_preemption_signal_saves_first(workers, tmp_path):
     flags = ["--workload=regression", "--replicas=1", "--log_every=5", *workers]
     process = start("modern.train", *flags, "--steps=1000000", f"--checkpoint_dir={tmp_path / 'a'}")
@@ -172,7 +173,7 @@ def be_task(speaker, job, cluster, kind, index):
 
 
 # averages and decay; clipping after averaging
-@pytest.mark.parametrize("name", slow_after(1, ["cifar_cnn", "stacked_lstm"]))
+@pytest.mark.parametrize("name", slow_after(0, ["cifar_cnn", "stacked_lstm"]))
 def test_sync_replicas_have_the_towers_bits(name):
     made, places = setup(name), addresses.free_addresses(4)
     cluster = {"worker": places[:2], "ps": places[2:]}

@@ -56,6 +56,7 @@ def test_tape_adds_in_another_order_where_values_are_used_many_times():
     assert by_tape("stacked_lstm") < 1e-5
 
 
+@pytest.mark.slow
 def test_xla_agrees_to_rounding():
     plain = records(setup(Everything(), 2).modern_program(), 1)[0]
     compiled = records(setup(Everything(), 2, modern={"xla": True}).modern_program(), 1)[0]
