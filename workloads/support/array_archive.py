@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 import struct
+import threading
 import tokenize
 import zipfile
 import zlib
@@ -20,6 +21,8 @@ from workloads.support.errors import InputError
 _MOST_HEADER = 10000
 #: Bytes that are unpacked at a time.
 _BLOCK = 1 << 20
+#: numpy parses a header as Python, and Python 3.11's parser counts its depth in one place for all threads.
+_PARSER = threading.Lock()
 #: Kinds of arrays that are read: truth values, integers, floats, texts.
 _KINDS = "biufUS"
 
@@ -149,7 +152,8 @@ def array_from_bytes(content: bytearray, subject: str) -> np.ndarray:
         readers = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
         if version not in readers:
             raise ValueError(f"version {version} of the format")
-        shape, in_fortran_order, dtype = readers[version](header)
+        with _PARSER:
+            shape, in_fortran_order, dtype = readers[version](header)
     except _HEADER_ERRORS as error:
         raise InputError(f"{subject} is not an array: {_reason(error)}") from error
     if dtype.kind not in _KINDS or not dtype.itemsize:
