@@ -35,6 +35,10 @@ coverage: .venv/installed
 			--format=total || exit 1; \
 	done
 
+# Every check of a machine with GPUs; writes docs/gpu.md and gpu.json.
+gpu: .venv/installed
+	$(BIN)/python -m parity.gpu --size=seed --json=gpu.json
+
 lint: .venv/installed
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
@@ -58,4 +62,4 @@ legacy-python: .venv-tf1/installed
 clean:
 	rm -rf .venv .venv-tf1 build dist *.egg-info report.json .coverage .coverage.*
 
-.PHONY: parity test test-slow fuzz coverage lint legacy-python clean
+.PHONY: parity test test-slow fuzz gpu coverage lint legacy-python clean

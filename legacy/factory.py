@@ -13,7 +13,9 @@ if TYPE_CHECKING:
     from workloads.sources import Source
 
 
-def legacy_program(job: Job, source: Source, options: LegacyOptions, devices: list[str]) -> Program:
+def legacy_program(
+    job: Job, source: Source, options: LegacyOptions, devices: list[str], replicated: bool = False
+) -> Program:
     """Makes the program that runs a job the old way: towers built here, or the saved graph as it is.
 
     Args:
@@ -21,6 +23,7 @@ def legacy_program(job: Job, source: Source, options: LegacyOptions, devices: li
       source: the `Source` of its batches.
       options: choices of the tower graph.
       devices: the device of each tower.
+      replicated: whether a saved graph may be run at another number of replicas than it has towers, as a reference.
 
     Returns:
       the program.
@@ -33,6 +36,10 @@ def legacy_program(job: Job, source: Source, options: LegacyOptions, devices: li
         from workloads.lifted.workload import as_lifted
 
         towers = as_lifted(job.workload).plan.towers
+        if replicated and job.replicas != towers:
+            from legacy.rerun.replicated import ReplicatedOldGraph
+
+            return ReplicatedOldGraph(job, source, options, devices)
         require(job.replicas == towers, "--replicas", job.replicas, f"the old graph has {towers} towers")
         return OldGraphProgram(job, source, options, devices)
     require(

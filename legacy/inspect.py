@@ -16,6 +16,11 @@ flags.DEFINE_list(
     [],
     "Name of the training op that the program ran; several, separated by commas, if it ran them in turn.",
 )
+flags.DEFINE_list(
+    "with",
+    [],
+    "Ops that the program fetched beside its training op, such as batch-norm updates; a step runs them too.",
+)
 flags.DEFINE_list("feed", [], "Constant values of placeholders, as placeholder=value,placeholder=value.")
 command.define_json()
 flags.DEFINE_integer("rows", 40, "Rows to print of each section.", lower_bound=1)
@@ -35,7 +40,7 @@ def _inspect(graph: str, feed: dict[str, str]) -> int:
     environment.prepare(exact=False)
     from legacy.saved.report import page
 
-    sections = page.inspect_graph(graph, FLAGS.train_op, feed)
+    sections = page.inspect_graph(graph, FLAGS.train_op, feed, FLAGS["with"].value)
     for line in page.page_lines(sections, FLAGS.rows):
         print(line)
     command.write_json(sections)

@@ -3,16 +3,24 @@
 Takes the training step out of GRAPH (a .meta file, graph.pbtxt, a GraphDef (.pb) or an events file) and writes a
 folder that every command takes as a workload: `parity.verify --workload=lifted`, `modern.train --workload=lifted`.
 The original script is not needed, and none of the graph is run but its initializers, where no checkpoint is given.
+
+--source=port.py writes the same training step as a readable TensorFlow 2 program, beside the folder or instead of it;
+to prove it, loss and gradients of each tower are run once, on made-up numbers.
 """
 
 from __future__ import annotations
 
 import sys
+from typing import TYPE_CHECKING
 
 from absl import flags
 
 from workloads.support import command, environment, input_files, isolation
 from workloads.support.errors import require
+
+if TYPE_CHECKING:
+    from legacy.saved.analysis.analyse import Analysis
+    from workloads.program import Arrays
 
 flags.DEFINE_string(
     "checkpoint", None, "Checkpoint with the values to start from, e.g. model.ckpt-1000. Default: initial values."
@@ -23,12 +31,27 @@ flags.DEFINE_list(
     [],
     "Name of the training op that the program ran; several, separated by commas, if it ran them in turn.",
 )
+flags.DEFINE_list(
+    "with",
+    [],
+    "Ops that the program fetched beside its training op, such as batch-norm updates; a step runs them too.",
+)
 flags.DEFINE_list("feed", [], "Constant values of placeholders, as placeholder=value,placeholder=value.")
 flags.DEFINE_list(
     "carry", [], "State that the program fetched and fed into the next step, as placeholder=tensor,placeholder=tensor."
 )
 flags.DEFINE_list(
     "allow_ops", [], "Op types that run Python, touch files or reach the network, and may be run nevertheless."
+)
+flags.DEFINE_string("source", None, "Python file to write: the training step, decompiled to a TensorFlow 2 program.")
+flags.DEFINE_enum(
+    "style",
+    "workload",
+    ["workload", "standalone"],
+    "Form of --source: a Workload for this project's commands, or one file that needs TensorFlow and numpy only.",
+)
+flags.DEFINE_list(
+    "settings", [], "For --source: values of scalars that were fed at every step, as input=value,input=value."
 )
 flags.DEFINE_string("name", None, "Name of the workload in reports. Default: the graph file's name.")
 
@@ -37,23 +60,63 @@ FLAGS = flags.FLAGS
 
 def main(graph: str) -> int:
     """Lifts the file `graph`."""
-    require(FLAGS.out, "--out", FLAGS.out, "name the folder to write")
+    require(FLAGS.out or FLAGS.source, "--out", FLAGS.out, "name the folder to write, or a file by --source")
+    if FLAGS.source:
+        require(FLAGS.source.endswith(".py"), "--source", FLAGS.source, "must be the path of a .py file")
+    settings = command.assignments(FLAGS.settings, "--settings", "input=value")
+    for name, text in settings.items():
+        require(_is_number(text), "--settings", f"{name}={text}", "must be a number")
     feed = command.assignments(FLAGS.feed, "--feed", "placeholder=value")
     carry = command.assignments(FLAGS.carry, "--carry", "placeholder=tensor")
     values = input_files.checkpoint_size(FLAGS.checkpoint) if FLAGS.checkpoint else 0
     limits = isolation.limits_of_files(input_files.require_regular(graph, "graph file"), values)
-    return command.isolated(lambda: _lift(graph, feed, carry), f"graph file: {graph!r}", limits)
+    return command.isolated(lambda: _lift(graph, feed, carry, settings), f"graph file: {graph!r}", limits)
 
 
-def _lift(graph: str, feed: dict[str, str], carry: dict[str, str]) -> int:
-    """Writes the lift; runs in a child process, since a damaged graph or checkpoint can crash TensorFlow."""
-    environment.prepare(exact=False)
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _lift(graph: str, feed: dict[str, str], carry: dict[str, str], settings: dict[str, str]) -> int:
+    """Writes lift and source; runs in a child process, since a damaged graph or checkpoint can crash TensorFlow."""
+    environment.prepare(exact=bool(FLAGS.source))  # a source is compared with the old towers bit by bit
     from legacy.saved.lifting import lift_graph
+    from legacy.source.source import source_of_analysis, write_source
+    from workloads.lifted.replication import own_number_only
+
+    written: list[str] = []
+
+    def write(found: Analysis, values: Arrays) -> None:
+        if FLAGS.source:
+            _tell("writing " + FLAGS.source)
+            made = source_of_analysis(found, values, settings, FLAGS.style)
+            write_source(FLAGS.source, made)
+            written.append(f"{FLAGS.source}: {len(made.text.splitlines())} lines")
+            written.extend(f"{FLAGS.source}: {note}" for note in made.notes)
 
     plan = lift_graph(
-        graph, FLAGS.out, FLAGS.checkpoint, FLAGS.train_op, feed, FLAGS.allow_ops, FLAGS.name, carry, _tell
+        graph,
+        FLAGS.out,
+        FLAGS.checkpoint,
+        FLAGS.train_op,
+        feed,
+        FLAGS.allow_ops,
+        FLAGS.name,
+        carry,
+        _tell,
+        write,
+        beside=FLAGS["with"].value,
     )
-    print(f"{FLAGS.out}: {plan.name}, {plan.towers} towers, told apart by {plan.found_by}")
+    reason = own_number_only(plan)
+    replicas = f"; runs on {plan.towers} replicas only: {reason}" if reason else ""
+    if FLAGS.out:
+        print(f"{FLAGS.out}: {plan.name}, {plan.towers} towers, told apart by {plan.found_by}{replicas}")
+    for line in written:
+        print(line)
     return 0
 
 

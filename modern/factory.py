@@ -32,6 +32,8 @@ def modern_program(
     Raises:
       InputError: the options are not for this job.
     """
+    one_process = worker is None and not job.workload.is_lifted and options.placement != "layers"
+    require(options.variables != "first" or one_process, "--variables", "first", "in one process, not for a lift")
     if job.workload.is_lifted:
         from modern.lifted.program import LiftedProgram
 
@@ -49,6 +51,8 @@ def modern_program(
         from modern.model_parallel.program import PipelineProgram
 
         return PipelineProgram(job, source, options, devices)
+    if options.update_rules != "tf1":
+        require(options.variables != "first", "--update_rules", options.update_rules, "with --variables=first: tf1")
     if job.staleness is not None:
         require(options.update_rules == "tf1", "--update_rules", options.update_rules, "with --staleness: tf1")
     from modern.mirrored.program import ModernProgram

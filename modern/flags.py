@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from absl import flags
 
-from modern.options import ALL_REDUCE, AUTODIFF, UPDATE_RULES, ModernOptions
+from modern.options import ALL_REDUCE, AUTODIFF, UPDATE_RULES, VARIABLES, ModernOptions
 from workloads.support.errors import require
 
 if TYPE_CHECKING:
@@ -28,6 +28,13 @@ flags.DEFINE_enum(
     "graph: tf.gradients in the replica function, or a lift's own gradients; tape: tf.GradientTape; new: a lift's loss "
     "differentiated again.",
 )
+flags.DEFINE_enum(
+    "variables",
+    "auto",
+    VARIABLES,
+    "mirrored: a copy on every replica, each updated by itself; first: one copy on the first replica's device, updated "
+    "once; auto: first where the replicas are CPU devices of one process, else mirrored.",
+)
 flags.DEFINE_integer("steps_per_call", 100, "Steps inside one call of the tf.function.")
 flags.DEFINE_boolean("xla", False, "Compile each replica's forward and backward pass with XLA.")
 
@@ -41,6 +48,9 @@ FLAGS = flags.FLAGS
 def check_strategy() -> None:
     """Raises `InputError` for flags that cannot be combined with `--strategy`."""
     require(FLAGS.workers >= 1, "--workers", FLAGS.workers, "must be at least 1")
+    require(
+        FLAGS.variables != "first" or FLAGS.strategy == "mirrored", "--variables", "first", "with --strategy=mirrored"
+    )
     if FLAGS.strategy == "parameter_server":
         require(FLAGS.parameter_servers >= 1, "--parameter_servers", FLAGS.parameter_servers, "must be at least 1")
         require(FLAGS.replicas in (None, 1), "--replicas", FLAGS.replicas, "a worker of a parameter server has one")
@@ -63,6 +73,7 @@ def options_from_flags(exact: bool, average: str = "stack") -> ModernOptions:
         xla=FLAGS.xla,
         average=average,
         placement=FLAGS.placement,
+        variables=FLAGS.variables,
         exact=exact,
     )
 

@@ -1,18 +1,22 @@
 """`python -m parity`: verifies every workload and benchmarks its port.
 
-Compares the five systems with their ports step by step, then times both sides, on all GPUs found or else on two logical
-CPU devices; prints a table and writes report.json. Exit status 0: parity everywhere; 1: not; 2: unusable input; 3: all
+Compares the five systems with their ports step by step, then times both sides and the port on one device, with resident
+and with streamed batches, on all GPUs found or else on two logical CPU devices; prints a table and writes report.json.
+Blocks are shorter than those of `parity.benchmark`. Exit status 0: parity everywhere; 1: not; 2: unusable input; 3: all
 agrees, but something that matters was not exercised.
 """
 
 from __future__ import annotations
 
+import concurrent.futures
+import functools
 import json
 import os
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from absl import flags
@@ -32,25 +36,45 @@ flags.DEFINE_enum(
     "phase",
     ALL,
     PHASES,
-    "verify; benchmark; all: both, each in a process of its own, since exact runs need settings that benchmarks must "
-    "not have.",
+    "verify; benchmark; all: both, in processes of their own, since exact runs need settings that benchmarks must not "
+    "have.",
 )
 flags.DEFINE_list("workloads", list(registry.NAMES), "Names of the workloads.")
 
 FLAGS = flags.FLAGS
 FLAGS.set_default("json", "report.json")
+#: Values of `parity.benchmark`'s flags that are not given: six programs of each workload end in minutes.
+SHORTER = {
+    "block_seconds": 0.1,
+    "blocks": 12,
+    "most_blocks": 14,
+    "parity_steps": 3,  # after the comparison of the first phase
+    "tried_inputs": ["feed", "dataset"],
+    "memory": False,
+}
+
+#: Processes that share the first phase. The second has the machine to itself.
+VERIFIERS = 2
 
 #: {phase: one JSON result per workload}.
 Results = dict[str, list[dict[str, Any]]]
 
 
-def phase_command(phase: str, path: str) -> list[str]:
+def phase_command(phase: str, workloads: Sequence[str], path: str) -> list[str]:
     """Returns the command line of a child process that runs one phase with this process's flags.
 
     Later flags override earlier ones.
+
+    Args:
+      phase: one of `PHASES`.
+      workloads: names of its workloads.
+      path: file for its JSON.
+
+    Returns:
+      the command line.
     """
     this = child_command.module_command(sys.executable, "parity") + sys.argv[1:]
-    return [*this, f"--phase={phase}", f"--json={path}"]
+    return [*this, f"--workloads={','.join(workloads)}", f"--phase={phase}", f"--json={path}"]
 
 
 def run_phases() -> Results | int:
@@ -63,23 +87,38 @@ def run_phases() -> Results | int:
       InputError: a phase ended without a result.
     """
     results: Results = {}
-    with tempfile.TemporaryDirectory() as folder:
-        for phase in (VERIFY, BENCHMARK):
-            path = os.path.join(folder, phase + ".json")
-            child = subprocess.run(phase_command(phase, path), env=child_command.child_environment())
-            if child.returncode in (2, command.USER_CODE):
-                return child.returncode  # the child has printed why
-            if not os.path.exists(path):
-                raise InputError(f"phase {phase} ended with status {child.returncode} and no result")
-            with open(path, encoding="utf-8") as file:
-                results[phase] = json.load(file)
+    for phase, processes in ((VERIFY, VERIFIERS), (BENCHMARK, 1)):
+        portions = [FLAGS.workloads[first::processes] for first in range(min(processes, len(FLAGS.workloads)))]
+        with concurrent.futures.ThreadPoolExecutor(processes) as pool:
+            ends = list(pool.map(functools.partial(_run_portion, phase), portions))
+        found: dict[str, dict[str, Any]] = {}
+        for portion, end in zip(portions, ends):
+            if isinstance(end, int):
+                return end
+            found.update(zip(portion, end))
+        results[phase] = [found[name] for name in FLAGS.workloads]
     return results
+
+
+def _run_portion(phase: str, workloads: Sequence[str]) -> list[dict[str, Any]] | int:
+    """Runs a phase over some workloads as a child process; see `run_phases`."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, phase + ".json")
+        child = subprocess.run(phase_command(phase, workloads, path), env=child_command.child_environment())
+        if child.returncode in (2, command.USER_CODE):
+            return child.returncode  # the child has printed why
+        if not os.path.exists(path):
+            raise InputError(f"phase {phase} ended with status {child.returncode} and no result")
+        with open(path, encoding="utf-8") as file:
+            results: list[dict[str, Any]] = json.load(file)
+            return results
 
 
 def run_phase(phase: str) -> list[dict[str, Any]]:
     """Runs one phase over all workloads in this process, printing a line for each; returns the results for `--json`."""
     environment.prepare(exact=phase == VERIFY)
     _adapt_defaults_to_gpus()
+    _set_defaults(SHORTER)
     run_one = _verify_workload if phase == VERIFY else _benchmark_workload
     return [run_one(name) for name in FLAGS.workloads]
 
@@ -92,7 +131,12 @@ def _adapt_defaults_to_gpus() -> None:
     if not gpus or FLAGS.device == "cpu":
         return
     # Identical bits are not promised on GPUs.
-    for name, value in {"replicas": gpus, "size": "seed", "tolerance": "auto"}.items():
+    _set_defaults({"replicas": gpus, "size": "seed", "tolerance": "auto"})
+
+
+def _set_defaults(values: Mapping[str, object]) -> None:
+    """Sets the flags among {flag: value} that were not given."""
+    for name, value in values.items():
         if not FLAGS[name].present:
             setattr(FLAGS, name, value)
 
@@ -109,9 +153,11 @@ def _verify_workload(name: str) -> dict[str, Any]:
 
 
 def _benchmark_workload(name: str) -> dict[str, Any]:
+    from parity.reports.speed_text import result_lines
+
     result = benchmark.run_benchmark(*benchmark.plan_from_flags(name))
     peak_bytes = benchmark.peak_bytes_if_asked(result, name)
-    for line in benchmark.result_lines(result, peak_bytes):
+    for line in result_lines(result, peak_bytes, FLAGS.warmup):
         _print_line(result.setup.job.workload.name, line)
     return benchmark.benchmark_json(result, peak_bytes)
 
@@ -146,6 +192,8 @@ def main() -> int:
     """Runs the command; returns its exit status."""
     check_workloads(FLAGS.workloads)
     verify.check_flags()
+    benchmark.inputs_from_flags()
+    benchmark.other_paths()
     if FLAGS.phase != ALL:
         command.write_json(run_phase(FLAGS.phase))
         return 0

@@ -1,14 +1,16 @@
 """`python -m parity.benchmark --workload=regression --steps_per_call=10`: measures the speed of port and towers.
 
-Both programs run in one process and are timed in interleaved blocks A B B A, each of which ends when its last loss is
-read. Parity of the programs that are timed is checked first; without it no speed is reported. Exit status 0: measured;
-1: no parity; 2: input that cannot be used.
+Legacy, the port, and the port on one device without a strategy, each with resident and with streamed batches, are timed
+in the same rounds of one process, each block ending when its last loss is read. Parity of the programs that are timed
+is checked first; without it no speed is reported. Speeds are relative to the port's with the same input, in the median,
+with a 95 % interval. Exit status 0: measured; 1: no parity; 2: input that cannot be used.
 """
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Iterator, Mapping
+import concurrent.futures
+import contextlib
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from absl import flags
@@ -16,40 +18,73 @@ from absl import flags
 from legacy import flags as legacy_flags
 from modern import flags as modern_flags
 from parity import flags as parity_flags
+from parity.speed.names import INPUTS, LEGACY, LEGACY_INPUTS, MODERN, RESIDENT, STREAMED
 from workloads.selection import flags as job_flags
 from workloads.support import command, environment
 from workloads.support.errors import require
 
 if TYPE_CHECKING:
     from parity.comparison.setup import Setup
-    from parity.speed.measurement import MeasurementPlan, SpeedResult
+    from parity.speed.measurement import MeasurementPlan
+    from parity.speed.speed_result import Contestant, SpeedResult
 
-flags.DEFINE_integer("warmup", 20, "Steps of each side before the clock starts.", lower_bound=1)
-flags.DEFINE_integer("blocks", 20, "Timed blocks per side; an even number, at least 10.", lower_bound=10)
-flags.DEFINE_integer("most_blocks", 64, "Blocks per side at most, while the verdict is undecided.", lower_bound=10)
+flags.DEFINE_integer("warmup", 20, "Steps of each program before the clock starts.", lower_bound=1)
+flags.DEFINE_integer("blocks", 20, "Timed blocks per program; an even number, at least 10.", lower_bound=10)
+flags.DEFINE_integer("most_blocks", 64, "Blocks per program at most, while a verdict is undecided.", lower_bound=10)
 flags.DEFINE_float("block_seconds", 0.25, "Approximate length of a block, in seconds.", lower_bound=0.01)
 flags.DEFINE_integer("parity_steps", 5, "Steps compared before the clock starts.", lower_bound=1)
-flags.DEFINE_boolean(
-    "stream",
-    False,
-    "New batches at every step, through tf.data and through the towers' fastest input (or --legacy_input). Default: "
-    "the first batch, resident on the devices.",
+flags.DEFINE_list(
+    "inputs",
+    list(INPUTS),
+    "resident: the first batch, which stays on the devices, so that input costs nothing; streamed: new batches at "
+    "every step, through tf.data and through the towers' fastest input (or --legacy_input). Files are streamed.",
+)
+flags.DEFINE_boolean("stream", False, "The same as --inputs=streamed.")
+flags.DEFINE_list(
+    "tried_inputs",
+    list(LEGACY_INPUTS),
+    "Ways of the towers to get streamed batches, which are timed first; the fastest is taken.",
+)
+flags.DEFINE_multi_string(
+    "others",
+    [],
+    "Executable files, separated by commas, that are timed in the same rounds: ports of your own in any framework. "
+    "They answer lines on a pipe: hello, run N, quit; see docs/speed.md.",
+)
+flags.DEFINE_float(
+    "others_seconds", 120.0, "Seconds that a program of --others may take to answer a line.", lower_bound=0.01
 )
 flags.DEFINE_boolean("memory", True, "Measure each side's peak memory, in a process of its own.")
 
 FLAGS = flags.FLAGS
 
-#: {side: the key of that side in a `SpeedResult`}.
-SIDES = {"legacy": "left", "modern": "right"}
-
 #: {side: bytes}; None where the process failed.
 PeakBytes = Mapping[str, "int | None"]
 
 
-def plan_from_flags(workload_name: str | None = None) -> tuple[Setup, MeasurementPlan]:
-    """Returns what the flags describe: the setup, and the plan of the measurement.
+def inputs_from_flags() -> list[str]:
+    """Returns the kinds of input to measure, the main one first.
 
-    Batches are resident unless they come from files or `--stream` is given.
+    Raises:
+      InputError: flags contradict each other.
+    """
+    given = list(dict.fromkeys(FLAGS.inputs))
+    allowed = f"allowed: {', '.join(INPUTS)}, or both"
+    require(given and set(given) <= set(INPUTS), "--inputs", ",".join(FLAGS.inputs), allowed)
+    asked = FLAGS["inputs"].present
+    require(not (FLAGS.stream and FLAGS.resident), "--resident", FLAGS.resident, "not with --stream")
+    files = "--data_dir" if FLAGS.data_dir is not None else "--data" if FLAGS.data is not None else ""
+    for flag, is_set, only in (("--stream", FLAGS.stream, STREAMED), ("--resident", FLAGS.resident, RESIDENT)):
+        require(not is_set or not asked or given == [only], "--inputs", ",".join(given), f"with {flag}: {only}")
+        given = [only] if is_set else given
+    if files:
+        require(not (asked or FLAGS.resident) or given == [STREAMED], files, FLAGS[files[2:]].value, "is streamed only")
+        given = [STREAMED]
+    return [name for name in INPUTS if name in given]
+
+
+def plan_from_flags(workload_name: str | None = None) -> tuple[dict[str, Setup], MeasurementPlan]:
+    """Returns what the flags describe: the setup of each input, and the plan of the measurement.
 
     Args:
       workload_name: used instead of `--workload` if given.
@@ -57,25 +92,49 @@ def plan_from_flags(workload_name: str | None = None) -> tuple[Setup, Measuremen
     from parity.speed.measurement import MeasurementPlan
 
     require(FLAGS.most_blocks >= FLAGS.blocks, "--most_blocks", FLAGS.most_blocks, "must not be below --blocks")
-    streams = FLAGS.stream or FLAGS.data_dir is not None or FLAGS.data is not None
-    setup = parity_flags.setup_from_flags(exact=False, workload_name=workload_name, resident=not streams)
-    lifted = setup.job.workload.is_lifted  # its old graph can only be fed
-    tune_input = streams and not lifted and not FLAGS["legacy_input"].present
+    setups = {
+        name: parity_flags.setup_from_flags(exact=False, workload_name=workload_name, resident=name == RESIDENT)
+        for name in inputs_from_flags()
+    }
+    lifted = any(setup.job.workload.is_lifted for setup in setups.values())  # its old graph can only be fed
+    tunes = STREAMED in setups and not lifted and not FLAGS["legacy_input"].present
+    unknown = set(FLAGS.tried_inputs) - set(LEGACY_INPUTS)
+    allowed = f"allowed: {', '.join(LEGACY_INPUTS)}"
+    require(FLAGS.tried_inputs and not unknown, "--tried_inputs", ",".join(FLAGS.tried_inputs), allowed)
+    tried = tuple(FLAGS.tried_inputs) if tunes else ()
     plan = MeasurementPlan(
-        FLAGS.warmup, FLAGS.blocks, FLAGS.most_blocks, FLAGS.block_seconds, FLAGS.parity_steps, tune_input
+        FLAGS.warmup, FLAGS.blocks, FLAGS.most_blocks, FLAGS.block_seconds, FLAGS.parity_steps, tried
     )
-    return setup, plan
+    return setups, plan
 
 
-def run_benchmark(setup: Setup, plan: MeasurementPlan) -> SpeedResult:
-    """Measures the speed of both sides, and shows the progress on stderr."""
+def run_benchmark(setups: Mapping[str, Setup], plan: MeasurementPlan) -> SpeedResult:
+    """Measures the speed of all programs, and shows the progress on stderr."""
     from parity.reports.progress import Progress
     from parity.speed.measurement import measure_speed
+    from parity.speed.other_program import enter_others
 
-    progress = Progress("benchmark " + setup.job.workload.name)
-    result = measure_speed(setup, plan, lambda text, done, total: progress.update(done, total, text))
+    name = next(iter(setups.values())).job.workload.name
+    progress = Progress("benchmark " + name)
+    with contextlib.ExitStack() as stack:
+        others = enter_others(stack, other_paths(), setups, FLAGS.size, FLAGS.others_seconds)
+        result = measure_speed(setups, plan, lambda text, done, total: progress.update(done, total, text), others)
     progress.done()
     return result
+
+
+def other_paths() -> list[str]:
+    """Returns the paths that `--others` names.
+
+    Raises:
+      InputError: one is no file that can be executed.
+    """
+    from parity.processes.line_process import check_executable
+
+    paths = [path for text in FLAGS.others for path in text.split(",")]
+    for path in paths:
+        check_executable("--others", path)
+    return paths
 
 
 def peak_bytes_if_asked(result: SpeedResult, workload_name: str) -> PeakBytes:
@@ -91,7 +150,7 @@ def peak_bytes_if_asked(result: SpeedResult, workload_name: str) -> PeakBytes:
     from parity.processes.child_command import flag_arguments
     from parity.speed.peak_memory import measure_peak_memory
 
-    if not FLAGS.memory or result.ratio is None:
+    if not FLAGS.memory or not result.has_parity:
         return {}
     resident = str(result.setup.job.data == "resident").lower()
     job = flag_arguments(FLAGS, [job_flags.__name__], without=("workload", "resident"))
@@ -101,77 +160,95 @@ def peak_bytes_if_asked(result: SpeedResult, workload_name: str) -> PeakBytes:
     port = flag_arguments(FLAGS, [modern_flags.__name__])
     steps = 2 * FLAGS.steps_per_call
     flags_of_sides = {"legacy": job + towers, "modern": job + port}
-    return {side: measure_peak_memory(side, arguments, steps) for side, arguments in flags_of_sides.items()}
-
-
-def result_lines(result: SpeedResult, peak_bytes: PeakBytes) -> Iterator[str]:
-    """Yields the result for people, line by line."""
-    if result.ratio is None:
-        from parity.reports.verification_text import verification_verdict
-
-        yield verification_verdict(result.verification) + ": no speed is shown for programs that are not equal"
-        return
-    for side in SIDES:
-        yield _side_line(result, side, peak_bytes.get(side))
-    ratio, left, right = result.ratio, result.settings["left"], result.settings["right"]
-    yield (
-        f"modern/legacy {ratio.median:.3f}  95 % [{ratio.low:.3f}, {ratio.high:.3f}]  {result.verdict} "
-        f"(margin 5 %, higher is better); input: {left['input']}, {right['input']}; reduction: {right['reduction']}"
-    )
-
-
-def _side_line(result: SpeedResult, side: str, peak_bytes: int | None) -> str:
-    """The speed of one side, "legacy" or "modern"."""
-    job, key = result.setup.job, SIDES[side]
-    examples_per_second, spread = result.examples_per_second(job.global_batch)[key]
-    peak = f"  peak {peak_bytes / 2**20:.0f} MiB" if peak_bytes else ""
-    return (
-        f"{side:7} replicas={job.replicas} batch={job.global_batch} ({job.per_replica_batch} a replica) "
-        f"warmup={FLAGS.warmup} steps, {result.startup[key]:.1f} s "
-        f"blocks={len(result.blocks.left)}x{result.blocks.steps}  {examples_per_second:.1f} examples/s  "
-        f"median, MAD {100 * spread:.1f} %{peak}"
-    )
+    with concurrent.futures.ThreadPoolExecutor() as pool:  # at the same time: nothing is timed there
+        measured = {
+            side: pool.submit(measure_peak_memory, side, arguments, steps) for side, arguments in flags_of_sides.items()
+        }
+    return {side: future.result() for side, future in measured.items()}
 
 
 def benchmark_json(result: SpeedResult, peak_bytes: PeakBytes) -> dict[str, Any]:
-    """Returns the whole result for `--json`."""
-    job = result.setup.job
+    """Returns the whole result for `--json`.
+
+    Figures of the two sides outside of "contestants" are those with the first input, which "input" names.
+    """
+    from parity.speed.ratio import ratio_json
+
+    job, main_input = result.setup.job, next(iter(result.setups))
+    sides = {c.name: c for c in result.contestants if c.input == main_input and c.name in (LEGACY, MODERN)}
     content: dict[str, Any] = {
         "workload": job.workload.name,
         "job": job.describe(),
         "job_digest": job.digest(),
-        "verdict": result.verdict,
+        "input": main_input,
+        "verdict": result.verdict(main_input),
         "parity": result.verification.to_json(),
-        "settings": {"legacy": result.settings["left"], "modern": result.settings["right"]},
+        "settings": {name: side.settings for name, side in sides.items()},
         "environment": environment.describe(),
         "legacy_input_trials_seconds": result.input_trials,
         "flags": {name: FLAGS[name].value for name in FLAGS if FLAGS[name].present},
+        "contestants": [_contestant_json(result, contestant) for contestant in result.contestants],
     }
-    if result.ratio is not None:
-        speeds = result.examples_per_second(job.global_batch)
+    if result.has_parity:
         content.update(
-            ratio=dataclasses.asdict(result.ratio),
-            examples_per_second={side: speeds[key][0] for side, key in SIDES.items()},
-            steps_per_block=result.blocks.steps,
-            block_seconds={"legacy": result.blocks.left, "modern": result.blocks.right},
+            ratio=ratio_json(result.port_to_legacy(main_input)),
+            ratios={name: ratio_json(result.port_to_legacy(name)) for name in result.setups},
+            verdicts={name: result.verdict(name) for name in result.setups},
+            examples_per_second={name: side.throughput().median for name, side in sides.items()},
+            steps_per_block=sides[MODERN].steps,
+            block_seconds={name: side.seconds for name, side in sides.items()},
             warmup_steps=FLAGS.warmup,
-            warmup_seconds={side: result.startup[key] for side, key in SIDES.items()},
+            warmup_seconds={name: side.startup for name, side in sides.items()},
             peak_bytes=peak_bytes,
             traces_in_timed_blocks=0,
         )
     return content
 
 
+def _contestant_json(result: SpeedResult, contestant: Contestant) -> dict[str, Any]:
+    """One program; "ratio" is its speed relative to the port's with the same input."""
+    from parity.speed.ratio import ratio_json
+
+    content: dict[str, Any] = {
+        "name": contestant.name,
+        "input": contestant.input,
+        "examples_per_step": contestant.examples,
+        "settings": contestant.settings,
+        "note": contestant.note,
+        "problem": contestant.problem,
+        "parity": None if contestant.verification is None else contestant.verification.verdict.value,
+    }
+    if contestant.seconds:
+        throughput = contestant.throughput()
+        content.update(
+            examples_per_second=throughput.median,
+            relative_mad=throughput.relative_mad,
+            ratio=ratio_json(result.ratio_to(MODERN, contestant)),
+            steps_per_block=contestant.steps,
+            block_seconds=contestant.seconds,
+            warmup_seconds=contestant.startup,
+        )
+    return content
+
+
 def main() -> int:
     """Runs the command; returns its exit status."""
+    other_paths()
     environment.prepare(exact=False)
+    from parity.reports.formatting import make_console
+    from parity.reports.speed_table import speed_table
+    from parity.reports.speed_text import result_lines
+
     result = run_benchmark(*plan_from_flags())
     peak_bytes = peak_bytes_if_asked(result, FLAGS.workload)
     print(f"{result.setup.job.workload.name}: job {result.setup.job.digest()}")
-    for line in result_lines(result, peak_bytes):
+    for line in result_lines(result, peak_bytes, FLAGS.warmup):
         print(line)
-    command.write_json(benchmark_json(result, peak_bytes))
-    return 0 if result.ratio is not None else 1
+    content = benchmark_json(result, peak_bytes)
+    if result.has_parity:
+        make_console().print(speed_table(content))
+    command.write_json(content)
+    return 0 if result.has_parity else 1
 
 
 console = command.entry(main, __doc__)

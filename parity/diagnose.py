@@ -63,8 +63,8 @@ def main() -> int:
     from parity.diagnosis.comparable import uncompared_weights
     from parity.diagnosis.first_difference import first_differing_stage
     from parity.reports import causes
-    from parity.reports.formatting import make_console
-    from parity.verdict.explanation import explain_recordings, print_plain_lines
+    from parity.reports.formatting import make_console, print_plain_lines
+    from parity.verdict.explanation import explain_recordings
     from workloads.records.reader import Recording
 
     with Recording(FLAGS.left, "--left") as left, Recording(FLAGS.right, "--right") as right:

@@ -20,6 +20,18 @@ command.define_json()
 FLAGS = flags.FLAGS
 
 
+def check_mirrored_towers(flag_values: flags.FlagValues) -> None:
+    """Raises `InputError` unless a command's flags are of towers and a mirrored port in one process."""
+    for flag, allowed in (("strategy", "mirrored"), ("placement", "towers"), ("updates", "sync"), ("workers", 1)):
+        require(flag_values[flag].value == allowed, f"--{flag}", flag_values[flag].value, f"here: {allowed}")
+
+
+def timed_setup(stream: bool) -> Setup:
+    """Makes the `Setup` of programs that are timed; its batch is resident unless `stream` or it comes from files."""
+    resident = not stream and FLAGS.data_dir is None and FLAGS.data is None
+    return setup_from_flags(exact=False, resident=resident)
+
+
 def setup_from_flags(exact: bool, workload_name: str | None = None, resident: bool | None = None) -> Setup:
     """Makes the `Setup` that the flags describe.
 
@@ -55,6 +67,7 @@ def setup_from_flags(exact: bool, workload_name: str | None = None, resident: bo
         modern=modern_flags.options_from_flags(exact, legacy.average),
         device=FLAGS.device,
         logical_cpus=FLAGS.logical_cpus,
+        logical_gpus=FLAGS.logical_gpus,
         workers=FLAGS.workers,
         parameter_servers=parameter_servers,
         layer_devices=job_flags.devices_needed(job) if FLAGS.placement == "layers" else 0,

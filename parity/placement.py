@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from parity.comparison.result import Verification
     from parity.comparison.setup import Setup
-    from parity.speed.device_trace import DeviceTrace
+    from parity.profiling.device_trace import DeviceTrace
     from workloads.program import Program
 
 flags.DEFINE_integer("steps", 20, "Number of steps to compare.")
@@ -87,7 +87,7 @@ def trace_both_sides(setup: Setup, repeats: int) -> dict[str, list[DeviceTrace]]
     """Traces `repeats` steps of each side; returns {side: traces}."""
     from legacy.towers.program import LegacyProgram
     from modern.model_parallel.program import PipelineProgram
-    from parity.speed import device_trace
+    from parity.profiling import device_trace
 
     with setup.legacy_program() as legacy:
         legacy.run(WARM_UP)

@@ -23,6 +23,8 @@ class Subcommand(NamedTuple):
 SUBCOMMANDS = (
     Subcommand("verify", "parity.verify", "compare one workload's towers with its port, step by step"),
     Subcommand("benchmark", "parity.benchmark", "measure how fast the port is, relative to the towers"),
+    Subcommand("profile", "parity.profile", "show where the time of a step goes on each side"),
+    Subcommand("tune", "parity.tune", "find settings that make the port faster and leave its mathematics alone"),
     Subcommand("diagnose", "parity.diagnose", "name the cause of the difference between two recordings"),
     Subcommand(
         "placement", "parity.placement", "compare model-parallel runs, and measure what crosses between devices"
@@ -45,6 +47,7 @@ SUBCOMMANDS = (
     Subcommand(
         "lost-worker", "parity.qualification.lost_worker", "kill a parameter-server worker and compare the loss"
     ),
+    Subcommand("gpu", "parity.qualification.gpu", "run every check that a machine with GPUs needs, and write a page"),
     Subcommand("study", "parity.qualification.study", "compare synchronous and asynchronous training"),
     Subcommand("causes", "parity.causes.__main__", "print the catalogue of causes as Markdown"),
 )

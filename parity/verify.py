@@ -2,6 +2,7 @@
 
 Runs the towers and their tf.distribute port side by side and compares every tensor of every step: batches, losses,
 gradients, combined gradients, learning rate, weights, slots, statistics, averages. If one differs, names the causes.
+With --workload=port.py:PORT --against=lifted/ the towers are the old graph that legacy.lift read, run in a session.
 Besides the first steps it visits states in which choices show that those hide, and changes every choice of the job to
 measure whether the comparison would have noticed.
 Exit status 0: parity; 1: no parity; 2: input that cannot be used; 3: not shown: all agrees, but something that matters
@@ -10,12 +11,14 @@ was not exercised.
 
 from __future__ import annotations
 
+import dataclasses
 import tempfile
 from typing import TYPE_CHECKING
 
 from absl import flags
 
 from legacy import flags as legacy_flags
+from parity import against_flags
 from parity import flags as parity_flags
 from parity.processes import child_command
 from workloads.selection import flags as job_flags
@@ -23,7 +26,9 @@ from workloads.support import command, environment
 from workloads.support.errors import require
 
 if TYPE_CHECKING:
-    from parity.comparison.result import Verdict
+    from parity.against.against_setup import OldGraph
+    from parity.against.forward_difference import ForwardDifference
+    from parity.comparison.result import Verdict, Verification
     from parity.comparison.setup import Setup
     from parity.verdict.compare_programs import ComparisonPlan
     from workloads.records.reader import Recording
@@ -105,10 +110,12 @@ def main() -> int:
     """Runs the command; returns its exit status."""
     check_flags()
     environment.prepare(exact=True)
+    if FLAGS.against:
+        return _verify_programs(*against_flags.setup_from_flags(exact=True)).exit_status
     setup = parity_flags.setup_from_flags(exact=True)
     if setup.job.workload.is_lifted and FLAGS.recording and not FLAGS.recording.endswith(".npz"):
         return _verify_recorded_run(setup).exit_status
-    return _verify_programs(setup).exit_status
+    return _verify_programs(dataclasses.replace(setup, replicated=True)).exit_status
 
 
 def _verify_recorded_run(setup: Setup) -> Verdict:
@@ -123,12 +130,19 @@ def _verify_recorded_run(setup: Setup) -> Verdict:
     return result.judged.verdict
 
 
-def _verify_programs(setup: Setup) -> Verdict:
-    """Compares towers and port, explains a failure, reports the result and returns the verdict."""
-    from parity.reports.formatting import make_console
+def _verify_programs(setup: Setup, old: OldGraph | None = None) -> Verdict:
+    """Compares towers and port, explains a failure, reports the result and returns the verdict.
+
+    Args:
+      setup: the job.
+      old: the old graph that a workload is compared with; None for towers that are built from it.
+
+    Returns:
+      the verdict.
+    """
+    from parity.reports.formatting import make_console, print_plain_lines
     from parity.verdict import report
     from parity.verdict.compare_programs import compare_programs
-    from parity.verdict.explanation import explain_failure
 
     explanation = None
     with tempfile.TemporaryDirectory() as folder:
@@ -136,10 +150,25 @@ def _verify_programs(setup: Setup) -> Verdict:
         comparison = compare_programs(setup, recording, plan_from_flags())
         result = comparison.verification
         if not result.passed and not result.mismatched and setup.job.staleness is None:
+            from parity.verdict.explanation import explain_failure  # with all causes: where there are any
+
             explanation = explain_failure(setup, recording_from_flags(setup, folder), result)
-    report.print_verification(make_console(), setup, comparison, explanation)
-    command.write_json(report.verification_json(setup, comparison, recording, explanation))
+    parted = _forward_difference(setup, old, result)
+    terminal = make_console()
+    print_plain_lines(terminal, [] if parted is None else [parted.sentence()])
+    report.print_verification(terminal, setup, comparison, explanation)
+    content = report.verification_json(setup, comparison, recording, explanation)
+    command.write_json({**content, "forward_difference": None if parted is None else parted.to_json()})
     return result.verdict
+
+
+def _forward_difference(setup: Setup, old: OldGraph | None, result: Verification) -> ForwardDifference | None:
+    """Returns the first op of a workload's loss that an old graph does not have, if the losses differ."""
+    if old is None or result.passed or result.mismatched:
+        return None
+    from parity.against.loss_explanation import explain_loss
+
+    return explain_loss(setup, old, result)
 
 
 console = command.entry(main, __doc__)

@@ -16,12 +16,13 @@ from absl import flags
 
 from legacy import flags as legacy_flags
 from modern import flags as modern_flags
+from parity import against_flags
 from parity import flags as parity_flags
 from workloads.selection import flags as job_flags
 from workloads.support import command
 
 #: Modules whose flags several commands share; they define them once in a process.
-SHARED = (job_flags, legacy_flags, modern_flags, parity_flags)
+SHARED = (job_flags, legacy_flags, modern_flags, parity_flags, against_flags)
 
 
 @contextlib.contextmanager

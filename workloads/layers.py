@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
 import tensorflow as tf
 
 from workloads import initializers
+from workloads.numerics import normalization
 
 if TYPE_CHECKING:
     from workloads.initializers import Initializer
@@ -72,7 +74,10 @@ def conv(
     weight = scope.get("weights", (size, size, int(x.shape[-1]), filters), weights)
     scope.decay(decay, weight)
     y = tf.nn.conv2d(x, weight, strides=[1, stride, stride, 1], padding="SAME")
-    return y if biases is None else tf.nn.bias_add(y, scope.get("biases", (filters,), biases))
+    if biases is None:
+        return y
+    # Not `bias_add`: in a function, oneDNN joins its gradient with that of the weights, which takes longer than both.
+    return y + scope.get("biases", (filters,), biases)
 
 
 def max_pool(x: tf.Tensor, size: int, stride: int) -> tf.Tensor:
@@ -93,7 +98,8 @@ def local_response_norm(
 ) -> tf.Tensor:
     """Computes `x / (bias + alpha * sum of x**2 over 2 * radius + 1 channels) ** beta` (Krizhevsky et al. 2012).
 
-    TensorFlow's op has no float64 kernel, so that dtype adds up shifted channels instead.
+    The sums are one product with a band matrix. On CPUs that is faster than the op of `tf.nn`, which has no float64
+    kernel.
 
     Args:
       x: [batch, height, width, channels].
@@ -102,12 +108,10 @@ def local_response_norm(
     Returns:
       tensor of x's shape.
     """
-    if x.dtype != tf.float64:
-        return tf.nn.local_response_normalization(x, radius, bias, alpha, beta)
     channels = int(x.shape[-1])
-    padded = tf.pad(tf.square(x), [[0, 0], [0, 0], [0, 0], [radius, radius]])
-    window = tf.add_n([padded[..., shift : shift + channels] for shift in range(2 * radius + 1)])
-    return x / tf.pow(bias + alpha * window, beta)
+    weights = tf.constant(alpha * normalization.band_matrix(channels, radius), x.dtype)
+    sums = tf.matmul(tf.reshape(tf.square(x), [-1, channels]), weights)
+    return x / normalization.power(bias + tf.reshape(sums, x.shape), beta)
 
 
 def batch_norm(scope: Scope, x: tf.Tensor, momentum: float = 0.9, epsilon: float = 1e-5) -> tf.Tensor:
@@ -130,15 +134,10 @@ def batch_norm(scope: Scope, x: tf.Tensor, momentum: float = 0.9, epsilon: float
     beta = scope.get("beta", (channels,), ZEROS)
     moving_mean = scope.get("moving_mean", (channels,), ZEROS, trainable=False)
     moving_variance = scope.get("moving_variance", (channels,), ONES, trainable=False)
-    axes = list(range(x.shape.rank - 1))
-    mean, variance = tf.nn.moments(x, axes)
-    count = 1
-    for axis in axes:
-        count *= int(x.shape[axis])
-    unbiased = variance * (count / max(count - 1.0, 1.0))
-    scope.update("moving_mean", moving_mean - (moving_mean - mean) * (1.0 - momentum))
-    scope.update("moving_variance", moving_variance - (moving_variance - unbiased) * (1.0 - momentum))
-    return tf.nn.batch_normalization(x, mean, variance, beta, gamma, epsilon)
+    normalized = normalization.batch_normalize(x, gamma, beta, epsilon)
+    scope.update("moving_mean", moving_mean - (moving_mean - normalized.mean) * (1.0 - momentum))
+    scope.update("moving_variance", moving_variance - (moving_variance - normalized.variance) * (1.0 - momentum))
+    return normalized.values
 
 
 def dropout(scope: Scope, x: tf.Tensor, rate: float) -> tf.Tensor:
@@ -158,30 +157,50 @@ def dropout(scope: Scope, x: tf.Tensor, rate: float) -> tf.Tensor:
     return x * keep / (1.0 - rate)
 
 
-def lstm(scope: Scope, steps: list[tf.Tensor], units: int, forget_bias: float = 1.0) -> list[tf.Tensor]:
+def lstm_sequence(scope: Scope, x: tf.Tensor, units: int, forget_bias: float = 1.0) -> tf.Tensor:
     """Runs one LSTM layer over time, unrolled, as `BasicLSTMCell` with gates i, j, f, o.
+
+    The inputs' part of the gates, biases included, is one product for all times; a time step adds the product with the
+    output before it. Output and cell start at zero, so the first step has neither that product nor a cell to forget.
 
     Args:
       scope: place of "kernel" and "bias".
-      steps: list over time of [batch, features].
+      x: [batch, time, features].
       units: features of the outputs.
-      forget_bias: added to the forget gate at run time.
+      forget_bias: added to the forget gate's bias at run time.
+
+    Returns:
+      [batch, time, units].
+    """
+    batch, time, features = (int(length) for length in x.shape)
+    kernel = scope.get("kernel", (features + units, 4 * units))
+    bias = scope.get("bias", (4 * units,), ZEROS)
+    input_kernel, output_kernel = tf.split(kernel, [features, units])
+    forget = tf.constant(np.repeat([0.0, 0.0, forget_bias, 0.0], units), x.dtype)
+    inputs = tf.nn.bias_add(tf.matmul(tf.reshape(x, [-1, features]), input_kernel), bias + forget)
+    outputs: list[tf.Tensor] = []
+    cell = None
+    for gates in tf.unstack(tf.reshape(inputs, [batch, time, 4 * units]), axis=1):
+        if outputs:
+            gates += tf.matmul(outputs[-1], output_kernel)
+        i, j, f, o = tf.split(gates, 4, axis=1)
+        written = tf.sigmoid(i) * tf.tanh(j)
+        cell = written if cell is None else cell * tf.sigmoid(f) + written
+        outputs.append(tf.tanh(cell) * tf.sigmoid(o))
+    return tf.stack(outputs, axis=1)
+
+
+def lstm(scope: Scope, steps: list[tf.Tensor], units: int, forget_bias: float = 1.0) -> list[tf.Tensor]:
+    """Runs `lstm_sequence` on a list over time of [batch, features].
+
+    Args:
+      scope, units, forget_bias: as for `lstm_sequence`.
+      steps: list over time of [batch, features].
 
     Returns:
       list over time of the outputs, [batch, units].
     """
-    features = int(steps[0].shape[-1])
-    kernel = scope.get("kernel", (features + units, 4 * units))
-    bias = scope.get("bias", (4 * units,), ZEROS)
-    output = tf.zeros([int(steps[0].shape[0]), units], steps[0].dtype)
-    cell = output
-    outputs = []
-    for x in steps:
-        gates = tf.nn.bias_add(tf.matmul(tf.concat([x, output], 1), kernel), bias)
-        i, j, f, o = tf.split(gates, 4, axis=1)
-        cell = cell * tf.sigmoid(f + forget_bias) + tf.sigmoid(i) * tf.tanh(j)
-        output = tf.tanh(cell) * tf.sigmoid(o)
-        outputs.append(output)
+    outputs: list[tf.Tensor] = tf.unstack(lstm_sequence(scope, tf.stack(steps, axis=1), units, forget_bias), axis=1)
     return outputs
 
 

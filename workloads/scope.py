@@ -121,6 +121,11 @@ class Scope:
         """Name of the float dtype that variables and float inputs have."""
         return self._frame.dtype
 
+    @property
+    def replica(self) -> int:
+        """Number of the replica, over all processes: for a loss that has a term on one replica only."""
+        return self._frame.replica
+
     def child(self, name: str) -> Scope:
         """Returns the scope `name/` inside this one."""
         return Scope(self._frame, self._prefix + name + "/")

@@ -61,7 +61,7 @@ class OldGraphProgram(GraphProgram):
         self._plan = self._workload.plan
         self._step = 0
         self._drawn = runnable.drawn_tensors(self._workload) if source.noise == "drawn" else {}
-        self._inputs = runnable.input_placeholders(self._plan, self._drawn)
+        self._inputs = runnable.input_placeholders(self._plan, [*self._drawn, *self._given_tensors()])
         graph_def = runnable.runnable_graph(self._workload, self._inputs, devices, source.noise, dependencies)
         self.graph = tf.Graph()
         self._starters: List[tf.Operation] = []
@@ -140,18 +140,42 @@ class OldGraphProgram(GraphProgram):
         return [phase.train_op for phase in self._plan.phases]
 
     def run(self, steps: int) -> list[np.ndarray]:
-        phases = len(self._plan.phases)
         for _ in range(steps):
-            phase = self._step % phases
-            shards = None if self._resident else self._source.shards(self._step)
-            with op_errors_as_input_errors("the old graph"):
-                fetches = [self._fetches[phase]["losses"], self._train_op(phase)]
-                losses, _ = self._session.run(fetches, self._feed(shards))
-            self._step += 1
+            losses = self._take_step()
         return [np.mean(loss) for loss in losses]
+
+    def run_traced(self, options: tf.compat.v1.RunOptions, metadata: tf.compat.v1.RunMetadata) -> None:
+        self._take_step(options, metadata)
+
+    def _take_step(self, *trace: Any) -> list[np.ndarray]:
+        """Takes a step that is not observed, with the session's options and metadata if given; returns its losses."""
+        phase = self._step % len(self._plan.phases)
+        shards = None if self._resident else self._source.shards(self._step)
+        with op_errors_as_input_errors("the old graph"):
+            fetches = [self._fetches[phase]["losses"], self._train_op(phase)]
+            losses, _ = self._session.run(fetches, self._feed(shards), *trace)
+        self._step += 1
+        return losses
+
+    def evaluate(self, names: Sequence[str], shards: List[Arrays]) -> Dict[str, np.ndarray]:
+        """Computes tensors from the current state, whose step counts the noise; takes no step.
+
+        Args:
+          names: of the tensors.
+          shards: each replica's batch.
+
+        Returns:
+          {name: value}.
+        """
+        with op_errors_as_input_errors("the old graph"):
+            return dict(zip(names, self._session.run(list(names), self._with_replaced(self._feed(shards)))))
 
     def close(self) -> None:
         self._session.close()
+
+    def _given_tensors(self) -> list[str]:
+        """Returns further tensors that placeholders replace; a subclass feeds them."""
+        return []
 
     def _train_op(self, phase: int) -> tf.Operation:
         return self.graph.get_operation_by_name(self._plan.phases[phase].train_op)

@@ -64,9 +64,9 @@ def drawn_tensors(workload: LiftedWorkload) -> dict[str, DrawnTensor]:
     return found
 
 
-def input_placeholders(plan: Plan, drawn: Collection[str]) -> dict[str, str]:
-    """Returns {tensor: name of the placeholder that replaces it} of all inputs, and of the `drawn` tensors."""
-    tensors = sorted({tensor for entry in plan.inputs + plan.common for tensor in entry.tensors} | set(drawn))
+def input_placeholders(plan: Plan, others: Collection[str]) -> dict[str, str]:
+    """Returns {tensor: name of the placeholder that replaces it} of all inputs, and of the `others`."""
+    tensors = sorted({tensor for entry in plan.inputs + plan.common for tensor in entry.tensors} | set(others))
     return {tensor: f"{_INPUT}{i}" for i, tensor in enumerate(tensors)}
 
 
@@ -150,8 +150,10 @@ def _pruned(graph_def: Any, plan: Plan) -> Any:
     ends = {phase.train_op for phase in plan.phases} | {variable.name for variable in plan.variables}
     for phase in plan.phases:
         observed: List[str] = phase.losses + [name for tower in phase.gradients for name in tower.values()]
+        observed += [name for combine in phase.combine for tower in combine.parts for name in tower]
         ends |= {parse_tensor_name(name).node for name in observed}
-    kept = Graph(graph_def).ancestors(ends)
+    graph = Graph(graph_def)
+    kept = graph.ancestors(ends & set(graph.nodes))
     result = v1.GraphDef(versions=graph_def.versions, library=graph_def.library)
     result.node.extend(node for node in graph_def.node if node.name in kept or node.name.startswith(_INPUT))
     return result

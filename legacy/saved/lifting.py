@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from legacy.saved.analysis import analyse, initial_values
+import numpy as np
+
+from legacy.saved.analysis import analyse, data_trial, initial_values
 from legacy.saved.graph import graph_file
 from legacy.saved.report import facts
 from workloads.lifted.folder import write_lift
@@ -14,12 +16,14 @@ from workloads.support.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
+    from legacy.saved.analysis.analyse import Analysis
     from workloads.lifted.plan import Plan
+    from workloads.program import Arrays
 
 
 def lift_graph(
     path: str,
-    out: str,
+    out: str | None,
     checkpoint: str | None = None,
     train_op: Sequence[str] = (),
     feed: dict[str, str] | None = None,
@@ -27,12 +31,14 @@ def lift_graph(
     name: str | None = None,
     carry: dict[str, str] | None = None,
     progress: Callable[[str], None] | None = None,
+    use: Callable[[Analysis, Arrays], None] | None = None,
+    beside: Sequence[str] = (),
 ) -> Plan:
     """Lifts a saved graph into a folder.
 
     Args:
       path: the graph file.
-      out: the folder to write.
+      out: the folder to write; None writes none.
       checkpoint: the checkpoint of the values to start from, or None for the graph's own initial values.
       train_op: names of the train ops, or empty to find the one.
       feed: {placeholder: text of its value} of settings that are the same in every step.
@@ -40,6 +46,8 @@ def lift_graph(
       name: name of the workload; default: the file's name.
       carry: {placeholder: tensor} of state that the program fetched and fed into the next step.
       progress: called with a description of each part of the work as it begins.
+      use: called with the analysis and the values that the variables start from, when both are complete.
+      beside: names of ops that each step ran beside the train op.
 
     Returns:
       The plan.
@@ -52,7 +60,7 @@ def lift_graph(
     saved = graph_file.read_graph_file(path)
     name = name or os.path.basename(path).partition(".")[0]
     report("taking the training step apart")
-    found = analyse.analyse_graph(saved, name, train_op, feed, carry)
+    found = analyse.analyse_graph(saved, name, train_op, feed, carry, beside)
     require_safe(found.plan, allow_ops)
     report("collecting values")
     if checkpoint:
@@ -61,10 +69,16 @@ def lift_graph(
         start = initial_values.values_from_initializers([v.name for v in found.plan.variables], found.whole)
     for variable in found.plan.variables:
         variable.shape = list(start[variable.name].shape)
+    start.update((name, np.array(value)) for name, value in found.plan.settings.items() if name in start)
+    report("trying made-up data")
+    data_trial.fit_made_up_data(found.plan, found.context, start)
     found.plan.about = dict(facts.description_fields(facts.program_facts(saved, found)), graph=os.path.basename(path))
     found.plan.about["written by TensorFlow"] = saved.written_by
-    report("writing " + out)
-    write_lift(out, found.plan, found.cut.graph.graph_def, start)
+    if out:
+        report("writing " + out)
+        write_lift(out, found.plan, found.cut.graph.graph_def, start)
+    if use is not None:
+        use(found, start)
     return found.plan
 
 

@@ -41,6 +41,14 @@ class GraphProgram(Program):
     def train_nodes(self) -> List[str]:
         """Returns the names of the ops that the steps run."""
 
+    def given_tensors(self) -> List[str]:
+        """Returns the names of tensors that each step is given, so that what the graph makes them from is not run."""
+        return []
+
+    @abc.abstractmethod
+    def run_traced(self, options: tf.compat.v1.RunOptions, metadata: tf.compat.v1.RunMetadata) -> None:
+        """Takes a step under `RunOptions` that fill `RunMetadata`."""
+
     def _with_replaced(self, feed: Mapping[Any, Any]) -> Dict[Any, Any]:
         """Returns a step's feed with the replaced tensors."""
         return {**feed, **self._replaced}

@@ -20,6 +20,7 @@ from workloads.program import STATES, State, StepRecord, initial_state
 from workloads.records.writer import batch_digest, example_ids
 from workloads.support import user_code
 from workloads.support.errors import require
+from workloads.support.logical_gpus import memory_limits
 
 if TYPE_CHECKING:
     from workloads.job import Job
@@ -178,7 +179,6 @@ class LegacyProgram(GraphProgram):
         return self._towers.train_ops[staleness.updates_without_gradient(job.staleness, job.replicas, step)]
 
     def run_traced(self, options: tf.compat.v1.RunOptions, metadata: tf.compat.v1.RunMetadata) -> None:
-        """Takes a step under `RunOptions` that fill `RunMetadata`."""
         self._start()
         self._session.run(self._train_op(self._step), self._input.feed(self._step), options, metadata)
         self._step += 1
@@ -251,5 +251,8 @@ def session_config(devices: Sequence[str], exact: bool) -> tf.compat.v1.ConfigPr
     cpus = sum(device.startswith("CPU") for device in devices)
     config = v1.ConfigProto(device_count={"CPU": max(1, cpus)}, allow_soft_placement=True)
     config.gpu_options.allow_growth = True
+    limits = memory_limits()
+    for limits_of_gpu in limits if any(limits) else ():  # a session divides GPUs as its process does
+        config.gpu_options.experimental.virtual_devices.add(memory_limit_mb=limits_of_gpu)
     config.graph_options.rewrite_options.disable_meta_optimizer = exact
     return config

@@ -6,8 +6,11 @@ from collections.abc import Callable, Sequence
 
 import tensorflow as tf
 
-from modern.collectives import packing
+from modern.collectives.packing import Packing
 from workloads.numerics import combining
+
+#: Elements of the largest tensors that are packed within one process: from here on the copies cost more.
+LARGEST_PACKED = 2**14
 
 
 def all_reduce(
@@ -67,7 +70,9 @@ def _packed(
     replicas = context.num_replicas_in_sync
     if replicas == 1:
         return list(tensors)
-    return packing.unpack_tensors(exchange(packing.pack_tensors(tensors, replicas)), tensors, replicas)
+    one_process = isinstance(context.strategy, tf.distribute.MirroredStrategy)
+    packing = Packing(replicas, LARGEST_PACKED) if one_process else Packing(replicas)
+    return packing.unpack(exchange(packing.pack(tensors)), tensors)
 
 
 def _reduce(

@@ -20,6 +20,8 @@ def check_differentiable(workload: LiftedWorkload, phase: Phase) -> None:
     reason = None
     if not phase.losses:
         reason = "the graph does not tell what is minimized"
+    elif phase.other_losses:
+        reason = f"several losses are differentiated: {phase.losses[0]}, {phase.other_losses[0][0]}"
     elif phase.returns:
         reason = "each tower's gradients depend on all towers' results"
     elif not all(phase.raw):

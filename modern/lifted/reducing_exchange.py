@@ -12,6 +12,14 @@ from modern.lifted.function import Tensors
 from modern.options import ALL_REDUCES
 from workloads.job import Job
 from workloads.lifted.plan import Combine, Effect, Phase, Plan
+from workloads.lifted.replication import (
+    corresponding_crossings,
+    own_number_only,
+    replica_of_tower,
+    rescaling,
+    tower_of_crossing,
+    tower_of_replica,
+)
 from workloads.lifted.workload import as_lifted
 from workloads.support.errors import InputError, require
 
@@ -31,14 +39,12 @@ def make_exchange(job: Job, phase: Phase, all_reduce: str) -> Exchange:
       InputError: the graph combines its towers in a way that only works as written, for its own number of towers.
     """
     towers = as_lifted(job.workload).plan.towers
-    written = [combine.weight for combine in phase.combine if combine.kind == "kept as written"]
+    written = any(combine.kind == "kept as written" for combine in phase.combine)
     if job.replicas == towers and (ALL_REDUCES[all_reduce].in_order or written):
         return ExchangeAsWritten(phase, towers)
     if written:
-        raise InputError(
-            f"--replicas: got {job.replicas}, this graph combines gradients in a way that is not recognised "
-            f"({', '.join(written[:4])}), and only works for its own {towers} towers"
-        )
+        why = own_number_only(as_lifted(job.workload).plan)
+        raise InputError(f"--replicas: got {job.replicas}, {why}, and only works for its own {towers} towers")
     require(
         not phase.returns,
         "--replicas" if job.replicas != towers else "--all_reduce",
@@ -152,61 +158,10 @@ class ReducingExchange(Exchange):
         """Returns this replica's tensor that corresponds to `name`; zero if only another replica has one."""
         if name in crossings:
             return crossings[name]
-        for row in self._phase.crossings:
-            own = row[tower]
-            if name in row and own is not None:
-                return crossings[own]
-        twin = self._phase.twins.get(name)
-        return crossings[twin] if twin in crossings else tf.zeros([])
+        found = [own for own in corresponding_crossings(self._phase, name, tower) if own in crossings]
+        return crossings[found[0]] if found else tf.zeros([])
 
     def _replica_that_has(self, name: str) -> int:
         """Returns the replica whose value is taken for a tensor: one that runs the tensor's tower."""
-        tower = next(t for row in self._phase.crossings for t, other in enumerate(row) if other == name)
-        if tower == self._plan.towers - 1:
-            return self._replicas - 1
-        return min(tower, self._replicas - 1)
-
-
-def tower_of_replica(replica: int, replicas: int, towers: int, differ: bool) -> int:
-    """Returns the tower whose graph a replica runs.
-
-    Args:
-      replica: number of the replica.
-      replicas: number of replicas.
-      towers: number of towers.
-      differ: whether the towers differ from each other.
-
-    Returns:
-      The number of the tower.
-
-    >>> [tower_of_replica(replica, 5, 3, True) for replica in range(5)]
-    [0, 1, 1, 1, 2]
-    >>> [tower_of_replica(replica, 5, 3, False) for replica in range(5)]
-    [0, 0, 0, 0, 0]
-    """
-    if replicas == towers:
-        return replica
-    if not differ or replica == 0:
-        return 0
-    if replica == replicas - 1:
-        return towers - 1
-    return min(replica, max(1, towers - 2), towers - 1)
-
-
-def rescaling(combine: Combine, loss_scale: float, towers: int, replicas: int) -> float:
-    """Returns the factor that turns a sum written for `towers` towers into one over `replicas` replicas.
-
-    It is not 1 where the graph weights each tower's loss, or each tower's rows, with one over the towers.
-
-    Args:
-      combine: the combining of one gradient.
-      loss_scale: factor on the towers' losses before they are differentiated.
-      towers: number of towers.
-      replicas: number of replicas.
-
-    Returns:
-      The factor.
-    """
-    losses_averaged = abs(loss_scale * towers - 1) < 1e-6 and combine.kind in ("sum", "concat")
-    rows_averaged = combine.kind == "concat" and abs(combine.scale * towers - 1) < 1e-6
-    return towers / replicas if (losses_averaged or rows_averaged) and towers > 1 else 1.0
+        tower = tower_of_crossing(self._phase, name)
+        return replica_of_tower(tower, self._plan.towers, self._replicas)

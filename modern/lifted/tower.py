@@ -90,7 +90,8 @@ class TowerRunner:
         found = self._compute(tower, list(dict.fromkeys(early + kept)), (), values)
         all_early = {name for row in phase.early for name in row if name is not None}
         values.crossings = gather_rows(context, tower, found, phase.early, all_early)
-        found.update(zip(returns, self._returns(tower, returns)(values)))
+        if returns:
+            found.update(zip(returns, self._returns(tower, returns)(values)))
         values.crossings.update(found)
         late = [name for name in wanted if name not in found]
         found.update(self._compute(tower, late, kept + returns, values))
@@ -100,7 +101,7 @@ class TowerRunner:
         """Returns {name: value} of tensors of a tower, computed from others that are `given` among the crossings."""
         if not fetches:
             return {}
-        key = (tower, "given" if given else "")
+        key = (tower, ",".join(fetches))
         if key not in self._functions:
             inputs, noise = self._inputs(tower)
             piece = self._cutter.piece(fetches, list(inputs) + list(given))

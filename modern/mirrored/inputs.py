@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from modern.mirrored.step_chunks import StepChunks, replica_devices
 from modern.mirrored.step_tensors import Tensors
 from workloads.job import Job
 from workloads.program import Arrays
@@ -42,9 +43,16 @@ class ReplicaInput:
         self._first = 0
         self._closed = False
         self.failure: Exception | None = None
-        fixed = source.fixed or not source.shards(0)[0]  # a graph may make up its data itself, and take none
-        self._resident = self._put_on_devices() if fixed else None
-        self._dataset = None if fixed or source.has_pipeline else self._distribute(self._from_python())
+        shards = source.shards(0)
+        example = shards[0]
+        fixed = source.fixed or not example  # a graph may make up its data itself, and take none
+        self._resident = self._put_on_devices(shards) if fixed else None
+        self._chunks: StepChunks | None = None
+        self._dataset = None
+        if not fixed and not source.has_pipeline:
+            specs = {name: tf.TensorSpec((None, *value.shape), value.dtype) for name, value in example.items()}
+            self._chunks = StepChunks(strategy, specs)
+            self._dataset = self._distribute(self._from_python(specs, steps_per_chunk(example, len(here))))
 
     @property
     def resident(self) -> bool:
@@ -54,6 +62,8 @@ class ReplicaInput:
     def start(self, step: int) -> Any:
         """Returns an iterator of per-replica batches from `step` on; the batch itself if it is resident."""
         self._first = step
+        if self._chunks is not None:
+            self._chunks.clear()
         if self._resident is None and self._source.has_pipeline:
             self._dataset = self._distribute(self._source.pipeline(step))
         return self._resident if self._dataset is None else iter(self._dataset)
@@ -62,13 +72,13 @@ class ReplicaInput:
         """Makes no more batches in Python."""
         self._closed = True
 
-    @staticmethod
-    def take(batches: Any) -> Tensors:
-        """The next per-replica batch of what `start` returned; call inside the `tf.function`."""
+    def take(self, batches: Any) -> Tensors:
+        """Returns the next per-replica batch of what `start` returned; call inside the `tf.function`."""
+        if self._chunks is not None:
+            return self._chunks.take(batches)
         return batches if isinstance(batches, dict) else next(batches)
 
-    def _put_on_devices(self) -> dict[str, Any]:
-        shards = self._source.shards(0)
+    def _put_on_devices(self, shards: list[Arrays]) -> dict[str, Any]:
         return {
             name: self._strategy.experimental_distribute_values_from_function(
                 lambda context, name=name: tf.constant(shards[context.replica_id_in_sync_group][name])
@@ -86,23 +96,23 @@ class ReplicaInput:
 
         return self._strategy.distribute_datasets_from_function(dataset)
 
-    def _from_python(self) -> tf.data.Dataset:
-        """A `tf.data.Dataset` of the source's replica batches.
+    def _from_python(self, specs: dict[str, tf.TensorSpec], most: int) -> tf.data.Dataset:
+        """Makes a `tf.data.Dataset` of the replicas' chunks of at most so many steps.
 
         Several steps' batches cross from Python at once: a call from TensorFlow into Python costs a small step's time.
         """
-        example = self._source.shards(0)[0]
-        most = steps_per_chunk(example, len(self._here))
-        signature = {name: tf.TensorSpec((None, *value.shape), value.dtype) for name, value in example.items()}
+        replicas = len(replica_devices(self._strategy))  # one, where micro-batches follow each other
 
         def chunks() -> Iterator[Arrays]:
-            step = self._first
+            step = first = self._first
             while not self._closed:
-                shards = self._next_shards(step, most)
-                yield {name: np.stack([shard[name] for shard in shards]) for name in signature}
+                # Twice as many each time: the first step waits for one batch, and a run of one step makes few others.
+                shards = self._next_shards(step, min(most, step - first + 1))
+                for replica in range(replicas):
+                    yield {name: _stacked([shard[name] for shard in shards[replica::replicas]]) for name in specs}
                 step += len(shards) // len(self._here)
 
-        return tf.data.Dataset.from_generator(chunks, output_signature=signature).prefetch(1).unbatch()
+        return tf.data.Dataset.from_generator(chunks, output_signature=specs)
 
     def _next_shards(self, first: int, most: int) -> list[Arrays]:
         """Reads ahead as many steps' shards as are made in `CHUNK_SECONDS`, from 1 to `most`.
@@ -130,6 +140,11 @@ def steps_per_chunk(shard: Arrays, replicas: int) -> int:
     """As many steps as `CHUNK_BYTES` hold, from 1 to `CHUNK_STEPS`, where `replicas` each take one like `shard`."""
     batch = sum(value.nbytes for value in shard.values()) * replicas
     return max(1, min(CHUNK_STEPS, CHUNK_BYTES // batch))
+
+
+def _stacked(values: list[np.ndarray]) -> np.ndarray:
+    """`np.stack`, which would copy a lone large batch for nothing."""
+    return values[0][np.newaxis] if len(values) == 1 else np.stack(values)
 
 
 def _fixed_options() -> tf.data.Options:

@@ -60,7 +60,8 @@ class ModernProgram(TracedProgram):
         first = 0 if worker is None else worker.index * len(devices)
         self._here = range(first, first + len(devices))
         state = initial_state(job, self._specs, scope.initial_values(self._specs, job.seed))
-        self._variables = MirroredState(self.strategy, state)
+        shared_on = devices[0] if self._shares_variables() else None
+        self._variables = MirroredState(self.strategy, state, shared_on=shared_on)
         self._rules = self._make_rules(state)
         step_class = self.step_class if job.staleness is None else StaleStep
         self._replica_step = step_class(job, options, self._variables, self._rules, first)
@@ -77,7 +78,7 @@ class ModernProgram(TracedProgram):
             "program": "tf.distribute." + ("MirroredStrategy" if self._alone else "MultiWorkerMirroredStrategy"),
             "devices": ", ".join(self._devices),
             "input": "resident" if self._input.resident else "dataset",
-            "variables on": "every replica",
+            "variables on": "the first replica's device" if self._shares_variables() else "every replica",
             "reduction": all_reduce.describe_all_reduce(self.strategy),
             "update rules": self._rules.describe(),
             "autodiff": "tf.gradients" if options.autodiff == "graph" else "tf.GradientTape",
@@ -116,6 +117,14 @@ class ModernProgram(TracedProgram):
     def runs_eagerly(self) -> bool:
         """Whether the step last ran op by op, without a graph."""
         return self._replica_step.eager
+
+    def _shares_variables(self) -> bool:
+        """Whether all replicas share one copy of the variables; see `ModernOptions.variables`."""
+        options = self._options
+        if options.variables != "auto":
+            return options.variables == "first"
+        one_process = self._alone and len(self._devices) > 1 and options.update_rules == "tf1"
+        return one_process and all(device.startswith("CPU") for device in self._devices)
 
     def _gather_from_workers(self, numbers: Sequence[Any]) -> np.ndarray:
         """[workers, len(numbers)] float64: every worker's numbers; all workers must call this at the same step."""

@@ -24,7 +24,8 @@ class ReplicaStep(TrainingStep):
     Args:
       job: the `Job`.
       options: see `ModernOptions`.
-      variables: the mirrored variables.
+      variables: the variables, mirrored or shared. The first replica updates shared ones, after the all-reduce: all
+        replicas have read them by then.
       rules: updates weights and slots from combined gradients.
       first: number of the first replica in this process.
     """
@@ -47,8 +48,9 @@ class ReplicaStep(TrainingStep):
         loss, gradients, updates, masks = self._forward_backward(local, step, replica, batch)
         combined = self._update(context, local, step, gradients, rate)
         self._update_statistics(context, local, updates)
-        self._count_step(local)
-        self._update_averages(local)
+        if local.updates:
+            self._count_step(local)
+            self._update_averages(local)
         return StepTensors(loss, gradients, combined, rate, updates, masks)
 
     def _update(
@@ -72,7 +74,8 @@ class ReplicaStep(TrainingStep):
           {weight: gradient that the optimizer got}.
         """
         combined = self._combine(context, gradients)
-        self._rules.apply(local, combined, rate)
+        if local.updates:
+            self._rules.apply(local, combined, rate)
         return combined
 
     def _combine(self, context: tf.distribute.ReplicaContext, gradients: Tensors) -> Tensors:
@@ -92,5 +95,5 @@ class ReplicaStep(TrainingStep):
             values = exchange.all_reduce(context, tf.distribute.ReduceOp.MEAN, values)
         else:
             values = exchange.from_first(context, values)
-        for name, value in zip(updates, values):
+        for name, value in zip(updates, values) if local.updates else ():
             tf.raw_ops.AssignVariableOp(resource=local.statistics[name].handle, value=value)

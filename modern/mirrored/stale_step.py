@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class StaleStep(ReplicaStep):
-    """`ReplicaStep` for a job with `staleness`: every replica applies every replica's gradients, in their order."""
+    """`ReplicaStep` for a job with `staleness`: every copy gets every replica's gradients, in their order."""
 
     def _update(
         self,
@@ -36,12 +36,12 @@ class StaleStep(ReplicaStep):
             for place in range(late)
         ]
         queue += [{name: made[weight][replica] for weight, name in enumerate(names)} for replica in range(count)]
-        for number, update in enumerate(queue[:count]):
+        for number, update in enumerate(queue[:count]) if local.updates else ():
             if number >= late:
                 self._rules.apply(local, update, rate)
             else:
                 self._apply_if(step * count + number >= late, local, update, rate)
-        if late:
+        if late and local.updates:
             for name in names:
                 waiting = tf.stack([update[name] for update in queue[count:]])
                 tf.raw_ops.AssignVariableOp(resource=local.slots[staleness.slot_name(name)].handle, value=waiting)

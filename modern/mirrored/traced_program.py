@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import abc
 import contextlib
+import threading
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,9 @@ from modern.options import ModernOptions
 from workloads.job import Job
 from workloads.program import Program, State
 from workloads.support import user_code
+
+#: Name of the thread in which a closed program's input ends.
+ENDING_INPUT = "ending input"
 
 
 class TracedProgram(Program):
@@ -57,9 +61,15 @@ class TracedProgram(Program):
         return losses
 
     def close(self) -> None:
-        """Lets go of the input and of the functions that read it."""
+        """Lets go of the input and of the functions that read it.
+
+        An open input ends when the batches that it reads ahead are made, and the threads that hand them on notice,
+        which takes up to seconds. Nobody has to wait for that.
+        """
         self._input.close()
-        self._batches = self._observed = self._many = None
+        self._observed = self._many = None
+        opened, self._batches = [self._batches], None
+        threading.Thread(target=opened.clear, name=ENDING_INPUT).start()
 
     def _user_ops(self) -> contextlib.AbstractContextManager[None]:
         """Makes the context in which the user's ops run: their errors are reported with the user's file and line."""

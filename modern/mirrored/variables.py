@@ -1,4 +1,4 @@
-"""The strategy's variables: everything that a step changes, mirrored on every replica."""
+"""The variables that hold everything that a step changes: mirrored, or one copy that all replicas share."""
 
 from __future__ import annotations
 
@@ -17,12 +17,13 @@ Variables = dict[str, tf.Variable]
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class LocalState:
-    """One replica's own copies of the variables, by kind and name.
+    """The variables that one replica reads, by kind and name: its own copies, or those that all replicas share.
 
     Attributes:
       replica: number of the replica, counted in this process.
       step: int64 scalar, the number of the current step.
       weights, slots, statistics, averages: as in `State`.
+      updates: whether the replica updates them; of shared ones only the first replica does.
     """
 
     replica: int
@@ -31,19 +32,21 @@ class LocalState:
     slots: Variables
     statistics: Variables
     averages: Variables
+    updates: bool = True
 
 
 class MirroredState:
-    """Mirrored variables that hold a `State`.
+    """Variables that hold a `State`: mirrored, or shared by all replicas.
 
     Args:
       strategy: the `tf.distribute.Strategy`.
       state: `State` whose values they start with.
       places: {weight or statistic: device}, where the model's layers are on several; slots are with their weights.
+      shared_on: device of the one copy that all replicas share; None for a copy on every replica.
 
     Attributes:
-      step: the mirrored `global_step`.
-      weights, slots, statistics, averages: as in `State`, with mirrored variables for arrays.
+      step: `global_step`.
+      weights, slots, statistics, averages: as in `State`, with variables for arrays.
     """
 
     weights: Variables
@@ -51,9 +54,15 @@ class MirroredState:
     statistics: Variables
     averages: Variables
 
-    def __init__(self, strategy: tf.distribute.Strategy, state: State, places: Mapping[str, str] | None = None) -> None:
-        self._strategy, self._places = strategy, places or {}
-        with strategy.scope():
+    def __init__(
+        self,
+        strategy: tf.distribute.Strategy,
+        state: State,
+        places: Mapping[str, str] | None = None,
+        shared_on: str | None = None,
+    ) -> None:
+        self._strategy, self._places, self._shared_on = strategy, places or {}, shared_on
+        with strategy.scope() if shared_on is None else tf.device(shared_on):
             self.step = tf.Variable(state.step, dtype=tf.int64, name="global_step")
             for kind in STATES:
                 made: Variables = {}
@@ -63,15 +72,13 @@ class MirroredState:
                         made[name] = tf.Variable(value, name=_variable_name(kind, name))
 
     def local(self, replica: int) -> LocalState:
-        """The copies that belong to `replica`, counted in this process."""
-        return LocalState(
-            replica,
-            self._copy(self.step, replica),
-            *[
-                {name: self._copy(variable, replica) for name, variable in getattr(self, kind).items()}
-                for kind in STATES
-            ],
-        )
+        """The variables that `replica` reads, counted in this process."""
+        kinds = {
+            kind: {name: self._copy(variable, replica) for name, variable in getattr(self, kind).items()}
+            for kind in STATES
+        }
+        updates = self._shared_on is None or replica == 0
+        return LocalState(replica, self._copy(self.step, replica), **kinds, updates=updates)
 
     def load(self, state: State) -> None:
         """Gives every copy the values of `state`."""
@@ -107,7 +114,7 @@ class MirroredState:
         return self._strategy.extended.colocate_vars_with(weight)
 
     def _copy(self, variable: tf.Variable, replica: int) -> tf.Variable:
-        return self._strategy.experimental_local_results(variable)[replica]
+        return self._strategy.experimental_local_results(variable)[replica if self._shared_on is None else 0]
 
 
 def _variable_name(kind: str, name: str) -> str:

@@ -43,6 +43,7 @@ class PipelineProgram(TracedProgram):
         rules = update_rules.Tf1Rules(job.workload.optimizer)
         self._pipeline_step = PipelineStep(job, options, self._variables, rules, self._layer_devices)
         self._input = ReplicaInput(job, source, strategy, range(job.replicas))
+        self._resident = self._put_on_first_device(source) if self._input.resident else []
         self._step = 0
 
     def variables(self) -> tuple[VariableSpec, ...]:
@@ -77,8 +78,13 @@ class PipelineProgram(TracedProgram):
         return tf.function(self._run_observed, autograph=False)
 
     def _run_observed(self, source: Any) -> tuple[StepTensors, list[Tensors]]:
-        batches = [self._input.take(source) for _ in range(self._job.replicas)]
+        batches = self._resident or [self._input.take(source) for _ in range(self._job.replicas)]
         return self._pipeline_step(batches), batches
+
+    def _put_on_first_device(self, source: Source) -> list[Tensors]:
+        """The micro-batches of a fixed source, which stay there; without replicas a strategy would hold one only."""
+        with tf.device(self._layer_devices[0]):
+            return [{name: tf.constant(value) for name, value in shard.items()} for shard in source.shards(0)]
 
     def _run_once(self) -> list[tf.Tensor]:
         return self._run_observed(self._batches)[0].loss

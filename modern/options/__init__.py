@@ -5,7 +5,7 @@ Start with `modern_options.py`; import from this folder: `from modern.options im
 """
 
 from modern.options.all_reduces import ALL_REDUCES, STRATEGYS_OWN, AllReduce
-from modern.options.modern_options import ALL_REDUCE, AUTODIFF, UPDATE_RULES, ModernOptions
+from modern.options.modern_options import ALL_REDUCE, AUTODIFF, UPDATE_RULES, VARIABLES, ModernOptions
 
 __all__ = [
     "ALL_REDUCE",
@@ -13,6 +13,7 @@ __all__ = [
     "AUTODIFF",
     "STRATEGYS_OWN",
     "UPDATE_RULES",
+    "VARIABLES",
     "AllReduce",
     "ModernOptions",
 ]

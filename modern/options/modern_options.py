@@ -10,6 +10,7 @@ from workloads.support.errors import require
 ALL_REDUCE = tuple(ALL_REDUCES)
 UPDATE_RULES = ("tf1", "keras")
 AUTODIFF = ("graph", "tape", "new")
+VARIABLES = ("auto", "mirrored", "first")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -27,6 +28,9 @@ class ModernOptions:
       average: "stack" or "add_n": the form of the sum in tower order; exact parity needs legacy's.
       placement: "towers" (a replica a device), or "layers" (the model's layers divided among the devices, in one
         function; replicas are then micro-batches).
+      variables: "mirrored" (a copy on every replica, each updated by itself), "first" (one copy on the first replica's
+        device, updated once and read by all, as towers kept theirs), or "auto" ("first" where the replicas are CPU
+        devices of one process, which share its memory and cores; else "mirrored").
       exact: Grappler off, so that the kernels are the function's own.
     """
 
@@ -37,6 +41,7 @@ class ModernOptions:
     xla: bool = False
     average: str = "stack"
     placement: str = "towers"
+    variables: str = "mirrored"
     exact: bool = False
 
     def __post_init__(self) -> None:
@@ -47,5 +52,6 @@ class ModernOptions:
             self.update_rules,
             "allowed: " + ", ".join(UPDATE_RULES),
         )
+        require(self.variables in VARIABLES, "--variables", self.variables, "allowed: " + ", ".join(VARIABLES))
         require(self.autodiff in AUTODIFF, "--autodiff", self.autodiff, "allowed: " + ", ".join(AUTODIFF))
         require(self.steps_per_call >= 1, "--steps_per_call", self.steps_per_call, "must be at least 1")

@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 #: A share is compared where rounding is less than this part of the averages' change, and the fit leaves less over.
 MOST_NOISE, MOST_RESIDUAL = 0.2, 0.1
 
+#: The fit of a share leaves so many times the rounding over; one that leaves more is of variables of unlike shares.
+MOST_ROUNDING, CLEAN = 3.0, 1e-3
+
 #: Two shares are equal within this part; shares are constant if they spread over less than `CONSTANT`.
 SAME_SHARE, CONSTANT = 2e-2, 5e-2
 
@@ -138,10 +141,13 @@ def _compared_shares(evidence: Evidence) -> list[StepShares]:
 def _fitted_shares(moves: Sequence[AverageMove]) -> dict[int, float]:
     """{step: share of the new weights} of the steps in which the change stands out of rounding."""
     return {
-        move.step: move.new.factor
-        for move in moves
-        if move.moved and move.noise < MOST_NOISE and move.new.residual < MOST_RESIDUAL
+        move.step: move.new.factor for move in moves if move.moved and move.noise < MOST_NOISE and _is_one_share(move)
     }
+
+
+def _is_one_share(move: AverageMove) -> bool:
+    """Whether one share explains all averages to rounding."""
+    return move.new.residual < min(MOST_RESIDUAL, max(CLEAN, MOST_ROUNDING * move.noise))
 
 
 def _warms_up(shares: dict[int, float]) -> bool:

@@ -44,11 +44,11 @@ def bn_bessel(evidence: Evidence) -> Finding | None:
     if not all(near(fit.share.factor, 1, SAME_SHARE) for fit in means):
         return None
     factors = {name: _median_factor(fits) for name, fits in facts.moves.items() if _is_variance(name)}
-    noise = max([1e-5, *(10 * mix.residual for mix in mixes)])
-    if all(near(factor, 1, noise) for factor in factors.values()):
+    noise = max([1e-5, *(10 * mix.residual for mix in mixes), *(2 * fit.mix.residual for fit in means)])
+    if all(near(factor, 1, noise) for factor in factors.values()) or not _in_one_direction(facts, noise):
         return None
     counts = {name: bessel_count(factor) for name, factor in factors.items() if not near(factor, 1, 1e-6)}
-    if any(abs(count / round(count) - 1) > 0.02 for count in counts.values() if count < 1e4):
+    if any(not _may_be_a_count(count, evidence.context.per_replica_batch, noise) for count in counts.values()):
         return None
     name, count = min(counts.items(), key=lambda item: item[1])
     return Finding(
@@ -69,6 +69,26 @@ def bessel_count(factor: float) -> float:
     (5, 4)
     """
     return 1 / abs(1 - (factor if factor < 1 else 1 / factor))
+
+
+def _may_be_a_count(count: float, batch: int, noise: float) -> bool:
+    """Whether a fitted count may be that of a replica's examples and positions: a multiple of its batch.
+
+    Args:
+      count: fitted, from a factor that is off by up to `noise`.
+      batch: examples of one replica; 0 if it is not known.
+      noise: of the factor; a count is off by so many times its square.
+    """
+    multiple = count / (batch or 1)
+    if multiple < 0.5:
+        return False
+    return abs(multiple - round(multiple)) <= max(0.02, 2 * noise * count) * multiple
+
+
+def _in_one_direction(facts: MovingStatistics, noise: float) -> bool:
+    """Whether no variance becomes larger where another becomes smaller, in any proposal: only one side corrects."""
+    fits = [fit.mix.factor for fit in _fits_of(facts, _is_variance)]
+    return not (any(factor > 1 + noise for factor in fits) and any(factor < 1 - noise for factor in fits))
 
 
 def _median_factor(fits: Sequence[ProposalFit]) -> float:
@@ -174,7 +194,7 @@ def _plant_momentum(finding: Finding, setup: Setup) -> Change:
 
 
 def _plant_global_moments(finding: Finding, setup: Setup) -> Change:
-    return in_batch_norm(make_batch_norm(faulty_batch_norm.unbiased, faulty_batch_norm.global_moments))
+    return in_batch_norm(make_batch_norm(faulty_batch_norm.unbiased, faulty_batch_norm.normalize_globally))
 
 
 def _fits_of(facts: MovingStatistics, is_kind: Callable[[str], bool]) -> list[ProposalFit]:
@@ -260,7 +280,7 @@ CAUSES = (
         faults=(
             Fault(
                 "synchronized_moments",
-                in_batch_norm(make_batch_norm(faulty_batch_norm.unbiased, faulty_batch_norm.global_moments)),
+                in_batch_norm(make_batch_norm(faulty_batch_norm.unbiased, faulty_batch_norm.normalize_globally)),
                 normalizing,
             ),
         ),

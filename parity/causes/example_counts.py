@@ -178,13 +178,16 @@ def _differing_sometimes(evidence: Evidence, rows: list[_StepFactors]) -> list[_
 
 
 def _example_counts(evidence: Evidence, row: _StepFactors) -> list[int] | None:
-    """Returns the whole numbers n of examples with factor n / b, one a replica; None if a factor is no such part."""
+    """Returns the whole numbers n of examples with factor n / b, one a replica; None if a factor is no such part.
+
+    A row that differs has fewer examples than all: a factor that is nearly 1 is noise, and no number of examples.
+    """
     batch = evidence.context.per_replica_batch
     if batch <= 1 or not np.all(np.isfinite(row.factors)):
         return None
     counts = [round(factor * batch) for factor in row.factors]
     parts = all(0 < n <= batch and abs(f * batch - n) < 2e-3 for n, f in zip(counts, row.factors))
-    return counts if parts else None
+    return counts if parts and min(counts) < batch else None
 
 
 def _are_uneven_shares(factors: list[float]) -> bool:

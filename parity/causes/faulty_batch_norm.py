@@ -11,6 +11,8 @@ import tensorflow as tf
 from modern.mirrored.replica_step import ReplicaStep
 from parity.causes import injection
 from workloads import layers
+from workloads.numerics import normalization
+from workloads.numerics.normalization import Normalized
 
 if TYPE_CHECKING:
     from modern.mirrored.step_tensors import Tensors
@@ -21,7 +23,10 @@ if TYPE_CHECKING:
 #: `layers.batch_norm`, or a function to use in its place.
 BatchNorm = Callable[..., tf.Tensor]
 
-#: (mean, variance) of a batch, [channels] each.
+#: `normalization.batch_normalize`, or a function to use in its place.
+Normalize = Callable[[tf.Tensor, tf.Tensor, tf.Tensor, float], Normalized]
+
+#: (mean, variance without Bessel's correction) of a batch, [channels] each.
 Moments = tuple[tf.Tensor, tf.Tensor]
 
 _BATCH_NORM = layers.batch_norm
@@ -72,27 +77,39 @@ def global_moments(x: tf.Tensor, axes: Sequence[int]) -> Moments:
     return mean, context.all_reduce(tf.distribute.ReduceOp.MEAN, tf.reduce_mean(tf.square(x - mean), axes))
 
 
-def make_batch_norm(
-    make_rule: MakeRule,
-    compute_moments: Callable[[tf.Tensor, Sequence[int]], Moments] = _local_moments,
-) -> BatchNorm:
+def normalize_globally(x: tf.Tensor, scale: tf.Tensor, offset: tf.Tensor, epsilon: float) -> Normalized:
+    """Normalizes as `normalization.batch_normalize`, with the moments of all replicas' batches.
+
+    Args:
+      x, scale, offset, epsilon: as for `normalization.batch_normalize`.
+
+    Returns:
+      the normalized values and the moments; Bessel's correction is that of one replica's batch.
+    """
+    mean, variance = global_moments(x, list(range(x.shape.rank - 1)))
+    values = tf.nn.batch_normalization(x, mean, variance, offset, scale, epsilon)
+    return Normalized(values, mean, variance * normalization.bessel_correction(x))
+
+
+def make_batch_norm(make_rule: MakeRule, normalize: Normalize = normalization.batch_normalize) -> BatchNorm:
     """Returns a batch normalization that differs from `layers.batch_norm` in its moving statistics or its moments.
 
     Args:
       make_rule: gives the rule of the moving statistics.
-      compute_moments: function from `x` and the axes to average over to `x`'s moments.
+      normalize: normalizes a batch.
     """
 
     def batch_norm(scope: Scope, x: tf.Tensor, momentum: float = 0.9, epsilon: float = 1e-5) -> tf.Tensor:
-        channels, axes = int(x.shape[-1]), list(range(x.shape.rank - 1))
+        channels = int(x.shape[-1])
         gamma, beta = scope.get("gamma", (channels,), layers.ONES), scope.get("beta", (channels,), layers.ZEROS)
         means = scope.get("moving_mean", (channels,), layers.ZEROS, trainable=False)
         variances = scope.get("moving_variance", (channels,), layers.ONES, trainable=False)
-        mean, variance = compute_moments(x, axes)
-        rule = make_rule(momentum, float(np.prod([int(x.shape[axis]) for axis in axes])))
-        scope.update("moving_mean", means - (means - mean) * rule.share)
-        scope.update("moving_variance", variances - (variances - variance * rule.correction) * rule.share)
-        return tf.nn.batch_normalization(x, mean, variance, beta, gamma, epsilon)
+        normalized = normalize(x, gamma, beta, epsilon)
+        rule = make_rule(momentum, float(np.prod([int(length) for length in x.shape[:-1]])))
+        correction = rule.correction / normalization.bessel_correction(x)  # of a variance that has Bessel's already
+        scope.update("moving_mean", means - (means - normalized.mean) * rule.share)
+        scope.update("moving_variance", variances - (variances - normalized.variance * correction) * rule.share)
+        return normalized.values
 
     return batch_norm
 

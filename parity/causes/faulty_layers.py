@@ -120,7 +120,7 @@ def dilated_conv(
         return _CONV(scope, x, filters, size, stride, weights, biases, decay)
     weight = scope.get("weights", (size, size, int(x.shape[-1]), filters), weights)
     y = tf.nn.conv2d(x, _with_gaps(weight), [1, 1, 1, 1], "SAME")
-    return y if biases is None else tf.nn.bias_add(y, scope.get("biases", (filters,), biases))
+    return y if biases is None else y + scope.get("biases", (filters,), biases)
 
 
 def _with_gaps(weight: tf.Tensor) -> tf.Tensor:
@@ -133,48 +133,30 @@ def _with_gaps(weight: tf.Tensor) -> tf.Tensor:
 
 
 def conv_with_later_stride(
-    scope: Scope,
-    x: tf.Tensor,
-    filters: int,
-    size: int,
-    stride: int = 1,
-    weights: Initializer | None = None,
-    biases: Initializer | None = None,
-    decay: float = 0.0,
+    scope: Scope, x: tf.Tensor, filters: int, size: int, stride: int = 1, *rest: Any
 ) -> tf.Tensor:
     """Computes `layers.conv` with the first residual block's stride in its second convolution.
 
     Args:
-      scope, x, filters, size, stride, weights, biases, decay: as for `layers.conv`.
+      scope, x, filters, size, stride, rest: as for `layers.conv`.
 
     Returns:
       the convolution.
     """
-    place = _prefix(scope)
-    stride = {"stage1_block0/conv1/": 1, "stage1_block0/conv2/": 2}.get(place, stride)
-    return _CONV(scope, x, filters, size, stride, weights, biases, decay)
+    stride = {"stage1_block0/conv1/": 1, "stage1_block0/conv2/": 2}.get(_prefix(scope), stride)
+    return _CONV(scope, x, filters, size, stride, *rest)
 
 
-def conv_with_stopped_shortcut(
-    scope: Scope,
-    x: tf.Tensor,
-    filters: int,
-    size: int,
-    stride: int = 1,
-    weights: Initializer | None = None,
-    biases: Initializer | None = None,
-    decay: float = 0.0,
-) -> tf.Tensor:
+def conv_with_stopped_shortcut(scope: Scope, x: tf.Tensor, *rest: Any) -> tf.Tensor:
     """Computes `layers.conv`; no gradient passes through the shortcuts.
 
     Args:
-      scope, x, filters, size, stride, weights, biases, decay: as for `layers.conv`.
+      scope, x, rest: as for `layers.conv`.
 
     Returns:
       the convolution.
     """
-    x = tf.stop_gradient(x) if _prefix(scope).endswith("shortcut/") else x
-    return _CONV(scope, x, filters, size, stride, weights, biases, decay)
+    return _CONV(scope, tf.stop_gradient(x) if _prefix(scope).endswith("shortcut/") else x, *rest)
 
 
 def dense_in_half_precision(

@@ -6,8 +6,9 @@ own.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from parity.causes import injection
 from workloads import optimizers
@@ -19,9 +20,23 @@ if TYPE_CHECKING:
     from modern.mirrored.step_tensors import Tensors
     from modern.mirrored.variables import LocalState, MirroredState
 
-    #: Function from a weight's slots, its own extra slot, its gradient, the learning rate and the number of the update
-    #: (from 1) to the change of the weight; it assigns the slots.
-    UpdateOne = Callable[[Mapping[str, tf.Variable], tf.Variable, tf.Tensor, tf.Tensor, tf.Tensor], tf.Tensor]
+
+class WeightStep(NamedTuple):
+    """One weight in one step, as a formula reads it.
+
+    Attributes:
+      slots: {slot: variable}, which the formula assigns.
+      extra: a further slot of the weight, zeros at first, which the formula may assign.
+      gradient: of the weight.
+      rate: learning rate, in the gradient's dtype.
+      count: number of the update, from 1, in the gradient's dtype.
+    """
+
+    slots: Mapping[str, tf.Variable]
+    extra: tf.Variable
+    gradient: tf.Tensor
+    rate: tf.Tensor
+    count: tf.Tensor
 
 
 class FrameworkRules(injection.WrappedRules):
@@ -29,12 +44,12 @@ class FrameworkRules(injection.WrappedRules):
 
     Args:
       rules: the port's own, which it stands for.
-      update_one: the formula.
+      formula: function from a `WeightStep` to the change of the weight.
     """
 
-    def __init__(self, rules: UpdateRules, update_one: UpdateOne) -> None:
+    def __init__(self, rules: UpdateRules, formula: Callable[[WeightStep], tf.Tensor]) -> None:
         super().__init__(rules)
-        self._update_one = update_one
+        self._formula = formula
         self._extra: list[dict[str, tf.Variable]] = []
 
     def prepare(self, variables: MirroredState, replicas: int) -> None:
@@ -58,9 +73,8 @@ class FrameworkRules(injection.WrappedRules):
             for key, slot in slots.items():
                 slot.assign(before[f"{name}/{key}"])
             count = tf.cast(local.step.read_value() + 1, gradient.dtype)
-            change = self._update_one(
-                slots, self._extra[local.replica][name], gradient, tf.cast(rate, gradient.dtype), count
-            )
+            rate_here = tf.cast(rate, gradient.dtype)
+            change = self._formula(WeightStep(slots, self._extra[local.replica][name], gradient, rate_here, count))
             local.weights[name].assign(before[name] + change)
 
 
@@ -68,11 +82,12 @@ def _owner(slot: str) -> str:
     return slot.rsplit("/", 1)[0] if "/" in slot else ""
 
 
-def _in_rules(make: Callable[[Any], UpdateOne]) -> injection.Change:
-    """Returns the change to a formula that `make(optimizer)` makes with the workload's constants."""
+def _in_rules(formula: Callable[[Any, WeightStep], tf.Tensor]) -> injection.Change:
+    """Returns the change to a formula of the optimizer, whose constants it reads, and of a `WeightStep`."""
 
     def wrap(rules: UpdateRules) -> UpdateRules:
-        return FrameworkRules(rules, make(rules.optimizer))  # type: ignore[attr-defined]  # `Tf1Rules` has one
+        optimizer = rules.optimizer  # type: ignore[attr-defined]  # `Tf1Rules` has one
+        return FrameworkRules(rules, functools.partial(formula, optimizer))
 
     return injection.in_update_rules(wrap)
 
@@ -91,24 +106,20 @@ def adam(
       the change.
     """
 
-    def make(optimizer: optimizers.Adam) -> UpdateOne:
-        def update_one(
-            slots: Mapping[str, tf.Variable], largest: tf.Variable, g: tf.Tensor, rate: tf.Tensor, count: tf.Tensor
-        ) -> tf.Tensor:
-            import tensorflow as tf
+    def formula(optimizer: optimizers.Adam, step: WeightStep) -> tf.Tensor:
+        import tensorflow as tf
 
-            m = slots["m"].assign(slots["m"] + (g - slots["m"]) * (1 - optimizer.beta1))
-            v = slots["v"].assign(slots["v"] + (g * g - slots["v"]) * (1 - optimizer.beta2))
-            root = tf.sqrt(largest.assign(tf.maximum(largest, v)) if amsgrad else v)
-            first = 1 - tf.pow(tf.cast(optimizer.beta1, g.dtype), count) if correct[0] else 1.0
-            second = tf.sqrt(1 - tf.pow(tf.cast(optimizer.beta2, g.dtype), count)) if correct[1] else 1.0
-            if corrected_epsilon is None:
-                return -rate * second / first * m / (root + optimizer.epsilon)
-            return -rate / first * m / (root / second + corrected_epsilon)
+        slots, largest, g, rate, count = step
+        m = slots["m"].assign(slots["m"] + (g - slots["m"]) * (1 - optimizer.beta1))
+        v = slots["v"].assign(slots["v"] + (g * g - slots["v"]) * (1 - optimizer.beta2))
+        root = tf.sqrt(largest.assign(tf.maximum(largest, v)) if amsgrad else v)
+        first = 1 - tf.pow(tf.cast(optimizer.beta1, g.dtype), count) if correct[0] else 1.0
+        second = tf.sqrt(1 - tf.pow(tf.cast(optimizer.beta2, g.dtype), count)) if correct[1] else 1.0
+        if corrected_epsilon is None:
+            return -rate * second / first * m / (root + optimizer.epsilon)
+        return -rate / first * m / (root / second + corrected_epsilon)
 
-        return update_one
-
-    return _in_rules(make)
+    return _in_rules(formula)
 
 
 def rmsprop(outside: float | None = None, centered: bool = False, rate_outside: bool = False) -> injection.Change:
@@ -123,40 +134,31 @@ def rmsprop(outside: float | None = None, centered: bool = False, rate_outside: 
       the change.
     """
 
-    def make(optimizer: optimizers.RMSProp) -> UpdateOne:
-        def update_one(
-            slots: Mapping[str, tf.Variable], mean: tf.Variable, g: tf.Tensor, rate: tf.Tensor, count: tf.Tensor
-        ) -> tf.Tensor:
-            import tensorflow as tf
+    def formula(optimizer: optimizers.RMSProp, step: WeightStep) -> tf.Tensor:
+        import tensorflow as tf
 
-            square = slots["rms"].assign(slots["rms"] + (g * g - slots["rms"]) * (1 - optimizer.decay))
-            if centered:
-                square = square - tf.square(mean.assign(mean + (g - mean) * (1 - optimizer.decay)))
-            divisor = tf.sqrt(square + optimizer.epsilon) if outside is None else tf.sqrt(square) + outside
-            taken = g / divisor if rate_outside else rate * g / divisor
-            momentum = slots["momentum"].assign(optimizer.momentum * slots["momentum"] + taken)
-            return -rate * momentum if rate_outside else -momentum
+        slots, mean, g, rate, _ = step
+        square = slots["rms"].assign(slots["rms"] + (g * g - slots["rms"]) * (1 - optimizer.decay))
+        if centered:
+            square = square - tf.square(mean.assign(mean + (g - mean) * (1 - optimizer.decay)))
+        divisor = tf.sqrt(square + optimizer.epsilon) if outside is None else tf.sqrt(square) + outside
+        taken = g / divisor if rate_outside else rate * g / divisor
+        momentum = slots["momentum"].assign(optimizer.momentum * slots["momentum"] + taken)
+        return -rate * momentum if rate_outside else -momentum
 
-        return update_one
-
-    return _in_rules(make)
+    return _in_rules(formula)
 
 
 def adagrad(epsilon: float = 0.0, inside: float = 0.0) -> injection.Change:
     """Returns the change to Adagrad with an epsilon beside the root, or inside it."""
 
-    def make(optimizer: optimizers.Adagrad) -> UpdateOne:
-        def update_one(
-            slots: Mapping[str, tf.Variable], extra: tf.Variable, g: tf.Tensor, rate: tf.Tensor, count: tf.Tensor
-        ) -> tf.Tensor:
-            import tensorflow as tf
+    def formula(optimizer: optimizers.Adagrad, step: WeightStep) -> tf.Tensor:
+        import tensorflow as tf
 
-            total = slots["accumulator"].assign_add(g * g)
-            return -rate * g / (tf.sqrt(total + inside) + epsilon)
+        total = step.slots["accumulator"].assign_add(step.gradient * step.gradient)
+        return -step.rate * step.gradient / (tf.sqrt(total + inside) + epsilon)
 
-        return update_one
-
-    return _in_rules(make)
+    return _in_rules(formula)
 
 
 def momentum(dampening: float, first_damped: bool = False) -> injection.Change:
@@ -170,19 +172,15 @@ def momentum(dampening: float, first_damped: bool = False) -> injection.Change:
       the change.
     """
 
-    def make(optimizer: optimizers.Momentum) -> UpdateOne:
-        def update_one(
-            slots: Mapping[str, tf.Variable], extra: tf.Variable, g: tf.Tensor, rate: tf.Tensor, count: tf.Tensor
-        ) -> tf.Tensor:
-            import tensorflow as tf
+    def formula(optimizer: optimizers.Momentum, step: WeightStep) -> tf.Tensor:
+        import tensorflow as tf
 
-            whole = tf.logical_and(tf.equal(count, 1), not first_damped)
-            gain = tf.where(whole, tf.ones_like(rate), tf.ones_like(rate) * (1 - dampening))
-            return -rate * slots["momentum"].assign(optimizer.momentum * slots["momentum"] + gain * g)
+        slots, _, g, rate, count = step
+        whole = tf.logical_and(tf.equal(count, 1), not first_damped)
+        gain = tf.where(whole, tf.ones_like(rate), tf.ones_like(rate) * (1 - dampening))
+        return -rate * slots["momentum"].assign(optimizer.momentum * slots["momentum"] + gain * g)
 
-        return update_one
-
-    return _in_rules(make)
+    return _in_rules(formula)
 
 
 def coupled_decay(decay: float) -> injection.Change:

@@ -78,7 +78,10 @@ class Change:
         return ChangedRecords(program, self.records, [functools.partial(_load_change, setup, c) for c in self.loads])
 
     def changed_setup(self, setup: Setup) -> Setup:
-        """Returns the setup with this change's job, source and options."""
+        """Returns the setup with this change's job, source and options.
+
+        Variables are mirrored: some faults change the copy of one replica only.
+        """
         job = setup.job
         for make in self.fields:
             job = dataclasses.replace(job, workload=dataclasses.replace(job.workload, **make(job)))
@@ -87,7 +90,7 @@ class Change:
         source = setup.make_source
         for wrap in self.sources:
             source = wrap(source)
-        modern = dataclasses.replace(setup.modern, **dict(self.options))
+        modern = dataclasses.replace(setup.modern, **{"variables": "mirrored", **dict(self.options)})
         return dataclasses.replace(setup, job=job, make_source=source, modern=modern)
 
     def _program_class(self) -> type[ModernProgram]:

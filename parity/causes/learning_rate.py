@@ -81,11 +81,17 @@ def learning_rate_scaled(evidence: Evidence) -> Finding | None:
         return None
     ratio = float(np.median(rates.ratio))
     known_as = " (the number of replicas)" if near(ratio, evidence.replicas, 1e-5) else ""
+    first = evidence.left.step
+    unique = not first or np.ptp(rates.left) > 0
+    when = "in every step" if unique else f"in the steps from {first} on"
+    because = f"the same ratio in {len(rates.steps)} steps, spread {spread(rates.ratio):.1e}"
+    because += "" if unique else "; legacy's rate is constant in them, so that another boundary before would look alike"
     return Finding(
-        f"The learning rate is {format_number(ratio)} x legacy's{known_as} in every step.",
-        HIGH,
-        f"the same ratio in {len(rates.steps)} steps, spread {spread(rates.ratio):.1e}",
+        f"The learning rate is {format_number(ratio)} x legacy's{known_as} {when}.",
+        HIGH if unique else MEDIUM,
+        because,
         {"factor": shortest_decimal(ratio)},
+        ambiguous=not unique,
     )
 
 

@@ -13,6 +13,7 @@ from parity.causes.wording import format_number
 from parity.comparison import stages
 from parity.diagnosis.signatures.variance_transform import fit_variance_transform
 from workloads import layers
+from workloads.numerics import normalization
 
 if TYPE_CHECKING:
     from parity.diagnosis.evidence import Evidence
@@ -43,16 +44,14 @@ def keep_deviation(scope: Scope, x: tf.Tensor, momentum: float = 0.9, epsilon: f
     Returns:
       `x` normalized, of the same shape.
     """
-    channels, axes = int(x.shape[-1]), list(range(x.shape.rank - 1))
+    channels = int(x.shape[-1])
     gamma, beta = scope.get("gamma", (channels,), layers.ONES), scope.get("beta", (channels,), layers.ZEROS)
     means = scope.get("moving_mean", (channels,), layers.ZEROS, trainable=False)
     deviations = scope.get("moving_variance", (channels,), layers.ONES, trainable=False)
-    mean, variance = tf.nn.moments(x, axes)
-    count = tf.cast(tf.size(x) / channels, x.dtype)
-    deviation = tf.sqrt(variance * count / (count - 1))
-    scope.update("moving_mean", means - (means - mean) * (1.0 - momentum))
-    scope.update("moving_variance", deviations - (deviations - deviation) * (1.0 - momentum))
-    return tf.nn.batch_normalization(x, mean, variance, beta, gamma, epsilon)
+    normalized = normalization.batch_normalize(x, gamma, beta, epsilon)
+    scope.update("moving_mean", means - (means - normalized.mean) * (1.0 - momentum))
+    scope.update("moving_variance", deviations - (deviations - tf.sqrt(normalized.variance)) * (1.0 - momentum))
+    return normalized.values
 
 
 CAUSES = (

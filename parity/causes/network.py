@@ -12,6 +12,7 @@ from parity.causes.cause import HIGH, LOW, MEDIUM, Cause, Fault, Finding
 from parity.causes.numerics import tf32
 from parity.causes.wording import format_number, shortest_decimal
 from parity.comparison import stages
+from parity.diagnosis.signatures.layer_inputs import compare_layer_inputs
 from parity.diagnosis.signatures.passes import Passes, compare_passes
 from parity.diagnosis.signatures.smoothed_labels import find_smoothed_labels
 
@@ -62,8 +63,9 @@ def forward_pass(evidence: Evidence) -> Finding | None:
     if rectifier(evidence) or label_smoothing(evidence) or bn_epsilon(evidence) or _is_noise(evidence):
         return None
     return Finding(
-        f"From the same weights and batches the port computes another loss: {_where(passes)}. A convolution's padding, "
-        "stride or dilation, an activation, a constant of a layer or the loss itself differs there.",
+        f"From the same weights and batches the port computes another loss{_on_replicas(passes)}: "
+        f"{_where(passes, evidence)}. A convolution's padding, stride or dilation, an activation, a constant of a "
+        "layer, what is done to the batch or the loss itself differs there.",
         LOW,
         f"gradients of {len(passes.unequal_gradients)} weights differ without a factor or a penalty's form, and "
         f"{len(passes.equal_gradients)} agree",
@@ -92,15 +94,29 @@ def backward_pass(evidence: Evidence) -> Finding | None:
     )
 
 
-def _where(passes: Passes) -> str:
-    if not passes.unequal_norms:
-        return (
-            "it has no normalization that would show the layer"
-            if not passes.equal_norms
-            else (f"after the last normalization ({passes.equal_norms[-1]})")
-        )
-    before = f"after {passes.equal_norms[-1]} and " if passes.equal_norms else ""
-    return f"{before}before {passes.unequal_norms[0]} normalizes, whose moments differ by {passes.first_gap:.1e}"
+def _on_replicas(passes: Passes) -> str:
+    """The replicas that differ, in words; nothing where all do."""
+    if not passes.replicas:
+        return ""
+    return f" on replica{'s' if len(passes.replicas) > 1 else ''} {', '.join(map(str, passes.replicas))} only"
+
+
+def _where(passes: Passes, evidence: Evidence) -> str:
+    """The place in the network, in words: between normalizations, or between the inputs of matrices."""
+    if passes.unequal_norms:
+        before = f"after {passes.equal_norms[-1]} and " if passes.equal_norms else ""
+        return f"{before}before {passes.unequal_norms[0]} normalizes, whose moments differ by {passes.first_gap:.1e}"
+    if passes.equal_norms:
+        return f"after the last normalization ({passes.equal_norms[-1]})"
+    inputs = compare_layer_inputs(evidence)
+    if not inputs.same and not inputs.other:
+        return "it has no normalization that would show the layer"
+    after = f"after the inputs of {inputs.same[-1]}" if inputs.same else ""
+    before = f"before those that {inputs.other[0]} multiplies" if inputs.other else ""
+    return (
+        " and ".join(filter(None, [after, before]))
+        + ", as the gradients' columns show (a common factor leaves no trace there)"
+    )
 
 
 def _is_noise(evidence: Evidence) -> bool:

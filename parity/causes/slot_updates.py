@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from parity.comparison.setup import Setup
     from parity.diagnosis.evidence import Evidence
     from parity.diagnosis.updates import SlotFit, Updates
+    from workloads.optimizers.base import SlotRule
     from workloads.program import State, StepRecord
 
 #: A slot's coefficients are read from steps whose fit leaves less than this part over.
@@ -26,6 +27,9 @@ MOST_RESIDUAL = 1e-3
 
 #: Two slots keep the same part p of themselves if p, and 1 - p, agree within this part, or within `LEAST_PART`.
 SAME_PART, LEAST_PART = 2e-3, 2e-6
+
+#: An average's coefficients sum to one within this part, where both addends are at least this part of the slot.
+SAME_SUM, LEAST_SIZE = 1e-4, 1e-3
 
 
 class _MomentumSlots(NamedTuple):
@@ -52,7 +56,7 @@ def momentum_form(evidence: Evidence) -> Finding | None:
     changes = [f for f in slots.right if f.step - 1 in rates and not near(rates[f.step], rates[f.step - 1], 1e-6)]
     if _adds_learning_rate(slots.right, rates) and changes:
         return _rate_inside(slots, "the slot takes up -rate times the gradient", {"shown": "keras"})
-    known = [fit for fit in changes if fit.old_size > 1e-3]
+    known = [f for f in changes if f.old_size > 1e-3 and rates[f.step] and rates[f.step - 1]]
     if not known:
         return None
     for fit in known:
@@ -122,6 +126,8 @@ def optimizer_constant(evidence: Evidence) -> Finding | None:
         noise = max(fit.residual for side in (left, right) for fit in side.slots[slot] if fit.residual < MOST_RESIDUAL)
         if abs(legacy - port) <= SAME_PART * min(abs(legacy), abs(1 - legacy)) + max(LEAST_PART, 10 * noise):
             continue
+        if _is_average(rule) and not all(map(_sums_to_one, right.slots[slot])):
+            continue  # no constant makes it: whatever is kept, the rest is taken up
         if rule.rescaled and (
             momentum_form(evidence) or _adds_learning_rate(right.slots[slot], _learning_rates(right))
         ):
@@ -134,6 +140,18 @@ def optimizer_constant(evidence: Evidence) -> Finding | None:
             {rule.constant: decay_of_share(1 - port)},
         )
     return None
+
+
+def _is_average(rule: SlotRule) -> bool:
+    """Whether a slot takes up as much as it does not keep, whatever its constant is."""
+    return abs(rule.keep + rule.gain - 1) <= SAME_SUM
+
+
+def _sums_to_one(fit: SlotFit) -> bool:
+    """Whether what a slot keeps and takes up make one, as far as a fit of both can tell."""
+    if fit.residual >= MOST_RESIDUAL or min(fit.old_size, fit.gain_size) < LEAST_SIZE:
+        return True
+    return abs(fit.keep + fit.gain - 1) <= SAME_SUM + 20 * fit.residual
 
 
 def kept_part(fits: Sequence[SlotFit], averaging: bool) -> float:

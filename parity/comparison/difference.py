@@ -78,9 +78,33 @@ def compare(name: str, left: np.ndarray, right: np.ndarray, scale: float = 0.0) 
         return _compare_discrete(name, left, right)
     if left.dtype != right.dtype:
         raise InputError(f"records do not line up: {name} is {left.dtype} on the left, {right.dtype} on the right")
-    if left.tobytes() == right.tobytes() and np.isfinite(left).all():
-        return Difference(name, left.size)
+    if is_finite(left):
+        if have_same_bits(left, right):
+            return Difference(name, left.size)
+        if is_finite(right):
+            return _compare_finite(name, left, right, scale)
     return _compare_floats(name, left, right, scale)
+
+
+def have_same_bits(left: np.ndarray, right: np.ndarray) -> bool:
+    """Tells whether two float arrays of one shape and dtype have the same bits, without copies of them.
+
+    >>> zero = np.float32([0.0])
+    >>> have_same_bits(zero, np.zeros_like(zero)), have_same_bits(zero, -zero)
+    (True, False)
+    """
+    if left.itemsize > 8:  # no integers are as large
+        return left.tobytes() == right.tobytes()
+    return bool(np.array_equal(bits(left), bits(right)))
+
+
+def is_finite(array: np.ndarray) -> bool:
+    """Tells whether no element of a float array is NaN or infinite.
+
+    Their sum is not finite either; nor may be that of large numbers, which are then looked at one by one.
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        return bool(np.isfinite(np.sum(array))) or bool(np.isfinite(array).all())
 
 
 class _Elements(NamedTuple):
@@ -92,7 +116,49 @@ class _Elements(NamedTuple):
     gap: np.ndarray  # |right - left| where finite, else 0
 
 
+def relative_gap(left: np.ndarray, right: np.ndarray, scale: float) -> float:
+    """Returns the `max_rel` of `compare` alone, for arrays that are known to fit.
+
+    Args:
+      left, right: arrays of one shape and dtype.
+      scale: as in `compare`.
+
+    Returns:
+      the largest difference, relative to the largest entry of `left` or to `scale`.
+    """
+    if is_finite(left) and is_finite(right):
+        return _gap_of_finite(left, right, scale)[2]
+    return compare("", left, right, scale).max_rel
+
+
+def _gap_of_finite(left: np.ndarray, right: np.ndarray, scale: float) -> tuple[np.ndarray, float, float]:
+    """|right - left|, the largest of it, and that relative to the largest |left| or to `scale`; all is finite."""
+    with np.errstate(over="ignore"):
+        gap = np.abs(right - left)
+    largest = max(float(np.max(left, initial=0.0)), -float(np.min(left, initial=0.0)))
+    max_abs = float(np.max(gap, initial=0.0))
+    return gap, max_abs, relative(max_abs, max(largest, scale))
+
+
+def _compare_finite(name: str, left: np.ndarray, right: np.ndarray, scale: float) -> Difference:
+    """`compare` for floats without NaN and infinity, whose bits differ somewhere."""
+    gap, max_abs, max_rel = _gap_of_finite(left, right, scale)
+    where = _worst_index(gap)
+    return Difference(
+        name=name,
+        size=left.size,
+        differing=int(np.count_nonzero(bits(left) != bits(right))),
+        max_abs=max_abs,
+        max_rel=max_rel,
+        max_ulp=int(np.max(ulps(left, right))),
+        index=where,
+        left=left[where].item(),
+        right=right[where].item(),
+    )
+
+
 def _compare_floats(name: str, left: np.ndarray, right: np.ndarray, scale: float) -> Difference:
+    """`compare` for any floats: what is not finite equals its like only, and counts for no gap."""
     finite, equal, differing, gap = _compare_elements(left, right)
     mismatch = ~finite & ~equal
     where = _worst_index(np.where(mismatch, np.inf, gap)) if differing.any() else None
@@ -161,13 +227,13 @@ def bits(array: np.ndarray) -> np.ndarray:
 def ulps(left: np.ndarray, right: np.ndarray) -> np.ndarray:
     """Returns how many representable values lie between the elements, as uint64; both zeros are one point."""
     first, second = _ordered_patterns(left), _ordered_patterns(right)
-    return np.maximum(first, second) - np.minimum(first, second)
+    # The gap of two int64 may be too large for an int64; modulo 2**64 it is right, as the uint64 that it is read as.
+    return np.subtract(np.maximum(first, second).view(np.uint64), np.minimum(first, second).view(np.uint64))
 
 
 def _ordered_patterns(array: np.ndarray) -> np.ndarray:
-    """Bit patterns as uint64 that increase with the value, -0.0 and 0.0 on one point."""
-    pattern = bits(array).astype(np.uint64)
-    sign = np.uint64(1) << np.uint64(array.dtype.itemsize * 8 - 1)
-    negative = (pattern & sign) != 0
-    magnitude = pattern & ~sign
-    return np.where(negative, sign - magnitude, sign + magnitude)
+    """Bit patterns as int64 that increase with the value, -0.0 and 0.0 on one point; at least one dimension."""
+    signed = {2: np.int16, 4: np.int32, 8: np.int64}[array.dtype.itemsize]
+    pattern = np.atleast_1d(array).view(signed).astype(np.int64)
+    sign = pattern >> 63  # -1 for a negative number, whose other bits are its magnitude
+    return (pattern ^ (sign & np.iinfo(signed).max)) - sign

@@ -34,13 +34,21 @@ class Judge:
       references: the programs that accompany the comparison, or None; they must have been given each step's first
         state.
       units: {stage: float32 ulps} allowed beyond the base tolerances.
+      noise_floor: that of an earlier comparison of such programs, where there are no references; or None.
     """
 
-    def __init__(self, result: Verification, job: Job, references: References | None, units: dict[str, float]) -> None:
+    def __init__(
+        self,
+        result: Verification,
+        job: Job,
+        references: References | None,
+        units: dict[str, float],
+        noise_floor: NoiseFloor | None = None,
+    ) -> None:
         self._result = result
         self._tolerance = tolerance.TOLERANCES[result.tolerance_name]
         self._job, self._references, self._units = job, references, units
-        self._noise_floor = None if references is None else NoiseFloor(job.dtype)
+        self._noise_floor = noise_floor if references is None else NoiseFloor(job.dtype)
         self._magnitudes, self._double_magnitudes = ReferenceMagnitudes(), ReferenceMagnitudes()
         self._judged = RecordComparison(result.stages, self._allowed, self._magnitudes, races=result.races)
         self._double = RecordComparison(result.double, self._double_allowed, self._double_magnitudes, DOUBLE)
@@ -48,6 +56,11 @@ class Judge:
         self._factors: collections.defaultdict[str, list[tuple[int, float]]] = collections.defaultdict(list)
         if result.tolerance_name == "auto" and job.dtype != DOUBLE:
             result.single_only = NOT_MEASURED if references is None else references.single_only
+
+    @property
+    def noise_floor(self) -> NoiseFloor | None:
+        """The noise floor that was measured, or given; None without either."""
+        return self._noise_floor
 
     def compare_initial(self, left: State, right: State) -> None:
         """Compares the states before the first step."""
@@ -79,10 +92,11 @@ class Judge:
         references = self._step_references(left, judged)
         response = self._response_in(self._job.dtype) if same_state else None
         both = stages.tensors(left), stages.tensors(judged)
+        rounded = len(self._judged.rounded)
         failures = self._judged.compare(step, 0 if same_state else step, *both, response, others)
         failures += self._compare_in_double(step, references)
         result.add_failures(sorted(failures, key=lambda failure: stages.STAGES.index(failure.stage)))
-        if self._judged.rounded and self._judged.rounded[-1].endswith(f" at step {step}"):
+        if len(self._judged.rounded) > rounded:
             result.kinks.append(step)
         if result.tolerance_name != "exact" and same_state and not is_visit:
             self._fit_factors(left, judged)

@@ -11,7 +11,7 @@ import collections
 
 import numpy as np
 
-from parity.comparison.difference import compare, relative
+from parity.comparison.difference import compare, relative, relative_gap
 from parity.comparison.fits import fit_factor
 from parity.comparison.reference_magnitude import ReferenceMagnitudes
 from parity.comparison.references import OTHER, ReferenceRecords
@@ -81,7 +81,7 @@ class NoiseFloor:
 
     def _distance(self, array: np.ndarray, truth: np.ndarray, magnitude: float) -> float:
         wide = [np.asarray(value, np.float64) for value in (truth, array)]
-        distance = compare("", wide[0], wide[1], magnitude).max_rel * self._scale
+        distance = relative_gap(wide[0], wide[1], magnitude) * self._scale
         return distance if np.isfinite(distance) else 0.0
 
 

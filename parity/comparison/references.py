@@ -9,13 +9,14 @@ weights by less than their last bit and measures the response.
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
 from parity.comparison import stages
 from workloads.numerics import random_keys
-from workloads.program import Program, State, StepRecord
+from workloads.program import Program, RecordRewriter, State, StepRecord
 
 #: The precisions of a run, each with the other one.
 OTHER = {"float32": "float64", "float64": "float32"}
@@ -85,6 +86,30 @@ class References:
         )
         return self._records
 
+    @property
+    def records(self) -> ReferenceRecords:
+        """The records of the step that was taken last."""
+        assert self._records is not None, "no step was taken yet"
+        return self._records
+
+    @property
+    def judges_in_double(self) -> bool:
+        """Whether the mathematics of a run in float32 is judged in float64."""
+        return self._port is not None
+
+    def shared_with(self, view: Callable[[Program], RecordRewriter], port: Program | None = None) -> SharedReferences:
+        """Returns references for another right program that take no steps of the left one's side themselves.
+
+        Args:
+          view: wraps a program of the left side; see `SharedReferences`.
+          port: the other right program in float64; None for this one's.
+
+        Returns:
+          the references.
+        """
+        again, truth = view(self._again), None if self._truth is None else view(self._truth)
+        return SharedReferences(self, again, truth, port)
+
     def sensitivity(self, dtype: str) -> Response:
         """Returns each tensor's largest change when the weights change by less than their last bit.
 
@@ -110,6 +135,43 @@ class References:
             for program in (self._again, self._truth, self._port):
                 if program is not None:
                     stack.callback(program.close)
+
+
+class SharedReferences(References):
+    """References of a further right program beside the same left one, whose programs are stepped by their owner.
+
+    Args:
+      owner: takes each step first.
+      again, truth: its programs of the left side, each in a wrapper that rewrites the records.
+      port: the further right program in float64; None for the owner's.
+    """
+
+    def __init__(
+        self, owner: References, again: RecordRewriter, truth: RecordRewriter | None, port: Program | None
+    ) -> None:
+        super().__init__(owner.dtype, again, truth, port, owner.single_only)
+        self._owner, self._views = owner, (again, truth)
+
+    def load(self, state: State) -> None:
+        self._state = state
+        if self._port is not None:
+            self._port.load(state.cast("float64"))
+
+    def step(self) -> ReferenceRecords:
+        """Returns the owner's records of this step as the wrappers show them, and the port's own."""
+        again, truth = self._views
+        records = self._owner.records
+        self._records = ReferenceRecords(
+            again.rewrite(records.again),
+            truth.rewrite(records.truth) if truth is not None and records.truth is not None else None,
+            records.port if self._port is None else self._port.step(),
+        )
+        return self._records
+
+    def close(self) -> None:
+        """Ends the port, if it is not the owner's."""
+        if self._port is not None:
+            self._port.close()
 
 
 def rounded_differently(state: State, dtype: str, sample: int) -> State:

@@ -10,17 +10,18 @@ import legacy.factory
 import modern.factory
 from legacy.options import LegacyOptions
 from modern.collectives import strategy
-from modern.multi_worker.cluster_program import ClusterProgram
-from modern.multi_worker.parameter_server_program import start_parameter_server_program
 from modern.options import ModernOptions
 from parity.comparison.references import OTHER, References
 from workloads.job import Job
 from workloads.lifted.double.rewriting import in_float64
 from workloads.lifted.workload import as_lifted
-from workloads.program import Program
+from workloads.program import Program, State
 from workloads.sources import Source, Synthetic
 from workloads.support.devices import choose_devices
 from workloads.support.errors import InputError, require
+
+#: Why a workload and an old graph are not compared in float64.
+FLOAT32_CONSTANTS = "the old graph's constants are float32 numbers, and the workload's are not"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -34,10 +35,16 @@ class Setup:
       modern: how the port runs.
       device: "auto", "cpu" or "gpu"; see `workloads.support.devices.choose_devices`.
       logical_cpus: number of logical devices that the CPU may be divided into.
+      logical_gpus: number of logical devices that each GPU is divided into.
       workers: processes that the port's replicas are divided among; legacy's towers all run in this one.
       parameter_servers: processes that hold the port's variables, or 0 for mirrored ones.
       layer_devices: devices that the layers are divided among, or 0 for one device per replica.
       port: makes the port from a setup, such as one with an injected fault; None for `modern.factory`'s.
+      towers: makes the towers from a setup, such as an old graph that a workload was written after; None for
+        `legacy.factory`'s.
+      replicated: whether a saved graph may be run at another number of replicas than it has towers, to be compared
+        and not to be timed.
+      first_state: the state that the port starts from; None for the workload's own initial values.
     """
 
     job: Job
@@ -46,10 +53,14 @@ class Setup:
     modern: ModernOptions
     device: str = "auto"
     logical_cpus: int = 8
+    logical_gpus: int = 1
     workers: int = 1
     parameter_servers: int = 0
     layer_devices: int = 0
     port: Callable[[Setup], Program] | None = None
+    towers: Callable[[Setup], Program] | None = None
+    replicated: bool = False
+    first_state: State | None = None
 
     def devices(self) -> list[str]:
         """Returns the device of each replica; divides the CPU if replicas are to run on it.
@@ -57,7 +68,8 @@ class Setup:
         Raises:
           InputError: more replicas than devices.
         """
-        chosen = choose_devices(self.device, self.layer_devices or self.job.replicas, self.logical_cpus)
+        count = self.layer_devices or self.job.replicas
+        chosen = choose_devices(self.device, count, self.logical_cpus, self.logical_gpus)
         if chosen[0].startswith("CPU"):
             strategy.divide_cpu(self.logical_cpus)
         return chosen
@@ -66,19 +78,35 @@ class Setup:
         """Makes the towers, in the job's dtype or another."""
         devices = self.devices()  # first: the CPU cannot be divided once TensorFlow runs
         job = self._job_in(dtype)
-        return legacy.factory.legacy_program(job, self.make_source(job), self.legacy, devices)
+        if self.towers is not None:
+            return self.towers(dataclasses.replace(self, job=job, towers=None))
+        return legacy.factory.legacy_program(job, self.make_source(job), self.legacy, devices, self.replicated)
 
     def modern_program(self, dtype: str | None = None) -> Program:
-        """Makes the port, in the job's dtype or another."""
-        job = self._job_in(dtype)
+        """Makes the port, in the job's dtype or another, at its first state."""
+        program = self._port(self._job_in(dtype))
+        if self.first_state is not None:
+            program.load(self.first_state.cast(dtype or self.job.dtype))
+        return program
+
+    def _port(self, job: Job) -> Program:
         if self.port is not None:
             return self.port(dataclasses.replace(self, job=job, port=None))
         if self.parameter_servers:
+            from modern.multi_worker.parameter_server_program import start_parameter_server_program
+
             return start_parameter_server_program(job, self.make_source(job), self.modern, self.parameter_servers)
         if self.workers > 1:
+            from modern.multi_worker.cluster_program import ClusterProgram
+
             devices = self.devices()[: job.replicas // self.workers]
             return ClusterProgram(job, self.make_source, self.modern, self.workers, devices)
         return modern.factory.modern_program(job, self.make_source(job), self.modern, self.devices())
+
+    @property
+    def has_old_graph(self) -> bool:
+        """Whether the left side is a saved graph, which may have parts that exist in float32 only."""
+        return self.job.workload.is_lifted or self.towers is not None
 
     def _job_in(self, dtype: str | None) -> Job:
         """Returns the job in another dtype; a lifted graph is rewritten for it.
@@ -98,7 +126,7 @@ class Setup:
         """Makes the programs that accompany a comparison under "auto".
 
         Those of a lifted graph in float64 are left out, with the reason, where it has a part that exists in float32
-        only.
+        only; the port in float64 where it is compared with an old graph.
         """
         other = OTHER[self.job.dtype]
         with contextlib.ExitStack() as stack:
@@ -107,12 +135,15 @@ class Setup:
             try:
                 with contextlib.ExitStack() as doubles:
                     truth = doubles.enter_context(self.legacy_program(other))
-                    if self.job.workload.is_lifted:
+                    if self.has_old_graph:
                         truth.step()  # an op that fails in float64 only shows itself here
-                    port = doubles.enter_context(self.modern_program(other)) if other == "float64" else None
+                    if self.towers is not None:
+                        reason = FLOAT32_CONSTANTS
+                    elif other == "float64":
+                        port = doubles.enter_context(self.modern_program(other))
                     stack.push(doubles.pop_all())
             except InputError as error:
-                if not self.job.workload.is_lifted:
+                if not self.has_old_graph:
                     raise
                 truth, port, reason = None, None, str(error)
             stack.pop_all()

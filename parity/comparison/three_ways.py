@@ -162,6 +162,8 @@ class RecordSubset(RecordRewriter):
 def verdict(result: ThreeWays) -> str:
     """Returns the result in one sentence, and the reason if it is no parity."""
     original, here, port = (result.columns[column] for column in COLUMNS)
+    if port.passed and port.not_shown:
+        return f"NOT SHOWN: {port.steps} steps agree with the original; but not exercised: {'; '.join(port.not_shown)}"
     if port.passed:
         agreement = "identical bits" if port.tolerance_name == "exact" else "within the auto tolerance"
         return f"PARITY with the original: {port.steps} steps, every stage {agreement}"

@@ -9,8 +9,11 @@ both sides take the step in float64 too, where equal mathematics agrees to ten m
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Sequence
 from typing import Protocol
+
+import numpy as np
 
 from parity.comparison.judge import Judge
 from parity.comparison.references import References
@@ -84,6 +87,7 @@ def verify(
     judge = Judge(result, job, references, units or {})
     state = left.state()
     judge.compare_initial(state, right.state())
+    trained = False
     locked = right if mode == "locked" else None
     followers = [follower for follower in (locked, lockstep, references, *alternatives) if follower is not None]
     for step in range(steps):
@@ -96,7 +100,8 @@ def verify(
         if rules is not None and (lockstep_record is not None or locked is not None):
             rules.add(record, lockstep_record or right_record, state)
         if tour is not None:
-            tour.observe(state, record, None)
+            tour.observe(state, _with_proposals(record, lockstep_record or right_record), None)
+        trained = trained or trains(record, state)
         state = record.state
         result.steps = step + 1
         if progress is not None:
@@ -105,9 +110,26 @@ def verify(
         judged = right if lockstep is None else lockstep
         loaded = [left, *dict.fromkeys([judged, *followers])]
         _take_visits(result, judge, tour, state, (left, judged, alternatives), loaded, rules)
+    if steps and not trained and tour is None:  # a tour says more: whether it is the learning rate
+        result.not_shown.append("training (in no step is there a gradient other than zero that changes a weight)")
     judge.finish()
     result.add_failures(rules.failures() if rules is not None else [])
     return result
+
+
+def trains(record: StepRecord, before: State) -> bool:
+    """Returns whether a step changed a weight, and had a gradient other than zero.
+
+    Args:
+      record: the step's record; one without any gradients is judged by its weights alone.
+      before: the state that the step was taken from.
+    """
+    weights = record.state.weights
+    changed = any(
+        name in before.weights and not np.array_equal(before.weights[name], weights[name]) for name in weights
+    )
+    gradients = [array for arrays in [record.combined, *record.gradients] for array in arrays.values()]
+    return changed and (not gradients or any(np.any(array) for array in gradients))
 
 
 def _take_visits(
@@ -140,11 +162,19 @@ def _take_visits(
         judge.compare_step(record, judged_record, None, others, is_visit=True)
         if rules is not None:
             rules.add(record, judged_record, visit.state)
-        tour.observe(visit.state, record, visit)
+        tour.observe(visit.state, _with_proposals(record, judged_record), visit)
         result.visits.append(visit.name)
         if not result.passed:
             result.failed_visit = visit
             return
+
+
+def _with_proposals(left: StepRecord, right: StepRecord) -> StepRecord:
+    """Returns the left side's record with the right side's proposals where a saved graph does not show its own.
+
+    They only tell whether it matters which one is taken.
+    """
+    return left if left.proposals else dataclasses.replace(left, proposals=right.proposals)
 
 
 def mismatches(left: Sequence[VariableSpec], right: Sequence[VariableSpec]) -> list[str]:

@@ -35,9 +35,10 @@ def clean_setup(setup: Setup) -> Setup:
 def can_be_planted(setup: Setup) -> bool:
     """Returns whether causes can be planted into the setup's port.
 
-    A lifted graph has its mathematics in its ops, and asynchronous updates come in another order each time.
+    A lifted graph has its mathematics in its ops, and asynchronous updates come in another order each time. Where the
+    left side is an old graph, a port built from the workload's fields is the very port that is to be explained.
     """
-    return not setup.job.workload.is_lifted and setup.job.staleness is None
+    return not setup.has_old_graph and setup.job.staleness is None
 
 
 def chosen_steps(steps: Sequence[UserStep]) -> list[UserStep]:

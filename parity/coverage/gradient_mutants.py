@@ -68,10 +68,7 @@ def _combined(how: str, clip: Clip | None) -> Effects:
     def effects(step: ObservedStep) -> Iterator[Effect]:
         if not step.record.gradients:
             return
-        workload = step.job.workload
-        gradients = _groups(step)
-        for group in gradients:
-            right = formulas.combined_gradients(group, workload.combine, workload.clip, step.dtype)
+        for group, right in zip(step.gradient_groups, step.combined):
             wrong = formulas.combined_gradients(group, how, clip, step.dtype)
             for name, value in right.items():
                 yield Effect(stages.COMBINED, name, value, wrong[name])
@@ -79,18 +76,11 @@ def _combined(how: str, clip: Clip | None) -> Effects:
     return effects
 
 
-def _groups(step: ObservedStep) -> list[list[dict[str, np.ndarray]]]:
-    """The replicas' gradients that are combined together: all, or with staleness each replica's alone."""
-    gradients = step.record.gradients
-    return [gradients] if step.job.staleness is None else [[own] for own in gradients]
-
-
 def _always_clipped(job: Job, clip: Clip) -> Effects:
     """Effects of gradients that are scaled to the limit also where they are shorter."""
 
     def effects(step: ObservedStep) -> Iterator[Effect]:
-        for group in _groups(step) if step.record.gradients else []:
-            right = formulas.combined_gradients(group, job.workload.combine, clip, step.dtype)
+        for group, right in zip(step.gradient_groups, step.combined) if step.record.gradients else ():
             tiny = dataclasses.replace(clip, limit=1e-6 * clip.limit)
             wrong = formulas.combined_gradients(group, job.workload.combine, tiny, step.dtype)
             for name, value in right.items():

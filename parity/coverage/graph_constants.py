@@ -57,8 +57,9 @@ class ConstantIndex:
     def constants(self) -> Iterator[GraphConstant]:
         """Yields the constants whose change makes sense: all floats, and the whole numbers that are no shapes."""
         graph, program = self._graph, self._program
-        used = graph.ancestors(program.train_nodes())
+        given = {parse_tensor_name(tensor).node for tensor in program.given_tensors()}
         towers = self._ancestors_of_tensors(program.tower_tensors())
+        used = graph.ancestors(program.train_nodes(), stop=given) | (towers if given else set())
         numbers = self._ancestors_of_tensors(program.rate_tensors()) | self._ancestors_of_keys(used)
         groups: collections.defaultdict[str, list[str]] = collections.defaultdict(list)
         for name in sorted(used):

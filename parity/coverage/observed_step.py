@@ -7,6 +7,8 @@ import functools
 
 import numpy as np
 
+from parity.coverage import formulas
+from parity.coverage.formulas import UpdatedState
 from workloads.job import Job
 from workloads.numerics import staleness
 from workloads.program import Arrays, State, StepRecord
@@ -43,6 +45,30 @@ class ObservedStep:
             updates.setdefault(int(number), {})[name] = value
         missing = staleness.updates_without_gradient(self.job.staleness, self.job.replicas, self.record.step)
         return [updates[number] for number in sorted(updates)][missing:]
+
+    @functools.cached_property
+    def gradient_groups(self) -> list[list[Arrays]]:
+        """The replicas' gradients that are combined together: all, or with staleness each replica's alone."""
+        gradients = self.record.gradients
+        return [gradients] if self.job.staleness is None else [[own] for own in gradients]
+
+    @functools.cached_property
+    def combined(self) -> list[Arrays]:
+        """Each group's gradients, combined and clipped by the job's rule from the recorded ones."""
+        rule, clip = self.job.workload.combine, self.job.workload.clip
+        return [formulas.combined_gradients(group, rule, clip, self.dtype) for group in self.gradient_groups]
+
+    @functools.cached_property
+    def updated(self) -> UpdatedState:
+        """Weights and slots after the job's update by the recorded gradients and learning rate."""
+        rate = float(np.ravel(self.record.learning_rate)[0])
+        return formulas.updated_state(self.job.workload.optimizer, self.before, self.updates, rate, self.dtype)
+
+    @functools.cached_property
+    def averages(self) -> Arrays:
+        """The weights' moving averages by the job's rule; none without one."""
+        rule = self.job.workload.moving_average
+        return {} if rule is None else formulas.moved_averages(rule, self.before, self.record.state, self.dtype)
 
     @functools.cached_property
     def is_finite(self) -> bool:

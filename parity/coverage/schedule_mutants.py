@@ -63,8 +63,11 @@ def _moved(rate: Rate, step: int, source: int) -> Rate:
     return lambda asked: rate(source if asked == step else asked)
 
 
-def _mutant(name: str, change: str, rate: Rate, mutated: Rate, steps: list[int]) -> Mutant:
-    first = next((step for step in steps if rate(step) != mutated(step)), None)
+def _mutant(name: str, change: str, rate: RateFunction, mutated: Rate, steps: list[int]) -> Mutant:
+    if isinstance(mutated, RateFunction):
+        first = rate.first_difference(mutated, steps)
+    else:
+        first = next((step for step in steps if rate(step) != mutated(step)), None)
 
     def effects(step: ObservedStep) -> Iterator[Effect]:
         number = step.record.step

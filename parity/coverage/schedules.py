@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -31,10 +31,11 @@ class RateFunction:
     """
 
     def __init__(self, schedule: Schedule, global_batch: int) -> None:
+        self._rate_of: Callable[[tf.Tensor], tf.Tensor] = lambda step: schedule(step, global_batch)
         self._graph = tf.Graph()
         with self._graph.as_default():
             self._step = tf.compat.v1.placeholder(tf.int64, [])
-            self._rate = schedule(self._step, global_batch)
+            self._rate = self._rate_of(self._step)
         self._session = tf.compat.v1.Session(graph=self._graph)
         self._known: dict[int, np.ndarray] = {}
 
@@ -44,6 +45,22 @@ class RateFunction:
         if step not in self._known:
             self._known[step] = np.asarray(self._session.run(self._rate, {self._step: step}))
         return self._known[step]
+
+    def look_up(self, steps: Sequence[int]) -> None:
+        """Computes the learning rates of many steps, from 0 on, at once: by the same kernels, in a loop."""
+        missing = [step for step in steps if step not in self._known]
+        if not missing:
+            return
+        with self._graph.as_default():
+            rates = tf.map_fn(self._rate_of, tf.constant(missing, tf.int64), fn_output_signature=self._rate.dtype)
+        self._known.update(zip(missing, self._session.run(rates)))
+
+    def first_difference(self, other: RateFunction, steps: Sequence[int]) -> int | None:
+        """Returns the first of `steps` at which another schedule has another learning rate, or None."""
+        if steps and self(steps[0]) == other(steps[0]):  # most others differ from the first step on
+            self.look_up(steps)
+            other.look_up(steps)
+        return next((step for step in steps if self(step) != other(step)), None)
 
 
 def looked_at_steps(extra: Iterable[int] = ()) -> list[int]:
@@ -78,6 +95,7 @@ def find_boundaries(rate: RateFunction, schedule: Any) -> list[int]:
     """
     named = {step + shift for step in whole_numbers(schedule) for shift in (-2, -1, 0, 1, 2)}
     steps = looked_at_steps(sorted(named))
+    rate.look_up(steps)
     found: list[int] = []
     others = 0
     for first, last in itertools.pairwise(steps):

@@ -38,8 +38,8 @@ def _changed_optimizer(optimizer: optimizers.Optimizer, changed: optimizers.Opti
         rate = np.ravel(step.record.learning_rate)
         if not step.updates or not step.updates[0] or rate.size != 1:
             return
-        arguments = step.before, step.updates, float(rate[0]), step.dtype
-        right, wrong = formulas.updated_state(optimizer, *arguments), formulas.updated_state(changed, *arguments)
+        right = step.updated
+        wrong = formulas.updated_state(changed, step.before, step.updates, float(rate[0]), step.dtype)
         for name, value in right.weights.items():
             yield Effect(stages.WEIGHTS, name, value, wrong.weights[name])
         for name, value in right.slots.items():

@@ -17,7 +17,7 @@ from parity.comparison.fits import (
     relative_norm,
     spread,
 )
-from parity.diagnosis.candidates.combined_forms import CombinedForm, combine_gradients
+from parity.diagnosis.candidates.combined_forms import CombinedForm, combine_gradients, stated_form
 from parity.diagnosis.derived_gradients import derive_combined_gradients
 from parity.diagnosis.stage_checks.observed_updates import learning_rate_of
 from workloads.program import Arrays
@@ -161,12 +161,8 @@ def _fit_step(step: _CombinedStep) -> _StepFits:
 
 def _candidates(evidence: Evidence, left: CombinedFit | None) -> list[CombinedForm]:
     """The forms to try before any other: the one that the context states, and the one that explains the left side."""
-    context, stated = evidence.context, []
-    if context.combine is not None and context.clip is not None:
-        stated = [CombinedForm(context.combine, context.clip.where, context.clip.how, context.clip.limit)]
-    elif context.combine is not None:
-        stated = [CombinedForm(context.combine)]
-    return stated + (list(left.fits)[:1] if left is not None else [])
+    stated = stated_form(evidence.context.combine, evidence.context.clip)
+    return ([stated] if stated is not None else []) + (list(left.fits)[:1] if left is not None else [])
 
 
 def _possible_limits(evidence: Evidence, fits: Sequence[_StepFits], noise: float) -> list[float]:
@@ -178,7 +174,8 @@ def _possible_limits(evidence: Evidence, fits: Sequence[_StepFits], noise: float
         limits = [limit, limit * replicas, limit / replicas]
     for unclipped in (1.0, 1.0 / replicas):  # the weight of a sum, and of a mean
         for lengths in (_lengths_after(fits, unclipped, noise), _lengths_before(fits, unclipped, noise)):
-            if lengths and spread(lengths) <= 1e-3:
+            shown = len(lengths) > 1 or len(fits) == 1  # one of many steps shows a factor of that step as well
+            if lengths and shown and spread(lengths) <= 1e-3:
                 limits.append(float(np.median(lengths)))
     return list(dict.fromkeys(limit for limit in limits if limit > 0))
 

@@ -10,16 +10,14 @@ import numpy as np
 
 from parity.comparison import stages
 from parity.comparison.difference import compare
-from parity.diagnosis.candidates.combined_forms import CombinedForm
-from parity.diagnosis.stage_checks.average_check import check_averages
-from parity.diagnosis.stage_checks.combined_check import check_combined
+from parity.diagnosis.candidates.combined_forms import CombinedForm, stated_form
 from parity.diagnosis.stage_checks.deviation import Deviation, deviation_of, deviations_by_rule, group_errors
 from parity.diagnosis.stage_checks.forward_check import check_forward
 from parity.diagnosis.stage_checks.plain_check import check_initial_state, check_learning_rate, check_without_rule
+from parity.diagnosis.stage_checks.rule_errors import StageRules
 from parity.diagnosis.stage_checks.side_step import SideStep, StepPair, pair_steps
 from parity.diagnosis.stage_checks.statistics_check import FIRST_TOWER, MEAN_OF_TOWERS, check_statistics
 from parity.diagnosis.stage_checks.tensor_error import TensorError
-from parity.diagnosis.stage_checks.update_check import check_update
 
 if TYPE_CHECKING:
     from parity.diagnosis.context.job_context import Context
@@ -110,28 +108,16 @@ def _forward_errors(evidence: Evidence, pairs: Sequence[StepPair]) -> tuple[list
 
 def _errors_by_rule(evidence: Evidence, context: Context, pairs: Sequence[StepPair], side: int) -> list[TensorError]:
     """Errors of one side by the rules that the context states; where it states none, by those that explain the left."""
-    eps, form = evidence.eps, _combined_form(evidence, context)
+    policy = context.statistics or _policy_of_left(pairs, evidence.eps)
+    rules = StageRules(_combined_form(evidence, context), context.optimizer, context.moving_average, policy)
     units = _update_units(context, side)
-    policy = context.statistics or _policy_of_left(pairs, eps)
-    errors = []
-    for pair in pairs:
-        taken = (pair.left, pair.right)[side]
-        if form is not None:
-            errors += check_combined(taken, form, eps)
-        if context.optimizer is not None:
-            errors += check_update(taken, context.optimizer, eps, units)
-        if context.moving_average is not None:
-            errors += check_averages(taken, context.moving_average, eps)
-        if policy is not None:
-            errors += check_statistics(taken, policy, eps)
-    return errors
+    return [error for pair in pairs for error in rules.errors((pair.left, pair.right)[side], evidence.eps, units)]
 
 
 def _combined_form(evidence: Evidence, context: Context) -> CombinedForm | None:
-    if context.combine is not None and context.clip is not None:
-        return CombinedForm(context.combine, context.clip.where, context.clip.how, context.clip.limit)
-    if context.combine is not None:
-        return CombinedForm(context.combine)
+    stated = stated_form(context.combine, context.clip)
+    if stated is not None:
+        return stated
     left = evidence.combined_fits[0]
     return left.first if left is not None else None
 

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 #: The data's factor is one factor if replicas and steps agree on it to this part.
 ONE_FACTOR = 1e-4
 
+#: Roundings of a gradient: of its own length, and of the length of all weights' gradients.
+OWN_ROUNDINGS, WHOLE_ROUNDINGS = 50.0, 8.0
+
 
 @dataclasses.dataclass(frozen=True)
 class GradientFactors:
@@ -139,9 +142,20 @@ def _significant_decay(
 
 
 def decay_noise(evidence: Evidence, name: str) -> float:
-    """Returns the multiple of a weight that is as long as the rounding of its gradient."""
-    size = _norm(evidence.steps[0].left_before.weights, name) or 1.0
-    return 50 * evidence.eps * max(_norm(g, name) for step in evidence.steps for g in step.left.gradients) / size
+    """Returns the multiple of a weight that is as long as the rounding of its gradient, median over the steps.
+
+    Rounding is relative to a gradient's own length, and to the whole gradient's: that of a bias before a normalization
+    is nothing else, and beside a bias that only rounding has moved it would be a large multiple. Infinite for a weight
+    that is zero in every step from the same state.
+    """
+    found = []
+    for step in evidence.steps:
+        size = _norm(step.left_before.weights, name)
+        if step.same_state and step.left.gradients and size:
+            own = max(_norm(gradients, name) for gradients in step.left.gradients)
+            whole = max(float(np.linalg.norm([_norm(g, n) for n in g])) for g in step.left.gradients)
+            found.append(evidence.eps * (OWN_ROUNDINGS * own + WHOLE_ROUNDINGS * whole) / size)
+    return float(np.median(found)) if found else float("inf")
 
 
 def _norm(arrays: Arrays, name: str) -> float:

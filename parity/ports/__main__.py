@@ -103,7 +103,7 @@ def diagnose_port(name: str, replicas: int, steps: int, folder: str) -> PortDiag
 def print_diagnosis(console: Console, diagnosis: PortDiagnosis) -> None:
     """Prints the causes of a port that were missed, and those that were named."""
     from parity.reports.causes import cause_lines
-    from parity.verdict.explanation import print_plain_lines
+    from parity.reports.formatting import print_plain_lines
 
     missed = "missed " + ", ".join(diagnosis.missed) if diagnosis.missed else "all named"
     console.print(f"{diagnosis.name}: {missed}", style="bold")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import random
 import subprocess
 import sys
 import threading
@@ -165,49 +164,6 @@ def train_to_end(folder: str, arguments: Sequence[str], workers: int, progress: 
         run.wait()
     finally:
         run.close()
-
-
-def train_with_kills(
-    folder: str,
-    arguments: Sequence[str],
-    workers: int,
-    moments: Sequence[int],
-    rng: random.Random,
-    progress: Callable[[int], object],
-) -> list[Kill]:
-    """Trains to the end, killed on the way and started again each time.
-
-    Args:
-      folder: where the checkpoints are.
-      arguments: command-line flags of `modern.train`.
-      workers: number of processes.
-      moments: steps at which one worker is killed, ascending. A moment that lies before the newest checkpoint is
-        skipped.
-      rng: chooses the worker, and a delay of up to 0.1 s.
-      progress: called with each step that is reported.
-
-    Returns:
-      the kills.
-
-    Raises:
-      Lost: a worker failed, or did not end when its peer was killed.
-    """
-    kills = []
-    for moment in moments:
-        run = TrainingRun(folder, arguments, workers)
-        try:
-            reached = next((step for step in run.steps() if step >= moment), None)
-            if reached is None:  # it was further than this moment when it was saved last, or ended
-                run.wait()
-                continue
-            time.sleep(rng.uniform(0.0, 0.1))  # somewhere in a step, or in the writing of a checkpoint
-            worker = rng.randrange(workers)
-            kills.append(Kill(reached, worker, run.kill(worker)))
-            progress(reached)
-        finally:
-            run.close()
-    train_to_end(folder, arguments, workers, progress)
-    return kills
 
 
 def read_final_state(folder: str) -> FinalState:

@@ -7,6 +7,7 @@ import multiprocessing.managers
 import multiprocessing.pool
 import multiprocessing.util
 import os
+import threading
 
 from workloads.support import child_processes, environment
 
@@ -28,9 +29,20 @@ def queue_manager() -> multiprocessing.managers.SyncManager:
 
 
 def _prepare() -> None:
-    parent = multiprocessing.parent_process()
-    if parent is not None and parent.pid is not None:
-        environment.end_with_parent(parent.pid)  # in the middle of a task, too
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     environment.prepare(exact=True)
     # At its end the process just ends: TensorFlow would wait for each of the hundreds of iterators that were made.
     multiprocessing.util.Finalize(None, os._exit, (0,), exitpriority=100)
+
+
+def _end_with_parent() -> None:
+    """Ends this process when its parent has ended, in the middle of a task too.
+
+    The system's own signal for that (`PR_SET_PDEATHSIG`) comes when the *thread* that started the process ends. A
+    pool's threads end before its processes do, and a process that is killed while it waits for a task keeps the lock of
+    the queue of tasks: the pool would wait for that lock for ever.
+    """
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)

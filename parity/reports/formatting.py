@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from rich.console import Console
 
 #: Columns of a table that is written to a file or a pipe.
@@ -11,6 +13,12 @@ WIDTH = 160
 def make_console() -> Console:
     """Returns a console on stdout, as wide as the terminal, or `WIDTH` columns where there is none."""
     return Console(width=None if Console().is_terminal else WIDTH)
+
+
+def print_plain_lines(console: Console, lines: Iterable[str]) -> None:
+    """Prints lines as they are: without colours for numbers, and with brackets that are no markup."""
+    for line in lines:
+        console.print(line, highlight=False, markup=False)
 
 
 def format_number(value: float | None) -> str:

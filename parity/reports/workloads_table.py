@@ -2,42 +2,68 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from rich.markup import escape
 from rich.table import Table
+
+from parity.reports.speed_table import ratio_text
+from parity.speed.names import LEGACY, MODERN, ONE_DEVICE
+
+#: One entry of the JSON of `parity.benchmark`.
+Speed = Mapping[str, Any]
 
 
 def workloads_table(results: Mapping[str, Sequence[Mapping[str, Any]]]) -> Table:
-    """Returns a table with one row per workload: whether the sides are equal, and how fast they are.
+    """Returns a table with a row per workload and input: whether the sides are equal, and how fast they are.
 
     Args:
       results: {"verify": [...], "benchmark": [...]}, the JSON of the commands `parity.verify` and `parity.benchmark`
         for each workload.
     """
     table = Table(title="the old way (towers in a session) and the new way (tf.distribute)", title_justify="left")
-    for heading in ("workload", "replicas x batch", "parity"):
+    others = _other_names(results["benchmark"])
+    for heading in ("workload", "replicas x batch", "parity", "input"):
         table.add_column(heading, overflow="fold")
-    for heading in ("legacy examples/s", "modern examples/s", "modern/legacy, 95 %"):
-        table.add_column(heading, justify="right")
-    table.add_column("speed")
+    for heading in ("legacy\nexamples/s", "modern\nexamples/s", "modern/legacy,\n95 %"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    table.add_column("speed", no_wrap=True)
+    for name in (ONE_DEVICE, *others):
+        table.add_column(f"{escape(name)}/\nmodern, 95 %", justify="right", no_wrap=True)
     speeds = {entry["workload"]: entry for entry in results["benchmark"]}
     for entry in results["verify"]:
-        table.add_row(*_workload_row(entry, speeds[entry["workload"]]))
+        for row in _workload_rows(entry, speeds[entry["workload"]], others):
+            table.add_row(*row)
     return table
 
 
-def _workload_row(verified: Mapping[str, Any], speed: Mapping[str, Any]) -> list[str]:
+def _other_names(benchmarks: Sequence[Speed]) -> list[str]:
+    """Names of the programs that are not the project's own, in order."""
+    names = [contestant["name"] for entry in benchmarks for contestant in entry.get("contestants", [])]
+    return [name for name in dict.fromkeys(names) if name not in (LEGACY, MODERN, ONE_DEVICE)]
+
+
+def _workload_rows(verified: Mapping[str, Any], speed: Speed, others: Sequence[str]) -> Iterator[list[str]]:
     replicas, global_batch = int(verified["job"]["replicas"]), int(verified["job"]["global_batch"])
-    rates = speed.get("examples_per_second", {})
-    return [
-        verified["workload"],
-        f"{replicas} x {global_batch // replicas}",
-        _parity_text(verified),
-        *[f"{rates[side]:,.0f}" if rates else "-" for side in ("legacy", "modern")],
-        "{median:.2f} [{low:.2f}, {high:.2f}]".format(**speed["ratio"]) if rates else "-",
-        speed["verdict"],
-    ]
+    start = [escape(verified["workload"]), f"{replicas} x {global_batch // replicas}", _parity_text(verified)]
+    if "ratios" not in speed:
+        yield [*start, *["-"] * 4, speed["verdict"], *["-"] * (1 + len(others))]
+        return
+    timed = {(contestant["name"], contestant["input"]): contestant for contestant in speed["contestants"]}
+    for kind, ratio in speed["ratios"].items():
+        rates = [f"{timed[side, kind]['examples_per_second']:,.0f}" for side in (LEGACY, MODERN)]
+        beside = [_ratio_cell(timed.get((name, kind))) for name in (ONE_DEVICE, *others)]
+        yield [*start, kind, *rates, ratio_text(ratio), speed["verdicts"][kind], *beside]
+        start = ["", "", ""]
+
+
+def _ratio_cell(contestant: Mapping[str, Any] | None) -> str:
+    """The ratio of a program to the port; why there is none, in a word."""
+    if contestant is None:
+        return "-"
+    ratio = contestant.get("ratio")
+    return ratio_text(ratio) if ratio or not contestant["problem"] else "[red]failed[/]"
 
 
 def _parity_text(verified: Mapping[str, Any]) -> str:

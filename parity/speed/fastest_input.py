@@ -2,42 +2,80 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 from parity.comparison.setup import Setup
-from parity.speed.timing import seconds_of_run
-
-#: Values of `LegacyOptions.input` that are tried, where batches are not resident.
-CANDIDATES = ("feed", "split", "queue", "dataset")
+from parity.speed.names import LEGACY_INPUTS
+from parity.speed.timing import Runner, seconds_of_run
+from workloads.program import Program
 
 #: Steps before each trial, and repetitions of it, of which the fastest counts.
-WARMUP, REPEATS = 10, 3
+WARMUP, REPEATS = 5, 3
+
+#: A repetition takes about so many seconds, and so many steps at least and at most.
+SECONDS, LEAST_STEPS, MOST_STEPS = 0.15, 3, 40
+
+
+class FastestInput(NamedTuple):
+    """The fastest of the inputs that were tried.
+
+    Attributes:
+      setup: the job with it.
+      trials: {input: seconds per step}.
+      program: the towers with it, which have taken the trial's steps.
+    """
+
+    setup: Setup
+    trials: dict[str, float]
+    program: Program
 
 
 def choose_fastest_input(
-    setup: Setup, progress: Callable[[str, int, int], None], steps: int = 40
-) -> tuple[Setup, dict[str, float]]:
-    """Times every input of `CANDIDATES`.
+    stack: contextlib.ExitStack,
+    setup: Setup,
+    progress: Callable[[str, int, int], None],
+    candidates: Sequence[str] = LEGACY_INPUTS,
+) -> FastestInput:
+    """Times several inputs of the towers.
 
     Args:
+      stack: closes the fastest program; the others are closed at once.
       setup: the job on both sides.
       progress: called with (text, inputs done, inputs in all).
-      steps: number of steps of one repetition.
+      candidates: values of `LegacyOptions.input`.
 
     Returns:
-      (setup with the fastest input, {input: seconds per step}).
+      the first of the fastest.
     """
+    fastest: FastestInput | None = None
     trials: dict[str, float] = {}
-    for index, candidate in enumerate(CANDIDATES):
-        progress("legacy's input: " + candidate, index, len(CANDIDATES))
-        with setup_with_input(setup, candidate).legacy_program() as program:
-            program.run(WARMUP)
-            trials[candidate] = min(seconds_of_run(program, steps) for _ in range(REPEATS)) / steps
-    fastest = min(trials, key=lambda candidate: trials[candidate])
-    return setup_with_input(setup, fastest), trials
+    with contextlib.ExitStack() as kept:
+        for index, candidate in enumerate(candidates):
+            progress("legacy's input: " + candidate, index, len(candidates))
+            chosen = setup_with_input(setup, candidate)
+            with contextlib.ExitStack() as tried:
+                program = tried.enter_context(chosen.legacy_program())
+                trials[candidate] = _seconds_per_step(program)
+                if fastest is None or trials[candidate] < trials[fastest.setup.legacy.input]:
+                    kept.close()
+                    kept.push(tried.pop_all())
+                    fastest = FastestInput(chosen, trials, program)
+        stack.push(kept.pop_all())
+    assert fastest is not None, "no input to try"
+    return fastest
 
 
 def setup_with_input(setup: Setup, legacy_input: str) -> Setup:
     """Returns `setup` with another way to feed the towers."""
     return dataclasses.replace(setup, legacy=dataclasses.replace(setup.legacy, input=legacy_input))
+
+
+def _seconds_per_step(program: Runner) -> float:
+    program.run(WARMUP)
+    few = seconds_of_run(program, LEAST_STEPS) / LEAST_STEPS
+    steps = min(MOST_STEPS, max(LEAST_STEPS, math.ceil(SECONDS / few)))
+    return min(seconds_of_run(program, steps) for _ in range(REPEATS)) / steps

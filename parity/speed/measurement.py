@@ -1,24 +1,20 @@
-"""Speed measurement of one workload: checks parity first, then times both sides in one process."""
+"""Speed measurement of one workload: checks parity first, then times all programs in the same rounds of one process."""
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
-from collections.abc import Callable
-from typing import NamedTuple, Protocol, cast
+from collections.abc import Mapping, Sequence
+from typing import Protocol, cast
 
-import numpy as np
-
-from parity.comparison import tolerance
-from parity.comparison.result import Verification
 from parity.comparison.setup import Setup
-from parity.comparison.verification import verify
+from parity.speed.entrants import Comparison, Entrant, enter_programs
 from parity.speed.fastest_input import choose_fastest_input
-from parity.speed.ratio import UNDECIDED, SpeedRatio, scaled_mad, speed_ratio, speed_verdict
-from parity.speed.timing import BlockTimes, block_steps, seconds_of_run, time_blocks
+from parity.speed.names import LEGACY, MODERN, STREAMED
+from parity.speed.ratio import UNDECIDED, speed_ratio, speed_verdict
+from parity.speed.speed_result import SpeedResult
+from parity.speed.timing import Progress, RoundTimes, Runner, RunnerFailed, block_steps, seconds_of_run, time_rounds
 from workloads.program import Program
-
-#: Called with (text, number done, number in all).
-Progress = Callable[[str, int, int], None]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -26,12 +22,12 @@ class MeasurementPlan:
     """Lengths and numbers of the measurement's parts.
 
     Attributes:
-      warmup: steps of each side before anything counts; they trace, tune and fill queues.
-      blocks: number of timed blocks per side, at least.
-      most_blocks: number of blocks per side at most, while the verdict is undecided.
+      warmup: steps of each program before anything counts; they trace, tune and fill queues.
+      blocks: number of timed blocks per program, at least.
+      most_blocks: number of blocks per program at most, while a verdict is undecided.
       seconds: length of one block, about.
       parity_steps: number of steps compared before the clock starts.
-      tune_input: time the towers' ways to get batches first and take the fastest.
+      tried_inputs: ways of the towers to get streamed batches that are timed first, for the fastest; none: the setup's.
     """
 
     warmup: int = 20
@@ -39,52 +35,7 @@ class MeasurementPlan:
     most_blocks: int = 64
     seconds: float = 0.25
     parity_steps: int = 5
-    tune_input: bool = False
-
-
-class Throughput(NamedTuple):
-    """Examples per second of one side.
-
-    Attributes:
-      median: over the blocks.
-      relative_mad: scaled median absolute deviation over the median.
-    """
-
-    median: float
-    relative_mad: float
-
-
-@dataclasses.dataclass
-class SpeedResult:
-    """The result of a speed measurement. Without parity no step is timed.
-
-    Attributes:
-      setup: the job on both sides, with the input that was chosen.
-      verification: the comparison of the programs that are timed.
-      settings: {"left" or "right": {setting: text}}; see `Program.describe`.
-      startup: {side: seconds of the warm-up steps}.
-      blocks: the timed blocks; empty without parity.
-      ratio: the ratio of the speeds; None without parity.
-      verdict: see `speed_verdict`; "no parity" without parity.
-      input_trials: {legacy input: seconds per step}; empty if none was tried.
-    """
-
-    setup: Setup
-    verification: Verification
-    settings: dict[str, dict[str, str]]
-    startup: dict[str, float] = dataclasses.field(default_factory=dict)
-    blocks: BlockTimes = dataclasses.field(default_factory=lambda: BlockTimes(0))
-    ratio: SpeedRatio | None = None
-    verdict: str = "no parity"
-    input_trials: dict[str, float] = dataclasses.field(default_factory=dict)
-
-    def examples_per_second(self, global_batch: int) -> dict[str, Throughput]:
-        """Returns {"left" or "right": throughput}; empty without parity."""
-        if not self.blocks.left:
-            return {}
-        examples = global_batch * self.blocks.steps
-        sides = {"left": self.blocks.left, "right": self.blocks.right}
-        return {side: _throughput(examples / np.asarray(seconds)) for side, seconds in sides.items()}
+    tried_inputs: tuple[str, ...] = ()
 
 
 class _TracedProgram(Protocol):
@@ -93,68 +44,92 @@ class _TracedProgram(Protocol):
     def traces(self) -> int: ...
 
 
-def measure_speed(setup: Setup, plan: MeasurementPlan, progress: Progress) -> SpeedResult:
-    """Checks parity of both sides, then times them.
+def measure_speed(
+    setups: Mapping[str, Setup], plan: MeasurementPlan, progress: Progress, others: Sequence[Entrant] = ()
+) -> SpeedResult:
+    """Checks parity of the programs of each input, then times all of them in the same rounds.
 
     Args:
-      setup: the job on both sides.
+      setups: {input: the job on both sides}; the first one's mathematics is judged in float64 in any case.
       plan: lengths and numbers of the parts.
       progress: called with (text, number done, number in all).
+      others: further programs, which nothing is known of but their speed.
 
     Returns:
-      the result; without timings if the programs are not equal.
+      the result; without timings if legacy and the port are not equal.
 
     Raises:
       RuntimeError: a step was traced while it was timed.
     """
-    setup, trials = choose_fastest_input(setup, progress) if plan.tune_input else (setup, {})
-    verification = _verify_timed_programs(setup, plan, progress)
-    with setup.legacy_program() as left, setup.modern_program() as right:
-        settings = {"left": left.describe(), "right": right.describe()}
-        result = SpeedResult(setup, verification, settings, input_trials=trials)
-        if not verification.passed:
-            return result
-        result.startup = {"left": seconds_of_run(left, plan.warmup), "right": seconds_of_run(right, plan.warmup)}
-        steps = block_steps((left, right), setup.modern.steps_per_call, plan.seconds)
-        traces = _traces(right)
-        result.blocks = time_blocks(
-            left,
-            right,
-            steps,
-            plan.blocks,
-            lambda times: _needs_more_blocks(times, plan),
-            lambda done: progress("timing, blocks per side", done, plan.blocks),
-        )
-        if _traces(right) != traces:
-            raise RuntimeError("a tf.function was traced inside a timed block; the times mean nothing")
-    result.ratio = speed_ratio(result.blocks)
-    result.verdict = speed_verdict(result.ratio)
+    with contextlib.ExitStack() as stack:
+        chosen = dict(setups)
+        comparison = Comparison(plan.parity_steps, lambda done: progress("parity", done, plan.parity_steps))
+        entrants: list[Entrant] = []
+        trials: dict[str, float] = {}
+        for name in setups:
+            towers: Program | None = None
+            if plan.tried_inputs and name == STREAMED:
+                with contextlib.ExitStack() as tried:
+                    chosen[name], trials, towers = choose_fastest_input(
+                        tried, chosen[name], progress, plan.tried_inputs
+                    )
+                    if entrants:  # the first comparison must begin at the initial values
+                        stack.push(tried.pop_all())
+            entrants += enter_programs(stack, chosen[name], name, comparison, towers if entrants else None)
+        entrants += others
+        result = SpeedResult(chosen, [entrant.contestant for entrant in entrants], trials)
+        if result.has_parity:
+            _time_all([entrant for entrant in entrants if entrant.runner is not None], result, plan, progress)
     return result
 
 
-def _needs_more_blocks(times: BlockTimes, plan: MeasurementPlan) -> bool:
-    return len(times.left) < plan.most_blocks and speed_verdict(speed_ratio(times)) == UNDECIDED
+def _time_all(entrants: Sequence[Entrant], result: SpeedResult, plan: MeasurementPlan, progress: Progress) -> None:
+    """Warms all programs up and times them; fills their contestants."""
+    ready = [entrant for entrant in entrants if _is_warmed_up(entrant, result, plan)]
+    runners = [cast(Runner, entrant.runner) for entrant in ready]
+    ports = [cast(Program, e.runner) for e in ready if e.contestant.name == MODERN]
+    traces = [_traces(port) for port in ports]
+    steps = [entrant.contestant.steps for entrant in ready]
+    places = {(e.contestant.name, e.contestant.input): number for number, e in enumerate(ready)}
+    sides = [(places[LEGACY, name], places[MODERN, name]) for name in result.setups]
+    times = time_rounds(
+        runners,
+        steps,
+        plan.blocks,
+        lambda times: _needs_more_rounds(times, sides, plan),
+        lambda done: progress("timing, blocks per program", done, plan.blocks),
+        [_lead_in(entrant) for entrant in ready],
+    )
+    if [_traces(port) for port in ports] != traces:
+        raise RuntimeError("a tf.function was traced inside a timed block; the times mean nothing")
+    for number, entrant in enumerate(ready):
+        entrant.contestant.seconds = times.seconds[number]
+        entrant.contestant.problem = times.failures.get(number, "")
 
 
-def _verify_timed_programs(setup: Setup, plan: MeasurementPlan, progress: Progress) -> Verification:
-    """Compares the programs with the very kernels that will be timed."""
-    with setup.legacy_program() as left, setup.modern_program() as right, setup.closing_references() as references:
-        return verify(
-            left,
-            right,
-            setup.job,
-            plan.parity_steps,
-            mode="locked",
-            tolerance_name="auto",
-            references=references,
-            progress=lambda done, _: progress("parity", done, plan.parity_steps),
-            units=tolerance.keras_units(setup.job.workload.optimizer, setup.modern.update_rules),
-        )
+def _is_warmed_up(entrant: Entrant, result: SpeedResult, plan: MeasurementPlan) -> bool:
+    """Runs a program's first steps and finds the length of its blocks; false if it failed."""
+    runner, contestant = cast(Runner, entrant.runner), entrant.contestant
+    try:
+        contestant.startup = seconds_of_run(runner, plan.warmup)
+        contestant.steps = block_steps(runner, result.setup.modern.steps_per_call, plan.seconds)
+    except RunnerFailed as failure:
+        contestant.problem = str(failure)
+        return False
+    return True
 
 
-def _throughput(rates: np.ndarray) -> Throughput:
-    median = float(np.median(rates))
-    return Throughput(median, scaled_mad(rates) / median)
+def _lead_in(entrant: Entrant) -> int:
+    """Steps before each block's clock starts, where batches are read ahead."""
+    return max(1, entrant.contestant.steps // 2) if entrant.contestant.input == STREAMED else 0
+
+
+def _needs_more_rounds(times: RoundTimes, sides: Sequence[tuple[int, int]], plan: MeasurementPlan) -> bool:
+    """Whether some input's verdict on legacy and the port is undecided, and more rounds are allowed."""
+    if times.rounds >= plan.most_blocks:
+        return False
+    ratios = [speed_ratio(times.seconds_per_step(left), times.seconds_per_step(right)) for left, right in sides]
+    return any(speed_verdict(ratio) == UNDECIDED for ratio in ratios)
 
 
 def _traces(program: Program) -> int:

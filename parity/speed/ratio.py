@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-
-from parity.speed.timing import BlockTimes
 
 #: Relative difference of speed that counts as none.
 MARGIN = 0.05
@@ -26,7 +26,7 @@ class SpeedRatio:
     """Speed of the right program over the left one's; above 1, the right one is faster.
 
     Attributes:
-      median: median ratio of the A B B A groups.
+      median: median ratio of the groups of two rounds.
       low: lower end of its 95 % bootstrap interval.
       high: upper end of that interval.
       outliers: number of groups whose ratio is an outlier; they are counted, not removed.
@@ -38,13 +38,21 @@ class SpeedRatio:
     outliers: int
 
 
-def speed_ratio(times: BlockTimes, seed: int = 0) -> SpeedRatio:
-    """Returns the `SpeedRatio` of block times, by a percentile bootstrap over the A B B A groups.
+def speed_ratio(left: Sequence[float], right: Sequence[float], seed: int = 0) -> SpeedRatio:
+    """Returns the `SpeedRatio` of two programs that were timed in the same rounds, by a percentile bootstrap.
 
-    Within a group a steady drift of the machine's speed cancels, so only ratios within a group count.
+    A group is two rounds of opposite order. Within it a steady drift of the machine's speed cancels, so only ratios
+    within a group count.
+
+    Args:
+      left, right: each program's seconds, for the same number of examples in every block; an even number of blocks.
+      seed: of the bootstrap.
+
+    Returns:
+      the ratio of the right program's speed to the left one's.
     """
-    left, right = (np.reshape(side, (-1, 2)).sum(axis=1) for side in (times.left, times.right))
-    ratios = left / right
+    left_groups, right_groups = (np.reshape(side, (-1, 2)).sum(axis=1) for side in (left, right))
+    ratios = left_groups / right_groups
     rng = np.random.RandomState(seed)
     medians = np.median(rng.choice(ratios, (RESAMPLES, len(ratios))), axis=1)
     low, high = np.percentile(medians, [2.5, 97.5])
@@ -52,6 +60,11 @@ def speed_ratio(times: BlockTimes, seed: int = 0) -> SpeedRatio:
     spread = scaled_mad(ratios)
     outliers = int((np.abs(ratios - median) > OUTLIER_DEVIATIONS * spread).sum()) if spread else 0
     return SpeedRatio(median, float(low), float(high), outliers)
+
+
+def ratio_json(ratio: SpeedRatio | None) -> dict[str, Any] | None:
+    """Returns a ratio for `--json`; None where there is none."""
+    return None if ratio is None else dataclasses.asdict(ratio)
 
 
 def scaled_mad(values: npt.ArrayLike) -> float:

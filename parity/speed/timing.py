@@ -1,73 +1,157 @@
-"""Interleaved timing of two programs: blocks in the order A B B A, so that a drift of the machine's speed cancels."""
+"""Interleaved timing of several programs: rounds in which each is timed once, in an order that changes."""
 
 from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterator, Sequence
+from typing import Protocol
 
-from workloads.program import Program
+#: Called with (text, number done, number in all).
+Progress = Callable[[str, int, int], None]
+
+
+class Runner(Protocol):
+    """Something that takes steps, and returns when they are done."""
+
+    def run(self, steps: int) -> object:
+        """Takes `steps` steps."""
+
+
+#: Seconds between two looks at the process after a block of streamed batches, and at most until the next block.
+LOOK, LONGEST_REST = 0.005, 0.5
+
+#: Share of a look that threads may still work in a process that is at rest.
+AT_REST = 0.2
+
+
+#: Steps of the longest run that is tried to find the steps of a block.
+MOST_STEPS = 2**20
+
+
+class RunnerFailed(Exception):
+    """A runner can take no more steps; the message says why. The others are timed without it."""
 
 
 @dataclasses.dataclass
-class BlockTimes:
-    """Times of neighbouring blocks: `left[i]` and `right[i]` are seconds for `steps` steps each."""
+class RoundTimes:
+    """Times of blocks in rounds, one block of each runner a round.
 
-    steps: int
-    left: list[float] = dataclasses.field(default_factory=list)
-    right: list[float] = dataclasses.field(default_factory=list)
+    Attributes:
+      steps: number of steps of each runner's block.
+      seconds: each runner's seconds, one block a round; empty for one that failed.
+      failures: {number of the runner: why it failed}.
+    """
+
+    steps: list[int]
+    seconds: list[list[float]]
+    failures: dict[int, str] = dataclasses.field(default_factory=dict)
+
+    @property
+    def rounds(self) -> int:
+        """Number of rounds so far."""
+        return max((len(seconds) for seconds in self.seconds), default=0)
+
+    def seconds_per_step(self, runner: int) -> list[float]:
+        """Returns the seconds of one step in each of a runner's blocks."""
+        return [seconds / self.steps[runner] for seconds in self.seconds[runner]]
 
 
-def time_blocks(
-    left: Program,
-    right: Program,
-    steps: int,
-    blocks: int,
-    needs_more: Callable[[BlockTimes], bool] | None = None,
+def round_orders(runners: int) -> Iterator[list[int]]:
+    """Yields the order of the runners in each round, without end.
+
+    Rounds come in twos, the second in the reverse order of the first, so that a steady drift of the machine's speed
+    cancels for each of them: A B C C B A. The next two rounds begin with the next runner, so that none always runs
+    first or after the same one. Two runners give A B B A B A A B.
+    """
+    first = 0
+    while True:
+        order = [(first + place) % runners for place in range(runners)]
+        yield order
+        yield order[::-1]
+        first = (first + 1) % runners
+
+
+def time_rounds(
+    runners: Sequence[Runner],
+    steps: Sequence[int],
+    rounds: int,
+    needs_more: Callable[[RoundTimes], bool] | None = None,
     progress: Callable[[int], object] | None = None,
-) -> BlockTimes:
-    """Times blocks of both programs in the order A B B A; each block ends with the last loss read to the host.
+    lead_ins: Sequence[int] | None = None,
+) -> RoundTimes:
+    """Times blocks of all runners in the order of `round_orders`; each block ends with the last loss on the host.
 
     Args:
-      left: a program, warmed up.
-      right: another program, warmed up.
-      steps: number of steps of a block.
-      blocks: number of blocks per side, at least.
-      needs_more: called with the times so far once there are that many; while it returns true, two more blocks per
-        side are timed.
-      progress: called with the number of blocks done per side.
+      runners: the programs, warmed up.
+      steps: number of steps of each one's block.
+      rounds: number of rounds, at least.
+      needs_more: called with the times so far once there are that many; while it returns true, two more rounds are
+        timed.
+      progress: called with the number of rounds done.
+      lead_ins: steps that each runner takes before the clock of a block starts, so that batches that were read ahead
+        during the others' blocks are no gift; 0 for none. After such a block the next one waits until this process is
+        at rest, so that its reading ahead is not the next one's burden.
 
     Returns:
-      the times; an even number of blocks per side.
+      the times; an even number of rounds.
     """
-    times = BlockTimes(steps)
-    while len(times.left) < blocks or (needs_more is not None and needs_more(times)):
-        for first, second in ((left, right), (right, left)):
-            seconds = {first: seconds_of_run(first, steps), second: seconds_of_run(second, steps)}
-            times.left.append(seconds[left])
-            times.right.append(seconds[right])
+    times = RoundTimes(list(steps), [[] for _ in runners])
+    orders = round_orders(len(runners))
+    while times.rounds < rounds or (needs_more is not None and needs_more(times)):
+        for _ in range(2):
+            for number in next(orders):
+                if number not in times.failures:
+                    _time_block(runners[number], number, times, lead_ins[number] if lead_ins else 0)
         if progress is not None:
-            progress(len(times.left))
+            progress(times.rounds)
+        if len(times.failures) == len(runners):
+            break
     return times
 
 
-def seconds_of_run(program: Program, steps: int) -> float:
+def _time_block(runner: Runner, number: int, times: RoundTimes, lead_in: int) -> None:
+    try:
+        if lead_in:
+            runner.run(lead_in)
+        times.seconds[number].append(seconds_of_run(runner, times.steps[number]))
+        if lead_in:
+            wait_for_rest()
+    except RunnerFailed as failure:
+        times.failures[number] = str(failure)
+        times.seconds[number].clear()
+
+
+def wait_for_rest() -> None:
+    """Waits until the threads of this process, which may be reading ahead, have next to nothing to do."""
+    for _ in range(round(LONGEST_REST / LOOK)):
+        before = time.process_time()
+        time.sleep(LOOK)
+        if time.process_time() - before < AT_REST * LOOK:
+            return
+
+
+def seconds_of_run(runner: Runner, steps: int) -> float:
     """Runs `steps` steps and returns the seconds that they took."""
     start = time.perf_counter()
-    program.run(steps)  # ends with the last loss on the host, so the devices are idle
+    runner.run(steps)  # ends with the last loss on the host, so the devices are idle
     return time.perf_counter() - start
 
 
-def block_steps(programs: Iterable[Program], multiple: int, seconds: float) -> int:
-    """Returns the number of steps for blocks of about equal length; runs `multiple` steps of each program to find it.
+def block_steps(runner: Runner, call: int, seconds: float) -> int:
+    """Returns the number of steps of a runner's block; runs about a block of steps to find it.
 
     Args:
-      programs: the programs, warmed up.
-      multiple: the result is a multiple of it.
-      seconds: length of a block on the slowest program, about.
+      runner: a program, warmed up.
+      call: steps that the port takes in one call.
+      seconds: length of the block, about.
 
     Returns:
-      the number of steps, at least `multiple`.
+      whole calls where one takes less than `seconds`, else as many steps as fit, at least 1.
     """
-    slowest = max(seconds_of_run(program, multiple) for program in programs) / multiple
-    return max(1, round(seconds / slowest / multiple)) * multiple
+    sample, taken = 1, seconds_of_run(runner, 1)
+    while taken < seconds / 2 and sample < MOST_STEPS:  # a call may cost more than its steps
+        sample *= 2
+        taken = seconds_of_run(runner, sample)
+    fitting = sample * seconds / taken if taken else call
+    return max(1, round(fitting / call)) * call if fitting >= call else max(1, round(fitting))

@@ -10,11 +10,10 @@ from legacy.towers.program import LegacyProgram
 from parity.comparison import stages, tolerance
 from parity.comparison.result import Verification
 from parity.comparison.setup import Setup
-from parity.comparison.verification import verify
+from parity.comparison.verification import StepCheck, verify
 from parity.coverage.measurement import Measurement
 from parity.reports.progress import Progress
 from parity.verdict.measurement_plan import CoveragePlan, measurement
-from parity.verdict.rule_check import RuleCheck
 from workloads.program import Program
 from workloads.records.reader import Recording
 
@@ -90,9 +89,9 @@ def compare_programs(setup: Setup, left: Program | None, plan: ComparisonPlan) -
         right = stack.enter_context(setup.modern_program())
         lockstep = stack.enter_context(setup.modern_program()) if with_lockstep else None
         references = stack.enter_context(setup.closing_references()) if auto and plan.with_references else None
-        units = tolerance.keras_units(setup.job.workload.optimizer, setup.modern.update_rules)
+        in_double = references is not None and not references.single_only
         no_visits = _why_no_visits(setup, left, plan)
-        extent = CoveragePlan(plan.tolerance_name, references is not None, units, no_visits, plan.whole_coverage)
+        extent = CoveragePlan(plan.tolerance_name, in_double, units, no_visits, plan.whole_coverage)
         coverage = stack.enter_context(measurement(setup, left.variables(), extent))
         verification = verify(
             left,
@@ -106,11 +105,17 @@ def compare_programs(setup: Setup, left: Program | None, plan: ComparisonPlan) -
             progress=show,
             units=units,
             tour=coverage,
-            rules=RuleCheck(setup.job, units.get(stages.WEIGHTS, 0.0)) if auto else None,
+            rules=_rule_check(setup, units) if auto else None,
         )
         verification.not_shown += coverage.reasons()
         progress.done()
         return Comparison(verification, settings_of_programs(left, right), coverage)
+
+
+def _rule_check(setup: Setup, units: dict[str, float]) -> StepCheck:
+    from parity.verdict.rule_check import RuleCheck  # identical bits need no rules, nor their modules
+
+    return RuleCheck(setup.job, units.get(stages.WEIGHTS, 0.0))
 
 
 def _why_no_visits(setup: Setup, left: Program, plan: ComparisonPlan) -> str:

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable
 from typing import NamedTuple
-
-from rich.console import Console
 
 from parity.causes import catalogue
 from parity.causes.cause import RecognizedCause
@@ -109,9 +106,3 @@ def explain_recordings(left: Recording, right: Recording, steps: int = 0, confir
     if setup is None:
         return Explanation(without_planting(evidence, recognized), evidence)
     return _confirmed(setup, evidence, recognized)
-
-
-def print_plain_lines(console: Console, lines: Iterable[str]) -> None:
-    """Prints lines as they are: without colours for numbers, and with brackets that are no markup."""
-    for line in lines:
-        console.print(line, highlight=False, markup=False)

@@ -97,7 +97,8 @@ def _of_lift(
 def _towers(setup: Setup) -> MutatedTowers:
     """Towers of their own for changed constants; a queue could not be started anew for each."""
     options = dataclasses.replace(setup.legacy, input="feed")
-    program = legacy.factory.legacy_program(setup.job, setup.make_source(setup.job), options, setup.devices())
+    source = setup.make_source(setup.job)
+    program = legacy.factory.legacy_program(setup.job, source, options, setup.devices(), setup.replicated)
     assert isinstance(program, GraphProgram)  # both kinds of legacy programs are
     return MutatedTowers(program)
 
@@ -119,7 +120,7 @@ def _sight(setup: Setup, plan: CoveragePlan) -> tuple[Sight, str]:
     job = setup.job
     if plan.tolerance_name == "exact":
         return sight.sees_bits, job.dtype
-    if job.dtype == "float64" or (plan.in_double and not job.workload.is_lifted):
+    if job.dtype == "float64" or plan.in_double:
         eps = float(np.finfo(np.float32).eps)
         return sight.sees_in_double({stage: count * eps for stage, count in plan.units.items()}), "float64"
     return sight.sees_within_tolerance(job.dtype, job.replicas), "float64"

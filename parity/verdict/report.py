@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
 from parity.comparison import settings
 from parity.comparison.result import Verdict
 from parity.comparison.setup import Setup
-from parity.reports import causes as cause_report
 from parity.reports import verification_tables as tables
 from parity.reports import verification_text as text
 from parity.reports.coverage_text import coverage_lines
+from parity.reports.formatting import print_plain_lines
 from parity.verdict.compare_programs import Comparison
-from parity.verdict.explanation import Explanation, print_plain_lines
 from workloads.job import Job
 from workloads.program import Program
 from workloads.support import environment
+
+if TYPE_CHECKING:
+    from parity.verdict.explanation import Explanation
 
 #: {verdict: its style}.
 STYLES = {Verdict.PARITY: "bold green", Verdict.NO_PARITY: "bold red", Verdict.NOT_SHOWN: "bold yellow"}
@@ -42,10 +44,10 @@ def print_verification(console: Console, setup: Setup, comparison: Comparison, e
     """
     verification, (left, right), coverage = comparison
     if explanation is not None:
-        print_plain_lines(
-            console,
-            cause_report.cause_lines(explanation.recognized, explanation.evidence, remaining=explanation.remaining),
-        )
+        from parity.reports.causes import cause_lines  # takes long to import, and most runs have nothing to explain
+
+        found, evidence, remaining = explanation
+        print_plain_lines(console, cause_lines(found, evidence, remaining=remaining))
     console.print(headline(setup.job, verification.mode), style="bold")
     console.print(tables.settings_table(settings.differences(left, right), "legacy", "modern"))
     if verification.stages:
@@ -89,12 +91,17 @@ def verification_json(
       {key: value} of numbers, texts, lists and dictionaries.
     """
     verification, (legacy, modern), coverage = comparison
+    causes: dict[str, Any] = {"causes": []}
+    if explanation is not None:
+        from parity.reports.causes import causes_json
+
+        causes = causes_json(*explanation)
     return {
         "workload": setup.job.workload.name,
         "job": setup.job.describe(),
         **verification.to_json(),
         "coverage": [] if coverage is None else [outcome.to_json() for outcome in coverage.outcomes],
-        **({"causes": []} if explanation is None else cause_report.causes_json(*explanation)),
+        **causes,
         "settings": {
             "legacy": legacy,
             "modern": modern,

@@ -7,15 +7,12 @@ import numpy as np
 from parity.comparison import stages
 from parity.comparison.difference import Difference
 from parity.comparison.result import Failure
-from parity.diagnosis.candidates.combined_forms import CombinedForm
+from parity.diagnosis.candidates.combined_forms import stated_form
 from parity.diagnosis.context.job_context import Context, context_of_job
-from parity.diagnosis.stage_checks.average_check import check_averages
-from parity.diagnosis.stage_checks.combined_check import check_combined
 from parity.diagnosis.stage_checks.deviation import Deviation, deviations_by_rule, group_errors
+from parity.diagnosis.stage_checks.rule_errors import StageRules
 from parity.diagnosis.stage_checks.side_step import SideStep
-from parity.diagnosis.stage_checks.statistics_check import check_statistics
 from parity.diagnosis.stage_checks.tensor_error import TensorError
-from parity.diagnosis.stage_checks.update_check import check_update
 from workloads.job import Job
 from workloads.program import State, StepRecord
 
@@ -32,7 +29,7 @@ class RuleCheck:
     """
 
     def __init__(self, job: Job, update_units: float = 0.0) -> None:
-        self._context = context_of_job(job) if job.staleness is None else Context()
+        self._rules = _rules_of(context_of_job(job)) if job.staleness is None else StageRules()
         self._eps = float(np.finfo(job.dtype).eps)
         self._units = (0.0, update_units)
         self._errors: tuple[list[TensorError], list[TensorError]] = ([], [])
@@ -45,7 +42,7 @@ class RuleCheck:
           before: the state.
         """
         for errors, record, units in zip(self._errors, (left, right), self._units):
-            errors += self._check(SideStep(record, before), units)
+            errors += self._rules.errors(SideStep(record, before), self._eps, units)
 
     def failures(self) -> list[Failure]:
         """Returns the tensors that the rule explains on one side only, by step and stage.
@@ -56,20 +53,10 @@ class RuleCheck:
         failures = [_failure(deviation, self._eps) for deviation in found]
         return sorted(failures, key=lambda failure: (failure.step, stages.STAGES.index(failure.stage)))
 
-    def _check(self, side: SideStep, units: float) -> list[TensorError]:
-        context, eps = self._context, self._eps
-        errors: list[TensorError] = []
-        if context.combine is not None:
-            clip = context.clip
-            limits = (clip.where, clip.how, clip.limit) if clip is not None else ()
-            errors += check_combined(side, CombinedForm(context.combine, *limits), eps)
-        if context.optimizer is not None:
-            errors += check_update(side, context.optimizer, eps, units)
-        if context.statistics is not None:
-            errors += check_statistics(side, context.statistics, eps)
-        if context.moving_average is not None:
-            errors += check_averages(side, context.moving_average, eps)
-        return errors
+
+def _rules_of(context: Context) -> StageRules:
+    form = stated_form(context.combine, context.clip)
+    return StageRules(form, context.optimizer, context.moving_average, context.statistics)
 
 
 def _failure(deviation: Deviation, eps: float) -> Failure:

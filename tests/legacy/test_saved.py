@@ -81,12 +81,12 @@ def test_inspect_shows_every_section(name):
 
 def test_inspect_reads_schedules_and_clipping():
     sections = page.inspect_graph(old_programs.path("c_queue_ema", "graph.meta"))
-    assert sections["learning rates"][0]["values"].startswith("0: 0.1, 100: 1.52588e-06")
+    assert sections["learning rates"][0]["values"].startswith("0: 0.1, 6: 0.05, 100: 1.52588e-06")
     assert page.inspect_graph(old_programs.path("b_adam_clip", "graph.meta"))["combining"][0]["clipped"] == (
-        "in each tower, by global norm"
+        "in each tower, by global norm, at 0.5"
     )
     assert page.inspect_graph(old_programs.path("f_sum_clip_after", "graph.meta"))["combining"][0]["clipped"] == (
-        "after combining, by global norm"
+        "after combining, by global norm, at 5"
     )
 
 

@@ -17,12 +17,14 @@ def parsed():
     flags.FLAGS.unparse_flags()
 
 
-def test_the_defaults_are_those_of_the_options_but_for_steps_per_call():
-    assert modern_flags.options_from_flags(exact=True) == ModernOptions(exact=True, steps_per_call=100)
+def test_the_defaults_are_those_of_the_options_but_for_two():
+    defaults = ModernOptions(exact=True, steps_per_call=100, variables="auto")
+    assert modern_flags.options_from_flags(exact=True) == defaults
 
 
 def test_every_flag_reaches_the_options():
     values = {"all_reduce": "auto", "update_rules": "keras", "autodiff": "tape", "steps_per_call": 7, "xla": True}
+    values["variables"] = "mirrored"
     with set_flags(flags.FLAGS, **values):
         made = modern_flags.options_from_flags(exact=False, average="add_n")
     assert {name: getattr(made, name) for name in values} == values
@@ -36,6 +38,7 @@ def test_every_flag_reaches_the_options():
         ({"parameter_servers": 0}, "--parameter_servers: got 0, must be at least 1"),
         ({"replicas": 2}, "--replicas: got 2, a worker of a parameter server has one"),
         ({"staleness": 2}, r"--staleness: got 2, cannot be set with --strategy=parameter_server"),
+        ({"variables": "first"}, "--variables: got 'first', with --strategy=mirrored"),
         ({"update_rules": "keras"}, "--update_rules: got 'keras', with parameter servers: tf1"),
     ],
 )

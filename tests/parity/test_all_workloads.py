@@ -2,6 +2,7 @@
 
 import json
 import subprocess
+from types import SimpleNamespace
 
 import pytest
 import tensorflow as tf
@@ -37,29 +38,48 @@ def test_built_in_workloads_a_users_own_and_lifts_are_allowed():
         all_workloads.check_workloads(["regression", "other"])
 
 
-def test_a_phase_is_the_same_command_with_two_flags_more(monkeypatch):
+def test_a_phase_is_the_same_command_with_three_flags_more(monkeypatch):
     monkeypatch.setattr("sys.argv", ["parity", "--phase=all", "--steps=3"])
-    command = all_workloads.phase_command("verify", "out.json")
-    assert command[-4:] == ["--phase=all", "--steps=3", "--phase=verify", "--json=out.json"]
+    command = all_workloads.phase_command("verify", ["a", "b"], "out.json")
+    assert command[-5:] == ["--phase=all", "--steps=3", "--workloads=a,b", "--phase=verify", "--json=out.json"]
 
 
 def children(monkeypatch, statuses):
-    """Replaces child processes; each ends with its phase's status, and may write the phase's name as a result."""
+    """Replaces child processes; each ends with its phase's status, and may write phase and workload as results.
+
+    Returns:
+      The workloads of each child.
+    """
+    started = []
+    monkeypatch.setattr(all_workloads, "FLAGS", SimpleNamespace(workloads=["a", "b", "c"]))
 
     def run(command, env):
         phase = command[-2].partition("=")[2]
+        workloads = command[-3].partition("=")[2].split(",")
+        started.append((phase, workloads))
         status, writes = statuses[phase]
         if writes:
             with open(command[-1].partition("=")[2], "w") as file:
-                json.dump([phase], file)
+                json.dump([f"{phase} {name}" for name in workloads], file)
         return subprocess.CompletedProcess(command, status)
 
     monkeypatch.setattr(all_workloads.subprocess, "run", run)
+    return started
 
 
 def test_both_phases_results_are_joined(monkeypatch):
     children(monkeypatch, {"verify": (0, True), "benchmark": (1, True)})
-    assert all_workloads.run_phases() == {"verify": ["verify"], "benchmark": ["benchmark"]}
+    assert all_workloads.run_phases() == {
+        "verify": ["verify a", "verify b", "verify c"],
+        "benchmark": ["benchmark a", "benchmark b", "benchmark c"],
+    }
+
+
+def test_workloads_are_verified_by_two_processes_and_timed_by_one(monkeypatch):
+    started = children(monkeypatch, {"verify": (0, True), "benchmark": (0, True)})
+    all_workloads.run_phases()
+    assert sorted(started[:2]) == [("verify", ["a", "c"]), ("verify", ["b"])]
+    assert started[2:] == [("benchmark", ["a", "b", "c"])]
 
 
 def test_a_phase_that_refuses_its_input_ends_the_command(monkeypatch):
@@ -109,3 +129,15 @@ def test_flags_that_were_given_stay(given, monkeypatch):
 def test_the_cpu_that_was_asked_for_is_used(given, monkeypatch):
     given.device = "cpu"
     assert adapted(given, 4, monkeypatch) == (None, "small", None)
+
+
+def test_blocks_are_shorter_than_the_benchmarks_unless_flags_say_otherwise(given):
+    flags.DEFINE_integer("blocks", 20, "", flag_values=given)
+    flags.DEFINE_integer("most_blocks", 64, "", flag_values=given)
+    flags.DEFINE_float("block_seconds", 0.25, "", flag_values=given)
+    given.most_blocks, given["most_blocks"].present = 40, 1
+    flags.DEFINE_integer("parity_steps", 5, "", flag_values=given)
+    flags.DEFINE_list("tried_inputs", ["feed", "queue"], "", flag_values=given)
+    flags.DEFINE_boolean("memory", True, "", flag_values=given)
+    all_workloads._set_defaults(all_workloads.SHORTER)
+    assert (given.blocks, given.most_blocks, given.block_seconds, given.memory) == (12, 40, 0.1, False)

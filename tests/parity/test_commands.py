@@ -9,6 +9,7 @@ import sys
 import pytest
 
 from tests.marks import slow_after
+from tests.parity.speed.scripts import good, script
 from workloads.data import cifar10
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -149,9 +150,10 @@ def test_the_readmes_workload_from_outside_the_project(tmp_path):
 
 def test_a_benchmark_says_parity_ratio_and_every_block(tmp_path):
     out = tmp_path / "out.json"
+    other = script(tmp_path, good())
     process = run(
         "parity.benchmark", "--device=cpu", "--workload=regression", "--steps_per_call=5", "--block_seconds=0.01",
-        "--most_blocks=20", f"--json={out}",
+        "--blocks=10", "--most_blocks=10", "--tried_inputs=feed", f"--others={other}", f"--json={out}",
     )  # fmt: skip
     assert process.returncode == 0, process.stderr + process.stdout
     result = json.loads(out.read_text())
@@ -159,6 +161,10 @@ def test_a_benchmark_says_parity_ratio_and_every_block(tmp_path):
     assert set(result["ratio"]) >= {"median", "low", "high"}
     assert len(result["block_seconds"]["legacy"]) == len(result["block_seconds"]["modern"]) >= 10
     assert result["peak_bytes"]["legacy"] > 0 and result["peak_bytes"]["modern"] > 0
+    timed = [(one["name"], one["input"]) for one in result["contestants"] if one["ratio"]["median"] > 0]
+    sides = [(name, kind) for kind in ("resident", "streamed") for name in ("legacy", "modern", "one device")]
+    assert timed == [*sides, ("mine", "resident")]
+    assert {one["parity"] for one in result["contestants"]} == {None, "parity"}
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import pytest
 from rich.console import Console
 
 from parity.comparison.result import Verification
-from parity.speed.device_trace import DeviceTrace
+from parity.profiling.device_trace import DeviceTrace
 from tests.cases import setup
 from tests.own_flags import own_flags, set_flags
 from workloads.support.errors import InputError

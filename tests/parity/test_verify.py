@@ -1,5 +1,6 @@
 """The command `parity.verify`: its flags, and the recording that they name."""
 
+import dataclasses
 from unittest import mock
 
 import pytest
@@ -64,13 +65,21 @@ def test_a_recording_must_hold_as_many_steps(tmp_path):
         verify.recording_from_flags(made, str(tmp_path))
 
 
+@dataclasses.dataclass
+class MadeUpSetup:
+    """Stands for a `Setup`."""
+
+    job: mock.Mock
+    replicated: bool = False
+
+
 @pytest.mark.parametrize("verdict, status", [(Verdict.PARITY, 0), (Verdict.NO_PARITY, 1), (Verdict.NOT_SHOWN, 3)])
 @pytest.mark.parametrize(
     "lifted, recording, three_ways",
     [(True, "folder", True), (True, "run.npz", False), (True, None, False), (False, "folder", False)],
 )
 def test_a_lifts_folder_of_records_is_compared_three_ways(lifted, recording, three_ways, verdict, status, monkeypatch):
-    made, called = mock.Mock(), []
+    made, called = MadeUpSetup(mock.Mock()), []
     made.job.workload.is_lifted = lifted
     monkeypatch.setattr(verify.environment, "prepare", lambda exact: None)
     monkeypatch.setattr(verify.parity_flags, "setup_from_flags", lambda exact: made)

@@ -55,8 +55,8 @@ def parse_tensor_name(text: str) -> TensorId:
     >>> parse_tensor_name("tower_0/loss").name
     'tower_0/loss:0'
     """
-    name, _, output = text.partition(":")
-    return TensorId(name, int(output or 0))
+    name, colon, output = text.partition(":")
+    return TensorId(name, int(output) if colon else 0)
 
 
 def tensor_name(node: str, output: int) -> str:
@@ -103,9 +103,11 @@ class Graph:
         self.nodes: Dict[str, Any] = collections.OrderedDict((node.name, node) for node in graph_def.node)
         self._inputs: Dict[str, List[TensorId]] = {}
         self._controls: Dict[str, List[str]] = {}
-        for node in graph_def.node:
-            self._inputs[node.name] = [parse_tensor_name(text) for text in node.input if not text.startswith("^")]
-            self._controls[node.name] = [text[1:] for text in node.input if text.startswith("^")]
+        for name, node in self.nodes.items():
+            texts = list(node.input)
+            self._inputs[name] = [parse_tensor_name(text) for text in texts if not text.startswith("^")]
+            self._controls[name] = [text[1:] for text in texts if text.startswith("^")]
+        self._types: Dict[str, str] = {name: node.op for name, node in self.nodes.items()}
         self._regions: Dict[Tuple[str, ...], Set[str]] = {}
         self._users: Dict[str, List[Use]] = collections.defaultdict(list)
         self._after: Dict[str, List[str]] = collections.defaultdict(list)
@@ -117,7 +119,7 @@ class Graph:
 
     def type(self, name: str) -> str:
         """Returns the op type of a node."""
-        return self.nodes[name].op
+        return self._types[name]
 
     def inputs(self, name: str) -> list[TensorId]:
         """Returns the data inputs of a node, in order."""
@@ -186,9 +188,10 @@ class Graph:
         Raises:
           ValueError: there is no such order; the message is the name of a node on the cycle.
         """
-        after: Dict[str, List[str]] = collections.defaultdict(list)
-        waits = dict.fromkeys(members, 0)
-        for name in [name for name in self.nodes if name in waits]:  # `members` may be a set, whose order varies
+        chosen = set(members)
+        after: Dict[str, List[str]] = {name: [] for name in self.nodes if name in chosen}
+        waits = dict.fromkeys(after, 0)  # `members` may be a set, whose order varies; the graph's does not
+        for name in after:
             for producer in self._forward_inputs(name):
                 if producer in waits:
                     after[producer].append(name)
@@ -196,7 +199,7 @@ class Graph:
         for before, name in extra:
             after[before].append(name)
             waits[name] += 1
-        ready: Deque[str] = collections.deque(name for name in self.nodes if waits.get(name) == 0)
+        ready: Deque[str] = collections.deque(name for name, count in waits.items() if count == 0)
         ordered = []
         while ready:
             name = ready.popleft()
@@ -211,8 +214,9 @@ class Graph:
 
     def _forward_inputs(self, name: str) -> List[str]:
         """Returns the producers of all inputs of a node but a loop's back edge."""
-        back = self.type(name) in MERGES
-        producers = [p for p, _ in self._inputs[name] if not (back and "NextIteration" in self.type(p))]
+        producers = [producer for producer, _ in self._inputs[name]]
+        if self.type(name) in MERGES:
+            producers = [producer for producer in producers if "NextIteration" not in self.type(producer)]
         return producers + self._controls[name]
 
     def flow(
@@ -236,18 +240,19 @@ class Graph:
           {node: the bits that reach it, without its own unless a loop brings them back}.
         """
         arriving = {name: 0 for name in ordered}
+        leaving = {name: own.get(name, 0) for name in ordered}
         changed = True
         while changed:
             changed = False
             for name in reversed(ordered) if backwards else ordered:
-                mask = arriving[name]
                 if name in stop:
                     continue
+                mask = before = arriving[name]
                 for other in self._neighbours(name, backwards, controls):
-                    if other in arriving:
-                        mask |= arriving[other] | own.get(other, 0)
-                if mask != arriving[name]:
+                    mask |= leaving.get(other, 0)
+                if mask != before:
                     arriving[name] = mask
+                    leaving[name] |= mask
                     # Within one pass only a loop's back edge can bring news to a node that was passed already.
                     changed = changed or self.type(name) in MERGES or "NextIteration" in self.type(name)
         return arriving
@@ -255,8 +260,10 @@ class Graph:
     def _neighbours(self, name: str, users: bool, controls: bool) -> List[str]:
         """Returns the users of a node, or else its producers; by control edges too if `controls`."""
         if users:
-            return [use.node for use in self._users[name]] + (self._after[name] if controls else [])
-        return [producer for producer, _ in self._inputs[name]] + (self._controls[name] if controls else [])
+            names, more = [use.node for use in self._users.get(name, ())], self._after
+        else:
+            names, more = [tensor.node for tensor in self._inputs[name]], self._controls
+        return names + more[name] if controls and name in more else names
 
     def frames(self) -> set[str]:
         """Returns the nodes inside `while` loops, from their Enter to just before their Exit."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import re
-from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Optional, Set
+from typing import TYPE_CHECKING, Any, Dict, Iterator, List, NamedTuple, Optional, Set
 
 import tensorflow as tf
 from tensorflow.python.framework import op_def_registry
@@ -56,30 +57,80 @@ def _problems(graph_def: Any) -> Iterator[str]:
             yield f"two nodes are called {node.name!r}"
         nodes[node.name] = node
     yield from _function_problems(graph_def.library)
-    functions = {function.signature.name: function.signature for function in graph_def.library.function}
+    definitions: Dict[str, Optional[_Definition]] = {}
+    for function in graph_def.library.function:
+        definitions[function.signature.name] = _definition(function.signature)
     outputs: Dict[str, Optional[int]] = {}
     for name, node in nodes.items():
         yield from _input_problems(node, nodes)
-        definition = functions.get(node.op) or op_def_registry.get(node.op)
+        op_type = node.op
+        if op_type not in definitions:
+            known_op = op_def_registry.get(op_type)
+            definitions[op_type] = None if known_op is None else _definition(known_op)
+        definition = definitions[op_type]
         outputs[name] = None
         if definition is not None:
             yield from _attribute_problems(node, definition)
             given = sum(1 for text in node.input if not text.startswith("^"))
-            expected = _count(node, definition.input_arg)
+            expected = _count(node, definition.inputs)
             if expected is not None and given != expected:
-                yield f"node {name!r} ({node.op}) has {given} inputs, expected {expected}"
-            outputs[name] = _count(node, definition.output_arg)
-    for name, node in nodes.items():
-        for text in node.input:
-            producer, output = parse_tensor_name(text.lstrip("^"))
-            known = outputs[producer]
-            if not text.startswith("^") and known is not None and output >= known:
-                yield f"node {name!r} takes {text!r}, but {producer!r} has {known} output(s)"
+                yield f"node {name!r} ({op_type}) has {given} inputs, expected {expected}"
+            outputs[name] = _count(node, definition.outputs)
     graph = Graph(graph_def)
+    for name in nodes:
+        for producer, output in graph.inputs(name):
+            known = outputs[producer]
+            if known is not None and output >= known:
+                text = f"{producer}:{output}"
+                yield f"node {name!r} takes {text!r}, but {producer!r} has {known} output(s)"
     try:
-        graph.order(list(nodes))
+        graph.order(nodes)
     except ValueError as error:
         yield f"node {str(error)!r} depends on itself, and not by way of a loop"
+
+
+class _Attribute(NamedTuple):
+    """An attribute that an op type defines; `minimum` is None if it has none."""
+
+    name: str
+    kind: str
+    has_default: bool
+    minimum: Optional[int]
+
+
+class _Arguments(NamedTuple):
+    """Arguments of an op type: the number of single tensors, and the attributes that count the tensors of lists."""
+
+    single: int
+    counted_by: List[str]
+    typed_by: List[str]
+
+
+class _Definition(NamedTuple):
+    """The checked parts of an OpDef, read once for each op type: a graph has many nodes of each."""
+
+    attributes: List[_Attribute]
+    inputs: _Arguments
+    outputs: _Arguments
+
+
+def _definition(op_def: Any) -> _Definition:
+    attributes = [
+        _Attribute(
+            attribute.name,
+            attribute.type,
+            attribute.HasField("default_value"),
+            attribute.minimum if attribute.has_minimum else None,
+        )
+        for attribute in op_def.attr
+    ]
+    return _Definition(attributes, _arguments(op_def.input_arg), _arguments(op_def.output_arg))
+
+
+def _arguments(arguments: Any) -> _Arguments:
+    counted = [argument.number_attr for argument in arguments if argument.number_attr]
+    typed = [a.type_list_attr for a in arguments if not a.number_attr and a.type_list_attr]
+    return _Arguments(len(arguments) - len(counted) - len(typed), counted, typed)
 
 
 def _input_problems(node: Any, nodes: Mapping[str, Any]) -> Iterator[str]:
@@ -88,6 +139,9 @@ def _input_problems(node: Any, nodes: Mapping[str, Any]) -> Iterator[str]:
     for text in node.input:
         control = text.startswith("^")
         name = text[1:] if control else text
+        if name in nodes and not (controls and not control) and _DATA_INPUT.fullmatch(name):
+            controls = controls or control
+            continue
         if not _DATA_INPUT.fullmatch(name) or (control and ":" in name):
             yield f"node {node.name!r} has the input {text[:80]!r}, expected a node's name, or name:number"
         elif parse_tensor_name(name).node not in nodes:
@@ -97,14 +151,15 @@ def _input_problems(node: Any, nodes: Mapping[str, Any]) -> Iterator[str]:
         controls = controls or control
 
 
-def _attribute_problems(node: Any, definition: Any) -> Iterator[str]:
+def _attribute_problems(node: Any, definition: _Definition) -> Iterator[str]:
     """Yields attributes of a node that are missing, or of another kind than its op type defines."""
-    for attribute in definition.attr:
-        if attribute.name not in node.attr:
-            if not attribute.HasField("default_value"):
+    given = dict(node.attr.items())
+    for attribute in definition.attributes:
+        value, kind = given.get(attribute.name), attribute.kind
+        if value is None:
+            if not attribute.has_default:
                 yield f"node {node.name!r} ({node.op}) lacks the attribute {attribute.name!r}"
             continue
-        value, kind = node.attr[attribute.name], attribute.type
         field = "list" if kind.startswith("list(") else _FIELDS.get(kind)
         if field is not None and value.WhichOneof("value") != field:
             yield f"attribute {attribute.name!r} of node {node.name!r} ({node.op}) is no {kind}"
@@ -112,11 +167,11 @@ def _attribute_problems(node: Any, definition: Any) -> Iterator[str]:
             yield f"attribute {attribute.name!r} of node {node.name!r} is no dtype: {value.type}"
         elif kind == "list(type)" and not all(is_dtype(dtype) for dtype in value.list.type):
             yield f"attribute {attribute.name!r} of node {node.name!r} has an entry that is no dtype"
-        elif kind == "int" and attribute.has_minimum and value.i < attribute.minimum:
+        elif kind == "int" and attribute.minimum is not None and value.i < attribute.minimum:
             yield f"attribute {attribute.name!r} of node {node.name!r} is {value.i}, at least {attribute.minimum}"
         elif kind == "tensor":
             yield from _tensor_problems(node.name, value.tensor)
-    if node.op == "Const" and node.attr["value"].tensor.dtype != node.attr["dtype"].type:
+    if node.op == "Const" and given["value"].tensor.dtype != given["dtype"].type:
         yield f"node {node.name!r} is a constant of another dtype than it says"
 
 
@@ -141,6 +196,7 @@ def _tensor_problems(name: str, tensor: Any) -> Iterator[str]:
             yield f"the tensor of node {name!r} has {given} values, its shape says {count}"
 
 
+@functools.lru_cache(maxsize=None)
 def is_dtype(number: int) -> bool:
     """Returns whether a number is that of a DataType which tensors can have."""
     try:
@@ -149,23 +205,20 @@ def is_dtype(number: int) -> bool:
         return False
 
 
-def _count(node: Any, arguments: Any) -> Optional[int]:
+def _count(node: Any, arguments: _Arguments) -> Optional[int]:
     """Returns the number of tensors that a node's arguments stand for; None if it is not to be told."""
-    count = 0
-    for argument in arguments:
-        if argument.number_attr:
-            if argument.number_attr not in node.attr:
-                return None
-            number = node.attr[argument.number_attr].i
-            if not 0 <= number <= _MOST:
-                return _MOST + 1
-            count += number
-        elif argument.type_list_attr:
-            if argument.type_list_attr not in node.attr:
-                return None
-            count += len(node.attr[argument.type_list_attr].list.type)
-        else:
-            count += 1
+    count = arguments.single
+    for name in arguments.counted_by:
+        if name not in node.attr:
+            return None
+        number = node.attr[name].i
+        if not 0 <= number <= _MOST:
+            return _MOST + 1
+        count += number
+    for name in arguments.typed_by:
+        if name not in node.attr:
+            return None
+        count += len(node.attr[name].list.type)
     return count
 
 

@@ -20,15 +20,17 @@ import tensorflow as tf
 from workloads.lifted.graph import CONTROL_FLOW, SWITCHES, Graph, TensorId, forget_placement, input_text
 from workloads.lifted.graph import parse_tensor_name as parse
 from workloads.lifted.noise import add_iteration_key, fix_seed, retype, use_twin
+from workloads.lifted.old_ops import replace_old_ops
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from workloads.lifted.plan_records import Condition, LoopCounter, ReadVersion, TensorType
 
 v1 = tf.compat.v1
 
 _REFERENCE = {"RefEnter": "Enter", "RefExit": "Exit", "RefSwitch": "Switch", "RefIdentity": "Identity"}
+_UPDATES = ("Assign", "Scatter", "Apply", "SparseApply", "ResourceScatter", "ResourceApply", "ResourceSparseApply")
 _PASSES = ("Enter", "RefEnter", "Switch", "RefSwitch", "Exit", "RefExit")
 
 
@@ -153,6 +155,7 @@ class Cutter:
         names = [parse(self._reach(work, user, parse(tensor))).name for tensor, user in ends]
         while work.todo:
             self._add(work, work.todo.pop())
+        replace_old_ops(work.result)
         library = self._graph.graph_def.library
         functions = {function.signature.name for function in library.function}
         if any(node.op in functions or _has_function(node) for node in work.result.node):
@@ -195,15 +198,38 @@ class Cutter:
             self._use_value(work, node, tf.as_dtype(self._variables[variable][0]).as_datatype_enum)
         if name in self._random:
             self._derandomize(work, node)
-        for control in self._graph.controls(name):
-            if self._keeps(control):
-                node.input.append("^" + self._reach(work, name, TensorId(control, 0)))
+        node.input.extend(dict.fromkeys("^" + control for control in self._kept_controls(work, name)))
         work.result.node.add().CopyFrom(node)
+
+    def _kept_controls(self, work: _Work, name: str) -> Iterator[str]:
+        """Yields the nodes of the piece that a node waits for.
+
+        A node without data inputs, such as a constant, is in a loop or branch by its control edges alone. Where one
+        comes from what the piece leaves out (an update, an assertion), it comes from what that is in the loop by.
+        """
+        is_held = any(tensor.node in self._conditional for tensor in self._graph.inputs(name))
+        todo, seen = list(self._graph.controls(name)), {name}
+        while todo:
+            control = todo.pop(0)
+            if control in seen:
+                continue
+            seen.add(control)
+            tensor = TensorId(control, 0)
+            is_fed = tensor in work.cuts or tensor in self._aliases or self._random.get(control) == "drawn"
+            if self._keeps(control) and not is_fed and not self._is_update(control):
+                yield self._reach(work, name, tensor)
+            elif not is_held and control in self._conditional:
+                todo += [before.node for before in self._graph.inputs(control)] + self._graph.controls(control)
 
     def _keeps(self, control: str) -> bool:
         """Returns whether an edge from a node determines a frame or branch, or orders a loop's own stacks."""
         inside = control in self._conditional or self._graph.type(control) in CONTROL_FLOW
         return inside and self._graph.type(control) not in ("Assert", "Print", "PrintV2")
+
+    def _is_update(self, name: str) -> bool:
+        """Returns whether a node changes a variable."""
+        inputs = self._graph.inputs(name)
+        return bool(inputs) and inputs[0] in self._aliases and self._graph.type(name).startswith(_UPDATES)
 
     def _use_value(self, work: _Work, node: Any, dtype: int) -> None:
         """Turns a NodeDef of an op on a variable's handle or reference into one on the variable's value."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING, Any, Dict, List, Optional
 
-from workloads.lifted.json_records import JSON_KEY, arguments_of, plain
+from workloads.lifted.json_records import JSON_KEY, OMIT_EMPTY, arguments_of, plain
 from workloads.lifted.plan_records import Condition, ControlDependency, LoopCounter, ReadVersion, TensorType
 
 if TYPE_CHECKING:
@@ -32,6 +32,10 @@ class Input:
       limit: for integers, the number that all must be below; 0 if the graph sets none.
       tensors: the tensors that it replaces, one for each tower; a single one if it is not a tower's.
       origin: the tensor of the whole graph that it is, or is made from.
+      example: shape of one replica's made-up values, with None for its number of examples, where the graph leaves
+        dimensions open that must fit each other or its variables; empty if any sizes fit.
+      low: the least that made-up integers may be.
+      sparse: "NAME/indices", "NAME/values" or "NAME/shape" of a part of the sparse tensor NAME; empty if it is dense.
     """
 
     name: str
@@ -41,6 +45,9 @@ class Input:
     limit: int
     tensors: List[str]
     origin: str
+    example: List[Optional[int]] = dataclasses.field(default_factory=list, metadata={OMIT_EMPTY: True})
+    low: int = dataclasses.field(default=0, metadata={OMIT_EMPTY: True})
+    sparse: str = dataclasses.field(default="", metadata={OMIT_EMPTY: True})
 
 
 @dataclasses.dataclass
@@ -166,6 +173,7 @@ class Phase:
       early: rows of crossings that `returns` are made from.
       kept: for each tower, what the part after the return takes from the part before.
       members: number of nodes that the step runs.
+      other_losses: further rows of losses that are differentiated too, one tensor for each tower.
     """
 
     train_op: str
@@ -189,6 +197,7 @@ class Phase:
     early: List[List[Optional[str]]] = dataclasses.field(default_factory=list)
     kept: List[List[str]] = dataclasses.field(default_factory=list)
     members: int = 0
+    other_losses: List[List[str]] = dataclasses.field(default_factory=list, metadata={OMIT_EMPTY: True})
 
     @staticmethod
     def from_json(content: Mapping[str, Any]) -> Phase:
@@ -231,6 +240,7 @@ class Plan:
       settings: {placeholder: value} of those that the lift fixed.
       unsafe: {node: op type} of ops that run Python, touch files or reach the network.
       about: {topic: text} for people, among them the named fields of a `Workload`.
+      notes: sentences for people about what is unusual, such as a tower that reads another's loss.
     """
 
     name: str
@@ -250,6 +260,7 @@ class Plan:
     settings: Dict[str, Any] = dataclasses.field(default_factory=dict)
     unsafe: Dict[str, str] = dataclasses.field(default_factory=dict)
     about: Dict[str, Any] = dataclasses.field(default_factory=dict)
+    notes: List[str] = dataclasses.field(default_factory=list, metadata={OMIT_EMPTY: True})
 
     def to_json(self) -> dict[str, Any]:
         """Returns the plan as plain dicts and lists."""

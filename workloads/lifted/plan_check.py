@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from workloads.lifted.graph import Graph
     from workloads.lifted.plan import Input
 
+SPARSE_PARTS = ("indices", "values", "shape")
 KINDS = ("batch", "whole", "same", "setting")
 ROLES = ("weight", "slot", "average", "statistic", "state")
 HOW = ("keyed", "seeded")
@@ -74,12 +75,17 @@ class _Checks:
         where = f"input {entry.name!r}"
         yield from _choice(where, entry.kind, KINDS)
         yield from _type_problems(where, entry.dtype, entry.shape or ())
-        if not 0 <= entry.limit < 1 << 63:
-            yield f"{where} has the limit {entry.limit}"
+        if not 0 <= entry.limit < 1 << 63 or not 0 <= entry.low < 1 << 31:
+            yield f"{where} has the limits {entry.low} and {entry.limit}"
+        if any(size is not None and not 0 <= size < 1 << 20 for size in entry.example) or len(entry.example) > 8:
+            yield f"{where} has the example {entry.example}"
+        part = entry.sparse.rpartition("/")[2]
+        if entry.sparse and part not in SPARSE_PARTS:
+            yield f"{where} is part {part[:40]!r} of a sparse tensor, allowed: " + ", ".join(SPARSE_PARTS)
         yield from self._rows(where, [entry.tensors], single=True)
         yield from self._tensors(where, entry.tensors)
         elements = 1
-        for size in entry.shape or ():
+        for size in entry.example or entry.shape or ():
             elements *= (self._plan.batch or 1) if size is None else size
         if elements > MOST_ELEMENTS:
             yield f"{where} has the shape {entry.shape}, too large for one step"
@@ -113,6 +119,8 @@ class _Checks:
         rows = phase.crossings + phase.early + phase.returns + phase.kept
         named = [tensor for row in rows for tensor in row if tensor is not None]
         named += [tensor for tower in phase.gradients + phase.raw for tensor in tower.values()]
+        yield from self._rows(where, phase.other_losses)
+        named += [tensor for row in phase.other_losses for tensor in row]
         named += phase.losses + list(phase.twins) + list(phase.twins.values()) + list(phase.state_crossings)
         yield from self._tensors(where, named)
         for combine in phase.combine:

@@ -8,6 +8,14 @@ from typing import TYPE_CHECKING, Any, Dict, List, Optional, Tuple
 import numpy as np
 import tensorflow as tf
 
+from workloads.lifted.made_up_data import (
+    BatchSize,
+    dealt_rows,
+    made_up_sparse_tensor,
+    made_up_values,
+    sparse_groups,
+    tie_parts,
+)
 from workloads.lifted.workload import as_lifted
 from workloads.numerics import random_keys
 from workloads.sources import Source
@@ -23,8 +31,6 @@ if TYPE_CHECKING:
     from workloads.lifted.plan import Input
     from workloads.program import Arrays
 
-#: Size of a dimension that the graph leaves open and that is not the batch: of images (rank 4), and of anything else.
-OPEN_IMAGE, OPEN = 64, 6
 #: The most that the arrays of --data may take: so many bytes, or a multiple of a larger compressed file.
 MOST_BYTES, MOST_EXPANSION = 512 << 20, 20
 
@@ -43,39 +49,28 @@ class LiftedSynthetic(Source):
         self._inputs: Dict[str, Input] = as_lifted(job.workload).inputs()
 
     def shards(self, step: int) -> list[Arrays]:
-        job = self._job
-        shards: List[Arrays] = [{} for _ in range(job.replicas)]
-        for name, entry in sorted(self._inputs.items()):
-            shared = entry.kind in ("same", "setting")
-            for replica, shard in enumerate(shards):
-                stream = ("lifted", job.seed, job.workload.name, step, name, 0 if shared else replica)
-                shard[name] = self._draw(entry, random_keys.generator(*stream))
+        shards = [self._shard(step, replica) for replica in range(self._job.replicas)]
+        tie_parts(list(self._inputs.values()), shards)
         return shards
 
-    def _draw(self, entry: Input, rng: np.random.RandomState) -> np.ndarray:
-        """Returns one replica's values of an input."""
-        if entry.name in self._settings:
-            return np.array(self._settings[entry.name]).astype(entry.dtype)
-        shape = self._shape(entry)
-        if entry.dtype == "bool":
-            return np.asarray(rng.randint(0, 2, shape), bool) if shape else np.array(True)
-        if entry.dtype.startswith(("int", "uint")):
-            return np.asarray(rng.randint(0, entry.limit or 2, shape)).astype(entry.dtype)
-        require(
-            entry.dtype.startswith(("float", "double", "half", "bfloat")),
-            "--data",
-            None,
-            f"input {entry.name!r} is of {entry.dtype}, which cannot be made up; give data",
-        )
-        return np.asarray(rng.random_sample(shape)).astype(entry.dtype)
+    def _shard(self, step: int, replica: int) -> Arrays:
+        """Returns one replica's values of all inputs."""
+        job = self._job
+        size = BatchSize(job.per_replica_batch, job.replicas)
+        shard: Arrays = {}
+        for name, entry in sorted(self._inputs.items()):
+            if entry.name in self._settings:
+                shard[name] = np.array(self._settings[name]).astype(entry.dtype)
+            elif not entry.sparse:
+                shared = entry.kind in ("same", "setting")
+                shard[name] = made_up_values(entry, size, self._generator(step, name, 0 if shared else replica))
+        for name, parts in sparse_groups(list(self._inputs.values())).items():
+            values = made_up_sparse_tensor(parts, size, self._generator(step, name, replica))
+            shard.update((part, value) for part, value in values.items() if part not in shard)
+        return shard
 
-    def _shape(self, entry: Input) -> Tuple[int, ...]:
-        """Returns the shape of one replica's values of an input."""
-        if entry.kind == "setting" or entry.shape is None:
-            return ()
-        first = self._job.per_replica_batch * (self._job.replicas if entry.kind == "same" else 1)
-        other = OPEN_IMAGE if len(entry.shape) == 4 else OPEN
-        return tuple((first if i == 0 else other) if size is None else size for i, size in enumerate(entry.shape))
+    def _generator(self, step: int, name: str, replica: int) -> np.random.RandomState:
+        return random_keys.generator("lifted", self._job.seed, self._job.workload.name, step, name, replica)
 
 
 class LiftedResident(LiftedSynthetic):
@@ -118,7 +113,10 @@ class LiftedData(LiftedSynthetic):
             require(value is not None, self._what, have, f"it must have {name!r}: {entry.dtype} {entry.shape}")
             value = checked_values(self._what, entry, value)
             for replica, shard in enumerate(shards):
-                shard[name] = self._part(entry, value, replica)
+                shard[name] = value if entry.sparse else self._part(entry, value, replica)
+        for parts in sparse_groups(list(self._inputs.values())).values():
+            for replica, shard in enumerate(shards):
+                shard.update(dealt_rows(parts, shard, replica, self._job.per_replica_batch))
         return shards
 
     def _part(self, entry: Input, value: np.ndarray, replica: int) -> np.ndarray:
@@ -190,6 +188,7 @@ class LiftedDataset(LiftedData):
         self._iterator = self._repeated()
         super().__init__(job, lambda step: next(self._iterator), settings)
         self._what = user_code.named(name, make_dataset)
+        self.has_pipeline = not any(entry.sparse for entry in self._inputs.values())  # those are dealt in numpy
 
     def _dataset(self) -> tf.data.Dataset:
         """Calls the user's function and checks what it returns."""

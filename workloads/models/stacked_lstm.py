@@ -36,15 +36,13 @@ class StackedLstm(Workload):
         return {"x": InputSpec((self.time, self.features)), "labels": InputSpec((), "int", self.classes)}
 
     def loss(self, scope: Scope, batch: Tensors) -> tf.Tensor:
-        steps = tf.unstack(batch["x"], axis=1)
+        x = batch["x"]
         for layer in range(self.depth):
             with scope.pipeline_stage(layer, self.depth):
                 here = scope.child(f"lstm{layer}")
-                outputs = layers.lstm(here, steps, self.units)
-                together = layers.dropout(here, tf.stack(outputs, axis=1), self.dropout_rate)
-                steps = tf.unstack(together, axis=1)
+                x = layers.dropout(here, layers.lstm_sequence(here, x, self.units), self.dropout_rate)
         with scope.pipeline_stage(self.depth - 1, self.depth):
-            logits = layers.dense(scope.child("logits"), steps[-1], self.classes)
+            logits = layers.dense(scope.child("logits"), x[:, -1], self.classes)
             return layers.cross_entropy(logits, batch["labels"])
 
 

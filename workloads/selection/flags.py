@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from absl import flags
 
@@ -24,7 +24,7 @@ _NAMES = ", ".join(registry.NAMES)
 flags.DEFINE_string(
     "workload",
     "regression",
-    f"The workload: one of {_NAMES}; package.module:attribute; or a folder that legacy.lift wrote.",
+    f"The workload: one of {_NAMES}; package.module:attribute; file.py:attribute; or a folder that legacy.lift wrote.",
 )
 flags.DEFINE_enum("size", "small", registry.SIZES, "small: seconds on two cores; seed: the numbers of the write-ups.")
 flags.DEFINE_integer(
@@ -54,6 +54,7 @@ flags.DEFINE_integer("micro_batches", 1, "With --placement=layers: parts of a ba
 flags.DEFINE_boolean("resident", False, "Use the first synthetic batch at every step, so that input costs nothing.")
 flags.DEFINE_enum("device", "auto", devices.KINDS, "auto: GPUs if there are any, else logical CPU devices.")
 flags.DEFINE_integer("logical_cpus", 8, "Number of logical devices that the CPU may be divided into.")
+flags.DEFINE_integer("logical_gpus", 1, "Number of logical devices that each GPU is divided into, and its memory.")
 
 FLAGS = flags.FLAGS
 
@@ -112,26 +113,58 @@ def job_from_flags(
     return job, make_source
 
 
+class LiftedSource(NamedTuple):
+    """Batches of a lift.
+
+    Attributes:
+      name: in words; see `Job.data`.
+      make: function from a job of the lift to its source.
+      settings: {input: value} of the graph's scalar inputs.
+    """
+
+    name: str
+    make: Callable[[Job], Source]
+    settings: dict[str, Any]
+
+
 def _lifted_job(workload: LiftedWorkload, resident: bool) -> tuple[Job, Callable[[Job], Source]]:
     """`job_from_flags` for a lifted workload."""
     from workloads.job import Job
-    from workloads.lifted import sources
     from workloads.support.errors import require
 
     require(FLAGS.placement == "towers", "--placement", FLAGS.placement, "not for a lifted workload")
     require(FLAGS.staleness is None, "--staleness", FLAGS.staleness, "not for a lifted workload")
     require(FLAGS.data_dir is None, "--data_dir", FLAGS.data_dir, "not for a lifted workload; give --data")
+    source = lifted_source_from_flags(workload, resident)
+    replicas = workload.plan.towers if FLAGS.replicas is None else FLAGS.replicas
+    return Job(workload, replicas, FLAGS.global_batch, FLAGS.dtype, FLAGS.seed, source.name), source.make
+
+
+def lifted_source_from_flags(workload: LiftedWorkload, resident: bool) -> LiftedSource:
+    """Returns the batches of a lift that `--data` and `--settings` describe.
+
+    Args:
+      workload: the lift.
+      resident: whether the first synthetic batch is used at every step.
+
+    Returns:
+      the batches' name, the function that makes them, and the settings.
+
+    Raises:
+      InputError: a flag's value is not usable.
+    """
+    from workloads.lifted import sources
+    from workloads.support.errors import require
+
     settings = command.assignments(FLAGS.settings, "--settings", "name=value")
     for name in settings:
         require(name in workload.inputs(), "--settings", name, "allowed: " + ", ".join(workload.inputs()))
-    data = "resident" if resident else "synthetic"
-    kind = sources.LiftedResident if resident else sources.LiftedSynthetic
-    make_source: Callable[[Job], Source] = functools.partial(kind, settings=settings)
     if FLAGS.data is not None:
         require(not resident, "--resident", True, "not with --data")
-        data, make_source = FLAGS.data, sources.source_from_text(FLAGS.data, settings)
-    replicas = workload.plan.towers if FLAGS.replicas is None else FLAGS.replicas
-    return Job(workload, replicas, FLAGS.global_batch, FLAGS.dtype, FLAGS.seed, data), make_source
+        return LiftedSource(FLAGS.data, sources.source_from_text(FLAGS.data, settings), settings)
+    kind = sources.LiftedResident if resident else sources.LiftedSynthetic
+    make: Callable[[Job], Source] = functools.partial(kind, settings=settings)
+    return LiftedSource("resident" if resident else "synthetic", make, settings)
 
 
 def devices_from_flags(job: Job, workers: int = 1) -> list[str]:
@@ -139,7 +172,7 @@ def devices_from_flags(job: Job, workers: int = 1) -> list[str]:
 
     Where `workers` share the job: the devices of one worker's replicas.
     """
-    return devices.choose_devices(FLAGS.device, devices_needed(job) // workers, FLAGS.logical_cpus)
+    return devices.choose_devices(FLAGS.device, devices_needed(job) // workers, FLAGS.logical_cpus, FLAGS.logical_gpus)
 
 
 def devices_needed(job: Job) -> int:

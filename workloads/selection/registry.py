@@ -1,4 +1,4 @@
-"""Workloads by name: the built-in ones of `workloads.models`, or a user's own as `package.module:attribute`.
+"""Workloads by name: the built-in ones, or a user's own as `package.module:attribute` or `path/file.py:attribute`.
 
 >>> get("stacked_lstm", "seed").depth
 6
@@ -67,7 +67,8 @@ def get(name: str, size: str = "small") -> Workload:
 
     Args:
       name: one of `NAMES`; "package.module:attribute" for a `Workload` (or a function that makes one) found
-        on the import path or below the current folder; or a folder that holds a lift.
+        on the import path or below the current folder; "path/file.py:attribute" for one in a file anywhere; or a
+        folder that holds a lift.
       size: "small" (seconds on two cores) or "seed" (the write-up's numbers); built-in workloads only.
 
     Raises:
@@ -81,7 +82,9 @@ def get(name: str, size: str = "small") -> Workload:
         return load_lift(name)
     if ":" in name:
         return _load(name)
-    allowed = "allowed: {}; package.module:attribute; or a folder that legacy.lift wrote".format(", ".join(NAMES))
+    allowed = "allowed: {}; package.module:attribute; file.py:attribute; or a folder that legacy.lift wrote".format(
+        ", ".join(NAMES)
+    )
     require(name in NAMES, "--workload", name, allowed)
     return getattr(importlib.import_module("workloads.models." + name), size.upper())
 
@@ -89,8 +92,11 @@ def get(name: str, size: str = "small") -> Workload:
 def _load(name: str) -> Workload:
     from workloads.workload import Workload, check_workload
 
-    module_name, _, attribute = name.partition(":")
-    module = user_modules.import_users_module(module_name, f"--workload: {name!r}")
+    module_name, _, attribute = name.rpartition(":")
+    if module_name.endswith(".py"):
+        module = user_modules.import_users_file(module_name, f"--workload: {name!r}")
+    else:
+        module = user_modules.import_users_module(module_name, f"--workload: {name!r}")
     try:
         workload = getattr(module, attribute)
     except AttributeError:

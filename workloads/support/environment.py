@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 import platform
 import signal
 import sys
 from collections.abc import Iterator
+
+from workloads.support import allocator
+
+#: The module by which TensorFlow's import takes all of Keras along.
+_KERAS = "keras.src.optimizers"
 
 #: Option of the system call `prctl`: the signal that a process gets when its parent ends.
 _PR_SET_PDEATHSIG = 1
@@ -26,11 +32,42 @@ def prepare(exact: bool) -> None:
     os.environ.setdefault("GRPC_VERBOSITY", "ERROR")
     if exact:
         os.environ["TF_ENABLE_ONEDNN_OPTS"] = "0"
-    with _muted_stderr():  # TensorFlow reports CUDA drivers and CPU features there, whatever the log level
+    allocator.keep_freed_memory()
+    # TensorFlow reports CUDA drivers and CPU features on stderr, whatever the log level.
+    with _muted_stderr(), _keras_left_out(), _no_collections():
         import tensorflow as tf
 
         tf.config.experimental.list_physical_devices("GPU")
         tf.compat.v1.logging.set_verbosity(tf.compat.v1.logging.ERROR)
+
+
+@contextlib.contextmanager
+def _keras_left_out() -> Iterator[None]:
+    """Keeps Keras from being imported: TensorFlow does so to register its optimizers, and takes as long again.
+
+    Whoever imports Keras later, `tf.keras` included, gets it, and with it what it registers.
+    """
+    if _KERAS in sys.modules:
+        yield
+        return
+    sys.modules[_KERAS] = None  # type: ignore[assignment]  # so Python marks a module that cannot be imported
+    try:
+        yield
+    finally:
+        del sys.modules[_KERAS]
+
+
+@contextlib.contextmanager
+def _no_collections() -> Iterator[None]:
+    """Does without garbage collections, and then exempts what there is from them: modules are never garbage."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+        gc.freeze()
+    finally:
+        if enabled:
+            gc.enable()
 
 
 @contextlib.contextmanager

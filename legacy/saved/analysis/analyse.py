@@ -6,11 +6,15 @@ from typing import NamedTuple, Sequence
 
 from legacy.saved.analysis import carried_state, correspondence, losses, phases, roles
 from legacy.saved.analysis.context import Context
-from legacy.saved.graph import cone, folding, train_ops
+from legacy.saved.graph import cone, folding, switches, train_ops
+from legacy.saved.graph.beside import never_run, run_beside
 from legacy.saved.graph.graph_file import SavedGraph
 from legacy.saved.tower_search import inputs
 from workloads.lifted.graph import Graph, TensorId, tensor_name
 from workloads.lifted.plan import Effect, Plan, Variable
+
+#: Of updates that never run, so many are listed.
+MOST_LISTED = 6
 
 
 class Analysis(NamedTuple):
@@ -35,6 +39,7 @@ def analyse_graph(
     train_op: Sequence[str] = (),
     feed: dict[str, str] | None = None,
     carry: dict[str, str] | None = None,
+    beside: Sequence[str] = (),
 ) -> Analysis:
     """Analyses a saved graph.
 
@@ -44,6 +49,7 @@ def analyse_graph(
       train_op: names of the train ops, or empty to find the one.
       feed: {placeholder: text of its value} of settings that are the same in every step.
       carry: {placeholder: tensor} of state that the program fetched and fed into the next step.
+      beside: names of ops that each step ran beside the train op.
 
     Returns:
       The analysis.
@@ -54,13 +60,17 @@ def analyse_graph(
     whole, settings = folding.fold_settings(Graph(saved.graph_def), feed or {})
     trainable = saved.collections.get("trainable_variables", [])
     targets = train_ops.choose_train_ops(whole, train_op, trainable)
+    tried = switches.try_switches(whole, targets)
+    whole, targets = run_beside(tried.graph, targets, beside)
+    unused = never_run(whole, targets, saved.collections, trainable)
     whole, targets = carried_state.carry_state(whole, carry or {}, targets)
     minimized = losses.differentiated(whole, whole.ancestors(targets))
     cut = cone.extract_cone(whole, sorted(set(targets) | set(minimized)))
     cone.require_known(cut)
     context = Context(cut.graph, trainable)
     plan = _plan(context, cut, name, [phases.analyse_phase(context, target) for target in targets])
-    plan.settings = settings
+    plan.settings = {**settings, **tried.settings}
+    plan.notes += [*tried.notes, *_unused_notes(unused)]
     return Analysis(plan, cut, whole, context)
 
 
@@ -68,13 +78,14 @@ def _plan(context: Context, cut: cone.Cone, name: str, analysed: list[phases.Pha
     """The plan of some analysed train ops."""
     graph, imported, towers = context.graph, context.imported, context.towers
     matched = correspondence.find_correspondence(context, analysed)
-    batch = inputs.batch_size(imported, matched.rows)
+    batch = inputs.batch_size(graph, imported, matched.rows)
     taken: set[str] = set()
     own = inputs.describe_inputs(graph, imported, cut.origins, matched.rows, batch, taken)
     common_rows = [[tensor] for tensor in matched.common]
     common = inputs.describe_inputs(graph, imported, cut.origins, common_rows, batch, taken, common=True)
-    aliases = {tensor_name(*tensor): variable for tensor, variable in context.state.aliases.items()}
     variables = _variables(context, [effect for phase in analysed for effect in phase.effects])
+    used = {variable.name for variable in variables}
+    aliases = {tensor_name(*tensor): name for tensor, name in context.state.aliases.items() if name in used}
     planned = [phases.phase_plan(context, phase, aliases, variables) for phase in analysed]
     context.names(tensor for row in matched.rows + common_rows for tensor in row)
     context.names(TensorId(node, output) for node in context.random for output in range(imported.outputs(node)))
@@ -94,7 +105,22 @@ def _plan(context: Context, cut: cone.Cone, name: str, analysed: list[phases.Pha
         phases=planned,
         differences=matched.differences,
         unsafe=dict(cut.unsafe),
+        notes=[*phases.leak_notes(context, analysed), *_phase_notes(context, analysed)],
     )
+
+
+def _unused_notes(unused: dict[str, list[str]]) -> list[str]:
+    """Sentences about updates that no train op runs."""
+    return [
+        f"{len(names)} {what} never run with the train op: {', '.join(names[:MOST_LISTED])}; if the program fetched "
+        "them beside it, name them: --with=OP,..."
+        for what, names in unused.items()
+    ]
+
+
+def _phase_notes(context: Context, analysed: list[phases.PhaseParts]) -> list[str]:
+    """Notes on each train op, each once: a train op may be run several times in a period."""
+    return list(dict.fromkeys(note for phase in analysed for note in phases.phase_notes(context, phase)))
 
 
 def _variables(context: Context, effects: list[Effect]) -> list[Variable]:

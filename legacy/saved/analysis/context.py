@@ -36,7 +36,8 @@ class Context:
         self.imported = ImportedGraph(graph)
         self.state = VariableUses(graph, self.imported, set(trainable))
         self.random = {name for name in graph.nodes if op_types.is_random(graph.type(name))}
-        self.towers = towers.find_towers(graph, self.imported, self.state.variables, self._update_inputs())
+        weights = {self.state.writes[rule][0] for rule in self.state.rules}
+        self.towers = towers.find_towers(graph, self.imported, self.state.variables, self._update_inputs(), weights)
         placeholders = {name for name in graph.nodes if graph.type(name) == "Placeholder"}
         self.data = graph.descendants(placeholders | self.random, controls=False)
         self.tensors: dict[str, TensorType] = {}

@@ -32,6 +32,7 @@ def probe_gradients(context: Context, phase: PhaseParts, cutter: Cutter) -> tupl
     """
     nodes, count = phase.divided.tower_nodes, context.towers.count
     combines: list[Combine] = []
+    known: dict[str, reduction_probe.Reduction | None] = {}
     gradients: list[dict[str, str]] = [{} for _ in range(count)]
     for effect in phase.effects:
         shape = context.state.variables[effect.writes[0]].shape
@@ -42,7 +43,7 @@ def probe_gradients(context: Context, phase: PhaseParts, cutter: Cutter) -> tupl
                 continue
             combines.append(
                 reduction_probe.recognise_reduction(
-                    context.graph, cutter, context.imported, label, target, parts, nodes, shape
+                    context.graph, cutter, context.imported, label, target, parts, nodes, shape, known
                 )
             )
             for tower, tensors in enumerate(parts):

@@ -1,12 +1,14 @@
 """Finds the loss of each tower: the forward node from which `tf.gradients` started.
 
 A gradient graph starts in a constant, the derivative of the loss by itself; the gradient op that uses this constant
-carries the loss's name (see `gradient_names`).
+carries the loss's name (see `gradient_names`). A sum has no gradient op of its own where its terms have its shape:
+there the constant goes to the terms' gradient ops, and the loss is the node that adds these terms up.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import tensorflow as tf
@@ -22,10 +24,28 @@ v1 = tf.compat.v1
 
 #: Relative difference up to which a constant factor on a loss counts as one over the number of towers.
 SCALE_TOLERANCE = 1e-6
+#: Ops that hand the derivative by their result on to an input as it is, where shapes are equal.
+PASSES_DERIVATIVE = ("Add", "AddV2", "AddN", "Sub", "Identity")
 
 
-def find_losses(graph: Graph, towers: Towers, members: Collection[str]) -> list[TensorId]:
-    """Returns the loss of each tower.
+class TowerLosses(NamedTuple):
+    """Losses of the towers.
+
+    Attributes:
+      main: one tensor a tower, in the towers' order; empty if the gradient graph does not tell every tower's.
+      others: further rows of losses that are differentiated too, for some of the variables or besides.
+    """
+
+    main: list[TensorId]
+    others: list[list[TensorId]]
+
+    def nodes(self) -> set[str]:
+        """Returns the names of all losses' nodes."""
+        return {tensor.node for row in [self.main, *self.others] for tensor in row}
+
+
+def find_losses(graph: Graph, towers: Towers, members: Collection[str]) -> TowerLosses:
+    """Returns the losses of each tower.
 
     A loss that is made from all towers' losses (their mean) is followed back to theirs.
 
@@ -35,17 +55,19 @@ def find_losses(graph: Graph, towers: Towers, members: Collection[str]) -> list[
       members: nodes that one train op runs.
 
     Returns:
-      One scalar tensor a tower, in the towers' order; empty if the gradient graph does not tell every tower's.
+      The `TowerLosses`.
     """
-    found: dict[int, TensorId] = {}
+    found: dict[int, list[TensorId]] = {tower: [] for tower in range(towers.count)}
     for target in differentiated(graph, members):
         tower = towers.tower_of(target)
         if tower is not None:
-            found.setdefault(tower, TensorId(target, 0))
+            found[tower].append(_without_zero(graph, TensorId(target, 0)))
         elif towers.is_shared(target):
-            for tower, tensor in _nearest_of_towers(graph, towers, target).items():
-                found.setdefault(tower, tensor)
-    return [found[tower] for tower in range(towers.count)] if len(found) == towers.count else []
+            for one, tensor in _nearest_of_towers(graph, towers, target).items():
+                if not found[one]:
+                    found[one].append(tensor)
+    rows = list(zip(*(list(dict.fromkeys(found[tower])) for tower in range(towers.count))))
+    return TowerLosses(list(rows[0]), [list(row) for row in rows[1:]]) if rows else TowerLosses([], [])
 
 
 def differentiated(graph: Graph, members: Collection[str]) -> list[str]:
@@ -58,11 +80,30 @@ def differentiated(graph: Graph, members: Collection[str]) -> list[str]:
         scope = gradient_names.gradient_scope(root) if root in members else None
         if scope is None:
             continue
+        named: list[str] = []
         for user, _, _ in graph.users(root):
             forward = gradient_names.forward_name_in(user, scope) if user in members else None
-            if forward is not None and forward in graph.nodes and forward not in targets:
-                targets.append(forward)
-    return targets
+            if forward is not None and forward in graph.nodes:
+                named.append(forward)
+        targets += _sum_of(graph, list(dict.fromkeys(named)))
+    return list(dict.fromkeys(targets))
+
+
+def _sum_of(graph: Graph, terms: list[str]) -> list[str]:
+    """Returns the nearest node that adds some nodes up, in a list; the nodes themselves if no node does."""
+    if len(terms) < 2:
+        return terms
+    covers: dict[str, set[str]] = {term: {term} for term in terms}
+    todo = list(terms)
+    while todo:
+        name = todo.pop(0)
+        if covers[name] >= set(terms):
+            return [name]
+        for user, _, _ in graph.users(name):
+            if graph.type(user) in PASSES_DERIVATIVE and not covers[name] <= covers.get(user, set()):
+                covers[user] = covers.get(user, set()) | covers[name]
+                todo.append(user)
+    return terms
 
 
 def _nearest_of_towers(graph: Graph, towers: Towers, target: str) -> dict[int, TensorId]:
@@ -74,12 +115,27 @@ def _nearest_of_towers(graph: Graph, towers: Towers, target: str) -> dict[int, T
         for tensor in [tensor for name in level for tensor in graph.inputs(name)]:
             tower = towers.tower_of(tensor.node)
             if tower is not None:
-                found.setdefault(tower, tensor)
+                found.setdefault(tower, _without_zero(graph, tensor))
             elif tensor.node not in seen:
                 seen.add(tensor.node)
                 behind.append(tensor.node)
         level = behind
     return found
+
+
+def _without_zero(graph: Graph, tensor: TensorId) -> TensorId:
+    """Returns the other term of a sum with a constant zero, with which programs begin to add losses up."""
+    while graph.type(tensor.node) in ("Add", "AddV2"):
+        others = [term for term in graph.inputs(tensor.node) if not _is_zero(graph, term.node)]
+        if len(others) != 1:
+            return tensor
+        tensor = others[0]
+    return tensor
+
+
+def _is_zero(graph: Graph, name: str) -> bool:
+    node = graph.nodes[name]
+    return node.op == "Const" and not np.any(tf.make_ndarray(node.attr["value"].tensor))
 
 
 def loss_scale(
@@ -89,6 +145,7 @@ def loss_scale(
     cutter: Cutter,
     members: Collection[str],
     losses: Sequence[TensorId],
+    combined: Collection[float] = (),
 ) -> float:
     """Returns the weight of each tower's loss in what is differentiated.
 
@@ -99,10 +156,12 @@ def loss_scale(
       cutter: takes functions out of the graph.
       members: nodes that one train op runs.
       losses: see `find_losses`.
+      combined: factors by which sums of the towers' gradients are multiplied.
 
     Returns:
       1/N for a mean of N towers' losses, or for losses that are divided by N before they are differentiated; the
-      derivative by the first tower's loss for anything else that is made from all losses; otherwise 1.
+      derivative by the first tower's loss for anything else that is made from all losses; a constant factor on the
+      losses that the combining takes back, but for 1/N; otherwise 1.
     """
     if not losses:
         return 1.0
@@ -110,7 +169,7 @@ def loss_scale(
         if towers.is_shared(target):
             return _derivative(cutter, TensorId(target, 0), losses)
     for factor in _constant_factors(graph, imported, losses[0].node):
-        if abs(factor * towers.count - 1) < SCALE_TOLERANCE:
+        if any(abs(factor * scale * towers.count - 1) < SCALE_TOLERANCE for scale in {1.0, *combined}):
             return factor
     return 1.0
 

@@ -8,6 +8,7 @@ it are listed, so that the old graph can be made to keep to it too.
 
 from __future__ import annotations
 
+import collections
 from typing import NamedTuple
 
 from legacy.saved.graph import op_types
@@ -33,8 +34,43 @@ class Order(NamedTuple):
     races: list[str]
 
 
+class StepFlow:
+    """Paths of the graph from and to the update ops of a step; the same for every order of its reads and updates.
+
+    Args:
+      graph: the cut graph.
+      state: its variables, and the nodes that read and update them.
+      members: nodes that the step runs.
+
+    Attributes:
+      members: as given.
+      effects: update ops, in a topological order.
+      bit: {update op: its bit}.
+      effects_before: {node: bits of the update ops that a path leads from}.
+      effects_behind: {node: bits of the update ops that a path leads to}.
+      readers: {variable: nodes that read it, in a topological order}.
+    """
+
+    def __init__(self, graph: Graph, state: VariableUses, members: set[str]) -> None:
+        ordered = graph.order(members)
+        self.members = members
+        self.effects = [name for name in ordered if name in state.writes]
+        self.bit = {name: 1 << i for i, name in enumerate(self.effects)}
+        self.effects_before = graph.flow(ordered, self.bit)
+        self.effects_behind = graph.flow(ordered, self.bit, backwards=True)
+        self.readers: dict[str, list[str]] = collections.defaultdict(list)
+        for name in ordered:
+            for variable in state.reads.get(name, ()):
+                self.readers[variable].append(name)
+
+
 def order_step(
-    graph: Graph, state: VariableUses, members: set[str], depends_on_data: set[str], variant: str = "late"
+    graph: Graph,
+    state: VariableUses,
+    members: set[str],
+    depends_on_data: set[str],
+    variant: str = "late",
+    flow: StepFlow | None = None,
 ) -> Order:
     """Orders the reads and updates of a step.
 
@@ -42,10 +78,11 @@ def order_step(
       graph: the cut graph.
       state: its variables, and the nodes that read and update them.
       members: nodes that the step runs.
-      depends_on_data: nodes whose value depends on the step's data or random numbers.
+      depends_on_data: nodes whose value depends on the step's data or random numbers, or that a loss is made of.
       variant: "late" takes some racing reads after the update (see `_Ordering._is_meant_after`) and all others before;
         "early" takes every racing read before the update; "reversed" is like "late", with updates that no path of the
         graph orders in the opposite order.
+      flow: of the same step, if it is at hand.
 
     Returns:
       The `Order`.
@@ -53,7 +90,7 @@ def order_step(
     Raises:
       InputError: the chosen order contradicts itself: its control dependencies close a cycle.
     """
-    ordering = _Ordering(graph, state, members, depends_on_data, variant)
+    ordering = _Ordering(graph, state, flow or StepFlow(graph, state, members), depends_on_data, variant)
     for variable in state.variables:
         ordering.order_variable(variable)
     frames = graph.frames()
@@ -67,6 +104,62 @@ def order_step(
     return Order(effects, ordering.versions, dependencies, ordering.races)
 
 
+class _ChosenOrder:
+    """The order that the graph and the control dependencies chosen so far demand of update ops and other nodes.
+
+    Args:
+      graph: the cut graph.
+      members: nodes that the step runs.
+      bit: {update op: its bit}.
+      before: {node: bits of the update ops before it}.
+      behind: {node: bits of the update ops behind it}.
+    """
+
+    def __init__(
+        self, graph: Graph, members: set[str], bit: dict[str, int], before: dict[str, int], behind: dict[str, int]
+    ) -> None:
+        self._graph, self._members, self._bit = graph, members, bit
+        self._before, self._behind = dict(before), dict(behind)
+        self._later: dict[str, list[str]] = {}
+        self._earlier: dict[str, list[str]] = {}
+
+    def is_before(self, first: str, second: str) -> bool:
+        """Returns whether one node runs before another one; one of them is an update op."""
+        if first in self._bit:
+            return bool(self._before[second] & self._bit[first])
+        return bool(self._behind[first] & self._bit[second])
+
+    def sorted(self, updates: list[str]) -> list[str]:
+        """Returns update ops in an order that is demanded, otherwise in the given one."""
+        left, found = list(updates), []
+        while left:
+            free = [name for name in left if not any(self.is_before(other, name) for other in left if other != name)]
+            found.append((free or left)[0])
+            left.remove(found[-1])
+        return found
+
+    def add(self, before: str, after: str) -> None:
+        """Adds a control dependency."""
+        self._later.setdefault(before, []).append(after)
+        self._earlier.setdefault(after, []).append(before)
+        self._spread(self._before, after, self._before[before] | self._bit.get(before, 0), True)
+        self._spread(self._behind, before, self._behind[after] | self._bit.get(after, 0), False)
+
+    def _spread(self, masks: dict[str, int], start: str, news: int, forward: bool) -> None:
+        """Adds bits to a node and to all that it leads to, or that lead to it."""
+        graph, chosen = self._graph, self._later if forward else self._earlier
+        todo = [start]
+        while todo:
+            name = todo.pop()
+            if news & ~masks[name]:
+                masks[name] |= news
+                if forward:
+                    others = [use.node for use in graph.users(name)] + graph.after(name)
+                else:
+                    others = [producer for producer, _ in graph.inputs(name)] + graph.controls(name)
+                todo += [other for other in others + chosen.get(name, []) if other in self._members]
+
+
 class _Ordering:
     """An `Order` in the making: one variable is ordered after the other.
 
@@ -75,15 +168,13 @@ class _Ordering:
     """
 
     def __init__(
-        self, graph: Graph, state: VariableUses, members: set[str], depends_on_data: set[str], variant: str
+        self, graph: Graph, state: VariableUses, flow: StepFlow, depends_on_data: set[str], variant: str
     ) -> None:
-        self._graph, self._state, self._members = graph, state, members
+        self._graph, self._state, self._members = graph, state, flow.members
         self._depends_on_data, self._variant = depends_on_data, variant
-        ordered = self._ordered = graph.order(members)
-        self._effects = [name for name in ordered if name in state.writes]
-        self._bit = {name: 1 << i for i, name in enumerate(self._effects)}
-        self._effects_before = graph.flow(ordered, self._bit)
-        self._effects_behind = graph.flow(ordered, self._bit, backwards=True)
+        self._effects, self._bit, self._readers = flow.effects, flow.bit, flow.readers
+        self._effects_before, self._effects_behind = flow.effects_before, flow.effects_behind
+        self._chosen = _ChosenOrder(graph, flow.members, self._bit, self._effects_before, self._effects_behind)
         self.versions: dict[tuple[str, str], int] = {}
         self.dependencies: list[ControlDependency] = []
         self.races: list[str] = []
@@ -91,23 +182,34 @@ class _Ordering:
     def order_variable(self, variable: str) -> None:
         """Orders the updates of a variable, then each of its reads among them."""
         updates = self._ordered_updates(variable)
-        for reader in [name for name in self._ordered if variable in self._state.reads.get(name, ())]:
+        for reader in self._readers.get(variable, ()):
             version = self._version_read(variable, updates, reader)
             self.versions[reader, variable] = version
             if self._graph.type(reader) in ENTERS and version < len(updates):
                 self._hold_back(updates[version], reader)
 
     def _ordered_updates(self, variable: str) -> list[str]:
-        """The update ops of a variable, in the order in which they run."""
+        """The update ops of a variable, in the order in which they run.
+
+        Of two that nothing orders, a rule or what depends on data comes first: weights are clipped after their update.
+        """
         updates = [name for name in self._effects if variable in self._state.writes[name]]
         unordered = not any(self._runs_before(first, second) for first in updates for second in updates)
+        if self._variant == "late" and set(updates) & self._state.rules:
+            updates.sort(key=lambda name: name not in self._state.rules and name not in self._depends_on_data)
         if self._variant == "reversed" and unordered:
             updates.reverse()
+        updates = self._chosen.sorted(updates)
         for first, second in zip(updates, updates[1:]):
             if not self._runs_before(first, second):
-                self.dependencies.append(ControlDependency(first, second))
+                self._depend(first, second)
                 self.races.append(f"{variable}: changed by {first} and {second} in any order")
         return updates
+
+    def _depend(self, before: str, after: str) -> None:
+        """Adds a control dependency, which later decisions respect."""
+        self.dependencies.append(ControlDependency(before, after))
+        self._chosen.add(before, after)
 
     def _version_read(self, variable: str, updates: list[str], reader: str) -> int:
         """The number of updates that run before a node reads the variable."""
@@ -123,9 +225,11 @@ class _Ordering:
             return True
         if self._effects_behind[reader] & self._bit[update]:
             return False
-        after = self._variant != "early" and self._is_meant_after(updates, index, reader)
+        after = self._chosen.is_before(update, reader)
+        if not after and not self._chosen.is_before(reader, update):
+            after = self._variant != "early" and self._is_meant_after(updates, index, reader)
         before, behind = (update, reader) if after else (reader, update)
-        self.dependencies.append(ControlDependency(before, behind))
+        self._depend(before, behind)
         if after or self._graph.type(reader) not in op_types.HANDLE_PASSES:
             taken = "after" if after else "before"
             self.races.append(f"{variable}: {reader} may use it before or after {update}; taken {taken}")
@@ -151,7 +255,7 @@ class _Ordering:
         for name in sorted(self._graph.descendants([enter]) & self._members):
             ordered = (self._effects_before[name] | self._effects_behind[name]) & self._bit[update]
             if self._graph.type(name) in EXITS and not ordered:
-                self.dependencies.append(ControlDependency(name, update))
+                self._depend(name, update)
 
     def _runs_before(self, update: str, name: str) -> bool:
         """Whether a path of the graph leads from an update op to a node."""

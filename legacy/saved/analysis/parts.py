@@ -14,6 +14,7 @@ from typing import Dict, NamedTuple, Tuple
 
 from legacy.saved.analysis.ordering import Order
 from legacy.saved.graph import op_types
+from legacy.saved.graph.gradient_names import is_gradient_op
 from legacy.saved.graph.imported import ImportedGraph
 from legacy.saved.graph.variables import VariableUses
 from legacy.saved.tower_search.towers import Towers
@@ -79,13 +80,15 @@ def divide_step(
     members = graph.ancestors(phase_members | {name for name, _ in losses}, controls=False)
     tower_nodes = _tower_nodes(graph, state, towers, members, order, losses)
     _release_preparations(graph, imported, tower_nodes, members, losses)
-    returns = _returns(graph, towers.count, members, tower_nodes)
-    crossings = _crossings(graph, state, [TensorId(name, 0) for name in order.effects], tower_nodes)
+    owners = _owned_inputs(graph, towers, tower_nodes)
+    returns = _returns(graph, towers.count, members, tower_nodes, owners)
+    crossings = _crossings(graph, state, [TensorId(name, 0) for name in order.effects], tower_nodes, {})
     returned = list(dict.fromkeys(tensor for tower in returns for tensor in tower))
-    early = _crossings(graph, state, returned, tower_nodes)
+    early = _crossings(graph, state, returned, tower_nodes, owners)
     saved = [_saved_tensors(graph, tower_nodes, tower, tensors, early) for tower, tensors in enumerate(returns)]
-    cuts = _cuts(graph, state, towers, tower_nodes, returned)
-    common_cuts = _common_cuts(graph, state, towers, tower_nodes, order.effects, losses, returned)
+    cuts = _cuts(graph, state, towers, tower_nodes, returns)
+    computed = [tensor for tensor in returned if tensor not in owners and tensor[0] not in tower_nodes]
+    common_cuts = _common_cuts(graph, state, towers, tower_nodes, order.effects, losses, computed)
     return StepParts(tower_nodes, cuts, common_cuts, crossings, returns, early, saved)
 
 
@@ -196,27 +199,50 @@ def _is_unary(graph: Graph, imported: ImportedGraph, name: str, tower_nodes: dic
     return constant and len(graph.inputs(name)) - len(others) == 1
 
 
-def _returns(graph: Graph, count: int, members: set[str], tower_nodes: dict[str, int]) -> list[list[TensorId]]:
-    """For each tower, the tensors that it takes from outside and that are computed from other towers' tensors."""
+def _owned_inputs(graph: Graph, towers: Towers, tower_nodes: dict[str, int]) -> dict[TensorId, int]:
+    """{tensor that brings data in: the only tower whose forward pass takes it}."""
+    takers: dict[TensorId, set[int]] = collections.defaultdict(set)
+    for name, tower in tower_nodes.items():
+        if not is_gradient_op(name):
+            for tensor in graph.inputs(name):
+                if tensor[0] not in tower_nodes and _brings_data(graph, towers, tensor[0]):
+                    takers[tensor].add(tower)
+    return {tensor: next(iter(found)) for tensor, found in takers.items() if len(found) == 1}
+
+
+def _returns(
+    graph: Graph, count: int, members: set[str], tower_nodes: dict[str, int], owners: dict[TensorId, int]
+) -> list[list[TensorId]]:
+    """For each tower, the tensors that it takes and that other towers compute, or that are computed from theirs."""
     own = {name: 1 << tower for name, tower in tower_nodes.items()}
     made_from = graph.flow(graph.order(members), own, controls=False, stop=set(tower_nodes))
     found: list[dict[TensorId, None]] = [{} for _ in range(count)]
     for name in [name for name in graph.nodes if name in tower_nodes]:
         tower = tower_nodes[name]
         for tensor in graph.inputs(name):
-            if tensor[0] not in tower_nodes and made_from.get(tensor[0], 0) & ~(1 << tower):
+            made_by = own.get(tensor[0]) or made_from.get(tensor[0], 0)
+            if tensor in owners:  # the backward pass takes the input of another tower
+                made_by = 1 << owners[tensor]
+            if made_by & ~(1 << tower):
                 found[tower][tensor] = None
     return [list(tensors) for tensors in found]
 
 
-def _crossings(graph: Graph, state: VariableUses, ends: Iterable[TensorId], tower_nodes: dict[str, int]) -> Crossings:
+def _crossings(
+    graph: Graph,
+    state: VariableUses,
+    ends: Iterable[TensorId],
+    tower_nodes: dict[str, int],
+    owners: dict[TensorId, int],
+) -> Crossings:
     """The towers' tensors nearest to some tensors; each one is listed with the first end that it leads to."""
     found: set[TensorId] = set()
     crossings: Crossings = collections.OrderedDict()
     for end in ends:
         numbers: dict[int, int] = collections.Counter()
-        for tensor in tensors_leaving(graph, state, end[0], tower_nodes):
-            tower = tower_nodes[tensor[0]]
+        is_towers = end[0] in tower_nodes or end in owners
+        for tensor in [end] if is_towers else tensors_leaving(graph, state, end[0], tower_nodes):
+            tower = owners[tensor] if tensor in owners else tower_nodes[tensor[0]]
             if tensor not in found:
                 found.add(tensor)
                 crossings.setdefault((end, numbers[tower]), {})[tower] = tensor
@@ -254,13 +280,13 @@ def _behind_returns(graph: Graph, tower_nodes: dict[str, int], tower: int, retur
 
 
 def _cuts(
-    graph: Graph, state: VariableUses, towers: Towers, tower_nodes: dict[str, int], returned: list[TensorId]
+    graph: Graph, state: VariableUses, towers: Towers, tower_nodes: dict[str, int], returns: list[list[TensorId]]
 ) -> list[list[TensorId]]:
     """For each tower, the tensors that bring data into it."""
     cuts = []
     for tower in range(towers.count):
         own = [name for name in graph.nodes if tower_nodes.get(name) == tower]  # in the order of the graph
-        cuts.append(_tensors_entering(graph, state, towers, own, tower_nodes, set(returned)))
+        cuts.append(_tensors_entering(graph, state, towers, own, tower_nodes, set(returns[tower])))
     return cuts
 
 

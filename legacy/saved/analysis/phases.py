@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import collections
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from legacy.saved.analysis import gradients, losses, ordering, parts, roles, tensor_matching
 from legacy.saved.analysis.context import Context
 from workloads.lifted.graph import TensorId, tensor_name
 from workloads.lifted.pieces import Cutter
-from workloads.lifted.plan import Effect, Phase, Variable
+from workloads.lifted.plan import Combine, Effect, Phase, Variable
 from workloads.lifted.plan_records import ControlDependency, ReadVersion, TensorType
+
+#: Of several losses, so many are listed.
+MOST_LISTED = 6
 
 
 class PhaseParts(NamedTuple):
@@ -23,6 +27,9 @@ class PhaseParts(NamedTuple):
       losses: each tower's loss; empty if the gradient graph does not tell.
       divided: its towers, and what is computed once.
       effects: its update ops, in order.
+      other_losses: further rows of the towers' losses.
+      computed: nodes of the step's computation: those that depend on its data, and those of its losses.
+      flow: paths from and to the update ops.
     """
 
     target: str
@@ -31,6 +38,9 @@ class PhaseParts(NamedTuple):
     losses: list[TensorId]
     divided: parts.StepParts
     effects: list[Effect]
+    other_losses: list[list[TensorId]]
+    computed: set[str]
+    flow: ordering.StepFlow
 
 
 def analyse_phase(context: Context, target: str) -> PhaseParts:
@@ -38,11 +48,14 @@ def analyse_phase(context: Context, target: str) -> PhaseParts:
     graph, imported, state = context.graph, context.imported, context.state
     members = graph.ancestors([target])
     found = losses.find_losses(graph, context.towers, members)
-    members |= graph.ancestors({name for name, _ in found})  # a recording reads the losses, so before any update
-    order = ordering.order_step(graph, state, members, context.data)
-    divided = parts.divide_step(graph, imported, state, context.towers, members, order, found)
+    members |= graph.ancestors({name for name, _ in found.main})  # a recording reads the losses, so before any update
+    # What only a loss reads is of the step's computation, too, as what depends on data is.
+    computed = context.data | graph.ancestors(found.nodes() & members, controls=False)
+    flow = ordering.StepFlow(graph, state, members)
+    order = ordering.order_step(graph, state, members, computed, flow=flow)
+    divided = parts.divide_step(graph, imported, state, context.towers, members, order, found.main)
     effects = roles.describe_effects(graph, imported, state, order.effects)
-    return PhaseParts(target, members, order, found, divided, effects)
+    return PhaseParts(target, members, order, found.main, divided, effects, found.others, computed, flow)
 
 
 def phase_plan(context: Context, phase: PhaseParts, aliases: dict[str, str], variables: list[Variable]) -> Phase:
@@ -67,7 +80,7 @@ def phase_plan(context: Context, phase: PhaseParts, aliases: dict[str, str], var
     return Phase(
         train_op=phase.target,
         losses=context.names(phase.losses),
-        loss_scale=losses.loss_scale(graph, context.imported, context.towers, cutter, phase.members, phase.losses),
+        loss_scale=_loss_scale(context, phase, cutter, combine),
         shared_loss=shared,
         gradients=towers_gradients,
         raw=gradients.raw_gradients(context, towers_gradients),
@@ -84,7 +97,48 @@ def phase_plan(context: Context, phase: PhaseParts, aliases: dict[str, str], var
         other_control_dependencies=_other_orders(context, phase),
         races=order.races,
         members=len(phase.members),
+        other_losses=[[tensor.name for tensor in row] for row in phase.other_losses],
     )
+
+
+def _loss_scale(context: Context, phase: PhaseParts, cutter: Cutter, combine: list[Combine]) -> float:
+    """The weight of each tower's loss in what is differentiated."""
+    scales = {entry.scale for entry in combine if entry.kind == "sum"}
+    return losses.loss_scale(
+        context.graph, context.imported, context.towers, cutter, phase.members, phase.losses, scales
+    )
+
+
+def leak_notes(context: Context, analysed: list[PhaseParts]) -> Iterator[str]:
+    """Yields a sentence for each tower that takes tensors of another one in its forward pass."""
+    members = set().union(*[phase.members for phase in analysed])
+    minimized = graph_ends(context, members)
+    seen: set[tuple[int, int]] = set()
+    for leak in context.towers.leaks(context.graph):
+        if (leak.tower, leak.other) not in seen:
+            seen.add((leak.tower, leak.other))
+            taken = f"{leak.user} takes {leak.tensor.name}"
+            if leak.user in minimized:
+                yield f"tower {leak.tower}'s loss contains what tower {leak.other} computes: {taken}"
+            else:
+                yield f"tower {leak.tower} uses what tower {leak.other} computes: {taken}"
+
+
+def graph_ends(context: Context, members: set[str]) -> set[str]:
+    """Returns the nodes that the differentiated losses of some nodes depend on, these included."""
+    return context.graph.ancestors(losses.differentiated(context.graph, members), controls=False)
+
+
+def phase_notes(context: Context, phase: PhaseParts) -> Iterator[str]:
+    """Yields a sentence for each thing about a train op's losses that is unusual."""
+    if phase.losses:
+        name, shape = phase.losses[0].name, context.imported.shape(*phase.losses[0])
+        if shape != ():
+            dimensions = "?" if shape is None else list(shape)
+            yield f"{phase.target}: the loss {name} has the shape {dimensions}; what is minimized is its sum"
+    if phase.other_losses:
+        others = ", ".join(row[0].name for row in phase.other_losses[:MOST_LISTED])
+        yield f"{phase.target}: further losses are differentiated besides {phase.losses[0].name}: {others}"
 
 
 def _crossing_rows(context: Context, crossings: parts.Crossings) -> list[list[str | None]]:
@@ -101,7 +155,7 @@ def _other_orders(context: Context, phase: PhaseParts) -> list[list[ControlDepen
         return []
     others = []
     for variant in ("early", "reversed"):
-        order = ordering.order_step(context.graph, context.state, phase.members, context.data, variant)
+        order = ordering.order_step(context.graph, context.state, phase.members, phase.computed, variant, phase.flow)
         if order.dependencies != phase.order.dependencies:
             others.append(order.dependencies)
     return others
@@ -127,15 +181,11 @@ def _twins(context: Context, divided: parts.StepParts) -> dict[str, str]:
     lone = [next(iter(row.items())) for row in divided.crossings.values() if len(row) == 1]
     first = [tensor for tower, tensor in lone if tower == 0]
     twins: dict[str, str] = {}
-    for tower, tensor in lone:
-        free = [candidate for candidate in first if tower and tensor_name(*candidate) not in twins.values()]
-        twin = next((candidate for candidate in free if _match(context, divided, candidate, tower, tensor)), None)
+    equal = [tensor_matching.EqualTensors(context.graph, set(divided.cuts[0]) | set(cuts)) for cuts in divided.cuts]
+    free = [dict.fromkeys(first) for _ in divided.cuts]
+    for tower, tensor in [entry for entry in lone if entry[0]]:
+        twin = next((candidate for candidate in free[tower] if equal[tower].are_equal(candidate, tensor)), None)
         if twin is not None:
             twins[tensor_name(*tensor)] = tensor_name(*twin)
+            del free[tower][twin]
     return twins
-
-
-def _match(context: Context, divided: parts.StepParts, candidate: TensorId, tower: int, tensor: TensorId) -> bool:
-    """Whether the first tower computes `candidate` as another tower computes `tensor`."""
-    cuts = set(divided.cuts[0]) | set(divided.cuts[tower])
-    return not tensor_matching.match_tensors(context.graph, [(candidate, tensor)], cuts, context.random).differences

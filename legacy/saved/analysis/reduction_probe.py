@@ -19,7 +19,7 @@ import tensorflow as tf
 from legacy.saved.graph.imported import ImportedGraph
 from workloads.lifted.graph import Graph, TensorId, tensor_name
 from workloads.lifted.importing import import_graph
-from workloads.lifted.pieces import Cutter, Feed
+from workloads.lifted.pieces import Cutter, Feed, Piece
 from workloads.lifted.plan import Combine
 
 v1 = tf.compat.v1
@@ -89,6 +89,7 @@ def recognise_reduction(
     parts: list[list[TensorId]],
     tower_nodes: dict[str, int],
     shape: list[int] | None,
+    known: dict[str, Reduction | None] | None = None,
 ) -> Combine:
     """Recognises how the towers' gradients of one variable are combined.
 
@@ -101,6 +102,7 @@ def recognise_reduction(
       parts: for each tower, its gradients; see `nearest_tensors`.
       tower_nodes: {node: tower}.
       shape: the variable's shape, used where a gradient's is not known.
+      known: what was recognised for other variables, by outline; it is added to.
 
     Returns:
       The `Combine`: of the last tensor before the update rule that is nothing but a reduction of the towers' gradients,
@@ -114,7 +116,7 @@ def recognise_reduction(
     for meeting in _meetings(graph, flat, target, tower_nodes):
         found = written
         for tensor in _linear_chain(graph, imported, meeting, target):
-            reduction = _probe(cutter, imported, tensor, parts, shape)
+            reduction = _probe(cutter, imported, tensor, parts, shape, {} if known is None else known)
             if reduction is not None:
                 found = Combine(weight, reduction.kind, tensor_name(*tensor), reduction.scale, names, reduction.affine)
         if found is not written:
@@ -182,14 +184,45 @@ def _only_linear_user(graph: Graph, imported: ImportedGraph, tensor: TensorId) -
 
 
 def _probe(
-    cutter: Cutter, imported: ImportedGraph, meeting: TensorId, parts: list[list[TensorId]], shape: list[int] | None
+    cutter: Cutter,
+    imported: ImportedGraph,
+    meeting: TensorId,
+    parts: list[list[TensorId]],
+    shape: list[int] | None,
+    known: dict[str, Reduction | None],
 ) -> Reduction | None:
-    """Evaluates a tensor for made-up gradients of the towers and compares it with their sum and concatenation."""
+    """Recognises a tensor as a reduction of the towers' gradients; a like one among those `known` is not run again."""
     values = _made_up_gradients(imported, parts, shape)
     if values is None:
         return None
+    piece = cutter.piece([tensor_name(*meeting)], list(values))
+    outline = _outline(piece, values)
+    if outline not in known:
+        known[outline] = _reduction(piece, values, parts)
+    return known[outline]
+
+
+def _outline(piece: Piece, values: dict[str, np.ndarray]) -> str:
+    """Everything that a probe's result depends on, without names: equal for variables that are combined alike."""
+    numbers = {node.name: f"n{i}" for i, node in enumerate(piece.graph_def.node)}
+    texts = [f"{list(value.shape)} {value.dtype}" for value in values.values()]
+    for feed in piece.feeds:
+        position = list(values).index(str(feed.key)) if feed.kind == "cut" else -1
+        texts.append(f"{feed.kind} {position} {numbers[feed.placeholder]}")
+    for node in piece.graph_def.node:
+        inputs = []
+        for text in node.input:
+            name, colon, output = text.lstrip("^").partition(":")
+            inputs.append(("^" if text.startswith("^") else "") + numbers[name] + colon + output)
+        attributes = sorted((name, value.SerializeToString(deterministic=True)) for name, value in node.attr.items())
+        texts.append(f"{numbers[node.name]} {node.op} {inputs} {attributes}")
+    return "\n".join(texts + [str([numbers[fetch.partition(":")[0]] for fetch in piece.fetches])])
+
+
+def _reduction(piece: Piece, values: dict[str, np.ndarray], parts: list[list[TensorId]]) -> Reduction | None:
+    """Evaluates a piece for made-up gradients of the towers and compares it with their sum and concatenation."""
     try:
-        result, affine = _evaluate(cutter, tensor_name(*meeting), values)
+        result, affine = _evaluate(piece, values)
     except (tf.errors.OpError, ValueError, TypeError):
         return None
     towers = [_sum([values[tensor_name(*tensor)].astype("float64") for tensor in tower]) for tower in parts]
@@ -253,8 +286,8 @@ def _multiple(result: np.ndarray, reference: np.ndarray) -> float | None:
     return float(round(scale)) if abs(scale - round(scale)) <= INTEGER_TOLERANCE else float(np.round(scale, 12))
 
 
-def _evaluate(cutter: Cutter, fetch: str, values: dict[str, np.ndarray]) -> tuple[np.ndarray, bool]:
-    """Evaluates a tensor for the given values of others, with made-up values of the variables.
+def _evaluate(piece: Piece, values: dict[str, np.ndarray]) -> tuple[np.ndarray, bool]:
+    """Evaluates a piece's tensor for the given values of others, with made-up values of the variables.
 
     Returns:
       (the result for `values` less the result for zeros, float64; whether the latter is not zero).
@@ -262,7 +295,6 @@ def _evaluate(cutter: Cutter, fetch: str, values: dict[str, np.ndarray]) -> tupl
     Raises:
       ValueError: the tensor depends on more than the given tensors and variables.
     """
-    piece = cutter.piece([fetch], list(values))
     rng = np.random.RandomState(11)
     with tf.Graph().as_default(), v1.Session(config=v1.ConfigProto(device_count={"CPU": 1})) as session:
         (tensor,) = import_graph(piece.graph_def, fetches=piece.fetches, subject="graph file")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from legacy.saved.graph import op_types
+from legacy.saved.graph.gradient_names import GRADIENTS as GRADIENT_SCOPE
 from legacy.saved.graph.imported import ImportedGraph
 from legacy.saved.graph.variables import VariableUses
 from workloads.lifted.graph import SWITCHES, Graph, TensorId, parse_tensor_name, tensor_name
@@ -161,6 +162,7 @@ def _weights_and_slots(
     """
     weights: set[str] = set()
     slots: dict[str, str] = {}
+    changed = {variable for effect in effects for variable in effect.writes}
     for effect in effects:
         if effect.node not in state.rules and not op_types.is_sparse(effect.op):
             continue
@@ -171,7 +173,30 @@ def _weights_and_slots(
         for variable in read if op_types.is_apply(effect.op) else []:
             if variable:
                 slots.setdefault(variable, weight if len(used) == 1 else "")
-    return weights, slots
+        if not op_types.is_apply(effect.op):
+            slots.update(_slots_by_hand(graph, state, effect, changed))
+    return weights, {slot: weight for slot, weight in slots.items() if slot not in weights}
+
+
+def _slots_by_hand(graph: Graph, state: VariableUses, effect: Effect, changed: set[str]) -> dict[str, str]:
+    """{slot: weight} of an assignment that trains: variables of the weight's shape that it reads and the step changes.
+
+    A gradient is where the search ends: behind it lies the model.
+    """
+    weight = effect.writes[0]
+    found: dict[str, str] = {}
+    seen: set[TensorId] = set()
+    todo = [parse_tensor_name(value) for value in effect.values]
+    while todo:
+        tensor = todo.pop()
+        variable = _variable_behind(graph, state, tensor)
+        is_own = variable in changed and variable != weight
+        if variable is not None and is_own and state.variables[variable].shape == state.variables[weight].shape:
+            found[variable] = weight
+        if variable is None and tensor not in seen and not GRADIENT_SCOPE.search(tensor.node):
+            seen.add(tensor)
+            todo += graph.inputs(tensor.node)
+    return found
 
 
 def _variable_behind(graph: Graph, state: VariableUses, tensor: TensorId) -> str | None:

@@ -64,8 +64,54 @@ def match_tensors(
         if first in cuts and other in cuts:
             result.cuts.setdefault(first, other)
         elif first[0] != other[0]:  # otherwise it is computed once, for both
-            todo += reversed(_match_nodes(graph, first, other, random, result))
+            copied = _past_a_copy(graph, first, other)
+            todo += [copied] if copied else reversed(_match_nodes(graph, first, other, random, result))
     return result
+
+
+def _past_a_copy(graph: Graph, first: TensorId, other: TensorId) -> tuple[TensorId, TensorId] | None:
+    """Returns the two tensors with the one replaced that only copies another, where just one of them does."""
+    copies = [graph.type(tensor.node) == "Identity" and bool(graph.inputs(tensor.node)) for tensor in (first, other)]
+    if copies[0] == copies[1]:
+        return None
+    return (graph.inputs(first.node)[0], other) if copies[0] else (first, graph.inputs(other.node)[0])
+
+
+class EqualTensors:
+    """Tells whether two towers compute tensors alike; remembers what was found equal, for the next question.
+
+    Args:
+      graph: the subgraph that a step runs.
+      cuts: tensors of either tower where data enter; nothing before them is compared.
+    """
+
+    def __init__(self, graph: Graph, cuts: Collection[TensorId]) -> None:
+        self._graph, self._cuts = graph, cuts
+        self._equal: set[tuple[TensorId, TensorId]] = set()
+
+    def are_equal(self, first: TensorId, other: TensorId) -> bool:
+        """Returns whether two tensors are made by the same ops from the same tensors, or from corresponding cuts."""
+        seen: set[tuple[TensorId, TensorId]] = set()
+        todo = [(first, other)]
+        while todo:
+            pair = todo.pop()
+            if pair in seen or pair in self._equal:
+                continue
+            seen.add(pair)
+            one, two = pair
+            if (one in self._cuts and two in self._cuts) or one.node == two.node:
+                continue
+            copied = _past_a_copy(self._graph, one, two)
+            if copied is not None:
+                todo.append(copied)
+                continue
+            inputs, others = self._graph.inputs(one.node), self._graph.inputs(two.node)
+            same = one.output == two.output and len(inputs) == len(others)
+            if not same or not _is_same_op(self._graph, one.node, two.node):
+                return False
+            todo += zip(inputs, others)
+        self._equal |= seen
+        return True
 
 
 def _match_nodes(

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import tensorflow as tf
 
+from legacy.saved.graph.op_types import VARIABLES
 from workloads.lifted.graph import MERGES, Graph, TensorId, input_text
 from workloads.support.errors import InputError
 
@@ -55,16 +56,26 @@ def fold_settings(graph: Graph, fed: Mapping[str, str]) -> tuple[Graph, dict[str
         is_boolean = node.op in SETTINGS and node.attr["dtype"].type == tf.bool.as_datatype_enum
         if is_boolean and name not in values and TRAINING.search(name):
             values[name] = np.array(True)
+    return fold_values(graph, values), {name: value.tolist() for name, value in values.items()}
+
+
+def fold_values(graph: Graph, values: Mapping[str, np.ndarray]) -> Graph:
+    """Returns a graph with values folded into it; itself if there are none.
+
+    Args:
+      graph: the whole graph.
+      values: {placeholder, or boolean variable: value}; a variable stays, but what it decides is decided.
+    """
     if not values:
-        return graph, {}
-    branches = _Branches(graph, _decided_predicates(graph, values))
-    return Graph(_folded(graph, values, branches)), {name: value.tolist() for name, value in values.items()}
+        return graph
+    return Graph(_folded(graph, values, _Branches(graph, decided_predicates(graph, values))))
 
 
 def _value(graph: Graph, name: str, text: str) -> np.ndarray:
     """Returns the value that a user's text gives to a placeholder, in the placeholder's dtype."""
     node = graph.nodes.get(name)
-    if node is None or node.op not in SETTINGS:
+    is_switch = node is not None and node.op in VARIABLES and node.attr["dtype"].type == tf.bool.as_datatype_enum
+    if node is None or (node.op not in SETTINGS and not is_switch):
         raise InputError(f"--feed: got {name!r}, no such placeholder in the graph")
     dtype = tf.as_dtype(node.attr["dtype"].type)
     words = {"true": True, "false": False}
@@ -74,7 +85,7 @@ def _value(graph: Graph, name: str, text: str) -> np.ndarray:
         raise InputError(f"--feed: got {name}={text!r}, expected a {dtype.name} scalar") from error
 
 
-def _decided_predicates(graph: Graph, values: Mapping[str, np.ndarray]) -> dict[TensorId, bool]:
+def decided_predicates(graph: Graph, values: Mapping[str, np.ndarray]) -> dict[TensorId, bool]:
     """Returns {tensor: its truth} of the settings and of what logical ops make of decided predicates alone."""
     decided = {TensorId(name, 0): bool(value) for name, value in values.items() if value.dtype == bool}
     for name in graph.order(set(graph.nodes)):
@@ -94,7 +105,7 @@ def _truth(op_type: str, decided: list[bool], count: int) -> bool | None:
     """
     if not decided or len(decided) < count:
         return None
-    if op_type == "Identity" or op_type in _SWITCHES:
+    if op_type in ("Identity", "ReadVariableOp") or op_type in _SWITCHES:
         return decided[0]
     if op_type == "LogicalNot":
         return not decided[0]
@@ -176,7 +187,7 @@ def _folded(graph: Graph, values: Mapping[str, np.ndarray], branches: _Branches)
     for name, node in graph.nodes.items():
         if branches.is_dead(name) or (branches.is_replaced(name) and name not in values):
             continue
-        if name in values:
+        if name in values and node.op in SETTINGS:
             result.node.add().CopyFrom(_constant(node, values[name]))
             continue
         copy = result.node.add()

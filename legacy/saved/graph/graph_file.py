@@ -9,6 +9,7 @@ import tensorflow as tf
 from google.protobuf import message, text_format
 from tensorflow.core.framework import variable_pb2
 
+from legacy.saved.graph import op_types
 from workloads.lifted.graph_check import require_sound_graph
 from workloads.support import input_files
 from workloads.support.errors import InputError
@@ -67,9 +68,20 @@ def read_graph_file(path: str) -> SavedGraph:
     if not meta.graph_def.node:
         raise InputError(f"graph file: {path!r} holds no graph; expected a MetaGraph, a GraphDef or an events file")
     require_sound_graph(meta.graph_def, f"graph file: {path!r}")
+    _forget_computed_shapes(meta.graph_def)
     version = meta.meta_info_def.tensorflow_version
     written_by = version or f"unknown (GraphDef version {meta.graph_def.versions.producer})"
     return SavedGraph(meta.graph_def, _collections(meta, path), written_by, path)
+
+
+def _forget_computed_shapes(graph_def: GraphDef) -> None:
+    """Removes `_output_shapes` of nodes that compute: they make up most of a large graph, and import finds them anew.
+
+    What a data source or a placeholder gives is known from there alone.
+    """
+    for node in graph_def.node:
+        if not (op_types.is_source(node.op) or node.op.startswith("Placeholder")) and "_output_shapes" in node.attr:
+            del node.attr["_output_shapes"]
 
 
 def _from_bytes(path: str, content: bytes) -> MetaGraphDef:

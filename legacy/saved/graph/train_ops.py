@@ -12,19 +12,23 @@ from workloads.support.errors import InputError
 
 
 def gradient_assignments(graph: Graph, trainable: Collection[str]) -> set[str]:
-    """Returns the plain assignments that train: optimizers that were written by hand, without an update rule.
+    """Returns the plain assignments that train: plain SGD on rows, and optimizers that were written by hand.
 
     Args:
       graph: a whole graph, or the part that a step runs.
-      trainable: names of the trainable variables.
+      trainable: names of the trainable variables, or empty if they are not known.
 
     Returns:
-      Names of Assign, AssignAdd and AssignSub nodes that set a trainable variable to what depends on gradients.
+      Names of Assign*, Scatter* nodes that set a trainable variable to what depends on gradients.
     """
     gradients = {name for name in graph.nodes if GRADIENTS.search(name)}
     dependent = graph.descendants(gradients, controls=False)
-    assignments = {name for name in dependent if graph.type(name).startswith("Assign") and graph.inputs(name)}
-    return {name for name in assignments if graph.inputs(name)[0][0] in trainable}
+    types = ("Assign", "Scatter", "ResourceScatter")
+    assignments = {name for name in dependent if graph.type(name).startswith(types) and graph.inputs(name)}
+    found = {name for name in assignments if graph.inputs(name)[0][0] in trainable}
+    if not trainable:
+        found |= {name for name in assignments if op_types.is_sparse(graph.type(name))}
+    return found
 
 
 def find_train_ops(graph: Graph, trainable: Collection[str] = ()) -> dict[str, set[str]]:
@@ -38,7 +42,8 @@ def find_train_ops(graph: Graph, trainable: Collection[str] = ()) -> dict[str, s
       {node: update ops that it runs}, those with the most updates first, then by name.
     """
     updates = [name for name in graph.nodes if op_types.is_apply(graph.type(name))]
-    updates = updates or sorted(gradient_assignments(graph, set(trainable)))
+    by_hand = sorted(gradient_assignments(graph, set(trainable)))
+    updates = updates + [name for name in by_hand if op_types.is_sparse(graph.type(name))] if updates else by_hand
     runs: dict[str, set[str]] = {}
     for update in updates:
         for name in graph.descendants([update]):

@@ -15,11 +15,16 @@ import tensorflow as tf
 
 from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.graph import train_ops
+from legacy.saved.graph.gradient_names import GRADIENTS
 from legacy.saved.graph.graph_file import SavedGraph
-from legacy.saved.report.learning import LearningFacts
-from legacy.saved.report.update_sources import updating_towers
+from legacy.saved.report.clipping import clipping_text
+from legacy.saved.report.decays import Decays
+from legacy.saved.report.learning import LearningFacts, is_counter
+from legacy.saved.report.update_sources import UpdateSources
+from legacy.saved.report.whole_facts import device_rows
 from workloads.lifted.graph import Graph, parse_tensor_name
 from workloads.lifted.plan import Phase, Variable
+from workloads.lifted.replication import own_number_only
 
 #: A row of a table: {column: text or number}.
 Row = Dict[str, Any]
@@ -71,7 +76,9 @@ class _ProgramFacts:
     def __init__(self, saved: SavedGraph, found: Analysis) -> None:
         self._saved, self._plan, self._graph = saved, found.plan, found.cut.graph
         self._origins = found.cut.origins
-        self._learning = LearningFacts(found)
+        self._learning, self._context = LearningFacts(found), found.context
+        crossings = {name for phase in self._plan.phases for row in phase.crossings for name in row if name}
+        self._decays = Decays(self._learning.cutter, sorted(crossings))
         self._whole = Graph(saved.graph_def)
 
     def sections(self) -> Sections:
@@ -87,9 +94,11 @@ class _ProgramFacts:
                 ("optimizers", self._learning.optimizers()),
                 ("learning rates", self._learning.learning_rates()),
                 ("variables", [self._variable(variable) for variable in self._plan.variables]),
-                ("statistics", self._updates("statistic", "state")),
+                ("statistics", self._updates("statistic")),
+                ("carried state", self._updates("state")),
                 ("moving averages", self._updates("average")),
-                ("devices", self._devices()),
+                ("step counters", self._counters()),
+                ("devices", device_rows(self._graph)),
                 ("watch", [{"what": text} for text in self._warnings()]),
             ]
         )
@@ -114,16 +123,26 @@ class _ProgramFacts:
             {"what": "number", "is": str(plan.towers)},
             {"what": "told apart by", "is": plan.found_by},
             {"what": "batch of one", "is": "any" if plan.batch is None else str(plan.batch)},
+            {"what": "replicas of a port", "is": self._numbers_of_replicas()},
             {"what": "symmetry", "is": "equal, op by op" if not plan.differences else "not equal"},
         ]
-        return rows + [{"what": "difference", "is": text} for text in plan.differences[:MOST_LISTED]]
+        forward = [text for text in plan.differences if not GRADIENTS.search(text)]
+        shown = (forward or plan.differences)[:MOST_LISTED]
+        rows += [{"what": "difference", "is": text} for text in shown]
+        more = len(plan.differences) - len(shown)
+        return rows + ([{"what": "difference", "is": f"and {more} more, in their gradients"}] if more else [])
+
+    def _numbers_of_replicas(self) -> str:
+        """The numbers of replicas that a port runs at."""
+        reason = own_number_only(self._plan)
+        return f"{self._plan.towers} only: {reason}" if reason else "any number"
 
     def _inputs(self) -> list[Row]:
         return [
             {
                 "name": entry.name,
                 "dtype": entry.dtype,
-                "shape": str(entry.shape),
+                "shape": "unknown" if entry.shape is None else str(entry.shape),
                 "kind": entry.kind,
                 "enters by": self._source(parse_tensor_name(entry.tensors[0])[0], entry.origin),
                 "tensors": ", ".join(dict.fromkeys(entry.tensors)),
@@ -158,45 +177,55 @@ class _ProgramFacts:
             "shape": str(variable.shape if variable.shape is not None else []),
             "dtype": variable.dtype,
             "bytes": elements * tf.as_dtype(variable.dtype).size,
-            "role": variable.role + (" of " + variable.of if variable.of else ""),
+            "role": self._role(variable),
             "device": device or "-",
             "kind": "resource" if variable.resource else "reference",
         }
 
+    def _role(self, variable: Variable) -> str:
+        if variable.role == "statistic" and is_counter(self._plan, variable.name):
+            return "step counter"
+        rates = {self._plan.aliases.get(e.learning_rate or "") for phase in self._plan.phases for e in phase.effects}
+        if variable.role == "slot" and not variable.of and variable.name in rates:
+            return "learning rate"
+        owner = f" of tower {variable.tower}" if variable.tower is not None else ""
+        return variable.role + (" of " + variable.of if variable.of else owner)
+
+    def _counters(self) -> list[Row]:
+        """A row for each update of a step counter."""
+        rows = []
+        for phase in self._plan.phases:
+            for effect in phase.effects:
+                if effect.writes and is_counter(self._plan, effect.writes[0]) and effect.values:
+                    by = self._context.imported.constant(*parse_tensor_name(effect.values[0]))
+                    text = "-" if by is None else f"{float(by):g}"
+                    rows.append({"variable": effect.writes[0], "rises by": text, "by op": effect.node})
+        return rows
+
     def _updates(self, *roles: str) -> list[Row]:
-        """A row for each update of a variable with one of the roles."""
-        weight_of = {variable.name: variable.of for variable in self._plan.variables if variable.role in roles}
+        """A row for each update of a variable with one of the roles, step counters aside."""
+        chosen = [v for v in self._plan.variables if v.role in roles and not is_counter(self._plan, v.name)]
+        weight_of = {variable.name: variable.of for variable in chosen}
         return [
             {
                 "variable": name,
                 "of": weight_of[name] or "-",
-                "changed by": ", ".join(f"tower {t}" for t in updating_towers(self._graph, phase, effect))
+                "changed by": ", ".join(f"tower {tower}" for tower in sources.towers(effect))
                 or "what is computed once",
+                "decay": self._decays.text(effect),
                 "op": effect.op,
             }
             for phase in self._plan.phases
+            for sources in [UpdateSources(self._graph, phase)]
             for effect in phase.effects
             for name in effect.writes
             if name in weight_of
         ]
 
-    def _devices(self) -> list[Row]:
-        kinds: dict[str, collections.Counter[str]] = collections.defaultdict(collections.Counter)
-        for node in self._graph.nodes.values():
-            kinds[node.device or "(none)"][node.op] += 1
-        counts = collections.Counter({device: sum(ops.values()) for device, ops in kinds.items()})
-        return [
-            {
-                "device": device,
-                "ops": count,
-                "mostly": ", ".join(kind for kind, _ in kinds[device].most_common(5) if kind != "Const"),
-            }
-            for device, count in counts.most_common()
-        ]
-
     def _warnings(self) -> Iterator[str]:
         """Yields a sentence for each property of the program that a port must reproduce or decide about."""
         plan = self._plan
+        yield from plan.notes
         for phase in plan.phases:
             yield from self._phase_warnings(phase)
         if plan.differences:
@@ -204,7 +233,10 @@ class _ProgramFacts:
         same = [entry.name for entry in plan.inputs if entry.kind == "same" and plan.towers > 1]
         if same:
             yield "every tower gets the same data: " + ", ".join(same)
-        first = {row["variable"] for row in self._updates("statistic") if row["changed by"] == "tower 0"}
+        updates: dict[str, set[str]] = collections.defaultdict(set)
+        for row in self._updates("statistic"):
+            updates[row["variable"]].add(row["changed by"])
+        first = [name for name, makers in updates.items() if makers == {"tower 0"}]
         if first and plan.towers > 1:
             yield f"{len(first)} statistics follow the first tower's batches only"
         if any(noise.how == "seeded" for noise in plan.noise + plan.common_noise):
@@ -216,13 +248,49 @@ class _ProgramFacts:
         towers = self._plan.towers
         for race in phase.races[:MOST_LISTED]:
             yield "race: " + race
+        if len(phase.races) > MOST_LISTED:
+            yield f"and {len(phase.races) - MOST_LISTED} more races of {phase.train_op}, of the same kinds (--json)"
         if not phase.losses:
             yield f"{phase.train_op}: the gradient graph does not tell what is minimized; losses are not compared"
         if abs(phase.loss_scale * towers - 1) < WEIGHT_TOLERANCE and towers > 1:
             yield f"{phase.train_op}: each tower's loss counts 1/{towers}: its sum over towers is a mean"
-        odd = [combine.weight for combine in phase.combine if combine.kind == "kept as written"]
+        kept = [combine for combine in phase.combine if combine.kind == "kept as written"]
+        alone = [combine.weight for combine in kept if sum(map(bool, combine.parts)) == 1 and towers > 1]
+        if alone:
+            names = list(dict.fromkeys(alone))
+            yield f"{phase.train_op}: towers apply their own gradients, uncombined, to {', '.join(names[:MOST_LISTED])}"
+        odd = list(dict.fromkeys(combine.weight for combine in kept if combine.weight not in alone))
         if odd:
             yield "combining not recognised, kept as written: " + ", ".join(odd[:MOST_LISTED])
         summed = any(combine.kind == "sum" for combine in phase.combine)
         if summed and abs(phase.loss_scale - 1) < WEIGHT_TOLERANCE and towers > 1:
             yield f"{phase.train_op}: gradients are summed over towers, not averaged"
+        yield from self._weight_warnings(phase)
+        yield from self._schedule_warnings(phase)
+
+    def _weight_warnings(self, phase: Phase) -> Iterator[str]:
+        """Yields a sentence for each way in which weights are assigned besides their update, such as clipped."""
+        weights = {variable.name for variable in self._plan.variables if variable.role == "weight"}
+        groups: dict[str, list[str]] = collections.defaultdict(list)
+        for effect in phase.effects:
+            if effect.writes[0] in weights and effect.node not in self._context.state.rules and effect.gradient is None:
+                ends = {parse_tensor_name(value)[0] for value in effect.values}
+                nodes = self._graph.ancestors(ends, set(self._context.state.writes) | weights, controls=False)
+                text = clipping_text(self._graph, nodes - set(self._context.state.writes))
+                groups["clipped " + text if text else f"set by {effect.op}"].append(effect.writes[0])
+        for text, names in groups.items():
+            listed = ", ".join(names[:MOST_LISTED]) + (", ..." if len(names) > MOST_LISTED else "")
+            yield f"{phase.train_op}: {len(names)} weights are {text} besides their update: {listed}"
+
+    def _schedule_warnings(self, phase: Phase) -> Iterator[str]:
+        """Yields a sentence for a schedule that has no constant of the number of towers."""
+        towers, batch = self._plan.towers, self._plan.batch
+        for row in self._learning.learning_rates() if towers > 1 else []:
+            counters = [v.name for v in self._plan.variables if is_counter(self._plan, v.name) and v.name in row["is"]]
+            numbers = row["is"].partition("; constants ")[2].partition(";")[0].split(", ")
+            if counters and row["train op"] == phase.train_op and str(towers) not in numbers:
+                examples = f"{towers} x {batch}" if batch else f"{towers} batches of"
+                yield (
+                    f"the schedule counts updates ({counters[0]}), each of {examples} examples, and no constant of it "
+                    f"is {towers}: if its steps were planned for one tower's batch, it decays {towers} times too late"
+                )

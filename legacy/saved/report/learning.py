@@ -3,25 +3,32 @@
 from __future__ import annotations
 
 import collections
-import re
 from collections.abc import Iterable
 
 import numpy as np
 import tensorflow as tf
 
 from legacy.saved.analysis.analyse import Analysis
+from legacy.saved.analysis.losses import differentiated
 from legacy.saved.graph import op_types
 from legacy.saved.graph.gradient_names import is_gradient_op
+from legacy.saved.report.clipping import clipping_text
+from legacy.saved.report.whole_graph import scalar_constant
 from workloads.lifted.graph import parse_tensor_name
 from workloads.lifted.importing import import_graph
 from workloads.lifted.pieces import Cutter, Feed, Piece
-from workloads.lifted.plan import Combine, Effect, Phase
+from workloads.lifted.plan import Combine, Effect, Phase, Plan
 from workloads.lifted.plan_records import TensorType
 
 v1 = tf.compat.v1
-CLIPS = re.compile(r"clip_by_(global_norm|norm|average_norm|value)")
 #: Steps at which a schedule is evaluated.
 STEPS = (0, 100, 1000, 10000, 100000)
+#: So many values of a schedule are shown; later boundaries than this are none.
+MOST_VALUES, LAST_STEP = 8, 10**7
+#: Relative difference within which a scale is one over the number of towers, and two values of a schedule are equal.
+SCALE_TOLERANCE = 1e-6
+#: So many op types of a combination are listed.
+MOST_OPS = 6
 #: A tower's clipping ends at most so many nodes before its gradient leaves it.
 CLIP_DEPTH = 6
 
@@ -31,30 +38,49 @@ class LearningFacts:
 
     Args:
       found: the analysis.
+
+    Attributes:
+      cutter: cuts functions out of the cut graph.
     """
 
     def __init__(self, found: Analysis) -> None:
-        self._plan, self._graph = found.plan, found.cut.graph
+        self._plan, self._graph, self._context = found.plan, found.cut.graph, found.context
         self._rules, self._imported = found.context.state.rules, found.context.imported
         shapes = {variable.name: TensorType(variable.dtype, variable.shape) for variable in self._plan.variables}
-        self._cutter = Cutter(self._graph, self._plan.aliases, shapes, self._signature, {})
+        self.cutter = Cutter(self._graph, self._plan.aliases, shapes, self._signature, {})
 
     def losses(self) -> list[dict[str, str]]:
         """The first tower's loss of each train op, and the terms that it is the sum of."""
         rows = []
         for phase in self._plan.phases:
             for tensor in phase.losses[:1]:
-                text = f"the loss of the first tower; weight {phase.loss_scale:g}"
+                counted = "" if phase.loss_scale == 1 else f", counted {phase.loss_scale:g} times"
+                text = "the loss of the first tower" + counted
                 terms = [(term, self._term_text(term)) for term in self._terms(parse_tensor_name(tensor)[0])]
                 rows += [{"train op": phase.train_op, "term": n, "is": t} for n, t in [(tensor, text)] + terms]
+            rows += [
+                {
+                    "train op": phase.train_op,
+                    "term": term,
+                    "is": f"added to all towers' losses: {self._term_text(term)}",
+                }
+                for term in self._shared_terms(phase)
+            ]
         return rows
+
+    def _shared_terms(self, phase: Phase) -> list[str]:
+        """Terms of what is differentiated that are made outside of the towers, where that is one loss of all."""
+        towers, members = self._context.towers, self._graph.ancestors([phase.train_op])
+        targets = [target for target in differentiated(self._graph, members) if towers.is_shared(target)]
+        terms = [term for target in targets for term in self._terms(target)]
+        return [term for term in dict.fromkeys(terms) if not towers.masks.get(term, 0)]
 
     def combining(self) -> list[dict[str, str]]:
         """The ways in which gradients are combined and clipped, with the variables of each."""
         groups: dict[tuple[str, ...], list[str]] = collections.OrderedDict()
         for phase in self._plan.phases:
             for combine in phase.combine:
-                kind = combine.kind + (f", scaled by {combine.scale:g}" if combine.scale != 1.0 else "")
+                kind = self._combining_text(phase, combine)
                 key = (phase.train_op, kind, self._combining_ops(combine), self._clipping(phase, combine))
                 groups.setdefault(key, []).append(combine.weight)
         return [
@@ -75,7 +101,7 @@ class LearningFacts:
         for phase in self._plan.phases:
             for effect in phase.effects:
                 if effect.node in self._rules:
-                    key = (phase.train_op, _rule_name(effect.op), self._constants(effect))
+                    key = (phase.train_op, _rule_name(effect.op), self._constants(phase, effect))
                     groups.setdefault(key, []).append(effect.writes[0])
         return [
             {"train op": op, "rule": rule, "constants": constants, "variables": str(len(names))}
@@ -103,8 +129,29 @@ class LearningFacts:
         return [name] if self._graph.type(name) != "Const" else []
 
     def _term_text(self, term: str) -> str:
-        data = any(name in self._plan.sources for name in self._graph.ancestors([term], controls=False))
-        return "depends on data" if data else "depends on variables only: a regularizer"
+        before = self._graph.ancestors([term], controls=False)
+        if any(name in self._plan.sources for name in before):
+            return "depends on data"
+        if before & self._context.random:
+            return "depends on random numbers"
+        trained = {variable.name for variable in self._plan.variables if variable.role == "weight"}
+        data = before & {variable.name for variable in self._plan.variables} - trained
+        return "depends on weights only: a regularizer" if before & trained and not data else "depends on no input"
+
+    def _combining_text(self, phase: Phase, combine: Combine) -> str:
+        """The kind of a combination with its scale, and what that is where it has a meaning."""
+        effect = next((effect for effect in phase.effects if combine.weight in effect.writes[:1]), None)
+        by_hand = effect is not None and not op_types.is_apply(effect.op) and combine.tensor in effect.values
+        if by_hand and combine.scale != 1.0:
+            return f"{combine.kind}, scaled by {combine.scale:g}, the update's own constants included"
+        alone = [tower for tower, names in enumerate(combine.parts) if names]
+        if combine.kind == "kept as written" and len(alone) == 1 and self._plan.towers > 1:
+            return f"not combined: tower {alone[0]}'s alone"
+        if combine.scale != 1.0:
+            is_mean = combine.kind == "concat" and abs(combine.scale * self._plan.towers - 1) < SCALE_TOLERANCE
+            return f"{combine.kind}, scaled by {combine.scale:g}" + (": a mean" if is_mean else "")
+        is_mean = combine.kind == "sum" and abs(phase.loss_scale * self._plan.towers - 1) < SCALE_TOLERANCE
+        return combine.kind + (" of losses that are divided by the towers: a mean" if is_mean else "")
 
     def _between(self, ends: Iterable[str], starts: Iterable[str]) -> set[str]:
         """Nodes that compute the tensors `ends` from the tensors `starts`."""
@@ -114,16 +161,17 @@ class LearningFacts:
     def _combining_ops(self, combine: Combine) -> str:
         starts = [name for tower in combine.parts for name in tower]
         kinds = {self._graph.type(name) for name in self._between([combine.tensor], starts)}
-        return ", ".join(sorted(kinds - {"Const", "Identity"})) or "-"
+        shown = sorted(kinds - {"Const", "Identity", "Placeholder", *op_types.VARIABLES})
+        return ", ".join(shown[:MOST_OPS] + (["..."] if len(shown) > MOST_OPS else [])) or "-"
 
     def _clipping(self, phase: Phase, combine: Combine) -> str:
         """The clipping of a gradient in its tower, and of the combined gradient; "no" if there is none."""
         weight = combine.weight.split(" (")[0]
-        effect = next(e for e in phase.effects if e.writes[0] == weight and e.values)
-        after = _clip_names(self._between([effect.gradient or effect.values[0]], [combine.tensor]))
-        before = _clip_names(
-            {n for tensor in combine.parts[0] for n in self._near(parse_tensor_name(tensor)[0], CLIP_DEPTH)}
-        )
+        effects = [e for e in phase.effects if e.writes[0] == weight and e.values]
+        effect = next((e for e in effects if combine.tensor in (e.gradient, *e.values)), effects[0])
+        after = clipping_text(self._graph, self._between([effect.gradient or effect.values[0]], [combine.tensor]))
+        near = {n for tensor in combine.parts[0] for n in self._near(parse_tensor_name(tensor)[0], CLIP_DEPTH)}
+        before = clipping_text(self._graph, near)
         texts = ["in each tower, " + before] if before else []
         return "; ".join(texts + (["after combining, " + after] if after else [])) or "no"
 
@@ -135,8 +183,12 @@ class LearningFacts:
             seen |= level
         return seen
 
-    def _constants(self, effect: Effect) -> str:
+    def _constants(self, phase: Phase, effect: Effect) -> str:
         """The scalar constants that an update rule takes, e.g. "beta1=0.9, beta2=0.999"; "-" if there are none."""
+        if "Scatter" in effect.op:
+            return "-"  # gradients times the learning rate, row by row
+        if not op_types.is_apply(effect.op):
+            return self._constants_by_hand(phase, effect)
         arguments = [argument.name for argument in self._imported.definition(effect.node).input_arg]
         texts = []
         for argument, tensor in zip(arguments[len(effect.writes) :], effect.values):
@@ -148,6 +200,25 @@ class LearningFacts:
             texts.append("nesterov")
         return ", ".join(texts) or "-"
 
+    def _constants_by_hand(self, phase: Phase, effect: Effect) -> str:
+        """The numbers in an update that was written by hand, its slots' updates included, in the graph's order."""
+        entries = [entry for entry in phase.combine if entry.weight.split(" (")[0] == effect.writes[0]]
+        combined = [name for entry in entries for tower in entry.parts for name in tower]
+        slots = self._slot_updates(effect, combined)
+        ends = [value for update in [effect, *slots] for value in update.values]
+        nodes = {name for name in self._between(ends, combined) if "clip_by_" not in name}
+        numbers = [scalar_constant(self._graph.nodes[name]) for name in self._graph.nodes if name in nodes]
+        texts = [f"{number:g}" for number in numbers if isinstance(number, float) and np.isfinite(number)]
+        return ", ".join(dict.fromkeys(texts)) or "-"
+
+    def _slot_updates(self, effect: Effect, combined: list[str]) -> list[Effect]:
+        """Assignments of what depends on a weight's gradient to other variables, which the weight's update reads."""
+        start = {parse_tensor_name(name)[0] for name in combined}
+        behind = self._graph.descendants(start, controls=False)
+        effects = [other for phase in self._plan.phases for other in phase.effects if other.node in behind]
+        needed = self._graph.ancestors([effect.node], controls=True)
+        return [other for other in effects if other.node in needed and other.writes != effect.writes]
+
     def _learning_rate(self, tensor: str) -> dict[str, str]:
         """{"is": description, "values": the values at some steps} of a learning rate."""
         constant = self._imported.constant(*parse_tensor_name(tensor))
@@ -155,20 +226,35 @@ class LearningFacts:
             return {"is": f"{float(constant):g}, always", "values": "-"}
         if parse_tensor_name(tensor)[0] in self._plan.sources:
             return {"is": "fed at every step", "values": "-"}
-        piece = self._cutter.piece([tensor], list(self._plan.tensors))
+        piece = self.cutter.piece([tensor], list(self._plan.tensors))
         reads = [feed for feed in piece.feeds if feed.kind == "read"]
         names = ", ".join(feed.key[0] for feed in reads) or "inputs"
-        kinds = ", ".join(sorted({n.op for n in piece.graph_def.node} - {"Const", "Placeholder", "Identity", "Cast"}))
-        return {"is": f"a function of {names}, by {kinds}", "values": _values_by_step(piece, reads)}
+        kinds = sorted({n.op for n in piece.graph_def.node} - {"Const", "Placeholder", "Identity", "Cast"})
+        counted = all(is_counter(self._plan, feed.key[0]) for feed in reads)
+        outside = [feed.key[0] for feed in reads if not self._is_changed(feed.key[0])]
+        text = f"a function of {names}, by {', '.join(kinds)}" if kinds else f"the value of {names}"
+        constants = [scalar_constant(node) for node in piece.graph_def.node]
+        numbers = list(dict.fromkeys(f"{number:g}" for number in constants if number is not None and number != 1))
+        text += f"; constants {', '.join(numbers)}" if numbers and kinds else ""
+        text += f"; the step does not change {', '.join(outside)}" if outside else ""
+        return {"is": text, "values": _values_by_step(piece, reads) if counted else "-"}
+
+    def _is_changed(self, variable: str) -> bool:
+        return any(variable in effect.writes for phase in self._plan.phases for effect in phase.effects)
 
 
-def _clip_names(nodes: Iterable[str]) -> str:
-    """The clipping functions among some nodes' name scopes, e.g. "by global norm"."""
-    found = sorted({match.group(1) for match in map(CLIPS.search, nodes) if match})
-    return ", ".join("by " + kind.replace("_", " ") for kind in found)
+def is_counter(plan: Plan, variable: str) -> bool:
+    """Returns whether a variable counts: a scalar that a step adds a constant to, or a whole number that is none."""
+    found = next((entry for entry in plan.variables if entry.name == variable), None)
+    if found is None or found.shape:
+        return False
+    ops = {effect.op for phase in plan.phases for effect in phase.effects if variable in effect.writes}
+    return found.dtype.startswith("int") if not ops else ops <= {"AssignAdd", "AssignAddVariableOp"}
 
 
 def _rule_name(op: str) -> str:
+    if "ScatterSub" in op:
+        return f"GradientDescent, row by row ({op})"
     return op_types.rule_name(op) if op_types.is_apply(op) else f"written by hand ({op})"
 
 
@@ -181,7 +267,22 @@ def _values_by_step(piece: Piece, reads: list[Feed]) -> str:
         holder = session.graph.get_tensor_by_name(reads[0].placeholder + ":0")
         if holder.shape.rank != 0:
             return "-"
+        found: list[tuple[int, float]] = []
         try:
-            return ", ".join(f"{step}: {float(session.run(tensor, {holder: step})):.6g}" for step in STEPS)
+            for step in _telling_steps(piece):
+                value = float(session.run(tensor, {holder: step}))
+                if not found or abs(value - found[-1][1]) > SCALE_TOLERANCE * abs(value):
+                    found.append((step, value))
         except tf.errors.OpError:
             return "-"
+    return ", ".join(f"{step}: {value:.6g}" for step, value in found[:MOST_VALUES])
+
+
+def _telling_steps(piece: Piece) -> list[int]:
+    """Steps at which a schedule is evaluated: some powers of ten, its own boundaries and the steps behind them."""
+    steps = set(STEPS)
+    for node in piece.graph_def.node:
+        values = np.ravel(tf.make_ndarray(node.attr["value"].tensor)).tolist() if node.op == "Const" else []
+        numbers = [float(number) for number in values if isinstance(number, (int, float))]
+        steps |= {int(n) + more for n in numbers if n == int(n) and 1 < n < LAST_STEP for more in (0, 1)}
+    return sorted(steps)

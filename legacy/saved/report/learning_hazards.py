@@ -3,60 +3,23 @@
 from __future__ import annotations
 
 import collections
-import re
 from collections.abc import Iterator
 
+import numpy as np
+
 from legacy.saved.analysis.analyse import Analysis
-from legacy.saved.graph.gradient_names import forward_name, is_gradient_op
+from legacy.saved.graph.gradient_names import is_gradient_op
 from legacy.saved.report.hazard import Hazard, plural
-from legacy.saved.report.update_sources import updating_towers
+from legacy.saved.report.update_sources import UpdateSources
 from legacy.saved.report.whole_graph import WholeGraph, ancestors_of_tensors
 from workloads.lifted.graph import Graph
+from workloads.lifted.plan import Input
 
 SUMMARIES = ("ScalarSummary", "ScalarSummaryV2")
-PENALTIES = re.compile(r"(?i)(l2loss|l2_loss|regularizer|weight_loss|weight_decay)")
 #: A divisor this near to an integer, relatively, is one: it is stored as a float32, or as its reciprocal.
 INTEGER_TOLERANCE = 1e-4
 #: Stands for the towers that update a statistic where several update ops change it.
 IN_TURN = (-1,)
-
-
-def regularization(whole: WholeGraph) -> Iterator[Hazard]:
-    """Finds regularization terms that no gradient contains, or only some towers' gradients."""
-    penalties = [name for name in whole.graph.nodes if _is_penalty(whole, name)]
-    if not penalties or not whole.applies:
-        return
-    known = set(penalties)
-    forward = {name: forward_name(name) for name in whole.reach if is_gradient_op(name)}
-    counted = {(whole.labels.get(name, 0), op) for name, op in forward.items() if op is not None and op in known}
-    alive = [tower for tower in whole.towers() if whole.reach & set(whole.backward(tower))] or [0]
-    per_tower = [sum(1 for tower, _ in counted if tower == t) for t in alive]
-    if not any(per_tower):
-        yield Hazard(
-            "REGULARIZATION_LOST",
-            penalties[0],
-            f"{len(penalties)} regularization terms are in the graph and no gradient contains them",
-            "leave them out for parity, or add them and say so",
-        )
-    elif len(set(per_tower)) > 1:
-        listed = ", ".join(map(str, per_tower))
-        yield Hazard(
-            "REGULARIZATION_ONCE",
-            next(penalty for _, penalty in sorted(counted)),
-            f"regularization terms by tower: {listed}; averaged over {len(alive)} towers they count "
-            f"{sum(per_tower) / len(alive):g} of {max(per_tower)}",
-            "add them to every replica's loss, scaled by 1 / N for what the old program did; "
-            "tf.nn.scale_regularization_loss for all of it",
-        )
-
-
-def _is_penalty(whole: WholeGraph, name: str) -> bool:
-    """Whether a node computes a regularization term; a global norm of gradients is made of the same op."""
-    kind, last = whole.graph.type(name), name.split("/")[-1]
-    named = kind in ("Mul", "Sum") and not is_gradient_op(name) and PENALTIES.search(last)
-    if kind != "L2Loss" and not named:
-        return False
-    return not any(is_gradient_op(before) for before in whole.graph.ancestors([name], controls=False))
 
 
 def statistics(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
@@ -82,27 +45,58 @@ def _statistics_by_towers(found: Analysis) -> dict[tuple[int, ...], list[str]]:
     roles = {variable.name for variable in found.plan.variables if variable.role in ("statistic", "state")}
     updates = collections.defaultdict(list)
     for phase in found.plan.phases:
+        sources = UpdateSources(found.cut.graph, phase)
         for effect in phase.effects:
-            towers = tuple(updating_towers(found.cut.graph, phase, effect))
+            towers = tuple(sources.towers(effect))
             for name in set(effect.writes) & roles:
                 updates[name].append(towers)
+    raced = {race.partition(":")[0] for phase in found.plan.phases for race in phase.races if ": changed by " in race}
     groups = collections.defaultdict(list)
     for name, each in updates.items():
-        groups[IN_TURN if len(each) > 1 else each[0]].append(name)
+        in_turn = len(each) > 1 and len(set().union(*each)) > 1
+        if not in_turn:
+            groups[each[0]].append(name)
+        elif name in raced:
+            groups[IN_TURN].append(name)
     return groups
 
 
 def batch_constants(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
     """Finds sums over examples in the loss that are divided by a constant other than a tower's number of examples."""
-    graph, batch = found.cut.graph, found.plan.batch
-    losses_of_tower = [loss for phase in found.plan.phases for loss in phase.losses[:1]]
-    for loss in losses_of_tower:
+    plan, graph = found.plan, found.cut.graph
+    summed = {combine.kind for phase in plan.phases for combine in phase.combine} <= {"sum", "concat"}
+    for loss in [loss for phase in plan.phases for loss in phase.losses[:1]]:
         for name in ancestors_of_tensors(graph, [loss]):
-            divisor = _divisor_of_sum(whole, graph, name)
-            if divisor is not None and divisor not in (batch, 1):
-                text = _divided_text(divisor, batch, found.plan.towers)
-                advice = "tf.nn.compute_average_loss with the global batch, and reduce with SUM"
-                yield Hazard("BATCH_SIZE_CONSTANT", name, text, advice)
+            divisor, total = _divisor_of_sum(whole, graph, name) or (0, "")
+            counts = _counts_of_examples(found, total) if divisor else set()
+            if not counts or divisor in counts or (summed and divisor in {n * plan.towers for n in counts}):
+                continue
+            if graph.type(name) == "Mul" and divisor not in {n * plan.towers for n in counts}:
+                continue  # a weight
+            text = _divided_text(divisor, plan.batch, plan.towers)
+            advice = "tf.nn.compute_average_loss with the global batch, and reduce with SUM"
+            yield Hazard("BATCH_SIZE_CONSTANT", name, text, advice)
+
+
+def _counts_of_examples(found: Analysis, total: str) -> set[int]:
+    """The divisors that make a mean of a sum over a tower's examples; {0} of an open batch; empty of another sum.
+
+    A sum over examples and their elements may be divided by the number of examples or of elements.
+    """
+    graph, imported, batch = found.cut.graph, found.context.imported, found.plan.batch
+    inputs = graph.inputs(total)
+    shape, axes = imported.shape(*inputs[0]), imported.constant(*inputs[1]) if len(inputs) > 1 else None
+    if inputs[0].node not in found.context.data or not shape or shape[0] != batch:
+        return set()
+    reduced = set(range(len(shape))) if axes is None else {int(axis) % len(shape) for axis in np.ravel(axes)}
+    if 0 not in reduced:
+        return set()
+    if batch is None:
+        return {0}
+    counts = {batch}
+    for axis in sorted(reduced - {0}):
+        counts |= {count * (shape[axis] or 1) for count in counts}
+    return counts
 
 
 def _divided_text(divisor: int, batch: int | None, towers: int) -> str:
@@ -113,8 +107,8 @@ def _divided_text(divisor: int, batch: int | None, towers: int) -> str:
     return f"a sum over a tower's {batch} examples is divided by {divisor:g}"
 
 
-def _divisor_of_sum(whole: WholeGraph, graph: Graph, name: str) -> int | None:
-    """The integer c > 1 of a forward node `Sum(...) / c` or `Sum(...) * (1 / c)`; None for any other node."""
+def _divisor_of_sum(whole: WholeGraph, graph: Graph, name: str) -> tuple[int, str] | None:
+    """(c > 1, the Sum) of a forward node `Sum(...) / c` or `Sum(...) * (1 / c)`; None for any other node."""
     if graph.type(name) not in ("RealDiv", "Div", "Mul") or is_gradient_op(name):
         return None
     values = [(whole.value(p), i) for i, (p, _) in enumerate(graph.inputs(name)) if p in whole.graph.nodes]
@@ -127,29 +121,50 @@ def _divisor_of_sum(whole: WholeGraph, graph: Graph, name: str) -> int | None:
         other = graph.inputs(other)[0][0]
     divisor = value if graph.type(name) != "Mul" else 1.0 / value
     is_integer = divisor > 1 and abs(divisor - round(divisor)) < INTEGER_TOLERANCE * divisor
-    return round(divisor) if graph.type(other) == "Sum" and is_integer else None
+    return (round(divisor), other) if graph.type(other) == "Sum" and is_integer else None
 
 
 def same_batch(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
-    """Finds towers that all get the same data."""
-    same, towers = [entry for entry in found.plan.inputs if entry.kind == "same"], found.plan.towers
-    if towers > 1 and same and len(same) == len(found.plan.inputs):
-        yield Hazard(
-            "SAME_BATCH",
-            same[0].name,
-            f"all {towers} towers get the same batch: {towers} times the work for one batch's gradient",
-            "distribute one global dataset, or shard by the replica's number; parity needs the same batch on each",
-        )
+    """Finds towers that all get the same examples, or the same of one input beside different ones of another."""
+    towers, inputs = found.plan.towers, found.plan.inputs
+    same = [entry for entry in inputs if entry.kind == "same" and _holds_examples(found, entry)]
+    own = [entry for entry in inputs if entry.kind == "batch" and len(set(entry.tensors)) == len(entry.tensors)]
+    if towers < 2 or not same:
+        return
+    advice = "distribute one global dataset, or shard by the replica's number; parity needs the same batch on each"
+    names = ", ".join(entry.name for entry in same)
+    if own:
+        others = ", ".join(entry.name for entry in own)
+        text = f"{names}: all {towers} towers get the same rows; {others}: each tower gets its own"
+    else:
+        text = f"all {towers} towers get the same batch: {towers} times the work for one batch's gradient"
+    yield Hazard("SAME_BATCH", same[0].name, text, advice)
+
+
+def _holds_examples(found: Analysis, entry: Input) -> bool:
+    """Whether an input has a row for each example: as many as the batch of a tower or of all, or any number."""
+    rows = entry.shape[0] if entry.shape else 0
+    own = [other for other in found.plan.inputs if other.kind == "batch"]
+    if not own:
+        return bool(entry.shape)
+    batch = found.plan.batch
+    return rows == batch if batch is None else rows in (batch, batch * found.plan.towers)
 
 
 def reports_of_one_tower(whole: WholeGraph) -> Iterator[Hazard]:
-    """Finds summaries of one tower's values where no other tower has a summary."""
+    """Finds summaries of one tower's results where no summary shows another tower's; only merged ones are written."""
     if whole.count < 2:
         return
+    graph = whole.graph
+    scalars = [name for name in graph.nodes if graph.type(name) in SUMMARIES]
+    merges = [name for name in graph.nodes if graph.type(name) == "MergeSummary"]
+    written = graph.ancestors(merges, controls=False) if merges else set(scalars)
     summaries = collections.defaultdict(list)
-    for name in [name for name in whole.graph.nodes if whole.graph.type(name) in SUMMARIES]:
-        towers = whole.towers_of(whole.graph.ancestors([name], controls=False))
-        if len(towers) == 1:
+    for name in [name for name in scalars if name in written]:
+        towers = whole.data_towers(name)
+        if len(towers) > 1:
+            return  # the whole result is shown too
+        if towers:
             summaries[towers.pop()].append(name)
     if len(summaries) == 1:
         tower, names = next(iter(summaries.items()))

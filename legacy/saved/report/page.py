@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import collections
 import os
+import shlex
+import textwrap
 from collections.abc import Iterator, Sequence
 
 from legacy.saved.analysis import analyse
 from legacy.saved.graph import graph_file
 from legacy.saved.report import facts, hazards
 from legacy.saved.report.facts import Row, Sections
+from legacy.saved.report.whole_facts import whole_facts
+from legacy.saved.report.whole_graph import WholeGraph
 from workloads.support.errors import InputError
 
-#: Columns are no wider than this; longer cells run over.
-WIDEST = 70
+#: Lines of the page are no wider than this; longer cells go on in the next line.
+WIDTH = 120
+#: Columns that are cut to fit keep at least this width.
+NARROWEST = 14
 
 #: Headings of columns, and of topics in the column "what", whose name in JSON is terse: {section: {name: heading}}.
 HEADINGS = {
@@ -25,37 +31,67 @@ HEADINGS = {
     "combining": {"are": "combined by", "by": "ops", "of": "variables"},
     "learning rates": {"is": "description", "values": "values by step"},
     "statistics": {"of": "weight", "changed by": "computed by"},
+    "carried state": {"of": "weight", "changed by": "computed by"},
     "moving averages": {"of": "weight", "changed by": "computed by"},
     "devices": {"mostly": "most frequent op types"},
-    "hazards": {"what": "description"},
 }
 
 
-def inspect_graph(path: str, train_op: Sequence[str] = (), feed: dict[str, str] | None = None) -> Sections:
+def inspect_graph(
+    path: str, train_op: Sequence[str] = (), feed: dict[str, str] | None = None, beside: Sequence[str] = ()
+) -> Sections:
     """Reads and describes a saved graph.
 
     Args:
       path: the graph file.
       train_op: names of the train ops, or empty to find the one.
       feed: {placeholder: text of its value} of settings that are the same in every step.
+      beside: names of ops that each step ran beside the train op.
 
     Returns:
-      {section: rows}: those of `facts.program_facts` and "hazards"; of a graph that cannot be analysed, the reason
-      ("not taken apart") and "hazards".
+      {section: rows}: those of `facts.program_facts`, "hazards" and "next"; of a graph that cannot be analysed, the
+      reason ("not taken apart"), those of `whole_facts.whole_facts`, "hazards" and "next".
 
     Raises:
-      InputError: the file holds no graph, or one that cannot be analysed and has no hazards either.
+      InputError: the file holds no graph, or one that cannot be analysed, has no hazards and trains nothing.
     """
     saved = graph_file.read_graph_file(path)
     try:
-        found = analyse.analyse_graph(saved, os.path.basename(path), train_op, feed)
+        found = analyse.analyse_graph(saved, os.path.basename(path), train_op, feed, beside=beside)
     except InputError as error:
-        rows = hazards.find_hazards(saved)
-        if not rows:
-            raise
-        return collections.OrderedDict([("not taken apart", [{"what": str(error)}]), ("hazards", rows)])
+        return _sections_without_analysis(saved, error)
     sections = facts.program_facts(saved, found)
     sections["hazards"] = hazards.find_hazards(saved, found)
+    refused = sorted(set(found.plan.unsafe.values()))
+    flags = [f"--train_op={','.join(train_op)}"] if train_op else []
+    flags += ["--feed=" + ",".join(f"{name}={value}" for name, value in feed.items())] if feed else []
+    flags += [f"--allow_ops={','.join(refused)}"] if refused else []
+    command = ["python", "-m", "legacy.lift", path, *_checkpoint_flag(path), "--out=lifted", *flags]
+    answer = f"if you trust it: a step runs {', '.join(refused)}" if refused else "yes"
+    sections["next"] = [{"what": "can be lifted", "is": answer}, {"what": "next command", "is": shlex.join(command)}]
+    return sections
+
+
+def _checkpoint_flag(path: str) -> list[str]:
+    """The flag with the checkpoint beside a .meta file, of either format; none if there is none."""
+    checkpoint = path[: -len(".meta")]
+    beside = path.endswith(".meta") and (os.path.exists(checkpoint + ".index") or os.path.exists(checkpoint))
+    return [f"--checkpoint={checkpoint}"] if beside else []
+
+
+def _sections_without_analysis(saved: graph_file.SavedGraph, error: InputError) -> Sections:
+    """The page of a graph that cannot be taken apart: everything that is known without that."""
+    whole = WholeGraph(saved)
+    rows = hazards.find_hazards(saved)
+    if not rows and not whole.applies:
+        raise error
+    sections: Sections = collections.OrderedDict([("not taken apart", [{"what": str(error)}])])
+    sections.update(whole_facts(saved, whole))
+    sections["hazards"] = rows
+    sections["next"] = [{"what": "can be lifted", "is": f"no: {error}"}]
+    if "--train_op" in str(error):
+        command = shlex.join(["python", "-m", "legacy.inspect", saved.path, "--train_op=NAME"])
+        sections["next"].append({"what": "next command", "is": command})
     return sections
 
 
@@ -72,9 +108,18 @@ def page_lines(sections: Sections, most_rows: int) -> Iterator[str]:
         if not rows:
             yield "  none"
             continue
-        yield from _table(rows[:most_rows], HEADINGS.get(title, {}))
+        shown = rows[:most_rows]
+        yield from _hazard_lines(shown) if title == "hazards" else _table(shown, HEADINGS.get(title, {}))
         if len(rows) > most_rows:
             yield f"  and {len(rows) - most_rows} more (--rows, --json)"
+
+
+def _hazard_lines(rows: list[Row]) -> Iterator[str]:
+    """A hazard is a paragraph: its name and op, what it is, what to do."""
+    for row in rows:
+        yield f"  {row['hazard']}  {row['op']}"
+        for column, heading in (("what", ""), ("in tf.distribute", "in tf.distribute: ")):
+            yield from textwrap.wrap(heading + row[column], WIDTH, initial_indent="    ", subsequent_indent="      ")
 
 
 def _table(rows: list[Row], headings: dict[str, str]) -> Iterator[str]:
@@ -82,11 +127,10 @@ def _table(rows: list[Row], headings: dict[str, str]) -> Iterator[str]:
     columns = list(rows[0])
     titles = [headings.get(column, column) for column in columns]
     cells = [[_cell(row, column, headings) for column in columns] for row in rows]
-    widths = [min(WIDEST, max(len(line[i]) for line in cells + [titles])) for i in range(len(columns))]
-    if len(columns) > 1 and columns[0] != "what":
-        yield _line(titles, widths)
-    for line in cells:
-        yield _line(line, widths)
+    shown = cells if columns[0] == "what" else [titles] + cells
+    widths = _fitted([max(len(line[i]) for line in shown) for i in range(len(columns))])
+    for line in shown:
+        yield from _lines(line, widths)
 
 
 def _cell(row: Row, column: str, headings: dict[str, str]) -> str:
@@ -94,5 +138,38 @@ def _cell(row: Row, column: str, headings: dict[str, str]) -> str:
     return headings.get(text, text) if column == "what" else text
 
 
-def _line(cells: list[str], widths: list[int]) -> str:
-    return "  " + "  ".join(cell.ljust(width) for cell, width in zip(cells, widths)).rstrip()
+def _fitted(widths: list[int]) -> list[int]:
+    """Widths of columns whose lines are no wider than `WIDTH`: the widest columns are cut."""
+    fitted = list(widths)
+    while sum(fitted) + 2 * len(fitted) > WIDTH and max(fitted) > NARROWEST:
+        fitted[fitted.index(max(fitted))] -= 1
+    return fitted
+
+
+def _lines(cells: list[str], widths: list[int]) -> Iterator[str]:
+    """The lines of one row: a cell that is wider than its column goes on in the next line."""
+    wrapped = [_wrapped(cell, width) for cell, width in zip(cells, widths)]
+    for number in range(max(len(lines) for lines in wrapped)):
+        parts = [lines[number] if number < len(lines) else "" for lines in wrapped]
+        yield "  " + "  ".join(part.ljust(width) for part, width in zip(parts, widths)).rstrip()
+
+
+def _wrapped(text: str, width: int) -> list[str]:
+    """A text in lines; names of nodes are rather broken behind a slash."""
+    spaced = text.replace("/", "/\0") if any(len(word) > width for word in text.split()) else text
+    lines = textwrap.wrap(spaced.replace("\0", " "), width, break_on_hyphens=False) if "\0" in spaced else []
+    if not lines:
+        return textwrap.wrap(text, width, break_on_hyphens=False) or [""]
+    return _without_spaces(text, lines)
+
+
+def _without_spaces(text: str, lines: list[str]) -> list[str]:
+    """Lines of a text in which spaces were put behind slashes, without these spaces."""
+    result, position = [], 0
+    for line in lines:
+        length = len(line.replace("/ ", "/"))
+        while position < len(text) and text[position] == " ":
+            position += 1
+        result.append(text[position : position + length])
+        position += length
+    return result

@@ -13,8 +13,6 @@ from legacy.saved.report.whole_graph import WholeGraph
 from workloads.lifted.graph import Graph
 
 SCHEDULES = re.compile(r"(?i)(exponential|piecewise|polynomial|cosine|natural_?exp|inverse_?time)_?\w*(decay|constant)")
-#: Names of assignments that do not advance a step: a variable's initializer, and a saver's.
-NO_STEP = re.compile(r"(?i)(init|save|restore|Assign$)")
 
 
 def miscounted_steps(whole: WholeGraph) -> Iterator[Hazard]:
@@ -27,11 +25,12 @@ def miscounted_steps(whole: WholeGraph) -> Iterator[Hazard]:
 
 
 def _increments(whole: WholeGraph, step: str) -> Iterator[Hazard]:
-    """Finds a step counter that does not rise by one in a step."""
+    """Finds a step counter that does not rise by one in a step, and one that every tower's own update counts."""
     adds = _adds(whole.graph, step)
     addends = [whole.value(whole.graph.inputs(add)[1][0]) for add in adds if len(whole.graph.inputs(add)) > 1]
     other = next((value for value in addends if value not in (None, 1)), None)
-    if len(adds) > 1 and len(adds) == whole.count:
+    towers = [_tower_of_add(whole, add) for add in adds]
+    if whole.count > 1 and len(set(towers) - {None}) == len(adds) == whole.count:
         yield Hazard(
             "STEP_COUNTS_TOWERS",
             adds[0],
@@ -45,6 +44,22 @@ def _increments(whole: WholeGraph, step: str) -> Iterator[Hazard]:
             f"{step} rises by {other:g} in a step",
             "count one per update, and divide the schedule's steps",
         )
+    elif len(adds) > 1 and set(adds) <= whole.members:
+        yield Hazard(
+            "STEP_COUNTED_TWICE",
+            adds[0],
+            f"{step} is incremented by {len(adds)} ops, of each optimizer and not of each tower: {', '.join(adds[:4])}",
+            "count in one place; what reads the step sees it rise that often",
+        )
+
+
+def _tower_of_add(whole: WholeGraph, add: str) -> int | None:
+    """The one tower whose update an increment waits for, or that it stands in; None if there is none."""
+    needed = whole.graph.ancestors([add])
+    before = [name for name in whole.applies if name in needed]
+    towers = whole.towers_of(n for n in whole.graph.ancestors(before, controls=False) if is_gradient_op(n))
+    towers = towers if before else whole.towers_of([add])
+    return towers.pop() if len(towers) == 1 else None
 
 
 def _scaled_steps(whole: WholeGraph, step: str, steps: set[str]) -> Iterator[Hazard]:
@@ -81,7 +96,7 @@ def _has_step_input(graph: Graph, name: str, steps: set[str]) -> bool:
 
 def frozen_learning_rate(whole: WholeGraph) -> Iterator[Hazard]:
     """Finds schedules that no update depends on, and schedules of a step that nothing advances."""
-    schedules = _schedules(whole.graph)
+    schedules = _schedules(whole)
     used = [scope for scope, names in schedules.items() if whole.reach & set(names)]
     if whole.applies and not used:
         for scope, names in schedules.items():
@@ -93,33 +108,36 @@ def frozen_learning_rate(whole: WholeGraph) -> Iterator[Hazard]:
             )
     for scope in used:
         variables = _variables_behind(whole, schedules[scope])
-        if variables and not any(_is_advanced(whole.graph, variable) for variable in variables):
+        if not variables or any(variable in whole.writes.values() for variable in variables):
+            continue
+        fed = whole.graph.ancestors(set(schedules[scope]) & whole.reach, controls=False)
+        if not any(whole.graph.type(name).startswith("Placeholder") for name in fed):
             yield Hazard(
                 "LEARNING_RATE_FROZEN",
                 variables[0],
-                f"the schedule {scope} depends on a step that nothing advances",
+                f"the schedule {scope} depends on {variables[0]}, which nothing advances",
                 "give apply_gradients the global_step; in tf.distribute count the steps in a variable",
             )
 
 
-def _schedules(graph: Graph) -> dict[str, list[str]]:
-    """{name scope of a schedule: its nodes}."""
+def _schedules(whole: WholeGraph) -> dict[str, list[str]]:
+    """{name scope of a schedule: its nodes}, of those that depend on a variable and not on data or weights."""
     schedules: dict[str, list[str]] = collections.OrderedDict()
-    for name in graph.nodes:
+    for name in whole.graph.nodes:
         match = SCHEDULES.search(name)
         if match and not is_gradient_op(name):
             schedules.setdefault(name[: match.end()], []).append(name)
-    return schedules
+    return {scope: names for scope, names in schedules.items() if _is_schedule(whole, names)}
+
+
+def _is_schedule(whole: WholeGraph, names: list[str]) -> bool:
+    """Whether some nodes compute a function of a variable that is no weight: a decay of weights has such a name too."""
+    before = whole.graph.ancestors(names, controls=False)
+    variables = {name for name in before if whole.graph.type(name) in op_types.VARIABLES}
+    return bool(variables) and not variables & whole.trainable and not before & whole.data
 
 
 def _variables_behind(whole: WholeGraph, names: list[str]) -> list[str]:
     """The variables that some nodes of the way to an update depend on, sorted."""
     needed = whole.graph.ancestors(set(names) & whole.reach, controls=False)
     return sorted(name for name in needed if whole.graph.type(name) in op_types.VARIABLES)
-
-
-def _is_advanced(graph: Graph, variable: str) -> bool:
-    """Whether an op changes a variable, apart from its initializer and savers."""
-    users = [user for user, position, _ in graph.users(variable) if position == 0]
-    assigns = [user for user in users if graph.type(user) in ("Assign", "AssignVariableOp")]
-    return bool(_adds(graph, variable)) or any(not NO_STEP.search(name) for name in assigns)

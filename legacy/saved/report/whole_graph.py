@@ -1,4 +1,4 @@
-"""A whole saved graph, with its towers recognised by name or device: works even where a graph trains nothing."""
+"""A whole saved graph with its towers: the analysis' own; found by name or device only where nothing was analysed."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from collections.abc import Iterable
 import numpy as np
 import tensorflow as tf
 
-from legacy.saved.graph import op_types
-from legacy.saved.graph.gradient_names import is_gradient_op
+from legacy.saved.analysis.analyse import Analysis
+from legacy.saved.graph import op_types, train_ops
+from legacy.saved.graph.gradient_names import GRADIENTS, is_gradient_op
 from legacy.saved.graph.graph_file import SavedGraph
 from legacy.saved.tower_search.labellings import SMALLEST_TOWER, labellings
 from workloads.lifted.graph import Graph, parse_tensor_name
@@ -18,6 +19,12 @@ from workloads.lifted.graph import Graph, parse_tensor_name
 MOST_CROSSINGS = 0.02
 #: Names are believed rather than devices, by this factor: an op may be placed where its variable is.
 NAMES_BEFORE_DEVICES = 1.5
+#: Labels whose op types overlap by less than this share are no copies of one model.
+LEAST_LIKENESS = 0.6
+#: Beginnings of the op types that change a variable.
+WRITERS = ("Assign", "Scatter", "ResourceScatter", "Apply", "SparseApply", "ResourceApply", "ResourceSparseApply")
+#: Between a saver's assignment and the op that reads the file are at most so many nodes.
+RESTORE_DEPTH = 3
 
 
 class WholeGraph:
@@ -25,24 +32,41 @@ class WholeGraph:
 
     Attributes:
       graph: all nodes.
+      collections: of the file.
       trainable: names of the trainable variables, as far as the file tells.
       labels: {node: tower}; empty if no towers were recognised. A gradient op belongs where its forward op does.
       count: number of towers, 1 if none were recognised.
       found_by: the naming or placement by which the towers were recognised, in words.
-      applies: update rules: the nodes that update a trainable variable.
-      reach: nodes that an update rule depends on.
+      members: nodes that the train ops run.
+      data: nodes that depend on a data source or on random numbers.
+      writes: {node: the variable that it changes}, without initializers and restores.
+      applies: update rules: the nodes that train a variable, by an op type of their own or by an assignment.
+      reach: nodes that an update rule depends on, also by way of variables in which gradients are accumulated.
     """
 
-    def __init__(self, saved: SavedGraph) -> None:
+    def __init__(self, saved: SavedGraph, found: Analysis | None = None) -> None:
+        """Finds the towers and the updates.
+
+        Args:
+          saved: the graph, as read from its file.
+          found: its analysis, whose towers count; without one, towers are looked for in the whole graph.
+        """
         self.graph = Graph(saved.graph_def)
+        self.collections = saved.collections
         self.trainable = set(saved.collections.get("trainable_variables", []))
-        self.found_by, labels = _labels(self.graph)
+        self.members = self._members(found)
+        self.found_by, labels = _labels_of_analysis(self.graph, found) if found else ("", {})
+        if not labels:
+            self.found_by, labels = _labels(self.graph, self.members if found else None)
         variables = {name for name in self.graph.nodes if self.graph.type(name) in op_types.VARIABLES}
         # A variable, and its own reads and assignments, belong to no tower, wherever they were made.
         self.labels = {n: t for n, t in labels.items() if n not in variables and n.rpartition("/")[0] not in variables}
+        self.labels = {name: tower for name, tower in self.labels.items() if name in self.graph.nodes}
         self.count = len(set(self.labels.values())) or 1
-        self.applies = [name for name in self.graph.nodes if op_types.is_apply(self.graph.type(name))]
-        self.reach = self.graph.ancestors(self.applies, controls=False) if self.applies else set()
+        self.data = self._data()
+        self.writes = self._writes()
+        self.applies = self._update_rules()
+        self.reach = self._reach()
 
     def towers(self) -> range:
         """Numbers of the towers."""
@@ -70,6 +94,77 @@ class WholeGraph:
             name = before[0][0] if before else None
         return name
 
+    def _data(self) -> set[str]:
+        kinds = {name: self.graph.type(name) for name in self.graph.nodes}
+        sources = {name for name, kind in kinds.items() if op_types.is_source(kind) or op_types.is_random(kind)}
+        sources -= {name for name in sources if is_scalar_placeholder(self.graph, name)}
+        return self.graph.descendants(sources, controls=False)
+
+    def data_towers(self, name: str) -> set[int]:
+        """The towers whose data, or results of whose data, a node depends on."""
+        needed = self.graph.ancestors([name], controls=False)
+        return {self.labels[n] for n in needed if n in self.labels and n in self.data}
+
+    def _members(self, found: Analysis | None) -> set[str]:
+        if found is not None:
+            targets = [phase.train_op for phase in found.plan.phases]
+        else:
+            targets = list(train_ops.find_train_ops(self.graph, self.trainable))
+        return self.graph.ancestors([name for name in targets if name in self.graph.nodes])
+
+    def _writes(self) -> dict[str, str]:
+        writes = {}
+        for name in self.graph.nodes:
+            if self.graph.type(name).startswith(WRITERS):
+                variable = self.variable_of(name)
+                if variable is not None and not self._is_initial(name, variable):
+                    writes[name] = variable
+        return writes
+
+    def _is_initial(self, name: str, variable: str) -> bool:
+        """Whether an assignment is a variable's initializer, or a saver's."""
+        if name == variable + "/Assign":
+            return True
+        level = [producer for producer, _ in self.graph.inputs(name)[1:2]]
+        for _ in range(RESTORE_DEPTH):
+            if any(self.graph.type(producer).startswith("Restore") for producer in level):
+                return True
+            level = [before for producer in level for before, _ in self.graph.inputs(producer)]
+        return False
+
+    def _update_rules(self) -> list[str]:
+        applies = [name for name in self.graph.nodes if op_types.is_apply(self.graph.type(name))]
+        gradients = {name for name in self.graph.nodes if GRADIENTS.search(name)}
+        dependent = self.graph.descendants(gradients, controls=False) if gradients else set()
+        by_hand = [name for name in self.writes if name in dependent and name not in set(applies)]
+        known = self.trainable or {variable for name, variable in self.writes.items() if name in dependent}
+        return applies + [name for name in by_hand if self.writes[name] in known]
+
+    def _reach(self) -> set[str]:
+        """Ancestors of the update rules; a variable that is no weight hands on what is assigned to it."""
+        if not self.applies:
+            return set()
+        weights = self.trainable | {self.variable_of(name) or "" for name in self.applies}
+        reach = self.graph.ancestors(self.applies, controls=False)
+        while True:
+            more = [n for n, variable in self.writes.items() if variable in reach - weights and n not in reach]
+            if not more:
+                return reach
+            reach |= self.graph.ancestors(more, controls=False)
+
+
+def is_scalar_placeholder(graph: Graph, name: str) -> bool:
+    """Whether a node is a placeholder of one number, such as a learning rate or is_training."""
+    if not graph.type(name).startswith("Placeholder"):
+        return False
+    attributes = graph.nodes[name].attr
+    recorded = attributes["_output_shapes"].list.shape
+    shape = recorded[0] if recorded else attributes["shape"].shape
+    given = bool(recorded) or graph.type(name) != "Placeholder" or attributes["shape"].HasField("shape")
+    if given and not shape.unknown_rank and (recorded or shape.dim or graph.type(name) != "Placeholder"):
+        return not shape.dim
+    return attributes["dtype"].type == tf.bool.as_datatype_enum
+
 
 def scalar_constant(node: tf.compat.v1.NodeDef) -> float | None:
     """Returns the number that a Const with one element holds; None for any other node."""
@@ -87,20 +182,65 @@ def ancestors_of_tensors(graph: Graph, tensors: Iterable[str]) -> set[str]:
     return graph.ancestors([parse_tensor_name(tensor)[0] for tensor in tensors], controls=False)
 
 
-def _labels(graph: Graph) -> tuple[str, dict[str, int]]:
-    """(found by, {node: tower}) of the labelling with the most nodes in which every tower has a backward pass."""
+def _labels_of_analysis(graph: Graph, found: Analysis) -> tuple[str, dict[str, int]]:
+    """(found by, {node: tower}) of the analysis' towers; the nodes that no step runs by the same naming, if it fits."""
+    towers = found.context.towers
+    if towers.count < 2:
+        return "", {}
+    flow = {name: towers.tower_of(name) for name in towers.masks}
+    known = {**towers.labels, **{name: tower for name, tower in flow.items() if tower is not None}}
+    for found_by, labels in labellings(graph):
+        if found_by == towers.found_by:
+            numbers: dict[int, collections.Counter[int]] = collections.defaultdict(collections.Counter)
+            for name, tower in known.items():
+                if name in labels:
+                    numbers[labels[name]][tower] += 1
+            number_of = {label: counts.most_common(1)[0][0] for label, counts in numbers.items()}
+            if set(labels.values()) - set(number_of) and _are_towers(graph, labels):
+                return found_by, labels  # one of them trains nothing, so that no step runs it
+            more = {name: number_of[label] for name, label in labels.items() if label in number_of}
+            return towers.found_by, {**more, **known}
+    return towers.found_by, known
+
+
+def _labels(graph: Graph, members: set[str] | None) -> tuple[str, dict[str, int]]:
+    """(found by, {node: tower}) of the labelling with the most nodes in which every tower has a like backward pass.
+
+    Args:
+      graph: the whole graph.
+      members: nodes of a training step in which the analysis found a single tower: then only one label may train.
+    """
     best: tuple[str, dict[str, int]] = ("no towers were told apart", {})
     most = 0.0
     for found_by, labels in labellings(graph):
-        backward = collections.Counter(tower for name, tower in labels.items() if is_gradient_op(name))
-        if len(backward) < len(set(labels.values())):
-            continue
-        if min(backward.values()) < SMALLEST_TOWER * max(backward.values()) or _are_layers(graph, labels):
+        training = {tower for name, tower in labels.items() if is_gradient_op(name) and members and name in members}
+        if len(training) > 1 or not _are_towers(graph, labels):
             continue
         worth = len(labels) * (1.0 if found_by.startswith("device") else NAMES_BEFORE_DEVICES)
         if worth > most:
             best, most = (found_by, labels), worth
     return best
+
+
+def _are_towers(graph: Graph, labels: dict[str, int]) -> bool:
+    """Whether every label has a backward pass, of about the same ops, and no label feeds another."""
+    backward = collections.Counter(tower for name, tower in labels.items() if is_gradient_op(name))
+    if len(backward) < len(set(labels.values())):
+        return False
+    even = min(backward.values()) >= SMALLEST_TOWER * max(backward.values())
+    return even and _are_alike(graph, labels) and not _are_layers(graph, labels)
+
+
+def _are_alike(graph: Graph, labels: dict[str, int]) -> bool:
+    """Whether the backward passes of all labels are made of about the same ops."""
+    kinds: dict[int, collections.Counter[str]] = collections.defaultdict(collections.Counter)
+    for name, tower in labels.items():
+        if is_gradient_op(name):
+            kinds[tower][graph.type(name)] += 1
+    first = kinds[min(kinds)]
+    return all(
+        sum((first & other).values()) >= LEAST_LIKENESS * sum((first | other).values()) for other in kinds.values()
+    )
 
 
 def _are_layers(graph: Graph, labels: dict[str, int]) -> bool:

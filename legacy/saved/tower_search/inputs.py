@@ -8,7 +8,8 @@ from collections.abc import Mapping, Sequence
 from legacy.saved.graph import op_types
 from legacy.saved.graph.imported import ImportedGraph
 from legacy.saved.tower_search.integer_bounds import upper_bound
-from legacy.saved.tower_search.settings import is_scalar_setting
+from legacy.saved.tower_search.settings import is_array, is_scalar_setting
+from legacy.saved.tower_search.sparse_inputs import sparse_parts
 from workloads.lifted.graph import Graph, TensorId, tensor_name
 from workloads.lifted.plan import Input
 
@@ -37,6 +38,7 @@ def describe_inputs(
       One `Input` a row, named after its only placeholder where that name is free, else after its first tensor.
     """
     found = []
+    sparse = sparse_parts(graph, imported, [row[0] for row in rows])
     for row in rows:
         name, output = row[0]
         source, origin = _origin(graph, imported, origins, name)
@@ -50,33 +52,75 @@ def describe_inputs(
                 name=source,
                 dtype=dtype,
                 shape=None if shape is None else list(shape),
-                kind=_kind(row, shape, batch, common),
+                kind=_kind(row, shape, batch, common, shape is None and is_array(graph, imported, row[0])),
                 limit=upper_bound(graph, imported, row[0]) if is_integer else 0,
                 tensors=[tensor_name(*tensor) for tensor in row],
                 origin=origin,
+                sparse=sparse.get(row[0], ""),
             )
         )
     return found
 
 
-def batch_size(imported: ImportedGraph, rows: Sequence[Sequence[TensorId]]) -> int | None:
-    """Returns the first dimension that most inputs of a tower share; None if that is open, or if there is no input."""
+def batch_size(graph: Graph, imported: ImportedGraph, rows: Sequence[Sequence[TensorId]]) -> int | None:
+    """Returns the first dimension that most inputs of a tower share; None if that is open, or if there is no input.
+
+    Args:
+      graph: the subgraph that a step runs.
+      imported: the same graph in TensorFlow.
+      rows: for each input, its tensors, one a tower; parts of sparse tensors do not count.
+
+    Returns:
+      The number of a tower's examples, or None.
+    """
     sizes: collections.Counter[int | None] = collections.Counter()
+    time_major: collections.Counter[int | None] = collections.Counter()
+    sparse = sparse_parts(graph, imported, [row[0] for row in rows])
     for row in rows:
         shape = imported.shape(*row[0])
         is_own = len(set(row)) == len(row)
-        if shape and is_own:
-            sizes[shape[0]] += 1
+        if shape and is_own and row[0] not in sparse:
+            is_time = len(shape) > 1 and shape[0] is not None and shape[1] is None
+            (time_major if is_time else sizes)[shape[0]] += 1
+    sizes = sizes or time_major
     return sizes.most_common(1)[0][0] if sizes else None
 
 
-def _kind(row: Sequence[TensorId], shape: tuple[int | None, ...] | None, batch: int | None, common: bool) -> str:
+def constant_part(graph: Graph, imported: ImportedGraph, row: Sequence[TensorId]) -> int | None:
+    """Returns the number of rows that each tower takes of a batch by constants, x[4:8]; None if they are not constant.
+
+    Args:
+      graph: the subgraph that a step runs.
+      imported: the same graph in TensorFlow.
+      row: an input's tensors, one a tower.
+
+    Returns:
+      The number of rows, or None.
+    """
+    sizes = {_constant_rows(graph, imported, tensor.node) for tensor in row}
+    return sizes.pop() if len(sizes) == 1 else None
+
+
+def _constant_rows(graph: Graph, imported: ImportedGraph, name: str) -> int | None:
+    """Returns the number of rows that a slice takes, by its constants; None for anything else."""
+    if graph.type(name) not in ("Slice", "StridedSlice"):
+        return None
+    begin, end = (imported.constant(*tensor) for tensor in graph.inputs(name)[1:3])
+    if begin is None or end is None or not begin.size:
+        return None
+    rows = int(end[0]) if graph.type(name) == "Slice" else int(end[0]) - int(begin[0])
+    return rows if rows > 0 and begin[0] >= 0 else None
+
+
+def _kind(
+    row: Sequence[TensorId], shape: tuple[int | None, ...] | None, batch: int | None, common: bool, array: bool
+) -> str:
     """Returns `Input.kind`: "setting", "same" (one tensor for all towers), "batch", or "whole"."""
-    if shape in ((), None):  # a placeholder without any shape is more likely a learning rate than a batch
-        return "setting"
+    if shape == () or (shape is None and not array):
+        return "setting"  # a placeholder without any shape is more likely a learning rate than a batch
     if common or (len(row) > 1 and len(set(row)) == 1):
         return "same"
-    return "batch" if shape[0] in (None, batch) else "whole"
+    return "batch" if shape is None or shape[0] in (None, batch) else "whole"
 
 
 def _origin(

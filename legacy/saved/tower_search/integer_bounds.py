@@ -54,6 +54,7 @@ def upper_bound(graph: Graph, imported: ImportedGraph, tensor: TensorId) -> int:
       there is none.
     """
     bounds: list[int] = []
+    columns: list[int] = []  # of a sparse matrix, whose indices are rows and columns
     seen: set[TensorId] = set()
     todo = [tensor]
     while todo:
@@ -65,10 +66,11 @@ def upper_bound(graph: Graph, imported: ImportedGraph, tensor: TensorId) -> int:
             if used != output:
                 continue
             bound = _bound(graph, imported, user, position)
-            bounds += [bound] if bound else []
+            if bound:
+                (columns if graph.type(user) == "SparseTensorDenseMatMul" else bounds).append(bound)
             if graph.type(user) in PASSES:
                 todo += [TensorId(user, k) for k in range(imported.outputs(user))]
-    return min(bounds) if bounds else 0
+    return min(columns or bounds or [0])
 
 
 def _bound(graph: Graph, imported: ImportedGraph, user: str, position: int) -> int | None:
@@ -76,6 +78,11 @@ def _bound(graph: Graph, imported: ImportedGraph, user: str, position: int) -> i
     op_type, inputs = graph.type(user), graph.inputs(user)
     if (op_type, position) == ("ResourceGather", 1):
         return _variable_rows(graph, inputs[0].node)
+    if (op_type, position) == ("SparseTensorDenseMatMul", 0) and not graph.nodes[user].attr["adjoint_a"].b:
+        return (imported.shape(*inputs[3]) or (None,))[1 if graph.nodes[user].attr["adjoint_b"].b else 0]
+    if (op_type, position) == ("CTCLoss", 2):
+        classes = (imported.shape(*inputs[0]) or (None,))[-1]
+        return None if classes is None else classes - 1  # the last one is the blank
     if (op_type, position) == ("OneHot", 0):
         depth = imported.constant(*inputs[1])
         return None if depth is None else int(depth)

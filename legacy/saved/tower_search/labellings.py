@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from legacy.saved.graph import gradient_names
+from legacy.saved.graph.op_types import VARIABLES
 from workloads.lifted.graph import Graph
 
 #: A labelling counts only if its smallest tower has at least this share of the largest one's nodes.
@@ -19,6 +20,8 @@ SMALLEST_TOWER = 0.3
 SMALLEST_LABEL = SMALLEST_TOWER / 2
 #: More labels than this are no towers.
 MOST_TOWERS = 64
+#: How labels by the suffixes of names are described.
+SUFFIXES = "suffixes of names"
 
 
 class Labelling(NamedTuple):
@@ -47,7 +50,10 @@ def labellings(graph: Graph) -> Iterator[Labelling]:
 def _plain_labellings(graph: Graph) -> Iterator[Labelling]:
     """Yields labellings by each node's own name and device."""
     for kind in ("gpu", "cpu"):
-        devices = {name: _device_number(node.device, kind) for name, node in graph.nodes.items()}
+        devices = {
+            name: None if _is_with_variable(graph, name) else _device_number(node.device, kind)
+            for name, node in graph.nodes.items()
+        }
         yield from _numbered(f"device /{kind}:k", devices)
     families: dict[str, dict[str, int]] = collections.defaultdict(dict)
     for name in graph.nodes:
@@ -59,7 +65,7 @@ def _plain_labellings(graph: Graph) -> Iterator[Labelling]:
     suffixes = {name: _suffix(name.split("/")[0]) for name in graph.nodes}
     counts = collections.Counter(suffixes.values())
     common = {number for number, count in counts.items() if count >= SMALLEST_LABEL * max(counts.values())}
-    yield from _numbered("suffixes of names", {name: n for name, n in suffixes.items() if n in common})
+    yield from _numbered(SUFFIXES, {name: n for name, n in suffixes.items() if n in common})
 
 
 def _families(component: str) -> Iterator[tuple[str, int]]:
@@ -86,6 +92,12 @@ def _suffix(component: str) -> int:
 def _device_number(device: str, kind: str) -> int | None:
     match = re.search(rf"(?i)/(?:device:)?{kind}:(\d+)", device)
     return int(match.group(1)) if match else None
+
+
+def _is_with_variable(graph: Graph, name: str) -> bool:
+    """Returns whether a node is placed where a variable is, by colocation: this says nothing of its tower."""
+    places = [text.decode("utf-8")[len("loc:@") :] for text in graph.nodes[name].attr["_class"].list.s]
+    return any(place != name and place in graph.nodes and graph.type(place) in VARIABLES for place in places)
 
 
 def _numbered(found_by: str, labels: Mapping[str, int | None]) -> Iterator[Labelling]:

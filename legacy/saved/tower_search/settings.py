@@ -3,10 +3,32 @@
 from __future__ import annotations
 
 from legacy.saved.graph.imported import ImportedGraph
-from workloads.lifted.graph import Graph
+from workloads.lifted.graph import Graph, TensorId
 
 #: Ops that take a scalar setting in a model.
 _SCALAR_USERS = ("Mul", "Add", "AddV2", "Sub", "RealDiv", "Div", "Maximum", "Minimum", "RandomUniform", "Switch")
+#: Ops that take arrays, with the inputs that may be scalars nevertheless.
+_ARRAY_USERS: dict[str, tuple[int, ...]] = {
+    "Split": (0,),
+    "SplitV": (2,),
+    "Unpack": (),
+    "Slice": (),
+    "StridedSlice": (),
+    "Reshape": (),
+    "Squeeze": (),
+    "Transpose": (),
+    "MatMul": (),
+    "BatchMatMul": (),
+    "BatchMatMulV2": (),
+    "Conv2D": (),
+    "Conv3D": (),
+    "BiasAdd": (),
+    "Gather": (1,),
+    "GatherV2": (1, 2),
+    "ArgMax": (1,),
+    "SparseSoftmaxCrossEntropyWithLogits": (),
+    "SoftmaxCrossEntropyWithLogits": (),
+}
 
 
 def is_scalar_setting(graph: Graph, imported: ImportedGraph, name: str) -> bool:
@@ -28,4 +50,34 @@ def is_scalar_setting(graph: Graph, imported: ImportedGraph, name: str) -> bool:
         return shape == ()
     users = [graph.type(user) for user, _, _ in graph.users(name)]
     elementwise = bool(users) and all(op_type in _SCALAR_USERS for op_type in users)
-    return elementwise and imported.dtype(name) in ("bool", "float32")
+    is_setting = elementwise and imported.dtype(name) in ("bool", "float32")
+    return is_setting and not is_array(graph, imported, TensorId(name, 0))
+
+
+def is_array(graph: Graph, imported: ImportedGraph, tensor: TensorId) -> bool:
+    """Returns whether a tensor of unknown rank is none of a scalar, by the ops that use it.
+
+    Args:
+      graph: the subgraph that a step runs.
+      imported: the same graph in TensorFlow.
+      tensor: the tensor.
+
+    Returns:
+      True if an op that needs an array takes it, as it is or after elementwise ops with constants, (x - 128) / 255.
+    """
+    seen, todo = {tensor}, [tensor]
+    while todo:
+        node, output = todo.pop()
+        for user, position, used in graph.users(node):
+            op_type, after = graph.type(user), TensorId(user, 0)
+            if used != output or after in seen:
+                continue
+            if position not in _ARRAY_USERS.get(op_type, (position,)):
+                return True
+            others = [other for i, other in enumerate(graph.inputs(user)) if i != position]
+            if op_type in ("Identity", "Cast") or (
+                op_type in _SCALAR_USERS and all(imported.constant(*other) is not None for other in others)
+            ):
+                seen.add(after)
+                todo.append(after)
+    return False

@@ -2,7 +2,7 @@
 
 Candidate labellings of the nodes (see `labellings`) are tried and judged by the data flow alone: in true towers
 nearly every node that depends on data depends on the data of *one* label. Layers called conv1, conv2 make labels too,
-but each depends on the one before.
+but each depends on the one before. A tower may take a few tensors of another one, such as its loss; see `Leak`.
 """
 
 from __future__ import annotations
@@ -11,14 +11,36 @@ import collections
 import dataclasses
 import functools
 import operator
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from legacy.saved.graph import gradient_names, op_types
 from legacy.saved.graph.imported import ImportedGraph
 from legacy.saved.tower_search.batch_slices import DATA, batch_slices
-from legacy.saved.tower_search.labellings import SMALLEST_TOWER, Labelling, labellings
+from legacy.saved.tower_search.labellings import SMALLEST_TOWER, SUFFIXES, Labelling, labellings
 from legacy.saved.tower_search.settings import is_scalar_setting
 from workloads.lifted.graph import Graph, TensorId
+
+#: A labelling by suffixes of names must explain so much more than one by devices or scopes.
+SUFFIX_MARGIN = 1.1
+#: Of a tower's forward nodes, at most this share may depend on another tower; of layers, all do.
+MOST_LEAKING = 0.25
+
+
+class Leak(NamedTuple):
+    """A tensor of one tower that another one takes.
+
+    Attributes:
+      tower: the tower that takes it.
+      other: the tower that computes it.
+      tensor: the tensor.
+      user: the node that takes it.
+    """
+
+    tower: int
+    other: int
+    tensor: TensorId
+    user: str
 
 
 @dataclasses.dataclass(frozen=True)
@@ -44,6 +66,15 @@ class Towers:
         mask = self.masks.get(name, 0) >> 1
         return mask.bit_length() - 1 if mask and mask & (mask - 1) == 0 else None
 
+    def leaks(self, graph: Graph) -> Iterator[Leak]:
+        """Yields the first tensors that the forward pass of a tower takes from another one."""
+        for name, tower in self.labels.items():
+            if self.is_shared(name) and not gradient_names.is_gradient_op(name):
+                for tensor in graph.inputs(name):
+                    other = self.tower_of(tensor.node)
+                    if other not in (None, tower):
+                        yield Leak(tower, other, tensor, name)
+
     def is_common(self, name: str) -> bool:
         """Returns whether a node depends on data but on no tower: it is upstream of all towers."""
         return self.masks.get(name, 0) == DATA
@@ -55,7 +86,11 @@ class Towers:
 
 
 def find_towers(
-    graph: Graph, imported: ImportedGraph, variables: Collection[str], update_inputs: Sequence[TensorId]
+    graph: Graph,
+    imported: ImportedGraph,
+    variables: Collection[str],
+    update_inputs: Sequence[TensorId],
+    weights: Collection[str] = (),
 ) -> Towers:
     """Returns the towers of a graph; one tower with all nodes if no labelling fits.
 
@@ -64,32 +99,41 @@ def find_towers(
       imported: the same graph in TensorFlow.
       variables: names of the variables.
       update_inputs: tensors that update ops take; the data flow of true towers joins there.
+      weights: names of the variables that are trained.
 
     Returns:
-      `Towers` of the labelling with the highest score.
+      `Towers` of the labelling with the highest score; one by suffixes of names must be better by a margin.
     """
     settings = {name for name in graph.nodes if is_scalar_setting(graph, imported, name)}
-    flow = _TowerFlow(graph, imported, settings, update_inputs)
+    flow = _TowerFlow(graph, imported, settings, update_inputs, weights)
     backward = {name for name in graph.nodes if gradient_names.is_gradient_op(name)} or set(graph.nodes)
     model = graph.ancestors(backward, controls=False) & graph.descendants(set(variables), controls=False)
-    best, best_score = None, 0
+    best, best_score = None, 0.0
     for labelling in labellings(graph):
         candidate = flow.towers(labelling)
-        score = 0 if _is_leaky(graph, candidate) else _score(candidate, update_inputs, model)
+        score = 0.0 if _is_leaky(graph, candidate) else float(_score(candidate, update_inputs, model))
+        score /= SUFFIX_MARGIN if labelling.found_by == SUFFIXES else 1.0
         if score > best_score:
             best, best_score = candidate, score
     return best or flow.towers(Labelling("there is one", {name: 0 for name in graph.nodes}))
 
 
 def _is_leaky(graph: Graph, towers: Towers) -> bool:
-    """Returns whether a tower takes a tensor right out of another one: then they are layers, or something else."""
-    for name in towers.masks:
-        tower = towers.tower_of(name)
-        if tower is not None:
-            others = {towers.tower_of(producer) for producer, _ in graph.inputs(name)} - {None, tower}
-            if others:
-                return True
-    return False
+    """Returns whether a tower takes tensors right out of another one, as layers do, and not only a few at its end."""
+    crossed = any(
+        {towers.tower_of(producer) for producer, _ in graph.inputs(name)} - {None, tower}
+        for name, tower in ((name, towers.tower_of(name)) for name in towers.masks)
+        if tower is not None
+    )
+    if not crossed:
+        return False
+    own: collections.Counter[int] = collections.Counter()
+    mixed: collections.Counter[int] = collections.Counter()
+    for name, tower in towers.labels.items():
+        if towers.masks.get(name, 0) >> 1 and not gradient_names.is_gradient_op(name) and graph.type(name) != "Const":
+            (mixed if towers.is_shared(name) else own)[tower] += 1
+    even = len(own) == towers.count and min(own.values()) >= SMALLEST_TOWER * max(own.values())
+    return not even or any(mixed[tower] > MOST_LEAKING * (own[tower] + mixed[tower]) for tower in own)
 
 
 def _score(towers: Towers, update_inputs: Sequence[TensorId], model: Collection[str]) -> int:
@@ -125,22 +169,35 @@ class _TowerFlow:
       imported: the same graph in TensorFlow.
       settings: placeholders that bring in no data.
       update_inputs: see `find_towers`.
+      weights: see `find_towers`.
     """
 
     def __init__(
-        self, graph: Graph, imported: ImportedGraph, settings: Collection[str], update_inputs: Sequence[TensorId]
+        self,
+        graph: Graph,
+        imported: ImportedGraph,
+        settings: Collection[str],
+        update_inputs: Sequence[TensorId],
+        weights: Collection[str],
     ) -> None:
         self._graph, self._imported = graph, imported
         self._settings, self._update_inputs = settings, update_inputs
         self._order = graph.order(set(graph.nodes))
+        self._model = graph.descendants(set(weights), controls=False) if weights else set()
+        self._backward: dict[str, list[str]] = collections.defaultdict(list)
+        for name in graph.nodes:
+            if gradient_names.is_gradient_op(name):
+                self._backward[gradient_names.forward_name(name) or ""].append(name)
         self._shapes = {name for name in self._order if graph.type(name) in op_types.SHAPE_OPS}
 
     def towers(self, labelling: Labelling) -> Towers:
         """Returns the towers of a labelling, without the nodes that take their parts of a common batch."""
-        labels, count = labelling.labels, len(set(labelling.labels.values()))
+        labels, count = dict(labelling.labels), len(set(labelling.labels.values()))
         slices: set[str] = set()
         while True:
             masks = self._masks(labels, slices)
+            if count > 1 and self._adopt(masks, labels):
+                continue
             found = batch_slices(self._graph, self._imported, masks, labels, slices) if count > 1 else set()
             if not found:
                 break
@@ -148,6 +205,21 @@ class _TowerFlow:
         if not any(masks.get(name, 0) & DATA for name, _ in self._update_inputs):
             masks = self._masks(labels, slices, all_are_data=True)  # the data are constants, or kept in variables
         return Towers(count, labelling.found_by, masks, labels, slices)
+
+    def _adopt(self, masks: Mapping[str, int], labels: dict[str, int]) -> bool:
+        """Labels nodes that compute with weights and data and belong to nobody, such as a lookup placed on the CPU.
+
+        They belong to the tower whose nodes use them, if that is one; returns whether there were any.
+        """
+        adopted = False
+        for name in reversed(self._order):
+            if name in self._model and masks.get(name, 0) == DATA and name not in labels:
+                users = {labels.get(user) for user, _, _ in self._graph.users(name) if masks.get(user, 0)}
+                if len(users) == 1 and None not in users:
+                    tower = next(iter(user for user in users if user is not None))
+                    labels.update((own, tower) for own in [name, *self._backward.get(name, [])] if own not in labels)
+                    adopted = True
+        return adopted
 
     def _masks(self, labels: Mapping[str, int], slices: Collection[str], all_are_data: bool = False) -> dict[str, int]:
         """Returns {node: bit set}, see `Towers`. A node's label counts only if it depends on data.

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from workloads.numerics.clip_rule import Clip
 from workloads.program import Arrays
 
 
@@ -33,6 +34,13 @@ class CombinedForm:
         if self.where == "tower":
             return f"the {self.reduce} of each replica's gradients {clip}"
         return f"the {self.reduce} of the replicas' gradients, then {clip}"
+
+
+def stated_form(reduce: str | None, clip: Clip | None) -> CombinedForm | None:
+    """Returns the form that a job states: "mean" or "sum", and its clipping; None if it states neither."""
+    if reduce is None:
+        return None
+    return CombinedForm(reduce) if clip is None else CombinedForm(reduce, clip.where, clip.how, clip.limit)
 
 
 def combine_gradients(gradients: Sequence[Mapping[str, np.ndarray]], form: CombinedForm) -> Arrays:

@@ -31,7 +31,9 @@ def restrict_evidence(
     """
     kept = [step for step in evidence.steps if steps is None or step.left.step in steps]
     if names is None:
-        restricted = dataclasses.replace(evidence, steps=kept)
+        keeps_last = bool(kept) and kept[-1] is evidence.steps[-1]  # the one step that can be taken again
+        retake = evidence.retake_last_step if keeps_last else None
+        restricted = dataclasses.replace(evidence, steps=kept, retake_last_step=retake)
     else:
         restricted = _of_variables(evidence, kept, _Names(evidence, names))
         restricted.__dict__["combined_fits"] = evidence.combined_fits

@@ -20,8 +20,9 @@ SAME_LOSS = 16
 SAME_MOMENTS = 200
 
 
-#: Rounding revives a unit here and there, another activation at least this part of those that are dead.
-REVIVED = 0.5
+#: Rounding, and other inputs, revive a unit here and there; another activation revives at least this part of all that
+#: are dead, over all steps.
+REVIVED = 0.9
 
 
 class Passes(NamedTuple):
@@ -35,6 +36,9 @@ class Passes(NamedTuple):
       unequal_gradients: weights whose gradients differ.
       equal_gradients: weights whose gradients agree.
       revived: weights of which many elements have no gradient in any replica of the left, and have one on the right.
+        Only those before the first normalization that sees other moments: behind it units get other inputs, by which
+        dead ones may be revived whatever the activation is.
+      replicas: those whose losses ever differ, where others' never do; else empty.
     """
 
     losses_agree: bool
@@ -44,6 +48,7 @@ class Passes(NamedTuple):
     unequal_gradients: list[str]
     equal_gradients: list[str]
     revived: list[str]
+    replicas: tuple[int, ...] = ()
 
 
 @measured_once
@@ -60,14 +65,17 @@ def compare_passes(evidence: Evidence) -> Passes | None:
     deviations = find_deviations(evidence).gradients
     compared = {name for names in deviations.compared.values() for name in names}
     wrong = deviations.names
+    with_same_inputs = _weights_before(evidence.left.weights, unequal[0] if unequal else None)
+    off = {replica for step in steps for replica in _other_losses(step, evidence.eps)}
     return Passes(
-        losses_agree=all(_losses_agree(step, evidence.eps) for step in steps),
+        losses_agree=not off,
         equal_norms=equal,
         unequal_norms=unequal,
         first_gap=gaps[unequal[0]] if unequal else 0.0,
         unequal_gradients=[name for name in evidence.left.weights if name in wrong],
         equal_gradients=[name for name in evidence.left.weights if name in compared and name not in wrong],
-        revived=[name for name in wrong if any(_is_revived(step, name) for step in steps)],
+        revived=[name for name in wrong if name in with_same_inputs and _is_revived(steps, name)],
+        replicas=tuple(sorted(off)) if len(off) < len(steps[0].left.losses) else (),
     )
 
 
@@ -83,20 +91,33 @@ def _moment_gaps(evidence: Evidence) -> dict[str, float]:
     return gaps
 
 
-def _losses_agree(step: ComparedStep, eps: float) -> bool:
-    return all(
-        abs(float(b) - float(a)) <= SAME_LOSS * eps * abs(float(a)) for a, b in zip(step.left.losses, step.right.losses)
-    )
+def _weights_before(weights: Iterable[str], layer: str | None) -> list[str]:
+    """Weights that the model asks for before a layer's own; all where there is no layer, none where it has none."""
+    names = list(weights)
+    if layer is None:
+        return names
+    own = [place for place, name in enumerate(names) if name.startswith(layer + "/")]
+    return names[: own[0]] if own else []
 
 
-def _is_revived(step: ComparedStep, name: str) -> bool:
+def _other_losses(step: ComparedStep, eps: float) -> list[int]:
+    """Replicas whose losses differ by more than rounding."""
+    pairs = [(float(a), float(b)) for a, b in zip(step.left.losses, step.right.losses)]
+    return [replica for replica, (a, b) in enumerate(pairs) if not abs(b - a) <= SAME_LOSS * eps * abs(a)]
+
+
+def _is_revived(steps: Iterable[ComparedStep], name: str) -> bool:
     """Whether elements that no replica of the left gives a gradient get one on the right, as dead units do."""
-    left, right = (_gradients(record.gradients, name) for record in (step.left, step.right))
-    if not left or len(left) != len(right) or left[0].shape != right[0].shape:
-        return False
-    dead = np.all([gradient == 0 for gradient in left], axis=0)
-    alive = np.any([gradient != 0 for gradient in right], axis=0)
-    return bool(np.any(dead & alive)) and not bool(np.all(dead)) and float(np.mean(alive[dead])) >= REVIVED
+    dead_count = revived_count = 0
+    for step in steps:
+        left, right = (_gradients(record.gradients, name) for record in (step.left, step.right))
+        if not left or len(left) != len(right) or left[0].shape != right[0].shape:
+            return False
+        dead = np.all([gradient == 0 for gradient in left], axis=0)
+        alive = np.any([gradient != 0 for gradient in right], axis=0)
+        if not np.all(dead):
+            dead_count, revived_count = dead_count + int(np.sum(dead)), revived_count + int(np.sum(dead & alive))
+    return revived_count > 0 and revived_count >= REVIVED * dead_count
 
 
 def _gradients(replicas: Iterable[dict[str, np.ndarray]], name: str) -> list[np.ndarray]:

@@ -85,3 +85,10 @@ def _has_slots(record: StepRecord, before: State, optimizer: Optimizer, names: S
 
 def _slot_vectors(state: State, optimizer: Optimizer, names: Sequence[str]) -> Arrays:
     return {slot: flatten_arrays(state.slots, [f"{name}/{slot}" for name in names]) for slot in optimizer.slots()}
+
+
+def readings_of(optimizer: Optimizer) -> list[Optimizer]:
+    """Returns the optimizer with its constants rounded to float32, as TensorFlow hands them on, and as they are."""
+    values = {field.name: getattr(optimizer, field.name) for field in dataclasses.fields(optimizer)}
+    rounded = {name: float(np.float32(value)) for name, value in values.items() if isinstance(value, float)}
+    return [dataclasses.replace(optimizer, **rounded), optimizer]

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator
 
 import numpy as np
 
 from parity.comparison import stages
 from parity.comparison.fits import fit_combination, fit_factor
-from parity.diagnosis.stage_checks.observed_updates import observe_update
+from parity.diagnosis.stage_checks.observed_updates import observe_update, readings_of
 from parity.diagnosis.stage_checks.side_step import SideStep
 from parity.diagnosis.stage_checks.tensor_error import TensorError, elements_error
 from workloads.optimizers import FormKind, ObservedUpdate, Optimizer
@@ -36,17 +35,10 @@ def check_update(side: SideStep, optimizer: Optimizer, eps: float, update_units:
     update = observe_update(side.record, side.before, optimizer, finite=False)
     if update is None or not optimizer.update_forms():
         return []
-    rules = _readings(optimizer)
+    rules = readings_of(optimizer)
     errors = [error for slot in optimizer.slot_rules() for error in _check_slot(update, slot, rules, eps)]
     errors += _check_weights(update, rules, eps, update_units)
     return errors + list(_check_accumulators(side, optimizer))
-
-
-def _readings(optimizer: Optimizer) -> list[Optimizer]:
-    """The optimizer with its constants rounded to float32, as TensorFlow hands them to its kernels, and as they are."""
-    values = {field.name: getattr(optimizer, field.name) for field in dataclasses.fields(optimizer)}
-    rounded = {name: float(np.float32(value)) for name, value in values.items() if isinstance(value, float)}
-    return [dataclasses.replace(optimizer, **rounded), optimizer]
 
 
 def _check_slot(update: ObservedUpdate, slot: str, rules: list[Optimizer], eps: float) -> Iterator[TensorError]:

@@ -34,7 +34,7 @@ def test_a_graph_file_becomes_a_folder_that_is_a_workload(graph_file, tmp_path):
     assert (plan.name, plan.towers, [v.name for v in plan.variables]) == ("program", 1, ["w"])
     assert plan.about["graph"] == "program.meta" and plan.phases[0].train_op == "train"
     assert load_lift(str(tmp_path / "lift")).initial_state().weights["w"].tolist() == [1, 2, 4]
-    assert [text.split(" ")[0] for text in told] == ["reading", "taking", "collecting", "writing"]
+    assert [text.split(" ")[0] for text in told] == ["reading", "taking", "collecting", "trying", "writing"]
 
 
 def test_values_come_from_a_checkpoint_if_one_is_given(graph_file, tmp_path):

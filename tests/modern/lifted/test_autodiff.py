@@ -95,6 +95,7 @@ def test_says_why_a_loss_cannot_be_differentiated_anew():
     check_differentiable(workload_of(graph), plan.phases[0])
     for field, value, reason in (
         ("losses", [], "the graph does not tell what is minimized"),
+        ("other_losses", [["b:0", "c:0"]], "several losses are differentiated: loss0:0, b:0"),
         ("returns", [["x0:0"]], "each tower's gradients depend on all towers' results"),
         ("raw", [{"w": "g0:0"}, {}], "its gradients are not found one by one"),
     ):

@@ -43,7 +43,7 @@ def delivered(source, first, steps, here=range(2)):
     mirrored = strategy.mirrored_strategy([f"CPU:{i}" for i in range(len(here))], ModernOptions())
     replica_input = ReplicaInput(JOB, source(JOB), mirrored, here)
     batches = replica_input.start(first)
-    taken = [ReplicaInput.take(batches)["x"] for _ in range(steps)]
+    taken = [replica_input.take(batches)["x"] for _ in range(steps)]
     local = mirrored.experimental_local_results
     return replica_input, [[value.numpy().tolist() for value in local(batch)] for batch in taken]
 

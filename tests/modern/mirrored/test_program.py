@@ -1,4 +1,5 @@
 import dataclasses
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -6,6 +7,8 @@ import tensorflow as tf
 
 from tests.cases import Dyadic, Everything, assert_same, records, setup
 from workloads import sources
+from workloads.numerics import normalization
+from workloads.support.errors import InputError
 
 
 def test_by_hand():
@@ -52,8 +55,9 @@ def test_tape_gives_identical_bits_where_every_value_is_used_once():
 
 
 def test_tape_adds_in_another_order_where_values_are_used_many_times():
-    assert 0 < by_tape(Everything()) < 1e-5
-    assert by_tape("stacked_lstm") < 1e-5
+    assert by_tape(Everything()) < 1e-5 and by_tape("stacked_lstm") < 1e-5
+    with mock.patch.object(normalization, "_by_kernel", normalization._by_formulas):  # its single ops share their input
+        assert 0 < by_tape(Everything()) < 1e-5
 
 
 @pytest.mark.slow
@@ -87,6 +91,45 @@ def test_a_copy_that_drifts_is_named():
         copy = program.strategy.experimental_local_results(program._variables.weights["first/weights"])[1]
         tf.raw_ops.AssignAddVariableOp(resource=copy.handle, value=tf.ones(copy.shape))
         assert "first/weights" in program.step().drift
+
+
+@pytest.mark.parametrize("workload, staleness", [(Everything(), None), ("stacked_lstm", None), (Dyadic(), 1)])
+def test_one_copy_of_the_variables_has_the_bits_of_mirrored_ones(workload, staleness):
+    def three_steps(variables):
+        made = setup(workload, 2, modern={"variables": variables})
+        job = dataclasses.replace(made.job, staleness=staleness)
+        return records(dataclasses.replace(made, job=job).modern_program(), 3)
+
+    assert_same(three_steps("mirrored"), three_steps("first"))
+
+
+@pytest.mark.parametrize(
+    "replicas, modern, place",
+    [
+        (2, {"variables": "auto"}, "the first replica's device"),
+        (2, {"variables": "first"}, "the first replica's device"),
+        (2, {}, "every replica"),
+        (1, {"variables": "auto"}, "every replica"),
+        (2, {"variables": "auto", "update_rules": "keras"}, "every replica"),
+    ],
+)
+def test_replicas_of_one_process_share_the_variables(replicas, modern, place):
+    with setup(Dyadic(), replicas, modern=modern).modern_program() as program:
+        assert program.describe()["variables on"] == place
+        copies = program.strategy.experimental_local_results(program._variables.weights["a"])
+        assert len(copies) == (replicas if place == "every replica" else 1)
+
+
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        ({"update_rules": "keras"}, "with --variables=first: tf1"),
+        ({"placement": "layers"}, "in one process, not for a lift"),
+    ],
+)
+def test_variables_that_cannot_be_shared_are_refused(options, message):
+    with pytest.raises(InputError, match=message):
+        setup(Dyadic(), 2, modern={"variables": "first", **options}).modern_program()
 
 
 def test_replicas_drop_different_units():

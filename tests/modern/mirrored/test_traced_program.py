@@ -1,13 +1,17 @@
+import threading
+
 import numpy as np
 import pytest
 import tensorflow as tf
 
-from modern.mirrored.traced_program import TracedProgram
+import modern.factory
+from modern.mirrored.traced_program import ENDING_INPUT, TracedProgram
 from modern.mirrored.variables import MirroredState
 from modern.options import ModernOptions
 from tests.cases import Dyadic
 from workloads.job import Job
 from workloads.program import State
+from workloads.sources import Synthetic
 
 
 class Input:
@@ -93,3 +97,30 @@ def test_a_closed_program_holds_no_function():
     program.close()
     assert program._batches is program._observed is program._many is None
     assert program._input.started == [0, "closed"]
+
+
+class Blocked(Synthetic):
+    """Makes the batches of some steps, and then waits for `released`."""
+
+    def __init__(self, job):
+        super().__init__(job)
+        self.reached, self.released = threading.Event(), threading.Event()
+
+    def _examples(self, step):
+        if step >= 4:
+            self.reached.set()
+            assert self.released.wait(60)
+        return super()._examples(step)
+
+
+def test_nobody_waits_for_batches_that_a_closed_program_reads_ahead():
+    job = Job(Dyadic(), 1, 4)
+    source = Blocked(job)
+    program = modern.factory.modern_program(job, source, ModernOptions(), ["CPU:0"])
+    program.step()
+    assert source.reached.wait(60)
+    program.close()  # would wait for ever here
+    [ending] = [thread for thread in threading.enumerate() if thread.name == ENDING_INPUT and thread.is_alive()]
+    source.released.set()
+    ending.join(60)
+    assert not ending.is_alive()

@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 
 from modern.model_parallel.program import PipelineProgram
-from parity.speed import device_trace
+from parity.profiling import device_trace
 from tests.cases import assert_same, records, setup
 from workloads.selection import registry
 from workloads.support.errors import InputError

@@ -90,11 +90,14 @@ def test_a_worker_calls_the_methods_that_the_parent_names(monkeypatch):
         def run(self, steps):
             return [steps]
 
+    divided = []  # the CPU of this process is not: it is divided once, and other tests need more devices
+    monkeypatch.setattr("modern.collectives.strategy.divide_cpu", divided.append)
     monkeypatch.setattr("modern.mirrored.program.ModernProgram", Program)
     monkeypatch.setattr(cluster_program.cluster_config, "worker_from_environment", lambda: "worker 0")
     parent = Connection(("run", (3,)), ("describe", ()))
     cluster_program.serve_worker(parent, "job", lambda job: job + "'s source", "options", ["CPU:0"])
     assert parent.answers == [("variables", {"worker": "worker 0"}), [3], {"worker": "worker 0"}]
+    assert divided == [1]
 
 
 class Worker:

@@ -46,6 +46,12 @@ def test_no_averages_are_no_cause():
     assert recognized([], []) == {}
 
 
+@pytest.mark.parametrize("residual, noise, causes", [(2e-3, 1e-3, ["EMA_DECAY"]), (4e-3, 1e-3, []), (2e-3, 1e-4, [])])
+def test_one_share_explains_all_averages_to_rounding(residual, noise, causes):
+    left = moves(constant(0.125))
+    assert list(recognized(left, moves(constant(0.25), new=residual, noise=noise))) == causes
+
+
 def test_a_decay_that_does_not_warm_up_is_named():
     found = recognized(moves(WARM), moves(constant(0.125)))
     assert list(found) == ["EMA_WARM_UP"]
@@ -97,7 +103,12 @@ def test_decays_are_equal_within_one_in_a_thousand_where_rounding_is_small(ratio
 
 @pytest.mark.parametrize(
     "known, causes",
-    [({"noise": 0.19}, ["EMA_DECAY"]), ({"noise": 0.21}, []), ({"new": 0.09}, ["EMA_DECAY"]), ({"new": 0.11}, [])],
+    [
+        ({"noise": 0.19}, ["EMA_DECAY"]),
+        ({"noise": 0.21}, []),
+        ({"new": 0.09, "noise": 0.1}, ["EMA_DECAY"]),
+        ({"new": 0.11, "noise": 0.1}, []),
+    ],
 )
 def test_a_share_that_does_not_stand_out_of_rounding_shows_nothing(known, causes):
     assert list(recognized(moves(constant(0.125)), moves(constant(0.25), **known))) == causes

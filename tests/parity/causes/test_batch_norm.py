@@ -4,6 +4,7 @@ import pytest
 
 from parity.causes import batch_norm
 from parity.causes.cause import HIGH, MEDIUM
+from parity.diagnosis.context.job_context import Context
 from tests.parity.causes.facts import batch
 from tests.parity.causes.statistics_facts import MEAN_NAME, VARIANCE_NAME, moving_statistics, proposal_fit
 from tests.parity.step_records import made_up_evidence
@@ -14,7 +15,7 @@ NAN = float("nan")
 
 
 def recognized(facts, batches=()):
-    evidence = made_up_evidence(statistics=facts, batches=list(batches))
+    evidence = made_up_evidence(context=Context(replicas=2), statistics=facts, batches=list(batches))
     findings = {name: criterion(evidence) for name, criterion in CRITERIA.items()}
     return {name: finding for name, finding in findings.items() if finding is not None}
 
@@ -57,6 +58,26 @@ def test_the_layer_with_the_fewest_values_is_named():
 @pytest.mark.parametrize("count, causes", [(5.09, ["BN_BESSEL"]), (5.11, [])])
 def test_a_count_is_whole_within_two_in_a_hundred(count, causes):
     assert list(with_fits(variance=proposal_fit(factor=1 - 1 / count))) == causes
+
+
+def test_a_count_is_a_multiple_of_a_replicas_examples():
+    def named(count, batch):
+        moves = {MEAN_NAME: [proposal_fit()], VARIANCE_NAME: [proposal_fit(factor=1 - 1 / count)]}
+        evidence = made_up_evidence((), Context(2, 2 * batch), statistics=moving_statistics(moves=moves), batches=[])
+        return CRITERIA["BN_BESSEL"](evidence) is not None
+
+    assert named(12, 6) and named(24, 8) and named(12, 12)
+    assert not named(15, 6) and not named(9, 6) and not named(2, 6)
+
+
+def test_noise_of_means_and_of_variances_in_both_directions_are_no_bessel_correction():
+    def named(means, *factors):
+        moves = {MEAN_NAME: [means], VARIANCE_NAME: [proposal_fit(factor=factor) for factor in factors]}
+        return list(recognized(moving_statistics(moves=moves)))
+
+    assert named(proposal_fit(), 1 - 1 / 1024, 1 - 1 / 1024) == ["BN_BESSEL"]
+    assert named(proposal_fit(mix_residual=1e-3), 1 - 1 / 1024, 1 - 1 / 1024) == []  # as large as what the means show
+    assert named(proposal_fit(), 1 - 1 / 1024, 1 + 1 / 1024, 1 - 1 / 1024) == []
 
 
 @pytest.mark.parametrize("factor, causes", [(1 + 0.9e-5, []), (1 + 1.1e-5, ["BN_BESSEL"])])

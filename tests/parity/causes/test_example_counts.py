@@ -59,6 +59,13 @@ def test_a_part_is_a_whole_number_within_two_in_a_thousand():
     assert "NONZERO_WEIGHTS_MEAN" not in recognized([0.5 + 2.1e-3 / 8, 0.25])
 
 
+def test_noise_around_one_is_no_number_of_examples():
+    noisy = [1.0 + 100 * EPS, 1.0 - 80 * EPS]
+    assert recognized(noisy, WHOLE, WHOLE) == {}
+    assert recognized(noisy, [1.0 - 90 * EPS, 1.0], WHOLE) == {}
+    assert list(recognized([0.5, 1.0], WHOLE, WHOLE)) == ["SHORT_BATCH_FIXED_GBS"]
+
+
 def test_parts_of_a_single_example_are_none():
     assert recognized([0.5, 0.25], context=Context(replicas=2, global_batch=2)) == {}
 

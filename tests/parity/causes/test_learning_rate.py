@@ -116,3 +116,20 @@ def test_a_schedule_without_steps_decays_in_every_step():
 def test_a_boundary_that_is_one_step_late_may_be_the_schedules_own(left, confidence):
     evidence = made_up_evidence(learning_rates=learning_rates(left, [0.5, *left[:-1]]))
     assert learning_rate.step_counter(evidence).confidence == confidence
+
+
+@pytest.mark.parametrize(
+    "first, left, sure",
+    [
+        (0, [0.5, 0.5, 0.5], True),
+        (8, [0.5, 0.5, 0.5], False),  # a boundary between step 0 and step 8 would look the same
+        (8, [0.5, 0.5, 0.25], True),
+    ],
+)
+def test_a_constant_ratio_after_the_first_steps_may_be_another_boundary(first, left, sure):
+    rates = learning_rates(left, [3 * rate for rate in left])
+    evidence = made_up_evidence((), Context(replicas=2, global_batch=8), learning_rates=rates)
+    evidence.left.step = first
+    finding = CRITERIA["LEARNING_RATE_SCALED"](evidence)
+    assert (finding.confidence == HIGH, finding.ambiguous) == (sure, not sure)
+    assert ("every step" in finding.sentence) is sure

@@ -2,17 +2,19 @@ import pytest
 
 from parity.causes import network
 from parity.causes.cause import HIGH, LOW, MEDIUM
+from parity.diagnosis.signatures.layer_inputs import LayerInputs
 from parity.diagnosis.signatures.passes import Passes
 from parity.diagnosis.signatures.smoothed_labels import SmoothedLabels
 from tests.parity.causes.facts import gradient_factors
 from tests.parity.step_records import made_up_evidence
 
+NO_INPUTS = LayerInputs([], [])
 EQUAL = Passes(True, ["stem", "next"], [], 0.0, [], ["a", "b"], [])
 
 
-def findings(passes=EQUAL, smoothed=None, factors=None):
+def findings(passes=EQUAL, smoothed=None, factors=None, inputs=NO_INPUTS):
     evidence = made_up_evidence((), gradient_factors=factors, statistics=None, gradients=[])
-    evidence.facts.update(compare_passes=passes, find_smoothed_labels=smoothed)
+    evidence.facts.update(compare_passes=passes, find_smoothed_labels=smoothed, compare_layer_inputs=inputs)
     found = {cause.id: cause.criterion(evidence) for cause in network.CAUSES}
     return {name: finding for name, finding in found.items() if finding is not None}
 
@@ -42,6 +44,28 @@ def test_another_loss_is_localized_by_the_normalizations():
     finding = findings(inside)["FORWARD_PASS"]
     assert "after stem and before next normalizes" in finding.sentence
     assert (finding.confidence, finding.variables) == (LOW, ("next",))
+
+
+@pytest.mark.parametrize(
+    "inputs, words",
+    [
+        (LayerInputs([], []), "no normalization that would show the layer"),
+        (LayerInputs(["a"], ["b", "c"]), "after the inputs of a and before those that b multiplies"),
+        (LayerInputs(["a", "b"], []), ": after the inputs of b, as"),
+        (LayerInputs([], ["b"]), ": before those that b multiplies, as"),
+    ],
+)
+def test_without_normalizations_another_loss_is_localized_by_the_inputs_of_matrices(inputs, words):
+    passes = EQUAL._replace(losses_agree=False, unequal_gradients=["a"], equal_norms=[])
+    assert words in findings(passes, inputs=inputs)["FORWARD_PASS"].sentence
+
+
+@pytest.mark.parametrize(
+    "replicas, words", [((), "another loss: "), ((1,), "on replica 1 only"), ((0, 2), "replicas 0, 2 only")]
+)
+def test_another_loss_names_the_replicas_that_have_it(replicas, words):
+    passes = EQUAL._replace(losses_agree=False, unequal_gradients=["a"], replicas=replicas)
+    assert words in findings(passes)["FORWARD_PASS"].sentence
 
 
 def test_equal_losses_and_other_gradients_are_the_backward_passs():

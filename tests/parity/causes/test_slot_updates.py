@@ -59,6 +59,11 @@ def test_a_slot_in_legacy_s_terms_keeps_more_of_itself_when_the_rate_falls():
     assert found["MOMENTUM_FORM"].because.endswith("there the slot keeps 1 of itself in legacy's terms")
 
 
+@pytest.mark.parametrize("rates", [[0.5, 0.0, 0.5], [0.5, 0.5, 0.0], [0.0, 0.0, 0.5]])
+def test_a_learning_rate_of_zero_shows_no_form(rates):
+    assert recognized(side(CONSTANT), side(rates)) == {}
+
+
 @pytest.mark.parametrize("keep, causes", [(1.0019, ["MOMENTUM_FORM"]), (1.0021, [])])
 def test_the_kept_part_is_the_ratio_of_the_rates_within_two_in_a_thousand(keep, causes):
     assert list(recognized(side(HALVED), side(HALVED, keeps=(0.5, 0.5, keep)))) == causes
@@ -140,6 +145,14 @@ def test_another_beta_is_named():
     assert recognized(adam_side(), adam_side(), ADAM) == {}
     assert recognized(adam_side(), adam_side(m=0.25), ADAM)["OPTIMIZER_CONSTANT"].sentence.endswith("another beta1.")
     assert recognized(adam_side(), adam_side(v=0.5), ADAM)["OPTIMIZER_CONSTANT"].sentence.endswith("another beta2.")
+
+
+@pytest.mark.parametrize(
+    "gain, causes", [(0.5, ["OPTIMIZER_CONSTANT"]), (0.500049, ["OPTIMIZER_CONSTANT"]), (0.25, []), (0.501, [])]
+)
+def test_an_average_that_is_scaled_has_no_other_constant(gain, causes):
+    scaled = updates(m=[slot_fit(keep=0.5, gain=0.5)], v=[slot_fit(keep=0.5, gain=gain)])
+    assert list(recognized(adam_side(), scaled, ADAM)) == causes
 
 
 def test_an_empty_averaging_slot_shows_its_constant_by_its_gain():

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from parity.comparison.difference import compare, ulps
+from parity.comparison.difference import _compare_floats, compare, have_same_bits, is_finite, relative_gap, ulps
 
 F = np.float32
 
@@ -24,6 +24,44 @@ def test_ulps_count_representable_values(dtype):
     left = np.array([one, one, dtype(0), -tiny, dtype(-0.0)], dtype)
     right = np.array([np.nextafter(one, dtype(2)), np.nextafter(one, dtype(0)), tiny, tiny, dtype(0)], dtype)
     assert list(ulps(left, right)) == [1, 1, 1, 2, 0]
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64, np.longdouble])
+def test_bits_are_the_same_or_not_in_every_width(dtype):
+    left = np.array([[1, 2, 3], [4, 5, 6]], dtype)
+    right = left.copy()
+    assert have_same_bits(left, right) and have_same_bits(left[:, ::2], right[:, ::2])
+    right[1, 2] = np.nextafter(right[1, 2], dtype(9))
+    assert not have_same_bits(left, right) and have_same_bits(left[:, :2], right[:, :2])
+    assert not have_same_bits(dtype(0.0), dtype(-0.0))
+
+
+def test_large_numbers_are_finite_though_their_sum_is_not():
+    assert is_finite(F([3e38, 3e38])) and is_finite(F([])) and is_finite(F(1))
+    assert not any(map(is_finite, (F([1, np.nan]), F([np.inf, 1]), F([np.inf, -np.inf]))))
+    assert compare("w", F([3e38, 3e38]), F([3e38, 3e38])).identical
+
+
+def random_arrays(seed):
+    """Two float arrays that differ in some elements, by rounding or by much, some of them zeros and large numbers."""
+    random = np.random.RandomState(seed)
+    dtype = (np.float32, np.float64, np.float16)[seed % 3]
+    left = (random.normal(size=(5, 7)) * random.choice([0.0, 1.0, 1e-6, 1e4], size=(5, 7))).astype(dtype)
+    factors = random.choice([1.0, 1.0, -1.0, 1 + 4 * float(np.finfo(dtype).eps), 1.5], size=(5, 7))
+    return left, (left * factors).astype(dtype)
+
+
+@pytest.mark.parametrize("seed", range(9))
+@pytest.mark.parametrize("scale", [0.0, 1e6])
+def test_arrays_without_nan_are_compared_as_any_others(seed, scale):
+    left, right = random_arrays(seed)
+    found = compare("w", left, right, scale)
+    assert found == _compare_floats("w", left, right, scale) and found.differing
+    assert relative_gap(left, right, scale) == found.max_rel
+    with_nan = right.copy()
+    with_nan[2, 3] = np.nan
+    assert compare("w", left, with_nan, scale).nonfinite_mismatch == 1
+    assert relative_gap(left, with_nan, scale) == compare("w", left, with_nan, scale).max_rel
 
 
 def test_minus_zero_has_other_bits():

@@ -1,14 +1,18 @@
 import contextlib
 import dataclasses
+import weakref
 
 import numpy as np
 import pytest
 
 from parity.comparison import stages
+from parity.comparison.result import Verdict
+from parity.comparison.tour import Tour
 from parity.comparison.verification import mismatches, verify
-from tests.cases import Everything, setup
+from parity.verdict.rule_check import RuleCheck
+from tests.cases import Dyadic, Everything, setup
 from tests.marks import slow_after
-from tests.parity.step_records import MadeUpProgram
+from tests.parity.step_records import MadeUpProgram, made_up_state, step_record
 from workloads.data import image_source
 from workloads.models import cifar_cnn
 from workloads.scope import VariableSpec
@@ -135,3 +139,64 @@ def test_real_pictures_reach_both_sides_the_same():
     labels = rng.randint(0, 10, 300).astype(np.int32)
     made = setup("cifar_cnn", 2, 64, source=lambda job: image_source.ImageSource(job, images, labels))
     assert exact(made, steps=6).passed  # six steps of 64 pass the end of the epoch
+
+
+class Endless(MadeUpProgram):
+    """Makes a new record at each step, and notes which of their gradients are still in memory."""
+
+    def __init__(self):
+        super().__init__([])
+        self._references = []
+
+    def step(self):
+        step = len(self._references)
+        gradient = np.full(2, 0.5 * step, np.float32)
+        self._references.append(weakref.ref(gradient))
+        weights = {"w": np.full(2, 1.0 + step, np.float32)}
+        state = made_up_state(weights, step=step + 1)
+        return step_record(step, [1.0, 1.0], [{"w": gradient}] * 2, {"w": gradient}, 0.0625, state)
+
+    @property
+    def kept(self):
+        return sum(reference() is not None for reference in self._references)
+
+
+class Hoard(Tour):
+    """Keeps every record."""
+
+    def __init__(self):
+        self.records = []
+
+    def observe(self, before, record, visit):
+        self.records.append(record)
+
+    def visits(self, last):
+        return iter(())
+
+
+@pytest.mark.parametrize("tolerance_name", ["exact", "auto"])
+@pytest.mark.parametrize("hoard", [None, Hoard()], ids=["alone", "with a tour that keeps them"])
+def test_records_are_let_go_of_as_the_steps_go_on(tolerance_name, hoard):
+    job = setup(Dyadic(), 2).job
+    left, right, lockstep = Endless(), Endless(), Endless()
+    verify(left, right, job, 30, "free", tolerance_name, lockstep, tour=hoard, rules=RuleCheck(job))
+    assert left.kept == 30 if hoard else left.kept <= 2
+    assert right.kept <= 2 and lockstep.kept <= 2
+
+
+@pytest.mark.parametrize(
+    "gradient, after, is_training", [(1.0, 2.0, True), (0.0, 2.0, False), (1.0, 1.0, False), (0.0, 1.0, False)]
+)
+def test_a_program_that_trains_nothing_has_no_parity_to_show(gradient, after, is_training):
+    def program():
+        state = made_up_state({"w": [after]}, step=1)
+        record = step_record(0, [1.0], [{"w": [gradient]}], {"w": [gradient]}, 0.5, state)
+        return MadeUpProgram([record], made_up_state({"w": [1.0]}))
+
+    result = verify(program(), program(), setup(Dyadic(), 1).job, 1)
+    assert result.passed and (result.verdict is Verdict.PARITY) == is_training
+    assert bool(result.not_shown) != is_training
+
+
+def test_no_step_is_not_called_idle():
+    assert verify(MadeUpProgram([]), MadeUpProgram([]), setup(Dyadic(), 1).job, 0).not_shown == []

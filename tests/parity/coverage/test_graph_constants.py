@@ -51,6 +51,9 @@ class TwoTowers(GraphProgram):
     def train_nodes(self):
         return [self.train.name]
 
+    def run_traced(self, options, metadata):
+        raise NotImplementedError
+
 
 @pytest.fixture(scope="module")
 def index():

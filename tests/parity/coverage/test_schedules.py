@@ -20,6 +20,29 @@ def test_a_rate_function_gives_each_steps_rate():
 
 
 @pytest.mark.parametrize(
+    "schedule",
+    [ExponentialDecay(0.1, 7, 0.94), PiecewiseConstant((3, 20), (0.3, 0.2, 0.1)), Fixed(0.7)],
+    ids=["decay", "steps", "fixed"],
+)
+def test_rates_that_are_looked_up_together_have_the_bits_of_single_ones(schedule):
+    steps = schedules.looked_at_steps([21])
+    single, together = RateFunction(schedule, 8), RateFunction(schedule, 8)
+    together.look_up(steps)
+    together.look_up(steps)  # which are known
+    tested = [*range(12), 19, 20, 21, *steps[100::40]]
+    assert [together(step).tobytes() for step in tested] == [single(step).tobytes() for step in tested]
+    assert together(5).dtype == "float32" and together(5).shape == ()
+
+
+@pytest.mark.parametrize(
+    "rates, first", [((0.5, 0.25), None), ((0.5, 0.125), 9), ((0.25, 0.25), 0)], ids=["same", "later", "at once"]
+)
+def test_the_first_step_of_another_rate_is_found(rates, first):
+    right, other = (RateFunction(PiecewiseConstant((8,), r), 8) for r in ((0.5, 0.25), rates))
+    assert right.first_difference(other, [0, 5, 8, 9, 10]) == first
+
+
+@pytest.mark.parametrize(
     "schedule, expected",
     [
         (Fixed(0.5), []),

@@ -50,6 +50,22 @@ def test_clipping_after_combining_is_found_without_being_told():
     assert left.weight == 0.25
 
 
+def test_a_limit_is_found_only_where_more_than_one_of_many_steps_shows_it():
+    def left_of(*combined):
+        records = [step_record(step, gradients=REPLICAS, combined={"w": value}) for step, value in enumerate(combined)]
+        evidence = made_up_evidence([compared_step(record, record) for record in records], Context(replicas=2))
+        return fit_combined_gradients(evidence)[0]
+
+    half = [-1.25, 2.5]
+    assert left_of(half, half).first.limit == np.linalg.norm(half)
+    assert left_of(half, [-0.625, 1.25]).first is None
+    smaller = [{"w": [0.375, 0.5]}, {"w": [-1.0, 0.75]}]
+    below = step_record(1, gradients=smaller, combined={"w": [-0.3125, 0.625]})
+    first = step_record(0, gradients=REPLICAS, combined={"w": half})
+    evidence = made_up_evidence([compared_step(first, first), compared_step(below, below)], Context(replicas=2))
+    assert fit_combined_gradients(evidence)[0].first is None  # one step's factor, and no limit
+
+
 def test_clipping_before_combining_is_found_without_being_told():
     left, _ = fits_of([-0.5, 5.0])  # mean of (3, 4) and (-4, 3), both of length 5, is (-0.5, 3.5): not this
     assert left.first is None

@@ -51,6 +51,20 @@ def test_a_multiple_of_the_weight_is_the_decay_of_each_replica():
     assert found.decay["w"] == pytest.approx([0.25, 0.25])
 
 
+def test_a_bias_that_only_rounding_moves_is_not_decayed():
+    weights = {"w": [1.0, 2.0], "bias": [2.0**-30, 2.0**-30]}
+
+    def decay(of_bias):
+        left = [{"w": [4.0, 1.0], "bias": [2.0**-34, 0.0]}] * 2
+        right = [{"w": [4.25, 1.5], "bias": [of_bias, of_bias]}] * 2  # the weight decayed by 0.25
+        records = (step_record(gradients=side, combined={"w": side[0]["w"]}) for side in (left, right))
+        found = fit_gradient_factors(made_up_evidence([compared_step(*records, made_up_state(weights))]))
+        return sorted(found.decay)
+
+    assert decay(2.0**-34) == ["w"]
+    assert decay(2.0**-16) == ["bias", "w"]
+
+
 @pytest.mark.parametrize("gap, known", [(2.0**-14, True), (2.0**-12, False)])
 def test_replicas_must_agree_on_one_factor(gap, known):
     right = [{"w": [4.0, 0.0]}, {"w": [0.0, 4.0 * (1 + gap)]}]

@@ -118,6 +118,19 @@ def test_a_wrong_slot_makes_a_weight_wrong_though_the_weight_moves_by_it():
     assert update.wrong == ["w"]
 
 
+@pytest.mark.parametrize("share, wrong", [(1 - np.float32(0.999), []), (0.001, []), (0.00101, ["w"])])
+def test_a_slot_takes_up_what_its_constants_leave_in_float32_or_in_float64(share, wrong):
+    optimizer, gradient = optimizers.Adam(0.5, 0.999), np.float64([2.0, 4.0])
+    old = {"w/m": [0.0, 0.0], "w/v": [0.0, 0.0], "beta1_power": 0.5, "beta2_power": 0.999}
+    m, v = 0.5 * gradient, np.float64(share) * gradient**2
+    rate = 0.5 * np.sqrt(1 - np.float64(np.float32(0.999))) / 0.5
+    change = -rate * m / (np.sqrt(v) + 1e-8)
+    (update,) = updates_of(
+        step_of(change, gradient, np.zeros(2), old, {**old, "w/m": m, "w/v": v}), optimizer=optimizer
+    ).steps
+    assert update.wrong == wrong
+
+
 @pytest.mark.parametrize(
     "change, rows",
     [

@@ -5,8 +5,9 @@ import random
 import numpy as np
 import pytest
 
-from parity.processes import child_command, kill_and_resume
+from parity.processes import child_command, kill_and_resume, kill_moments
 from parity.processes.kill_and_resume import Kill
+from parity.processes.kill_moments import STEP, Moment
 from workloads.support.errors import Lost
 
 #: Counts steps in a file of the folder, as a training run with checkpoints does; ends after step 6.
@@ -49,14 +50,15 @@ def test_a_run_that_fails_is_lost_with_its_last_words(train, tmp_path):
 def test_a_killed_run_is_started_again_until_it_is_complete(train, tmp_path):
     train(COUNTS.replace("WAIT", "60 if step == 3 else 0"))  # still running when it is killed
     steps = []
-    kills = kill_and_resume.train_with_kills(str(tmp_path), [], 1, [3], random.Random(0), steps.append)
+    kills = kill_moments.train_killed_at(str(tmp_path), [], 1, [Moment(STEP, 3, 0.0)], random.Random(0), steps.append)
     assert [(kill.step, kill.worker) for kill in kills] == [(3, 0)] and kills[0].seconds < kill_and_resume.BOUND
     assert steps == [3, 4, 5, 6]
 
 
 def test_a_moment_that_the_run_has_passed_is_skipped(train, tmp_path):
     train(COUNTS.replace("WAIT", "0"))
-    assert kill_and_resume.train_with_kills(str(tmp_path), [], 1, [9], random.Random(0), lambda step: None) == []
+    moments = [Moment(STEP, 9, 0.0)]
+    assert kill_moments.train_killed_at(str(tmp_path), [], 1, moments, random.Random(0), lambda step: None) == []
 
 
 #: The chief waits for its killed peer; `END` is what it does then.

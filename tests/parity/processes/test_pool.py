@@ -66,3 +66,33 @@ def test_a_process_in_the_middle_of_a_task_ends_with_its_killed_parent(tmp_path)
     assert select.select([descriptor], [], [], 60)[0]
     os.close(descriptor)
     parent.communicate()
+
+
+#: A pool that is left while a replaced process waits for a task and so holds the lock of their queue.
+IDLE = """
+import time
+
+from parity.processes import pool
+
+pool.environment.prepare = lambda exact: None
+
+def work(number):
+    return number
+
+def somebody_waits(lock):
+    return not (lock.acquire(block=False) and not lock.release())
+
+if __name__ == "__main__":
+    with pool.process_pool(2, 1) as processes:
+        first = {process.pid for process in processes._pool}
+        while first & {process.pid for process in processes._pool}:
+            assert processes.apply(work, (1,)) == 1
+        while not somebody_waits(processes._inqueue._rlock):
+            time.sleep(0)
+"""
+
+
+def test_a_pool_ends_while_replaced_processes_wait_for_a_task(tmp_path):
+    (tmp_path / "idle.py").write_text(IDLE)
+    command = [sys.executable, str(tmp_path / "idle.py")]
+    assert subprocess.run(command, env=dict(os.environ, PYTHONPATH=ROOT), timeout=60).returncode == 0

@@ -1,6 +1,9 @@
 """Numbers in few characters, and the console."""
 
+import io
+
 import pytest
+from rich.console import Console
 
 from parity.reports import formatting
 
@@ -28,3 +31,9 @@ def test_a_console_without_a_terminal_has_a_fixed_width(capsys):
     assert console.width == formatting.WIDTH
     console.print("x" * 200)
     assert [len(line) for line in capsys.readouterr().out.splitlines()] == [formatting.WIDTH, 40]
+
+
+def test_plain_lines_keep_their_brackets():
+    out = io.StringIO()
+    formatting.print_plain_lines(Console(file=out, width=80), ["w[0,1] is [bold]", "second"])
+    assert out.getvalue() == "w[0,1] is [bold]\nsecond\n"

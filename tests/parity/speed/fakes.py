@@ -56,6 +56,20 @@ class TimedProgram:
         return {"name": self._name}
 
 
+class FailingProgram(TimedProgram):
+    """A program that fails after some runs."""
+
+    def __init__(self, clock, seconds, after):
+        super().__init__(clock, seconds)
+        self._left = after
+
+    def run(self, steps):
+        if not self._left:
+            raise timing.RunnerFailed("died")
+        self._left -= 1
+        super().run(steps)
+
+
 @dataclasses.dataclass(frozen=True)
 class MadeUpSetup:
     """Stands for a `Setup`; the towers' time per step depends on their input.
@@ -65,21 +79,24 @@ class MadeUpSetup:
       seconds: {legacy input: seconds per step}.
       modern_seconds: per step of the port.
       traces_of_run: of the port.
+      log: see `TimedProgram`; of the towers.
     """
 
     clock: Clock
     seconds: dict
     modern_seconds: float = 1.0
     traces_of_run: int = 0
+    log: list | None = None
     legacy: LegacyOptions = LegacyOptions(input="feed")
     modern: ModernOptions = ModernOptions(steps_per_call=10)
     job: Job = Job(registry.get("regression", "small"), 2)
+    parameter_servers: int = 0
 
     def legacy_program(self):
-        return TimedProgram(self.clock, self.seconds[self.legacy.input], name="legacy")
+        return TimedProgram(self.clock, self.seconds[self.legacy.input], self.log, "legacy, " + self.legacy.input)
 
     def modern_program(self):
         return TimedProgram(self.clock, self.modern_seconds, name="modern", traces_of_run=self.traces_of_run)
 
     def closing_references(self):
-        return contextlib.nullcontext()
+        return contextlib.nullcontext("references")

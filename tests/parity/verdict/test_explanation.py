@@ -1,14 +1,12 @@
 """Explanations: the steps that are taken again, and causes of recordings that are made up."""
 
 import contextlib
-import io
 
 import pytest
-from rich.console import Console
 
 from parity.comparison.result import Failure, Verification
 from parity.diagnosis.collect import FREE, LOCKED
-from parity.verdict.explanation import explain_failure, explain_recordings, print_plain_lines, steps_to_explain
+from parity.verdict.explanation import explain_failure, explain_recordings, steps_to_explain
 from tests.cases import Dyadic, setup
 from workloads.records.reader import Recording
 from workloads.records.writer import Recorder
@@ -63,9 +61,3 @@ def test_recordings_are_explained_as_far_as_both_go(tmp_path):
         explanation = explain_recordings(left, right, steps=3)
     assert len(explanation.evidence.steps) == 3
     assert explanation.evidence.steps[0].right.gradients[0]["w"] == [3.0]
-
-
-def test_plain_lines_keep_their_brackets():
-    out = io.StringIO()
-    print_plain_lines(Console(file=out, width=80), ["w[0,1] is [bold]", "second"])
-    assert out.getvalue() == "w[0,1] is [bold]\nsecond\n"

@@ -1,9 +1,14 @@
 """Measurements of lifts: constants of the update, or all of them, and visits of the graph's own count."""
 
+import numpy as np
 import pytest
 
+from parity.comparison import stages
 from parity.comparison.result import Verdict
+from parity.coverage.mutant import Effect
+from parity.verdict import measurement_plan
 from parity.verdict.compare_programs import ComparisonPlan, compare_programs
+from parity.verdict.measurement_plan import CoveragePlan
 from tests import old_programs
 from tests.cases import LegacyOptions, ModernOptions, Setup
 from tests.small_lift import CountingSource, small_job
@@ -24,6 +29,13 @@ def test_a_lifts_update_is_changed_constant_by_constant(small_setup):
     assert {"update of w", "constant rate", "constant mean/y", "input x", "input of the replicas"} <= names(comparison)
     assert comparison.verification.verdict is Verdict.PARITY and comparison.verification.visits == []
     assert all(outcome.seen for outcome in comparison.coverage.outcomes)
+
+
+@pytest.mark.parametrize(("in_double", "seen"), [(True, True), (False, False)])
+def test_a_change_below_float32s_tolerance_is_seen_in_double_precision_only(small_setup, in_double, seen):
+    sees, _ = measurement_plan._sight(small_setup, CoveragePlan("auto", in_double))
+    weight = np.ones(3, np.float64)
+    assert sees(Effect(stages.WEIGHTS, "w", weight, weight * (1 + 1e-8))) is seen
 
 
 @pytest.mark.slow

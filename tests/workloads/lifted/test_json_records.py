@@ -9,7 +9,7 @@ from typing import NamedTuple
 import pytest
 
 from workloads.lifted import json_records
-from workloads.lifted.json_records import JSON_KEY, arguments_of, plain
+from workloads.lifted.json_records import JSON_KEY, OMIT_EMPTY, arguments_of, plain
 
 
 class Pair(NamedTuple):
@@ -24,6 +24,11 @@ class Leaf:
 
 
 @dataclasses.dataclass
+class Bud:
+    names: list[str] = dataclasses.field(default_factory=list, metadata={OMIT_EMPTY: True})
+
+
+@dataclasses.dataclass
 class Tree:
     leaves: list[Leaf]
     by_name: dict[str, Pair]
@@ -34,6 +39,11 @@ def test_records_become_dicts_and_lists_with_their_json_keys_in_the_fields_order
     content = plain(tree)
     assert content == {"leaves": [{"pair": ["a", 1], "n": 3}], "by_name": {"b": ["c", 2]}}
     assert list(content["leaves"][0]) == ["pair", "n"] and type(content["by_name"]["b"]) is list
+
+
+def test_a_field_that_is_omitted_when_empty_stands_only_where_it_says_something():
+    assert plain(Bud()) == {} and plain(Bud(["a"])) == {"names": ["a"]}
+    assert Bud(**arguments_of(Bud, {})) == Bud()
 
 
 def test_json_keys_become_attributes_again_and_unknown_keys_are_kept_to_be_refused():

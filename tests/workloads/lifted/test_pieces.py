@@ -150,3 +150,43 @@ def test_another_source_of_types_is_used_for_cuts():
     cutter = small_cutter().with_signature(lambda tensor: TensorType("float64", None))
     (node,) = [n for n in cutter.piece(["g0:0"], ["x0:0"]).graph_def.node if n.op == "Placeholder"]
     assert node.attr["dtype"].type == tf.float64.as_datatype_enum and node.attr["shape"].shape.unknown_rank
+
+
+def test_a_constant_stays_in_its_loop_when_the_assertion_that_it_waits_for_is_left_out():
+    def build():
+        x = v1.placeholder(tf.float32, [], name="x")
+
+        def body(turn, value):
+            with tf.control_dependencies([v1.Assert(value < 100.0, [value])]):
+                step = tf.constant(2.0, name="step")
+            return turn + 1, value + step
+
+        tf.identity(v1.while_loop(lambda turn, value: turn < 3, body, [tf.constant(0), x])[1], name="y")
+
+    piece = cutter_of(traced(build)).piece(["y:0"], ["x:0"])
+    assert not any(node.op == "Assert" for node in piece.graph_def.node)
+    (step,) = [node for node in piece.graph_def.node if node.name.endswith("/step")]
+    assert any(text.startswith("^while/") for text in step.input)
+    assert computed(piece, [1.0]) == [7.0]
+
+
+def test_a_node_that_waits_for_an_update_in_its_branch_does_not_wait_for_a_feed():
+    def build():
+        seen = tf.raw_ops.VariableV2(shape=[], dtype=tf.float32, name="seen")
+        x = v1.placeholder(tf.float32, [], name="x")
+
+        def update():
+            with v1.control_dependencies([v1.assign(seen, x, name="move")]):
+                return tf.identity(x, name="same")
+
+        v1.cond(v1.placeholder(tf.bool, [], name="p"), update, lambda: tf.constant(3.0))
+
+    graph = traced(build)
+    aliases = {"seen:0": "seen", "cond/move:0": "seen"}
+    aliases.update({f"{name}:1": "seen" for name in graph.nodes if "move/Switch" in name})
+    types = {"x:0": SCALAR, "p:0": TensorType("bool", [])}
+    cutter = Cutter(graph, aliases, {"seen": SCALAR}, types.__getitem__, {})
+    piece = cutter.piece(["cond/Merge:0"], ["x:0", "p:0"])
+    feeds = {feed.placeholder for feed in piece.feeds}
+    waits = {text for node in piece.graph_def.node for text in node.input if text.startswith("^")}
+    assert not waits & {"^" + name for name in feeds} and "^cond/move" not in waits

@@ -34,7 +34,7 @@ def test_each_replica_has_a_device(kind, have, chosen, gpus):
 @pytest.mark.parametrize(
     "kind, have, logical, message",
     [
-        ("auto", 1, 8, "--replicas: got 2, more than the 1 GPUs here"),
+        ("auto", 1, 8, "--replicas: got 2, more than the 1 GPUs here; --logical_gpus divides them"),
         ("gpu", 0, 8, "--replicas: got 2, more than the 0 GPUs here"),
         ("cpu", 0, 1, "--replicas: got 2, more than the 1 logical CPU devices"),
         ("cpu", 0, 0, "--logical_cpus: got 0, must be at least 1"),

@@ -1,6 +1,8 @@
 """The process's settings and the description of the environment."""
 
+import gc
 import os
+import subprocess
 import sys
 
 import pytest
@@ -28,3 +30,36 @@ def test_peak_memory_only_grows():
     block = bytearray(before // 4)
     block[:: os.sysconf("SC_PAGE_SIZE")] = b"1" * len(block[:: os.sysconf("SC_PAGE_SIZE")])
     assert environment.peak_bytes() >= before > 2**20
+
+
+#: Prints whether Keras was imported, whether garbage is still collected, and whether Keras can be had afterwards.
+AFTER_PREPARE = """
+import gc, sys
+from workloads.support import environment
+{prepare}
+import tensorflow as tf
+print("keras" in sys.modules, gc.isenabled(), gc.get_freeze_count() > 0, callable(tf.keras.optimizers.SGD))
+"""
+
+
+@pytest.mark.parametrize(
+    "prepare, printed",
+    [
+        ("environment.prepare(exact=True)", "False True True True"),
+        pytest.param("", "True True False True", marks=pytest.mark.slow),
+    ],
+    ids=["prepared", "not prepared"],
+)
+def test_keras_is_imported_when_it_is_asked_for_and_not_before(prepare, printed):
+    code = AFTER_PREPARE.format(prepare=prepare)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env={**os.environ})
+    assert done.stdout.split() == printed.split()
+
+
+def test_an_import_that_fails_leaves_collections_and_keras_as_they_were():
+    missing = "keras.src.optimizers" not in sys.modules
+    with pytest.raises(ImportError), environment._keras_left_out(), environment._no_collections():
+        assert not gc.isenabled()
+        raise ImportError("no tensorflow")
+    assert gc.isenabled()
+    assert ("keras.src.optimizers" not in sys.modules) == missing

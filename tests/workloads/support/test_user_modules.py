@@ -34,3 +34,28 @@ def test_a_module_that_is_not_there_is_refused(module):
 def test_a_name_that_this_project_uses_is_pointed_out(module):
     with pytest.raises(UserError, match="users_own.py:1: .*workloads is a package of tower-parity; rename yours"):
         user_modules.import_users_module(module("import workloads.no_such\n"), "--workload")
+
+
+def test_a_file_is_imported_by_its_path(tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    for folder in ("one", "two"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "users_port.py").write_text(f"import users_{folder}\nX = users_{folder}.NAME\n")
+        (tmp_path / folder / f"users_{folder}.py").write_text(f"NAME = {folder!r}\n")
+    files = [str(tmp_path / folder / "users_port.py") for folder in ("one", "two")]
+    first, second = (user_modules.import_users_file(file, "--workload") for file in files)
+    assert (first.X, second.X) == ("one", "two") and first.__name__ == "users_port" != second.__name__
+    assert user_modules.import_users_file(files[0], "--workload") is first
+    assert sys.modules[second.__name__] is second
+    for name in ("users_port", second.__name__, "users_one", "users_two"):
+        sys.modules.pop(name, None)
+
+
+def test_a_file_that_is_not_there_or_fails_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    with pytest.raises(InputError, match="--workload: got .*no_such.py', there is no such file"):
+        user_modules.import_users_file(str(tmp_path / "no_such.py"), "--workload")
+    (tmp_path / "users_bad.py").write_text("1 / 0\n")
+    with pytest.raises(UserError, match="users_bad.py:1: .*ZeroDivisionError"):
+        user_modules.import_users_file(str(tmp_path / "users_bad.py"), "--workload")
+    assert "users_bad" not in sys.modules

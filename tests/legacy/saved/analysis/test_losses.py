@@ -25,15 +25,15 @@ def test_a_gradient_graph_starts_from_the_node_that_its_first_op_is_named_after(
     assert losses.differentiated(graph, members - {"loss"}) == ["loss"]
 
 
-def found(build):
+def found(build, combined=()):
     """(losses, loss scale) of a program with the train op "train"."""
     context = Context(traced(build))
     members = context.graph.ancestors(["train"])
-    tensors = losses.find_losses(context.graph, context.towers, members)
+    tensors = losses.find_losses(context.graph, context.towers, members).main
     shapes = {name: (v.dtype, v.shape) for name, v in context.state.variables.items()}
     aliases = {f"{node}:{output}": variable for (node, output), variable in context.state.aliases.items()}
     cutter = Cutter(context.graph, aliases, shapes, lambda name: context.signature(parse_tensor_name(name)), {})
-    scale = losses.loss_scale(context.graph, context.imported, context.towers, cutter, members, tensors)
+    scale = losses.loss_scale(context.graph, context.imported, context.towers, cutter, members, tensors, combined)
     return tensors, scale
 
 
@@ -73,6 +73,58 @@ def test_a_loss_divided_by_the_number_of_towers_has_that_weight():
     assert found(towers_with(own_gradients, lambda loss: loss / 2.0))[1] == 0.5
     assert found(towers_with(own_gradients, lambda loss: loss * 0.5))[1] == 0.5
     assert found(towers_with(own_gradients, lambda loss: loss * 0.25))[1] == 1.0  # a factor of the model's own
+
+
+def test_a_factor_that_the_combining_takes_back_is_the_weight_of_the_loss():
+    assert found(towers_with(own_gradients, lambda loss: loss * 128.0), [1 / 256])[1] == 128.0
+    assert found(towers_with(own_gradients, lambda loss: loss * 128.0), [1 / 128])[1] == 1.0
+
+
+def test_terms_that_a_sum_hands_its_derivative_to_are_followed_to_the_sum():
+    """Of loss = a + b * 0.5 + copy(c), plain tf.gradients differentiates each term by itself."""
+    text = """
+        a = Mean()
+        b = Mul()
+        c = L2Loss()
+        copy = Identity(c)
+        ab = AddV2(a, b)
+        loss = AddV2(ab, copy)
+        report = AddV2(loss, other)
+        other = Mean()
+        gradients/grad_ys_0 = Fill()
+        gradients/a_grad/Tile = Tile(gradients/grad_ys_0)
+        gradients/b_grad/Mul = Mul(gradients/grad_ys_0)
+        gradients/c_grad/mul = Mul(gradients/grad_ys_0)
+    """
+    graph = graph_of(text)
+    assert losses.differentiated(graph, set(graph.nodes)) == ["loss"]
+    apart = graph_of(text.replace("loss = AddV2", "loss = Maximum"))  # no sum of the three
+    assert losses.differentiated(apart, set(apart.nodes)) == ["a", "b", "c"]
+
+
+def test_further_losses_are_told_apart_from_the_first():
+    def both(tensors, w):
+        others = [tf.reduce_mean(tensor) * 3.0 for tensor in tensors]
+        grads = [tf.gradients(tensor, [w])[0] for tensor in tensors + others]
+        return tf.add_n(grads)
+
+    context = Context(traced(towers_with(both)))
+    found_losses = losses.find_losses(context.graph, context.towers, context.graph.ancestors(["train"]))
+    assert [tensor.node for tensor in found_losses.main] == ["tower_0/loss", "tower_1/loss"]
+    assert found_losses.nodes() == {"tower_0/loss", "tower_1/loss", "mul", "mul_1"} and len(found_losses.others) == 1
+
+
+def test_a_zero_that_losses_are_added_to_is_left_out():
+    def accumulated(tensors, w):
+        return tf.gradients(tensors[1], [w])[0]
+
+    totals = []
+
+    def add(loss):
+        totals.append((totals[-1] if totals else tf.constant(0.0)) + loss)
+        return totals[-1]
+
+    assert found(towers_with(accumulated, add))[0] == [("tower_0/loss", 0), ("tower_1/loss", 0)]
 
 
 def test_without_a_gradient_graph_there_are_no_losses():

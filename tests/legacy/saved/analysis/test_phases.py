@@ -59,3 +59,19 @@ def test_state_crossings_are_used_by_one_update_op_of_a_towers_state():
     phase = types.SimpleNamespace(effects=effects, divided=parts)
     variables = [Variable("s0", [], "float32", "state", tower=0), Variable("s1", [], "float32", "statistic")]
     assert phases._state_crossings(context, phase, variables) == {"mean0:0": "move0"}
+
+
+def test_notes_name_losses_with_a_shape_and_further_losses():
+    shapes = {"loss": (4,), "mean": ()}
+    context = types.SimpleNamespace(imported=types.SimpleNamespace(shape=lambda node, output: shapes[node]))
+
+    def notes(loss, others):
+        return list(phases.phase_notes(context, phase_of("train", loss, others)))
+
+    assert notes("loss", []) == ["train: the loss loss:0 has the shape [4]; what is minimized is its sum"]
+    assert notes("mean", [[tensor("loss")]]) == ["train: further losses are differentiated besides mean:0: loss:0"]
+    assert notes("mean", []) == []
+
+
+def phase_of(target, loss, others):
+    return types.SimpleNamespace(target=target, losses=[tensor(loss)], other_losses=others)

@@ -58,3 +58,9 @@ def test_a_tensor_that_matches_several_keeps_the_first():
     text = "x0 = Placeholder()\n x1 = Placeholder()\n y1 = Placeholder()\n e0 = Add(x0, x0)\n e1 = Add(x1, y1)"
     cuts = {TensorId(name, 0) for name in ("x0", "x1", "y1")}
     assert matched(text, cuts, ("e0", "e1")).cuts == {("x0", 0): ("x1", 0)}
+
+
+def test_a_copy_in_one_tower_alone_is_no_difference():
+    text = TOWERS.replace("Square(a1)", "Square(copy)") + "\n copy = Identity(a1)"
+    assert matched(text).differences == []
+    assert matched(text.replace("Identity(a1)", "Neg(a1)")).differences

@@ -3,6 +3,7 @@ import tensorflow as tf
 from legacy.saved.graph.imported import ImportedGraph
 from legacy.saved.graph.loops import frame_and_counter
 from tests.legacy.saved.graphs import traced
+from workloads.lifted.graph import Graph
 
 v1 = tf.compat.v1
 
@@ -47,7 +48,8 @@ def test_a_counter_that_the_body_does_not_read_is_none():
     for node in list(graph.graph_def.node):
         if node.op == "Identity" and node.name == result[1].partition(":")[0]:
             node.op = "Neg"
-    assert frame_and_counter(graph, ImportedGraph(graph), random_node(graph)) is None
+    changed = Graph(graph.graph_def)
+    assert frame_and_counter(changed, ImportedGraph(changed), random_node(changed)) is None
 
 
 def test_a_loop_inside_a_loop_is_not_counted():

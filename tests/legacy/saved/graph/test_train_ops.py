@@ -72,3 +72,19 @@ def test_an_assignment_of_gradients_to_a_trainable_variable_trains():
 def test_assignments_by_hand_count_only_where_there_is_no_update_rule():
     graph = graph_of(BY_HAND + "update = ApplyAdam(slot)")
     assert train_ops.find_train_ops(graph, ["w"]) == {"update": {"update"}}
+
+
+def test_plain_descent_on_rows_trains_too():
+    text = """
+        w = VariableV2()
+        gradients/grad = Neg()
+        rows = ScatterSub(w, ids, gradients/grad)
+        ids = Const()
+        train = NoOp(^rows)
+        remember = ScatterUpdate(w, ids, ids)
+    """
+    graph = graph_of(text)
+    assert train_ops.gradient_assignments(graph, {"w"}) == train_ops.gradient_assignments(graph, set()) == {"rows"}
+    assert train_ops.gradient_assignments(graph, {"v"}) == set()
+    assert train_ops.find_train_ops(graph_of(text + "dense = ApplyGradientDescent(v)\n v = VariableV2()"))["dense"]
+    assert train_ops.choose_train_ops(graph, []) == ["train"]

@@ -6,6 +6,7 @@ import pytest
 
 from legacy.saved.analysis.analyse import analyse_graph
 from legacy.saved.report.facts import _ProgramFacts, description_fields, program_facts
+from tests.legacy.saved.graphs import graph_of
 from tests.legacy.saved.programs import saved_two_towers
 from workloads.lifted.plan import Combine, Input, Noise
 
@@ -28,6 +29,7 @@ def test_the_program_and_its_towers(sections):
         "number": "2",
         "told apart by": "device /gpu:k",
         "batch of one": "4",
+        "replicas of a port": "any number",
         "symmetry": "equal, op by op",
     }
 
@@ -70,15 +72,20 @@ def test_an_empty_section_is_described_as_none(sections):
     assert description_fields(dict(sections, inputs=[]))["inputs"] == "none"
 
 
-def warnings(losses=("loss:0",), loss_scale=1.0, kind="mean", towers=2, differences=(), inputs=(), noise=(), unsafe=()):
+def warnings(
+    losses=("loss:0",), loss_scale=1.0, kind="mean", towers=2, differences=(), inputs=(), noise=(), unsafe=(), notes=()
+):
     """The sentences of "watch" for a plan made by hand."""
     combine = [Combine("w", kind, "sum:0", 1.0, [])]
     phase = types.SimpleNamespace(
         train_op="train", races=[], losses=losses, loss_scale=loss_scale, combine=combine, effects=[], crossings=[]
     )
     facts = _ProgramFacts.__new__(_ProgramFacts)
+    facts._graph, facts._context = graph_of(""), types.SimpleNamespace(state=types.SimpleNamespace(rules=set()))
+    facts._learning = types.SimpleNamespace(learning_rates=lambda: [])
     facts._plan = types.SimpleNamespace(
         towers=towers,
+        batch=None,
         phases=[phase],
         differences=list(differences),
         inputs=list(inputs),
@@ -86,6 +93,7 @@ def warnings(losses=("loss:0",), loss_scale=1.0, kind="mean", towers=2, differen
         common_noise=[],
         variables=[],
         unsafe=dict(unsafe),
+        notes=list(notes),
     )
     return list(facts._warnings())
 
@@ -98,6 +106,7 @@ def test_nothing_to_watch_for_in_a_mean():
     "options, text",
     [
         ({"losses": ()}, "train: the gradient graph does not tell what is minimized; losses are not compared"),
+        ({"notes": ["the loss has a shape"]}, "the loss has a shape"),
         ({"loss_scale": 0.5}, "train: each tower's loss counts 1/2: its sum over towers is a mean"),
         ({"kind": "sum"}, "train: gradients are summed over towers, not averaged"),
         ({"kind": "kept as written"}, "combining not recognised, kept as written: w"),

@@ -19,15 +19,20 @@ def written(graph, tmp_path):
 
 
 def test_an_analysed_graph_has_facts_and_hazards(tmp_path):
-    sections = inspect_graph(written(two_towers(), tmp_path))
-    assert list(sections)[:3] == ["program", "towers", "inputs"] and list(sections)[-1] == "hazards"
+    path = written(two_towers(), tmp_path)
+    sections = inspect_graph(path)
+    assert list(sections)[:3] == ["program", "towers", "inputs"] and list(sections)[-2:] == ["hazards", "next"]
+    assert [row["is"] for row in sections["next"]] == ["yes", f"python -m legacy.lift {path} --out=lifted"]
     assert [row["hazard"] for row in sections["hazards"]] == ["STATISTICS_OF_ONE_TOWER"]
 
 
 def test_a_graph_that_cannot_be_analysed_still_has_hazards(tmp_path):
     floats = {line.split(" = ")[0].strip(): {"T": tf.float32} for line in NOT_APPLIED.splitlines() if "Neg" in line}
     sections = inspect_graph(written(graph_of(NOT_APPLIED, x={"dtype": tf.float32}, **floats), tmp_path))
-    assert list(sections) == ["not taken apart", "hazards"]
+    known = ["program", "towers", "inputs", "optimizers", "variables", "devices"]
+    assert list(sections) == ["not taken apart", *known, "hazards", "next"]
+    assert sections["inputs"][0]["name"] == "x" and sections["towers"][0]["is"] == "2"
+    assert sections["next"][0]["is"].startswith("no: graph file: no update op")
     assert sections["not taken apart"][0]["what"].startswith("graph file: no update op")
 
 
@@ -67,7 +72,28 @@ def test_long_sections_are_cut(most, ending):
     assert list(page_lines({"watch": [{"what": text} for text in "abc"]}, most))[-1] == ending
 
 
-def test_wide_columns_run_over():
-    rows = [{"name": "n" * 80, "size": 1}, {"name": "n", "size": 2}]
-    lines = list(page_lines({"variables": rows}, 5))
-    assert lines[3] == "  " + "n" * 80 + "  1" and lines[4] == "  n" + " " * 71 + "2"
+def test_no_line_is_wider_than_a_terminal():
+    rows = [{"name": "scope/" * 30, "size": 1, "text": "a sentence " * 20}, {"name": "n", "size": 2, "text": "t"}]
+    hazard = {"hazard": "KIND", "op": "node", "what": "a sentence " * 20, "in tf.distribute": "advice " * 30}
+    lines = list(page_lines({"variables": rows, "hazards": [hazard]}, 5))
+    assert max(map(len, lines)) <= 120
+    names = "".join(line[2:60].split("  ")[0].strip() for line in lines[3 : lines.index("HAZARDS") - 2])
+    assert names == "scope/" * 30
+    assert "    in tf.distribute: " + "advice " * 13 + "advice" in lines
+
+
+def test_a_train_op_to_choose_is_the_next_command(tmp_path):
+    text = """
+        a = VariableV2()
+        b = VariableV2()
+        x = Placeholder()
+        gradients/y_grad/Neg = Neg(x)
+        train_a = ApplyGradientDescent(a, x, gradients/y_grad/Neg)
+        train_b = ApplyGradientDescent(b, x, gradients/y_grad/Neg)
+        """
+    dtype = {name: {"T": tf.float32} for name in ("gradients/y_grad/Neg", "train_a", "train_b")}
+    shape = {"dtype": tf.float32, "shape": tf.TensorShape([])}
+    path = written(graph_of(text, a=shape, b=shape, x={"dtype": tf.float32}, **dtype), tmp_path)
+    sections = inspect_graph(path)
+    assert [row["rule"] for row in sections["optimizers"]] == ["GradientDescent"]
+    assert sections["next"][1]["is"] == f"python -m legacy.inspect {path} --train_op=NAME"

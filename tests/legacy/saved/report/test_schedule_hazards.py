@@ -37,8 +37,10 @@ def test_a_correct_schedule_has_none(check):
 
 
 def test_a_step_that_each_tower_counts():
-    found = hazards(miscounted_steps, TEXT + "again = AssignAdd(global_step, one)\n")
-    assert found == [("STEP_COUNTS_TOWERS", "again", "global_step is incremented by each of the 2 towers")]
+    text = TEXT.replace("count = AssignAdd(global_step, one)", "tower_0/count = AssignAdd(global_step, one)")
+    found = hazards(miscounted_steps, text + "tower_1/count = AssignAdd(global_step, one)\n")
+    assert found == [("STEP_COUNTS_TOWERS", "tower_0/count", "global_step is incremented by each of the 2 towers")]
+    assert hazards(miscounted_steps, text + "count = AssignAdd(global_step, one)\n") == [], "not of each tower"
 
 
 def test_a_step_that_rises_by_the_number_of_towers():
@@ -64,10 +66,17 @@ def test_a_schedule_that_no_update_depends_on():
     assert hazards(frozen_learning_rate, text.replace("ApplyGradientDescent", "Nothing")) == [], "nothing trains"
 
 
-@pytest.mark.parametrize("assignment, is_frozen", [("advance", False), ("init", True), ("save/Assign", True)])
+@pytest.mark.parametrize(
+    "assignment, is_frozen", [("advance", False), ("global_step/Assign", True), ("save/Assign", True)]
+)
 def test_a_schedule_of_a_step_that_nothing_advances(assignment, is_frozen):
-    text = TEXT.replace("count = AssignAdd(global_step, one)", f"{assignment} = Assign(global_step, one)")
+    value = "save/RestoreV2 = RestoreV2()\nsave/Assign = Assign(global_step, save/RestoreV2)\n"
+    new = value if assignment == "save/Assign" else f"{assignment} = Assign(global_step, one)"
+    text = TEXT.replace("count = AssignAdd(global_step, one)", new)
     found = hazards(frozen_learning_rate, text)
     assert bool(found) == is_frozen
     if is_frozen:
-        assert found[0][1:] == ("global_step", "the schedule ExponentialDecay depends on a step that nothing advances")
+        assert found[0][1:] == (
+            "global_step",
+            "the schedule ExponentialDecay depends on global_step, which nothing advances",
+        )

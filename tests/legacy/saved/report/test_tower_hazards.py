@@ -29,7 +29,7 @@ def hazards(check, text):
 
 @pytest.mark.parametrize(
     "check",
-    [tower_hazards.towers_on_the_cpu, tower_hazards.unused_gradients, tower_hazards.unshared_variables],
+    [tower_hazards.misplaced_towers, tower_hazards.unused_gradients, tower_hazards.unshared_variables],
 )
 @pytest.mark.parametrize("text", [TOWERS, "x = Placeholder()\ny = Neg(x)\n"])
 def test_a_correct_program_and_one_without_towers_have_none(check, text):
@@ -38,13 +38,46 @@ def test_a_correct_program_and_one_without_towers_have_none(check, text):
 
 def test_towers_that_compute_on_one_cpu():
     text = TOWERS.replace("/gpu:0", "/device:CPU:0").replace("/gpu:1", "/device:CPU:0")
-    found = hazards(tower_hazards.towers_on_the_cpu, text)
+    found = hazards(tower_hazards.misplaced_towers, text)
     assert [(name, op) for name, op, _ in found] == [("TOWER_ON_CPU", G0), ("TOWER_ON_CPU", G1)]
     assert "2 of 2 ops and 1 of 1 matrix products and convolutions (their size is unknown)" in found[0][2]
 
 
-def test_one_tower_alone_on_the_cpu_is_meant():
-    assert hazards(tower_hazards.towers_on_the_cpu, TOWERS.replace("/gpu:0", "/cpu:0")) == []
+PRODUCTS = TOWERS.replace("Mul(v, w)", "MatMul(v, w)")
+
+
+@pytest.mark.parametrize(
+    "old, new, expected",
+    [
+        ("/gpu:1", "/gpu:1", []),
+        ("/gpu:0", "/cpu:0", [("TOWER_ON_CPU", "tower 0 computes on cpu:0, the others on gpu:1")]),
+        (
+            "MatMul(v, w) @ /gpu:1",
+            "MatMul(v, w) @ /gpu:0",
+            [("TOWERS_SHARE_DEVICE", "towers 0, 1 compute on gpu:0, one after the other")],
+        ),
+        (
+            "= MatMul(tower_1/y) @ /gpu:1",
+            "= MatMul(tower_1/y) @ /gpu:0",
+            [
+                (
+                    "BACKWARD_ON_ONE_DEVICE",
+                    "the forward passes of the 2 towers are on devices of their own, the backward passes all on gpu:0",
+                )
+            ],
+        ),
+    ],
+)
+def test_towers_on_the_wrong_device(old, new, expected):
+    found = hazards(tower_hazards.misplaced_towers, PRODUCTS.replace(old, new))
+    assert [(name, text) for name, _, text in found] == expected
+
+
+def test_a_layer_on_another_towers_device():
+    layer = "tower_1/z = MatMul(tower_1/y) @ /gpu:1\n tower_1/far = MatMul(tower_1/y) @ /gpu:0\n"
+    assert hazards(tower_hazards.misplaced_towers, PRODUCTS + layer.split("\n")[0]) == []
+    (found,) = hazards(tower_hazards.misplaced_towers, PRODUCTS + layer)
+    assert found[:2] == ("TOWERS_SHARE_DEVICE", "tower_1/far") and "1 of 3 matrix products" in found[2]
 
 
 def test_gradients_that_no_op_applies():
@@ -92,3 +125,11 @@ def test_an_assignment_in_a_tower_is_no_read():
     text = TOWERS.replace("tower_0/y = Mul(v, w)", "tower_0/y = Neg(v)\ntower_0/init = Assign(w, v)")
     (found,) = hazards(tower_hazards.unshared_variables, text)
     assert found[2] == "read by tower 1 of 2 only"
+
+
+def test_towers_that_each_update_the_same_variables():
+    text = TOWERS.replace(f"sum_w = AddN({G0}, {G1})", f"sum_w = Neg({G1})")
+    text = text.replace(f"sum_v = AddN({G0}, {G1})", f"sum_v = Neg({G0})").replace("(w, sum_w)", "(v, sum_w)")
+    (found,) = hazards(tower_hazards.unused_gradients, text)
+    assert found[:2] == ("TOWERS_UPDATE_ALONE", "train_v")
+    assert found[2].startswith("each of the 2 towers updates 1 variables (v) by itself: 2 updates a step")

@@ -4,7 +4,7 @@ import types
 
 import pytest
 
-from legacy.saved.report.update_sources import updating_towers
+from legacy.saved.report.update_sources import UpdateSources
 from tests.legacy.saved.graphs import graph_of
 from workloads.lifted.plan import Effect
 
@@ -28,4 +28,4 @@ GRAPH = graph_of(
 def test_updating_towers(node, towers):
     """b is another tower's crossing, so that what is behind it does not count."""
     phase = types.SimpleNamespace(crossings=[["a:0", None], [None, "b:0"]])
-    assert updating_towers(GRAPH, phase, Effect(node, "Assign", ["v"], [])) == towers
+    assert UpdateSources(GRAPH, phase).towers(Effect(node, "Assign", ["v"], [])) == towers

@@ -1,7 +1,7 @@
 import tensorflow as tf
 
 from legacy.saved.graph.imported import ImportedGraph
-from legacy.saved.tower_search.inputs import batch_size, describe_inputs
+from legacy.saved.tower_search.inputs import batch_size, constant_part, describe_inputs
 from tests.legacy.saved.graphs import traced
 from workloads.lifted.graph import TensorId
 
@@ -62,10 +62,49 @@ def test_kinds_of_inputs():
 
 def test_the_batch_size_is_the_first_dimension_that_most_own_inputs_share():
     def size(*rows):
-        return batch_size(IMPORTED, [[TensorId(*tensor) for tensor in row] for row in rows])
+        return batch_size(GRAPH, IMPORTED, [[TensorId(*tensor) for tensor in row] for row in rows])
 
     halves, table = [("halves", 0), ("halves", 1)], [("table", 0)]
     assert size(halves, table, [("halves", 1)]) == 2
     assert size(table, table, halves) == 7
     assert size([("halves", 0), ("halves", 0)], table) == 7  # one tensor for both towers is not their batch
     assert size([("labels", 0)]) is None and size([("rate", 0)]) is None and size() is None
+
+
+def test_a_first_dimension_before_an_open_one_is_time_unless_there_is_nothing_else():
+    def build():
+        v1.placeholder(tf.float32, [5, None, 3], name="frames")
+        v1.placeholder(tf.int32, [None], name="lengths")
+
+    graph = traced(build)
+    rows = [[TensorId("frames", 0)], [TensorId("lengths", 0)]]
+    assert batch_size(graph, ImportedGraph(graph), rows) is None
+    assert batch_size(graph, ImportedGraph(graph), rows[:1]) == 5
+
+
+def test_constant_slices_tell_how_many_rows_a_tower_takes():
+    def build():
+        x = v1.placeholder(tf.float32, name="x")
+        for tower in range(2):
+            tf.identity(x[tower * 4 : tower * 4 + 4], name=f"part_{tower}")
+            tf.slice(x, [tower * 3, 0], [3, -1], name=f"slice_{tower}")
+            tf.slice(x, [0, 0], [tower + 1, -1], name=f"uneven_{tower}")
+
+    graph = traced(build)
+
+    def part(name):
+        row = [
+            graph.inputs(f"{name}_{tower}")[0] if name == "part" else TensorId(f"{name}_{tower}", 0) for tower in (0, 1)
+        ]
+        return constant_part(graph, ImportedGraph(graph), row)
+
+    assert part("part") == 4 and part("slice") == 3 and part("uneven") is None
+
+
+def test_an_array_of_unknown_rank_is_a_batch_and_a_scalar_is_none():
+    def build():
+        tf.reshape(tf.split(v1.placeholder(tf.float32, name="x"), 2, name="halves")[0], [-1, 3])
+
+    graph = traced(build)
+    (entry,) = describe_inputs(graph, ImportedGraph(graph), {}, [[TensorId("halves", 0)]], None, set())
+    assert (entry.shape, entry.kind) == (None, "batch")

@@ -53,6 +53,33 @@ def test_other_uses_set_none(use):
     assert bound(use) == 0
 
 
+@pytest.mark.parametrize("adjoint, expected", [(False, 7), (True, 0)])
+def test_the_columns_of_a_sparse_matrix_are_the_rows_of_what_it_is_multiplied_with(adjoint, expected):
+    def build():
+        indices = v1.placeholder(tf.int64, [5, 2], name="labels")
+        tf.raw_ops.SparseTensorDenseMatMul(
+            a_indices=indices,
+            a_values=tf.zeros([5]),
+            a_shape=[7, 7],
+            b=tf.zeros([7, 2]),
+            adjoint_a=adjoint,
+        )
+        tf.gather(tf.zeros([9, 2]), indices[:, 0])
+
+    graph = traced(build)
+    assert upper_bound(graph, ImportedGraph(graph), TensorId("labels", 0)) == (expected or 9)
+
+
+def test_labels_of_a_sequence_stay_below_the_blank():
+    def use(labels):
+        indices = tf.zeros([4, 2], tf.int64)
+        tf.raw_ops.CTCLoss(
+            inputs=tf.zeros([3, 4, 6]), labels_indices=indices, labels_values=labels, sequence_length=[3] * 4
+        )
+
+    assert bound(use) == 5
+
+
 def test_the_lowest_bound_of_all_uses_counts_through_ops_that_only_rearrange():
     def use(labels):
         first, second = tf.split(tf.reshape(tf.cast(labels, tf.int64), [2, 2]), 2)

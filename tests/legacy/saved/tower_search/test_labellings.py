@@ -51,3 +51,15 @@ def test_labels_of_very_different_sizes_are_no_towers():
 def test_more_labels_than_there_are_devices_in_a_machine_are_no_towers():
     assert "device /gpu:k" in found("\n".join(f"n{i} = NoOp() @ /gpu:{i}" for i in range(64)))
     assert "device /gpu:k" not in found("\n".join(f"n{i} = NoOp() @ /gpu:{i}" for i in range(65)))
+
+
+def test_the_place_of_a_variable_says_nothing_of_an_ops_tower():
+    text = "w = VariableV2() @ /gpu:0\n a = NoOp() @ /gpu:0\n b = NoOp() @ /gpu:1\n read = NoOp() @ /gpu:0"
+
+    def device_labels(place):
+        graph = graph_of(text)
+        graph.nodes["read"].attr["_class"].list.s.append(f"loc:@{place}".encode())
+        return {labelling.found_by: labelling.labels for labelling in labellings(graph)}["device /gpu:k"]
+
+    assert "read" not in device_labels("w")
+    assert device_labels("a")["read"] == 0  # the place of another op is its tower's

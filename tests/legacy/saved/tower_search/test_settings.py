@@ -2,8 +2,9 @@ import pytest
 import tensorflow as tf
 
 from legacy.saved.graph.imported import ImportedGraph
-from legacy.saved.tower_search.settings import is_scalar_setting
+from legacy.saved.tower_search.settings import is_array, is_scalar_setting
 from tests.legacy.saved.graphs import traced
+from workloads.lifted.graph import TensorId
 
 v1 = tf.compat.v1
 
@@ -35,3 +36,20 @@ def test_without_a_shape_its_users_and_dtype_decide():
 
 def test_other_nodes_are_no_settings():
     assert not is_setting(lambda: tf.constant(1.0, name="p"))
+
+
+@pytest.mark.parametrize(
+    "use, expected",
+    [
+        (lambda p: tf.split((p - 128.0) / 255.0, 2), True),
+        (lambda p: p[0:2], True),
+        (lambda p: tf.reshape(tf.cast(p, tf.float64), [-1, 3]), True),
+        (lambda p: tf.matmul(p * tf.random.uniform([2, 2]), [[1.0], [1.0]]), False),  # a factor on something else
+        (lambda p: tf.split(tf.range(4), 2, axis=tf.cast(p, tf.int32)), False),
+        (lambda p: p * 2.0, False),
+    ],
+)
+def test_what_is_split_or_sliced_is_an_array_though_its_rank_is_unknown(use, expected):
+    graph = traced(lambda: use(v1.placeholder(tf.float32, name="p")))
+    assert is_array(graph, ImportedGraph(graph), TensorId("p", 0)) is expected
+    assert not (expected and is_scalar_setting(graph, ImportedGraph(graph), "p"))

@@ -34,6 +34,13 @@ def test_steps_are_left_out():
     assert len(restrict_evidence(evidence()).steps) == 3
 
 
+def test_only_the_last_step_is_taken_again():
+    whole = evidence()
+    whole.retake_last_step = lambda: step_record(2, combined={"a": [9.0], "b": [2.0]})
+    assert restrict_evidence(whole, steps=[0, 2]).repeat_difference > 1
+    assert restrict_evidence(whole, steps=[0, 1]).repeat_difference == 0
+
+
 def test_weights_are_left_out_of_every_part_of_a_record():
     restricted = restrict_evidence(evidence(), names=["b"])
     record = restricted.steps[0].right

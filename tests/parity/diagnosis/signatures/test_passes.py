@@ -5,15 +5,16 @@ from tests.parity.causes.statistics_facts import moving_statistics
 from tests.parity.step_records import compared_step, made_up_evidence, made_up_state, step_record
 
 G = {"a": [1.0, 0.0, 2.0], "b": [3.0, 4.0, 5.0]}
-STATE = made_up_state(G, statistics={"two/mean": [0.0], "one/mean": [0.0]})
 
 
-def passes(gradient=None, loss=1.0, gaps=None, batches=()):
-    left = step_record(losses=[1.0], gradients=[G], state=STATE)
-    right = step_record(losses=[loss], gradients=[{**G, **(gradient or {})}], state=STATE)
+def passes(gradient=None, loss=1.0, gaps=None, batches=(), names=("a", "b")):
+    first, second = (dict(zip(names, g.values())) for g in (G, {**G, **(gradient or {})}))
+    state = made_up_state(first, statistics=dict.fromkeys(["two/mean", "one/mean", *(gaps or ())], [0.0]))
+    left = step_record(losses=[1.0], gradients=[first], state=state)
+    right = step_record(losses=[loss], gradients=[second], state=state)
     facts = moving_statistics(gaps=gaps) if gaps is not None else None
     return compare_passes(
-        made_up_evidence([compared_step(left, right, STATE)], Context(1, 4), statistics=facts, batches=list(batches))
+        made_up_evidence([compared_step(left, right, state)], Context(1, 4), statistics=facts, batches=list(batches))
     )
 
 
@@ -29,6 +30,17 @@ def test_losses_agree_within_rounding():
     assert not passes(loss=float("nan")).losses_agree
 
 
+def test_replicas_with_another_loss_are_found_where_others_have_none():
+    def replicas(*losses):
+        state = made_up_state(G)
+        left, right = (step_record(losses=row, gradients=[G, G], state=state) for row in ([1.0, 2.0], losses))
+        return compare_passes(made_up_evidence([compared_step(left, right, state)], Context(2, 4))).replicas
+
+    assert replicas(1.0, 2.5) == (1,)
+    assert replicas(1.5, 2.0) == (0,)
+    assert replicas(1.0, 2.0) == replicas(1.5, 2.5) == ()
+
+
 def test_the_first_layer_with_other_moments_is_found_in_the_models_order():
     found = passes(gaps={"one/mean": 0.5, "two/mean": 0.0})
     assert (found.equal_norms, found.unequal_norms, found.first_gap) == (["two"], ["one"], 0.5)
@@ -38,6 +50,27 @@ def test_units_without_a_gradient_are_revived():
     found = passes({"a": [1.0, 0.5, 2.0]})
     assert (found.revived, found.unequal_gradients) == (["a"], ["a"])
     assert passes({"a": [1.5, 0.0, 2.0]}).revived == []
+
+
+def test_another_activation_revives_units_in_every_step():
+    state = made_up_state(G)
+
+    def revived(*elements):
+        steps = []
+        for number, element in enumerate(elements):
+            left = step_record(number, losses=[1.0], gradients=[G], state=state)
+            right = step_record(number, losses=[1.5], gradients=[{**G, "a": [1.5, element, 2.0]}], state=state)
+            steps.append(compared_step(left, right, state))
+        return compare_passes(made_up_evidence(steps, Context(1, 4))).revived
+
+    assert revived(0.5, 0.25) == ["a"]
+    assert revived(0.5, 0.0) == []  # now and then, as other inputs do
+
+
+def test_units_behind_other_moments_may_be_revived_by_them():
+    revived, behind, before = {"a": [1.0, 0.5, 2.0]}, {"a/mean": 0.5}, {"b/mean": 0.5}
+    assert passes(revived, gaps=behind, names=("a/weights", "b/weights")).revived == []
+    assert passes(revived, gaps=before, names=("a/weights", "b/weights")).revived == ["a/weights"]
 
 
 def test_other_batches_are_not_compared():

@@ -3,8 +3,8 @@
 import pytest
 import tensorflow as tf
 
-from parity.speed import device_trace
-from parity.speed.device_trace import DeviceTrace, Span, Transfers
+from parity.profiling import device_trace
+from parity.profiling.device_trace import DeviceTrace, Span, Transfers
 
 CPUS = ["/job:localhost/replica:0/task:0/device:CPU:0", "/job:localhost/replica:0/task:0/device:CPU:1"]
 
@@ -44,14 +44,6 @@ def test_other_ops_send_nothing():
     assert device_trace.count_transfers([sending_partition("x", op="_Recv")], whole_graph()) == Transfers({}, 0)
 
 
-@pytest.mark.parametrize(
-    "spans, length",
-    [([], 0), ([(0, 2), (1, 3)], 3), ([(5, 6), (0, 1), (0, 1)], 2), ([(0, 10), (2, 3)], 10), ([(0, 1), (1, 2)], 2)],
-)
-def test_the_length_of_the_union(spans, length):
-    assert device_trace.union_length(spans) == length
-
-
 def test_a_device_is_busy_while_any_of_its_ops_runs():
     spans = {"CPU:0": [Span(1e9, 2e9), Span(1.5e9, 3e9)], "CPU:1": [Span(4e9, 5e9)]}
     trace = device_trace.make_device_trace(Transfers({("CPU:0", "CPU:1"): 8}, 1), spans)
@@ -75,20 +67,3 @@ def test_a_session_is_traced_from_its_metadata():
     trace = device_trace.trace_session(TracedTowers())
     assert (trace.crossing, trace.tensors) == ({("CPU:0", "CPU:1"): 24}, 1)
     assert trace.busy == {"CPU:0": 501 / 1e9} and trace.seconds == 1001 / 1e9
-
-
-def test_kernels_are_the_events_that_name_a_node():
-    from tensorflow.tsl.profiler.protobuf import xplane_pb2
-
-    space = xplane_pb2.XSpace()
-    plane = space.planes.add()
-    for number, name in enumerate(["send0:_Send", "other:MatMul", "no_node"]):
-        plane.event_metadata[number].name = name
-    line = plane.lines.add(timestamp_ns=100)
-    for number in range(3):
-        line.events.add(metadata_id=number, offset_ps=2000, duration_ps=3000)
-    assert device_trace.kernel_spans(space, [sending_partition("x")]) == {"CPU:0": [Span(102.0, 105.0)]}
-
-
-def test_the_short_name_of_a_device():
-    assert [device_trace.short_device(device) for device in CPUS] == ["CPU:0", "CPU:1"]

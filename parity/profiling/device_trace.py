@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import collections
 import dataclasses
-import glob
-import os
 import re
-import tempfile
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import tensorflow as tf
+
+from parity.profiling.kernel_events import kernel_events, partitions_of_first_run, profile_of_run, short_device
+from parity.profiling.step_profile import union_length
 
 if TYPE_CHECKING:
     from legacy.towers.program import LegacyProgram
@@ -80,58 +80,13 @@ def trace_function(program: PipelineProgram, warm_up: int = 3) -> DeviceTrace:
     Before it the program takes one step that exports the function's partitions, and `warm_up` more.
     """
     function: Any = program.one_step()
-    partitions = _partitions_of_first_run(function)
+    partitions = partitions_of_first_run(function)
     for _ in range(warm_up):
         function()
-    spans = kernel_spans(_profile_of_run(function), partitions)
-    return make_device_trace(count_transfers(partitions, function.get_concrete_function().graph), spans)
-
-
-def _partitions_of_first_run(function: Any) -> list[tf.compat.v1.GraphDef]:
-    """Runs a `tf.function` for the first time, when TensorFlow exports the graphs that it was partitioned into."""
-    from tensorflow.python.eager import context
-
-    context.enable_run_metadata()  # the only way to the partitions of a function
-    try:
-        function()
-        metadata = context.export_run_metadata()
-    finally:
-        context.disable_run_metadata()
-    return [graph for graphs in metadata.function_graphs for graph in graphs.partition_graphs]
-
-
-def _profile_of_run(function: Any) -> Any:
-    """Runs a `tf.function` under the profiler and returns the `XSpace` that it wrote."""
-    from tensorflow.tsl.profiler.protobuf import xplane_pb2
-
-    with tempfile.TemporaryDirectory() as folder:
-        tf.profiler.experimental.start(folder)
-        function()
-        tf.profiler.experimental.stop()
-        space = xplane_pb2.XSpace()
-        (path,) = glob.glob(os.path.join(folder, "**", "*.xplane.pb"), recursive=True)
-        with open(path, "rb") as file:
-            space.ParseFromString(file.read())
-    return space
-
-
-def kernel_spans(space: Any, partitions: Iterable[tf.compat.v1.GraphDef]) -> dict[str, list[Span]]:
-    """Returns {device: spans} of a profile's kernels.
-
-    Args:
-      space: the profile, an `XSpace`; the events of kernels are called "node:Op".
-      partitions: the graphs of the devices, which say where a node runs.
-    """
-    devices = {node.name: short_device(node.device) for graph in partitions for node in graph.node}
     spans = collections.defaultdict(list)
-    for plane in space.planes:
-        for line in plane.lines:
-            for event in line.events:
-                node = plane.event_metadata[event.metadata_id].name.rpartition(":")[0]
-                if node in devices:
-                    start = line.timestamp_ns + event.offset_ps / 1000
-                    spans[devices[node]].append(Span(start, start + event.duration_ps / 1000))
-    return dict(spans)
+    for event in kernel_events(profile_of_run(function), partitions):
+        spans[event.device].append(Span(event.start, event.end))
+    return make_device_trace(count_transfers(partitions, function.get_concrete_function().graph), spans)
 
 
 def count_transfers(partitions: Iterable[tf.compat.v1.GraphDef], graph: tf.Graph) -> Transfers:
@@ -159,28 +114,6 @@ def make_device_trace(transfers: Transfers, spans: Mapping[str, list[Span]]) -> 
     seconds = (max(span.end for span in of_all_devices) - min(span.start for span in of_all_devices)) / 1e9
     busy = {device: union_length(spans[device]) / 1e9 for device in spans}
     return DeviceTrace(transfers.crossing, transfers.tensors, busy, seconds)
-
-
-def union_length(spans: Iterable[tuple[float, float]]) -> float:
-    """Returns the length of the union of intervals (start, end).
-
-    >>> union_length([(0, 2), (1, 3), (5, 6)])
-    4.0
-    """
-    total, reached = 0.0, float("-inf")
-    for start, end in sorted(spans):
-        total += max(0.0, end - max(start, reached))
-        reached = max(reached, end)
-    return total
-
-
-def short_device(device: str) -> str:
-    """Returns the device type and number of a full device name.
-
-    >>> short_device("/job:localhost/replica:0/task:0/device:CPU:1")
-    'CPU:1'
-    """
-    return device.rpartition("device:")[2]
 
 
 def _bytes_sent(graph: tf.Graph, send: tf.compat.v1.NodeDef) -> int:

@@ -1,0 +1,325 @@
+"""`ReplicatedOldGraph`: an old graph at another number of replicas than it has towers, as a reference for ports.
+
+The graph stays as it is. A step runs one of its towers once for each replica, on the replica's part of the batch; the
+recognised combining joins what left them, by ops in the same session; then the graph's own update runs, and is given
+that in place of its towers' results. `workloads.lifted.replication` says which replica stands for which tower.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Any, Dict, List, NamedTuple, Optional
+
+import numpy as np
+import tensorflow as tf
+
+from legacy.rerun import runnable
+from legacy.rerun.program import OldGraphProgram
+from workloads.lifted.graph import Graph, parse_tensor_name
+from workloads.lifted.noise import keyed_nodes, noise_key
+from workloads.lifted.plan_records import TensorType
+from workloads.lifted.replication import (
+    corresponding_crossings,
+    own_number_only,
+    replica_of_tower,
+    rescaling,
+    tower_of_crossing,
+    tower_of_replica,
+)
+from workloads.lifted.workload import as_lifted, op_errors_as_input_errors
+from workloads.numerics import combining
+from workloads.program import State, StepRecord
+from workloads.records.writer import batch_digest
+from workloads.support.errors import require
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from legacy.options import LegacyOptions
+    from workloads.job import Job
+    from workloads.lifted.plan import Combine, Phase, Plan
+    from workloads.lifted.plan_records import ControlDependency
+    from workloads.lifted.workload import LiftedWorkload
+    from workloads.program import Arrays
+    from workloads.sources import Source
+
+v1 = tf.compat.v1
+
+#: Ops that give a variable another value, whatever it had.
+_ASSIGNS = ("Assign", "AssignVariableOp")
+#: {tensor of the plan: value}.
+Values = Dict[str, np.ndarray]
+
+
+class Reduction(NamedTuple):
+    """Ops that combine one gradient over the replicas.
+
+    Attributes:
+      combine: the combining.
+      parts: for each replica, {tensor of its tower: placeholder}.
+      result: what the graph's update gets in place of `combine.tensor`, or of its first part if that is affine.
+    """
+
+    combine: Combine
+    parts: List[Dict[str, tf.Tensor]]
+    result: tf.Tensor
+
+
+class ReplicatedOldGraph(OldGraphProgram):
+    """Runs a lifted job's old graph on more or fewer replicas than it has towers.
+
+    Args:
+      job: a `Job` of a `LiftedWorkload`.
+      source: `Source` of its batches.
+      options: `LegacyOptions`; `exact` and `average` are used.
+      devices: device of each replica.
+      dependencies: as in `OldGraphProgram`.
+
+    Raises:
+      InputError: the graph's mathematics does not say what another number of towers would compute.
+    """
+
+    def __init__(
+        self,
+        job: Job,
+        source: Source,
+        options: LegacyOptions,
+        devices: Sequence[str],
+        dependencies: Sequence[Sequence[ControlDependency]] | None = None,
+    ) -> None:
+        workload = as_lifted(job.workload)
+        require_replicable(workload.plan, job.replicas)
+        job = dataclasses.replace(job, workload=_with_open_rows(workload))
+        self._tower_of_state = {v.name: v.tower for v in workload.plan.variables if v.role == "state"}
+        #: Each replica's own values of the variables that belong to one tower.
+        self._own_states: List[Values] = []
+        super().__init__(job, source, options, devices, dependencies)
+        plan = self._plan
+        require(source.noise == "keyed", "--replicas", job.replicas, f"a recording is of its {plan.towers} towers")
+        replicas, differ = range(job.replicas), bool(plan.differences)
+        self._towers = [tower_of_replica(replica, job.replicas, plan.towers, differ) for replica in replicas]
+        with self.graph.as_default():
+            self._reductions = [
+                [_reduction(plan, phase, combine, self._towers, options.average) for combine in phase.combine]
+                for phase in plan.phases
+            ]
+        self._wanted = [[self._tensors_of(phase, tower) for tower in range(plan.towers)] for phase in plan.phases]
+        self._keyed = [node for node in keyed_nodes(plan) if runnable.key_name(node.node) in self._names()]
+        self._changing = self._towers_change_variables()
+
+    def describe(self) -> dict[str, str]:
+        runs = ", ".join(str(tower) for tower in self._towers)
+        return {**super().describe(), "input": "feed", "reduction": f"as recognised, of replicas that run tower {runs}"}
+
+    def load(self, state: State) -> None:
+        super().load(state)
+        self._own_states = [self._states_in(state) for _ in range(self._job.replicas)]
+
+    def step(self) -> StepRecord:
+        step, phase = self._step, self._step % len(self._plan.phases)
+        described = self._plan.phases[phase]
+        shards = self._source.shards(step)
+        towers = self._run_towers(phase, shards)
+        with op_errors_as_input_errors("the old graph"):
+            fetches = {name: self._fetches[phase][name] for name in ("combined", "rates")}
+            given = self._with_replaced(self._update_feed(phase, shards, towers))
+            _, seen = self._session.run([self._train_op(phase), fetches], given)
+        self._step += 1
+        self._keep_states(described, towers)
+        return StepRecord(
+            step=step,
+            digests=[batch_digest(batch) for batch in shards],
+            losses=[
+                np.asarray(found[described.losses[t]]) for t, found in zip(self._towers, towers) if described.losses
+            ],
+            gradients=[
+                {weight: found[name] for weight, name in described.gradients[t].items()}
+                for t, found in zip(self._towers, towers)
+            ],
+            combined=seen["combined"],
+            learning_rate=np.asarray(seen["rates"]),
+            state=self.state(),
+        )
+
+    def tower_tensors(self) -> list[str]:
+        names = [name for wanted in self._wanted for tower in wanted for name in tower]
+        return [self._tensor(name).name for name in dict.fromkeys(names)]
+
+    def given_tensors(self) -> list[str]:
+        combines = [combine for phase in self._plan.phases for combine in phase.combine if not combine.affine]
+        return [self._tensor(combine.tensor).name for combine in combines]
+
+    def _given_tensors(self) -> list[str]:
+        return _joined_rows(self._plan)
+
+    def _take_step(self, *trace: Any) -> list[np.ndarray]:
+        return self.step().losses
+
+    def _keep(self, shards: Sequence[Mapping[str, np.ndarray]]) -> Dict[str, tf.Tensor]:
+        """Returns nothing: replicas share their tower's inputs, which are fed."""
+        return {}
+
+    def _names(self) -> set[str]:
+        return {operation.name for operation in self.graph.get_operations()}
+
+    def _tensors_of(self, phase: Phase, tower: int) -> list[str]:
+        """Returns the tensors that a tower's run is asked for."""
+        names = phase.losses[tower : tower + 1] + list(phase.gradients[tower].values())
+        names += [row[tower] or "" for row in phase.crossings]
+        names += [name for combine in phase.combine for name in combine.parts[tower]]
+        names += self._next_states(phase, tower).values()
+        return [name for name in dict.fromkeys(names) if name]
+
+    def _towers_change_variables(self) -> bool:
+        """Returns whether a tower's results wait for updates, such as those of batch-norm statistics."""
+        graph = Graph(self.graph.as_graph_def())
+        nodes = [parse_tensor_name(self._tensor(n).name).node for wanted in self._wanted for ns in wanted for n in ns]
+        effects = {effect.node for phase in self._plan.phases for effect in phase.effects}
+        return bool(graph.ancestors(nodes) & effects)
+
+    def _run_towers(self, phase: int, shards: Sequence[Arrays]) -> list[Values]:
+        """Runs each replica's tower from the same variables; returns what it computes."""
+        before = self.state() if self._changing or self._tower_of_state else None
+        found = []
+        for replica, tower in enumerate(self._towers):
+            if before is not None:
+                super().load(self._with_states(before, self._own_states[replica]))
+            names = self._wanted[phase][tower]
+            feed = self._replica_feed([replica if t == tower else None for t in range(self._plan.towers)], shards)
+            with op_errors_as_input_errors("the old graph"):
+                values = self._session.run([self._tensor(name) for name in names], self._with_replaced(feed))
+            found.append(dict(zip(names, values)))
+        if before is not None:
+            super().load(before)
+        return found
+
+    def _states_in(self, state: State) -> Values:
+        """Returns the values of the variables that belong to one tower."""
+        return {name: state.statistics[name] for name in self._tower_of_state}
+
+    def _with_states(self, state: State, values: Values) -> State:
+        return dataclasses.replace(state, statistics={**state.statistics, **values})
+
+    def _next_states(self, phase: Phase, tower: int) -> Dict[str, str]:
+        """Returns {variable of a tower: tensor that a step assigns to it}."""
+        written = [effect for effect in phase.effects if self._tower_of_state.get(effect.writes[0]) == tower]
+        return {effect.writes[0]: effect.values[0] for effect in written}
+
+    def _keep_states(self, phase: Phase, towers: Sequence[Values]) -> None:
+        """Keeps each replica's next states; the variables hold the first replica's, as a port's first copy does."""
+        if not self._tower_of_state:
+            return
+        for own, tower, values in zip(self._own_states, self._towers, towers):
+            own.update((name, values[tensor]) for name, tensor in self._next_states(phase, tower).items())
+        super().load(self._with_states(self.state(), self._own_states[0]))
+
+    def _feed(self, shards: Optional[List[Arrays]]) -> Dict[str, np.ndarray]:
+        """Returns the feed of all towers, each with the part of the replica that stands for it."""
+        towers = self._plan.towers
+        return self._replica_feed(
+            [replica_of_tower(t, towers, self._job.replicas) for t in range(towers)], shards or []
+        )
+
+    def _replica_feed(self, replicas: Sequence[Optional[int]], shards: Sequence[Arrays]) -> Dict[str, np.ndarray]:
+        """Returns the feed of the towers' inputs and keys: of each tower, those of one replica, or none."""
+        feed: Dict[str, np.ndarray] = {}
+        for entry in self._plan.inputs:
+            for tensor, replica in zip(entry.tensors, replicas):
+                if replica is not None:
+                    feed[self._inputs[tensor] + ":0"] = shards[replica][entry.name]
+        for entry in self._plan.common:
+            feed[self._inputs[entry.tensors[0]] + ":0"] = shards[0][entry.name]
+        for node, tower, stream in self._keyed:
+            replica = None if tower is None else replicas[tower]
+            if tower is None or replica is not None:
+                key = noise_key(self._job.seed, replica, stream)
+                feed[runnable.key_name(node) + ":0"] = np.array([key, self._step], np.int32)
+        return feed
+
+    def _update_feed(self, phase: int, shards: Sequence[Arrays], towers: Sequence[Values]) -> Dict[str, np.ndarray]:
+        """Returns the feed of the update: in place of what left the graph's own towers, the replicas' results."""
+        plan, described = self._plan, self._plan.phases[phase]
+        stands_for = [replica_of_tower(tower, plan.towers, self._job.replicas) for tower in range(plan.towers)]
+        feed = self._replica_feed(stands_for, shards)
+        for row in described.crossings:
+            for name in row:
+                if name is not None:
+                    replica = stands_for[tower_of_crossing(described, name)]
+                    feed[self._tensor(name).name] = _corresponding(
+                        described, name, self._towers[replica], towers[replica]
+                    )
+        feed.update(self._reduced(phase, towers))
+        return feed
+
+    def _reduced(self, phase: int, towers: Sequence[Values]) -> Dict[str, np.ndarray]:
+        """Returns {tensor: value} of the combined gradients."""
+        reductions = self._reductions[phase]
+        given = {
+            holder: values[name]
+            for reduction in reductions
+            for holders, values in zip(reduction.parts, towers)
+            for name, holder in holders.items()
+        }
+        results = self._session.run([reduction.result for reduction in reductions], given)
+        feed: Dict[str, np.ndarray] = {}
+        for reduction, value in zip(reductions, results):
+            if reduction.combine.affine:
+                # What the graph adds besides stays in: all of the gradient goes in by the first tower.
+                names = [name for tower in reduction.combine.parts for name in tower]
+                feed.update((self._tensor(name).name, np.zeros_like(value)) for name in names[1:])
+                feed[self._tensor(names[0]).name] = value
+            else:
+                feed[self._tensor(reduction.combine.tensor).name] = value
+        return feed
+
+
+def _joined_rows(plan: Plan) -> list[str]:
+    """Returns the tensors that hold the rows of all towers, whose number is another one for other replicas."""
+    combines = [combine for phase in plan.phases for combine in phase.combine if not combine.affine]
+    return [combine.tensor for combine in combines if combine.kind == "concat"]
+
+
+def _with_open_rows(workload: LiftedWorkload) -> LiftedWorkload:
+    """Returns the workload with the first dimension of all joined rows open."""
+    tensors = dict(workload.plan.tensors)
+    for name in _joined_rows(workload.plan):
+        kind = tensors[name]
+        tensors[name] = TensorType(kind.dtype, None if kind.shape is None else [None, *kind.shape[1:]])
+    return dataclasses.replace(workload, plan=dataclasses.replace(workload.plan, tensors=tensors))
+
+
+def require_replicable(plan: Plan, replicas: int) -> None:
+    """Raises `InputError` with the reason and the number that works if a program runs at its own number only."""
+    reason = own_number_only(plan)
+    states = {variable.name for variable in plan.variables if variable.role == "state"}
+    changed = [effect for phase in plan.phases for effect in phase.effects if states & set(effect.writes)]
+    if not reason and any(effect.op not in _ASSIGNS or effect.condition for effect in changed):
+        reason = f"a tower's own state ({changed[0].writes[0]}) is not assigned as a whole"
+    require(not reason, "--replicas", replicas, f"{reason}: only --replicas={plan.towers}")
+
+
+def _reduction(plan: Plan, phase: Phase, combine: Combine, towers: Sequence[int], form: str) -> Reduction:
+    """Adds the ops that combine a gradient over replicas that run the graphs of `towers`."""
+    parts = []
+    for tower in towers:
+        names = dict.fromkeys(combine.parts[tower])
+        parts.append({name: v1.placeholder(plan.tensors[name].dtype) for name in names})
+    totals = [tf.add_n([held[name] for name in combine.parts[t]]) for t, held in zip(towers, parts)]
+    factor = rescaling(combine, phase.loss_scale, plan.towers, len(towers))
+    if combine.kind == "concat":
+        result = tf.concat([held[combine.parts[t][0]] for t, held in zip(towers, parts)], 0)
+    else:
+        result = combining.combine(totals, combine.kind, form)
+    if combine.affine:
+        factor *= plan.towers if combine.kind == "mean" else 1
+    elif combine.kind != "mean":
+        factor *= combine.scale
+    if factor != 1.0 and result.dtype.is_floating:
+        result = result * tf.cast(factor, result.dtype)
+    return Reduction(combine, parts, result)
+
+
+def _corresponding(phase: Phase, name: str, tower: int, values: Values) -> np.ndarray:
+    """Returns a replica's tensor that corresponds to a crossing; zero if only another tower has one."""
+    names = [name, *corresponding_crossings(phase, name, tower)]
+    return next((values[own] for own in names if own in values), np.zeros([], np.float32))

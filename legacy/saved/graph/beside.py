@@ -1,0 +1,92 @@
+"""Ops that a program fetched beside its train op, such as batch-norm updates, made part of the step."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+import tensorflow as tf
+
+from legacy.saved.graph import op_types
+from legacy.saved.graph.train_ops import find_train_ops
+from workloads.lifted.graph import Graph, parse_tensor_name
+from workloads.support.errors import InputError
+
+v1 = tf.compat.v1
+
+#: The collection of updates that a program has to run itself, mostly of batch-norm statistics.
+UPDATE_OPS = "update_ops"
+
+
+def run_beside(graph: Graph, targets: Sequence[str], beside: Sequence[str]) -> tuple[Graph, list[str]]:
+    """Makes other ops run with the train ops.
+
+    Args:
+      graph: the whole graph.
+      targets: train ops.
+      beside: names of ops, or of their outputs, that each step ran too.
+
+    Returns:
+      The graph with an op for each train op that runs all, and the names of these.
+
+    Raises:
+      InputError: a name is not in the graph.
+
+    >>> graph_def = v1.GraphDef()
+    >>> for name in ("train", "bn/update"):
+    ...     _ = graph_def.node.add(name=name, op="NoOp")
+    >>> graph, targets = run_beside(Graph(graph_def), ["train"], ["bn/update:0"])
+    >>> targets, graph.controls(targets[0])
+    (['train_and_beside'], ['train', 'bn/update'])
+    """
+    if not beside:
+        return graph, list(targets)
+    names = [parse_tensor_name(name).node for name in beside]
+    for name in names:
+        if name not in graph.nodes:
+            offer = ", ".join(list(find_train_ops(graph))[:8]) or "none"
+            raise InputError(f"--with: got {name!r}, no such operation in the graph; ends of updates: {offer}")
+    result = v1.GraphDef()
+    result.CopyFrom(graph.graph_def)
+    made = []
+    for target in dict.fromkeys(targets):
+        group = result.node.add(name=target + "_and_beside", op="NoOp")
+        group.input.extend("^" + name for name in dict.fromkeys([target, *names]))
+        made.append(group.name)
+    by_target = dict(zip(dict.fromkeys(targets), made))
+    return Graph(result), [by_target[target] for target in targets]
+
+
+def never_run(
+    graph: Graph, targets: Collection[str], collections: dict[str, list[str]], trainable: Collection[str]
+) -> dict[str, list[str]]:
+    """Returns updates that no train op runs: {"update ops" or "moving averages": names}; empty lists are left out.
+
+    Args:
+      graph: the whole graph.
+      targets: train ops.
+      collections: {collection: names of nodes}, as saved.
+      trainable: names of the trainable variables.
+
+    Returns:
+      Members of the collection of update ops, and assignments that average a trainable variable of the step.
+    """
+    members = graph.ancestors(targets)
+    updates = [parse_tensor_name(name).node for name in collections.get(UPDATE_OPS, [])]
+    updates = [name for name in dict.fromkeys(updates) if name in graph.nodes and name not in members]
+    weights = set(trainable) & members
+    variables = {name for name, node in graph.nodes.items() if node.op in op_types.VARIABLES}
+    others = [name for name in graph.nodes if name not in members]
+    averages = [name for name in others if _averages_weight(graph, name, weights, variables)]
+    found = {"update ops": updates, "moving averages": [name for name in averages if name not in updates]}
+    return {what: names for what, names in found.items() if names}
+
+
+def _averages_weight(graph: Graph, name: str, weights: Collection[str], variables: set[str]) -> bool:
+    """Returns whether a node moves a variable towards one weight: it takes away a part of their difference."""
+    if not graph.type(name).startswith(("AssignSub", "AssignAdd")) or len(graph.inputs(name)) < 2:
+        return False
+    variable = graph.inputs(name)[0].node
+    if variable in weights:
+        return False
+    read = graph.ancestors([graph.inputs(name)[1].node], stop=variables, controls=False) & variables
+    return variable in read and len(read & set(weights)) == 1

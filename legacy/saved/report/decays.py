@@ -1,0 +1,81 @@
+"""Decays of moving averages and statistics: the part of its old value that an update keeps, found by evaluating it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+import tensorflow as tf
+
+from workloads.lifted.importing import import_graph
+from workloads.lifted.pieces import Cutter, Feed, Piece, VariableVersion
+from workloads.lifted.plan import Effect
+from workloads.support.errors import InputError
+
+v1 = tf.compat.v1
+#: Steps at which a decay that grows with the step is evaluated.
+EARLY, LATE = 0, 10**9
+#: Differences up to this are rounding.
+TOLERANCE = 1e-5
+
+
+class Decays:
+    """Finds decays; updates that are computed alike are evaluated once.
+
+    Args:
+      cutter: cuts functions out of the graph.
+      given: names of tensors that are made in the towers.
+    """
+
+    def __init__(self, cutter: Cutter, given: Iterable[str]) -> None:
+        self._cutter, self._given = cutter, list(given)
+        self._known: dict[tuple[object, ...], str] = {}
+
+    def text(self, effect: Effect) -> str:
+        """Returns the decay of an update, such as "0.99" or "0.1 at step 0, later 0.999"; "-" if it has none."""
+        if not effect.op.startswith("Assign") or len(effect.values) != 1 or effect.condition is not None:
+            return "-"
+        piece = self._cutter.piece([effect.values[0]], self._given)
+        nodes = [(node.op, node.attr["value"].SerializeToString()) for node in piece.graph_def.node]
+        roles = [(feed.kind, feed.kind == "read" and _variable(feed) == effect.writes[0]) for feed in piece.feeds]
+        key = (effect.op, *nodes, *roles)
+        if key not in self._known:
+            self._known[key] = _decay_text(effect, piece)
+        return self._known[key]
+
+
+def _variable(feed: Feed) -> str:
+    return feed.key.variable if isinstance(feed.key, VariableVersion) else ""
+
+
+def _decay_text(effect: Effect, piece: Piece) -> str:
+    try:
+        early, late = (_decay(effect, piece, step) for step in (EARLY, LATE))
+    except (tf.errors.OpError, ValueError, TypeError, InputError):
+        return "-"
+    if early is None or late is None:
+        return "-"
+    return f"{late:g}" if abs(early - late) < TOLERANCE else f"{early:g} at step {EARLY}, later {late:g}"
+
+
+def _decay(effect: Effect, piece: Piece, step: int) -> float | None:
+    """The change of an update's result when the old value changes from 0 to 1; None if that is no decay."""
+    results = []
+    with tf.Graph().as_default(), v1.Session(config=v1.ConfigProto(device_count={"CPU": 1})) as session:
+        (tensor,) = import_graph(piece.graph_def, fetches=piece.fetches, subject="graph file")
+        for old in (0.0, 1.0):
+            feeds = {}
+            for feed in piece.feeds:
+                holder = session.graph.get_tensor_by_name(feed.placeholder + ":0")
+                own = _variable(feed) == effect.writes[0]
+                counts = feed.kind == "read" and not own and holder.shape.rank == 0
+                value = old if own else step if counts else 0
+                sizes = [size or 1 for size in holder.shape.as_list()] if holder.shape.rank is not None else []
+                limit = np.iinfo(holder.dtype.as_numpy_dtype).max if holder.dtype.is_integer else value
+                feeds[holder] = np.full(sizes, min(value, limit)).astype(holder.dtype.as_numpy_dtype)
+            result = np.asarray(session.run(tensor, feeds), np.float64)
+            sign = -1 if "Sub" in effect.op else 1 if "Add" in effect.op else 0
+            results.append(old + sign * result if sign else result)
+    change = np.unique(np.round(results[1] - results[0], 7))
+    kept = float(change[0]) if change.size == 1 else 0.0
+    return kept if TOLERANCE < kept < 1 - TOLERANCE / 10 else None

@@ -1,0 +1,56 @@
+"""Recognises the parts of sparse tensors among the inputs: indices, values and shape that belong together."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from legacy.saved.graph.imported import ImportedGraph
+from workloads.lifted.graph import Graph, TensorId
+from workloads.lifted.made_up_data import INDICES, SHAPE, VALUES
+
+#: Arguments of ops, and placeholders, that take a part of a sparse tensor: "a_indices", "input/values", "dense_shape".
+_PART = re.compile(r"^(?:(.*?)[_/])?(?:dense_)?(indices|values|shape)$")
+
+
+def sparse_parts(graph: Graph, imported: ImportedGraph, tensors: Sequence[TensorId]) -> dict[TensorId, str]:
+    """Returns {tensor: "NAME/indices", "NAME/values" or "NAME/shape"} of the tensors that sparse tensors consist of.
+
+    Args:
+      graph: the subgraph that a step runs.
+      imported: the same graph in TensorFlow.
+      tensors: tensors that bring data in, of one tower.
+
+    Returns:
+      Parts by the names that `tf.sparse_placeholder` gives, or by the arguments of an op that takes them together.
+    """
+    found: dict[TensorId, str] = {}
+    for group in [*_named_groups(graph, tensors), *_taken_together(graph, imported, tensors)]:
+        name = group[INDICES].node.rpartition("/")[0] or group[INDICES].node
+        for part, tensor in group.items():
+            found.setdefault(tensor, f"{name}/{part}")
+    return found
+
+
+def _named_groups(graph: Graph, tensors: Sequence[TensorId]) -> Iterator[dict[str, TensorId]]:
+    """Yields {part: placeholder} of the placeholders that are named as the parts of one sparse placeholder."""
+    groups: dict[str, dict[str, TensorId]] = {}
+    for tensor in tensors:
+        match = _PART.match(tensor.node)
+        if match and match.group(1) and graph.type(tensor.node) == "Placeholder":
+            groups.setdefault(match.group(1), {})[match.group(2)] = tensor
+    yield from (group for group in groups.values() if {INDICES, VALUES} <= set(group) or {INDICES, SHAPE} <= set(group))
+
+
+def _taken_together(
+    graph: Graph, imported: ImportedGraph, tensors: Sequence[TensorId]
+) -> Iterator[dict[str, TensorId]]:
+    """Yields {part: tensor} of the tensors that one op takes as the parts of a sparse tensor."""
+    wanted = set(tensors)
+    for user in dict.fromkeys(use.node for tensor in tensors for use in graph.users(tensor.node)):
+        groups: dict[str, dict[str, TensorId]] = {}
+        for argument, tensor in zip(imported.definition(user).input_arg, graph.inputs(user)):
+            match = _PART.match(argument.name)
+            if match and graph.origin(tensor) in wanted:
+                groups.setdefault(match.group(1) or "", {})[match.group(2)] = graph.origin(tensor)
+        yield from (group for group in groups.values() if {INDICES, VALUES} <= set(group))

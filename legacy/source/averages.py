@@ -1,0 +1,132 @@
+"""Moving averages of the weights: decay, warm-up, and whether the step is counted before it is used."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple, Optional, Sequence
+
+import numpy as np
+
+from legacy.source.basics.expressions import Call, Definition, Infix, Literal, Name, Value, Variable, call
+from legacy.source.basics.forward import Forward, cut_part
+from legacy.source.learning import Unwritten
+from legacy.source.lines.statements import build_statements
+from legacy.source.recovery import Names, Recovery
+from legacy.source.schedules import STEP
+from workloads.lifted.pieces import Fetch, VariableVersion
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from legacy.source.basics.expressions import Expression
+    from workloads.lifted.graph import Graph
+    from workloads.lifted.plan import Effect, Phase, Plan
+
+
+class Average(NamedTuple):
+    """A moving average of the weights.
+
+    Attributes:
+      decay: the decay.
+      warm_up: whether it is limited by the number of steps.
+      counted: whether that number has the current step in it.
+    """
+
+    decay: float
+    warm_up: bool
+    counted: bool
+
+
+def find_average(plan: Plan, graph: Graph, phase: Phase, counters: Sequence[str]) -> Optional[Average]:
+    """Finds the moving average that a train op keeps of its weights.
+
+    Args:
+      plan: of the lift.
+      graph: of the lift.
+      phase: the train op.
+      counters: names of the variables that count steps.
+
+    Returns:
+      The average; None if there is none.
+
+    Raises:
+      Unwritten: averages of some weights only, of several kinds, or in another form.
+    """
+    averaged = {v.name: v.of for v in plan.variables if v.role == "average"}
+    effects = [effect for effect in phase.effects if effect.writes[0] in averaged]
+    if not effects:
+        return None
+    found = {_average_of(plan, graph, phase, effect, averaged[effect.writes[0]], counters) for effect in effects}
+    weights = {v.name for v in plan.variables if v.role == "weight"}
+    if len(found) > 1 or {averaged[effect.writes[0]] for effect in effects} != weights or len(effects) != len(weights):
+        raise Unwritten("moving averages: not one of each weight, or not all of one kind")
+    return found.pop()
+
+
+def _average_of(
+    plan: Plan, graph: Graph, phase: Phase, effect: Effect, weight: str, counters: Sequence[str]
+) -> Average:
+    strange = Unwritten(f"moving averages: {effect.node!r} ({effect.op}) is no update of an average that is known here")
+    if effect.op not in ("AssignSub", "AssignSubVariableOp"):
+        raise strange
+    cut = cut_part(plan, graph, [Fetch(effect.values[0], effect.node)], (), phase.versions)
+    versions = {f.key.variable: f.key.version for f in cut.piece.feeds if isinstance(f.key, VariableVersion)}
+    if not set(versions) <= {effect.writes[0], weight, *counters} or versions.get(weight, 0) < 1:
+        raise strange
+    replaced = {counter: STEP for counter in counters}
+    recovery = Recovery(Forward(cut, plan), Names({}, {}, set(), {}, replaced))
+    fetched = cut.fetches[0] if ":" in cut.fetches[0] else cut.fetches[0] + ":0"
+    result = recovery.expression_of(fetched)
+    statements = build_statements([*recovery.ordered([result]), Definition((), result)])
+    (last,) = statements[-1:]
+    definitions = {target: s.expression for s in statements for target in s.targets}
+    share = _share(last.expression, definitions)
+    if share is None:
+        raise strange
+    share = definitions.get(getattr(share, "tensor", ""), share)
+    step = [versions[counter] for counter in counters if counter in versions]
+    return _average(share, definitions, bool(step and step[0])) or _raise(strange)
+
+
+def _share(expression: Expression, definitions: Mapping[str, Expression]) -> Optional[Expression]:
+    """Returns the factor f of `(average - weight) * f`."""
+    if not (isinstance(expression, Infix) and expression.symbol == "*"):
+        return None
+    for gap, share in ((expression.left, expression.right), (expression.right, expression.left)):
+        gap = definitions.get(gap.tensor, gap) if isinstance(gap, Value) else gap
+        if isinstance(gap, Infix) and gap.symbol == "-" and isinstance(gap.left, Variable):
+            return share
+    return None
+
+
+def _average(share: Expression, definitions: dict[str, Expression], counted: bool) -> Optional[Average]:
+    if isinstance(share, Literal):
+        decay = _decay_of(np.float32(share.value))
+        return None if decay is None else Average(decay, False, counted)
+    if not (isinstance(share, Infix) and share.symbol == "-" and share.left == Literal(np.float32(1.0))):
+        return None
+    least = definitions.get(getattr(share.right, "tensor", ""), share.right)
+    if not (
+        isinstance(least, Call) and least.function == "tf.minimum" and isinstance(least.arguments[0].value, Literal)
+    ):
+        return None
+    ratio = least.arguments[1].value
+    updates = call("tf.cast", STEP, Name("tf.float32"))
+    for number in (updates, *(d for d in definitions if definitions[d] == updates)):
+        node = Value(number) if isinstance(number, str) else number
+        one, ten = (Infix("+", Literal(np.float32(n)), node) for n in (1.0, 10.0))
+        if ratio == Infix("/", one, ten):
+            return Average(float(str(least.arguments[0].value.value)), True, counted)
+    return None
+
+
+def _decay_of(share: np.float32) -> Optional[float]:
+    """Returns the decay d whose 1 - d is `share`, with few digits; None if there is none."""
+    for digits in range(1, 8):
+        decay = round(1.0 - float(share), digits)
+        if np.float32(1.0) - np.float32(decay) == share:
+            return decay
+    return None
+
+
+def _raise(error: Unwritten) -> Average:
+    raise error

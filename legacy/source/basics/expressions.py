@@ -1,0 +1,236 @@
+"""Expressions of the program that is written: small trees, whose leaves are literals, variables and named values."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Any, NamedTuple, Tuple, Union
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+
+@dataclasses.dataclass(frozen=True)
+class Literal:
+    """A Python literal, such as a number, a text, a tuple of numbers, or None."""
+
+    value: Any
+
+
+@dataclasses.dataclass(frozen=True)
+class Name:
+    """A name that stands in the text as it is, such as `tf.float32` or a function's parameter."""
+
+    text: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Value:
+    """A tensor that another statement computes, by its name in the old graph."""
+
+    tensor: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Variable:
+    """A variable's value.
+
+    Attributes:
+      name: of the variable; an expression where it is made from a parameter.
+      shape: its sizes; each a number or an expression.
+      initializer: text of an initializer, or "".
+      trainable: False for a statistic.
+    """
+
+    name: Any
+    shape: Tuple[Any, ...]
+    initializer: str = ""
+    trainable: bool = True
+
+
+@dataclasses.dataclass(frozen=True)
+class Argument:
+    """An argument of a call; `keyword` is "" for a positional one."""
+
+    keyword: str
+    value: Any
+
+
+@dataclasses.dataclass(frozen=True)
+class Call:
+    """A call of a function."""
+
+    function: str
+    arguments: Tuple[Argument, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class Infix:
+    """Two operands with an operator between them."""
+
+    symbol: str
+    left: Any
+    right: Any
+
+
+@dataclasses.dataclass(frozen=True)
+class Prefix:
+    """An operator before its operand."""
+
+    symbol: str
+    operand: Any
+
+
+@dataclasses.dataclass(frozen=True)
+class Item:
+    """One item of a sequence, or a slice of a tensor: `base[key]`, the key as text."""
+
+    base: Any
+    key: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Channels:
+    """The size of a tensor's last dimension: `int(x.shape[-1])`."""
+
+    base: Any
+
+
+@dataclasses.dataclass(frozen=True)
+class Listing:
+    """A list of expressions."""
+
+    items: Tuple[Any, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class Scoped:
+    """The text `f"{scope}/rest"`: a variable's name inside the scope that a parameter names."""
+
+    scope: Any
+    rest: str
+
+
+Expression = Union[Literal, Name, Value, Variable, Call, Infix, Prefix, Item, Channels, Listing, Scoped]
+
+
+def call(function: str, *positional: Any, **named: Any) -> Call:
+    """Makes a call; arguments that are no expressions become literals, named ones that are `OMIT` are left out.
+
+    Args:
+      function: its name.
+      *positional: arguments without a keyword.
+      **named: arguments with one.
+
+    Returns:
+      The call.
+    """
+    arguments = [Argument("", as_expression(value)) for value in positional]
+    arguments += [Argument(key, as_expression(value)) for key, value in named.items() if value is not OMIT]
+    return Call(function, tuple(arguments))
+
+
+#: Stands for an argument that is left out.
+OMIT = object()
+
+_KINDS = (Literal, Name, Value, Variable, Call, Infix, Prefix, Item, Channels, Listing, Scoped)
+
+
+def as_expression(value: Any) -> Expression:
+    """Returns `value` if it is an expression, a `Listing` of a list that holds some, or a `Literal` of it.
+
+    >>> as_expression(3), as_expression([Name("x"), 1])
+    (Literal(value=3), Listing(items=(Name(text='x'), Literal(value=1))))
+    """
+    if isinstance(value, _KINDS):
+        return value
+    if isinstance(value, (list, tuple)) and any(isinstance(item, _KINDS) for item in value):
+        return Listing(tuple(as_expression(item) for item in value))
+    return Literal(value)
+
+
+def children(node: Expression) -> tuple[Expression, ...]:
+    """Returns the expressions that an expression consists of, in the order of its text."""
+    if isinstance(node, Call):
+        return tuple(argument.value for argument in node.arguments)
+    if isinstance(node, Infix):
+        return (node.left, node.right)
+    if isinstance(node, Prefix):
+        return (node.operand,)
+    if isinstance(node, (Item, Channels)):
+        return (node.base,)
+    if isinstance(node, Variable):
+        return tuple(size for size in node.shape if not isinstance(size, int))
+    if isinstance(node, Listing):
+        return node.items
+    return ()
+
+
+def with_children(node: Expression, made: tuple[Expression, ...]) -> Expression:
+    """Returns an expression with other children, in the order of `children`."""
+    if isinstance(node, Call):
+        return Call(node.function, tuple(Argument(a.keyword, new) for a, new in zip(node.arguments, made)))
+    if isinstance(node, Infix):
+        return Infix(node.symbol, *made)
+    if isinstance(node, Prefix):
+        return Prefix(node.symbol, *made)
+    if isinstance(node, Item):
+        return Item(made[0], node.key)
+    if isinstance(node, Channels):
+        return Channels(made[0])
+    if isinstance(node, Variable):
+        left = iter(made)
+        return dataclasses.replace(node, shape=tuple(n if isinstance(n, int) else next(left) for n in node.shape))
+    if isinstance(node, Listing):
+        return Listing(made)
+    return node
+
+
+def replace(node: Expression, change: Callable[[Expression], Expression | None]) -> Expression:
+    """Replaces parts of an expression, from the leaves to the root.
+
+    Args:
+      node: the expression.
+      change: function from a part, whose own parts are replaced already, to what takes its place, or None to keep it.
+
+    Returns:
+      The new expression.
+    """
+    parts = children(node)
+    if parts:
+        node = with_children(node, tuple(replace(part, change) for part in parts))
+    changed = change(node)
+    return node if changed is None else changed
+
+
+def leaves(node: Expression) -> Iterator[Expression]:
+    """Yields the expressions without children of an expression, in the order of its text."""
+    parts = children(node)
+    if not parts:
+        yield node
+    for part in parts:
+        yield from leaves(part)
+
+
+def values_used(node: Expression) -> list[str]:
+    """Returns the tensors that an expression uses, each as often as it stands there."""
+    return [leaf.tensor for leaf in leaves(node) if isinstance(leaf, Value)]
+
+
+def calls(node: Expression) -> Iterator[Call]:
+    """Yields every call in an expression."""
+    if isinstance(node, Call):
+        yield node
+    for part in children(node):
+        yield from calls(part)
+
+
+class Definition(NamedTuple):
+    """A statement in the making.
+
+    Attributes:
+      targets: the tensors that it computes, in order; a name in the text that begins with "!" is no tensor.
+      expression: computes them.
+    """
+
+    targets: Tuple[str, ...]
+    expression: Expression

@@ -1,0 +1,189 @@
+"""Text of expressions and statements, laid out as the formatter "black" would lay it out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, List
+
+import numpy as np
+
+from legacy.source.basics.expressions import (
+    Argument,
+    Call,
+    Channels,
+    Expression,
+    Infix,
+    Item,
+    Listing,
+    Literal,
+    Name,
+    Prefix,
+    Scoped,
+    Value,
+    Variable,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+#: The longest line.
+WIDTH = 120
+_PRECEDENCE = {
+    "if scope.replica == 0 else": 0,
+    "**": 7,
+    "*": 5,
+    "/": 5,
+    "//": 5,
+    "%": 5,
+    "+": 4,
+    "-": 4,
+    "&": 3,
+    "|": 2,
+}
+_UNARY, _ATOM, _COMPARISON = 6, 9, 1
+
+
+def literal_text(value: Any) -> str:
+    """Returns the text of a Python literal; floats with as few digits as their own dtype needs.
+
+    >>> literal_text(np.float32(0.1)), literal_text((3, 3)), literal_text("SAME"), literal_text(np.float32("inf"))
+    ('0.1', '(3, 3)', '"SAME"', 'float("inf")')
+    """
+    if isinstance(value, str):
+        return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
+    if isinstance(value, (tuple, list)):
+        inner = ", ".join(literal_text(item) for item in value)
+        if isinstance(value, list):
+            return f"[{inner}]"
+        return f"({inner},)" if len(value) == 1 else f"({inner})"
+    if isinstance(value, (bool, np.bool_)):
+        return str(bool(value))
+    if isinstance(value, np.floating):
+        return _float_text(value)
+    if isinstance(value, float):
+        return _float_text(np.float64(value))
+    if isinstance(value, np.integer):
+        return str(int(value))
+    return repr(value)
+
+
+def _float_text(value: Any) -> str:
+    if not np.isfinite(value):
+        return f'float("{value}")'
+    text = repr(float(str(value)))
+    mantissa, _, exponent = text.partition("e")
+    return mantissa + "e" + str(int(exponent)) if exponent else text
+
+
+def expression_text(node: Expression) -> str:
+    """Returns an expression on one line."""
+    return _text(node, 0)
+
+
+def _text(node: Expression, outer: int) -> str:
+    """Returns an expression's text, in parentheses if it binds less tightly than `outer`."""
+    if isinstance(node, Infix):
+        own = _PRECEDENCE.get(node.symbol, _COMPARISON)
+        right = _UNARY if node.symbol == "**" else own + 1
+        left = own + 1 if node.symbol == "**" else own
+        text = f"{_text(node.left, left)} {node.symbol} {_text(node.right, right)}"
+        return f"({text})" if own < outer else text
+    if isinstance(node, Prefix):
+        text = node.symbol + _text(node.operand, _UNARY)
+        return f"({text})" if outer > _UNARY else text
+    if isinstance(node, Item):
+        return f"{_text(node.base, _ATOM)}[{node.key}]"
+    if isinstance(node, Call):
+        return f"{node.function}({', '.join(_argument(argument) for argument in node.arguments)})"
+    if isinstance(node, Channels):
+        return f"int({_text(node.base, _ATOM)}.shape[-1])"
+    if isinstance(node, Listing):
+        return "[" + ", ".join(expression_text(item) for item in node.items) + "]"
+    if isinstance(node, Literal):
+        text = literal_text(node.value)
+        return f"({text})" if text.startswith("-") and outer > _UNARY else text
+    if isinstance(node, Variable):
+        return expression_text(variable_call(node))
+    if isinstance(node, Scoped):
+        return 'f"{' + expression_text(node.scope) + "}" + node.rest + '"'
+    if isinstance(node, Name):
+        return node.text
+    assert isinstance(node, Value)
+    return f"<{node.tensor}>"
+
+
+def _argument(argument: Argument) -> str:
+    text = expression_text(argument.value)
+    return f"{argument.keyword}={text}" if argument.keyword else text
+
+
+def variable_call(node: Variable) -> Call:
+    """Returns the call that gives a variable's value: `scope.get(name, shape)`."""
+    name = Literal(node.name) if isinstance(node.name, str) else node.name
+    sizes = [size if isinstance(size, int) else expression_text(size) for size in node.shape]
+    shape = "(" + ", ".join(str(size) for size in sizes) + ("," if len(sizes) == 1 else "") + ")"
+    arguments = [Argument("", name), Argument("", Name(shape))]
+    if node.initializer:
+        arguments.append(Argument("", Name(node.initializer)))
+    if not node.trainable:
+        arguments.append(Argument("trainable", Literal(False)))
+    return Call("scope.get", tuple(arguments))
+
+
+def layout(prefix: str, node: Expression, suffix: str = "", indent: int = 0) -> list[str]:
+    """Returns the lines of `prefix expression suffix`, broken at calls and operators where one line is too short.
+
+    Args:
+      prefix: text before the expression, such as "x = ".
+      node: the expression.
+      suffix: text after it.
+      indent: columns that the lines are indented by.
+
+    Returns:
+      The lines.
+    """
+    pad = " " * indent
+    line = pad + prefix + expression_text(node) + suffix
+    if len(line) <= WIDTH:
+        return [line]
+    if isinstance(node, Variable):
+        node = variable_call(node)
+    if isinstance(node, Call) and node.arguments:
+        return _broken_call(prefix + node.function + "(", list(node.arguments), ")" + suffix, indent)
+    if isinstance(node, Listing):
+        return _broken_call(prefix + "[", [Argument("", item) for item in node.items], "]" + suffix, indent)
+    if isinstance(node, Infix):
+        return _broken_infix(prefix, node, suffix, indent)
+    return [line]
+
+
+def _broken_call(opening: str, arguments: List[Argument], closing: str, indent: int) -> list[str]:
+    pad, inner = " " * indent, " " * (indent + 4)
+    joined = inner + ", ".join(_argument(argument) for argument in arguments)
+    if len(joined) <= WIDTH:
+        return [pad + opening, joined, pad + closing]
+    lines = [pad + opening]
+    for argument in arguments:
+        lines += layout(argument.keyword + "=" if argument.keyword else "", argument.value, ",", indent + 4)
+    return lines + [pad + closing]
+
+
+def _broken_infix(prefix: str, node: Infix, suffix: str, indent: int) -> list[str]:
+    """Breaks `left + right` inside parentheses, before each operator of equal precedence."""
+    operands, own = _operands(node), _PRECEDENCE.get(node.symbol, _COMPARISON)
+    lines = [" " * indent + prefix + "("]
+    for position, (symbol, operand) in enumerate(operands):
+        start = symbol + " " if symbol else ""
+        fits = len(start + _text(operand, own + 1)) + indent + 4 <= WIDTH
+        if fits or not isinstance(operand, (Call, Variable, Listing)):
+            lines.append(" " * (indent + 4) + start + _text(operand, own + 1 if position else own))
+        else:
+            lines += layout(start, operand, "", indent + 4)
+    return lines + [" " * indent + ")" + suffix]
+
+
+def _operands(node: Infix) -> Sequence[tuple[str, Expression]]:
+    own = _PRECEDENCE.get(node.symbol, _COMPARISON)
+    left = node.left
+    if isinstance(left, Infix) and _PRECEDENCE.get(left.symbol, _COMPARISON) == own and node.symbol != "**":
+        return [*_operands(left), (node.symbol, node.right)]
+    return [("", left), (node.symbol, node.right)]

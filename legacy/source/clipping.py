@@ -1,0 +1,141 @@
+"""Clipping of gradients, recognised by feeding numbers: whatever ops the author used, equal results are equal rules."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Dict, List, Optional, Sequence
+
+import numpy as np
+import tensorflow as tf
+
+from legacy.source.basics.forward import Cut, cut_part
+from legacy.source.learning import Unwritten
+from workloads.lifted.importing import import_graph
+from workloads.lifted.pieces import VariableVersion
+from workloads.numerics.clip_rule import Clip
+
+if TYPE_CHECKING:
+    from workloads.lifted.graph import Graph
+    from workloads.lifted.plan import Phase, Plan
+
+v1 = tf.compat.v1
+
+#: Sizes of the made-up gradients: far below, about at and far above any limit.
+SCALES = (1e-4, 0.3, 1.0, 30.0, 1e4)
+#: A limit is the constant that is this near to the measured one.
+NEAR = 1e-4
+
+
+def find_clipping(plan: Plan, graph: Graph, phase: Phase) -> Optional[Clip]:
+    """Finds how a train op clips its gradients.
+
+    Args:
+      plan: of the lift.
+      graph: of the lift.
+      phase: the train op.
+
+    Returns:
+      The rule; None for no clipping.
+
+    Raises:
+      Unwritten: something is done to the gradients that is no clipping, or they are clipped twice.
+    """
+    weights = [v.name for v in plan.variables if v.role == "weight" and v.name in phase.gradients[0]]
+    given = phase.gradients[0]
+    raw = phase.raw[0] if phase.raw else given
+    found = []
+    if all(name in raw for name in weights):
+        found.append(_rule_between(plan, graph, phase, [raw[n] for n in weights], [given[n] for n in weights], "tower"))
+    combined = {combine.weight: combine.tensor for combine in phase.combine}
+    used = {effect.writes[0]: effect.gradient for effect in phase.effects if effect.gradient}
+    names = [name for name in weights if name in combined and name in used]
+    before, after = [combined[name] for name in names], [str(used[name]) for name in names]
+    found.append(_rule_between(plan, graph, phase, before, after, "combined"))
+    rules = [rule for rule in found if rule is not None]
+    if len(rules) > 1:
+        raise Unwritten("clipping: in each tower, and again after combining")
+    return rules[0] if rules else None
+
+
+def _rule_between(
+    plan: Plan, graph: Graph, phase: Phase, before: Sequence[str], after: Sequence[str], where: str
+) -> Optional[Clip]:
+    """Returns the rule that leads from some gradients to others; None if they are the same tensors."""
+    if list(before) == list(after):
+        return None
+    cut = cut_part(plan, graph, list(after), list(before), phase.versions)
+    others = [feed for feed in cut.piece.feeds if str(feed.key) not in before]
+    if any(isinstance(feed.key, VariableVersion) for feed in others) or others:
+        raise Unwritten(f"gradients: {after[0]!r} is not made from gradients alone")
+    shapes: Dict[str, Sequence[int]] = {}
+    for tensor in before:
+        entry = plan.tensors.get(tensor)
+        shapes[tensor] = [size or 1 for size in (entry.shape or ())] if entry is not None else ()
+    sizes = {v.name: list(v.shape) for v in plan.variables}
+    for tensor, name in zip(before, _weights_of(plan, phase, before)):
+        shapes[tensor] = sizes.get(name, shapes[tensor])
+    return measured_rule(cut, list(before), [list(shapes[tensor]) for tensor in before], where)
+
+
+def _weights_of(plan: Plan, phase: Phase, tensors: Sequence[str]) -> List[str]:
+    by_tensor = {tensor: name for tower in [phase.gradients[0], *(phase.raw[:1])] for name, tensor in tower.items()}
+    by_tensor.update((combine.tensor, combine.weight) for combine in phase.combine)
+    return [by_tensor.get(tensor, "") for tensor in tensors]
+
+
+def measured_rule(cut: Cut, before: List[str], shapes: List[List[int]], where: str) -> Optional[Clip]:
+    """Returns the rule that a part applies to gradients.
+
+    Args:
+      cut: the part.
+      before: names of the gradients that it takes.
+      shapes: of these.
+      where: see `Clip`.
+
+    Returns:
+      The rule; None if it hands them on.
+
+    Raises:
+      Unwritten: no rule gives the same bits.
+    """
+    rng = np.random.RandomState(0)
+    samples = [[np.asarray(rng.randn(*shape) * scale, np.float32) for shape in shapes] for scale in SCALES]
+    limits = _float_constants(cut)
+    with tf.Graph().as_default() as graph, v1.Session() as session:
+        results = import_graph(cut.piece.graph_def, fetches=cut.fetches, subject="graph file")
+        holders = {str(feed.key): graph.get_tensor_by_name(feed.placeholder + ":0") for feed in cut.piece.feeds}
+        feeds = [{holders[t]: v for t, v in zip(before, sample) if t in holders} for sample in samples]
+        seen = [session.run(results, feed) for feed in feeds]
+        if all(_same(a, b) for a, b in zip(seen, samples)):
+            return None
+        rough = seen[-1]
+        measured = {
+            "global_norm": float(np.sqrt(sum(float((g.astype(np.float64) ** 2).sum()) for g in rough))),
+            "norm": float(np.sqrt((rough[0].astype(np.float64) ** 2).sum())),
+            "value": float(max(np.abs(g).max() for g in rough)),
+        }
+        for how, size in measured.items():
+            for limit in [value for value in limits if abs(value - size) <= NEAR * abs(size)]:
+                rule = Clip(float(str(np.float32(limit))), where, how)
+                if all(_same(session.run(_clipped(sample, rule)), values) for sample, values in zip(samples, seen)):
+                    return rule
+    raise Unwritten(f"gradients: what is done to them ({where}) is no clipping that is known here")
+
+
+def _clipped(values: Sequence[np.ndarray], rule: Clip) -> List[tf.Tensor]:
+    from workloads.numerics import combining
+
+    return combining.clip([tf.constant(value) for value in values], rule, rule.where)
+
+
+def _same(one: Sequence[np.ndarray], two: Sequence[np.ndarray]) -> bool:
+    return all(np.array_equal(a, b) for a, b in zip(one, two))
+
+
+def _float_constants(cut: Cut) -> List[float]:
+    found = set()
+    for node in cut.piece.graph_def.node:
+        if node.op == "Const":
+            value = tf.make_ndarray(node.attr["value"].tensor)
+            if value.shape == () and value.dtype.kind == "f" and float(value) > 0:
+                found.add(float(value))
+    return sorted(found)

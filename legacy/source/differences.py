@@ -1,0 +1,122 @@
+"""Differences between towers: a term that only the first tower's loss has becomes a conditional term."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Dict, List, Tuple
+
+from legacy.source.basics.expressions import (
+    Call,
+    Expression,
+    Infix,
+    Item,
+    Literal,
+    Prefix,
+    Value,
+    children,
+    with_children,
+)
+from legacy.source.basics.rendering import expression_text
+from legacy.source.learning import Unwritten
+
+if TYPE_CHECKING:
+    from legacy.source.recovery import Recovery
+
+#: Operator of "this where the replica is the first one, else that".
+FIRST_ONLY = "if scope.replica == 0 else"
+
+
+def merge_losses(first: Recovery, loss: Expression, second: Recovery, other: Expression) -> Expression:
+    """Merges the losses of two towers.
+
+    Args:
+      first: the first tower.
+      loss: its loss.
+      second: another tower.
+      other: that one's loss.
+
+    Returns:
+      The first tower's loss; where it has a term that the other one lacks, that term stands under the condition that
+      the replica is the first one.
+
+    Raises:
+      Unwritten: they differ in another way.
+    """
+    return _Merge(first, second).merged(loss, other)
+
+
+class _Merge:
+    """Compares definitions of two towers by what they compute."""
+
+    def __init__(self, first: Recovery, second: Recovery) -> None:
+        self._sides = (first, second)
+        self._numbers: Tuple[Dict[str, int], Dict[str, int]] = ({}, {})
+        self._known: Dict[str, int] = {}
+        for side in (0, 1):
+            self._number_all(side)
+
+    def merged(self, one: Expression, two: Expression) -> Expression:
+        """Returns one expression for both towers."""
+        if self._key(0, one) == self._key(1, two):
+            return one
+        if isinstance(two, Literal) and float(two.value) == 0.0:
+            return Infix(FIRST_ONLY, one, two)
+        whole = two
+        one, two = self._opened(0, one), self._opened(1, two)
+        for term, rest in _terms(one):
+            if self._key(0, rest) in (self._key(1, whole), self._key(1, two)):
+                return _conditional(rest, term)
+        if isinstance(one, Call) and one.function == "tf.add_n" and not isinstance(two, Call):
+            raise Unwritten("towers: they differ in a sum: " + expression_text(one))
+        left, right = children(one), children(two)
+        same_head = type(one) is type(two) and len(left) == len(right) and _head(one) == _head(two)
+        unequal = [i for i, pair in enumerate(zip(left, right)) if self._key(0, pair[0]) != self._key(1, pair[1])]
+        if not same_head or len(unequal) != 1:
+            raise Unwritten(f"towers: they differ: {expression_text(one)} against {expression_text(two)}")
+        changed = list(left)
+        changed[unequal[0]] = self.merged(left[unequal[0]], right[unequal[0]])
+        return with_children(one, tuple(changed))
+
+    def _opened(self, side: int, expression: Expression) -> Expression:
+        """Returns the definition of a value."""
+        if isinstance(expression, Value):
+            definition = self._sides[side].definition(expression.tensor)
+            if definition is not None and len(definition.targets) == 1:
+                return definition.expression
+        return expression
+
+    def _number_all(self, side: int) -> None:
+        """Gives every definition a number, equal for equal computations."""
+        for definition in self._sides[side].definitions():
+            text = self._key(side, definition.expression)
+            number = self._known.setdefault(text, len(self._known))
+            for position, target in enumerate(definition.targets):
+                self._numbers[side][target] = number * 64 + position
+
+    def _key(self, side: int, expression: Expression) -> str:
+        """Returns a text that is equal for equal computations of both towers."""
+        if isinstance(expression, Value):
+            return f"#{self._numbers[side].get(expression.tensor, expression.tensor)}"
+        parts: List[str] = [self._key(side, part) for part in children(expression)]
+        return f"{_head(expression)}({', '.join(parts)})" if parts else expression_text(expression)
+
+
+def _terms(expression: Expression) -> List[Tuple[Expression, Expression]]:
+    """Returns the (term, rest) that a sum may be divided into."""
+    if isinstance(expression, Infix) and expression.symbol == "+":
+        return [(expression.right, expression.left), (expression.left, expression.right)]
+    return []
+
+
+def _conditional(rest: Expression, term: Expression) -> Expression:
+    return Infix("+", rest, Infix(FIRST_ONLY, term, Literal(0.0)))
+
+
+def _head(expression: Expression) -> str:
+    if isinstance(expression, Call):
+        keys = ",".join(argument.keyword for argument in expression.arguments)
+        return f"{expression.function}[{keys}]"
+    if isinstance(expression, Infix):
+        return expression.symbol
+    if isinstance(expression, Item):
+        return f"[{expression.key}]"
+    return type(expression).__name__ + (expression.symbol if isinstance(expression, Prefix) else "")

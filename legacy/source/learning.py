@@ -1,0 +1,135 @@
+"""Learning: optimizer, schedule, clipping and moving average of a lift's plan as the named fields of a workload."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Dict, List, NamedTuple, Optional, Tuple
+
+import numpy as np
+
+from legacy.source.basics.expressions import call
+from legacy.source.basics.rendering import expression_text
+from workloads.lifted.graph import parse_tensor_name
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from legacy.saved.graph.imported import ImportedGraph
+    from workloads.lifted.plan import Effect, Phase, Plan
+
+
+class Unwritten(Exception):
+    """A part of the old program that the source cannot say; the message names it and says why."""
+
+
+class Rule(NamedTuple):
+    """An optimizer of `workloads.optimizers`.
+
+    Attributes:
+      name: of the class.
+      constants: {field: value}, in the order of the fields.
+    """
+
+    name: str
+    constants: Dict[str, Any]
+
+    def text(self) -> str:
+        """Returns the text that makes the optimizer."""
+        return expression_text(call("optimizers." + self.name, **self.constants))
+
+
+#: {update rule: (class, {argument of the op: field})}.
+_RULES: Dict[str, Tuple[str, Dict[str, str]]] = {
+    "GradientDescent": ("GradientDescent", {}),
+    "Momentum": ("Momentum", {"momentum": "momentum"}),
+    "Adam": ("Adam", {"beta1": "beta1", "beta2": "beta2", "epsilon": "epsilon"}),
+    "RMSProp": ("RMSProp", {"rho": "decay", "momentum": "momentum", "epsilon": "epsilon"}),
+    "Adagrad": ("Adagrad", {}),
+}
+
+
+def find_rule(phase: Phase, imported: ImportedGraph, initial: Mapping[str, np.ndarray]) -> Rule:
+    """Finds the optimizer of a train op.
+
+    Args:
+      phase: the train op.
+      imported: the lift's graph as TensorFlow imports it.
+      initial: {variable: value to start from}.
+
+    Returns:
+      The optimizer.
+
+    Raises:
+      Unwritten: there are several, or one that no class describes.
+    """
+    found: Dict[str, Rule] = {}
+    for effect in phase.effects:
+        if is_rule(effect.op):
+            rule = _rule_of(effect, imported)
+            found[repr(rule)] = rule
+    if not found:
+        raise Unwritten("optimizer: written by hand, by " + ", ".join(sorted({e.op for e in phase.effects})))
+    if list(found) and next(iter(found.values())).name == "Adagrad":
+        found = {"": _with_start(next(iter(found.values())), phase, initial)} if len(found) == 1 else found
+    if len(found) > 1:
+        raise Unwritten("optimizer: several rules in one train op: " + ", ".join(r.text() for r in found.values()))
+    return next(iter(found.values()))
+
+
+def _with_start(rule: Rule, phase: Phase, initial: Mapping[str, np.ndarray]) -> Rule:
+    """Returns Adagrad with the value that its slots start from, as far as the values at hand tell."""
+    slots = [effect.writes[1] for effect in phase.effects if is_rule(effect.op) and len(effect.writes) > 1]
+    least = min((float(np.min(initial[slot])) for slot in slots if slot in initial), default=0.1)
+    return rule._replace(constants={"initial_accumulator": np.float32(least)})
+
+
+def is_rule(op: str) -> bool:
+    """Returns whether an op type is an optimizer's update rule."""
+    return op.startswith(("Apply", "SparseApply", "ResourceApply", "ResourceSparseApply"))
+
+
+def _rule_of(effect: Effect, imported: ImportedGraph) -> Rule:
+    kind = effect.op.replace("Resource", "").replace("Apply", "")
+    if kind not in _RULES:
+        raise Unwritten(f"optimizer: {effect.op} of {effect.writes[0]!r} has no class here")
+    name, fields = _RULES[kind]
+    definition = imported.definition(effect.node)
+    arguments = [argument.name for argument in definition.input_arg][len(effect.writes) :]
+    values = dict(zip(arguments, effect.values))
+    constants: Dict[str, Any] = {}
+    for argument, field in fields.items():
+        value = imported.constant(*parse_tensor_name(values[argument]))
+        if value is None:
+            raise Unwritten(f"optimizer: {argument} of {effect.op} is not a constant")
+        constants[field] = np.float32(value)
+    attributes = {attribute.name for attribute in definition.attr}
+    operation = imported.tf_graph.get_operation_by_name(effect.node)
+    if "use_nesterov" in attributes and operation.get_attr("use_nesterov"):
+        if kind != "Momentum":
+            raise Unwritten(f"optimizer: {effect.op} with use_nesterov has no class here")
+        constants["nesterov"] = True
+    if "update_slots" in attributes and not operation.get_attr("update_slots"):
+        raise Unwritten(f"optimizer: {effect.op} does not update its slots")
+    return Rule(name, constants)
+
+
+def learning_rate_tensor(phase: Phase) -> Optional[str]:
+    """Returns the tensor of the learning rate, or None if rules take different ones."""
+    tensors = {effect.learning_rate for effect in phase.effects if is_rule(effect.op)}
+    return next(iter(tensors)) if len(tensors) == 1 else None
+
+
+def combining(plan: Plan, phase: Phase) -> str:
+    """Returns "mean" or "sum" of the towers' gradients.
+
+    Raises:
+      Unwritten: they are combined in another way, or not all in the same.
+    """
+    kinds: List[str] = []
+    for combine in phase.combine:
+        if combine.kind not in ("mean", "sum") or combine.affine or combine.scale != 1.0:
+            how = combine.kind + (" and something that no tower computes" if combine.affine else "")
+            raise Unwritten(f"combining: gradients of {combine.weight!r}: {how}")
+        kinds.append(combine.kind)
+    if len(set(kinds)) > 1:
+        raise Unwritten("combining: " + " and ".join(sorted(set(kinds))))
+    return kinds[0] if kinds else "mean"

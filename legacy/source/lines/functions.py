@@ -1,0 +1,91 @@
+"""Functions of the program as text: statements with named values, laid out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Dict, List, Mapping, Optional, Sequence
+
+from legacy.source.basics.expressions import Expression, Infix, Literal, Name, Value, leaves, replace
+from legacy.source.basics.rendering import expression_text, layout
+from legacy.source.lines.naming import name_values
+from legacy.source.ops.view import BATCH_SIZE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from legacy.source.lines.statements import Statement
+
+
+def function_lines(
+    signature: str,
+    docstring: str,
+    statements: Sequence[Statement],
+    shape: Callable[[str], Optional[List[int]]],
+    parameters: Mapping[str, str],
+    batch_from: str = "",
+    results: Sequence[str] = (),
+) -> list[str]:
+    """Returns a function's lines.
+
+    Args:
+      signature: of the function, without "def" and colon.
+      docstring: one line or more.
+      statements: the last one without targets gives the result; others without targets are calls for their effect.
+      shape: returns a tensor's static shape, or None.
+      parameters: {tensor: name} of the function's parameters.
+      batch_from: text of a tensor whose first dimension is the number of examples.
+      results: tensors that are returned, where the last statement does not give the result.
+
+    Returns:
+      The lines.
+    """
+    names = name_values(statements, results, parameters, shape)
+    lines = [f"def {signature}:", f'    """{docstring}"""']
+    if any(leaf == BATCH_SIZE for statement in statements for leaf in leaves(statement.expression)):
+        lines.append(f"    batch_size = int({batch_from}.shape[0])")
+    for position, statement in enumerate(statements):
+        expression = named(statement.expression, names)
+        if statement.targets:
+            targets = ", ".join(names[target] for target in statement.targets)
+            lines += _assignment(targets, expression)
+        elif position == len(statements) - 1 and not results:
+            lines += layout("return ", expression, "", 4)
+        else:
+            lines += layout("", expression, "", 4)
+    if results:
+        _return(lines, [names[tensor] for tensor in results])
+    return lines
+
+
+def _return(lines: List[str], results: List[str]) -> None:
+    """Adds the return of named results; of one that the last line has just computed, the expression itself."""
+    start = f"    {results[0]} = "
+    if len(results) == 1 and lines[-1].startswith(start):
+        lines[-1] = "    return " + lines[-1][len(start) :]
+    else:
+        lines.append("    return " + ", ".join(results))
+
+
+def _assignment(target: str, expression: Expression) -> List[str]:
+    """Returns the lines of an assignment; `x = x + y` as `x += y`."""
+    if isinstance(expression, Infix) and expression.symbol in ("+", "-", "*", "/") and expression.left == Name(target):
+        return layout(f"{target} {expression.symbol}= ", expression.right, "", 4)
+    return layout(target + " = ", expression, "", 4)
+
+
+def named(expression: Expression, names: Dict[str, str]) -> Expression:
+    """Returns an expression with names in place of values."""
+    return replace(expression, lambda part: Name(names[part.tensor]) if isinstance(part, Value) else None)
+
+
+def constant_line(name: str, value: object, comment: str) -> str:
+    """Returns the line of a module's constant.
+
+    Args:
+      name: of the constant.
+      value: its value, a literal.
+      comment: text behind it, or "".
+
+    Returns:
+      The line.
+    """
+    return f"{name} = {expression_text(Literal(value))}" + (f"  # {comment}" if comment else "")

@@ -1,0 +1,105 @@
+"""Holes of a statement: what may differ between two statements that do the same, such as names, sizes and values."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Any, List, NamedTuple, Tuple
+
+import numpy as np
+
+from legacy.source.basics.expressions import (
+    Argument,
+    Call,
+    Expression,
+    Infix,
+    Item,
+    Listing,
+    Literal,
+    Name,
+    Prefix,
+    Scoped,
+    Value,
+    Variable,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+class Hole(NamedTuple):
+    """A place in a statement.
+
+    Attributes:
+      kind: "value" (a tensor), "name" (of a variable or a random stream), "size", "literal" or "initializer".
+      label: keyword of the argument that it is, or "".
+      content: what stands there.
+    """
+
+    kind: str
+    label: str
+    content: Any
+
+
+def skeleton(expression: Expression) -> Tuple[str, List[Hole]]:
+    """Returns a text of an expression without what its holes hold, and the holes in order."""
+    holes: List[Hole] = []
+
+    def record(hole: Hole) -> Any:
+        holes.append(hole)
+        return hole.content
+
+    return _walk(expression, record)[1], holes
+
+
+def with_holes(expression: Expression, contents: List[Any]) -> Expression:
+    """Returns an expression with other contents of its holes, in the order of `skeleton`."""
+    left = iter(contents)
+    return _walk(expression, lambda hole: next(left))[0]
+
+
+def _walk(node: Expression, visit: Callable[[Hole], Any], label: str = "", outer: str = "") -> Tuple[Any, str]:
+    """Returns the expression with what `visit` returns for its holes, and its text without them."""
+    if isinstance(node, Value) or isinstance(node, Item) and node.base == Name("batch"):
+        return visit(Hole("value", label, node)), "v"
+    if isinstance(node, Variable):
+        return _walk_variable(node, visit)
+    if isinstance(node, (Literal, Scoped)):
+        return _walk_literal(node, visit, label, outer)
+    if isinstance(node, Call):
+        made = [(a.keyword, *_walk(a.value, visit, a.keyword, node.function)) for a in node.arguments]
+        arguments = tuple(Argument(keyword, value) for keyword, value, _ in made)
+        return Call(node.function, arguments), f"{node.function}({','.join(k + '=' + t for k, _, t in made)})"
+    if isinstance(node, Infix):
+        left, right = _walk(node.left, visit), _walk(node.right, visit)
+        return Infix(node.symbol, left[0], right[0]), f"({left[1]}{node.symbol}{right[1]})"
+    if isinstance(node, Prefix):
+        operand = _walk(node.operand, visit)
+        return Prefix(node.symbol, operand[0]), node.symbol + operand[1]
+    if isinstance(node, Item):
+        base = _walk(node.base, visit)
+        return Item(base[0], node.key), f"{base[1]}[{node.key}]"
+    if isinstance(node, Listing):
+        items = [_walk(item, visit) for item in node.items]
+        return Listing(tuple(item[0] for item in items)), "[" + ",".join(item[1] for item in items) + "]"
+    return node, str(node)
+
+
+def _walk_literal(node: Any, visit: Callable[[Hole], Any], label: str, outer: str) -> Tuple[Any, str]:
+    value = node.value if isinstance(node, Literal) else node
+    if isinstance(node, Scoped) or isinstance(value, str) and not outer.startswith("tf."):
+        return visit(Hole("name", label, node)), "n"
+    if value is None or isinstance(value, (bool, np.bool_)):
+        return node, str(value)
+    kind = type(value).__name__ + (str(len(value)) if isinstance(value, (list, tuple)) else "")
+    return visit(Hole("literal", label, node)), kind
+
+
+def _walk_variable(node: Variable, visit: Callable[[Hole], Any]) -> Tuple[Any, str]:
+    name = visit(Hole("name", "", node.name if not isinstance(node.name, str) else Literal(node.name)))
+    inner = len(node.shape) - 2  # a kernel's window comes before its channels
+    shape = tuple(visit(Hole("size", "size" if i < inner else "units", n)) for i, n in enumerate(node.shape))
+    initializer = visit(Hole("initializer", "", node.initializer))
+    if isinstance(name, Literal):
+        name = name.value
+    made = dataclasses.replace(node, name=name, shape=shape, initializer=initializer)
+    return made, f"V{len(node.shape)}{node.trainable}{bool(node.initializer)}"

@@ -1,0 +1,101 @@
+"""Statements: which definitions get a line of their own, and which stand inside the expression that uses them."""
+
+from __future__ import annotations
+
+import collections
+from typing import TYPE_CHECKING, Counter, Dict, List, NamedTuple, Sequence, Tuple
+
+from legacy.source.basics.expressions import Call, Expression, Item, Name, Value, Variable, calls, replace, values_used
+from legacy.source.basics.rendering import expression_text
+
+if TYPE_CHECKING:
+    from legacy.source.basics.expressions import Definition
+
+#: Functions that begin a layer: what one of them takes from another one stands on a line of its own.
+LAYERS = {
+    "tf.matmul",
+    "tf.nn.conv2d",
+    "tf.nn.conv2d_transpose",
+    "tf.nn.depthwise_conv2d",
+    "tf.nn.max_pool2d",
+    "tf.nn.avg_pool2d",
+    "tf.nn.local_response_normalization",
+    "tf.nn.batch_normalization",
+    "tf.compat.v1.nn.fused_batch_norm",
+    "tf.nn.embedding_lookup",
+    "tf.nn.sparse_softmax_cross_entropy_with_logits",
+    "tf.nn.softmax_cross_entropy_with_logits",
+    "tf.nn.moments",
+    "tf.concat",
+    "tf.reshape",
+}
+#: Layers whose tensors have names, so that layers that are alike look alike.
+TAKE_NAMES = {name for name in LAYERS if name.startswith(("tf.nn.conv", "tf.nn.dep", "tf.nn.batch", "tf.compat"))}
+TAKE_NAMES |= {"tf.matmul", "tf.nn.max_pool2d", "tf.nn.avg_pool2d"}
+#: The longest text of an expression that another one is put into.
+MOST_TEXT = 100
+
+
+class Statement(NamedTuple):
+    """One line of a function.
+
+    Attributes:
+      targets: the tensors that it assigns; none for a call that is made for its effect.
+      expression: what it computes.
+    """
+
+    targets: Tuple[str, ...]
+    expression: Expression
+
+
+def build_statements(definitions: Sequence[Definition]) -> list[Statement]:
+    """Turns definitions into statements, and puts those that are used once into the expressions that use them.
+
+    Args:
+      definitions: each after those that it uses; those without targets are made for their effect, the last of them
+        is the result.
+
+    Returns:
+      The statements.
+    """
+    uses: Counter[str] = collections.Counter()
+    for definition in definitions:
+        uses.update(values_used(definition.expression))
+    waiting: Dict[str, Expression] = {}
+    result: List[Statement] = []
+    for targets, expression in definitions:
+        expression = _with_inlined(expression, waiting, result)
+        used = [target for target in targets if uses[target]]
+        if len(used) == 1 and len(targets) == 1 and uses[used[0]] == 1:
+            waiting[used[0]] = expression
+        else:
+            result.append(Statement(targets if len(targets) > 1 else tuple(used), expression))
+    return result
+
+
+def _with_inlined(expression: Expression, waiting: Dict[str, Expression], result: List[Statement]) -> Expression:
+    """Puts the definitions that wait for their only use into an expression, or makes them statements before it."""
+    heavy = isinstance(expression, Call) and expression.function in LAYERS
+    alone = isinstance(expression, Call) and expression.function in TAKE_NAMES
+    inside: Dict[str, Expression] = {}
+    for tensor in values_used(expression):
+        if tensor not in waiting:
+            continue
+        made = waiting.pop(tensor)
+        simple = isinstance(made, (Item, Variable, Name))
+        too_long = len(_sketch(expression)) + len(_sketch(made)) > MOST_TEXT
+        if not simple and (alone or heavy and _is_layer(made) or too_long):
+            result.append(Statement((tensor,), made))
+        else:
+            inside[tensor] = made
+            expression = replace(expression, lambda part: inside.get(part.tensor) if isinstance(part, Value) else None)
+    return expression
+
+
+def _is_layer(expression: Expression) -> bool:
+    return any(part.function in LAYERS for part in calls(expression))
+
+
+def _sketch(expression: Expression) -> str:
+    """Returns the text of an expression with short names for values."""
+    return expression_text(replace(expression, lambda part: Name("x") if isinstance(part, Value) else None))

@@ -1,0 +1,183 @@
+"""Writers of arithmetic: operators, functions of one tensor, reductions, products and choices."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Dict
+
+import numpy as np
+
+from legacy.source.basics.expressions import OMIT, Infix, Listing, Literal, Name, Prefix, call
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from legacy.source.basics.expressions import Expression
+    from legacy.source.ops.view import OpView
+
+#: {op type: operator}.
+INFIX = {
+    "Add": "+",
+    "AddV2": "+",
+    "Sub": "-",
+    "Mul": "*",
+    "RealDiv": "/",
+    "FloorDiv": "//",
+    "FloorMod": "%",
+    "Pow": "**",
+    "Greater": ">",
+    "GreaterEqual": ">=",
+    "Less": "<",
+    "LessEqual": "<=",
+    "LogicalAnd": "&",
+    "LogicalOr": "|",
+}
+#: {op type: function of its inputs, in their order}.
+FUNCTIONS = {
+    "Abs": "tf.abs",
+    "Ceil": "tf.math.ceil",
+    "Cos": "tf.cos",
+    "DivNoNan": "tf.math.divide_no_nan",
+    "Elu": "tf.nn.elu",
+    "Equal": "tf.equal",
+    "Erf": "tf.math.erf",
+    "Exp": "tf.exp",
+    "Floor": "tf.floor",
+    "IsNan": "tf.math.is_nan",
+    "L2Loss": "tf.nn.l2_loss",
+    "Lgamma": "tf.math.lgamma",
+    "Log": "tf.math.log",
+    "Log1p": "tf.math.log1p",
+    "LogicalNot": "tf.logical_not",
+    "LogSoftmax": "tf.nn.log_softmax",
+    "Maximum": "tf.maximum",
+    "Minimum": "tf.minimum",
+    "NotEqual": "tf.not_equal",
+    "OnesLike": "tf.ones_like",
+    "Reciprocal": "tf.math.reciprocal",
+    "Relu": "tf.nn.relu",
+    "Relu6": "tf.nn.relu6",
+    "Round": "tf.round",
+    "Rsqrt": "tf.math.rsqrt",
+    "Selu": "tf.nn.selu",
+    "Sigmoid": "tf.sigmoid",
+    "Sign": "tf.sign",
+    "Sin": "tf.sin",
+    "Softmax": "tf.nn.softmax",
+    "Softplus": "tf.nn.softplus",
+    "Softsign": "tf.nn.softsign",
+    "Sqrt": "tf.sqrt",
+    "Square": "tf.square",
+    "SquaredDifference": "tf.math.squared_difference",
+    "StopGradient": "tf.stop_gradient",
+    "Tanh": "tf.tanh",
+    "ZerosLike": "tf.zeros_like",
+}
+#: {op type: function of a tensor, `axis` and `keepdims`}.
+REDUCTIONS = {
+    "All": "tf.reduce_all",
+    "Any": "tf.reduce_any",
+    "Max": "tf.reduce_max",
+    "Mean": "tf.reduce_mean",
+    "Min": "tf.reduce_min",
+    "Prod": "tf.reduce_prod",
+    "Sum": "tf.reduce_sum",
+}
+
+
+def write_infix(op: OpView) -> Expression | None:
+    """Writes an op that has an operator; of two numbers of Python none is left, as they were folded."""
+    return Infix(INFIX[op.type], *op.arguments())
+
+
+def write_function(op: OpView) -> Expression | None:
+    """Writes an op that is a function of its inputs."""
+    return call(FUNCTIONS[op.type], *op.arguments())
+
+
+def write_negation(op: OpView) -> Expression | None:
+    """Writes `-x`."""
+    return Prefix("-", op.argument(0))
+
+
+def write_reduction(op: OpView) -> Expression | None:
+    """Writes a reduction over constant axes; `axis` is left out where all are meant."""
+    axes, rank = op.constant(1), op.shape(0)
+    if axes is None or rank is None:
+        return None
+    wanted = [int(axis) % max(1, len(rank)) for axis in np.atleast_1d(axes)]
+    keep = op.attribute("keep_dims")
+    if not wanted:
+        return op.argument(0)
+    everything = sorted(wanted) == list(range(len(rank)))
+    axis = OMIT if everything and len(rank) != 1 or everything and not keep else _axis(wanted)
+    return call(REDUCTIONS[op.type], op.argument(0), axis=axis, keepdims=True if keep else OMIT)
+
+
+def _axis(axes: list[int]) -> Literal:
+    return Literal(axes[0] if len(axes) == 1 else axes)
+
+
+def write_product(op: OpView) -> Expression | None:
+    """Writes a matrix product."""
+    plain = op.type == "MatMul"
+    names = ("transpose_a", "transpose_b") if plain else ("adj_x", "adj_y")
+    flags = {new: True for old, new in zip(names, ("transpose_a", "transpose_b")) if op.attribute(old)}
+    return call("tf.matmul", *op.arguments(0, 2), **flags)
+
+
+def write_sum_of_list(op: OpView) -> Expression | None:
+    """Writes the sum of a list of tensors; of two as `+`, which has the same bits."""
+    parts = op.arguments()
+    return parts[0] if len(parts) == 1 else call("tf.add_n", Listing(tuple(parts)))
+
+
+def write_cast(op: OpView) -> Expression | None:
+    """Writes a conversion to another dtype."""
+    return call("tf.cast", op.argument(0), Name("tf." + op.operation.outputs[0].dtype.base_dtype.name))
+
+
+def write_choice(op: OpView) -> Expression | None:
+    """Writes an elementwise choice; 1.x's also chose rows by a vector, which needs its shape widened."""
+    condition, taken = op.shape(0), op.shape(1)
+    if op.type == "Select" and condition != taken:
+        if condition is None or taken is None:
+            return None
+        if condition != []:
+            widened = call("tf.reshape", op.argument(0), [-1] + [1] * (len(taken) - 1))
+            return call("tf.where", widened, *op.arguments(1))
+    return call("tf.where", *op.arguments())
+
+
+def write_leaky_relu(op: OpView) -> Expression | None:
+    """Writes a leaky rectifier."""
+    return call("tf.nn.leaky_relu", op.argument(0), alpha=np.float32(op.attribute("alpha")))
+
+
+def write_arg_extreme(op: OpView) -> Expression | None:
+    """Writes the index of the largest or smallest entry."""
+    axis = op.constant(1)
+    if axis is None:
+        return None
+    function = "tf.argmax" if op.type == "ArgMax" else "tf.argmin"
+    dtype = op.operation.outputs[0].dtype.name
+    kind = Name("tf." + dtype) if dtype != "int64" else OMIT
+    return call(function, op.argument(0), axis=int(axis), output_type=kind)
+
+
+WRITERS: Dict[str, Callable[[OpView], Expression | None]] = {
+    **{name: write_infix for name in INFIX},
+    **{name: write_function for name in FUNCTIONS},
+    **{name: write_reduction for name in REDUCTIONS},
+    "AddN": write_sum_of_list,
+    "ArgMax": write_arg_extreme,
+    "ArgMin": write_arg_extreme,
+    "BatchMatMul": write_product,
+    "BatchMatMulV2": write_product,
+    "Cast": write_cast,
+    "Div": lambda op: Infix("/", *op.arguments()) if op.dtype().startswith("float") else None,
+    "LeakyRelu": write_leaky_relu,
+    "MatMul": write_product,
+    "Neg": write_negation,
+    "Select": write_choice,
+    "SelectV2": write_choice,
+}

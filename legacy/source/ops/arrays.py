@@ -1,0 +1,284 @@
+"""Writers of ops that arrange a tensor's elements: shapes, slices, joins, lookups."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Dict, List
+
+import numpy as np
+import tensorflow as tf
+
+from legacy.source.basics.expressions import OMIT, Infix, Item, Listing, Literal, Name, call
+from legacy.source.ops.view import BATCH_SIZE, band_expression, constant_expression
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from legacy.source.basics.expressions import Expression
+    from legacy.source.ops.view import OpView
+
+
+def write_reshape(op: OpView) -> Expression | None:
+    """Writes a reshape; the dimension that holds the batch becomes -1, and a reshape to the same shape is left out."""
+    before, after = op.shape(0), op.output_shape()
+    if before is not None and before == after:
+        return op.argument(0)
+    target = op.value(1)
+    if target is None or after is None:
+        return call("tf.reshape", op.argument(0), op.argument(1))
+    return call("tf.reshape", op.argument(0), reshape_target(op, [int(size) for size in target], after))
+
+
+def reshape_target(op: OpView, target: List[int], shape: List[int]) -> Expression:
+    """Returns the target of a reshape for any number of examples.
+
+    Args:
+      op: the reshape.
+      target: as in the graph, at the batch size at hand; may hold a -1.
+      shape: the shape that results.
+
+    Returns:
+      A list with -1 for the first dimension if that holds the examples; otherwise the target as it is.
+    """
+    first = shape[0] if shape else 0
+    before = op.shape(0) or [0]
+    holds_batch = bool(first) and first % op.batch == 0 and bool(before[0]) and before[0] % op.batch == 0
+    if holds_batch and np.prod(shape[1:], dtype=np.int64) > 0:
+        return Literal([-1] + shape[1:])
+    return Literal(target)
+
+
+def write_expand(op: OpView) -> Expression | None:
+    """Writes a new dimension of size 1."""
+    axis = op.constant(1)
+    return None if axis is None else call("tf.expand_dims", op.argument(0), int(axis))
+
+
+def write_squeeze(op: OpView) -> Expression | None:
+    """Writes the removal of dimensions of size 1."""
+    axes = list(op.attribute("squeeze_dims"))
+    axis = OMIT if not axes else Literal(axes[0] if len(axes) == 1 else axes)
+    return call("tf.squeeze", op.argument(0), axis) if axis is not OMIT else call("tf.squeeze", op.argument(0))
+
+
+def write_transpose(op: OpView) -> Expression | None:
+    """Writes a transposition; one that changes nothing is left out."""
+    order = op.constant(1)
+    if order is None:
+        return None
+    axes = [int(axis) for axis in order]
+    if axes == sorted(axes):
+        return op.argument(0)
+    return call("tf.transpose", op.argument(0), axes)
+
+
+def write_concat(op: OpView) -> Expression | None:
+    """Writes a concatenation."""
+    last = len(op.operation.inputs) - 1
+    axis, parts = (op.constant(0), op.arguments(1)) if op.type == "Concat" else (op.constant(last), op.arguments(0, -1))
+    return None if axis is None else call("tf.concat", Listing(tuple(parts)), axis=int(axis))
+
+
+def write_stack(op: OpView) -> Expression | None:
+    """Writes a stack."""
+    axis = op.attribute("axis")
+    return call("tf.stack", Listing(tuple(op.arguments())), axis=axis if axis else OMIT)
+
+
+def write_split(op: OpView) -> Expression | None:
+    """Writes a split into equal parts, or into parts of given sizes."""
+    if op.type == "SplitV":
+        sizes, axis = op.constant(1), op.constant(2)
+        if sizes is None or axis is None:
+            return None
+        return call("tf.split", op.argument(0), [int(size) for size in sizes], axis=int(axis))
+    axis = op.constant(0)
+    if axis is None:
+        return None
+    return call("tf.split", op.argument(1), len(op.operation.outputs), axis=int(axis))
+
+
+def write_unstack(op: OpView) -> Expression | None:
+    """Writes the parts of a tensor along one axis."""
+    return call("tf.unstack", op.argument(0), axis=int(op.attribute("axis")))
+
+
+def write_gather(op: OpView) -> Expression | None:
+    """Writes a lookup of rows, or of entries along another axis."""
+    axis = op.constant(2) if op.type == "GatherV2" else np.array(0)
+    if axis is None:
+        return None
+    if int(axis) == 0 and op.producer(0).type == "Placeholder":
+        return call("tf.nn.embedding_lookup", op.argument(0), op.argument(1))
+    return call("tf.gather", op.argument(0), op.argument(1), axis=int(axis) if int(axis) else OMIT)
+
+
+def write_gather_nd(op: OpView) -> Expression | None:
+    """Writes a lookup by index vectors."""
+    return call("tf.gather_nd", op.argument(0), op.argument(1))
+
+
+def write_slice(op: OpView) -> Expression | None:
+    """Writes a slice given by begin and size."""
+    begin, size, shape = op.constant(1), op.value(2), op.shape(0)
+    if begin is None or size is None or shape is None:
+        return None
+    texts = []
+    for start, length, whole in zip(begin, size, shape):
+        end = int(start) + int(length)
+        texts.append(_range_text(int(start) or None, None if length == -1 or end == whole else end, 1))
+    return Item(op.argument(0), ", ".join(_without_trailing(texts)))
+
+
+def write_strided_slice(op: OpView) -> Expression | None:
+    """Writes a slice, `x[:, 0]`."""
+    begin, end, strides = op.constant(1), op.value(2), op.constant(3)
+    shape = op.shape(0)
+    if begin is None or end is None or strides is None or shape is None:
+        return None
+    texts: List[str] = []
+    dimension = 0
+    for i in range(len(begin)):
+        if op.attribute("ellipsis_mask") >> i & 1:
+            texts.append("...")
+            dimension = len(shape) - (len(begin) - i - 1)
+            continue
+        if op.attribute("new_axis_mask") >> i & 1:
+            texts.append("tf.newaxis")
+            continue
+        if op.attribute("shrink_axis_mask") >> i & 1:
+            texts.append(str(int(begin[i])))
+        else:
+            start = None if op.attribute("begin_mask") >> i & 1 or int(begin[i]) == 0 else int(begin[i])
+            stop = None if op.attribute("end_mask") >> i & 1 or int(end[i]) >= shape[dimension] else int(end[i])
+            if stop is not None and op.constant(2) is None:
+                return None
+            texts.append(_range_text(start, stop, int(strides[i])))
+        dimension += 1
+    return Item(op.argument(0), ", ".join(_without_trailing(texts)))
+
+
+def _range_text(start: int | None, stop: int | None, stride: int) -> str:
+    text = f"{'' if start is None else start}:{'' if stop is None else stop}"
+    return text if stride == 1 else f"{text}:{stride}"
+
+
+def _without_trailing(texts: List[str]) -> List[str]:
+    """Returns the parts of a slice without full ranges at the end."""
+    while len(texts) > 1 and texts[-1] == ":":
+        texts = texts[:-1]
+    return texts
+
+
+def write_one_hot(op: OpView) -> Expression | None:
+    """Writes one-hot vectors."""
+    depth, on, off = op.constant(1), op.constant(2), op.constant(3)
+    if depth is None or on is None or off is None:
+        return None
+    usual = float(on) == 1.0 and float(off) == 0.0
+    dtype = op.operation.outputs[0].dtype.name
+    values = {} if usual else {"on_value": on[()], "off_value": off[()]}
+    axis = op.attribute("axis")
+    return call(
+        "tf.one_hot",
+        op.argument(0),
+        int(depth),
+        **values,
+        axis=axis if axis != -1 else OMIT,
+        dtype=Name("tf." + dtype) if dtype != "float32" or not usual else OMIT,
+    )
+
+
+def write_pad(op: OpView) -> Expression | None:
+    """Writes a padding."""
+    paddings = op.constant(1)
+    if paddings is None:
+        return None
+    mode = op.attribute("mode") if op.type == "MirrorPad" else OMIT
+    value = op.argument(2) if op.type == "PadV2" else OMIT
+    return (
+        call("tf.pad", op.argument(0), paddings.tolist(), mode, constant_values=value)
+        if mode is not OMIT
+        else call("tf.pad", op.argument(0), paddings.tolist(), constant_values=value)
+    )
+
+
+def write_tile(op: OpView) -> Expression | None:
+    """Writes a repetition along each axis."""
+    multiples = op.constant(1)
+    if multiples is not None:
+        return call("tf.tile", op.argument(0), [int(number) for number in multiples])
+    return call("tf.tile", op.argument(0), op.argument(1))
+
+
+def write_fill(op: OpView) -> Expression | None:
+    """Writes a tensor of one value, whose first dimension may be the batch."""
+    shape = sizes_expression(op, op.output_shape())
+    value = op.constant(1)
+    if shape is None:
+        return None
+    if value is not None and value.dtype == np.float32 and float(value) in (0.0, 1.0):
+        return call("tf.ones" if float(value) else "tf.zeros", shape)
+    return call("tf.fill", shape, op.argument(1))
+
+
+def write_range(op: OpView) -> Expression | None:
+    """Writes consecutive numbers."""
+    start, step = op.constant(0), op.constant(2)
+    if start is None or step is None or int(start) or int(step) != 1:
+        return call("tf.range", *op.arguments())
+    return call("tf.range", op.argument(1))
+
+
+def write_broadcast(op: OpView) -> Expression | None:
+    """Writes a broadcast to a shape."""
+    shape = sizes_expression(op, op.output_shape())
+    return None if shape is None else call("tf.broadcast_to", op.argument(0), shape)
+
+
+def sizes_expression(op: OpView, shape: List[int] | None) -> Expression | None:
+    """Returns a shape as a list with `batch_size` for a first dimension that depends on it; None if not known."""
+    if shape is None:
+        return None
+    if not shape or shape[0] % op.batch or not op.rows_vary and shape[0] != op.batch:
+        return Literal(shape)
+    factor = shape[0] // op.batch
+    first = BATCH_SIZE if factor == 1 else Infix("*", Literal(factor), BATCH_SIZE)
+    return Listing((first,) + tuple(Literal(size) for size in shape[1:]))
+
+
+def write_table(op: OpView) -> Expression | None:
+    """Writes a constant that is too large to be listed, if it is one number, a band, or consecutive numbers."""
+    value = tf.make_ndarray(op.operation.get_attr("value"))
+    if value.size and (value == value.flat[0]).all():
+        return constant_expression(value)
+    if value.ndim == 1 and value.dtype.kind == "i" and np.array_equal(value, np.arange(value.size)):
+        return call("tf.range", value.size, dtype=Name("tf." + value.dtype.name))
+    return band_expression(value) if value.dtype.kind in "fi" else None
+
+
+WRITERS: Dict[str, Callable[[OpView], Expression | None]] = {
+    "BroadcastTo": write_broadcast,
+    "Concat": write_concat,
+    "Const": write_table,
+    "ConcatV2": write_concat,
+    "ExpandDims": write_expand,
+    "Fill": write_fill,
+    "Gather": write_gather,
+    "GatherNd": write_gather_nd,
+    "GatherV2": write_gather,
+    "MirrorPad": write_pad,
+    "OneHot": write_one_hot,
+    "Pack": write_stack,
+    "Pad": write_pad,
+    "PadV2": write_pad,
+    "Range": write_range,
+    "Reshape": write_reshape,
+    "Slice": write_slice,
+    "Split": write_split,
+    "SplitV": write_split,
+    "Squeeze": write_squeeze,
+    "StridedSlice": write_strided_slice,
+    "Tile": write_tile,
+    "Transpose": write_transpose,
+    "Unpack": write_unstack,
+}

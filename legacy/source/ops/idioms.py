@@ -1,0 +1,184 @@
+"""Idioms: groups of ops that one expression of TensorFlow 2 builds again op by op, so that the bits stay."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Dict, List, NamedTuple, Optional, Tuple
+
+import numpy as np
+
+from legacy.source.basics.expressions import OMIT, Expression, Infix, Literal, call
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from legacy.source.ops.view import OpView
+
+_ADD = ("Add", "AddV2")
+
+
+class Match(NamedTuple):
+    """Result of an idiom: an expression for several ops, or the tensor that an op copies.
+
+    Attributes:
+      targets: the tensors that the expression computes; empty if the op is a copy of `alias`.
+      expression: computes them.
+      alias: the tensor that the op's output is a copy of.
+    """
+
+    targets: Tuple[str, ...]
+    expression: Optional[Expression]
+    alias: str = ""
+
+
+def is_filled(value: Optional[np.ndarray], number: float) -> bool:
+    """Returns whether a constant is known and consists of `number` only."""
+    return value is not None and value.size > 0 and bool((value == number).all())
+
+
+def match_neutral(op: OpView) -> Optional[Match]:
+    """Matches `x * 1`, `x / 1`, `x - 0`, and `x + 0` for random numbers, which change no bit of x."""
+    neutral = 1.0 if op.type in ("Mul", "RealDiv", "Div") else 0.0
+    positions = (0, 1) if op.type in ("Mul",) + _ADD else (0,)
+    for position in positions:
+        other = 1 - position
+        same_shape = op.shape(position) is not None and op.shape(position) == op.output_shape()
+        if same_shape and is_filled(op.value(other), neutral) and op.value(position) is None:
+            if op.type in _ADD and not _never_minus_zero(op.producer(position)):
+                continue
+            return Match((), None, op.tensor(position))
+    return None
+
+
+def _never_minus_zero(op: OpView) -> bool:
+    """Returns whether an op gives no -0.0, which + 0.0 would change: random numbers and squares do not."""
+    return op.type in ("Placeholder", "Square", "L2Loss", "Relu", "Exp") and op.operation.name.startswith("feed_")
+
+
+def match_safe_division(op: OpView) -> Optional[Match]:
+    """Matches a division by a known number other than 0, written as division without a guard."""
+    if np.all(op.value(1) if op.value(1) is not None else 0):
+        return Match((op.output,), Infix("/", op.argument(0), op.argument(1)))
+    return None
+
+
+def match_batch_normalization(op: OpView) -> Optional[Match]:
+    """Matches `x * m + (beta - mean * m)` with `m = rsqrt(variance + epsilon) * gamma`: batch normalization."""
+    product, offset = op.producer(0), op.producer(1)
+    if product.type != "Mul" or offset.type != "Sub" or offset.producer(1).type != "Mul":
+        return None
+    shifted = offset.producer(1)
+    if product.tensor(1) != shifted.tensor(1):
+        return None
+    factor = product.producer(1)
+    scale: Expression = Literal(None)
+    root = factor
+    if factor.type == "Mul":
+        root, scale = factor.producer(0), factor.argument(1)
+    if root.type != "Rsqrt" or root.producer(0).type not in _ADD:
+        return None
+    variance = root.producer(0)
+    if variance.constant(1) is None:
+        return None
+    expression = call(
+        "tf.nn.batch_normalization",
+        product.argument(0),
+        shifted.argument(0),
+        variance.argument(0),
+        offset.argument(0),
+        scale,
+        variance.argument(1),
+    )
+    return Match((op.output,), expression)
+
+
+def match_moments(op: OpView) -> Optional[Match]:
+    """Matches mean and variance over the same axes: `tf.nn.moments`, with its squeezes where they are there."""
+    variance = op.producer(0) if op.type == "Squeeze" else op
+    if variance.type != "Mean" or variance.producer(0).type != "SquaredDifference":
+        return None
+    difference = variance.producer(0)
+    mean = _behind_stop(difference, 1)
+    axes = variance.constant(1)
+    if mean is None or mean.type != "Mean" or axes is None:
+        return None
+    others = mean.constant(1)
+    if mean.tensor(0) != difference.tensor(0) or others is None or not np.array_equal(axes, others):
+        return None
+    if not variance.attribute("keep_dims") or not mean.attribute("keep_dims"):
+        return None
+    keep = op.type != "Squeeze"
+    mean_output = mean.output if keep else _squeezed(mean, op)
+    if mean_output is None:
+        return None
+    over = [int(axis) for axis in np.atleast_1d(axes)]
+    expression = call("tf.nn.moments", difference.argument(0), over, keepdims=True if keep else OMIT)
+    return Match((mean_output, op.output), expression)
+
+
+def _behind_stop(op: OpView, position: int) -> Optional[OpView]:
+    """Returns the producer of an input behind a StopGradient; None if there is no StopGradient."""
+    stop = op.producer(position)
+    return stop.producer(0) if stop.type == "StopGradient" else None
+
+
+def _squeezed(mean: OpView, like: OpView) -> Optional[str]:
+    """Returns the tensor that is the mean squeezed as the variance is, if the graph has one."""
+    for user in mean.operation.outputs[0].consumers():
+        same = user.type == "Squeeze" and list(user.get_attr("squeeze_dims")) == like.attribute("squeeze_dims")
+        if same:
+            return str(user.outputs[0].name)
+    return None
+
+
+def match_copy(op: OpView) -> Optional[Match]:
+    """Matches ops that hand their input on."""
+    return Match((), None, op.tensor(0))
+
+
+def match_single(op: OpView) -> Optional[Match]:
+    """Matches sums and joins of a single tensor."""
+    inputs = len(op.operation.inputs)
+    return Match((), None, op.tensor(0)) if inputs == 1 else None
+
+
+def match_empty_reduction(op: OpView) -> Optional[Match]:
+    """Matches a reduction over no axes, or of a scalar."""
+    axes = op.constant(1)
+    nothing = axes is not None and axes.size == 0 or op.shape(0) == []
+    return Match((), None, op.tensor(0)) if nothing else None
+
+
+def match_same_reshape(op: OpView) -> Optional[Match]:
+    """Matches a reshape or broadcast to the shape that the tensor has, and a transposition that changes nothing."""
+    before = op.shape(0)
+    if op.type == "Transpose":
+        order = op.constant(1)
+        unchanged = order is not None and list(order) == sorted(order)
+    else:
+        unchanged = before is not None and before == op.output_shape()
+    return Match((), None, op.tensor(0)) if unchanged else None
+
+
+#: {op type: its idioms, in the order in which they are tried}.
+IDIOMS: Dict[str, List[Callable[[OpView], Optional[Match]]]] = {
+    "Add": [match_batch_normalization, match_neutral],
+    "AddN": [match_single],
+    "AddV2": [match_batch_normalization, match_neutral],
+    "BroadcastTo": [match_same_reshape],
+    "CheckNumerics": [match_copy],
+    "Div": [match_neutral],
+    "DivNoNan": [match_safe_division],
+    "Identity": [match_copy],
+    "IdentityN": [match_single],
+    "Max": [match_empty_reduction],
+    "Mean": [match_empty_reduction, match_moments],
+    "Mul": [match_neutral],
+    "PlaceholderWithDefault": [match_copy],
+    "RealDiv": [match_neutral],
+    "Reshape": [match_same_reshape],
+    "Snapshot": [match_copy],
+    "Squeeze": [match_moments, match_same_reshape],
+    "Sub": [match_neutral],
+    "Sum": [match_empty_reduction],
+    "Transpose": [match_same_reshape],
+}

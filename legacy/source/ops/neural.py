@@ -1,0 +1,203 @@
+"""Writers of neural network ops: convolutions, pooling, normalization and losses."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Dict, List, Sequence
+
+import numpy as np
+
+from legacy.source.basics.expressions import OMIT, Name, call
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from legacy.source.basics.expressions import Expression
+    from legacy.source.ops.view import OpView
+
+_POOLS = {"MaxPool": "tf.nn.max_pool2d", "AvgPool": "tf.nn.avg_pool2d"}
+
+
+def _plain(op: OpView) -> bool:
+    """Returns whether an op has the layout NHWC and no explicit padding."""
+    return op.attribute("data_format") == "NHWC" and op.attribute("padding") in ("SAME", "VALID")
+
+
+def _pair(sizes: Sequence[int]) -> int | List[int]:
+    """Returns height and width of an NHWC attribute as one number if they are equal."""
+    height, width = int(sizes[1]), int(sizes[2])
+    return height if height == width else [height, width]
+
+
+def write_convolution(op: OpView) -> Expression | None:
+    """Writes a 2-D convolution."""
+    if not _plain(op):
+        return None
+    strides, dilations = _pair(op.attribute("strides")), _pair(op.attribute("dilations"))
+    return call(
+        "tf.nn.conv2d",
+        *op.arguments(),
+        strides=strides,
+        padding=op.attribute("padding"),
+        dilations=dilations if dilations != 1 else OMIT,
+    )
+
+
+def write_depthwise(op: OpView) -> Expression | None:
+    """Writes a depthwise 2-D convolution."""
+    if not _plain(op) or list(op.attribute("dilations")) != [1, 1, 1, 1]:
+        return None
+    return call(
+        "tf.nn.depthwise_conv2d",
+        *op.arguments(),
+        strides=list(op.attribute("strides")),
+        padding=op.attribute("padding"),
+    )
+
+
+def write_transposed_convolution(op: OpView) -> Expression | None:
+    """Writes a transposed 2-D convolution, which graphs hold as the gradient of a convolution."""
+    if not _plain(op) or list(op.attribute("dilations")) != [1, 1, 1, 1]:
+        return None
+    from legacy.source.ops.arrays import sizes_expression
+
+    shape = sizes_expression(op, op.output_shape())
+    if shape is None:
+        return None
+    return call(
+        "tf.nn.conv2d_transpose",
+        op.argument(2),
+        op.argument(1),
+        shape,
+        strides=_pair(op.attribute("strides")),
+        padding=op.attribute("padding"),
+    )
+
+
+def write_pool(op: OpView) -> Expression | None:
+    """Writes a 2-D pooling."""
+    size = op.attribute("ksize")
+    if not _plain(op) or size[0] != 1 or size[3] != 1:
+        return None
+    return call(_POOLS[op.type], op.argument(0), _pair(size), _pair(op.attribute("strides")), op.attribute("padding"))
+
+
+def write_response_norm(op: OpView) -> Expression | None:
+    """Writes local response normalization."""
+    values: Dict[str, Any] = {name: np.float32(op.attribute(name)) for name in ("bias", "alpha", "beta")}
+    return call("tf.nn.local_response_normalization", op.argument(0), op.attribute("depth_radius"), **values)
+
+
+def write_fused_batch_norm(op: OpView) -> Expression | None:
+    """Writes the fused batch normalization with the batch's own moments."""
+    if not op.attribute("is_training") or op.attribute("data_format") != "NHWC":
+        return None
+    if "exponential_avg_factor" in op.operation.node_def.attr and op.attribute("exponential_avg_factor") != 1.0:
+        return None
+    return call("tf.compat.v1.nn.fused_batch_norm", *op.arguments(0, 3), epsilon=np.float32(op.attribute("epsilon")))
+
+
+def write_sparse_cross_entropy(op: OpView) -> Expression | None:
+    """Writes the softmax cross-entropy with class numbers."""
+    return call("tf.nn.sparse_softmax_cross_entropy_with_logits", labels=op.argument(1), logits=op.argument(0))
+
+
+def write_cross_entropy(op: OpView) -> Expression | None:
+    """Writes the softmax cross-entropy with distributions."""
+    return call("tf.nn.softmax_cross_entropy_with_logits", labels=op.argument(1), logits=op.argument(0))
+
+
+def write_bias(op: OpView) -> Expression | None:
+    """Writes the addition of biases to the last dimension."""
+    if op.type == "BiasAdd" and op.attribute("data_format") != "NHWC":
+        return None
+    return call("tf.nn.bias_add", *op.arguments())
+
+
+def write_top(op: OpView) -> Expression | None:
+    """Writes whether targets are among the k most likely."""
+    k = op.constant(2)
+    return None if k is None else call("tf.math.in_top_k", op.argument(1), op.argument(0), int(k))
+
+
+def write_resize(op: OpView) -> Expression | None:
+    """Writes a resize of 1.x, whose kernels are those of `tf.compat.v1.image`."""
+    size = op.constant(1)
+    if size is None:
+        return None
+    names = {"ResizeBilinear": "resize_bilinear", "ResizeNearestNeighbor": "resize_nearest_neighbor"}
+    corners = True if op.attribute("align_corners") else OMIT
+    centers = (
+        True if "half_pixel_centers" in op.operation.node_def.attr and op.attribute("half_pixel_centers") else OMIT
+    )
+    return call(
+        "tf.compat.v1.image." + names[op.type],
+        op.argument(0),
+        [int(n) for n in size],
+        align_corners=corners,
+        half_pixel_centers=centers,
+    )
+
+
+def write_raw(op: OpView) -> Expression:
+    """Writes an op that has no idiom as a call of `tf.raw_ops`, with the arguments and attributes that it has."""
+    definition = op.operation.op_def
+    arguments: Dict[str, Any] = {}
+    position = 0
+    for argument in definition.input_arg:
+        if argument.number_attr or argument.type_list_attr:
+            count = (
+                op.attribute(argument.number_attr)
+                if argument.number_attr
+                else len(op.attribute(argument.type_list_attr))
+            )
+            arguments[argument.name] = op.arguments(position, position + count)
+            position += count
+        else:
+            arguments[argument.name] = op.argument(position)
+            position += 1
+    given = {a.number_attr for a in definition.input_arg} | {a.type_attr for a in definition.input_arg}
+    given |= {a.type_list_attr for a in definition.input_arg}
+    for attribute in definition.attr:
+        if attribute.name not in given and attribute.name in op.operation.node_def.attr:
+            value = op.attribute(attribute.name)
+            if not attribute.HasField("default_value") or value != _default(attribute):
+                arguments[attribute.name] = _attribute(value)
+    return call("tf.raw_ops." + op.type, **arguments)
+
+
+def _default(attribute: Any) -> Any:
+    value = attribute.default_value
+    kind = value.WhichOneof("value")
+    found = getattr(value, kind) if kind else None
+    return found.decode() if isinstance(found, bytes) else found
+
+
+def _attribute(value: Any) -> Any:
+    if hasattr(value, "as_datatype_enum"):
+        return Name("tf." + value.name)
+    if hasattr(value, "as_list"):
+        return value.as_list()
+    if isinstance(value, list):
+        return [_attribute(item) for item in value]
+    return value
+
+
+WRITERS: Dict[str, Callable[[OpView], Expression | None]] = {
+    "AvgPool": write_pool,
+    "BiasAdd": write_bias,
+    "BiasAddV1": write_bias,
+    "Conv2D": write_convolution,
+    "Conv2DBackpropInput": write_transposed_convolution,
+    "DepthwiseConv2dNative": write_depthwise,
+    "FusedBatchNorm": write_fused_batch_norm,
+    "FusedBatchNormV2": write_fused_batch_norm,
+    "FusedBatchNormV3": write_fused_batch_norm,
+    "InTopK": write_top,
+    "InTopKV2": write_top,
+    "LRN": write_response_norm,
+    "MaxPool": write_pool,
+    "ResizeBilinear": write_resize,
+    "ResizeNearestNeighbor": write_resize,
+    "SoftmaxCrossEntropyWithLogits": write_cross_entropy,
+    "SparseSoftmaxCrossEntropyWithLogits": write_sparse_cross_entropy,
+}

@@ -1,0 +1,155 @@
+"""One op of the forward pass as the writers see it: its arguments as expressions, its constants and attributes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from legacy.source.basics.expressions import Infix, Literal, Name, Value, call
+
+if TYPE_CHECKING:
+    import tensorflow as tf
+
+    from legacy.source.basics.expressions import Expression
+    from legacy.source.basics.forward import Forward
+
+#: The name that stands for the number of examples of one replica.
+BATCH_SIZE = Name("batch_size")
+
+
+class OpView:
+    """An op.
+
+    Args:
+      operation: the op.
+      forward: the graph that it is in.
+      aliases: {tensor: the tensor that it is a copy of}; grows as ops are written.
+
+    Attributes:
+      operation: the op.
+      type: its type.
+    """
+
+    def __init__(self, operation: tf.Operation, forward: Forward, aliases: dict[str, str]) -> None:
+        self.operation, self.type = operation, operation.type
+        self._forward, self._aliases = forward, aliases
+
+    @property
+    def output(self) -> str:
+        """Name of its first output."""
+        return str(self.operation.outputs[0].name)
+
+    def tensor(self, position: int) -> str:
+        """Returns the name of the tensor that is input number `position`, behind copies."""
+        name = self.operation.inputs[position].name
+        while name in self._aliases:
+            name = self._aliases[name]
+        return str(name)
+
+    def argument(self, position: int) -> Expression:
+        """Returns input number `position` as an expression."""
+        return self.expression(self.tensor(position))
+
+    def arguments(self, start: int = 0, stop: int | None = None) -> list[Expression]:
+        """Returns the inputs from `start` to before `stop` as expressions."""
+        return [self.argument(position) for position in range(len(self.operation.inputs))[start:stop]]
+
+    def expression(self, tensor: str) -> Expression:
+        """Returns a tensor as an expression: a literal if its value is known, else a `Value`."""
+        value = self._forward.constant(tensor)
+        if value is None:
+            return Value(tensor)
+        if not self._forward.varies(tensor):
+            return constant_expression(value)
+        factor = self._forward.per_example(tensor)
+        if factor is None:
+            return Value(tensor)
+        if factor == 1.0:
+            return BATCH_SIZE
+        return Infix("*", Literal(int(factor) if factor == int(factor) else factor), BATCH_SIZE)
+
+    def constant(self, position: int) -> np.ndarray | None:
+        """Returns the value of input number `position` if it is the same for all batches; else None."""
+        tensor = self.tensor(position)
+        return None if self._forward.varies(tensor) else self._forward.constant(tensor)
+
+    def value(self, position: int) -> np.ndarray | None:
+        """Returns the value of input number `position` at the batch size at hand, or None if it is not known."""
+        return self._forward.constant(self.tensor(position))
+
+    def shape(self, position: int) -> list[int] | None:
+        """Returns the static shape of input number `position`, or None."""
+        return self._forward.shape(self.tensor(position))
+
+    def output_shape(self, number: int = 0) -> list[int] | None:
+        """Returns the static shape of output number `number`, or None."""
+        return self._forward.shape(self.operation.outputs[number].name)
+
+    def dtype(self, position: int = 0) -> str:
+        """Returns the name of the dtype of input number `position`."""
+        return str(self.operation.inputs[position].dtype.base_dtype.name)
+
+    def attribute(self, name: str) -> Any:
+        """Returns an attribute; texts as `str`."""
+        value = self.operation.get_attr(name)
+        return value.decode() if isinstance(value, bytes) else value
+
+    def producer(self, position: int) -> OpView:
+        """Returns the op that computes input number `position`, behind copies."""
+        tensor = self._forward.typed.graph.get_tensor_by_name(self.tensor(position))
+        return OpView(tensor.op, self._forward, self._aliases)
+
+    def uses(self) -> int:
+        """Returns how often the op's first output is used, copies not counted as uses."""
+        return sum(
+            len(user.outputs[0].consumers()) if user.type == "Identity" else 1
+            for user in self.operation.outputs[0].consumers()
+        )
+
+    @property
+    def batch(self) -> int:
+        """Number of examples that the shapes are for."""
+        return int(self._forward.batch)
+
+    @property
+    def rows_vary(self) -> bool:
+        """Whether the graph takes any number of examples."""
+        return not self._forward.fixed
+
+
+def constant_expression(value: np.ndarray) -> Expression:
+    """Returns the expression of a constant: a number, or a `tf.constant`.
+
+    >>> constant_expression(np.array(0.5, np.float32))
+    Literal(value=np.float32(0.5))
+    """
+    if value.shape == ():
+        return Literal(value[()])
+    dtype = Name("tf." + value.dtype.name)
+    if value.size and (value == value.flat[0]).all() and value.size > 1:
+        filled = {0: "tf.zeros", 1: "tf.ones"}.get(value.flat[0])
+        if filled:
+            return call(filled, list(value.shape), dtype)
+        return call("tf.fill", list(value.shape), call("tf.constant", value.flat[0], dtype))
+    return band_expression(value) or call("tf.constant", numbers(value), dtype)
+
+
+def band_expression(value: np.ndarray) -> Expression | None:
+    """Returns the expression of a matrix with one number in a band around its diagonal; None for another table."""
+    if value.ndim != 2 or not value.any():
+        return None
+    rows, columns = np.nonzero(value)
+    lower, upper = int((rows - columns).max()), int((columns - rows).max())
+    inside = np.subtract.outer(np.arange(value.shape[0]), np.arange(value.shape[1]))
+    band = (inside <= lower) & (-inside <= upper)
+    number = value[rows[0], columns[0]]
+    if lower < 0 or upper < 0 or not np.array_equal(value, np.where(band, number, value.dtype.type(0))):
+        return None
+    filled = call("tf.fill", list(value.shape), call("tf.constant", number, Name("tf." + value.dtype.name)))
+    return call("tf.linalg.band_part", filled, lower, upper)
+
+
+def numbers(value: np.ndarray) -> Any:
+    """Returns an array as nested lists of numbers that keep their dtype."""
+    return [numbers(item) for item in value] if value.ndim else value[()]

@@ -1,0 +1,185 @@
+"""Proof of a source: one tower of the old graph and the written function, run on the same made-up numbers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Dict, List, NamedTuple, Sequence, Tuple
+
+import numpy as np
+import tensorflow as tf
+
+from legacy.source.basics.forward import Cut, cut_part
+from legacy.source.model import input_names, stream_name
+from legacy.towers.program import session_config
+from workloads.lifted.importing import import_graph
+from workloads.lifted.pieces import VariableVersion
+from workloads.scope import Frame, Scope
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from legacy.source.model import Proposal
+    from workloads.initializers import Initializer
+    from workloads.lifted.graph import Graph
+    from workloads.lifted.plan import Phase, Plan
+    from workloads.program import Arrays
+
+v1 = tf.compat.v1
+
+#: Examples of one tower, where the graph takes any number.
+ROWS = 8
+_SUBTRACTS, _ADDS = ("AssignSub", "AssignSubVariableOp"), ("AssignAdd", "AssignAddVariableOp")
+
+
+class Comparison(NamedTuple):
+    """Results of one tower, computed by the old graph and by the written function.
+
+    Attributes:
+      differing: names of the results that differ by one bit or more: "loss", a weight's gradient, a statistic.
+      largest: the largest difference, relative to the largest entry of the result.
+    """
+
+    differing: List[str]
+    largest: float
+
+
+class GivenFrame(Frame):
+    """Answers a model with given values and random numbers.
+
+    Args:
+      values: {variable: tensor}.
+      noises: {random stream: tensor}.
+      replica: number of the tower.
+    """
+
+    def __init__(self, values: Mapping[str, tf.Tensor], noises: Mapping[str, tf.Tensor], replica: int) -> None:
+        super().__init__("float32", 0, tf.constant(0, tf.int64), replica)
+        self._values, self._noises = values, noises
+
+    def variable(self, name: str, shape: tuple[int, ...], initializer: Initializer, trainable: bool) -> tf.Tensor:
+        if tuple(self._values[name].shape) != tuple(shape):
+            raise ValueError(f"{name}: {shape} in the source, {self._values[name].shape} in the old program")
+        return self._values[name]
+
+    def noise(self, name: str, shape: tuple[int, ...]) -> tf.Tensor:
+        return self._noises[name]
+
+
+class Tower(NamedTuple):
+    """One tower of a lift on made-up numbers.
+
+    Attributes:
+      plan: of the lift.
+      graph: of the lift.
+      values: {variable: array}.
+      settings: {scalar input: value}.
+      proposals: the statistics that it changes.
+      number: of the tower.
+    """
+
+    plan: Plan
+    graph: Graph
+    values: Arrays
+    settings: Mapping[str, float]
+    proposals: Sequence[Proposal]
+    number: int
+
+
+def compare_tower(tower: Tower, loss: Callable[[Scope, Dict[str, Any]], tf.Tensor]) -> Comparison:
+    """Compares a written function with a tower: loss, gradients before any clipping, and statistics.
+
+    Args:
+      tower: the tower.
+      loss: the function that was written, of a scope and a batch.
+
+    Returns:
+      The comparison.
+    """
+    (phase,) = tower.plan.phases
+    weights = [name for name in _gradients(phase, tower.number) if not name.endswith(")")]
+    data = _made_up(tower)
+    old, noises = _old_results(tower, phase, weights, data)
+    new, updates = _new_results(tower, weights, data, noises, loss)
+    expected = dict(zip(["loss", *weights], old))
+    found = dict(zip(["loss", *weights], new))
+    scale = phase.loss_scale if phase.shared_loss else 1.0
+    found.update((name, np.asarray(found[name] * scale, np.float32)) for name in weights if scale != 1.0)
+    for proposal, change in zip(tower.proposals, old[1 + len(weights) :]):
+        before = tower.values[proposal.variable]
+        sign = -1 if proposal.op in _SUBTRACTS else 1 if proposal.op in _ADDS else 0
+        expected[proposal.variable] = np.asarray(before + sign * change, before.dtype) if sign else change
+        found[proposal.variable] = updates[proposal.variable]
+    differing = [name for name in expected if not np.array_equal(expected[name], found[name], equal_nan=True)]
+    return Comparison(differing, max((_relative(expected[n], found[n]) for n in differing), default=0.0))
+
+
+def _relative(one: np.ndarray, two: np.ndarray) -> float:
+    if np.shape(one) != np.shape(two):
+        return float("inf")
+    largest = max(float(np.abs(one).max()), 1e-30)
+    return float(np.abs(np.asarray(one, np.float64) - two).max()) / largest
+
+
+def _gradients(phase: Phase, tower: int) -> Dict[str, str]:
+    return (phase.raw or phase.gradients)[tower]
+
+
+def _made_up(tower: Tower) -> Arrays:
+    """Returns {input of the plan: array} for one tower."""
+    rng = np.random.RandomState(1 + tower.number)
+    data: Arrays = {}
+    for entry in tower.plan.inputs + tower.plan.common:
+        if entry.kind == "setting":
+            data[entry.name] = np.asarray(tower.settings[entry.name], entry.dtype)
+            continue
+        shape = [tower.plan.batch or ROWS, *(int(size or 0) for size in (entry.shape or [0])[1:])]
+        drawn = rng.randint(0, entry.limit or 2, shape) if "int" in entry.dtype else rng.random_sample(shape)
+        data[entry.name] = np.asarray(drawn, entry.dtype)
+    return data
+
+
+def _old_results(tower: Tower, phase: Phase, weights: Sequence[str], data: Arrays) -> Tuple[List[np.ndarray], Arrays]:
+    """Returns what the old graph computes, and {random stream: the numbers that it was given}."""
+    plan = tower.plan
+    entries = plan.inputs + plan.common
+    gradients = _gradients(phase, tower.number)
+    cuts = [entry.tensors[min(tower.number, len(entry.tensors) - 1)] for entry in entries]
+    fetches = [phase.losses[tower.number], *(gradients[n] for n in weights), *(p.value for p in tower.proposals)]
+    cut: Cut = cut_part(plan, tower.graph, fetches, cuts, phase.versions)
+    noises: Arrays = {}
+    with tf.Graph().as_default() as graph, v1.Session(config=session_config(["CPU:0"], True)) as session:
+        names = [name if ":" in name else name + ":0" for name in cut.fetches]
+        results = import_graph(cut.piece.graph_def, fetches=names, subject="graph file")
+        fed = {}
+        for feed in cut.piece.feeds:
+            tensor = graph.get_tensor_by_name(feed.placeholder + ":0")
+            if isinstance(feed.key, VariableVersion):
+                fed[tensor] = tower.values[feed.key.variable]
+            elif feed.kind == "drawn":
+                stream = next(e.name for e in plan.noise if feed.key.partition(":")[0] in e.nodes)
+                shape = [size or tower.plan.batch or ROWS for size in tensor.shape.as_list()]
+                drawn = np.asarray(np.random.RandomState(2).random_sample(shape), np.float32)
+                noises[stream_name(stream, [e.name for e in plan.noise])] = fed[tensor] = drawn
+            else:
+                fed[tensor] = next(data[entry.name] for entry in entries if feed.key in entry.tensors)
+        return session.run(results, fed), noises
+
+
+def _new_results(
+    tower: Tower,
+    weights: Sequence[str],
+    data: Arrays,
+    noises: Arrays,
+    loss: Callable[[Scope, Dict[str, Any]], tf.Tensor],
+) -> Tuple[List[np.ndarray], Arrays]:
+    """Returns what the written function computes, and {statistic: its new value}."""
+    with tf.Graph().as_default(), v1.Session(config=session_config(["CPU:0"], True)) as session:
+        tensors = {name: tf.constant(value) for name, value in tower.values.items() if value.dtype.kind != "O"}
+        frame = GivenFrame(tensors, {name: tf.constant(value) for name, value in noises.items()}, tower.number)
+        batch = {}
+        for name, entry in input_names(tower.plan)[0].items():
+            value = data[entry.name]
+            batch[name] = tf.constant(value.astype(np.int32) if value.dtype.kind == "i" else value)
+        result = loss(Scope(frame), batch)
+        made = v1.gradients(result, [tensors[name] for name in weights], unconnected_gradients="zero")
+        new = session.run([result, *(tf.convert_to_tensor(gradient) for gradient in made)])
+        return new, {name: session.run(value) for name, value in frame.updates.items()}

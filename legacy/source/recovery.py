@@ -1,0 +1,189 @@
+"""Expression recovery: from the ops of a forward pass to definitions, each an expression that computes tensors."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Dict, List, NamedTuple, Sequence, Set, Tuple
+
+from legacy.source.basics.expressions import (
+    Definition,
+    Expression,
+    Listing,
+    Literal,
+    Name,
+    Value,
+    Variable,
+    call,
+    leaves,
+    values_used,
+)
+from legacy.source.basics.forward import variable_of
+from legacy.source.ops import arithmetic, arrays, neural
+from legacy.source.ops.idioms import IDIOMS
+from legacy.source.ops.view import BATCH_SIZE, OpView
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import tensorflow as tf
+
+    from legacy.source.basics.forward import Forward
+
+_WRITERS = {**arithmetic.WRITERS, **arrays.WRITERS, **neural.WRITERS}
+
+#: {op type: number of results of the function that it is written as}, where the op has more.
+_RESULTS = {name: 3 for name in ("FusedBatchNorm", "FusedBatchNormV2", "FusedBatchNormV3")}
+_RESULTS.update({"SparseSoftmaxCrossEntropyWithLogits": 1, "SoftmaxCrossEntropyWithLogits": 1})
+#: Users of class numbers that take int32 and int64 alike.
+TAKE_ANY_INTEGER = ("SparseSoftmaxCrossEntropyWithLogits", "Gather", "GatherV2", "OneHot", "GatherNd", "Cast")
+
+
+class Names(NamedTuple):
+    """Expressions that stand for the inputs of the forward pass in the text.
+
+    Attributes:
+      inputs: {tensor: expression} of data.
+      noise: {tensor: (name of the stream, op type)} of random numbers.
+      trainable: names of the weights.
+      initializers: {variable: text of its initializer}.
+      replaced: {variable: expression that stands for it}, such as the step for a counter.
+    """
+
+    inputs: Mapping[str, Expression]
+    noise: Mapping[str, Tuple[str, str]]
+    trainable: Set[str]
+    initializers: Mapping[str, str]
+    replaced: Mapping[str, Expression] = {}
+
+
+class Recovery:
+    """The definitions of a forward pass.
+
+    Args:
+      forward: the forward pass.
+      names: of its inputs.
+    """
+
+    def __init__(self, forward: Forward, names: Names) -> None:
+        self._forward, self._names = forward, names
+        self._aliases: Dict[str, str] = {}
+        self._by_tensor: Dict[str, Definition] = {}
+        for operation in forward.typed.operations():
+            self._define(operation)
+
+    def resolve(self, tensor: str) -> str:
+        """Returns the tensor that `tensor` is a copy of."""
+        while tensor in self._aliases:
+            tensor = self._aliases[tensor]
+        return tensor
+
+    @property
+    def batch(self) -> int:
+        """Number of examples that the shapes are for."""
+        return self._forward.batch
+
+    def definition(self, tensor: str) -> Definition | None:
+        """Returns the definition that computes a tensor, or None."""
+        return self._by_tensor.get(tensor)
+
+    def definitions(self) -> list[Definition]:
+        """Returns all definitions, each after those that it uses."""
+        return self.ordered([Listing(tuple(Value(tensor) for tensor in self._by_tensor))])
+
+    def variable(self, name: str, shape: Tuple[int, ...]) -> Expression:
+        """Returns a variable's value: the one that the part reads, or else one of its own."""
+        for placeholder, feed in self._forward.cut.feeds.items():
+            read = variable_of(feed)
+            if read is not None and read.variable == name:
+                return Value(placeholder + ":0")
+        return Variable(name, shape, self._names.initializers.get(name, ""), name in self._names.trainable)
+
+    def shape(self, tensor: str) -> list[int] | None:
+        """Returns a tensor's static shape at the batch size of the analysis."""
+        return None if tensor.startswith("!") else self._forward.shape(tensor)
+
+    def operation(self, tensor: str) -> tf.Operation:
+        """Returns the op that computes a tensor."""
+        return self._forward.typed.graph.get_tensor_by_name(tensor).op
+
+    def expression_of(self, tensor: str) -> Expression:
+        """Returns a tensor as an expression: a constant, or the name of the definition's target."""
+        operation = self.operation(tensor)
+        return OpView(operation, self._forward, self._aliases).expression(self.resolve(tensor))
+
+    def ordered(self, outputs: Sequence[Expression]) -> list[Definition]:
+        """Returns the definitions that some expressions need, each after those that it uses, depth first."""
+        done: Set[str] = set()
+        found: List[Definition] = []
+        todo = [(tensor, False) for output in reversed(outputs) for tensor in reversed(values_used(output))]
+        while todo:
+            tensor, ready = todo.pop()
+            definition = self._by_tensor.get(tensor)
+            if definition is None or definition.targets[0] in done:
+                continue
+            if ready:
+                done.update(definition.targets)
+                found.append(definition)
+                continue
+            todo.append((tensor, True))
+            used = values_used(definition.expression)
+            todo += [(other, False) for other in reversed(used) if other not in done]
+        return found
+
+    def _define(self, operation: tf.Operation) -> None:
+        op = OpView(operation, self._forward, self._aliases)
+        if operation.type == "Placeholder":
+            self._by_tensor[op.output] = Definition((op.output,), self._input(op))
+            return
+        if not operation.outputs or op.output in self._by_tensor:  # an idiom has it already
+            return
+        for idiom in IDIOMS.get(operation.type, ()):
+            match = idiom(op)
+            if match is None:
+                continue
+            if match.alias:
+                self._aliases[op.output] = match.alias
+                return
+            assert match.expression is not None
+            made = Definition(match.targets, match.expression)
+            self._by_tensor.update((target, made) for target in match.targets)
+            return
+        writer = _WRITERS.get(operation.type)
+        expression = writer(op) if writer else None
+        if expression is None:
+            expression = neural.write_raw(op)
+        targets = tuple(str(output.name) for output in operation.outputs)[: _RESULTS.get(operation.type)]
+        self._by_tensor.update((target, Definition(targets, expression)) for target in targets)
+
+    def _input(self, op: OpView) -> Expression:
+        """Returns the expression of a placeholder: a variable, data or random numbers."""
+        feed = self._forward.cut.feeds[op.operation.name]
+        read = variable_of(feed)
+        if read is not None:
+            name = read.variable
+            if name in self._names.replaced:
+                return self._names.replaced[name]
+            shape = tuple(op.output_shape() or ())
+            return Variable(name, shape, self._names.initializers.get(name, ""), name in self._names.trainable)
+        key = str(feed.key)
+        if feed.kind == "drawn":
+            return self._noise(op, key)
+        given = self._names.inputs[key]
+        users = {user.type for user in op.operation.outputs[0].consumers()}
+        if op.operation.outputs[0].dtype.name == "int64" and not users <= set(TAKE_ANY_INTEGER):
+            return call("tf.cast", given, Name("tf.int64"))
+        return given
+
+    def _noise(self, op: OpView, key: str) -> Expression:
+        stream, kind = self._names.noise[key]
+        shape = arrays.sizes_expression(op, op.output_shape())
+        functions = {
+            "RandomUniform": "uniform",
+            "RandomStandardNormal": "normal",
+            "TruncatedNormal": "truncated_normal",
+        }
+        return call("scope." + functions.get(kind, kind), stream, shape if shape is not None else Literal(None))
+
+
+def needs_batch_size(expressions: Sequence[Expression]) -> bool:
+    """Returns whether one of the expressions names the number of examples."""
+    return any(leaf == BATCH_SIZE for expression in expressions for leaf in leaves(expression))

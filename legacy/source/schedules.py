@@ -1,0 +1,139 @@
+"""The learning rate of a train op: a schedule of `workloads.schedules`, or the old graph's own expression."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, List, NamedTuple, Optional, Sequence, Tuple
+
+import numpy as np
+import tensorflow as tf
+
+from legacy.source.basics.expressions import Call, Definition, Expression, Infix, Literal, Name, call
+from legacy.source.basics.forward import Cut, Forward, cut_part
+from legacy.source.basics.rendering import expression_text
+from legacy.source.learning import Unwritten
+from legacy.source.lines.statements import Statement, build_statements
+from legacy.source.recovery import Names, Recovery
+from workloads.lifted.importing import import_graph
+from workloads.lifted.pieces import VariableVersion
+
+if TYPE_CHECKING:
+    from workloads.lifted.graph import Graph
+    from workloads.lifted.plan import Phase, Plan
+
+v1 = tf.compat.v1
+
+#: Name of the step in the text of a schedule.
+STEP = Name("step")
+#: Ops of a `cond`, which a schedule by pieces is made of in 1.x.
+_BRANCHES = ("Switch", "Merge")
+
+
+class LearningRate(NamedTuple):
+    """A learning rate.
+
+    Attributes:
+      text: that makes the schedule, or the constant's name; "" if it is a function of its own.
+      statements: of the function of the step, the last one its result.
+      recovery: that they come from; None for a known schedule.
+      fed: name of the placeholder that was fed at every step, or "".
+    """
+
+    text: str
+    statements: Sequence[Statement] = ()
+    recovery: Optional[Recovery] = None
+    fed: str = ""
+
+
+def find_learning_rate(plan: Plan, graph: Graph, phase: Phase, tensor: str, counters: Sequence[str]) -> LearningRate:
+    """Finds the schedule of a learning rate.
+
+    Args:
+      plan: of the lift.
+      graph: of the lift.
+      phase: the train op.
+      tensor: the learning rate.
+      counters: names of the variables that count steps.
+
+    Returns:
+      The learning rate.
+
+    Raises:
+      Unwritten: it is a function of something else than the step.
+    """
+    fed = [entry for entry in plan.inputs + plan.common if tensor in entry.tensors]
+    if fed:
+        return LearningRate("", fed=fed[0].name)
+    cut = cut_part(plan, graph, [tensor], list(plan.tensors), phase.versions)
+    others = [feed for feed in cut.piece.feeds if not (feed.kind == "read" and feed.key[0] in counters)]
+    if others or any(isinstance(f.key, VariableVersion) and f.key.version for f in cut.piece.feeds):
+        keys = ", ".join(str(feed.key) for feed in cut.piece.feeds)
+        raise Unwritten(f"learning rate: {tensor!r} is a function of {keys}")
+    if any(node.op in _BRANCHES for node in cut.piece.graph_def.node):
+        return LearningRate(_by_pieces(cut, tensor))
+    names = Names({}, {}, set(), {}, {feed.key[0]: STEP for feed in cut.piece.feeds})
+    recovery = Recovery(Forward(cut, plan), names)
+    result = recovery.expression_of(cut.fetches[0] if ":" in cut.fetches[0] else cut.fetches[0] + ":0")
+    if isinstance(result, Literal):
+        return LearningRate(expression_text(call("schedules.Fixed", result)))
+    statements = build_statements([*recovery.ordered([result]), Definition((), result)])
+    known = exponential_decay(statements[0].expression) if len(statements) == 1 else None
+    return LearningRate(expression_text(known)) if known else LearningRate("", statements, recovery)
+
+
+def exponential_decay(expression: Expression) -> Optional[Call]:
+    """Returns the `schedules.ExponentialDecay` that an expression of the step is, or None."""
+    if not (isinstance(expression, Infix) and expression.symbol == "*" and isinstance(expression.left, Literal)):
+        return None
+    power = expression.right
+    if not (isinstance(power, Infix) and power.symbol == "**" and isinstance(power.left, Literal)):
+        return None
+    exponent, staircase = power.right, False
+    if isinstance(exponent, Call) and exponent.function == "tf.floor":
+        exponent, staircase = exponent.arguments[0].value, True
+    if not (isinstance(exponent, Infix) and exponent.symbol == "/" and isinstance(exponent.right, Literal)):
+        return None
+    if exponent.left not in (call("tf.cast", STEP, Name("tf.float32")), STEP):
+        return None
+    steps = float(exponent.right.value)
+    whole = int(steps) if steps == int(steps) else exponent.right.value
+    if staircase:
+        return call("schedules.ExponentialDecay", expression.left, whole, power.left, staircase=True)
+    return call("schedules.ExponentialDecay", expression.left, whole, power.left)
+
+
+def _by_pieces(cut: Cut, tensor: str) -> str:
+    """Returns the text of the schedule by pieces that a graph with branches computes.
+
+    Raises:
+      Unwritten: it is another schedule.
+    """
+    boundaries = sorted(_whole_constants(cut))
+    probes = sorted({max(0, b + d) for b in boundaries for d in (-1, 0, 1)} | {0})
+    values = dict(zip(probes, _evaluated(cut, probes)))
+    kept: List[int] = []
+    for boundary in boundaries:
+        if boundary + 1 in values and values[boundary] != values[boundary + 1]:
+            kept.append(boundary)
+    rates: Tuple[np.float32, ...] = tuple(values[b] for b in kept) + ((values[kept[-1] + 1],) if kept else ())
+    expected = [rates[sum(step > boundary for boundary in kept)] if kept else values[0] for step in probes]
+    if not kept or [values[step] for step in probes] != expected:
+        raise Unwritten(f"learning rate: {tensor!r} is computed in branches that are no schedule by pieces")
+    return expression_text(call("schedules.PiecewiseConstant", tuple(kept), tuple(rates)))
+
+
+def _whole_constants(cut: Cut) -> List[int]:
+    found = set()
+    for node in cut.piece.graph_def.node:
+        if node.op == "Const":
+            value = tf.make_ndarray(node.attr["value"].tensor)
+            if value.shape == () and value.dtype.kind in "if" and float(value) == int(value) and 0 <= value < 1 << 40:
+                found.add(int(value))
+    return list(found)
+
+
+def _evaluated(cut: Cut, steps: Sequence[int]) -> List[np.float32]:
+    """Returns a part's first result at some steps."""
+    with tf.Graph().as_default(), v1.Session() as session:
+        (result,) = import_graph(cut.piece.graph_def, fetches=cut.fetches[:1], subject="graph file")
+        holders = [session.graph.get_tensor_by_name(feed.placeholder + ":0") for feed in cut.piece.feeds]
+        return [session.run(result, {holder: step for holder in holders}) for step in steps]

@@ -1,0 +1,213 @@
+"""Writes the source of a lift: `source_text` is the whole way from the plan to the program's text."""
+
+from __future__ import annotations
+
+import math
+import os
+import textwrap
+from typing import TYPE_CHECKING, Any, Dict, List, NamedTuple
+
+import tensorflow as tf
+
+from legacy.source import standalone_style, workload_style
+from legacy.source.basics.expressions import calls
+from legacy.source.basics.rendering import WIDTH
+from legacy.source.initial import find_initializers
+from legacy.source.learning import Unwritten
+from legacy.source.proof import Tower, compare_tower
+from legacy.source.training_step import recover_step
+from workloads import initializers as _workload_initializers
+from workloads.support.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import numpy as np
+
+    from legacy.saved.analysis.analyse import Analysis
+    from legacy.source.lines.statements import Statement
+    from legacy.source.training_step import TrainingStep
+    from workloads.lifted.graph import Graph
+    from workloads.lifted.plan import Plan
+
+#: Of hazards and the like, so many are listed.
+MOST_LISTED = 8
+#: Values of scalars that were fed, if none is given: by a part of their name.
+USUAL = (("keep", 0.5), ("rate", 0.01), ("lr", 0.01))
+
+#: Relative difference of a tower's results beyond which a source is wrong; rounding stays below it.
+MOST_DIFFERENCE = 1e-3
+#: Errors that a graph of a form that nobody foresaw may raise.
+_SURPRISES = (KeyError, IndexError, TypeError, ValueError, AttributeError, AssertionError, tf.errors.OpError)
+#: {style: function that makes the text of a module}.
+STYLES = {"workload": workload_style.module_text, "standalone": standalone_style.module_text}
+RAW = "tf.raw_ops."
+
+
+class Source(NamedTuple):
+    """A program's text.
+
+    Attributes:
+      text: of the module.
+      notes: lines for the console: what was kept as raw ops, or assumed.
+    """
+
+    text: str
+    notes: List[str]
+
+
+def source_text(
+    plan: Plan,
+    graph: Graph,
+    whole: Graph,
+    initial: Dict[str, np.ndarray],
+    settings: Mapping[str, str] | None = None,
+    style: str = "workload",
+) -> Source:
+    """Writes the source of a lift.
+
+    Args:
+      plan: of the lift.
+      graph: of the lift.
+      whole: the whole graph, with its initializers.
+      initial: {variable: value to start from}.
+      settings: {scalar input: text of its value}.
+      style: one of `STYLES`.
+
+    Returns:
+      The source.
+
+    Raises:
+      InputError: a part of the program cannot be written; the message names it.
+    """
+    modelled = [v for v in plan.variables if v.role in ("weight", "statistic")]
+    initializers, unknown = find_initializers(whole, modelled)
+    try:
+        step = recover_step(plan, graph, initial, initializers)
+    except (Unwritten, *_SURPRISES) as reason:
+        raise InputError(f"--source: {plan.name} cannot be written: {_reason(reason)}") from reason
+    values, assumed = _setting_values(step.model.settings, settings or {})
+    read = [name for name in unknown if f'"{name}"' in "".join(map(str, step.model.statements))]
+    notes = []
+    raw = raw_ops(step.model.statements)
+    if raw:
+        notes.append("kept as raw ops: " + ", ".join(sorted(set(raw))))
+    if assumed:
+        notes.append("assumed values of scalars that were fed: " + ", ".join(assumed))
+    if read:
+        notes.append("initializers not recognised, the default stands: " + ", ".join(read[:MOST_LISTED]))
+    try:
+        notes.append(_proof(plan, graph, initial, step, values))
+        text = STYLES[style](plan, step, _docstring(plan, step, notes), values)
+    except (Unwritten, *_SURPRISES) as reason:
+        raise InputError(f"--source: {plan.name} cannot be written: {_reason(reason)}") from reason
+    return Source(text, notes)
+
+
+def _reason(error: Exception) -> str:
+    """Returns the reason why a source is not written; of an error that was not foreseen, its kind too."""
+    if isinstance(error, Unwritten):
+        return str(error)
+    return f"the graph has a form that is not known here ({type(error).__name__}: {str(error).splitlines()[:1]})"
+
+
+def _proof(
+    plan: Plan, graph: Graph, initial: Dict[str, np.ndarray], step: TrainingStep, settings: Mapping[str, Any]
+) -> str:
+    """Runs each tower and the written function on made-up numbers; returns a sentence about the result.
+
+    Raises:
+      Unwritten: they differ by more than rounding does.
+    """
+    space: Dict[str, Any] = {
+        "tf": tf,
+        "initializers": _workload_initializers,
+        **workload_style.NAMED_VALUES,
+        **settings,
+    }
+    exec("\n".join(workload_style.model_lines(step.model)), space)
+    fed = {source: settings[constant] for constant, source in step.model.settings.items()}
+    differing: Dict[str, float] = {}
+    for number in range(plan.towers):
+        proposals = step.model.statistics if number == 0 else []
+        found = compare_tower(Tower(plan, graph, initial, fed, proposals, number), space["tower_loss"])
+        differing.update((f"{name} of tower {number}", found.largest) for name in found.differing)
+    if max(differing.values(), default=0.0) > MOST_DIFFERENCE:
+        raise Unwritten("model: on made-up numbers it differs in " + ", ".join(list(differing)[:MOST_LISTED]))
+    if differing:
+        return f"on made-up numbers, {len(differing)} tensors of loss, gradients and statistics differ by rounding"
+    return "loss, gradients and statistics of each tower have the old graph's bits on made-up numbers"
+
+
+def source_of_analysis(
+    found: Analysis, initial: Dict[str, np.ndarray], settings: Mapping[str, str], style: str = "workload"
+) -> Source:
+    """Returns the source of an analysed graph.
+
+    Args:
+      found: the analysis.
+      initial: {variable: value to start from}.
+      settings: {scalar input: text of its value}.
+      style: one of `STYLES`.
+
+    Returns:
+      The source; see `source_text`.
+    """
+    return source_text(found.plan, found.cut.graph, found.whole, initial, settings, style)
+
+
+def write_source(path: str, source: Source) -> None:
+    """Writes a source to a file, all of it or nothing."""
+    temporary = path + ".tmp"
+    try:
+        with open(temporary, "w", encoding="utf-8") as file:
+            file.write(source.text)
+        os.replace(temporary, path)
+    except OSError as error:
+        raise InputError(f"--source: cannot write {path!r}: {error.strerror}") from error
+
+
+def raw_ops(statements: Sequence[Statement]) -> List[str]:
+    """Returns the types of the ops that statements have as raw ops, each as often as it stands there."""
+    found = [part.function for statement in statements for part in calls(statement.expression)]
+    return [function[len(RAW) :] for function in found if function.startswith(RAW)]
+
+
+def _setting_values(names: Mapping[str, str], given: Mapping[str, str]) -> tuple[Dict[str, Any], List[str]]:
+    """Returns {constant: value} of the scalars that were fed, and the names of those whose value is assumed."""
+    values: Dict[str, Any] = {}
+    assumed = []
+    for constant, source in names.items():
+        if source in given:
+            values[constant] = float(given[source])
+            continue
+        values[constant] = next((value for part, value in USUAL if part in source.lower()), 1.0)
+        assumed.append(f"{source}={values[constant]}")
+    return values, assumed
+
+
+def _docstring(plan: Plan, step: TrainingStep, notes: List[str]) -> List[str]:
+    """Returns the lines of the module's docstring."""
+    about = plan.about
+    lines = [f"{plan.name}: the training step of an old graph, decompiled to TensorFlow 2.", ""]
+    origin = f"From {about.get('graph', 'a saved graph')}, written by TensorFlow {about.get('written by TensorFlow')}"
+    lines.append(f"{origin}; {plan.towers} towers, told apart by {plan.found_by}.")
+    clip = f"clipping {step.clip.how} of {step.clip.where} gradients" if step.clip else "no clipping"
+    lines.append(f"Recognised: {step.rule.name}, {step.combine} of the towers' gradients, {clip}.")
+    if step.combine == "sum" and plan.towers > 1 and math.isclose(plan.phases[0].loss_scale * plan.towers, 1.0):
+        lines.append(f"For {plan.towers} replicas only: the loss is divided by {plan.towers}, gradients are summed.")
+    lines += [note[0].upper() + note[1:] + "." for note in notes] or ["Nothing was kept as raw ops."]
+    hazards = [race for phase in plan.phases for race in phase.races]
+    hazards += [text for text in about.get("watch", []) if not text.startswith("race: ")]
+    if hazards:
+        lines += ["", "In the old program:"]
+        lines += ["  * " + text for text in hazards[:MOST_LISTED]]
+        if len(hazards) > MOST_LISTED:
+            lines.append(f"  * and {len(hazards) - MOST_LISTED} more; see `python -m legacy.inspect`")
+    return [line for text in lines for line in _wrapped(text)]
+
+
+def _wrapped(text: str) -> List[str]:
+    """Returns a line of a docstring as lines that are not too long; those of a list are indented."""
+    follow = "    " if text.startswith("  * ") else ""
+    return textwrap.wrap(text, WIDTH, subsequent_indent=follow, break_long_words=False, break_on_hyphens=False) or [""]

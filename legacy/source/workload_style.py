@@ -1,0 +1,151 @@
+"""Style "workload": a module with one `Workload`, which the commands of this project take."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Dict, List, Sequence
+
+from legacy.source.basics.rendering import WIDTH, literal_text
+from legacy.source.lines.abstraction import words_of
+from legacy.source.lines.functions import constant_line, function_lines
+from legacy.source.lines.outlining import outline
+from workloads import initializers
+from workloads.lifted.workload import DEFAULT_BATCH
+
+if TYPE_CHECKING:
+    from legacy.source.model import Model
+    from legacy.source.training_step import TrainingStep
+    from workloads.lifted.plan import Input, Plan
+
+#: The class of a schedule that is a function of its own.
+_SCHEDULE = [
+    "@dataclasses.dataclass(frozen=True)",
+    "class LearningRate(schedules.Schedule):",
+    '    """The old program\'s schedule."""',
+    "",
+    "    def __call__(self, step, global_batch):",
+    "        return learning_rate(step)",
+]
+#: Initializers that have a name in the text.
+_NAMED = {
+    "ZEROS": "ZEROS = initializers.Constant(0.0)",
+    "ONES": "ONES = initializers.Constant(1.0)",
+}
+#: The same as values.
+NAMED_VALUES = {"ZEROS": initializers.Constant(0.0), "ONES": initializers.Constant(1.0)}
+
+
+def model_lines(model: Model) -> list[str]:
+    """Returns the lines of the model's functions, which both styles share."""
+    recovery = model.recovery
+
+    def shape(tensor: str) -> List[int] | None:
+        if not tensor.startswith("batch:"):
+            return recovery.shape(tensor)
+        entry = model.inputs[tensor[len("batch:") :]]
+        return [model.batch, *(int(size or 0) for size in (entry.shape or [])[1:])]
+
+    outlined = outline(model.statements, shape, model.batch)
+    lines: List[str] = []
+    for function in outlined.functions:
+        signature = f"{function.name}({', '.join(['scope', *function.parameters])})"
+        doc = "Returns " + ", ".join(words_of(function.statements)) + "."
+        lines += function_lines(
+            signature, doc, function.statements, recovery.shape, function.tensors, function.batch_of, function.results
+        )
+        lines += ["", ""]
+    first = f'batch["{next(iter(model.inputs), "")}"]'
+    doc = "Returns the loss of one tower."
+    return lines + function_lines("tower_loss(scope, batch)", doc, outlined.statements, recovery.shape, {}, first)
+
+
+def module_text(plan: Plan, step: TrainingStep, docstring: Sequence[str], settings: Dict[str, Any]) -> str:
+    """Returns the text of the module.
+
+    Args:
+      plan: of the lift.
+      step: the training step.
+      docstring: lines of the module's docstring.
+      settings: {constant: value} of the scalars that were fed.
+
+    Returns:
+      The text.
+    """
+    body = _body(plan, step, settings)
+    text = "\n".join(body)
+    named = [line for name, line in _NAMED.items() if re.search(rf"\b{name}\b", text)]
+    body = [*named, "", *body] if named and settings else [*named, *body]
+    text = "\n".join(body)
+    lines = ['"""' + docstring[0], *docstring[1:], '"""', "", "from __future__ import annotations", ""]
+    lines += ["import dataclasses", "from typing import Any", "", "import tensorflow as tf", ""]
+    modules = [name for name in ("initializers", "optimizers", "schedules") if re.search(rf"\b{name}\.", text)]
+    lines.append("from workloads import " + ", ".join(modules))
+    names = [n for n in ("Clip", "InputSpec", "MovingAverage", "Workload") if re.search(rf"\b{n}\b", text)]
+    lines += ["from workloads.workload import " + ", ".join(names), ""]
+    while body and not body[0]:
+        body = body[1:]
+    lines += [] if settings or named else [""]
+    return "\n".join(lines + body) + "\n"
+
+
+def _body(plan: Plan, step: TrainingStep, settings: Dict[str, Any]) -> List[str]:
+    model = step.model
+    lines = [constant_line(name, value, "fed at every step in the old program") for name, value in settings.items()]
+    lines += ["", "", *model_lines(model), "", ""]
+    rate = step.learning_rate
+    if rate.fed:
+        constant = next(name for name, source in model.settings.items() if source == rate.fed)
+        rate_text = f"schedules.Fixed({constant})"
+    elif rate.text:
+        rate_text = rate.text
+    else:
+        assert rate.recovery is not None
+        doc = "Returns the learning rate of a step."
+        lines += function_lines("learning_rate(step)", doc, rate.statements, rate.recovery.shape, {})
+        lines += ["", "", *_SCHEDULE, "", ""]
+        rate_text = "LearningRate()"
+    lines += ["@dataclasses.dataclass(frozen=True)", f"class {class_name(plan.name)}(Workload):"]
+    lines += ['    """The old program\'s model and every choice that changes its mathematics."""', ""]
+    lines.append(f"    name: str = {literal_text(plan.name)}")
+    lines.append(f"    global_batch: int = {plan.towers * (plan.batch or DEFAULT_BATCH)}")
+    lines.append(f"    optimizer: Any = {step.rule.text()}")
+    lines.append(f"    learning_rate: Any = {rate_text}")
+    if step.combine != "mean":
+        lines.append(f"    combine: str = {literal_text(step.combine)}")
+    if step.clip is not None:
+        clip = step.clip
+        lines.append(f'    clip: Any = Clip({literal_text(clip.limit)}, where="{clip.where}", how="{clip.how}")')
+    if step.average is not None:
+        warm = "" if step.average.warm_up else ", warm_up=False"
+        lines.append(f"    moving_average: Any = MovingAverage({literal_text(step.average.decay)}{warm})")
+    lines += ["", "    def inputs(self):", *_inputs(model.inputs), ""]
+    lines += ["    def loss(self, scope, batch):", "        return tower_loss(scope, batch)", "", ""]
+    lines.append(f"PORT = {class_name(plan.name)}()")
+    return lines
+
+
+def _inputs(inputs: Dict[str, Input]) -> List[str]:
+    items = [f"{literal_text(name)}: {spec_text(entry)}" for name, entry in inputs.items()]
+    line = "        return {" + ", ".join(items) + "}"
+    if len(line) <= WIDTH:
+        return [line]
+    return ["        return {", *[f"            {item}," for item in items], "        }"]
+
+
+def spec_text(entry: Input) -> str:
+    """Returns the text of an input's `InputSpec`."""
+    shape = literal_text(tuple(int(size or 0) for size in (entry.shape or [0])[1:]))
+    if entry.dtype.startswith("float"):
+        return f"InputSpec({shape})"
+    return f'InputSpec({shape}, "int", classes={entry.limit or 2})'
+
+
+def class_name(name: str) -> str:
+    """Returns a class's name for a program.
+
+    >>> class_name("a_split_sgd"), class_name("model.ckpt-1000")
+    ('ASplitSgd', 'ModelCkpt1000')
+    """
+    words = re.findall(r"[A-Za-z0-9]+", name)
+    text = "".join(word[0].upper() + word[1:] for word in words) or "Port"
+    return "Port" + text if text[0].isdigit() else text

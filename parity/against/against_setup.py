@@ -1,0 +1,230 @@
+"""Setup of `--against`: a workload as the port, and a lifted graph in a session as the towers."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Callable
+
+from legacy.options import LegacyOptions
+from legacy.rerun.replicated import require_replicable
+from modern.options import ModernOptions
+from parity.against.counters import find_counters
+from parity.against.input_names import match_inputs, match_noise, with_port_shapes
+from parity.against.port_order import port_order
+from parity.against.reference_program import ObservedOldGraph, ObservedReplicas, ReferenceProgram
+from parity.against.shared_batches import OldGraphBatches, PortBatches
+from parity.against.spare_variables import spare_variables
+from parity.against.variable_names import VariableNames, match_variables
+from parity.comparison.setup import Setup
+from workloads import scope
+from workloads.job import Job
+from workloads.lifted.double.rewriting import in_float64
+from workloads.lifted.graph import parse_tensor_name
+from workloads.lifted.plan import Noise, Phase, Plan
+from workloads.lifted.sources import LiftedSynthetic
+from workloads.lifted.workload import LiftedWorkload
+from workloads.program import State
+from workloads.scope import VariableSpec
+from workloads.sources import Source
+from workloads.support.errors import InputError, require
+from workloads.workload import Workload
+
+#: Part of one by which a loss scale times the number of towers may differ from one.
+_NEAR_ONE = 1e-6
+
+
+@dataclasses.dataclass(frozen=True)
+class OldGraph:
+    """A lifted graph in terms of a port.
+
+    Attributes:
+      workload: the lift, whose inputs have the port's sizes and whose random streams the port's names.
+      make_source: function from a job of the lift to its batches.
+      names: of the variables.
+      specs: the port's variables.
+      inputs: {input of the port: input of the old graph}.
+      first_state: the lift's checkpoint, in the port's names.
+      gradient_factor, loss_factor: see `ReferenceProgram`.
+    """
+
+    workload: LiftedWorkload
+    make_source: Callable[[Job], Source]
+    names: VariableNames
+    specs: tuple[VariableSpec, ...]
+    inputs: dict[str, str]
+    first_state: State
+    gradient_factor: float
+    loss_factor: float
+
+    def batches(self, job: Job) -> Source:
+        """Returns the batches of a job of the port, in the old graph's terms."""
+        own = self.job(job)
+        return OldGraphBatches(own, self.make_source(own))
+
+    def job(self, job: Job) -> Job:
+        """Returns the lift's job for a job of the port."""
+        return dataclasses.replace(job, workload=self.workload, dtype="float32")
+
+    def port_source(self, job: Job) -> Source:
+        """Returns the port's batches."""
+        return PortBatches(job, self.batches(job), self.inputs)
+
+    def program(self, setup: Setup) -> ReferenceProgram:
+        """Makes the left side of a comparison, in the dtype of the setup's job."""
+        workload = in_float64(self.workload) if setup.job.dtype == "float64" else self.workload
+        job = dataclasses.replace(setup.job, workload=workload)
+        devices = setup.devices()
+        batches = self.batches(setup.job)
+        order = port_order(workload.plan, workload.graph)
+        kind = ObservedOldGraph if job.replicas == workload.plan.towers else ObservedReplicas
+        program = kind(job, batches, setup.legacy, devices, order)
+        specs = [spec._replace(dtype=setup.job.dtype) for spec in self.specs]
+        shown = PortBatches(setup.job, batches, self.inputs)
+        reference = ReferenceProgram(
+            program, workload, self.names, shown, specs, self.gradient_factor, self.loss_factor
+        )
+        reference.load(self.first_state)
+        return reference
+
+
+def old_graph_of(
+    lift: LiftedWorkload,
+    job: Job,
+    settings: dict[str, object] | None = None,
+    make_source: Callable[[Job], Source] | None = None,
+) -> OldGraph:
+    """Finds what in a lift corresponds to a port.
+
+    Args:
+      lift: the lifted workload.
+      job: of the port.
+      settings: {input: value} of the old graph's scalar inputs.
+      make_source: function from a job of the lift to its batches; None for made-up ones.
+
+    Returns:
+      the old graph, in terms of the port.
+
+    Raises:
+      InputError: something is on one side only.
+    """
+    port, plan = job.workload, lift.plan
+    settings = settings or {}
+    require(not port.is_lifted, "--workload", port.name, "with --against: a workload, not a lift")
+    require(job.dtype == "float32", "--dtype", job.dtype, "with --against: float32")
+    if job.replicas != plan.towers:
+        require_replicable(plan, job.replicas)
+    if len(plan.phases) > 1:
+        trained = ", ".join(phase.train_op for phase in plan.phases)
+        raise InputError(f"--against: got {lift.name!r}, which runs {trained} in turn; a workload has one update")
+    require_comparable(plan.phases[0], port)
+    lift.check_size(job.replicas, job.per_replica_batch)
+    specs = scope.trace(port, job.per_replica_batch, job.dtype)
+    values = lift.values()
+    counted = find_counters(plan, lift.graph, values, lift.initial_state().step)
+    spare = {name: values[name] for name in spare_variables(plan, lift.graph)}
+    names = match_variables(plan, counted.counters, port, specs, spare)
+    inputs = match_inputs(plan, port.inputs(), settings)
+    noise = match_noise(plan, list(scope.trace_noise(port, job.per_replica_batch, job.dtype)))
+    adapted = dataclasses.replace(lift, plan=_adapted(plan, port, inputs, noise))
+    state = names.port_state(counted.first_step, values)
+    gradient_factor, loss_factor = averaging_factors(plan.phases[0], port, plan.towers)
+    return OldGraph(
+        workload=adapted,
+        make_source=make_source or functools.partial(LiftedSynthetic, settings=settings),
+        names=names,
+        specs=specs,
+        inputs=inputs,
+        first_state=state,
+        gradient_factor=gradient_factor,
+        loss_factor=loss_factor,
+    )
+
+
+def require_comparable(phase: Phase, port: Workload) -> None:
+    """Raises `InputError` unless the old graph has a tensor for each loss and gradient of a workload's step."""
+    reason = ""
+    written_by_hand = [e.writes[0] for e in phase.effects if e.writes[0] in phase.gradients[0] and not e.gradient]
+    if not phase.losses:
+        reason = "does not tell what is minimized"
+    elif written_by_hand:
+        reason = f"updates {written_by_hand[0]!r} by ops of its own, which no optimizer of a workload has"
+    elif not all(phase.raw) and port.clip is not None and port.clip.where == "tower":
+        reason = "does not tell its towers' gradients before they are clipped"
+    if reason:
+        raise InputError(f"--against: the old graph {reason}, so that {port.name!r} cannot be compared with it")
+
+
+def setup_against(setup: Setup, old: OldGraph) -> Setup:
+    """Returns a port's setup with the old graph on the left side, the same batches and the same first state."""
+    return dataclasses.replace(setup, make_source=old.port_source, towers=old.program, first_state=old.first_state)
+
+
+def exact_setup_against(job: Job, old: OldGraph, device: str = "cpu") -> Setup:
+    """Returns the setup of a port and an old graph with both sides run for identical bits.
+
+    Args:
+      job: of the port.
+      old: the old graph.
+      device: see `Setup`.
+
+    Returns:
+      the setup.
+    """
+    setup = Setup(job, old.port_source, LegacyOptions(exact=True), ModernOptions(exact=True), device)
+    return setup_against(setup, old)
+
+
+def averaging_factors(phase: Phase, port: Workload, towers: int) -> tuple[float, float]:
+    """Returns what the old graph's gradients and losses are multiplied by to be the port's.
+
+    An old program may divide each tower's loss by the number of towers and add the gradients. A port that takes the
+    mean of undivided gradients has the same update.
+
+    Args:
+      phase: of the lift.
+      port: the workload.
+      towers: number of towers.
+
+    Returns:
+      (factor of the gradients, factor of the losses); 1.0 where nothing is divided, or the port adds too.
+    """
+    divided = towers > 1 and abs(phase.loss_scale * towers - 1.0) < _NEAR_ONE
+    if not divided:
+        return 1.0, 1.0
+    if port.combine == "mean":
+        return float(towers), 1.0 if phase.shared_loss else float(towers)
+    return 1.0, phase.loss_scale if phase.shared_loss else 1.0
+
+
+def average_form(lift: LiftedWorkload) -> str:
+    """Returns the form in which the old graph adds the towers' gradients: "stack" or "add_n"; see `ModernOptions`."""
+    graph = lift.graph
+    for combine in lift.plan.phases[0].combine:
+        parts = [parse_tensor_name(name).node for tower in combine.parts for name in tower]
+        between = graph.ancestors([parse_tensor_name(combine.tensor).node], parts, controls=False) - set(parts)
+        types = {graph.type(name) for name in between}
+        if types & {"Mean", "Sum"}:
+            return "stack"
+        if types & {"AddN", "Add", "AddV2"}:
+            return "add_n"
+    return "stack"
+
+
+def _adapted(plan: Plan, port: Workload, inputs: dict[str, str], noise: dict[str, str]) -> Plan:
+    """Returns the plan with the port's sizes of inputs, its names of random streams, and gradients before clipping."""
+    specs = {old: port.inputs()[name] for name, old in inputs.items()}
+
+    def renamed(entry: Noise) -> Noise:
+        return dataclasses.replace(entry, name=noise.get(entry.name, entry.name))
+
+    phase = plan.phases[0]
+    if all(phase.raw):
+        phase = dataclasses.replace(phase, gradients=phase.raw or phase.gradients)
+    return dataclasses.replace(
+        plan,
+        phases=[phase],
+        inputs=[with_port_shapes(e, specs[e.name]) if e.name in specs else e for e in plan.inputs],
+        common=[with_port_shapes(e, specs[e.name]) if e.name in specs else e for e in plan.common],
+        noise=[renamed(entry) for entry in plan.noise],
+    )

@@ -1,0 +1,127 @@
+"""Correspondence of a workload's inputs and random streams with those of a lifted graph."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+
+from workloads.lifted.plan import Input, Noise, Plan
+from workloads.support.errors import InputError
+from workloads.workload import InputSpec
+
+#: The random op whose numbers `Scope.uniform` draws.
+UNIFORM = "RandomUniform"
+
+
+def match_inputs(plan: Plan, specs: Mapping[str, InputSpec], settings: Mapping[str, object]) -> dict[str, str]:
+    """Finds the input of the old graph for each input of a workload: by name, or as the only one of its shape.
+
+    Args:
+      plan: of the lift.
+      specs: the port's inputs.
+      settings: {input: value} of the old graph's scalar inputs that are given a value for the whole run.
+
+    Returns:
+      {input of the port: input of the old graph}.
+
+    Raises:
+      InputError: an input is on one side only, or is not a batch of examples.
+    """
+    old = {entry.name: entry for entry in plan.inputs + plan.common if entry.kind != "setting"}
+    found = {name: name for name in specs if name in old}
+    for name in [name for name in specs if name not in found]:
+        alike = [other for other in old if other not in found.values() and _fits(old[other], specs[name])]
+        rivals = [other for other in specs if other not in found and alike and _fits(old[alike[0]], specs[other])]
+        if len(alike) == len(rivals) == 1:
+            found[name] = alike[0]
+    problems = [_difference(old[other], name, specs[name]) for name, other in found.items()]
+    problems += [f"the old graph has no {name!r}" for name in specs if name not in found]
+    problems += [f"the port has no {name!r}" for name in old if name not in found.values()]
+    problems += [
+        f"{entry.name!r} is a scalar that the old graph is fed with: give its value by --settings={entry.name}=..."
+        for entry in plan.inputs + plan.common
+        if entry.kind == "setting" and entry.name not in settings
+    ]
+    if any(problems):
+        raise InputError("--against: inputs of the port and the old graph differ: " + "; ".join(filter(None, problems)))
+    return found
+
+
+def with_port_shapes(entry: Input, spec: InputSpec) -> Input:
+    """Returns an input of the old graph with the port's sizes where the graph leaves them open."""
+    limits = [limit for limit in (entry.limit, spec.classes) if limit]
+    rows = entry.shape[0] if entry.shape else None
+    return dataclasses.replace(entry, shape=[rows, *spec.shape], example=[], limit=min(limits, default=0))
+
+
+def _fits(entry: Input, spec: InputSpec) -> bool:
+    """Returns whether an input of the old graph can be one of the port: a batch of examples of its shape and kind."""
+    if (spec.kind == "float") != entry.dtype.startswith(("float", "double", "half", "bfloat")):
+        return False
+    sizes = None if entry.shape is None else entry.shape[1:]
+    same_rank = sizes is None or len(sizes) == len(spec.shape)
+    return same_rank and all(size in (None, other) for size, other in zip(sizes or (), spec.shape))
+
+
+def _difference(entry: Input, name: str, spec: InputSpec) -> str:
+    """Returns how an input of the old graph cannot be the port's, or ""."""
+    if entry.kind != "batch":
+        return f"{entry.name!r} is no batch of examples ({entry.kind}), which a workload's inputs are"
+    if not _fits(entry, spec):
+        return f"{name!r} is {spec.kind} {list(spec.shape)} and in the old graph {entry.dtype} {entry.shape}"
+    return ""
+
+
+def match_noise(plan: Plan, drawn: Sequence[str]) -> dict[str, str]:
+    """Finds the noise of a workload for each random stream of the old graph.
+
+    A stream's name is its op's, "tower_0/fc1/dropout/random_uniform/RandomUniform". It is the port's noise of the same
+    name, or the one whose name is a part of that path, "fc1/dropout"; the longest of several.
+
+    Args:
+      plan: of the lift.
+      drawn: names of the noise that the port draws.
+
+    Returns:
+      {stream: the port's noise}.
+
+    Raises:
+      InputError: noise is on one side only, or the old graph draws numbers that a workload cannot.
+    """
+    streams = {entry.name: entry for entry in plan.noise}
+    problems = [f"{e.name!r} is drawn once for all towers" for e in plan.common_noise]
+    problems += [f"{name!r} is {_why_not(entry)}" for name, entry in streams.items() if _why_not(entry)]
+    found: dict[str, str] = {}
+    for noise in sorted(drawn, key=len, reverse=True):
+        inside = [name for name in streams if name not in found and _contains(name, noise)]
+        if noise in inside:
+            inside = [noise]
+        if len(inside) == 1:
+            found[inside[0]] = noise
+    left = [name for name in streams if name not in found]
+    unused = [name for name in drawn if name not in found.values()]
+    if len(left) == len(unused) == 1:
+        found[left[0]] = unused[0]
+        left, unused = [], []
+    problems += [f"the port draws none for {name!r}" for name in left]
+    problems += [f"the old graph draws none for {name!r}, or several" for name in unused]
+    if problems:
+        raise InputError("--against: random numbers of the port and the old graph differ: " + "; ".join(problems))
+    return found
+
+
+def _why_not(entry: Noise) -> str:
+    if entry.op != UNIFORM:
+        return f"{entry.op}, and a workload draws uniform numbers"
+    if entry.how != "keyed" or entry.in_loop or None in entry.nodes:
+        return "drawn in a loop, or not by every tower"
+    return ""
+
+
+def _contains(path: str, part: str) -> bool:
+    """Returns whether consecutive parts of a path are `part`.
+
+    >>> _contains("tower_0/fc1/dropout/mul", "fc1/dropout"), _contains("tower_0/fc11/dropout", "fc1/dropout")
+    (True, False)
+    """
+    return f"/{part}/" in f"/{path}/"

@@ -1,0 +1,165 @@
+"""`ReferenceProgram`: an old graph in a session, with its records and states in the names of a workload."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from legacy.rerun.program import OldGraphProgram
+from legacy.rerun.replicated import ReplicatedOldGraph
+from parity.against.variable_names import VariableNames
+from workloads.lifted.plan import Effect, Phase, indices_label
+from workloads.lifted.workload import LiftedWorkload
+from workloads.program import Arrays, Program, State, StepRecord
+from workloads.records.writer import batch_digest
+from workloads.scope import VariableSpec
+from workloads.sources import Source
+from workloads.support.errors import InputError
+
+#: Beginnings of the op types of update rules for the rows of a sparse gradient.
+_SPARSE = ("SparseApply", "ResourceSparseApply")
+
+
+class _RowsObserved(OldGraphProgram):
+    """An old graph whose records hold, beside a sparse gradient that the optimizer got, the rows that it is for."""
+
+    def _observed(self, phase: Phase) -> dict[str, Any]:
+        found = super()._observed(phase)
+        for effect in phase.effects:
+            rows = _rows_of(effect)
+            if rows:
+                found["combined"][indices_label(effect.writes[0])] = self._tensor(rows)
+        return found
+
+
+class ObservedOldGraph(_RowsObserved):
+    """The old graph with as many replicas as it has towers."""
+
+
+class ObservedReplicas(_RowsObserved, ReplicatedOldGraph):
+    """The old graph at another number of replicas."""
+
+
+class ReferenceProgram(Program):
+    """Runs an old graph as the left side of a comparison with a workload.
+
+    A weight that has no gradient in a tower, or is not updated, has zeros, as in a workload.
+
+    Args:
+      program: the old graph.
+      workload: of `program`.
+      names: of the variables.
+      batches: the port's batches, for the records' digests.
+      specs: the port's variables.
+      gradient_factor: what the old graph's gradients are multiplied by, where it divides the towers' losses by their
+        number and adds the gradients, and the port takes the mean.
+      loss_factor: likewise, of the losses.
+    """
+
+    side = "legacy"
+
+    def __init__(
+        self,
+        program: OldGraphProgram,
+        workload: LiftedWorkload,
+        names: VariableNames,
+        batches: Source,
+        specs: Sequence[VariableSpec],
+        gradient_factor: float = 1.0,
+        loss_factor: float = 1.0,
+    ) -> None:
+        self._program, self._workload, self._names = program, workload, names
+        self._batches, self._specs = batches, tuple(specs)
+        self._factors = gradient_factor, loss_factor
+
+    @property
+    def old_graph(self) -> OldGraphProgram:
+        """The old graph itself."""
+        return self._program
+
+    def variables(self) -> tuple[VariableSpec, ...]:
+        return self._specs
+
+    def describe(self) -> dict[str, str]:
+        spare = {"not in the port": ", ".join(self._names.spare)} if self._names.spare else {}
+        return {**self._program.describe(), **spare}
+
+    def load(self, state: State) -> None:
+        self._program.load(self._old_state(state))
+
+    def state(self) -> State:
+        return self._port_state(self._program.state())
+
+    def step(self) -> StepRecord:
+        record = self._program.step()
+        gradient_factor, loss_factor = self._factors
+        shapes = {spec.name: spec.shape for spec in self._specs if spec.trainable}
+        zeros = {name: np.zeros_like(record.state.weights[self._names.weights[name]]) for name in shapes}
+        gradients = [{**zeros, **dense_gradients(tower, shapes)} for tower in record.gradients]
+        return dataclasses.replace(
+            record,
+            digests=[batch_digest(part) for part in self._batches.shards(record.step)],
+            losses=[scaled(loss, loss_factor) for loss in record.losses],
+            gradients=[{name: scaled(g, gradient_factor) for name, g in tower.items()} for tower in gradients],
+            combined={**zeros, **dense_gradients(record.combined, shapes)},
+            learning_rate=only_rate(record.learning_rate),
+            state=self._port_state(record.state),
+        )
+
+    def close(self) -> None:
+        self._program.close()
+
+    def _port_state(self, state: State) -> State:
+        values = {**state.weights, **state.slots, **state.statistics, **state.averages}
+        return self._names.port_state(state.step, values)
+
+    def _old_state(self, state: State) -> State:
+        return self._workload.state(state.step, self._names.old_values(state))
+
+
+def dense_gradients(gradients: Arrays, shapes: Mapping[str, Sequence[int]]) -> Arrays:
+    """Returns gradients as dense arrays: rows are added at their indices, in their order.
+
+    Args:
+      gradients: {weight: gradient, or its rows}, and {`indices_label(weight)`: the rows' indices}.
+      shapes: {weight: shape}.
+
+    Returns:
+      {weight: array of its shape}.
+    """
+    found = {}
+    for name in shapes:
+        rows = gradients.get(indices_label(name))
+        if name in gradients and rows is not None:
+            found[name] = np.zeros(shapes[name], gradients[name].dtype)
+            np.add.at(found[name], np.ravel(rows), gradients[name].reshape((-1, *shapes[name][1:])))
+        elif name in gradients:
+            found[name] = gradients[name]
+    return found
+
+
+def scaled(value: np.ndarray, factor: float) -> np.ndarray:
+    """Returns an array times a factor, in its own dtype."""
+    return value if factor == 1.0 else np.asarray(value * np.asarray(factor, value.dtype))
+
+
+def only_rate(rates: np.ndarray) -> np.ndarray:
+    """Returns the learning rate of a step as a float32 scalar.
+
+    Raises:
+      InputError: the step has several that differ, and a workload has one.
+    """
+    values = np.unique(rates)
+    if len(values) != 1:
+        raise InputError(
+            f"--against: a step of the old graph has the learning rates {values.tolist()}, a workload has one"
+        )
+    return np.asarray(values[0], np.float32)
+
+
+def _rows_of(effect: Effect) -> str:
+    """Returns the tensor of the rows that an effect's sparse gradient is for, or ""."""
+    return effect.values[effect.gradient_at + 1] if effect.gradient and effect.op.startswith(_SPARSE) else ""

@@ -1,0 +1,83 @@
+"""`--against`: the lift that a workload is compared with, and the setup that it describes with the other flags."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING
+
+from absl import flags
+
+from legacy import flags as legacy_flags
+from modern import flags as modern_flags
+from parity import flags as parity_flags
+from workloads.lifted import is_lift_folder
+from workloads.selection import flags as job_flags
+from workloads.selection import registry
+from workloads.support import command
+from workloads.support.errors import require
+
+if TYPE_CHECKING:
+    from parity.against.against_setup import OldGraph
+    from parity.comparison.setup import Setup
+
+flags.DEFINE_string(
+    "against",
+    None,
+    "Folder that legacy.lift wrote: compare the workload with that old graph, run in a session, instead of with towers "
+    "built from the workload. Batches, first values and random numbers are the lift's; --data and --settings apply.",
+)
+
+FLAGS = flags.FLAGS
+
+command.isolate_if(lambda: f"--against: {FLAGS.against!r}" if FLAGS.against else None)
+
+#: Flags that do not go with --against.
+_UNUSED = ("recording", "legacy_python", "data_dir", "staleness")
+
+
+def setup_from_flags(exact: bool) -> tuple[Setup, OldGraph]:
+    """Makes the setup of a workload and the old graph that `--against` names.
+
+    Args:
+      exact: both programs run for identical bits.
+
+    Returns:
+      the setup, whose devices exist, and the old graph.
+
+    Raises:
+      InputError: a flag's value is not usable, or the workload and the graph do not correspond.
+    """
+    from parity.against.against_setup import average_form, old_graph_of, setup_against
+    from parity.comparison.setup import Setup
+    from workloads.job import Job
+    from workloads.lifted.workload import load_lift
+
+    modern_flags.check_strategy()
+    parity_flags.check_mirrored_towers(FLAGS)
+    for name in _UNUSED:
+        value = FLAGS[name].value if name in FLAGS else None
+        require(value is None, f"--{name}", value, "not with --against")
+    require(is_lift_folder(FLAGS.against), "--against", FLAGS.against, "must be a folder that legacy.lift wrote")
+    port = registry.get(FLAGS.workload, FLAGS.size)
+    require(not port.is_lifted, "--workload", FLAGS.workload, "with --against: a workload, such as port.py:PORT")
+    lift = load_lift(FLAGS.against)
+    source = job_flags.lifted_source_from_flags(lift, FLAGS.resident)
+    replicas = lift.plan.towers if FLAGS.replicas is None else FLAGS.replicas
+    per_replica = lift.plan.batch
+    batch = replicas * per_replica if FLAGS.global_batch is None and per_replica else FLAGS.global_batch
+    job = Job(port, replicas, batch, FLAGS.dtype, FLAGS.seed, source.name)
+    legacy = legacy_flags.options_from_flags(exact)
+    if not FLAGS["legacy_average"].present:
+        legacy = dataclasses.replace(legacy, average=average_form(lift))
+    setup = Setup(
+        job=job,
+        make_source=source.make,
+        legacy=legacy,
+        modern=modern_flags.options_from_flags(exact, legacy.average),
+        device=FLAGS.device,
+        logical_cpus=FLAGS.logical_cpus,
+        logical_gpus=FLAGS.logical_gpus,
+    )
+    setup.devices()
+    old = old_graph_of(lift, job, source.settings, source.make)
+    return setup_against(setup, old), old

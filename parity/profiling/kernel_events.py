@@ -1,0 +1,116 @@
+"""Kernel events: when each op of a step ran and on which device, from TensorFlow's profiler."""
+
+from __future__ import annotations
+
+import glob
+import os
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+import tensorflow as tf
+
+if TYPE_CHECKING:
+    from legacy.towers.graph_program import GraphProgram
+    from workloads.program import Program
+
+
+class KernelEvent(NamedTuple):
+    """One run of an op's kernel.
+
+    Attributes:
+      op: the op's type, such as "Conv2D".
+      device: such as "CPU:1".
+      start: nanoseconds.
+      end: nanoseconds.
+    """
+
+    op: str
+    device: str
+    start: float
+    end: float
+
+
+def short_device(device: str) -> str:
+    """Returns the device type and number of a full device name.
+
+    >>> short_device("/job:localhost/replica:0/task:0/device:CPU:1")
+    'CPU:1'
+    """
+    return device.rpartition("device:")[2]
+
+
+def events_of_steps(program: Program, steps: int) -> list[KernelEvent]:
+    """Takes steps under the profiler and returns their kernel events.
+
+    Args:
+      program: towers in a session, or a port whose loop over steps is not traced yet: TensorFlow exports the graphs of
+        a function's devices at its first run only.
+      steps: number of steps under the profiler; before them, others fetch the devices' graphs.
+    """
+    partitions = _session_partitions(program) if program.side == "legacy" else _function_partitions(program)
+    return list(kernel_events(profile_of_run(lambda: program.run(steps)), partitions))
+
+
+def _session_partitions(program: Program) -> list[tf.compat.v1.GraphDef]:
+    """The devices' graphs as the session optimized them, of a step of each train op of the towers."""
+    v1 = tf.compat.v1
+    towers = cast("GraphProgram", program)
+    graphs = []
+    for _ in towers.train_nodes():
+        metadata = v1.RunMetadata()
+        towers.run_traced(v1.RunOptions(output_partition_graphs=True), metadata)
+        graphs.extend(metadata.partition_graphs)
+    program.run(2)  # a session prepares the ops of its first steps, and of a run's last one, when it first runs them
+    return graphs
+
+
+def _function_partitions(program: Program) -> list[tf.compat.v1.GraphDef]:
+    return partitions_of_first_run(lambda: program.run(1))
+
+
+def partitions_of_first_run(function: Callable[[], object]) -> list[tf.compat.v1.GraphDef]:
+    """Runs `tf.function`s for the first time and returns the graphs that they were partitioned into."""
+    from tensorflow.python.eager import context
+
+    context.enable_run_metadata()  # the only way to the partitions of a function
+    try:
+        function()
+        metadata = context.export_run_metadata()
+    finally:
+        context.disable_run_metadata()
+    return [graph for graphs in metadata.function_graphs for graph in graphs.partition_graphs]
+
+
+def profile_of_run(function: Callable[[], object]) -> Any:
+    """Runs a function under the profiler and returns the `XSpace` that it wrote."""
+    from tensorflow.tsl.profiler.protobuf import xplane_pb2
+
+    with tempfile.TemporaryDirectory() as folder:
+        tf.profiler.experimental.start(folder)
+        try:
+            function()
+        finally:
+            tf.profiler.experimental.stop()
+        space = xplane_pb2.XSpace()
+        (path,) = glob.glob(os.path.join(folder, "**", "*.xplane.pb"), recursive=True)
+        with open(path, "rb") as file:
+            space.ParseFromString(file.read())
+    return space
+
+
+def kernel_events(space: Any, partitions: Iterable[tf.compat.v1.GraphDef]) -> Iterator[KernelEvent]:
+    """Yields a profile's kernel events.
+
+    Args:
+      space: the profile, an `XSpace`; the events of kernels are called "node:Op".
+      partitions: the graphs of the devices, which say where a node runs.
+    """
+    devices = {node.name: short_device(node.device) for graph in partitions for node in graph.node}
+    for plane in space.planes:
+        for line in plane.lines:
+            for event in line.events:
+                node, _, op = plane.event_metadata[event.metadata_id].name.rpartition(":")
+                if node in devices:
+                    start = line.timestamp_ns + event.offset_ps / 1000
+                    yield KernelEvent(op, devices[node], start, start + event.duration_ps / 1000)

@@ -1,0 +1,121 @@
+"""Sizes and ranges of made-up data that a graph runs with, found by trying."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from legacy.saved.analysis import data_trial
+from legacy.saved.analysis.analyse import analyse_graph
+from tests.legacy.saved.graphs import saved, traced
+from workloads.lifted.plan import Input
+
+v1 = tf.compat.v1
+W = [[1.0, -2.0], [0.5, 1.0], [-1.0, 3.0]]
+
+
+def fitted(make_loss):
+    """Plan of a program of one tower, with `make_loss` of its variable, after the trial."""
+
+    def build():
+        w = v1.get_variable("w", initializer=W, use_resource=False)
+        v1.train.GradientDescentOptimizer(0.1).minimize(make_loss(w), name="train")
+
+    found = analyse_graph(saved(traced(build), trainable_variables=["w"]), "made up")
+    for variable in found.plan.variables:
+        variable.shape = [3, 2]
+    data_trial.fit_made_up_data(found.plan, found.context, {"w": np.array(W, "float32")})
+    return found.plan
+
+
+def inputs_of(plan):
+    return {entry.name: (entry.example, entry.low, entry.limit) for entry in plan.inputs}
+
+
+def test_what_runs_as_it_is_stays_as_it_is():
+    plan = fitted(lambda w: tf.reduce_sum(tf.matmul(v1.placeholder(tf.float32, [None, 3], "x"), w) ** 2))
+    assert inputs_of(plan) == {"x": ([], 0, 0)} and plan.batch is None
+
+
+def test_an_open_dimension_becomes_what_a_variable_needs():
+    plan = fitted(lambda w: tf.reduce_sum(tf.matmul(v1.placeholder(tf.float32, [None, None], "x"), w) ** 2))
+    assert inputs_of(plan) == {"x": ([None, 3], 0, 0)} and plan.batch is None
+
+
+def test_dimensions_that_must_be_equal_become_equal():
+    def loss(w):
+        x, y = (v1.placeholder(tf.float32, [None, None], name) for name in "xy")
+        return tf.reduce_sum((tf.matmul(x, w) - y) ** 2)
+
+    assert inputs_of(fitted(loss)) == {"x": ([None, 3], 0, 0), "y": ([None, 2], 0, 0)}
+
+
+def test_numbers_in_the_name_of_a_node_are_no_sizes():
+    message = "Incompatible shapes: [7,2] vs. [7,13]\n\t [[{{node tower_1/layer5/sub}}]] at 3.5 in fc6/9"
+    assert data_trial.SIZE_PATTERN.findall(message) == ["7", "2", "7", "13"]
+
+
+def test_a_rank_is_found_for_an_input_without_one():
+    def loss(w):
+        x = tf.reshape(v1.placeholder(tf.float32, name="x"), [-1, 3])
+        labels = tf.reshape(v1.placeholder(tf.int32, name="labels"), [-1])
+        logits = tf.matmul(x, w)
+        return tf.reduce_sum(tf.nn.sparse_softmax_cross_entropy_with_logits(logits=logits, labels=labels))
+
+    assert fitted(loss).batch is None
+
+
+def test_lengths_that_must_not_be_zero_are_not():
+    def loss(w):
+        x, lengths = v1.placeholder(tf.float32, [None, 4, 3], "x"), v1.placeholder(tf.int32, [None], "lengths")
+        last = tf.gather_nd(x, tf.stack([tf.range(tf.shape(x)[0]), lengths - 1], 1))
+        return tf.reduce_sum(tf.matmul(last, w) ** 2)
+
+    assert inputs_of(fitted(loss))["lengths"] == ([None], 1, 2)
+
+
+def test_a_batch_that_the_graph_fixes_is_found():
+    def loss(w):
+        return tf.reduce_sum(tf.matmul(tf.reshape(v1.placeholder(tf.float32, [None, None], "x"), [4, 3]), w) ** 2)
+
+    plan = fitted(loss)
+    (entry,) = plan.inputs
+    sizes = [size or plan.batch for size in entry.example]
+    assert sizes[0] * sizes[1] == 12
+
+
+@pytest.mark.parametrize("message, expected", [("shapes [7,3] vs. [7,11]", {3, 7}), ("no numbers", set())])
+def test_numbers_in_an_error_become_sizes(message, expected):
+    sizes = data_trial._Sizes(0.0, {("x", 1): 11}, 7)
+    corrected = list(data_trial._corrected(sizes, True, message))
+    assert {other.open["x", 1] for other in corrected if other.batch == 7} - {11} == expected
+    assert all(other.cost > 0 for other in corrected)
+    constant, tie = (min(o.cost for o in corrected if o.open["x", 1] == s) for s in (3, 7)) if expected else (0, 1)
+    assert constant < tie
+
+
+def test_products_of_sizes_are_divided():
+    sizes = data_trial._Sizes(0.0, {("x", 1): 11}, 4)
+    message = "a tensor with 44 values, but the requested shape has 12"
+    assert min(data_trial._corrected(sizes, False, message)).open == {("x", 1): 3}
+
+
+def test_closed_inputs_are_not_tried():
+    def closed(dtype, shape, limit=0):
+        return data_trial._is_open(Input("x", dtype, shape, "batch", limit, ["x:0"], "x:0"))
+
+    assert not closed("float32", [4, 3]) and not closed("int32", [4], 5) and not closed("string", [None])
+    assert closed("int32", [4]) and closed("float32", None) and closed("float32", [4, None]) and closed("bool", [4])
+
+
+def test_maps_get_the_size_that_an_image_has_after_the_network():
+    def loss(w):
+        image = v1.placeholder(tf.float32, [None, None, None, 3], "image")
+        target = v1.placeholder(tf.float32, [None, None, None, 2], "target")
+        small = tf.nn.max_pool2d(image, 4, 4, "VALID")
+        large = tf.concat([image, tf.repeat(tf.repeat(small, 4, 1), 4, 2)], 3)  # fits only if sides are multiples of 4
+        half = tf.nn.avg_pool2d(large[..., 3:], 2, 2, "VALID")
+        return tf.reduce_mean((tf.tensordot(half, w, 1) - target) ** 2)
+
+    plan = fitted(loss)
+    assert inputs_of(plan)["image"][0] == [None, 64, 96, 3]
+    assert inputs_of(plan)["target"][0] == [None, 32, 48, 2]

@@ -1,0 +1,46 @@
+import pytest
+
+from legacy.saved.graph.beside import never_run, run_beside
+from tests.legacy.saved.graphs import graph_of
+from workloads.support.errors import InputError
+
+#: A train op, a batch-norm update and a moving average, which nothing runs, and a counter.
+TEXT = """
+    w = VariableV2()
+    seen = VariableV2()
+    shadow = VariableV2()
+    count = VariableV2()
+    x = Placeholder()
+    train = ApplyGradientDescent(w, x)
+    difference = Sub(seen, x)
+    bn/update = AssignSub(seen, difference)
+    apart = Sub(shadow, w)
+    ema/update = AssignSub(shadow, apart)
+    one = Const()
+    metric = AssignAdd(count, one)
+"""
+
+
+def test_an_op_runs_the_train_op_and_what_was_fetched_beside_it():
+    graph, targets = run_beside(graph_of(TEXT), ["train", "train"], ["bn/update:0", "ema/update", "bn/update"])
+    assert targets == ["train_and_beside"] * 2
+    assert graph.controls(targets[0]) == ["train", "bn/update", "ema/update"]
+    plain = graph_of(TEXT)
+    assert run_beside(plain, ["train"], []) == (plain, ["train"])
+
+
+def test_an_unknown_op_is_refused_with_an_offer():
+    with pytest.raises(InputError, match="--with: got 'bn/updates', no such operation in the graph; .*train"):
+        run_beside(graph_of(TEXT), ["train"], ["bn/updates"])
+
+
+def test_updates_that_no_train_op_runs_are_named():
+    collections = {"update_ops": ["bn/update:0", "gone"]}
+    found = never_run(graph_of(TEXT), ["train"], collections, ["w"])
+    assert found == {"update ops": ["bn/update"], "moving averages": ["ema/update"]}
+
+
+def test_what_runs_and_what_is_no_average_of_a_weight_is_not_named():
+    graph, targets = run_beside(graph_of(TEXT), ["train"], ["bn/update", "ema/update"])
+    assert never_run(graph, targets, {"update_ops": ["bn/update"]}, ["w"]) == {}
+    assert never_run(graph_of(TEXT), ["train"], {}, []) == {}

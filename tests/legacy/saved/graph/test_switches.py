@@ -1,0 +1,73 @@
+import pytest
+import tensorflow as tf
+
+from legacy.saved.graph.switches import try_switches
+from tests.legacy.saved.graphs import traced
+
+v1 = tf.compat.v1
+
+
+def tried(make_switch, in_training, otherwise):
+    """`try_switches` of a train op that runs one of two branches."""
+
+    def build():
+        switch = make_switch()
+        result = v1.cond(switch, in_training, otherwise)
+        with v1.control_dependencies([result]):
+            tf.no_op(name="train")
+
+    return try_switches(traced(build), ["train"])
+
+
+def statistic():
+    return v1.get_variable("seen", initializer=1.0, use_resource=False, trainable=False)
+
+
+def moved():
+    return v1.assign(statistic(), 2.0, name="move")
+
+
+def still():
+    return tf.constant(3.0)
+
+
+def unnamed():
+    return v1.placeholder(tf.bool, [], name="Placeholder")
+
+
+def variable():
+    return v1.get_variable("mode", initializer=False, trainable=False, use_resource=False)
+
+
+def resource():
+    return v1.get_variable("mode", initializer=False, trainable=False, use_resource=True)
+
+
+@pytest.mark.parametrize("make_switch, name", [(unnamed, "Placeholder"), (variable, "mode"), (resource, "mode")])
+@pytest.mark.parametrize("trains", [True, False])
+def test_the_value_that_runs_more_updates_is_taken(make_switch, name, trains):
+    found = tried(make_switch, moved if trains else still, still if trains else moved)
+    assert found.settings == {name: trains}
+    assert (
+        f"{name} is taken as {trains}: a step then runs 1 updates and random ops, with {not trains} 0" in found.notes[0]
+    )
+    assert "cond/move" in found.graph.ancestors(["train"])
+    assert not any(found.graph.type(node) == "Merge" for node in found.graph.ancestors(["train"]))
+
+
+def test_branches_with_random_numbers_train():
+    found = tried(unnamed, lambda: v1.random_uniform([]), still)
+    assert found.settings == {"Placeholder": True}
+
+
+def test_a_switch_between_two_like_branches_stays():
+    found = tried(unnamed, still, lambda: tf.constant(4.0))
+    assert found.settings == {} and found.notes == []
+    assert "Switch" in {found.graph.type(node) for node in found.graph.ancestors(["train"])}
+
+
+def test_a_boolean_that_decides_no_branch_is_no_switch():
+    def build():
+        v1.assign(statistic(), tf.cast(unnamed(), tf.float32), name="train")
+
+    assert try_switches(traced(build), ["train"]).settings == {}

@@ -1,0 +1,56 @@
+"""Train ops that train nothing, each with a near twin that trains."""
+
+import pytest
+import tensorflow as tf
+
+from legacy.saved.analysis.analyse import analyse_graph
+from legacy.saved.report import input_hazards, training_hazards
+from legacy.saved.report.whole_graph import WholeGraph
+from tests.legacy.saved.graphs import graph_of, saved, traced
+
+v1 = tf.compat.v1
+
+
+def reasons(make_loss, rate=0.5):
+    """What is said of a program that minimizes a loss of x and w."""
+
+    def build():
+        w = v1.get_variable("w", initializer=[1.0, 2.0], use_resource=False)
+        x = v1.placeholder(tf.float32, [2], "x")
+        v1.train.GradientDescentOptimizer(rate).minimize(make_loss(x, w), name="train")
+
+    graph = saved(traced(build), trainable_variables=["w"])
+    found = analyse_graph(graph, "small")
+    return [hazard.description for hazard in training_hazards.nothing_trained(WholeGraph(graph, found), found)]
+
+
+@pytest.mark.parametrize(
+    "make_loss, rate, reason",
+    [
+        (lambda x, w: tf.reduce_sum(x * w, name="loss"), 0.5, None),
+        (lambda x, w: tf.reduce_sum(tf.constant([3.0, 4.0]) * w, name="loss"), 0.5, None),  # the data are constants
+        (lambda x, w: tf.reduce_sum(x * w, name="loss"), 0.0, "the learning rate is 0"),
+        (lambda x, w: tf.reduce_sum(w, name="loss"), 0.5, "the loss loss depends on no data"),
+        (lambda x, w: tf.multiply(tf.reduce_sum(x * w), 0.0, name="loss"), 0.5, "the loss loss is multiplied by 0"),
+    ],
+)
+def test_a_train_op_that_trains_nothing(make_loss, rate, reason):
+    assert reasons(make_loss, rate) == ([] if reason is None else [f"train trains nothing: {reason}"])
+
+
+DROPOUT = """
+    x = Placeholder()
+    w = VariableV2()
+    drop_rate = Placeholder()
+    dropout/random = RandomUniform(x)
+    dropout/mask = GreaterEqual(dropout/random, drop_rate)
+    y = Mul(x, dropout/mask)
+    gradients/y_grad/Mul = Mul(y, w)
+    train = ApplyGradientDescent(w, gradients/y_grad/Mul)
+    """
+
+
+@pytest.mark.parametrize("name, expected", [("drop_rate", []), ("keep_prob", ["KEEP_FOR_RATE"])])
+def test_a_keep_probability_in_the_place_of_a_rate(name, expected):
+    whole = WholeGraph(saved(graph_of(DROPOUT.replace("drop_rate", name)), trainable_variables=["w"]))
+    assert [hazard.id for hazard in input_hazards.kept_for_dropped(whole)] == expected

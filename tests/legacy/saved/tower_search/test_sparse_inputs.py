@@ -1,0 +1,43 @@
+import tensorflow as tf
+
+from legacy.saved.graph.imported import ImportedGraph
+from legacy.saved.tower_search.sparse_inputs import sparse_parts
+from tests.legacy.saved.graphs import traced
+from workloads.lifted.graph import TensorId
+
+v1 = tf.compat.v1
+
+
+def parts(build, *tensors):
+    graph = traced(build)
+    return sparse_parts(graph, ImportedGraph(graph), [TensorId(*tensor) for tensor in tensors])
+
+
+def test_a_sparse_placeholder_is_known_by_its_names():
+    found = parts(
+        lambda: v1.sparse_placeholder(tf.float32, name="words"),
+        ("words/indices", 0),
+        ("words/values", 0),
+        ("words/shape", 0),
+    )
+    assert found == {(f"words/{part}", 0): f"words/{part}" for part in ("indices", "values", "shape")}
+
+
+def test_other_tensors_are_known_by_the_op_that_takes_them_together():
+    def build():
+        rows = v1.placeholder(tf.int64, [None, 2], name="rows")
+        numbers = v1.placeholder(tf.float32, [None], name="numbers")
+        size = tf.identity(v1.placeholder(tf.int64, [2], name="size"))
+        v1.sparse_tensor_dense_matmul(tf.SparseTensor(rows, numbers, size), tf.zeros([7, 2]))
+
+    found = parts(build, ("rows", 0), ("numbers", 0), ("size", 0))
+    assert found == {("rows", 0): "rows/indices", ("numbers", 0): "rows/values", ("size", 0): "rows/shape"}
+
+
+def test_indices_or_values_alone_are_dense():
+    def build():
+        v1.placeholder(tf.int64, [None], name="words/indices")
+        v1.placeholder(tf.float32, [None], name="other/values")
+        tf.gather(tf.zeros([7, 2]), v1.placeholder(tf.int64, [None], name="rows"))
+
+    assert parts(build, ("words/indices", 0), ("other/values", 0), ("rows", 0)) == {}

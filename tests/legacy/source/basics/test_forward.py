@@ -1,0 +1,52 @@
+"""Constants of a forward pass: folded, and told apart by whether they depend on the batch."""
+
+import numpy as np
+import tensorflow as tf
+
+from legacy.source.basics.forward import BATCHES, Cut, Forward, Typed
+from tests.legacy.source.tiny import plan_of
+from workloads.lifted.pieces import Feed, Piece
+
+v1 = tf.compat.v1
+
+
+def forward_of(build, batch=None):
+    with tf.Graph().as_default() as graph:
+        build(v1.placeholder(tf.float32, [batch, 3], "x"))
+    feeds = {"x": Feed("cut", "x:0", "x")}
+    return Forward(Cut(Piece(graph.as_graph_def(), list(feeds.values()), []), feeds, []), plan_of({"x": [3]}, batch))
+
+
+def shapes(x):
+    rows = tf.shape(x, name="shape")[0]
+    tf.multiply(tf.cast(rows, tf.float32), 2.0, name="double")
+    tf.multiply(tf.constant(2.0), 3.0, name="six")
+    tf.add(x, 1.0, name="data")
+
+
+def test_what_follows_from_shapes_and_constants_is_known():
+    forward = forward_of(shapes)
+    assert forward.constant("six:0") == 6.0 and not forward.varies("six:0")
+    assert list(forward.constant("shape:0")) == [BATCHES[0][0], 3]
+    assert forward.constant("data:0") is None
+    assert forward.shape("data:0") == [BATCHES[0][0], 3]
+
+
+def test_two_batch_sizes_tell_what_depends_on_the_batch():
+    forward = forward_of(shapes)
+    assert forward.varies("double:0") and forward.per_example("double:0") == 2.0
+    assert forward.per_example("six:0") is None
+
+
+def test_a_graph_of_one_batch_size_has_constants_only():
+    forward = forward_of(shapes, batch=4)
+    assert forward.fixed and forward.constant("double:0") == 8.0 and not forward.varies("double:0")
+
+
+def test_random_numbers_and_large_tables_are_not_folded():
+    with tf.Graph().as_default() as graph:
+        tf.raw_ops.RandomUniform(shape=[2], dtype=tf.float32, name="random")
+        tf.constant(np.zeros(1000, np.float32), name="table")
+        tf.constant(np.zeros(10, np.float32), name="small")
+    known = Typed(Cut(Piece(graph.as_graph_def(), [], []), {}, []), {}).constants
+    assert "small:0" in known and "random:0" not in known and "table:0" not in known

@@ -1,0 +1,54 @@
+"""Text of expressions: precedence, literals, and lines that are broken."""
+
+import numpy as np
+
+from legacy.source.basics.expressions import Infix, Item, Literal, Name, Prefix, Scoped, Variable, call
+from legacy.source.basics.rendering import WIDTH, expression_text, layout, literal_text
+
+X, Y = Name("x"), Name("y")
+
+
+def test_parentheses_stand_where_the_order_of_the_operations_needs_them():
+    assert expression_text(Infix("*", Infix("+", X, Y), X)) == "(x + y) * x"
+    assert expression_text(Infix("+", Infix("+", X, Y), X)) == "x + y + x"
+    assert expression_text(Infix("+", X, Infix("+", Y, X))) == "x + (y + x)"
+    assert expression_text(Infix("-", X, Infix("*", Y, X))) == "x - y * x"
+    assert expression_text(Infix("**", Infix("*", X, Y), Literal(-0.5))) == "(x * y) ** -0.5"
+    assert expression_text(Prefix("-", Infix("+", X, Y))) == "-(x + y)"
+    assert expression_text(Item(Infix("+", X, Y), ":, 0")) == "(x + y)[:, 0]"
+
+
+def test_a_condition_binds_least():
+    term = Infix("if scope.replica == 0 else", X, Literal(0.0))
+    assert expression_text(Infix("+", Y, term)) == "y + (x if scope.replica == 0 else 0.0)"
+
+
+def test_a_number_has_the_digits_of_its_own_dtype_and_reads_back_as_the_same_bits():
+    for value in (np.float32(0.1), np.float32(1e-8), np.float32(1 / 3), np.float32(0.001 / 9)):
+        assert np.float32(float(literal_text(value))) == value
+    assert literal_text(np.float32(0.1)) == "0.1"
+    assert literal_text(0.1 + 0.2) == "0.30000000000000004"
+    assert literal_text(float("-inf")) == 'float("-inf")'
+    assert literal_text((1,)) == "(1,)" and literal_text([True, None]) == "[True, None]"
+    assert literal_text('a"b') == '"a\\"b"'
+
+
+def test_a_variable_is_asked_for_by_name_and_shape():
+    assert expression_text(Variable("w", (2, 3))) == 'scope.get("w", (2, 3))'
+    statistic = Variable(Scoped(Name("name"), "/mean"), (Name("units"),), "ZEROS", trainable=False)
+    assert expression_text(statistic) == 'scope.get(f"{name}/mean", (units,), ZEROS, trainable=False)'
+
+
+def test_a_long_call_is_broken_and_no_line_is_too_long():
+    short = layout("x = ", call("f", X, Y), "", 4)
+    assert short == ["    x = f(x, y)"]
+    name = Name("a" * 50)
+    assert layout("x = ", call("f", name, name, name), "", 4) == [
+        "    x = f(",
+        f"        {name.text},",
+        f"        {name.text},",
+        f"        {name.text},",
+        "    )",
+    ]
+    broken = layout("x = ", Infix("+", call("f", name, name), call("g", name, name)), "", 4)
+    assert broken[0] == "    x = (" and broken[-1] == "    )" and all(len(line) <= WIDTH for line in broken)

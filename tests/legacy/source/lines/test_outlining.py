@@ -1,0 +1,72 @@
+"""Outlining: repeated layers become one function with parameters for what differs; other layers do not."""
+
+import tensorflow as tf
+
+from legacy.source.basics.expressions import Definition, Infix, Literal, Scoped, Value, Variable, call
+from legacy.source.basics.rendering import expression_text
+from legacy.source.lines.abstraction import words_of
+from legacy.source.lines.holes import skeleton, with_holes
+from legacy.source.lines.outlining import outline
+from legacy.source.lines.statements import build_statements
+from tests.legacy.source.tiny import recovered
+
+v1 = tf.compat.v1
+
+
+def layers(count, last=tf.nn.relu):
+    """The statements and shapes of `count` layers of three ops, the last of them with another activation."""
+    variables = {}
+    for number in range(count):
+        variables[f"layer{number}/kernel"] = [3, 3]
+        variables[f"layer{number}/bias"] = [3]
+
+    def build(x, **given):
+        for number in range(count):
+            act = last if number == count - 1 else tf.nn.relu
+            x = tf.matmul(x, given[f"layer{number}/kernel"])
+            x = act(tf.tanh(tf.nn.bias_add(x, given[f"layer{number}/bias"]) * 0.5) + tf.sqrt(tf.abs(x) + 0.25))
+            x = tf.exp(-x) + tf.sigmoid(x)
+        return tf.reduce_mean(x)
+
+    recovery, (end,) = recovered(build, {"x": [3]}, variables)
+    return build_statements([*recovery.ordered([end]), Definition((), end)]), recovery.shape
+
+
+def test_repeated_layers_become_a_function_that_is_called_for_each():
+    statements, shape = layers(4)
+    outlined = outline(statements, shape, 14)
+    (function,) = outlined.functions
+    assert function.name == "dense" and function.parameters == ["x", "name"] and len(function.results) == 1
+    calls = [expression_text(s.expression) for s in outlined.statements[:-1]]
+    assert len(calls) < len(statements) / 2 and sum("dense(scope" in text for text in calls) >= 4
+    assert any('"layer1"' in text for text in calls)
+    assert words_of(function.statements)[0] == "a dense layer"
+
+
+def test_two_short_blocks_are_not_worth_a_function():
+    statements, shape = layers(1)
+    assert outline(statements, shape, 14).functions == []
+
+
+def test_a_block_that_computes_otherwise_is_not_called():
+    statements, shape = layers(4, last=tf.nn.elu)
+    outlined = outline(statements, shape, 14)
+    text = " ".join(expression_text(s.expression) for s in outlined.statements)
+    assert "tf.nn.elu" in text and "tf.nn.relu" not in text
+
+
+def test_holes_are_what_may_differ_and_may_be_filled_otherwise():
+    one = call("tf.matmul", Value("x:0"), Variable("a/w", (2, 3), "ZEROS"))
+    key, holes = skeleton(one)
+    assert [(hole.kind, hole.label) for hole in holes] == [
+        ("value", ""),
+        ("name", ""),
+        ("size", "units"),
+        ("size", "units"),
+        ("initializer", ""),
+    ]
+    assert skeleton(call("tf.matmul", Value("y:0"), Variable("b/w", (4, 5), "ONES")))[0] == key
+    assert skeleton(call("tf.matmul", Value("y:0"), Variable("b/w", (4, 5, 6), "ONES")))[0] != key
+    assert skeleton(Infix("+", Value("x:0"), Literal(1.0)))[0] != skeleton(Infix("-", Value("x:0"), Literal(1.0)))[0]
+    filled = with_holes(one, [Value("z:0"), Scoped(Value("n:0"), "/w"), 7, 8, "ONES"])
+    assert filled.arguments[1].value == Variable(Scoped(Value("n:0"), "/w"), (7, 8), "ONES")

@@ -1,0 +1,43 @@
+"""Statements and names: what is put into the expression that uses it, and what a value is called."""
+
+from legacy.source.basics.expressions import Definition, Infix, Item, Name, Value, Variable, call
+from legacy.source.lines.naming import identifier, name_values
+from legacy.source.lines.statements import Statement, build_statements
+
+X = Definition(("x:0",), Item(Name("batch"), '"x"'))
+
+
+def test_what_is_used_once_stands_where_it_is_used():
+    square = Definition(("s:0",), call("tf.square", Value("x:0")))
+    (statement,) = build_statements([X, square, Definition((), call("tf.reduce_mean", Value("s:0")))])
+    assert statement == Statement((), call("tf.reduce_mean", call("tf.square", X.expression)))
+
+
+def test_what_is_used_twice_has_a_line_of_its_own():
+    first, last = build_statements([X, Definition((), Infix("+", Value("x:0"), Value("x:0")))])
+    assert first == Statement(("x:0",), X.expression) and last.targets == ()
+
+
+def test_each_layer_has_a_line_of_its_own():
+    one = Definition(("m:0",), call("tf.nn.relu", call("tf.matmul", Value("x:0"), Name("w"))))
+    statements = build_statements([X, one, Definition((), call("tf.matmul", Value("m:0"), Name("v")))])
+    assert [statement.targets for statement in statements] == [("m:0",), ()]
+
+
+def test_a_tensor_that_goes_from_layer_to_layer_keeps_one_name_as_long_as_it_can():
+    layers = [Statement((f"{n}:0",), call("tf.nn.relu", Value(f"{n - 1}:0"))) for n in (1, 2)]
+    end = Statement((), Infix("+", Value("1:0"), Value("2:0")))
+    names = name_values([*layers, end], [], {"0:0": "x"}, lambda tensor: [2, 2])
+    assert names == {"0:0": "x", "1:0": "x", "2:0": "y"}
+
+
+def test_values_are_named_after_their_use_and_their_variables():
+    logits = Statement(("l:0",), call("tf.matmul", Name("x"), Value("w:0")))
+    weights = Statement(("w:0",), Variable("net/kernel", (2, 2)))
+    end = Statement((), call("f", logits=Value("l:0"), labels=Value("w:0")))
+    names = name_values([weights, logits, end], [], {}, lambda tensor: [2, 2])
+    assert names["l:0"] == "logits"
+
+
+def test_a_name_in_the_graph_becomes_a_python_name():
+    assert [identifier(name) for name in ("a/Conv2D_3", "a/lambda", "a/3")] == ["conv2d", "lambda_", "value"]

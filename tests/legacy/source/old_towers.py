@@ -1,0 +1,28 @@
+"""One tower of an old graph and the decompiled function, on the same numbers: loss, gradients and statistics."""
+
+import importlib.util
+import sys
+
+from legacy.source.model import input_names, stream_name
+from legacy.source.proof import Tower, compare_tower
+from legacy.source.training_step import statistic_proposals
+
+__all__ = ["differing", "input_names", "load", "stream_name"]
+
+
+def load(path, name):
+    """The module of a decompiled program."""
+    spec = importlib.util.spec_from_file_location(name, path)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def differing(lift, module, tower):
+    """Names of what differs by one bit or more between a tower of the old graph and the decompiled function."""
+    plan, (phase,) = lift.plan, lift.plan.phases
+    settings = {source: getattr(module, name) for name, source in input_names(plan)[1].items()}
+    proposals = statistic_proposals(plan, lift.graph, phase) if tower == 0 else []
+    made = Tower(plan, lift.graph, lift.values(), settings, proposals, tower)
+    return compare_tower(made, module.tower_loss).differing

@@ -1,0 +1,47 @@
+"""Arithmetic as text: operators, reductions, products, choices; the text computes what the graph computes."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from legacy.source.ops import arithmetic
+from tests.legacy.source.tiny import values_of, written
+
+X = {"x": [3]}
+
+
+@pytest.mark.parametrize(
+    "build, line",
+    [
+        (lambda x: 2.0 * x + 1.0, 'return 2.0 * batch["x"] + 1.0'),
+        (lambda x: tf.reduce_mean(x), 'return tf.reduce_mean(batch["x"])'),
+        (lambda x: tf.reduce_sum(x, [1]), 'return tf.reduce_sum(batch["x"], axis=1)'),
+        (lambda x: tf.reduce_max(x, 1, keepdims=True), 'return tf.reduce_max(batch["x"], axis=1, keepdims=True)'),
+        (lambda x: -tf.nn.relu(x), 'return -tf.nn.relu(batch["x"])'),
+        (lambda x: tf.nn.leaky_relu(x), 'return tf.nn.leaky_relu(batch["x"], alpha=0.2)'),
+        (lambda x: tf.matmul(x, x, transpose_b=True), "return tf.matmul(x, x, transpose_b=True)"),
+        (lambda x: tf.cast(x > 0.5, tf.float32), 'return tf.cast(batch["x"] > 0.5, tf.float32)'),
+        (lambda x: tf.argmax(x, 1), 'return tf.argmax(batch["x"], axis=1)'),
+        (lambda x: tf.where(x > 0.0, x, 0.1 * x), "return tf.where(x > 0.0, x, 0.1 * x)"),
+        (lambda x: tf.add_n([x, tf.square(x)]), "return tf.add_n([x, tf.square(x)])"),
+    ],
+)
+def test_the_text_reads_as_one_would_write_it_and_computes_the_same(build, line):
+    lines = written(build, X)
+    assert lines[-1] == line
+    x = np.random.RandomState(0).rand(4, 3).astype(np.float32)
+    assert np.array_equal(values_of(lines, {"x": x}), build(tf.constant(x)).numpy())
+
+
+def test_a_choice_of_rows_by_a_vector_is_widened():
+    def build(x):
+        return tf.compat.v1.where(x[:, 0] > 0.5, x, -x)
+
+    lines = written(build, X)
+    x = np.random.RandomState(0).rand(4, 3).astype(np.float32)
+    assert "tf.reshape" in lines[-1]
+    assert np.array_equal(values_of(lines, {"x": x}), build(tf.constant(x)).numpy())
+
+
+def test_every_writer_is_of_an_op_that_exists():
+    assert all(hasattr(tf.raw_ops, name) for name in arithmetic.WRITERS)

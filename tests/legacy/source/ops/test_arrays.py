@@ -1,0 +1,58 @@
+"""Shapes, slices, joins and lookups as text, at another number of examples than the analysis used."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from legacy.source.ops import arrays
+from tests.legacy.source.tiny import values_of, written
+
+X = {"x": [2, 3]}
+
+
+@pytest.mark.parametrize(
+    "build, line",
+    [
+        (lambda x: tf.reshape(x, [tf.shape(x)[0], -1]), 'return tf.reshape(batch["x"], [-1, 6])'),
+        (lambda x: tf.reshape(x, [-1, 3]), 'return tf.reshape(batch["x"], [-1, 3])'),
+        (lambda x: tf.expand_dims(x, 1), 'return tf.expand_dims(batch["x"], 1)'),
+        (lambda x: tf.transpose(x, [1, 0, 2]), 'return tf.transpose(batch["x"], [1, 0, 2])'),
+        (lambda x: tf.concat([x, x], 2), "return tf.concat([x, x], axis=2)"),
+        (lambda x: tf.stack([x, x], 1), "return tf.stack([x, x], axis=1)"),
+        (lambda x: x[:, 0], 'return batch["x"][:, 0]'),
+        (lambda x: x[:, -1, 1:], 'return batch["x"][:, -1, 1:]'),
+        (lambda x: x[..., tf.newaxis], 'return batch["x"][..., tf.newaxis]'),
+        (lambda x: x[:, ::-1], 'return batch["x"][:, ::-1]'),
+        (lambda x: tf.pad(x, [[0, 0], [1, 1], [0, 0]]), 'return tf.pad(batch["x"], [[0, 0], [1, 1], [0, 0]])'),
+        (lambda x: tf.tile(x, [1, 2, 1]), 'return tf.tile(batch["x"], [1, 2, 1])'),
+        (lambda x: tf.slice(x, [0, 1, 0], [-1, 1, 2]), 'return batch["x"][:, 1:, :2]'),
+    ],
+)
+def test_the_text_reads_as_one_would_write_it_and_computes_the_same(build, line):
+    lines = written(build, X)
+    assert lines[-1] == line
+    x = np.random.RandomState(0).rand(5, 2, 3).astype(np.float32)
+    assert np.array_equal(values_of(lines, {"x": x}), build(tf.constant(x)).numpy())
+
+
+def test_a_state_of_zeros_has_as_many_rows_as_the_batch():
+    lines = written(lambda x: tf.concat([x, tf.zeros([tf.shape(x)[0], 40, 3])], 1), X)
+    assert lines[0] == 'batch_size = int(batch["x"].shape[0])'
+    assert values_of(lines, {"x": np.ones((5, 2, 3), np.float32)}).shape == (5, 42, 3)
+
+
+def test_rows_of_a_variable_are_looked_up():
+    def build(x, table):
+        return tf.nn.embedding_lookup(table, tf.cast(x, tf.int32))
+
+    (line,) = written(build, {"x": [2]}, {"table": [7, 3]})
+    assert line == 'return tf.nn.embedding_lookup(scope.get("table", (7, 3)), tf.cast(batch["x"], tf.int32))'
+
+
+def test_a_split_has_a_name_for_each_part():
+    lines = written(lambda x: tf.subtract(*tf.split(x, 2, axis=1)), X)
+    assert lines[0].endswith('= tf.split(batch["x"], 2, axis=1)') and lines[0].count(",") == 3
+
+
+def test_every_writer_is_of_an_op_that_exists():
+    assert all(hasattr(tf.raw_ops, name) for name in arrays.WRITERS)

@@ -1,0 +1,49 @@
+"""Idioms: several ops that one expression builds again, and ops that change nothing."""
+
+import tensorflow as tf
+
+from legacy.source.ops import idioms
+from tests.legacy.source.tiny import written
+
+X = {"x": [3]}
+
+
+def normalized(x, gamma, beta):
+    mean, variance = tf.nn.moments(x, [0])
+    return tf.nn.batch_normalization(x, mean, variance, beta, gamma, 0.25)
+
+
+def test_moments_and_batch_normalization_are_recognised():
+    lines = written(normalized, X, {"gamma": [3], "beta": [3]})
+    assert lines == [
+        'x = batch["x"]',
+        "mean, variance = tf.nn.moments(x, [0])",
+        'return tf.nn.batch_normalization(x, mean, variance, scope.get("beta", (3,)), scope.get("gamma", (3,)), 0.25)',
+    ]
+
+
+def test_a_normalization_whose_scale_differs_is_written_op_by_op():
+    def build(x, gamma, beta):
+        mean, variance = tf.nn.moments(x, [0])
+        scale = tf.math.rsqrt(variance + 0.25)
+        return x * (scale * gamma) + (beta - mean * scale)
+
+    text = "\n".join(written(build, X, {"gamma": [3], "beta": [3]}))
+    assert "tf.nn.batch_normalization" not in text and "tf.math.rsqrt" in text
+
+
+def test_ops_that_change_no_bit_are_left_out():
+    assert written(lambda x: tf.identity(tf.reshape(x, tf.shape(x))) * 1.0 - 0.0, X) == ['return batch["x"]']
+    assert written(lambda x: x + 0.0, X) == ['return batch["x"] + 0.0']  # -0.0 + 0.0 is 0.0
+
+
+def test_a_guarded_division_by_a_known_number_needs_no_guard():
+    def build(x):
+        return tf.math.divide_no_nan(tf.reduce_sum(x), tf.cast(tf.shape(x)[0], tf.float32))
+
+    assert written(build, X)[-1] == 'return tf.reduce_sum(batch["x"]) / batch_size'
+    assert "divide_no_nan" in written(lambda x: tf.math.divide_no_nan(1.0, x), X)[0]
+
+
+def test_every_idiom_is_of_an_op_that_exists():
+    assert all(hasattr(tf.raw_ops, name) for name in idioms.IDIOMS)

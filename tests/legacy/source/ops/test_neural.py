@@ -1,0 +1,64 @@
+"""Convolutions, pooling, normalization and losses as text."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from legacy.source.ops import neural
+from tests.legacy.source.tiny import values_of, written
+
+X = {"x": [4, 4, 2]}
+
+
+@pytest.mark.parametrize(
+    "build, line",
+    [
+        (lambda x: tf.nn.max_pool2d(x, 2, 2, "SAME"), 'return tf.nn.max_pool2d(batch["x"], 2, 2, "SAME")'),
+        (lambda x: tf.nn.avg_pool2d(x, [2, 1], 1, "VALID"), 'return tf.nn.avg_pool2d(batch["x"], [2, 1], 1, "VALID")'),
+        (
+            lambda x: tf.nn.local_response_normalization(x, 1, 1.0, 0.25, 0.5),
+            'return tf.nn.local_response_normalization(batch["x"], 1, bias=1.0, alpha=0.25, beta=0.5)',
+        ),
+        (
+            lambda x: tf.raw_ops.Betainc(a=x, b=x, x=x),
+            "return tf.raw_ops.Betainc(a=x, b=x, x=x)",
+        ),
+    ],
+)
+def test_the_text_reads_as_one_would_write_it_and_computes_the_same(build, line):
+    lines = written(build, X)
+    assert lines[-1] == line
+    x = np.random.RandomState(0).rand(3, 4, 4, 2).astype(np.float32)
+    assert np.array_equal(values_of(lines, {"x": x}), build(tf.constant(x)).numpy())
+
+
+def test_a_layer_takes_its_variables_by_name():
+    def build(x, kernel, bias):
+        return tf.nn.bias_add(tf.nn.conv2d(x, kernel, 2, "SAME"), bias)
+
+    conv, bias = written(build, X, {"kernel": [3, 3, 2, 5], "bias": [5]})
+    assert conv == 'x = tf.nn.conv2d(batch["x"], scope.get("kernel", (3, 3, 2, 5)), strides=2, padding="SAME")'
+    assert bias == 'return tf.nn.bias_add(x, scope.get("bias", (5,)))'
+
+
+def test_the_other_layout_is_kept_as_a_raw_op():
+    lines = written(
+        lambda x: tf.raw_ops.MaxPool(
+            input=x, ksize=[1, 1, 2, 2], strides=[1, 1, 1, 1], padding="VALID", data_format="NCHW"
+        ),
+        X,
+    )
+    assert "tf.raw_ops.MaxPool(" in "".join(lines) and 'data_format="NCHW"' in "".join(lines)
+
+
+def test_labels_and_logits_have_their_names():
+    def build(x, w):
+        rows = tf.reshape(x, [-1, 32])
+        return tf.nn.softmax_cross_entropy_with_logits(labels=rows[:, :3], logits=tf.matmul(rows, w))
+
+    lines = written(build, X, {"w": [32, 3]})
+    assert lines[-1] == "return tf.nn.softmax_cross_entropy_with_logits(labels=x[:, :3], logits=logits)"
+
+
+def test_every_writer_is_of_an_op_that_exists():
+    assert all(hasattr(tf.raw_ops, name) for name in neural.WRITERS)

@@ -1,0 +1,114 @@
+"""Named fields of a workload: optimizer, combining, schedule, clipping, moving average, initializers."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from legacy.source import workload_style
+from legacy.source.averages import Average, find_average
+from legacy.source.basics.expressions import Infix, Literal, Name, call
+from legacy.source.basics.forward import Cut
+from legacy.source.basics.rendering import expression_text
+from legacy.source.clipping import measured_rule
+from legacy.source.initial import find_initializers
+from legacy.source.learning import Rule, Unwritten, combining
+from legacy.source.lines.functions import constant_line
+from legacy.source.schedules import STEP, exponential_decay, find_learning_rate
+from tests import old_programs
+from tests.legacy.saved.graphs import traced
+from tests.legacy.source.tiny import plan_of
+from workloads.lifted.pieces import Feed, Piece
+from workloads.lifted.plan import Combine, Input, Phase, Variable
+from workloads.lifted.workload import load_lift
+from workloads.numerics.clip_rule import Clip
+
+v1 = tf.compat.v1
+SHAPES = [[2, 3], [4]]
+
+
+def clip_of(build):
+    with tf.Graph().as_default() as graph:
+        holders = [v1.placeholder(tf.float32, shape, f"g{n}") for n, shape in enumerate(SHAPES)]
+        fetches = [tensor.name for tensor in build(holders)]
+    feeds = [Feed("cut", f"g{n}:0", f"g{n}") for n in range(2)]
+    return measured_rule(
+        Cut(Piece(graph.as_graph_def(), feeds, fetches), {}, fetches), ["g0:0", "g1:0"], SHAPES, "tower"
+    )
+
+
+def test_clipping_is_recognised_by_its_results():
+    assert clip_of(lambda g: tf.clip_by_global_norm(g, 0.5)[0]) == Clip(0.5, "tower", "global_norm")
+    assert clip_of(lambda g: [tf.clip_by_norm(t, 0.3) for t in g]) == Clip(0.3, "tower", "norm")
+    assert clip_of(lambda g: [tf.clip_by_value(t, -0.1, 0.1) for t in g]) == Clip(0.1, "tower", "value")
+    assert clip_of(lambda g: [tf.identity(t) for t in g]) is None
+
+
+def test_what_is_no_clipping_is_refused():
+    with pytest.raises(Unwritten, match="no clipping that is known"):
+        clip_of(lambda g: [t * 0.5 for t in g])
+
+
+def phase_of(**fields):
+    empty = {"train_op": "train", "losses": [], "loss_scale": 1.0, "gradients": [{}], "crossings": [], "effects": []}
+    empty.update(versions=[], control_dependencies=[], races=[], combine=[])
+    return Phase(**{**empty, **fields})
+
+
+def test_towers_are_combined_by_mean_or_sum_and_by_nothing_else():
+    mean = Combine("w", "mean", "c:0", 1.0, [])
+    assert combining(plan_of({}), phase_of(combine=[mean])) == "mean"
+    for other in ({"kind": "concat"}, {"affine": True}, {"scale": 0.25}):
+        changed = Combine(**{**vars(mean), **other})
+        with pytest.raises(Unwritten, match="combining: gradients of 'w'"):
+            combining(plan_of({}), phase_of(combine=[changed]))
+    with pytest.raises(Unwritten, match="combining: mean and sum"):
+        combining(plan_of({}), phase_of(combine=[mean, Combine("v", "sum", "d:0", 1.0, [])]))
+
+
+def test_an_optimizer_has_its_constants():
+    assert Rule("Adam", {"beta1": np.float32(0.9)}).text() == "optimizers.Adam(beta1=0.9)"
+
+
+def test_exponential_decay_is_recognised():
+    ratio = Infix("/", call("tf.cast", STEP, Name("tf.float32")), Literal(np.float32(6.0)))
+    decay = Infix("*", Literal(np.float32(0.1)), Infix("**", Literal(np.float32(0.5)), call("tf.floor", ratio)))
+    assert expression_text(exponential_decay(decay)) == "schedules.ExponentialDecay(0.1, 6, 0.5, staircase=True)"
+    assert exponential_decay(Infix("+", Literal(1.0), decay)) is None
+
+
+def test_a_schedule_by_pieces_is_found_in_branches():
+    lift = load_lift(old_programs.lifted("j_dataset_resource"))
+    (phase,) = lift.plan.phases
+    tensor = next(effect.learning_rate for effect in phase.effects if effect.learning_rate)
+    found = find_learning_rate(lift.plan, lift.graph, phase, tensor, ["global_step"])
+    assert found.text == "schedules.PiecewiseConstant((6, 12), (0.1, 0.05, 0.01))"
+
+
+def test_a_moving_average_has_decay_warm_up_and_the_count_that_it_sees():
+    lift = load_lift(old_programs.lifted("c_queue_ema"))
+    (phase,) = lift.plan.phases
+    assert find_average(lift.plan, lift.graph, phase, ["global_step"]) == Average(0.99, True, False)
+    with pytest.raises(Unwritten, match="moving averages"):
+        find_average(lift.plan, lift.graph, phase, [])
+
+
+def test_initializers_are_recognised_in_the_graph():
+    def build():
+        v1.get_variable("a", [3], initializer=v1.constant_initializer(0.5), use_resource=False)
+        v1.get_variable("b", [3, 4], initializer=v1.truncated_normal_initializer(stddev=0.3), use_resource=False)
+        v1.get_variable("c", [3, 4], initializer=v1.glorot_uniform_initializer(), use_resource=False)
+        v1.get_variable("d", [3, 4], initializer=v1.random_uniform_initializer(-1, 1), use_resource=False)
+
+    shapes = {"a": [3], "b": [3, 4], "c": [3, 4], "d": [3, 4]}
+    variables = [Variable(name, shape, "float32", "weight") for name, shape in shapes.items()]
+    texts, unknown = find_initializers(traced(build), variables)
+    expected = {"a": "initializers.Constant(0.5)", "b": "initializers.TruncatedNormal(0.3)", "c": "", "d": ""}
+    assert texts == expected and unknown == ["d"]
+
+
+def test_the_text_of_a_module_has_names_that_python_takes():
+    assert workload_style.class_name("2-tower net") == "Port2TowerNet"
+    assert (
+        workload_style.spec_text(Input("y", "int64", [None], "batch", 5, [], "")) == 'InputSpec((), "int", classes=5)'
+    )
+    assert constant_line("RATE", 0.5, "fed") == "RATE = 0.5  # fed"

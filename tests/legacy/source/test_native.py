@@ -1,0 +1,35 @@
+"""Sources of the built-in workloads' own tower graphs: at most twice as long as the workload that a person wrote."""
+
+import pathlib
+
+import pytest
+
+from legacy.options import LegacyOptions
+from legacy.saved.lifting import lift_graph
+from legacy.source.source import source_of_analysis
+from legacy.towers.program import LegacyProgram
+from tests.marks import slow_after
+from workloads import models, sources
+from workloads.job import Job
+from workloads.selection import registry
+
+DEVICES = ["CPU:0", "CPU:1"]
+
+
+@pytest.mark.parametrize("name", slow_after(1, ["regression", "sigmoid_stack", "cifar_cnn", "resnet18"]))
+def test_a_source_is_at_most_twice_as_long_as_the_workload(name, tmp_path):
+    job = Job(registry.get(name), len(DEVICES))
+    with LegacyProgram(job, sources.Synthetic(job), LegacyOptions(input="feed", exact=True), DEVICES) as towers:
+        towers.export(str(tmp_path))
+    made = []
+    lift_graph(
+        str(tmp_path / "graph.meta"),
+        None,
+        str(tmp_path / "model.ckpt"),
+        name=name,
+        use=lambda found, values: made.append(source_of_analysis(found, values, {})),
+    )
+    (source,) = made
+    by_hand = (pathlib.Path(models.__path__[0]) / (name + ".py")).read_text(encoding="utf-8")
+    assert len(source.text.splitlines()) <= 2 * len(by_hand.splitlines())
+    assert "tf.raw_ops" not in source.text

@@ -1,0 +1,105 @@
+"""Sources of the recorded old programs: they are written, and compute the old graphs' bits."""
+
+import functools
+
+import pytest
+
+from legacy.saved.graph import graph_file
+from legacy.source import source as source_module
+from legacy.source import workload_style
+from legacy.source.basics.expressions import Literal, call
+from legacy.source.lines.statements import Statement
+from legacy.source.source import raw_ops, source_text, write_source
+from tests import old_programs
+from tests.legacy.source import old_towers
+from workloads.lifted.graph import Graph
+from workloads.lifted.workload import load_lift
+from workloads.support.errors import InputError
+from workloads.workload import check_workload
+
+#: Programs that are written, and their length at most.
+WRITTEN = {
+    "a_split_sgd": 60,
+    "b_adam_clip": 60,
+    "c_queue_ema": 70,
+    "d_batch_norm": 90,
+    "e_slim_dropout": 80,
+    "f_sum_clip_after": 70,
+}
+#: Programs that are refused, and the part that is named.
+REFUSED = {
+    "i_odd_combine": "combining: gradients of",
+    "l_gan": "train ops: d_train, g_train run in turn",
+    "m_carried_state": "state of one tower",
+}
+
+
+@functools.lru_cache(maxsize=None)
+def source(name, style="workload"):
+    lift = load_lift(old_programs.lifted(name))
+    whole = Graph(graph_file.read_graph_file(old_programs.path(name, "graph.meta")).graph_def)
+    return source_text(lift.plan, lift.graph, whole, lift.values(), {"keep_prob": "0.75"}, style)
+
+
+@pytest.mark.parametrize("name", WRITTEN)
+def test_a_source_has_the_bits_of_the_old_towers(name, tmp_path):
+    path = tmp_path / (name + ".py")
+    write_source(str(path), source(name))
+    module, lift = old_towers.load(path, "written_" + name), load_lift(old_programs.lifted(name))
+    check_workload(module.PORT)
+    for tower in range(lift.plan.towers):
+        assert old_towers.differing(lift, module, tower) == []
+    assert len(source(name).text.splitlines()) <= WRITTEN[name]
+    assert "tf.raw_ops" not in source(name).text
+
+
+def test_a_changed_constant_in_a_source_is_found(tmp_path):
+    path = tmp_path / "changed.py"
+    text = source("c_queue_ema").text
+    assert "* 0.04" in text
+    path.write_text(text.replace("* 0.04", "* 0.0400001"))
+    module, lift = old_towers.load(path, "changed"), load_lift(old_programs.lifted("c_queue_ema"))
+    assert "local/weights" in old_towers.differing(lift, module, 0)
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_cannot_be_written_is_refused_by_name(name):
+    with pytest.raises(InputError, match="--source: .* cannot be written: .*" + REFUSED[name]):
+        source(name)
+
+
+def test_a_source_says_what_was_recognised_and_what_was_a_race():
+    text = source("c_queue_ema").text
+    assert "2 towers, told apart by" in text and "GradientDescent, mean of the towers' gradients" in text
+    assert "global_step: ExponentialMovingAverage/num_updates may use it before or after" in text
+    assert "learning_rate: Any = schedules.ExponentialDecay(0.1, 6, 0.5, staircase=True)" in text
+
+
+def test_scalars_that_were_fed_are_constants_and_those_that_are_assumed_are_told():
+    assert "For 2 replicas only: the loss is divided by 2, gradients are summed." in source("e_slim_dropout").text
+    assert "replicas only" not in source("a_split_sgd").text
+    assert "KEEP_PROB = 0.75  # fed at every step in the old program" in source("e_slim_dropout").text
+    assert source("b_adam_clip").notes[0] == "assumed values of scalars that were fed: learning_rate=0.01"
+
+
+def test_a_source_is_run_before_it_is_written_and_a_wrong_one_is_not(monkeypatch):
+    assert source("a_split_sgd").notes[-1].startswith("loss, gradients and statistics of each tower have the old")
+    lines = workload_style.model_lines
+    monkeypatch.setattr(workload_style, "model_lines", lambda m: [s.replace("nn.relu", "tanh") for s in lines(m)])
+    with pytest.raises(InputError, match="on made-up numbers it differs in loss of tower 0"):
+        source.__wrapped__("a_split_sgd")
+
+
+def test_a_graph_of_an_unforeseen_form_is_refused_in_one_line(monkeypatch):
+    monkeypatch.setattr(source_module, "recover_step", lambda *arguments: {}["surprise"])
+    with pytest.raises(InputError, match="not known here .KeyError: .*surprise"):
+        source.__wrapped__("a_split_sgd")
+
+
+def test_a_file_that_cannot_be_written_is_refused(tmp_path):
+    with pytest.raises(InputError, match="--source: cannot write"):
+        write_source(str(tmp_path / "none" / "port.py"), source("a_split_sgd"))
+
+
+def test_raw_ops_are_counted():
+    assert raw_ops([Statement(("x:0",), call("tf.raw_ops.Betainc", call("tf.sqrt", Literal(1))))]) == ["Betainc"]

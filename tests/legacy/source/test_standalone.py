@@ -1,0 +1,100 @@
+"""Standalone programs: one file that trains from the old checkpoint with the bits of the lift."""
+
+import ast
+import pathlib
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from legacy.source import standalone_text
+from legacy.source.source import write_source
+from legacy.source.standalone_style import _schedule
+from modern.collectives.strategy import mirrored_strategy
+from modern.options import ModernOptions
+from tests import old_programs
+from tests.legacy.source import old_towers
+from tests.legacy.source.test_source import source
+from tests.marks import slow_after
+from workloads.lifted.noise import noise_key
+
+STEPS = 4
+NAMES = ["c_queue_ema", "e_slim_dropout", "a_split_sgd", "b_adam_clip", "d_batch_norm", "f_sum_clip_after"]
+SETTINGS = {"keep_prob": 0.75, "learning_rate": 0.01}
+
+
+def module_of(name, tmp_path):
+    path = tmp_path / (name + "_alone.py")
+    write_source(str(path), source(name, "standalone"))
+    return old_towers.load(path, "alone_" + name)
+
+
+def lifted_run(name):
+    """The lift's port after some steps, as {variable: array}, and the batches, [{input: [array of each replica]}]."""
+    from workloads.lifted.sources import LiftedSynthetic
+
+    setup = old_programs.setup(name, make_source=lambda job: LiftedSynthetic(job, SETTINGS))
+    batches = [LiftedSynthetic(setup.job, SETTINGS).shards(step) for step in range(STEPS)]
+    with setup.modern_program() as port:
+        for _ in range(STEPS):
+            port.step()
+        state = port.state()
+    return setup.job, {**state.weights, **state.slots, **state.statistics, **state.averages}, batches
+
+
+@pytest.mark.parametrize("name", slow_after(1, NAMES))
+def test_a_standalone_program_trains_with_the_bits_of_the_lift(name, tmp_path):
+    module = module_of(name, tmp_path)
+    job, expected, batches = lifted_run(name)
+    plan = job.workload.plan
+    streams = {old_towers.stream_name(n.name, [o.name for o in plan.noise]): n.name for n in plan.noise}
+    module.Scope.key = lambda scope, stream: noise_key(job.seed, scope.replica, streams[stream])
+    strategy = mirrored_strategy([f"CPU:{n}" for n in range(job.replicas)], ModernOptions(exact=True))
+    trainer = module.Trainer(strategy)
+    trainer.restore(old_programs.path(name, "model.ckpt"))
+    names = {short: entry.name for short, entry in old_towers.input_names(plan)[0].items()}
+    for shards in batches:
+
+        def value(context, shards=shards):
+            shard = shards[context.replica_id_in_sync_group]
+            cast = {n: np.int32 if shard[o].dtype.kind == "i" else shard[o].dtype for n, o in names.items()}
+            return {n: tf.constant(shard[o].astype(cast[n])) for n, o in names.items()}
+
+        trainer.step(strategy.experimental_distribute_values_from_function(value))
+    differing = [
+        variable
+        for variable, array in expected.items()
+        if not np.array_equal(trainer.variables[variable].numpy(), array)
+    ]
+    assert differing == []
+    trainer.save(str(tmp_path / "saved"))
+    assert set(expected) <= set(dict(tf.train.list_variables(str(tmp_path / "saved"))))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_standalone_program_needs_tensorflow_and_numpy_only(name):
+    tree = ast.parse(source(name, "standalone").text)
+    imported = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
+    assert imported == {"argparse", "numpy", "tensorflow"}
+    assert not any(isinstance(node, ast.ImportFrom) for node in ast.walk(tree))
+    assert max(map(len, source(name, "standalone").text.partition('"""\n\nimport')[2].splitlines())) <= 120
+
+
+@pytest.mark.parametrize(
+    "style, path", [("workload", "cifar_trainer.py"), ("standalone", "cifar_trainer_standalone.py")]
+)
+def test_the_gallery_is_current(style, path):
+    """`docs/gallery` has the sources of `c_queue_ema`; write `source("c_queue_ema", style).text` there anew."""
+    gallery = pathlib.Path(__file__).resolve().parents[3] / "docs" / "gallery"
+    assert (gallery / path).read_text(encoding="utf-8") == source("c_queue_ema", style).text
+
+
+def test_schedules_are_written_in_tensorflows_own_words():
+    text = _schedule("schedules.PiecewiseConstant((6, 12), (0.1, 0.05, 0.01))")
+    expected = "[tf.constant(6, tf.int64), tf.constant(12, tf.int64)], [0.1, 0.05, 0.01])"
+    assert text == "tf.compat.v1.train.piecewise_constant(step, " + expected
+
+
+def test_the_text_that_all_programs_share_is_python():
+    ast.parse(standalone_text.SCOPE)
+    ast.parse(standalone_text.MAIN)

@@ -1,0 +1,19 @@
+"""The pages of `docs/gallery` are what `legacy.inspect` says today."""
+
+import pytest
+
+from tests import old_programs
+from tests.legacy import gallery
+
+
+@pytest.mark.parametrize("name", old_programs.NAMES)
+def test_a_page_is_current(name):
+    with open(gallery.page_path(name), encoding="utf-8") as file:
+        written = file.read()
+    assert written == gallery.page_text(name), "python -m tests.legacy.gallery writes the pages anew"
+
+
+def test_no_line_of_a_page_is_wider_than_a_terminal():
+    for name in old_programs.NAMES:
+        with open(gallery.page_path(name), encoding="utf-8") as file:
+            assert max(len(line.rstrip("\n")) for line in file) <= 120

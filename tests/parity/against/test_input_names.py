@@ -1,0 +1,101 @@
+"""Correspondence of inputs and random streams, and what is on one side only."""
+
+import doctest
+
+import pytest
+
+from parity.against import input_names
+from parity.against.input_names import match_inputs, match_noise, with_port_shapes
+from tests.small_lift import small_plan
+from workloads.lifted.plan import Input, Noise
+from workloads.support.errors import InputError
+from workloads.workload import InputSpec
+
+KEEP = Input("keep", "float32", [], "setting", 0, ["keep:0"], "keep:0")
+LABELS = Input("queue__1", "int64", [2], "batch", 0, ["q0:1", "q1:1"], "q:1")
+
+
+def plan_with(*inputs):
+    plan = small_plan()
+    plan.inputs += inputs
+    return plan
+
+
+def noisy(*names, **fields):
+    plan = small_plan()
+    made = {"op": "RandomUniform", "how": "keyed", **fields}
+    plan.noise = [Noise(name, nodes=[name, name + "_1"], **made) for name in names]
+    return plan
+
+
+def test_the_docstrings_examples_hold():
+    assert doctest.testmod(input_names).failed == 0
+
+
+def test_inputs_correspond_by_name_or_as_the_only_ones_of_their_shape():
+    specs = {"x": InputSpec(()), "labels": InputSpec((), "int", 3)}
+    assert match_inputs(plan_with(LABELS), specs, {}) == {"x": "x", "labels": "queue__1"}
+    assert match_inputs(plan_with(KEEP), {"x": InputSpec(())}, {"keep": 0.5}) == {"x": "x"}
+
+
+@pytest.mark.parametrize(
+    "plan, specs, message",
+    [
+        (plan_with(LABELS), {"x": InputSpec(())}, "the port has no 'queue__1'"),
+        (plan_with(), {"x": InputSpec(()), "y": InputSpec(())}, "the old graph has no 'y'"),
+        (plan_with(), {"x": InputSpec((3,))}, "'x' is float [3] and in the old graph float32 [2]"),
+        (plan_with(), {"x": InputSpec((), "int", 3)}, "'x' is int [] and in the old graph float32 [2]"),
+        (plan_with(KEEP), {"x": InputSpec(())}, "give its value by --settings=keep=..."),
+        (plan_with(LABELS), {"x": InputSpec(()), "a": InputSpec((), "int"), "b": InputSpec((), "int")}, "has no 'a'"),
+        (
+            plan_with(Input("all", "float32", [4], "same", 0, ["all:0"], "all:0")),
+            {"x": InputSpec(()), "all": InputSpec(())},
+            "'all' is no batch of examples (same)",
+        ),
+    ],
+)
+def test_inputs_that_do_not_correspond_are_named(plan, specs, message):
+    with pytest.raises(InputError) as error:
+        match_inputs(plan, specs, {})
+    assert message in str(error.value)
+
+
+def test_open_sizes_and_limits_are_the_ports():
+    entry = Input("x", "int32", [None, None], "batch", 7, ["x:0"], "x:0", example=[None, 4])
+    assert with_port_shapes(entry, InputSpec((3,))).example == []
+    assert with_port_shapes(entry, InputSpec((3,), "int", 5)).shape == [None, 3]
+    assert with_port_shapes(entry, InputSpec((3,), "int", 5)).limit == 5
+    assert with_port_shapes(entry, InputSpec((3,), "int", 9)).limit == 7
+    assert with_port_shapes(entry, InputSpec((3,))).limit == 7
+
+
+def test_noise_corresponds_by_its_place_in_the_path():
+    first, second = "tower_0/fc1/dropout/uniform/RandomUniform", "tower_0/fc2/dropout/uniform/RandomUniform"
+    found = match_noise(noisy(first, second), ["fc2/dropout", "fc1/dropout"])
+    assert found == {first: "fc1/dropout", second: "fc2/dropout"}
+    assert match_noise(noisy(first), [first]) == {first: first}
+    assert match_noise(noisy(first), ["mask"]) == {first: "mask"}
+    assert match_noise(noisy(), []) == {}
+
+
+@pytest.mark.parametrize(
+    "plan, drawn, message",
+    [
+        (noisy("a/drop"), [], "the port draws none for 'a/drop'"),
+        (noisy(), ["drop"], "the old graph draws none for 'drop'"),
+        (noisy("a/drop", "b/drop"), ["drop"], "draws none for 'drop', or several"),
+        (noisy("a", op="RandomStandardNormal"), ["a"], "'a' is RandomStandardNormal, and a workload draws uniform"),
+        (noisy("a", in_loop=True), ["a"], "'a' is drawn in a loop"),
+    ],
+)
+def test_noise_on_one_side_only_is_named(plan, drawn, message):
+    with pytest.raises(InputError) as error:
+        match_noise(plan, drawn)
+    assert message in str(error.value)
+
+
+def test_noise_of_all_towers_is_refused():
+    plan = noisy()
+    plan.common_noise = [Noise("all", "RandomUniform", "keyed", ["all"])]
+    with pytest.raises(InputError, match="'all' is drawn once for all towers"):
+        match_noise(plan, ["all"])

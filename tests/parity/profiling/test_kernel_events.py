@@ -1,0 +1,72 @@
+"""Kernel events of made-up profiles."""
+
+import pytest
+import tensorflow as tf
+
+from parity.profiling import kernel_events
+from parity.profiling.kernel_events import KernelEvent
+
+CPUS = ["/job:localhost/replica:0/task:0/device:CPU:0", "/job:localhost/replica:0/task:0/device:CPU:1"]
+
+
+def graph_of(name, op, device):
+    partition = tf.compat.v1.GraphDef()
+    partition.node.add(name=name, op=op, device=device)
+    return partition
+
+
+def profile():
+    """A profile with a kernel of the node "send0", one of another graph, and an event that is no kernel."""
+    from tensorflow.tsl.profiler.protobuf import xplane_pb2
+
+    space = xplane_pb2.XSpace()
+    plane = space.planes.add()
+    for number, name in enumerate(["send0:_Send", "other:MatMul", "no_node"]):
+        plane.event_metadata[number].name = name
+    line = plane.lines.add(timestamp_ns=100)
+    for number in range(3):
+        line.events.add(metadata_id=number, offset_ps=2000, duration_ps=3000)
+    return space
+
+
+def test_kernels_are_the_events_that_name_a_node():
+    found = list(kernel_events.kernel_events(profile(), [graph_of("send0", "_Send", CPUS[1])]))
+    assert found == [KernelEvent("_Send", "CPU:1", 102.0, 105.0)]
+
+
+class Towers:
+    """A legacy program with two train ops, each with a device's graph of its own."""
+
+    side = "legacy"
+    taken = 0
+
+    def train_nodes(self):
+        return ["a", "b"]
+
+    def run_traced(self, options, metadata):
+        assert options.output_partition_graphs
+        metadata.partition_graphs.append(graph_of(["other", "send0"][self.taken], "MatMul", CPUS[self.taken]))
+        self.taken += 1
+
+    def run(self, steps):
+        self.taken += steps
+
+
+def test_towers_are_traced_once_for_each_train_op(monkeypatch):
+    towers = Towers()
+    monkeypatch.setattr(kernel_events, "profile_of_run", lambda function: function() or profile())
+    devices = {event.op: event.device for event in kernel_events.events_of_steps(towers, 5)}
+    assert devices == {"MatMul": "CPU:0", "_Send": "CPU:1"} and towers.taken == 2 + 2 + 5
+
+
+def test_the_profiler_stops_after_an_error():
+    def fail():
+        raise KeyError("in the step")
+
+    with pytest.raises(KeyError):
+        kernel_events.profile_of_run(fail)
+    assert kernel_events.profile_of_run(lambda: tf.constant(1.0)).planes
+
+
+def test_the_short_name_of_a_device():
+    assert [kernel_events.short_device(device) for device in CPUS] == ["CPU:0", "CPU:1"]

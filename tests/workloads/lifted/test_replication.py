@@ -1,0 +1,58 @@
+"""Conventions of another number of replicas than towers."""
+
+import doctest
+
+import pytest
+
+from tests.small_lift import small_plan
+from workloads.lifted import replication
+from workloads.lifted.plan import Combine
+from workloads.lifted.replication import (
+    corresponding_crossings,
+    own_number_only,
+    replica_of_tower,
+    rescaling,
+    tower_of_crossing,
+    tower_of_replica,
+)
+
+
+def test_the_docstrings_examples_hold():
+    assert doctest.testmod(replication).failed == 0
+
+
+def test_a_plain_mean_runs_at_any_number():
+    assert own_number_only(small_plan()) == ""
+
+
+def test_what_forbids_another_number_is_named():
+    plan = small_plan()
+    plan.phases[0].returns = [["mean:0"], ["mean:0"]]
+    assert own_number_only(plan) == "each tower's gradients depend on all towers' results"
+    plan.phases[0].combine[0].kind = "kept as written"
+    assert own_number_only(plan) == "this graph combines gradients in a way that is not recognised (w)"
+
+
+@pytest.mark.parametrize("towers, replicas", [(2, 1), (2, 4), (4, 3), (3, 3)])
+def test_the_replica_that_stands_for_the_first_or_last_tower_runs_it(towers, replicas):
+    for tower in (0, towers - 1):
+        stands_for = replica_of_tower(tower, towers, replicas)
+        assert replicas == 1 or tower_of_replica(stands_for, replicas, towers, differ=True) == tower
+
+
+def test_crossings_correspond_by_their_row_and_by_twins():
+    phase = small_plan().phases[0]
+    phase.crossings.append([None, "only1:0"])
+    phase.twins = {"only1:0": "like1:0"}
+    assert (tower_of_crossing(phase, "g1:0"), tower_of_crossing(phase, "only1:0")) == (1, 1)
+    assert corresponding_crossings(phase, "g1:0", 0) == ["g0:0"]
+    assert corresponding_crossings(phase, "only1:0", 0) == ["like1:0"]
+
+
+@pytest.mark.parametrize(
+    "kind, scale, loss_scale, factor",
+    [("mean", 1.0, 1.0, 1.0), ("sum", 1.0, 1.0, 1.0), ("sum", 1.0, 0.5, 0.5), ("concat", 0.5, 1.0, 0.5)],
+)
+def test_sums_that_the_graph_divides_by_its_towers_are_rescaled(kind, scale, loss_scale, factor):
+    assert rescaling(Combine("w", kind, "sum:0", scale, []), loss_scale, 2, 4) == factor
+    assert rescaling(Combine("w", kind, "sum:0", scale, []), loss_scale, 2, 2) == 1.0

@@ -1,0 +1,55 @@
+"""Ops that TensorFlow took out of newer graph versions, replaced by their successors.
+
+A session runs a graph by the rules of the version that it was written for, but a function has none: it is run by the
+present rules, and ops that were removed since are refused. `TensorArray` of TensorFlow 0.12 is one: its handle was a
+string, and is a resource now.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Dict
+
+import tensorflow as tf
+
+from workloads.lifted.graph import CONTROL_FLOW, SWITCHES
+from workloads.lifted.graph import parse_tensor_name as parse
+
+#: Ops on tensor arrays that were removed in version 26, and those that took their places, with the same inputs.
+SUCCESSORS = {
+    f"TensorArray{name}V2": f"TensorArray{name}V3"
+    for name in ("", "Grad", "Write", "Read", "Gather", "Scatter", "Concat", "Split", "Size", "Close")
+}
+_HANDLES = ("TensorArrayV3", "TensorArrayGradV3")
+_PASSES = CONTROL_FLOW + ("Identity",)
+
+
+def replace_old_ops(graph_def: Any) -> None:
+    """Replaces removed ops in a GraphDef by their successors.
+
+    Args:
+      graph_def: the GraphDef; changed.
+    """
+    old = [node for node in graph_def.node if node.op in SUCCESSORS]
+    for node in old:
+        node.op = SUCCESSORS[node.op]
+    if old:
+        _retype_handles(graph_def)
+
+
+def _retype_handles(graph_def: Any) -> None:
+    """Makes every op that only hands a tensor array's handle on take a resource."""
+    users: Dict[str, Any] = {}
+    for node in graph_def.node:
+        for text in node.input:
+            if not text.startswith("^"):
+                users.setdefault(parse(text).node, []).append(node)
+    todo = [node for node in graph_def.node if node.op in _HANDLES]
+    seen = set()
+    while todo:
+        node = todo.pop()
+        all_outputs = node.op in SWITCHES
+        for user in users.get(node.name, []):
+            if user.op in _PASSES and user.name not in seen and (all_outputs or node.name in user.input):
+                seen.add(user.name)
+                user.attr["T"].type = tf.resource.as_datatype_enum
+                todo.append(user)

@@ -1,0 +1,110 @@
+"""An old program at another number of replicas than it has towers: which tower's graph a replica runs, and factors.
+
+Both sides follow these conventions; what they compute by them is their own.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from workloads.lifted.plan import Combine, Phase, Plan
+
+#: Names that a reason lists.
+_MOST_LISTED = 4
+
+
+def own_number_only(plan: Plan) -> str:
+    """Returns why a program runs at its own number of towers only, or "" if it runs at any."""
+    for phase in plan.phases:
+        written = [combine.weight for combine in phase.combine if combine.kind == "kept as written"]
+        if written:
+            listed = ", ".join(written[:_MOST_LISTED])
+            return f"this graph combines gradients in a way that is not recognised ({listed})"
+        if phase.returns:
+            return "each tower's gradients depend on all towers' results"
+    return ""
+
+
+def tower_of_replica(replica: int, replicas: int, towers: int, differ: bool) -> int:
+    """Returns the tower whose graph a replica runs.
+
+    Args:
+      replica: number of the replica.
+      replicas: number of replicas.
+      towers: number of towers.
+      differ: whether the towers differ from each other.
+
+    Returns:
+      The number of the tower.
+
+    >>> [tower_of_replica(replica, 5, 3, True) for replica in range(5)]
+    [0, 1, 1, 1, 2]
+    >>> [tower_of_replica(replica, 5, 3, False) for replica in range(5)]
+    [0, 0, 0, 0, 0]
+    """
+    if replicas == towers:
+        return replica
+    if not differ or replica == 0:
+        return 0
+    if replica == replicas - 1:
+        return towers - 1
+    return min(replica, max(1, towers - 2), towers - 1)
+
+
+def replica_of_tower(tower: int, towers: int, replicas: int) -> int:
+    """Returns the replica that stands for a tower where the update reads a tensor of that tower.
+
+    Args:
+      tower: number of the tower.
+      towers: number of towers.
+      replicas: number of replicas.
+
+    Returns:
+      The number of the replica.
+
+    >>> [replica_of_tower(tower, 3, 5) for tower in range(3)], replica_of_tower(1, 3, 1)
+    ([0, 1, 4], 0)
+    """
+    return replicas - 1 if tower == towers - 1 else min(tower, replicas - 1)
+
+
+def tower_of_crossing(phase: Phase, name: str) -> int:
+    """Returns the tower that a tensor leaves."""
+    return next(tower for row in phase.crossings for tower, other in enumerate(row) if other == name)
+
+
+def corresponding_crossings(phase: Phase, name: str, tower: int) -> list[str]:
+    """Returns the tensors of a tower that correspond to a crossing of any tower, the nearest first.
+
+    Args:
+      phase: the phase.
+      name: of the crossing.
+      tower: number of the tower.
+
+    Returns:
+      The names; empty if only another tower has such a tensor.
+    """
+    rows = [row[tower] for row in phase.crossings if name in row]
+    return [found for found in [*rows, phase.twins.get(name)] if found is not None]
+
+
+def rescaling(combine: Combine, loss_scale: float, towers: int, replicas: int) -> float:
+    """Returns the factor that turns a sum written for `towers` towers into one over `replicas` replicas.
+
+    It is not 1 where the graph weights each tower's loss, or each tower's rows, with one over the towers.
+
+    Args:
+      combine: the combining of one gradient.
+      loss_scale: factor on the towers' losses before they are differentiated.
+      towers: number of towers.
+      replicas: number of replicas.
+
+    Returns:
+      The factor.
+    """
+    scale = combine.scale if combine.kind == "sum" else 1.0
+    averaged = any(abs(loss_scale * factor * towers - 1) < 1e-6 for factor in (1.0, scale))
+    losses_averaged = averaged and combine.kind in ("sum", "concat")
+    rows_averaged = combine.kind == "concat" and abs(combine.scale * towers - 1) < 1e-6
+    return towers / replicas if (losses_averaged or rows_averaged) and towers > 1 else 1.0
