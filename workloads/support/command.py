@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import errno
 import os
+import signal
 import sys
 from collections.abc import Callable, Sequence
 
@@ -98,11 +99,12 @@ def status_of(work: Callable[[], int | None]) -> int:
     except BrokenPipeError:  # whoever read the output has gone, as `head` does
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for what is flushed at exit
         return BROKEN_PIPE
-    except KeyboardInterrupt:
-        return _refuse_plainly("interrupted", INTERRUPTED)
-    except Terminated:
-        return _refuse_plainly("terminated", TERMINATED)
+    except (KeyboardInterrupt, Terminated) as error:
+        return _stopped(INTERRUPTED if isinstance(error, KeyboardInterrupt) else TERMINATED)
     except (Exception, SystemExit) as error:
+        by_signal = ending.signal_status()
+        if by_signal is not None:
+            return _stopped(by_signal)
         reported = user_code.reported_error(error) or _full_disk(error)
         if reported is None:
             raise
@@ -144,6 +146,9 @@ def _status_of_exit(work: Callable[[], object]) -> int:
     except SystemExit as ended:
         return ended.code if isinstance(ended.code, int) else int(ended.code is not None)
     except Exception:
+        by_signal = ending.signal_status()
+        if by_signal is not None:
+            return _stopped(by_signal)
         sys.excepthook(*sys.exc_info())
         return 1
     return 0
@@ -216,6 +221,11 @@ def _checked_operands(given: Sequence[str], operands: Sequence[str]) -> Sequence
 
 def _refuse(error: Exception | str, status: int) -> int:
     return _refuse_plainly(ERROR + " ".join(str(error).split()), status)
+
+
+def _stopped(status: int) -> int:
+    """Tells that a signal ends the command; returns the status that was given."""
+    return _refuse_plainly(ending.LINES[signal.Signals(status - 128)], status)
 
 
 def _refuse_plainly(line: str, status: int) -> int:

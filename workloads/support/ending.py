@@ -35,6 +35,9 @@ LINES = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}
 #: Seconds in which a signal that comes again counts as the same.
 REPEAT = 1.0
 
+#: Signals that have raised `KeyboardInterrupt` or `Terminated`.
+_raised: List[int] = []
+
 #: {signal: time of the first one, or None} of those that `handle_once` handles.
 _deferred: Dict[int, Optional[float]] = {}
 
@@ -55,6 +58,8 @@ def watch_signals() -> None:
     """Makes SIGTERM raise `Terminated`, and makes it and Ctrl-C end a process that does not come to handle them."""
     if threading.current_thread() is not threading.main_thread():
         return
+    if signal.getsignal(signal.SIGINT) == signal.default_int_handler:
+        signal.signal(signal.SIGINT, _interrupt)
     if signal.getsignal(signal.SIGTERM) == signal.SIG_DFL:
         signal.signal(signal.SIGTERM, _terminate)
     reader, writer = os.pipe()
@@ -62,6 +67,15 @@ def watch_signals() -> None:
     signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
     os.register_at_fork(after_in_child=_forget_pipe)
     threading.Thread(target=_watch, args=(reader,), daemon=True).start()
+
+
+def signal_status() -> Optional[int]:
+    """Returns the exit status for the signal that is to end this process; None if none has come.
+
+    TensorFlow turns an exception that a signal raises inside its own calls into another one, whose message says nothing
+    of the signal: whatever ends the work after a signal is the signal's doing.
+    """
+    return 128 + _raised[0] if _raised else None
 
 
 def handle_once(number: signal.Signals, handler: Callable[[int], object]) -> Callable[[], None]:
@@ -154,7 +168,13 @@ def _handle_signals_by(handler: signal.Handlers) -> None:
                 signal.signal(number, handler)
 
 
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    _raised.append(number)
+    raise KeyboardInterrupt
+
+
 def _terminate(number: int, frame: FrameType | None) -> None:
+    _raised.append(number)
     raise Terminated
 
 

@@ -103,6 +103,22 @@ def test_an_unexpected_exception_is_shown_and_ends_it_too(start):
     assert err.startswith("Traceback") and err.endswith("ZeroDivisionError: twice\n")
 
 
+@pytest.mark.parametrize(
+    "number, status, line", [(signal.SIGINT, 130, "interrupted\n"), (signal.SIGTERM, 143, "terminated\n")]
+)
+def test_an_error_that_a_library_makes_of_a_signal_is_told_as_the_signal(number, status, line, start):
+    work = f"""
+import signal
+try:
+    signal.raise_signal({int(number)})
+except BaseException as error:
+    raise RuntimeError("original exception replaced") from error
+"""
+    process = start(work)
+    _, err = process.communicate(timeout=120)
+    assert (process.returncode, err) == (status, line)
+
+
 @pytest.mark.parametrize("number, line", [(signal.SIGINT, "interrupted\n"), (signal.SIGTERM, "terminated\n")])
 def test_a_signal_ends_a_call_that_never_returns(number, line, start, tmp_path):
     process = start(BLOCK)
