@@ -19,8 +19,8 @@ from workloads.support.errors import require
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from parity.causes.cause import RecognizedCause
-    from parity.causes.confirmation import Remainder
+    from parity.causes.basics.cause import RecognizedCause
+    from parity.causes.basics.confirmation import Remainder
     from parity.diagnosis.stage_checks.deviation import Deviation
 
 flags.DEFINE_string("left", None, "The reference: a recording (.npz).")

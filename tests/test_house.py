@@ -9,8 +9,6 @@ import pytest
 
 from tests import house
 
-#: Files of one kind side by side: a catalogue, in which one looks for a name.
-CATALOGUES = {"parity/causes"}
 MOST_FILES = 18
 
 
@@ -56,7 +54,7 @@ def test_a_circle_would_be_found():
 @pytest.mark.parametrize("package", house.PACKAGES)
 def test_no_folder_holds_more_files_than_one_overlooks(package):
     for folder, count in house.files_per_folder(package).items():
-        assert count <= MOST_FILES or folder in CATALOGUES, f"{folder}: {count} files"
+        assert count <= MOST_FILES, f"{folder}: {count} files"
 
 
 @pytest.mark.parametrize("package", house.PACKAGES)

@@ -5,37 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from parity.causes import (
-    averages,
-    batch_norm,
-    clipping,
-    combined_factors,
-    dropout,
-    example_counts,
-    initial_slots,
-    initial_weights,
-    input_batches,
-    learning_rate,
-    moving_deviation,
-    moving_statistics,
-    network,
-    numerics,
-    optimizer_variants,
-    partial_gradients,
-    penalties,
-    regularization,
-    reported_values,
-    scale,
-    slot_updates,
-    sparse,
-    step_length,
-    update_form,
-    variables,
-    weight_decay,
-)
-from parity.causes.cause import HIGH, LOW, MEDIUM, Cause, RecognizedCause
+from parity.causes.basics.cause import HIGH, LOW, MEDIUM, Cause, RecognizedCause
+from parity.causes.combining import clipping, combined_factors, scale
 from parity.causes.confinement import recognize_confined_causes
+from parity.causes.gradients import network, numerics, partial_gradients, reported_values, variables
+from parity.causes.inputs import dropout, example_counts, initial_slots, initial_weights, input_batches
+from parity.causes.penalties import penalty_terms, regularization, weight_decay
+from parity.causes.statistics import averages, batch_norm, moving_deviation, moving_statistics
 from parity.causes.unexplained import with_sound_confidence
+from parity.causes.update import learning_rate, optimizer_variants, slot_updates, sparse, step_length, update_form
 from parity.comparison import stages
 
 if TYPE_CHECKING:
@@ -53,7 +31,7 @@ SUBJECTS = (
     variables,
     network,
     regularization,
-    penalties,
+    penalty_terms,
     weight_decay,
     clipping,
     learning_rate,

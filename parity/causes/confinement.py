@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from parity.causes.cause import HIGH, LOW, MEDIUM, Cause, Finding, RecognizedCause
+from parity.causes.basics.cause import HIGH, LOW, MEDIUM, Cause, Finding, RecognizedCause
 from parity.comparison import stages
 from parity.diagnosis.localization.deviations import Deviations, StageDeviations, find_deviations
 from parity.diagnosis.localization.restriction import restrict_evidence

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from parity.causes.cause import Cause
+from parity.causes.basics.cause import Cause
 
 INTRODUCTION = """# Causes
 

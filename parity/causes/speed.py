@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from modern.mirrored.program import ModernProgram
-from parity.causes.cause import HIGH, MEDIUM, Cause, Fault, Finding, RecognizedCause
+from parity.causes.basics.cause import HIGH, MEDIUM, Cause, Fault, Finding, RecognizedCause
 from parity.comparison.fits import near
 from workloads import sources
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from parity.causes.cause import HIGH, LOW, MEDIUM, RecognizedCause
+from parity.causes.basics.cause import HIGH, LOW, MEDIUM, RecognizedCause
 from parity.comparison import stages
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from parity.causes.confirmation import Remainder
+from parity.causes.basics.confirmation import Remainder
 from parity.comparison import stages
 from parity.comparison.difference import relative
 from parity.confirmation.planted_port import UserStep

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from parity.causes import catalogue
-from parity.causes.cause import HIGH, LOW, MEDIUM, RecognizedCause
-from parity.causes.confirmation import Confirmation, Remainder
+from parity.causes.basics.cause import HIGH, LOW, MEDIUM, RecognizedCause
+from parity.causes.basics.confirmation import Confirmation, Remainder
 from parity.causes.unexplained import unexplained_deviations
 from parity.comparison import stages, tolerance
 from parity.confirmation.agreement import Agreement, Rules, add_initial, add_step, improves, may_be_noise
@@ -20,7 +20,7 @@ from parity.diagnosis.evidence import ComparedStep, Evidence
 from workloads.program import State, StepRecord
 
 if TYPE_CHECKING:
-    from parity.causes.injection import Change
+    from parity.causes.basics.injection import Change
     from parity.comparison.setup import Setup
 
 #: Ports that are built at most: each is traced anew, which takes longer than its steps.

@@ -13,7 +13,7 @@ import numpy as np
 import tensorflow as tf
 
 from modern.mirrored.replica_step import ReplicaStep
-from parity.causes import injection
+from parity.causes.basics import injection
 
 if TYPE_CHECKING:
     from modern.mirrored.rules import UpdateRules

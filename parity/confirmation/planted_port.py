@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from modern.options import ModernOptions
-from parity.causes.injection import Change
+from parity.causes.basics.injection import Change
 from parity.confirmation.given_inputs import GivenInputs
 from workloads.program import STATES, State, StepRecord
 

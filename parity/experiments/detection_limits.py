@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from parity.causes import injection
-from parity.causes.learning_rate import ScaledSchedule
+from parity.causes.basics import injection
+from parity.causes.update.learning_rate import ScaledSchedule
 from parity.comparison import stages
 from parity.comparison.setup import exact_setup
 from parity.comparison.verification import verify
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from modern.mirrored.step_tensors import Tensors
     from modern.mirrored.training_step import PassResult
     from modern.mirrored.variables import LocalState
-    from parity.causes.injection import Change
+    from parity.causes.basics.injection import Change
 
 #: Steps of a verification, each from legacy's state.
 STEPS = 4

@@ -12,7 +12,7 @@ from parity.processes.pool import process_pool, queue_manager
 from workloads.selection import registry
 
 if TYPE_CHECKING:
-    from parity.causes.cause import Cause, Fault
+    from parity.causes.basics.cause import Cause, Fault
     from parity.fault_injection.injected_faults import InjectedFaults
     from parity.fault_injection.trial_row import TimedTrialRow
 

@@ -6,8 +6,8 @@ import dataclasses
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from parity.causes.cause import Cause, Fault
-from parity.causes.injection import Change
+from parity.causes.basics.cause import Cause, Fault
+from parity.causes.basics.injection import Change
 
 if TYPE_CHECKING:
     from workloads.program import Program

@@ -19,7 +19,7 @@ from workloads.selection import registry
 
 if TYPE_CHECKING:
     from modern.mirrored.program import ModernProgram
-    from parity.causes.cause import Cause, Fault
+    from parity.causes.basics.cause import Cause, Fault
 
 #: The workload that faults of speed are injected into, and the number of its replicas.
 WORKLOAD, REPLICAS = "regression", 2

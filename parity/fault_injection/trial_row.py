@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, TypedDict
 
-from parity.causes.cause import HIGH, RecognizedCause
+from parity.causes.basics.cause import HIGH, RecognizedCause
 
 if TYPE_CHECKING:
     from parity.fault_injection.injected_faults import InjectedFaults

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from parity.causes.cause import RecognizedCause
-from parity.causes.confirmation import Remainder, describe_remaining, remaining_json
+from parity.causes.basics.cause import RecognizedCause
+from parity.causes.basics.confirmation import Remainder, describe_remaining, remaining_json
 from parity.causes.unexplained import unexplained_deviations
 from parity.comparison import settings
 from parity.diagnosis import summary

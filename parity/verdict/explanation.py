@@ -6,8 +6,8 @@ import contextlib
 from typing import NamedTuple
 
 from parity.causes import catalogue
-from parity.causes.cause import RecognizedCause
-from parity.causes.confirmation import Remainder
+from parity.causes.basics.cause import RecognizedCause
+from parity.causes.basics.confirmation import Remainder
 from parity.comparison.result import Verification
 from parity.comparison.setup import Setup
 from parity.confirmation.confirm import confirm_causes, without_planting

@@ -4,8 +4,8 @@ import dataclasses
 
 import pytest
 
+from parity.causes.basics.cause import HIGH, Finding, RecognizedCause
 from parity.causes.catalogue import CAUSES
-from parity.causes.cause import HIGH, Finding, RecognizedCause
 from parity.diagnosis.stage_checks.deviation import Deviation
 from tests.own_flags import own_flags, set_flags
 from workloads.support.errors import InputError

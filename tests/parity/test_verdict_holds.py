@@ -6,7 +6,7 @@ import pytest
 import tensorflow as tf
 
 from modern.mirrored.replica_step import ReplicaStep
-from parity.causes import injection
+from parity.causes.basics import injection
 from parity.comparison import stages
 from parity.comparison.verification import verify
 from parity.experiments.awkward_net import AWKWARD

@@ -10,8 +10,8 @@ import tensorflow as tf
 
 from modern.mirrored.replica_step import ReplicaStep
 from modern.mirrored.variables import LocalState
+from parity.causes.basics.injection import Change, WrappedRules
 from parity.causes.catalogue import CAUSES
-from parity.causes.injection import Change, WrappedRules
 from tests.cases import Dyadic
 from workloads.job import Job
 from workloads.workload import Workload

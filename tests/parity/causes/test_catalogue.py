@@ -11,7 +11,7 @@ import pytest
 
 from parity.causes import __main__ as command
 from parity.causes import catalogue, speed
-from parity.causes.cause import HIGH, LOW, MEDIUM, Cause, Finding
+from parity.causes.basics.cause import HIGH, LOW, MEDIUM, Cause, Finding
 from parity.causes.page import causes_page
 from parity.comparison import stages
 from parity.diagnosis import collect
@@ -59,7 +59,7 @@ def test_every_file_of_causes_is_in_the_catalogue():
     assert [cause.id for cause in catalogue.CAUSES] == names
     with_causes = {
         path.stem
-        for path in pathlib.Path(catalogue.__file__).parent.glob("*.py")
+        for path in pathlib.Path(catalogue.__file__).parent.rglob("*.py")
         if re.search(r"^CAUSES = ", path.read_text(encoding="utf-8"), re.M)
     }
     assert with_causes == {subject.__name__.rpartition(".")[2] for subject in catalogue.SUBJECTS} | {

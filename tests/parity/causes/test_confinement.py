@@ -3,7 +3,7 @@ import dataclasses
 import pytest
 
 from parity.causes import catalogue
-from parity.causes.cause import HIGH, MEDIUM
+from parity.causes.basics.cause import HIGH, MEDIUM
 from parity.causes.confinement import recognize_confined_causes
 from parity.diagnosis.context.job_context import Context
 from tests.parity.step_records import compared_step, made_up_evidence, made_up_state, step_record

@@ -1,8 +1,8 @@
 import dataclasses
 import re
 
+from parity.causes.basics.cause import Cause, Fault
 from parity.causes.catalogue import CAUSES
-from parity.causes.cause import Cause, Fault
 from parity.causes.page import causes_page, pitfall_list
 from parity.causes.speed import CAUSES as SPEED_CAUSES
 

@@ -11,7 +11,7 @@ from legacy.options import LegacyOptions
 from modern.mirrored.program import ModernProgram
 from modern.options import ModernOptions
 from parity.causes import speed
-from parity.causes.cause import HIGH, MEDIUM
+from parity.causes.basics.cause import HIGH, MEDIUM
 from parity.comparison.setup import Setup
 from tests.cases import Dyadic
 from tests.parity.causes.facts import HEALTHY

@@ -4,7 +4,7 @@ import dataclasses
 
 import pytest
 
-from parity.causes.cause import HIGH, LOW, MEDIUM, Cause, Finding, RecognizedCause
+from parity.causes.basics.cause import HIGH, LOW, MEDIUM, Cause, Finding, RecognizedCause
 from parity.causes.unexplained import hypothesis, unexplained_deviations, with_sound_confidence
 from parity.comparison import stages
 from parity.diagnosis.context.job_context import Context

@@ -4,7 +4,7 @@ import dataclasses
 
 import pytest
 
-from parity.causes import injection
+from parity.causes.basics import injection
 from parity.comparison.setup import Setup, exact_setup
 from tests import old_programs
 from tests.cases import Dyadic, setup

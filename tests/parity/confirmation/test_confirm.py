@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from parity.causes import catalogue
-from parity.causes.cause import HIGH, LOW, MEDIUM, Cause, Finding, RecognizedCause
-from parity.causes.injection import Change
+from parity.causes.basics.cause import HIGH, LOW, MEDIUM, Cause, Finding, RecognizedCause
+from parity.causes.basics.injection import Change
 from parity.confirmation import confirm
 from parity.diagnosis.context.job_context import Context
 from tests.cases import Dyadic, setup

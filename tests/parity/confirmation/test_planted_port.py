@@ -5,7 +5,9 @@ import dataclasses
 import pytest
 
 from modern.options import ModernOptions
-from parity.causes import catalogue, injection, planted_gradients, planted_updates
+from parity.causes import catalogue
+from parity.causes.basics import injection, planted_gradients
+from parity.causes.update import planted_updates
 from parity.confirmation import confirm
 from parity.confirmation.given_inputs import GivenInputs
 from parity.confirmation.planted_port import PlantedPort, UserStep, can_be_planted, chosen_steps, clean_setup

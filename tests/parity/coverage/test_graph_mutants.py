@@ -5,7 +5,7 @@ import dataclasses
 
 import pytest
 
-from parity.causes.injection import in_workload
+from parity.causes.basics.injection import in_workload
 from parity.comparison import stages
 from parity.coverage import sight
 from parity.coverage.graph_mutants import MutatedTowers, why_guard

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from parity.causes.cause import HIGH, Cause, Fault, Finding, RecognizedCause
+from parity.causes.basics.cause import HIGH, Cause, Fault, Finding, RecognizedCause
 
 
 def made_up_cause(name: str) -> Cause:

@@ -1,6 +1,6 @@
 import dataclasses
 
-from parity.causes import injection
+from parity.causes.basics import injection
 from parity.fault_injection.injected_faults import InjectedFaults, fault_pair, single_fault
 from tests.cases import Dyadic
 from tests.parity.fault_injection.made_up_faults import cause_and_fault

@@ -1,5 +1,5 @@
 from parity.causes import catalogue
-from parity.causes.injection import Change
+from parity.causes.basics.injection import Change
 from parity.fault_injection.pairs import PAIRS
 
 FAULTS = {fault.name: fault for cause in catalogue.CAUSES for fault in cause.faults}

@@ -3,7 +3,7 @@ import contextlib
 import pytest
 
 from parity.causes import speed
-from parity.causes.cause import HIGH
+from parity.causes.basics.cause import HIGH
 from parity.comparison.setup import Setup
 from parity.diagnosis import run_speed
 from parity.fault_injection import speed_trial

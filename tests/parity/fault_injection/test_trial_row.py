@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from parity.causes.cause import HIGH, LOW, MEDIUM
+from parity.causes.basics.cause import HIGH, LOW, MEDIUM
 from parity.fault_injection.injected_faults import InjectedFaults
 from parity.fault_injection.trial_row import trial_row
 from tests.cases import Dyadic

@@ -3,8 +3,8 @@
 import pytest
 from rich.console import Console
 
+from parity.causes.basics.cause import HIGH, Finding, RecognizedCause
 from parity.causes.catalogue import CAUSES
-from parity.causes.cause import HIGH, Finding, RecognizedCause
 from parity.verdict.explanation import Explanation
 from tests.own_flags import own_flags
 from tests.parity.step_records import made_up_evidence

@@ -4,8 +4,8 @@ import dataclasses
 
 import pytest
 
-from parity.causes.cause import HIGH, Cause, Finding, RecognizedCause
-from parity.causes.confirmation import Confirmation, Remainder
+from parity.causes.basics.cause import HIGH, Cause, Finding, RecognizedCause
+from parity.causes.basics.confirmation import Confirmation, Remainder
 from parity.diagnosis import summary
 from parity.diagnosis.deviations import Deviations
 from parity.diagnosis.stage_checks.deviation import Deviation

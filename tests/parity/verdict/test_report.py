@@ -2,8 +2,8 @@
 
 from rich.console import Console
 
+from parity.causes.basics.cause import HIGH, Finding, RecognizedCause
 from parity.causes.catalogue import CAUSES
-from parity.causes.cause import HIGH, Finding, RecognizedCause
 from parity.comparison.difference import compare
 from parity.comparison.result import Failure, Verdict, Verification
 from parity.comparison.stage_summary import StageSummary

@@ -1,0 +1,221 @@
+"""Causes in the network: its loss, its activations, its convolutions, and where its gradients stop."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from parity.causes.basics import injection
+from parity.causes.basics.cause import HIGH, LOW, MEDIUM, Cause, Fault, Finding
+from parity.causes.basics.wording import format_number, shortest_decimal
+from parity.causes.gradients import faulty_layers
+from parity.causes.gradients.numerics import tf32
+from parity.causes.statistics.batch_norm import bn_epsilon
+from parity.comparison import stages
+from parity.diagnosis.signatures.layer_inputs import compare_layer_inputs
+from parity.diagnosis.signatures.passes import Passes, compare_passes
+from parity.diagnosis.signatures.smoothed_labels import find_smoothed_labels
+
+if TYPE_CHECKING:
+    from parity.comparison.setup import Setup
+    from parity.diagnosis.evidence import Evidence
+    from workloads.workload import Workload
+
+
+def label_smoothing(evidence: Evidence) -> Finding | None:
+    """Recognizes LABEL_SMOOTHING: the gradient of the logits' biases differs by whole examples' shares."""
+    found = find_smoothed_labels(evidence)
+    if found is None:
+        return None
+    return Finding(
+        f"The port smooths its labels: {format_number(found.smoothing)} of each is spread over all classes.",
+        HIGH,
+        f"the gradient of {found.name} differs by {format_number(found.smoothing)} x (share of the class in the batch "
+        f"- 1 / classes), with whole numbers of examples, in {found.gradients} gradients",
+        {"smoothing": found.smoothing},
+    )
+
+
+def _plant_smoothing(finding: Finding, setup: Setup) -> injection.Change:
+    return faulty_layers.smoothed_labels(shortest_decimal(finding.constants["smoothing"], 1e-3))
+
+
+def rectifier(evidence: Evidence) -> Finding | None:
+    """Recognizes RECTIFIER: elements that legacy gives no gradient get one in the port, and the losses differ."""
+    passes = compare_passes(evidence)
+    if passes is None or not passes.revived or passes.losses_agree or _explained(evidence):
+        return None
+    return Finding(
+        f"Units that are dead in legacy get gradients in the port ({', '.join(passes.revived[:3])}): its rectifier has "
+        "a slope for negative numbers (leaky), or is another function.",
+        MEDIUM,
+        f"elements of the gradients of {len(passes.revived)} weights are zero in every tower and not in the port, from "
+        "the same weights and batches",
+        variables=tuple(passes.revived),
+    )
+
+
+def forward_pass(evidence: Evidence) -> Finding | None:
+    """Recognizes FORWARD_PASS: losses differ from the same weights and batches, and no cause says why."""
+    passes = compare_passes(evidence)
+    if passes is None or passes.losses_agree or _explained(evidence) or not passes.unequal_gradients:
+        return None
+    if rectifier(evidence) or label_smoothing(evidence) or bn_epsilon(evidence) or _is_noise(evidence):
+        return None
+    return Finding(
+        f"From the same weights and batches the port computes another loss{_on_replicas(passes)}: "
+        f"{_where(passes, evidence)}. A convolution's padding, stride or dilation, an activation, a constant of a "
+        "layer, what is done to the batch or the loss itself differs there.",
+        LOW,
+        f"gradients of {len(passes.unequal_gradients)} weights differ without a factor or a penalty's form, and "
+        f"{len(passes.equal_gradients)} agree",
+        variables=tuple(passes.unequal_norms[:1]),
+    )
+
+
+def backward_pass(evidence: Evidence) -> Finding | None:
+    """Recognizes BACKWARD_PASS: the losses agree and some gradients do not."""
+    passes = compare_passes(evidence)
+    if passes is None or not passes.losses_agree or passes.unequal_norms or _explained(evidence):
+        return None
+    if rectifier(evidence):
+        return None
+    if not passes.unequal_gradients or not passes.equal_gradients:
+        return None
+    listed = ", ".join(passes.unequal_gradients[:4])
+    return Finding(
+        f"The forward pass is the same and the gradients of {len(passes.unequal_gradients)} weights are not "
+        f"({listed}): a gradient is stopped in a branch, or an op has another gradient, between these weights and the "
+        "loss.",
+        MEDIUM,
+        f"all losses agree to rounding, as do the gradients of the other {len(passes.equal_gradients)} weights; no "
+        "factor or penalty explains the difference",
+        variables=tuple(passes.unequal_gradients),
+    )
+
+
+def _on_replicas(passes: Passes) -> str:
+    """The replicas that differ, in words; nothing where all do."""
+    if not passes.replicas:
+        return ""
+    return f" on replica{'s' if len(passes.replicas) > 1 else ''} {', '.join(map(str, passes.replicas))} only"
+
+
+def _where(passes: Passes, evidence: Evidence) -> str:
+    """The place in the network, in words: between normalizations, or between the inputs of matrices."""
+    if passes.unequal_norms:
+        before = f"after {passes.equal_norms[-1]} and " if passes.equal_norms else ""
+        return f"{before}before {passes.unequal_norms[0]} normalizes, whose moments differ by {passes.first_gap:.1e}"
+    if passes.equal_norms:
+        return f"after the last normalization ({passes.equal_norms[-1]})"
+    inputs = compare_layer_inputs(evidence)
+    if not inputs.same and not inputs.other:
+        return "it has no normalization that would show the layer"
+    after = f"after the inputs of {inputs.same[-1]}" if inputs.same else ""
+    before = f"before those that {inputs.other[0]} multiplies" if inputs.other else ""
+    return (
+        " and ".join(filter(None, [after, before]))
+        + ", as the gradients' columns show (a common factor leaves no trace there)"
+    )
+
+
+def _is_noise(evidence: Evidence) -> bool:
+    """Whether the gradients differ as products in reduced precision make them differ."""
+    finding = tf32(evidence)
+    return finding is not None and finding.confidence != LOW
+
+
+def _explained(evidence: Evidence) -> bool:
+    """Whether one factor and a decay explain the gradients."""
+    return evidence.gradient_factors is not None or not all(
+        np.isfinite(entry.fit.residual) for entry in evidence.gradients
+    )
+
+
+def _with_rectifier(workload: Workload) -> Workload | None:
+    """Returns workloads with rectifiers, without clipping, and None for others: an `adapt` of faults."""
+    return None if workload.name in ("sigmoid_stack", "stacked_lstm") else injection.without_clip(workload)
+
+
+CAUSES = (
+    Cause(
+        id="LABEL_SMOOTHING",
+        stage=stages.LOSS,
+        title="the labels are smoothed",
+        signature="The gradient of the logits' biases differs by s (c_k / b - 1 / K), where c_k of a replica's b "
+        "examples have class k of K",
+        why="The argument label_smoothing of Keras's and PyTorch's cross-entropies.",
+        fix="Leave label_smoothing at 0.",
+        criterion=label_smoothing,
+        plant=_plant_smoothing,
+        faults=(Fault("labels_smoothed", faulty_layers.SMOOTHED_LABELS, faulty_layers.classifying),),
+    ),
+    Cause(
+        id="RECTIFIER",
+        stage=stages.LOSS,
+        title="the rectifier has a slope for negative numbers",
+        signature="Losses differ, if only by little, and units that are dead in legacy get gradients",
+        why="LeakyReLU, ELU, GELU or another activation in the place of relu; the libraries' defaults differ in slope.",
+        fix="Use tf.nn.relu where legacy does.",
+        criterion=rectifier,
+        faults=(Fault("leaky_rectifier", faulty_layers.LEAKY_RECTIFIER, _with_rectifier, also=("FORWARD_PASS",)),),
+        last=True,
+    ),
+    Cause(
+        id="FORWARD_PASS",
+        stage=stages.LOSS,
+        title="a layer computes something else",
+        signature="From the same weights and batches the losses differ; the first normalization with other moments "
+        "shows the layer",
+        why="PyTorch pads as much before as after, 1.x's SAME pads more after where the stride is not 1; a residual "
+        "block may have its stride in its first or second convolution; dilation, activation or a constant differs.",
+        fix="Compare the layer that is named: padding, stride, dilation, activation, constants.",
+        criterion=forward_pass,
+        faults=(
+            Fault(
+                "convolution_padded_alike",
+                faulty_layers.SYMMETRIC_CONV,
+                faulty_layers.with_weights("stage1_block0/conv1/weights"),
+                also=("RECTIFIER",),
+            ),
+            Fault(
+                "pooling_padded_alike",
+                faulty_layers.SYMMETRIC_POOL,
+                faulty_layers.with_weights("local3/weights"),
+                also=("RECTIFIER",),
+            ),
+            Fault(
+                "stride_in_the_other_convolution",
+                faulty_layers.LATER_STRIDE,
+                faulty_layers.with_weights("stage1_block0/conv2/weights"),
+                also=("RECTIFIER",),
+            ),
+            Fault(
+                "dilated_convolution",
+                faulty_layers.DILATED_CONV,
+                faulty_layers.with_weights("conv2/weights"),
+                also=("RECTIFIER",),
+            ),
+        ),
+        last=True,
+    ),
+    Cause(
+        id="BACKWARD_PASS",
+        stage=stages.GRADIENTS,
+        title="a gradient is stopped, or has another formula",
+        signature="Losses agree, and the gradients of some weights do not",
+        why="tf.stop_gradient (detach) in one branch, a custom gradient, or an op whose gradient differs between "
+        "libraries.",
+        fix="Let gradients pass where they pass in legacy.",
+        criterion=backward_pass,
+        faults=(
+            Fault(
+                "gradient_stopped_in_the_shortcuts",
+                faulty_layers.STOPPED_SHORTCUT,
+                faulty_layers.with_weights("shortcut/weights"),
+            ),
+        ),
+        last=True,
+    ),
+)

@@ -1,0 +1,132 @@
+"""Weight decay of the port relative to legacy's, and the weights that only the port decays."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from parity.causes.basics.loss_fit import fit_loss
+from parity.causes.basics.planted_gradients import decayed_gradients, scaled_gradients
+from parity.causes.basics.wording import format_number
+from parity.comparison.fits import near, spread
+from parity.diagnosis.gradient_factors import decay_noise
+
+if TYPE_CHECKING:
+    from parity.causes.basics.cause import Finding
+    from parity.causes.basics.injection import Change
+    from parity.comparison.setup import Setup
+    from parity.diagnosis.evidence import Evidence
+    from parity.diagnosis.gradient_factors import GradientFactors
+
+#: Ratios of weights, or of replicas, agree if they differ by at most this much.
+SAME_RATIO = 1e-2
+
+
+class DecayRatios(NamedTuple):
+    """Ratios of the port's weight decay to legacy's, the same for every decayed weight.
+
+    Attributes:
+      by_replica: one ratio a replica.
+      base: the multiple of a weight, over legacy's, that a correct decay has: 1, or the reduction's factor.
+      factors: the fit that they come from.
+    """
+
+    by_replica: list[float]
+    base: float
+    factors: GradientFactors
+
+    @property
+    def common(self) -> float:
+        """The ratio of all replicas, or not-a-number if they differ."""
+        return self.by_replica[0] if np.ptp(self.by_replica) <= SAME_RATIO else float("nan")
+
+    def is_in_shares(self, replicas: int) -> bool:
+        """Returns whether each replica's data gradient is 1/N of legacy's, as when the loss alone is divided by N."""
+        return self.factors.replicas_shown and near(self.factors.replica, 1 / replicas, 1e-3)
+
+    @property
+    def because(self) -> str:
+        """The fit in words."""
+        return describe_decay_fit(self.factors)
+
+
+def fit_decay_ratios(evidence: Evidence) -> DecayRatios | None:
+    """Returns the ratios; None if the decay is equal or unknown, or if weights differ in their ratio.
+
+    The port's multiple of a weight is the data's factor times legacy's rate, plus the extra multiple of the fit. Where
+    the replicas' data gradients agree and only the reduction has a factor, that factor is no fault of the decay.
+    """
+    factors, rate = evidence.gradient_factors, evidence.context.weight_decay
+    if factors is None or not factors.decay or not rate or newly_decayed_weights(evidence):
+        return None
+    extras = list(factors.decay.values())
+    extras += [[0.0] * len(extras[0]) for _ in equally_decayed_weights(evidence)]
+    totals = [[factors.total + extra / rate for extra in values] for values in extras]
+    base = _base(factors, [total for row in totals for total in row])
+    rows = [[total / base for total in row] for row in totals]
+    columns = list(zip(*rows))
+    if max(spread(column) for column in columns) > SAME_RATIO and np.ptp(rows, axis=0).max() > SAME_RATIO:
+        return None
+    return DecayRatios([float(np.median(column)) for column in columns], base, factors)
+
+
+def _base(factors: GradientFactors, totals: list[float]) -> float:
+    """Returns the reduction's factor where it multiplies equal replica gradients, unless the decays are right as is."""
+    equal_replicas = factors.replicas_shown and near(factors.replica, 1, 1e-3)
+    if not equal_replicas or all(near(total, 1, 5e-3) for total in totals):
+        return 1.0
+    return factors.reduction
+
+
+def newly_decayed_weights(evidence: Evidence) -> list[str]:
+    """Returns the weights that the port decays and legacy does not; none if legacy's decayed weights are unknown."""
+    factors, decayed = evidence.gradient_factors, evidence.context.decayed
+    if factors is None or decayed is None:
+        return []
+    return sorted(name for name, values in factors.decay.items() if name not in decayed and max(map(abs, values)) > 0)
+
+
+def equally_decayed_weights(evidence: Evidence) -> list[str]:
+    """Returns the weights that legacy decays and the port decays alike; none if the decayed ones are not known."""
+    factors, decayed, rate = evidence.gradient_factors, evidence.context.decayed, evidence.context.weight_decay
+    shown = {name for gradient in evidence.gradients for name in gradient.tensors}
+    if factors is None or decayed is None or not rate:
+        return []
+    others = [name for name in decayed if name in shown and name not in factors.decay]
+    weights = evidence.steps[0].left_before.weights
+    return [name for name in others if np.any(weights[name]) and decay_noise(evidence, name) < 0.1 * abs(rate)]
+
+
+def describe_decay_fit(factors: GradientFactors) -> str:
+    """Returns the fit of data factor and decay as a phrase."""
+    return (
+        f"fitted g = a g_legacy + d w in {factors.steps} steps from the same state: data factor "
+        f"{format_number(factors.total)}, residual {factors.residual:.1e}"
+    )
+
+
+def decay_constants(factors: GradientFactors, evidence: Evidence) -> dict[str, Any]:
+    """Returns the extra multiples of the weights, and what the losses show of them, for `plant_decay`."""
+    reduction = factors.reduction if factors.replicas_shown else 1.0
+    multiples = {name: tuple(value / reduction for value in values) for name, values in factors.decay.items()}
+    fit = fit_loss(evidence, [factors.replica], multiples)
+    constants = {"multiples": tuple(sorted(multiples.items())), "in_loss": fit.in_loss}
+    if near(factors.total, 1, 1e-4) and factors.replicas_shown and not near(factors.replica, 1, 1e-4):
+        constants.update(replica=factors.replica, reduction=factors.reduction, loss=fit.factor)
+    return constants
+
+
+def plant_decay(finding: Finding, setup: Setup) -> Change:
+    """Plants the finding's multiples of the weights; the same one on every replica where replicas are not shown.
+
+    Where each replica's gradients are shares of legacy's, and their sum makes up for it, the shares are planted too.
+    """
+    constants, replicas = finding.constants, setup.job.replicas
+    multiples = {
+        name: values if len(values) == replicas else (values[0],) * replicas for name, values in constants["multiples"]
+    }
+    planted = decayed_gradients(multiples, constants["in_loss"])
+    if "replica" not in constants:
+        return planted
+    return planted + scaled_gradients(constants["replica"], constants["reduction"], constants["loss"])

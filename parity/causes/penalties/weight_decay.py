@@ -1,0 +1,117 @@
+"""Causes in weight decay: of other weights, or at another rate."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from parity.causes.basics import injection
+from parity.causes.basics.cause import HIGH, MEDIUM, Cause, Fault, Finding
+from parity.causes.basics.wording import format_number
+from parity.causes.penalties.decay_ratios import (
+    decay_constants,
+    describe_decay_fit,
+    fit_decay_ratios,
+    newly_decayed_weights,
+    plant_decay,
+)
+from parity.comparison import stages
+from parity.comparison.fits import near, spread
+from workloads import scope
+
+if TYPE_CHECKING:
+    import tensorflow as tf
+
+    from modern.mirrored.step_tensors import Tensors
+    from modern.mirrored.training_step import PassResult
+    from modern.mirrored.variables import LocalState
+    from parity.diagnosis.evidence import Evidence
+    from workloads.job import Job
+    from workloads.workload import Workload
+
+
+def weight_decay_elsewhere(evidence: Evidence) -> Finding | None:
+    """Recognizes WEIGHT_DECAY_ELSEWHERE: weights that legacy does not decay get one decay."""
+    names, factors = newly_decayed_weights(evidence), evidence.gradient_factors
+    if not names or factors is None or not factors.replicas_shown:
+        return None
+    rates = [factors.decay[name][0] for name in names]
+    if spread(rates) > 0.05:
+        return None
+    return Finding(
+        f"The port decays {len(names)} weights that legacy does not ({', '.join(names[:3])}), at rate "
+        f"{float(np.median(rates)):.4g}.",
+        HIGH,
+        describe_decay_fit(factors),
+        decay_constants(factors, evidence),
+        variables=tuple(names),
+    )
+
+
+def weight_decay_rate(evidence: Evidence) -> Finding | None:
+    """Recognizes WEIGHT_DECAY_RATE: the decay's ratio to legacy's is no number that another cause explains."""
+    decay, replicas = fit_decay_ratios(evidence), evidence.replicas
+    if decay is None:
+        return None
+    ratio = decay.common
+    if not np.isfinite(ratio) or abs(ratio) < 5e-3 or near(ratio, 1, 2e-3):
+        return None
+    explained = (2, 0.5, replicas, 2 * replicas, 1 / replicas, decay.factors.total)
+    if any(near(ratio, value, 5e-3) for value in explained):
+        return None
+    constants = decay_constants(decay.factors, evidence)
+    return Finding(f"The weight decay is {format_number(ratio)} x legacy's.", MEDIUM, decay.because, constants)
+
+
+def decayed_weights(job: Job) -> tuple[str, ...]:
+    """Returns the names of the weights that the job's model decays."""
+    return tuple(scope.trace_decayed(job.workload, job.per_replica_batch, job.dtype))
+
+
+def scale_decay(factor: Callable[[Job], float]) -> injection.Change:
+    """Multiplies the port's rate of weight decay by `factor(job)`."""
+    return injection.in_workload(lambda job: {"weight_decay": job.workload.weight_decay * factor(job)})
+
+
+def decaying(workload: Workload) -> Workload | None:
+    """Returns the workload without clipping; None if it has no weight decay."""
+    return injection.without_clip(workload) if workload.weight_decay else None
+
+
+class _AllWeightsDecayed(injection.ScaledStep):
+    """Adds a decay of every weight that the model does not decay itself."""
+
+    def _forward_backward(self, local: LocalState, step: tf.Tensor, replica: int, batch: Tensors) -> PassResult:
+        loss, gradients, updates, masks = super()._forward_backward(local, step, replica, batch)
+        names = set(gradients) - set(decayed_weights(self._job))
+        weights = {name: local.weights[name].read_value() for name in names}
+        return loss, {n: g + 0.01 * weights[n] if n in names else g for n, g in gradients.items()}, updates, masks
+
+
+CAUSES = (
+    Cause(
+        id="WEIGHT_DECAY_ELSEWHERE",
+        stage=stages.GRADIENTS,
+        title="other weights are decayed",
+        signature="A multiple of the weight is added where legacy adds none (biases, scale and offset of batch "
+        "normalization)",
+        why="A regularizer, or an optimizer's weight decay, that takes all variables.",
+        fix="Decay the weights that legacy decays.",
+        criterion=weight_decay_elsewhere,
+        plant=plant_decay,
+        faults=(Fault("every_weight_decayed", injection.in_replica_step(_AllWeightsDecayed), injection.without_clip),),
+    ),
+    Cause(
+        id="WEIGHT_DECAY_RATE",
+        stage=stages.GRADIENTS,
+        title="another rate of weight decay",
+        signature="The decay is some other number times legacy's, while the data's gradient agrees",
+        why="A constant that was not carried over.",
+        fix="Give the port legacy's rate.",
+        criterion=weight_decay_rate,
+        plant=plant_decay,
+        faults=(Fault("another_decay_rate", scale_decay(lambda job: 1.25), decaying),),
+    ),
+)

@@ -1,0 +1,151 @@
+import dataclasses
+from unittest import mock
+
+import pytest
+
+from modern.mirrored.replica_step import ReplicaStep
+from parity.causes.basics.cause import HIGH, MEDIUM
+from parity.causes.combining import clipping
+from parity.diagnosis.candidates.combined_forms import CombinedForm
+from tests.cases import Dyadic
+from tests.parity.causes.facts import FOUR_REPLICAS, combined_fit
+from tests.parity.causes.stub_step import FAULTS, change_of, faulty_step
+from tests.parity.step_records import made_up_evidence
+from workloads.job import Job
+from workloads.models import sigmoid_stack
+from workloads.workload import Clip
+
+CRITERIA = {cause.id: cause.criterion for cause in clipping.CAUSES}
+MEAN, SUM = CombinedForm("mean"), CombinedForm("sum")
+COMBINED, TOWER = CombinedForm("mean", "combined", limit=2.0), CombinedForm("mean", "tower", limit=2.0)
+
+
+def recognized(left, right):
+    evidence = made_up_evidence((), FOUR_REPLICAS, combined_fits=(left, right))
+    findings = {name: criterion(evidence) for name, criterion in CRITERIA.items()}
+    return {name: finding for name, finding in findings.items() if finding is not None}
+
+
+def of_forms(left, *right, **known):
+    return recognized(combined_fit(left), combined_fit(*right, **known))
+
+
+@pytest.mark.parametrize("form", [MEAN, SUM, COMBINED, TOWER])
+def test_the_same_form_is_no_cause(form):
+    assert of_forms(form, form) == {}
+
+
+def test_a_form_that_also_explains_the_port_is_no_cause():
+    assert of_forms(COMBINED, TOWER, COMBINED) == {}
+
+
+def test_sides_without_a_form_are_no_cause():
+    assert recognized(None, combined_fit(MEAN)) == {}
+    assert recognized(combined_fit(MEAN), None) == {}
+    assert recognized(combined_fit(), combined_fit(MEAN)) == {}
+    assert recognized(combined_fit(MEAN), combined_fit()) == {}
+
+
+def test_mean_and_sum_without_clipping_are_no_cause_of_clipping():
+    assert of_forms(MEAN, SUM) == {}
+
+
+def test_clipping_on_each_replica_is_named():
+    found = of_forms(COMBINED, CombinedForm("mean", "tower", limit=3.0))
+    assert list(found) == ["CLIP_BEFORE_REDUCE"]
+    assert found["CLIP_BEFORE_REDUCE"].confidence == HIGH
+    assert found["CLIP_BEFORE_REDUCE"].sentence.endswith(
+        "It applies the mean of each replica's gradients clipped to 3 (global norm)."
+    )
+
+
+def test_clipped_shares_have_n_times_the_limit():
+    found = of_forms(COMBINED, CombinedForm("mean", "tower", limit=8.0))
+    assert "sum of clip(g_i / N, 2): up to 4 x the limit gets through" in found["CLIP_BEFORE_REDUCE"].sentence
+
+
+def test_clipped_shares_of_parallel_gradients_look_like_a_larger_limit():
+    larger, shares = CombinedForm("mean", "combined", limit=8.0), CombinedForm("mean", "tower", limit=8.0)
+    assert list(of_forms(COMBINED, larger)) == ["CLIP_LIMIT"]
+    found = of_forms(COMBINED, larger, shares)
+    assert list(found) == ["CLIP_BEFORE_REDUCE"]
+    assert found["CLIP_BEFORE_REDUCE"].confidence == MEDIUM
+
+
+def test_clipping_in_legacy_s_towers_is_named():
+    found = of_forms(TOWER, COMBINED)
+    assert list(found) == ["TOWER_CLIP"]
+    assert found["TOWER_CLIP"].sentence.startswith("Legacy clips each tower's gradients to 2 ")
+
+
+def test_another_norm_is_named():
+    found = of_forms(COMBINED, CombinedForm("mean", "combined", "norm", 2.0))
+    assert list(found) == ["CLIP_KIND"]
+    assert found["CLIP_KIND"].sentence == "Legacy clips by global norm, the port by norm."
+
+
+def test_another_limit_is_named_from_one_in_ten_thousand():
+    found = of_forms(COMBINED, CombinedForm("mean", "combined", limit=2.0004))
+    assert list(found) == ["CLIP_LIMIT"]
+    assert found["CLIP_LIMIT"].sentence == "Legacy clips at 2, the port at 2.0004."
+    assert of_forms(COMBINED, CombinedForm("mean", "combined", limit=2.0001)) == {}
+
+
+def test_clipping_on_one_side_only_is_named():
+    assert of_forms(COMBINED, MEAN)["CLIP_MISSING"].sentence == "Legacy clips its gradients to 2 and the port does not."
+    assert of_forms(MEAN, TOWER)["CLIP_MISSING"].sentence == "The port clips its gradients to 2 and legacy does not."
+    assert list(of_forms(COMBINED, MEAN)) == ["CLIP_MISSING"]
+
+
+def test_gradients_that_were_worked_out_roughly_lower_the_confidence():
+    assert of_forms(COMBINED, MEAN, derived=True, noise=2e-3)["CLIP_MISSING"].confidence == MEDIUM
+    assert of_forms(COMBINED, MEAN, derived=True, noise=5e-4)["CLIP_MISSING"].confidence == HIGH
+    found = of_forms(COMBINED, MEAN, derived=True)["CLIP_MISSING"]
+    assert found.because.endswith("; the port's was worked out from its update")
+    assert "(residual 1.0e-08)" in found.because
+
+
+def job(clip):
+    return Job(dataclasses.replace(Dyadic(), clip=clip), 4)
+
+
+@pytest.mark.parametrize(
+    "fault, clip, changed",
+    [
+        ("clipped_on_each_replica", Clip(2.0, "combined"), Clip(2.0, "tower")),
+        ("clipped_after_and_not_in_towers", Clip(2.0, "tower"), Clip(2.0, "combined")),
+        ("clipnorm_for_global_clipnorm", Clip(2.0), Clip(2.0, how="norm")),
+        ("clip_limit_over_replicas", Clip(2.0, "combined"), Clip(0.5, "combined")),
+        ("clip_limit_of_another_run", Clip(2.0), Clip(1.6)),
+        ("not_clipped", Clip(2.0), None),
+        ("clipped_in_the_port_only", None, Clip(0.5, "combined")),
+    ],
+)
+def test_faults_change_the_workload_s_clipping(fault, clip, changed):
+    assert change_of(fault).fields[0](job(clip)) == {"clip": changed}
+
+
+def test_a_workload_that_does_not_clip_cannot_clip_otherwise():
+    with pytest.raises(ValueError, match="dyadic: does not clip"):
+        change_of("clip_limit_of_another_run").fields[0](job(None))
+
+
+def test_places_of_clipping_are_not_told_apart_where_gradients_are_parallel():
+    adapt = FAULTS["clipped_on_each_replica"].adapt
+    assert adapt(sigmoid_stack.SMALL) is None
+    assert adapt(Dyadic()).clip == Clip(0.5, "combined")
+
+
+def test_shares_are_clipped_on_each_replica_and_summed():
+    seen = {}
+
+    def healthy(self, context, gradients):
+        seen["combine"], seen["clip"] = self._job.workload.combine, self._job.workload.clip
+        return gradients
+
+    workload = dataclasses.replace(Dyadic(), clip=Clip(2.0, "combined"))
+    step = faulty_step("shares_clipped_then_summed", workload)
+    with mock.patch.object(ReplicaStep, "_combine", healthy):
+        assert step._combine(None, {"w": 8.0}) == {"w": 2.0}
+    assert seen == {"combine": "sum", "clip": Clip(2.0, "tower")}
+    assert step._job.workload == workload

@@ -1,0 +1,183 @@
+import math
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from parity.causes.basics.cause import HIGH
+from parity.causes.inputs import example_counts
+from parity.diagnosis.context.job_context import Context
+from tests.cases import Dyadic
+from tests.parity.causes.facts import CLEAN, batch, replica_gradient, step_gradients
+from tests.parity.causes.stub_step import FAULTS, change_of, faulty_step, forward_backward
+from tests.parity.step_records import compared_step, made_up_evidence, made_up_state, step_record
+from workloads.scope import Scope
+from workloads.workload import Clip, InputSpec
+
+TWO_OF_EIGHT = Context(replicas=2, global_batch=16)
+EPS = 2.0**-23
+CRITERIA = {cause.id: cause.criterion for cause in example_counts.CAUSES}
+WHOLE = [1.0, 1.0]
+
+
+def recognized(*steps, context=TWO_OF_EIGHT, gradients=None, batches=()):
+    """The causes that steps with these factors of the two replicas show."""
+    gradients = step_gradients(*steps) if gradients is None else gradients
+    evidence = made_up_evidence((), context, gradients=gradients, batches=list(batches))
+    findings = {name: criterion(evidence) for name, criterion in CRITERIA.items()}
+    return {name: finding for name, finding in findings.items() if finding is not None}
+
+
+@pytest.mark.parametrize("steps", [(), (WHOLE, WHOLE), (WHOLE, [1.0 + 60 * EPS, 1.0])])
+def test_equal_gradients_are_no_cause(steps):
+    assert recognized(*steps) == {}
+
+
+def test_parts_of_the_batch_that_vary_are_examples_that_count():
+    found = recognized([0.5, 0.25], [0.75, 0.5], WHOLE)
+    assert list(found) == ["NONZERO_WEIGHTS_MEAN"]
+    assert "n / 8 of legacy's" in found["NONZERO_WEIGHTS_MEAN"].sentence
+    assert "(4, 2 in the first such step)" in found["NONZERO_WEIGHTS_MEAN"].sentence
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        ([0.5, 0.5], [0.5, 0.5]),  # one number: a factor
+        ([0.5, 0.25], [0.3, 0.5]),  # 2.4 of 8 examples
+        ([0.5, 1.5], [0.75, 0.5]),  # more than all
+        ([0.5, float("nan")], [0.75, 0.5]),
+    ],
+)
+def test_one_part_or_no_whole_numbers_are_no_examples_that_count(steps):
+    assert "NONZERO_WEIGHTS_MEAN" not in recognized(*steps)
+
+
+def test_a_part_is_a_whole_number_within_two_in_a_thousand():
+    assert "NONZERO_WEIGHTS_MEAN" in recognized([0.5 + 1.9e-3 / 8, 0.25])
+    assert "NONZERO_WEIGHTS_MEAN" not in recognized([0.5 + 2.1e-3 / 8, 0.25])
+
+
+def test_noise_around_one_is_no_number_of_examples():
+    noisy = [1.0 + 100 * EPS, 1.0 - 80 * EPS]
+    assert recognized(noisy, WHOLE, WHOLE) == {}
+    assert recognized(noisy, [1.0 - 90 * EPS, 1.0], WHOLE) == {}
+    assert list(recognized([0.5, 1.0], WHOLE, WHOLE)) == ["SHORT_BATCH_FIXED_GBS"]
+
+
+def test_parts_of_a_single_example_are_none():
+    assert recognized([0.5, 0.25], context=Context(replicas=2, global_batch=2)) == {}
+
+
+def test_a_short_batch_over_the_full_size_differs_in_some_steps():
+    found = recognized(WHOLE, WHOLE, [0.5, 0.5], WHOLE)
+    assert list(found) == ["SHORT_BATCH_FIXED_GBS"]
+    assert found["SHORT_BATCH_FIXED_GBS"].sentence == (
+        "In 1 of 4 steps (first at step 2) every gradient is 0.5 of legacy's: a short batch of 8 examples is divided "
+        "by the full batch's 16."
+    )
+    assert found["SHORT_BATCH_FIXED_GBS"].confidence == HIGH
+
+
+def test_short_batches_are_at_most_half_of_the_steps():
+    assert "SHORT_BATCH_FIXED_GBS" in recognized([0.5, 0.5], WHOLE)
+    assert "SHORT_BATCH_FIXED_GBS" not in recognized([0.5, 0.5], [0.5, 0.5], WHOLE)
+    assert "SHORT_BATCH_FIXED_GBS" not in recognized([0.3, 0.5], WHOLE)
+
+
+def test_uneven_means_have_reciprocals_that_average_one():
+    found = recognized(WHOLE, [1.5, 0.75], WHOLE)  # 2/3 and 4/3 of the even share
+    assert list(found) == ["MEAN_OF_UNEVEN_MEANS"]
+    assert "the replicas' gradients are 1.5, 0.75 x legacy's" in found["MEAN_OF_UNEVEN_MEANS"].sentence
+
+
+@pytest.mark.parametrize("steps", [(WHOLE, [1.5, 0.8]), ([1.5, 0.75],), (WHOLE, [1.0004, 0.9996])])
+def test_other_factors_factors_in_every_step_or_nearly_even_ones_are_no_uneven_means(steps):
+    assert "MEAN_OF_UNEVEN_MEANS" not in recognized(*steps)
+
+
+def test_factors_count_only_where_examples_are_the_same_and_fits_are_clean():
+    steps = (WHOLE, [0.5, 0.5])
+    assert recognized(*steps, batches=[batch(same=True)]) != {}
+    assert recognized(*steps, batches=[batch(same=False)]) == {}
+    assert recognized(*steps, batches=[batch(same=False, sizes=((8, 8), (4, 4)))]) != {}
+    limit = 4 * made_up_evidence().clean_residual
+    for residual, expected in ((CLEAN, True), (0.9 * limit, True), (1.1 * limit, False), (float("nan"), True)):
+        gradients = [replica_gradient(0, 0), replica_gradient(1, 0, data=0.5, residual=residual)]
+        assert bool(recognized(gradients=gradients)) == expected
+
+
+def losses_of(left, right, weights=None):
+    after = made_up_state(weights)
+    step = compared_step(step_record(3, losses=left), step_record(3, losses=right, state=after))
+    return example_counts.empty_replica(made_up_evidence([step]))
+
+
+def test_a_loss_that_is_not_a_number_beside_finite_weights_is_an_empty_replica():
+    found = losses_of([1.0, 2.0], [1.0, math.nan])
+    assert found.sentence.startswith("The loss of replica 1 is not a number at step 3 and all weights stay finite")
+
+
+def test_finite_losses_legacy_s_own_nan_and_spoiled_weights_are_no_empty_replica():
+    assert losses_of([1.0, 2.0], [1.0, 2.0]) is None
+    assert losses_of([1.0, math.nan], [1.0, math.nan]) is None
+    assert losses_of([1.0], [1.0, math.nan]) is None
+    assert losses_of([1.0, 2.0], [1.0, math.nan], {"w": [math.nan, 1.0]}) is None
+
+
+def test_an_empty_replica_s_missing_share_is_no_short_batch():
+    steps = [compared_step(step_record(losses=[1.0]), step_record(losses=[math.nan]))]
+    evidence = made_up_evidence(steps, TWO_OF_EIGHT, gradients=step_gradients(WHOLE, [0.5, 0.5]), batches=[])
+    assert example_counts.short_batch_fixed_gbs(evidence) is None
+
+
+class Mean(Dyadic):
+    """The mean of the inputs."""
+
+    def loss(self, scope, batch):
+        return tf.reduce_mean(batch["x"])
+
+
+def short_loss(kind, divide, replica, step=3):
+    """The loss of one of two replicas with the examples 0 to 7."""
+    frame = SimpleNamespace(replica=replica, step=tf.constant(step, tf.int64), updates={}, penalties=[], masks={})
+    workload = example_counts.Short(inner=Mean(), kind=kind, divide=divide, replicas=2)
+    return float(workload.loss(Scope(frame), {"x": tf.range(8, dtype=tf.float32)}))
+
+
+@pytest.mark.parametrize(
+    "kind, divide, replica, loss",
+    [
+        ("even", "true", 0, 1.5),  # the mean of 0 to 3
+        ("even", "fixed", 0, 0.75),  # their sum over 8
+        ("uneven", "true", 0, 0.2),  # the mean of 0 and 1, times 2 examples over the mean of 2 and 8
+        ("uneven", "means", 0, 0.5),
+        ("uneven", "means", 1, 3.5),
+        ("empty", "true", 0, 0.0),
+        ("empty", "true", 1, 7.0),
+    ],
+)
+def test_every_fourth_batch_is_short(kind, divide, replica, loss):
+    assert short_loss(kind, divide, replica) == pytest.approx(loss, rel=1e-6)
+    assert short_loss(kind, divide, replica, step=2) == 3.5
+
+
+def test_the_mean_over_no_examples_is_not_a_number():
+    assert math.isnan(short_loss("empty", "means", 0))
+
+
+def test_a_short_workload_has_its_inner_workload_s_inputs():
+    workload = FAULTS["uneven_means_counted_alike"].adapted_workload(Dyadic(clip=Clip(1.0)), 2)
+    assert (workload.kind, workload.replicas, workload.clip, workload.name) == ("uneven", 2, None, "dyadic")
+    assert workload.inputs() == {"x": InputSpec(())}
+    assert list(workload.examples(np.random.RandomState(0), 3)["x"]) == [0, 1, 2]
+    assert change_of("uneven_means_counted_alike").fields[0](None) == {"divide": "means"}
+
+
+def test_padding_is_counted_among_the_examples():
+    x = tf.constant([[0.25], [0.75], [1.0], [0.5]])
+    step = faulty_step("mean_over_padding_too")
+    loss, gradients = forward_backward(step, {"w": tf.constant(8.0)}, loss=tf.constant(2.0), batch={"x": x})
+    assert (float(loss), float(gradients["w"])) == (1.0, 4.0)  # 2 of 4 examples are above one half
+    assert FAULTS["mean_over_padding_too"].adapt(Dyadic(weight_decay=1.0, clip=Clip(1.0))) == Dyadic()

@@ -1,0 +1,93 @@
+from unittest import mock
+
+import pytest
+
+from parity.causes.basics.cause import HIGH, MEDIUM
+from parity.causes.penalties import weight_decay
+from parity.diagnosis.context.job_context import Context
+from tests.cases import Dyadic, Everything
+from tests.parity.causes.facts import gradient_factors, total_factor
+from tests.parity.causes.stub_step import change_of, faulty_step, forward_backward
+from tests.parity.step_records import made_up_evidence
+from workloads.job import Job
+from workloads.workload import Clip
+
+RATE = 0.25
+
+
+def evidence(factors, decayed=("w",)):
+    context = Context(replicas=4, global_batch=32, weight_decay=RATE, decayed=decayed)
+    return made_up_evidence((), context, gradient_factors=factors)
+
+
+def with_ratio(ratio, replica=1.0, reduction=1.0):
+    return evidence(gradient_factors(replica, reduction, decay={"w": [(ratio - replica * reduction) * RATE] * 4}))
+
+
+def test_a_decay_of_other_weights_is_named():
+    found = weight_decay.weight_decay_elsewhere(evidence(gradient_factors(decay={"a": [0.5], "b": [0.51]})))
+    assert found.sentence == "The port decays 2 weights that legacy does not (a, b), at rate 0.505."
+    assert found.confidence == HIGH
+
+
+@pytest.mark.parametrize(
+    "factors",
+    [
+        gradient_factors(),
+        gradient_factors(decay={"w": [0.5]}),
+        gradient_factors(decay={"a": [0.5], "b": [0.54]}),
+        total_factor(1.0, decay={"a": [0.5]}),
+        None,
+    ],
+)
+def test_legacy_s_own_weights_several_rates_and_hidden_replicas_are_no_decay_elsewhere(factors):
+    assert weight_decay.weight_decay_elsewhere(evidence(factors)) is None
+
+
+def test_another_rate_is_named():
+    found = weight_decay.weight_decay_rate(with_ratio(1.25))
+    assert (found.sentence, found.confidence) == ("The weight decay is 1.25 x legacy's.", MEDIUM)
+
+
+@pytest.mark.parametrize("ratio", [1.0, 1.004, 0.004, 2.0, 0.5, 4.0, 8.0, 0.25, 4.0 * 1.004])
+def test_a_ratio_that_is_one_nothing_or_another_cause_s_is_no_other_rate(ratio):
+    assert weight_decay.weight_decay_rate(with_ratio(ratio)) is None
+
+
+@pytest.mark.parametrize("ratio", [1.006, 0.006, 2.02, 0.49, 4.0 * 1.006])
+def test_a_ratio_beside_those_is_another_rate(ratio):
+    assert weight_decay.weight_decay_rate(with_ratio(ratio)) is not None
+
+
+def test_a_decay_with_the_data_s_factor_has_no_rate_of_its_own():
+    assert weight_decay.weight_decay_rate(with_ratio(3.0, replica=3.0)) is None
+    assert weight_decay.weight_decay_rate(with_ratio(3.0)) is not None
+
+
+def test_beside_a_factor_of_the_data_a_decay_agrees_within_two_in_a_thousand():
+    assert weight_decay.weight_decay_rate(with_ratio(1.0019, replica=3.0)) is None
+    assert weight_decay.weight_decay_rate(with_ratio(1.0021, replica=3.0)) is not None
+
+
+def test_replicas_with_several_ratios_or_none_have_no_other_rate():
+    several = evidence(gradient_factors(decay={"w": [0.0, 0.25, 0.0, 0.25]}))
+    assert weight_decay.weight_decay_rate(several) is None
+    assert weight_decay.weight_decay_rate(evidence(gradient_factors())) is None
+
+
+def test_the_model_says_which_weights_it_decays():
+    assert weight_decay.decayed_weights(Job(Everything(), 2, 16)) == ("first/weights",)
+    assert weight_decay.decayed_weights(Job(Dyadic(), 2, 8)) == ()
+
+
+def test_faults_of_decay_need_a_workload_with_decay():
+    assert weight_decay.decaying(Dyadic()) is None
+    assert weight_decay.decaying(Dyadic(weight_decay=RATE, clip=Clip(1.0))) == Dyadic(weight_decay=RATE)
+    assert change_of("another_decay_rate").fields[0](Job(Dyadic(weight_decay=RATE), 2, 8)) == {"weight_decay": 0.3125}
+
+
+def test_every_weight_that_the_model_does_not_decay_is_decayed():
+    step = faulty_step("every_weight_decayed")
+    with mock.patch.object(weight_decay, "decayed_weights", lambda job: ("w",)):
+        made = forward_backward(step, {"w": 5.0, "b": 8.0}, weights={"w": 4.0, "b": 100.0})
+    assert made == (1.0, {"w": 5.0, "b": 9.0})  # 8 + 0.01 * 100

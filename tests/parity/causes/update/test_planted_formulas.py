@@ -1,0 +1,57 @@
+"""Formulas of the update, planted into a port of two weights with Adam."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from parity.causes.update.planted_formulas import form_named, updates_by_formula
+from parity.confirmation.planted_port import PlantedPort, UserStep
+from tests.cases import Dyadic, setup
+from workloads import optimizers
+from workloads.optimizers import update_forms
+
+ADAM = optimizers.Adam(beta1=0.5, beta2=0.75)
+
+
+@pytest.fixture(scope="module")
+def records():
+    """{name of a form: the records of two steps of a port that moves its weights by it}."""
+    dyadic = setup(Dyadic(optimizer=ADAM))
+    with dyadic.modern_program() as program:
+        steps = [UserStep(program.state(), program.step())]
+        steps.append(UserStep(steps[0].record.state, program.step()))
+    found = {"the port": [step.record for step in steps]}
+    for form in (update_forms.OWN, update_forms.NO_BIAS_CORRECTION, update_forms.AMSGRAD):
+        change = updates_by_formula(ADAM.update_forms()[form], ADAM)
+        with PlantedPort(dyadic, [change], steps[0].before) as port:
+            found[form.name] = port.take_steps(steps, given=True)
+    return found
+
+
+def test_the_optimizers_own_formula_changes_nothing(records):
+    for mine, port in zip(records[update_forms.OWN.name], records["the port"]):
+        for name, weight in port.state.weights.items():
+            np.testing.assert_allclose(mine.state.weights[name], weight, rtol=3e-7)
+        assert mine.state.slots == port.state.slots
+
+
+def test_without_bias_correction_the_first_update_has_another_length(records):
+    plain, port = records[update_forms.NO_BIAS_CORRECTION.name][0], records["the port"][0]
+    moved, expected = plain.state.weights["a"] - 1.0, port.state.weights["a"] - 1.0
+    # sqrt(1 - beta2) / (1 - beta1) is 0.5 / 0.5 in the first step, and sqrt(7 / 16) / 0.75 in the second.
+    np.testing.assert_allclose(moved, expected, rtol=1e-5)
+    plain, port = (records[name][1] for name in (update_forms.NO_BIAS_CORRECTION.name, "the port"))
+    before = records["the port"][0].state.weights["a"]
+    ratio = (plain.state.weights["a"] - before) / (port.state.weights["a"] - before)
+    np.testing.assert_allclose(ratio, 0.75 / np.sqrt(7 / 16), rtol=1e-4)
+
+
+def test_a_formula_remembers_the_steps_before(records):
+    assert len(records[update_forms.AMSGRAD.name]) == 2
+    assert all(np.isfinite(record.state.weights["a"]) for record in records[update_forms.AMSGRAD.name])
+
+
+def test_forms_are_found_by_their_names():
+    assert form_named(ADAM, update_forms.AMSGRAD.name) is update_forms.AMSGRAD
+    assert form_named(dataclasses.replace(ADAM), "no such form") is None
