@@ -6,14 +6,22 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from parity.causes.basics.cause import HIGH, LOW, MEDIUM, Cause, RecognizedCause
-from parity.causes.combining import clipping, combined_factors, scale
+from parity.causes.combining import clip_place, clipping, combined_factors, loss_division, scale
 from parity.causes.confinement import recognize_confined_causes
 from parity.causes.gradients import network, numerics, partial_gradients, reported_values, variables
 from parity.causes.inputs import dropout, example_counts, initial_slots, initial_weights, input_batches
 from parity.causes.penalties import penalty_terms, regularization, weight_decay
 from parity.causes.statistics import averages, batch_norm, moving_deviation, moving_statistics
 from parity.causes.unexplained import with_sound_confidence
-from parity.causes.update import learning_rate, optimizer_variants, slot_updates, sparse, step_length, update_form
+from parity.causes.update import (
+    epsilon,
+    learning_rate,
+    optimizer_variants,
+    slot_updates,
+    sparse,
+    step_length,
+    update_form,
+)
 from parity.comparison import stages
 
 if TYPE_CHECKING:
@@ -25,6 +33,7 @@ SUBJECTS = (
     dropout,
     example_counts,
     reported_values,
+    loss_division,
     scale,
     partial_gradients,
     combined_factors,
@@ -33,11 +42,13 @@ SUBJECTS = (
     regularization,
     penalty_terms,
     weight_decay,
+    clip_place,
     clipping,
     learning_rate,
     initial_slots,
     slot_updates,
     optimizer_variants,
+    epsilon,
     update_form,
     step_length,
     sparse,

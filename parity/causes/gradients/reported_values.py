@@ -9,7 +9,9 @@ import numpy as np
 from parity.causes.basics import injection
 from parity.causes.basics.cause import HIGH, Cause, Fault, Finding
 from parity.causes.basics.wording import describe_fit, format_number
-from parity.causes.combining.scale import DividedByReplicas, TimesThree, factor_constants, plant_factors, scaled_totals
+from parity.causes.combining.loss_division import DividedByReplicas
+from parity.causes.combining.scale import TimesThree
+from parity.causes.combining.total_factor import factor_constants, plant_factors, scaled_totals
 from parity.comparison import stages
 from parity.comparison.fits import near, spread
 from parity.diagnosis.gradient_factors import factor_names

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from parity.causes.basics.cause import Cause, Finding
 from parity.comparison.fits import FactorFit
 from parity.diagnosis.context.job_context import Context
 from parity.diagnosis.evidence import Evidence
 from parity.diagnosis.updates import DecayFit, SlotFit, Update, Updates, WrongRows
 from tests.parity.step_records import learning_rates, made_up_evidence
-from workloads.optimizers import OWN, Optimizer, UpdateForm
+from workloads.optimizers import OWN, Optimizer, UpdateForm, epsilon_form
+from workloads.optimizers.update_forms import KERAS_SLOT, NESTEROV
 
 
 def update(
@@ -54,3 +56,35 @@ def evidence_of_updates(
     context = Context(replicas=2, global_batch=8, optimizer=optimizer)
     rates = learning_rates([0.5], [0.5 if equal_rates else 0.25])
     return made_up_evidence((), context, updates=(left, right), learning_rates=rates)
+
+
+def side(own: float = 1.0, factor: tuple[float, float] = (1.0, 0.0), **misfits: float) -> Updates:
+    """Returns one side's updates in one step.
+
+    Args:
+      own: misfit of the rule's own form.
+      factor: fields of the `FactorFit` of the change by that form.
+      **misfits: misfits of other forms: "large" and "other" (epsilons), "nesterov", "keras".
+    """
+    names = {
+        "large": epsilon_form("1e-3"),
+        "other": epsilon_form("1e-7"),
+        "nesterov": NESTEROV,
+        "keras": KERAS_SLOT,
+    }
+    forms = {OWN: own, **{names[name]: misfit for name, misfit in misfits.items()}}
+    slots = {slot: [slot_fit()] for slot in ("m", "v", "momentum", "rms")}
+    return updates(update(forms=forms, factor=factor), **slots)
+
+
+def recognized_causes(
+    causes: Sequence[Cause],
+    left: Updates | None,
+    right: Updates | None,
+    optimizer: Optimizer | None,
+    equal_rates: bool = True,
+) -> dict[str, Finding]:
+    """Returns {id: finding} of the causes that both sides' updates show."""
+    evidence = evidence_of_updates(left, right, optimizer, equal_rates)
+    findings = {cause.id: cause.criterion(evidence) for cause in causes}
+    return {name: finding for name, finding in findings.items() if finding is not None}

@@ -1,21 +1,18 @@
 import dataclasses
-from unittest import mock
 
 import pytest
 
-from modern.mirrored.replica_step import ReplicaStep
 from parity.causes.basics.cause import HIGH, MEDIUM
-from parity.causes.combining import clipping
+from parity.causes.combining import clip_place, clipping
 from parity.diagnosis.candidates.combined_forms import CombinedForm
 from tests.cases import Dyadic
 from tests.parity.causes.facts import FOUR_REPLICAS, combined_fit
-from tests.parity.causes.stub_step import FAULTS, change_of, faulty_step
+from tests.parity.causes.stub_step import change_of
 from tests.parity.step_records import made_up_evidence
 from workloads.job import Job
-from workloads.models import sigmoid_stack
 from workloads.workload import Clip
 
-CRITERIA = {cause.id: cause.criterion for cause in clipping.CAUSES}
+CRITERIA = {cause.id: cause.criterion for cause in clip_place.CAUSES + clipping.CAUSES}
 MEAN, SUM = CombinedForm("mean"), CombinedForm("sum")
 COMBINED, TOWER = CombinedForm("mean", "combined", limit=2.0), CombinedForm("mean", "tower", limit=2.0)
 
@@ -123,29 +120,3 @@ def job(clip):
 )
 def test_faults_change_the_workload_s_clipping(fault, clip, changed):
     assert change_of(fault).fields[0](job(clip)) == {"clip": changed}
-
-
-def test_a_workload_that_does_not_clip_cannot_clip_otherwise():
-    with pytest.raises(ValueError, match="dyadic: does not clip"):
-        change_of("clip_limit_of_another_run").fields[0](job(None))
-
-
-def test_places_of_clipping_are_not_told_apart_where_gradients_are_parallel():
-    adapt = FAULTS["clipped_on_each_replica"].adapt
-    assert adapt(sigmoid_stack.SMALL) is None
-    assert adapt(Dyadic()).clip == Clip(0.5, "combined")
-
-
-def test_shares_are_clipped_on_each_replica_and_summed():
-    seen = {}
-
-    def healthy(self, context, gradients):
-        seen["combine"], seen["clip"] = self._job.workload.combine, self._job.workload.clip
-        return gradients
-
-    workload = dataclasses.replace(Dyadic(), clip=Clip(2.0, "combined"))
-    step = faulty_step("shares_clipped_then_summed", workload)
-    with mock.patch.object(ReplicaStep, "_combine", healthy):
-        assert step._combine(None, {"w": 8.0}) == {"w": 2.0}
-    assert seen == {"combine": "sum", "clip": Clip(2.0, "tower")}
-    assert step._job.workload == workload

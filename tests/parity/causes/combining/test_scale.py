@@ -1,20 +1,20 @@
 import pytest
 
 from parity.causes.basics.cause import HIGH, MEDIUM
-from parity.causes.combining import scale
+from parity.causes.combining import loss_division, scale
 from parity.diagnosis.candidates.combined_forms import CombinedForm
 from parity.diagnosis.context.job_context import Context
 from tests.parity.causes.facts import FOUR_REPLICAS, combined_fit, gradient_factors, total_factor
 from tests.parity.causes.stub_step import change_of, combine, faulty_step, forward_backward
-from tests.parity.step_records import compared_step, made_up_evidence, step_record
+from tests.parity.step_records import made_up_evidence
 
-CRITERIA = {cause.id: cause.criterion for cause in scale.CAUSES}
+CRITERIA = {cause.id: cause.criterion for cause in loss_division.CAUSES + scale.CAUSES}
 EPS = 2.0**-23
-MEAN, SUM = CombinedForm("mean"), CombinedForm("sum")
+MEAN = CombinedForm("mean")
 
 
 def recognized(factors, context=FOUR_REPLICAS, combined_fits=(None, None)):
-    """{id: finding} of the causes of scale that are recognized."""
+    """{id: finding} of the causes of one factor that are recognized."""
     evidence = made_up_evidence(context=context, gradient_factors=factors, combined_fits=combined_fits)
     findings = {name: criterion(evidence) for name, criterion in CRITERIA.items()}
     return {name: finding for name, finding in findings.items() if finding is not None}
@@ -27,12 +27,6 @@ def test_no_factor_is_no_cause(factors):
 
 def test_a_factor_beyond_rounding_is_a_factor():
     assert list(recognized(gradient_factors(1.0 + 33 * EPS))) == ["GRADIENT_SCALE"]
-
-
-def test_a_hidden_replica_s_factor_must_exceed_its_residual():
-    assert scale.scaled_totals(made_up_evidence(gradient_factors=total_factor(1.125, residual=0.25))) is None
-    assert scale.scaled_totals(made_up_evidence(gradient_factors=total_factor(1.125, residual=0.0625))) is not None
-    assert scale.scaled_totals(made_up_evidence(gradient_factors=total_factor(float("nan")))) is None
 
 
 @pytest.mark.parametrize(
@@ -91,32 +85,6 @@ def test_a_total_factor_that_is_not_divided_among_replicas_is_worked_out():
 def test_a_difference_as_small_as_the_residual_is_noise():
     assert recognized(gradient_factors(1.0625, residual=2.0**-8)) == {}
     assert list(recognized(gradient_factors(1.0625, residual=2.0**-9))) == ["GRADIENT_SCALE"]
-
-
-def test_keras_three_is_named_beside_a_second_division():
-    about = {"right": {"keras": "3.10.0"}}
-    found = recognized(gradient_factors(0.25), Context(replicas=4, global_batch=32, about=about))
-    assert "Keras 3.10.0" in found["LOSS_DIVIDED_TWICE"].because
-    assert "Keras" not in recognized(gradient_factors(0.25))["LOSS_DIVIDED_TWICE"].because
-
-
-def mean_and_sum(left_form, right_form, right_loss, borrowed=False):
-    steps = [compared_step(step_record(losses=[2.0] * 4), step_record(losses=[right_loss] * 4))]
-    fits = combined_fit(left_form), combined_fit(right_form, borrowed=borrowed)
-    return scale.loss_not_divided(made_up_evidence(steps, FOUR_REPLICAS, gradient_factors=None, combined_fits=fits))
-
-
-def test_a_sum_for_a_mean_shows_even_where_gradients_cannot_be_compared():
-    found = mean_and_sum(MEAN, SUM, right_loss=2.0)
-    assert found.confidence == MEDIUM
-    assert found.sentence == "The port sums its replicas' gradients where legacy averages its towers': 4 x."
-
-
-def test_a_sum_of_shares_is_no_sum_for_a_mean():
-    assert mean_and_sum(MEAN, SUM, right_loss=0.5) is None
-    assert mean_and_sum(MEAN, MEAN, right_loss=2.0) is None
-    assert mean_and_sum(SUM, SUM, right_loss=2.0) is None
-    assert mean_and_sum(MEAN, SUM, right_loss=2.0, borrowed=True) is None
 
 
 def test_a_side_that_shows_too_little_is_no_cause():
