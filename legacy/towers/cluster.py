@@ -16,7 +16,7 @@ import tensorflow as tf
 from legacy.towers import graph, optimizers
 from legacy.towers.frame import TowerFrame
 from legacy.towers.program import build_state_loader, session_config, state_feed, variables_by_kind
-from workloads import schedules, scope
+from workloads import schedules, scope, tracing
 from workloads.numerics import combining
 from workloads.program import Program, State, initial_state
 from workloads.support.errors import require
@@ -87,7 +87,7 @@ class ClusterWorker(Program):
         check_cluster_job(job)
         self._job, self._source, self._index, self._sync = job, source, index, sync
         self._step = 0
-        self._specs = scope.trace(job.workload, job.per_replica_batch, job.dtype)
+        self._specs = tracing.trace(job.workload, job.per_replica_batch, job.dtype)
         with tf.Graph().as_default():
             worker = f"/job:worker/task:{index}"
             with v1.device(v1.train.replica_device_setter(worker_device=worker, cluster=v1.train.ClusterSpec(cluster))):

@@ -13,7 +13,7 @@ import tensorflow as tf
 from legacy.options import LegacyOptions
 from legacy.towers import graph, inputs
 from legacy.towers.graph_program import GraphProgram
-from workloads import scope
+from workloads import scope, tracing
 from workloads.lifted import checkpoint
 from workloads.numerics import staleness
 from workloads.program import STATES, State, StepRecord, initial_state
@@ -54,7 +54,7 @@ class LegacyProgram(GraphProgram):
         self._devices = ["/device:" + device for device in devices]
         layer_devices = self._devices if options.placement == "layers" else ()
         tower_devices = self._devices[:1] * job.replicas if layer_devices else self._devices
-        self._specs = scope.trace(job.workload, job.per_replica_batch, job.dtype)
+        self._specs = tracing.trace(job.workload, job.per_replica_batch, job.dtype)
         self.graph = tf.Graph()
         with self.graph.as_default():
             self._input = inputs.TOWER_INPUTS[options.input](job, source, tower_devices)

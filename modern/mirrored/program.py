@@ -19,7 +19,7 @@ from modern.mirrored.step_tensors import StepTensors, step_record
 from modern.mirrored.traced_program import TracedProgram
 from modern.mirrored.variables import MirroredState
 from modern.options import ModernOptions
-from workloads import schedules, scope
+from workloads import schedules, scope, tracing
 from workloads.job import Job
 from workloads.program import Arrays, State, StepRecord, initial_state
 from workloads.scope import VariableSpec
@@ -53,7 +53,7 @@ class ModernProgram(TracedProgram):
         self._options = options
         self._devices = devices
         self._alone = worker is None
-        self._specs = scope.trace(job.workload, job.per_replica_batch, job.dtype)
+        self._specs = tracing.trace(job.workload, job.per_replica_batch, job.dtype)
         self.strategy = (
             mirrored_strategy(devices, options) if worker is None else MultiWorkerStrategy(worker, devices, options)
         )

@@ -13,8 +13,9 @@ from modern.mirrored.step_tensors import Tensors
 from modern.options import ModernOptions
 from workloads import schedules
 from workloads.job import Job
-from workloads.scope import Frame, tower_loss, trace_noise
+from workloads.scope import Frame, tower_loss
 from workloads.support.errors import InputError
+from workloads.tracing import trace_noise
 
 if TYPE_CHECKING:
     from modern.mirrored.rules import UpdateRules

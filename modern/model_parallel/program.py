@@ -14,7 +14,7 @@ from modern.mirrored.traced_program import TracedProgram
 from modern.mirrored.variables import MirroredState
 from modern.model_parallel.step import PipelineStep
 from modern.options import ModernOptions
-from workloads import scope
+from workloads import scope, tracing
 from workloads.job import Job
 from workloads.program import StepRecord, initial_state
 from workloads.scope import VariableSpec
@@ -35,8 +35,8 @@ class PipelineProgram(TracedProgram):
         tf.config.optimizer.set_experimental_options({"disable_meta_optimizer": options.exact})
         self._job, self._options = job, options
         self._layer_devices = ["/device:" + device for device in devices]
-        self._specs = scope.trace(job.workload, job.per_replica_batch, job.dtype)
-        places = scope.trace_devices(job.workload, job.per_replica_batch, job.dtype, self._layer_devices)
+        self._specs = tracing.trace(job.workload, job.per_replica_batch, job.dtype)
+        places = tracing.trace_devices(job.workload, job.per_replica_batch, job.dtype, self._layer_devices)
         strategy = tf.distribute.get_strategy()  # TensorFlow's default: this process, and no replicas
         state = initial_state(job, self._specs, scope.initial_values(self._specs, job.seed))
         self._variables = MirroredState(strategy, state, places)

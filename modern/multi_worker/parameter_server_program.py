@@ -17,7 +17,7 @@ from modern.multi_worker import local_servers
 from modern.multi_worker.measured_staleness import count_staleness, describe_staleness
 from modern.multi_worker.parameter_server_step import WorkerStep
 from modern.options import ModernOptions
-from workloads import scope
+from workloads import scope, tracing
 from workloads.job import Job
 from workloads.numerics import staleness
 from workloads.program import Arrays, Program, State, StepRecord, initial_state
@@ -55,7 +55,7 @@ class ParameterServerProgram(Program):
     ) -> None:
         tf.config.optimizer.set_experimental_options({"disable_meta_optimizer": options.exact})
         self._job, self._source, self._options = job, source, options
-        self._specs = scope.trace(job.workload, job.per_replica_batch, job.dtype)
+        self._specs = tracing.trace(job.workload, job.per_replica_batch, job.dtype)
         logging.getLogger("tensorflow").addFilter(shorten_log_record)
         self.strategy = tf.distribute.ParameterServerStrategy(resolver)
         self._coordinator = tf.distribute.coordinator.ClusterCoordinator(self.strategy)

@@ -17,7 +17,7 @@ from parity.against.shared_batches import OldGraphBatches, PortBatches
 from parity.against.spare_variables import spare_variables
 from parity.against.variable_names import VariableNames, match_variables
 from parity.comparison.setup import Setup
-from workloads import scope
+from workloads import tracing
 from workloads.job import Job
 from workloads.lifted.double.rewriting import in_float64
 from workloads.lifted.graph import parse_tensor_name
@@ -119,13 +119,13 @@ def old_graph_of(
         raise InputError(f"--against: got {lift.name!r}, which runs {trained} in turn; a workload has one update")
     require_comparable(plan.phases[0], port)
     lift.check_size(job.replicas, job.per_replica_batch)
-    specs = scope.trace(port, job.per_replica_batch, job.dtype)
+    specs = tracing.trace(port, job.per_replica_batch, job.dtype)
     values = lift.values()
     counted = find_counters(plan, lift.graph, values, lift.initial_state().step)
     spare = {name: values[name] for name in spare_variables(plan, lift.graph)}
     names = match_variables(plan, counted.counters, port, specs, spare)
     inputs = match_inputs(plan, port.inputs(), settings)
-    noise = match_noise(plan, list(scope.trace_noise(port, job.per_replica_batch, job.dtype)))
+    noise = match_noise(plan, list(tracing.trace_noise(port, job.per_replica_batch, job.dtype)))
     adapted = dataclasses.replace(lift, plan=_adapted(plan, port, inputs, noise))
     state = names.port_state(counted.first_step, values)
     gradient_factor, loss_factor = averaging_factors(plan.phases[0], port, plan.towers)

@@ -10,7 +10,7 @@ from parity.coverage.mutant import Mutant
 from parity.coverage.schedule_mutants import schedule_mutants
 from parity.coverage.schedules import RateFunction
 from parity.coverage.update_mutants import GradientLog
-from workloads import scope
+from workloads import tracing
 from workloads.job import Job
 from workloads.scope import VariableSpec
 from workloads.sources import Source
@@ -40,7 +40,7 @@ def native_mutants(
     trainable = [spec.name for spec in specs if spec.trainable]
     statistics = [spec.name for spec in specs if not spec.trainable]
     yield from input_mutants(job, source)
-    yield from gradient_mutants.decay_mutants(scope.trace_decay_rates(job.workload, job.per_replica_batch, job.dtype))
+    yield from gradient_mutants.decay_mutants(tracing.trace_decay_rates(job.workload, job.per_replica_batch, job.dtype))
     yield from gradient_mutants.combine_mutants(job)
     yield from schedule_mutants(job, rate, boundaries)
     yield from update_mutants.optimizer_mutants(job)
@@ -60,6 +60,6 @@ def _reason_of_unused(job: Job, gradients: GradientLog) -> update_mutants.Reason
 
     @functools.cache
     def unused() -> tuple[str, ...]:
-        return scope.trace_unused(job.workload, job.per_replica_batch, job.dtype)
+        return tracing.trace_unused(job.workload, job.per_replica_batch, job.dtype)
 
     return lambda name: "the loss does not depend on the weight" if name in unused() else gradients.why_still(name)

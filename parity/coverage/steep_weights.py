@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import tensorflow as tf
 
-from workloads import scope
+from workloads import tracing
 from workloads.job import Job
 from workloads.program import Arrays, State
 
@@ -37,7 +37,7 @@ def find_steep_weights(job: Job, batch: Arrays, start: State, norm: float) -> Ar
     Returns:
       {weight: array}; None if the search does not get there, or the model has no second derivative.
     """
-    traced = scope.trace_loss(job.workload, job.per_replica_batch, job.dtype)
+    traced = tracing.trace_loss(job.workload, job.per_replica_batch, job.dtype)
     with traced.loss.graph.as_default():
         try:
             slope = _slope(traced)
@@ -54,7 +54,7 @@ def find_steep_weights(job: Job, batch: Arrays, start: State, norm: float) -> Ar
     return None
 
 
-def _slope(traced: scope.TracedLoss) -> Slope:
+def _slope(traced: tracing.TracedLoss) -> Slope:
     weights = list(traced.weights.values())
     gradients = [gradient for gradient in tf.gradients(traced.loss, weights) if gradient is not None]
     square = tf.add_n([tf.reduce_sum(tf.square(gradient)) for gradient in gradients])

@@ -8,7 +8,7 @@ import numpy as np
 
 from modern.model_parallel.program import PipelineProgram
 from parity.comparison.setup import Setup
-from workloads import scope
+from workloads import tracing
 from workloads.job import Job
 from workloads.program import Arrays, Program, RecordRewriter, StepRecord
 from workloads.records.writer import batch_digest
@@ -70,9 +70,9 @@ def reason_for_parts(job: Job) -> str:
         return "the towers' gradients are summed"
     if workload.clip is not None and workload.clip.where == "tower":
         return "each tower's gradients are clipped"
-    if scope.has_statistics(workload):
+    if tracing.has_statistics(workload):
         return "batch statistics are a tower's own"
-    if scope.trace_noise(workload, job.per_replica_batch, job.dtype):
+    if tracing.trace_noise(workload, job.per_replica_batch, job.dtype):
         return "noise is a tower's own"
     return ""
 

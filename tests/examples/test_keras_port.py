@@ -10,8 +10,8 @@ import keras
 import pytest
 
 from workloads.job import Job
-from workloads.scope import trace
 from workloads.selection import registry
+from workloads.tracing import trace
 
 PATH = pathlib.Path(__file__).parents[2] / "examples" / "keras_port.py"
 

@@ -12,7 +12,7 @@ import tensorflow as tf
 from modern.mirrored.replica_step import ReplicaStep
 from parity.causes.basics import injection
 from workloads import layers
-from workloads.scope import trace
+from workloads.tracing import trace
 
 if TYPE_CHECKING:
     from modern.mirrored.step_tensors import Tensors

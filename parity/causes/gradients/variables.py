@@ -15,7 +15,7 @@ from parity.comparison import stages
 from parity.diagnosis.signatures.precision import find_narrow_values
 from parity.diagnosis.signatures.swaps import find_swaps
 from parity.diagnosis.stage_checks.step_pattern import describe_steps
-from workloads.scope import trace
+from workloads.tracing import trace
 from workloads.workload import MovingAverage
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from parity.comparison import stages
 from parity.comparison.fits import near, spread
 from parity.diagnosis.localization.deviations import find_deviations
 from parity.diagnosis.signatures.penalties import PenaltyChange, fit_penalty_changes, same_multiple
-from workloads.scope import trace_decayed
+from workloads.tracing import trace_decayed
 
 if TYPE_CHECKING:
     import tensorflow as tf

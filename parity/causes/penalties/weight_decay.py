@@ -19,7 +19,7 @@ from parity.causes.penalties.decay_ratios import (
 )
 from parity.comparison import stages
 from parity.comparison.fits import near, spread
-from workloads import scope
+from workloads import tracing
 
 if TYPE_CHECKING:
     import tensorflow as tf
@@ -67,7 +67,7 @@ def weight_decay_rate(evidence: Evidence) -> Finding | None:
 
 def decayed_weights(job: Job) -> tuple[str, ...]:
     """Returns the names of the weights that the job's model decays."""
-    return tuple(scope.trace_decayed(job.workload, job.per_replica_batch, job.dtype))
+    return tuple(tracing.trace_decayed(job.workload, job.per_replica_batch, job.dtype))
 
 
 def scale_decay(factor: Callable[[Job], float]) -> injection.Change:

@@ -10,7 +10,7 @@ from parity.causes.basics import injection
 from parity.causes.basics.cause import HIGH, Cause, Fault, Finding
 from parity.comparison import stages
 from parity.diagnosis.candidates.statistics_owners import NONE, OwnerKind, StatisticsOwner
-from workloads.scope import has_statistics
+from workloads.tracing import has_statistics
 
 if TYPE_CHECKING:
     import tensorflow as tf

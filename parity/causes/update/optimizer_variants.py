@@ -14,7 +14,7 @@ from parity.causes.update.planted_updates import scaled_updates_of
 from parity.comparison import stages
 from parity.comparison.fits import near, spread
 from workloads import optimizers, schedules
-from workloads.scope import trace
+from workloads.tracing import trace
 
 if TYPE_CHECKING:
     import tensorflow as tf

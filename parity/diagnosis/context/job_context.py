@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from parity.diagnosis.context.recorded_settings import parse_setting
 from workloads import optimizers
 from workloads.job import Job
-from workloads.scope import trace_decayed
+from workloads.tracing import trace_decayed
 from workloads.workload import Clip, MovingAverage
 
 #: {side, "left" or "right": {setting: text}}.

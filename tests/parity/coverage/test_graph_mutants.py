@@ -15,7 +15,7 @@ from parity.coverage.observed_step import ObservedStep
 from parity.coverage.schedules import RateFunction
 from parity.coverage.update_mutants import GradientLog
 from tests.cases import Everything, setup
-from workloads import optimizers, scope
+from workloads import optimizers, tracing
 from workloads.schedules import ExponentialDecay
 from workloads.workload import Clip, MovingAverage
 
@@ -72,7 +72,7 @@ CHANGES = {
 @pytest.mark.slow
 @pytest.mark.parametrize("name", CHANGES)
 def test_what_is_predicted_is_what_a_changed_port_shows(name, steps):
-    job, specs = SETUP.job, scope.trace(WORKLOAD, SETUP.job.per_replica_batch)
+    job, specs = SETUP.job, tracing.trace(WORKLOAD, SETUP.job.per_replica_batch)
     rate = RateFunction(WORKLOAD.learning_rate, job.global_batch)
     mutants = native_mutants(job, SETUP.make_source(job), specs, rate, [3], GradientLog())
     mutant = next(mutant for mutant in mutants if mutant.name == name)

@@ -2,12 +2,12 @@
 
 from parity.causes.catalogue import CAUSES
 from parity.ports import resnet18
-from workloads import scope
+from workloads import tracing
 
 
 def test_every_variable_of_legacy_has_one_in_keras_of_its_shape():
     resnet = resnet18.build_resnet18()
-    specs = {spec.name: spec for spec in scope.trace(resnet18.WORKLOAD)}
+    specs = {spec.name: spec for spec in tracing.trace(resnet18.WORKLOAD)}
     trained = {resnet.names[variable.path]: tuple(variable.shape) for variable in resnet.model.trainable_variables}
     assert trained == {name: tuple(spec.shape) for name, spec in specs.items() if spec.trainable}
     statistics = {name: tuple(variable.shape) for name, variable in resnet.statistics.items()}

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from workloads import scope
+from workloads import scope, tracing
 from workloads.models import cifar_cnn, images, regression, resnet18, sigmoid_stack, stacked_lstm
 from workloads.numerics import random_keys
 from workloads.selection import registry
@@ -61,4 +61,4 @@ def test_image_workloads_take_images_and_class_numbers():
 
 @pytest.mark.parametrize("name", registry.NAMES)
 def test_only_system_4_has_statistics(name):
-    assert scope.has_statistics(registry.get(name)) is (name == "resnet18")
+    assert tracing.has_statistics(registry.get(name)) is (name == "resnet18")

@@ -11,7 +11,7 @@ from parity.causes.update import sparse
 from tests.cases import Dyadic
 from tests.parity.causes.stub_step import FAULTS, SubtractGradients, apply_rules, change_of, local_state, values_of
 from tests.parity.causes.update_facts import evidence_of_updates, update, updates
-from workloads import optimizers, scope
+from workloads import optimizers, scope, tracing
 from workloads.job import Job
 from workloads.numerics import combining
 
@@ -65,7 +65,7 @@ def test_other_errors_are_not_confined_to_rows():
 
 def test_an_embedding_bag_averages_rows_of_its_table():
     workload = sparse.EmbeddingBag()
-    specs = {spec.name: spec.shape for spec in scope.trace(workload)}
+    specs = {spec.name: spec.shape for spec in tracing.trace(workload)}
     assert specs["table"] == (64, 5)
     assert {name: spec.shape for name, spec in workload.inputs().items()} == {"ids": (3,), "labels": ()}
     values = {"table": tf.constant(np.eye(64, 5, dtype=np.float32)), "last/weights": tf.zeros([5, 4])}
