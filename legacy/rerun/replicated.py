@@ -8,26 +8,24 @@ that in place of its towers' results. `workloads.lifted.replication` says which 
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Any, Dict, List, NamedTuple, Optional
+from typing import TYPE_CHECKING, Any, Dict, List, Optional
 
 import numpy as np
 import tensorflow as tf
 
 from legacy.rerun import runnable
 from legacy.rerun.program import OldGraphProgram
+from legacy.rerun.reductions import Values, build_reduction, joined_rows, with_open_rows
 from workloads.lifted.graph import Graph, parse_tensor_name
 from workloads.lifted.noise import keyed_nodes, noise_key
-from workloads.lifted.plan_records import TensorType
 from workloads.lifted.replication import (
     corresponding_crossings,
     own_number_only,
     replica_of_tower,
-    rescaling,
     tower_of_crossing,
     tower_of_replica,
 )
 from workloads.lifted.workload import as_lifted, op_errors_as_input_errors
-from workloads.numerics import combining
 from workloads.program import State, StepRecord
 from workloads.records.writer import batch_digest
 from workloads.support.errors import require
@@ -37,32 +35,13 @@ if TYPE_CHECKING:
 
     from legacy.options import LegacyOptions
     from workloads.job import Job
-    from workloads.lifted.plan import Combine, Phase, Plan
+    from workloads.lifted.plan import Phase, Plan
     from workloads.lifted.plan_records import ControlDependency
-    from workloads.lifted.workload import LiftedWorkload
     from workloads.program import Arrays
     from workloads.sources import Source
 
-v1 = tf.compat.v1
-
 #: Ops that give a variable another value, whatever it had.
 _ASSIGNS = ("Assign", "AssignVariableOp")
-#: {tensor of the plan: value}.
-Values = Dict[str, np.ndarray]
-
-
-class Reduction(NamedTuple):
-    """Ops that combine one gradient over the replicas.
-
-    Attributes:
-      combine: the combining.
-      parts: for each replica, {tensor of its tower: placeholder}.
-      result: what the graph's update gets in place of `combine.tensor`, or of its first part if that is affine.
-    """
-
-    combine: Combine
-    parts: List[Dict[str, tf.Tensor]]
-    result: tf.Tensor
 
 
 class ReplicatedOldGraph(OldGraphProgram):
@@ -89,7 +68,7 @@ class ReplicatedOldGraph(OldGraphProgram):
     ) -> None:
         workload = as_lifted(job.workload)
         require_replicable(workload.plan, job.replicas)
-        job = dataclasses.replace(job, workload=_with_open_rows(workload))
+        job = dataclasses.replace(job, workload=with_open_rows(workload))
         self._tower_of_state = {v.name: v.tower for v in workload.plan.variables if v.role == "state"}
         #: Each replica's own values of the variables that belong to one tower.
         self._own_states: List[Values] = []
@@ -100,7 +79,7 @@ class ReplicatedOldGraph(OldGraphProgram):
         self._towers = [tower_of_replica(replica, job.replicas, plan.towers, differ) for replica in replicas]
         with self.graph.as_default():
             self._reductions = [
-                [_reduction(plan, phase, combine, self._towers, options.average) for combine in phase.combine]
+                [build_reduction(plan, phase, combine, self._towers, options.average) for combine in phase.combine]
                 for phase in plan.phases
             ]
         self._wanted = [[self._tensors_of(phase, tower) for tower in range(plan.towers)] for phase in plan.phases]
@@ -150,7 +129,7 @@ class ReplicatedOldGraph(OldGraphProgram):
         return [self._tensor(combine.tensor).name for combine in combines]
 
     def _given_tensors(self) -> list[str]:
-        return _joined_rows(self._plan)
+        return joined_rows(self._plan)
 
     def _take_step(self, *trace: Any) -> list[np.ndarray]:
         return self.step().losses
@@ -254,38 +233,13 @@ class ReplicatedOldGraph(OldGraphProgram):
     def _reduced(self, phase: int, towers: Sequence[Values]) -> Dict[str, np.ndarray]:
         """Returns {tensor: value} of the combined gradients."""
         reductions = self._reductions[phase]
-        given = {
-            holder: values[name]
-            for reduction in reductions
-            for holders, values in zip(reduction.parts, towers)
-            for name, holder in holders.items()
-        }
+        given = {holder: value for reduction in reductions for holder, value in reduction.given(towers).items()}
         results = self._session.run([reduction.result for reduction in reductions], given)
-        feed: Dict[str, np.ndarray] = {}
-        for reduction, value in zip(reductions, results):
-            if reduction.combine.affine:
-                # What the graph adds besides stays in: all of the gradient goes in by the first tower.
-                names = [name for tower in reduction.combine.parts for name in tower]
-                feed.update((self._tensor(name).name, np.zeros_like(value)) for name in names[1:])
-                feed[self._tensor(names[0]).name] = value
-            else:
-                feed[self._tensor(reduction.combine.tensor).name] = value
-        return feed
-
-
-def _joined_rows(plan: Plan) -> list[str]:
-    """Returns the tensors that hold the rows of all towers, whose number is another one for other replicas."""
-    combines = [combine for phase in plan.phases for combine in phase.combine if not combine.affine]
-    return [combine.tensor for combine in combines if combine.kind == "concat"]
-
-
-def _with_open_rows(workload: LiftedWorkload) -> LiftedWorkload:
-    """Returns the workload with the first dimension of all joined rows open."""
-    tensors = dict(workload.plan.tensors)
-    for name in _joined_rows(workload.plan):
-        kind = tensors[name]
-        tensors[name] = TensorType(kind.dtype, None if kind.shape is None else [None, *kind.shape[1:]])
-    return dataclasses.replace(workload, plan=dataclasses.replace(workload.plan, tensors=tensors))
+        return {
+            self._tensor(name).name: part
+            for reduction, value in zip(reductions, results)
+            for name, part in reduction.replaced(value).items()
+        }
 
 
 def require_replicable(plan: Plan, replicas: int) -> None:
@@ -296,27 +250,6 @@ def require_replicable(plan: Plan, replicas: int) -> None:
     if not reason and any(effect.op not in _ASSIGNS or effect.condition for effect in changed):
         reason = f"a tower's own state ({changed[0].writes[0]}) is not assigned as a whole"
     require(not reason, "--replicas", replicas, f"{reason}: only --replicas={plan.towers}")
-
-
-def _reduction(plan: Plan, phase: Phase, combine: Combine, towers: Sequence[int], form: str) -> Reduction:
-    """Adds the ops that combine a gradient over replicas that run the graphs of `towers`."""
-    parts = []
-    for tower in towers:
-        names = dict.fromkeys(combine.parts[tower])
-        parts.append({name: v1.placeholder(plan.tensors[name].dtype) for name in names})
-    totals = [tf.add_n([held[name] for name in combine.parts[t]]) for t, held in zip(towers, parts)]
-    factor = rescaling(combine, phase.loss_scale, plan.towers, len(towers))
-    if combine.kind == "concat":
-        result = tf.concat([held[combine.parts[t][0]] for t, held in zip(towers, parts)], 0)
-    else:
-        result = combining.combine(totals, combine.kind, form)
-    if combine.affine:
-        factor *= plan.towers if combine.kind == "mean" else 1
-    elif combine.kind != "mean":
-        factor *= combine.scale
-    if factor != 1.0 and result.dtype.is_floating:
-        result = result * tf.cast(factor, result.dtype)
-    return Reduction(combine, parts, result)
 
 
 def _corresponding(phase: Phase, name: str, tower: int, values: Values) -> np.ndarray:

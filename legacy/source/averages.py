@@ -12,7 +12,7 @@ from legacy.source.learning import Unwritten
 from legacy.source.lines.statements import build_statements
 from legacy.source.recovery import Names, Recovery
 from legacy.source.schedules import STEP
-from workloads.lifted.pieces import Fetch, VariableVersion
+from workloads.lifted.piece import Fetch, VariableVersion
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

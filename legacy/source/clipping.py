@@ -10,7 +10,7 @@ import tensorflow as tf
 from legacy.source.basics.forward import Cut, cut_part
 from legacy.source.learning import Unwritten
 from workloads.lifted.importing import import_graph
-from workloads.lifted.pieces import VariableVersion
+from workloads.lifted.piece import VariableVersion
 from workloads.numerics.clip_rule import Clip
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from legacy.source.lines.naming import identifier
 from legacy.source.lines.statements import Statement, build_statements
 from legacy.source.recovery import Names, Recovery
 from workloads.lifted.graph import CONTROL_FLOW
-from workloads.lifted.pieces import VariableVersion
+from workloads.lifted.piece import VariableVersion
 from workloads.lifted.plan import Input
 
 if TYPE_CHECKING:

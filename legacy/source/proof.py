@@ -11,7 +11,7 @@ from legacy.source.basics.forward import Cut, cut_part
 from legacy.source.model import input_names, stream_name
 from legacy.towers.program import session_config
 from workloads.lifted.importing import import_graph
-from workloads.lifted.pieces import VariableVersion
+from workloads.lifted.piece import VariableVersion
 from workloads.scope import Frame, Scope
 
 if TYPE_CHECKING:

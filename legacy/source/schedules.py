@@ -14,7 +14,7 @@ from legacy.source.learning import Unwritten
 from legacy.source.lines.statements import Statement, build_statements
 from legacy.source.recovery import Names, Recovery
 from workloads.lifted.importing import import_graph
-from workloads.lifted.pieces import VariableVersion
+from workloads.lifted.piece import VariableVersion
 
 if TYPE_CHECKING:
     from workloads.lifted.graph import Graph

@@ -9,7 +9,7 @@ import tensorflow as tf
 from modern.lifted.function import Tensors
 from workloads.lifted.graph import parse_tensor_name
 from workloads.lifted.importing import import_graph
-from workloads.lifted.pieces import Piece, VariableVersion
+from workloads.lifted.piece import Piece, VariableVersion
 from workloads.lifted.plan import Phase, indices_label
 from workloads.lifted.workload import LiftedWorkload
 from workloads.support.errors import InputError

@@ -11,7 +11,7 @@ import tensorflow as tf
 from workloads.lifted.graph import parse_tensor_name
 from workloads.lifted.importing import import_graph
 from workloads.lifted.noise import noise_input, noise_key
-from workloads.lifted.pieces import Feed, Piece, VariableVersion
+from workloads.lifted.piece import Feed, Piece, VariableVersion
 from workloads.support.errors import InputError
 
 #: Tensors by name.

@@ -11,9 +11,9 @@ import tensorflow as tf
 
 from workloads import schedules
 from workloads.lifted import folder as lift_folder
+from workloads.lifted.cutter import Cutter
 from workloads.lifted.graph import Graph
 from workloads.lifted.noise import loop_counters
-from workloads.lifted.pieces import Cutter
 from workloads.lifted.plan_records import TensorType
 from workloads.program import State
 from workloads.scope import Scope, Tensors, VariableSpec

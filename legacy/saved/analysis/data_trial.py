@@ -31,7 +31,7 @@ from workloads.lifted.made_up_data import (
     sparse_groups,
     tie_parts,
 )
-from workloads.lifted.pieces import VariableVersion
+from workloads.lifted.piece import VariableVersion
 from workloads.lifted.plan import Input, Plan
 from workloads.lifted.workload import DEFAULT_BATCH, LiftedWorkload
 from workloads.support.errors import InputError

@@ -9,8 +9,8 @@ from legacy.saved.analysis import reduction_probe
 from legacy.saved.analysis.context import Context
 from legacy.saved.graph import op_types
 from legacy.saved.graph.gradient_names import GRADIENTS
+from workloads.lifted.cutter import Cutter
 from workloads.lifted.graph import Graph, TensorId, parse_tensor_name, tensor_name
-from workloads.lifted.pieces import Cutter
 from workloads.lifted.plan import Combine, Effect, indices_label
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from legacy.saved.analysis import gradients, losses, ordering, parts, roles, tensor_matching
 from legacy.saved.analysis.context import Context
+from workloads.lifted.cutter import Cutter
 from workloads.lifted.graph import TensorId, tensor_name
-from workloads.lifted.pieces import Cutter
 from workloads.lifted.plan import Combine, Effect, Phase, Variable
 from workloads.lifted.plan_records import ControlDependency, ReadVersion, TensorType
 

@@ -17,9 +17,10 @@ import numpy as np
 import tensorflow as tf
 
 from legacy.saved.graph.imported import ImportedGraph
+from workloads.lifted.cutter import Cutter
 from workloads.lifted.graph import Graph, TensorId, tensor_name
 from workloads.lifted.importing import import_graph
-from workloads.lifted.pieces import Cutter, Feed, Piece
+from workloads.lifted.piece import Feed, Piece
 from workloads.lifted.plan import Combine
 
 v1 = tf.compat.v1

@@ -7,8 +7,9 @@ from collections.abc import Iterable
 import numpy as np
 import tensorflow as tf
 
+from workloads.lifted.cutter import Cutter
 from workloads.lifted.importing import import_graph
-from workloads.lifted.pieces import Cutter, Feed, Piece, VariableVersion
+from workloads.lifted.piece import Feed, Piece, VariableVersion
 from workloads.lifted.plan import Effect
 from workloads.support.errors import InputError
 

@@ -14,9 +14,10 @@ from legacy.saved.graph import op_types
 from legacy.saved.graph.gradient_names import is_gradient_op
 from legacy.saved.report.clipping import clipping_text
 from legacy.saved.report.whole_graph import scalar_constant
+from workloads.lifted.cutter import Cutter
 from workloads.lifted.graph import parse_tensor_name
 from workloads.lifted.importing import import_graph
-from workloads.lifted.pieces import Cutter, Feed, Piece
+from workloads.lifted.piece import Feed, Piece
 from workloads.lifted.plan import Combine, Effect, Phase, Plan
 from workloads.lifted.plan_records import TensorType
 

@@ -7,16 +7,17 @@ from typing import TYPE_CHECKING, Dict, List, NamedTuple, Optional, Sequence, Se
 import numpy as np
 import tensorflow as tf
 
+from workloads.lifted.cutter import Cutter
 from workloads.lifted.graph import forget_placement
 from workloads.lifted.importing import import_graph
 from workloads.lifted.noise import loop_counters
-from workloads.lifted.pieces import Cutter, VariableVersion
+from workloads.lifted.piece import VariableVersion
 from workloads.lifted.plan_records import TensorType
 from workloads.support.errors import InputError
 
 if TYPE_CHECKING:
     from workloads.lifted.graph import Graph
-    from workloads.lifted.pieces import Feed, Fetch, Piece
+    from workloads.lifted.piece import Feed, Fetch, Piece
     from workloads.lifted.plan import Plan
     from workloads.lifted.plan_records import ReadVersion
 

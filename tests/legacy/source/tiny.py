@@ -8,7 +8,7 @@ from legacy.source.basics.forward import Cut, Forward
 from legacy.source.lines.functions import function_lines
 from legacy.source.lines.statements import build_statements
 from legacy.source.recovery import Names, Recovery
-from workloads.lifted.pieces import Feed, Piece, VariableVersion
+from workloads.lifted.piece import Feed, Piece, VariableVersion
 from workloads.lifted.plan import Input, Plan
 
 v1 = tf.compat.v1

@@ -9,8 +9,8 @@ import tensorflow as tf
 
 from modern.lifted.autodiff import check_differentiable, differentiate_tower
 from tests.small_lift import small_graph, small_plan
+from workloads.lifted.cutter import Cutter
 from workloads.lifted.graph import Graph
-from workloads.lifted.pieces import Cutter
 from workloads.lifted.plan_records import TensorType
 from workloads.support.errors import InputError
 

@@ -9,8 +9,8 @@ from modern.lifted.exchange import ExchangeAsWritten
 from modern.lifted.function import StepValues
 from modern.lifted.update import UpdateRunner
 from tests.small_lift import SCALAR, small_graph, small_plan
+from workloads.lifted.cutter import Cutter
 from workloads.lifted.graph import Graph
-from workloads.lifted.pieces import Cutter
 from workloads.lifted.plan import Effect
 from workloads.lifted.plan_records import Condition, ReadVersion
 

@@ -9,8 +9,8 @@ import tensorflow as tf
 
 from tests import old_programs
 from workloads.lifted import graph as graph_module
+from workloads.lifted.cutter import Cutter
 from workloads.lifted.graph import Graph, TensorId, forget_placement, input_text, parse_tensor_name
-from workloads.lifted.pieces import Cutter
 from workloads.lifted.plan import Plan
 from workloads.selection import registry
 

@@ -8,8 +8,8 @@ from legacy.saved.analysis import reduction_probe
 from legacy.saved.analysis.reduction_probe import Reduction, nearest_tensors, recognise_reduction
 from legacy.saved.graph.imported import ImportedGraph
 from tests.legacy.saved.graphs import graph_of, traced
+from workloads.lifted.cutter import Cutter
 from workloads.lifted.graph import TensorId
-from workloads.lifted.pieces import Cutter
 from workloads.lifted.plan_records import TensorType
 
 v1 = tf.compat.v1

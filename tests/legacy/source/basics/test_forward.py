@@ -5,7 +5,7 @@ import tensorflow as tf
 
 from legacy.source.basics.forward import BATCHES, Cut, Forward, Typed
 from tests.legacy.source.tiny import plan_of
-from workloads.lifted.pieces import Feed, Piece
+from workloads.lifted.piece import Feed, Piece
 
 v1 = tf.compat.v1
 

@@ -11,9 +11,7 @@ a gradient's `while` loop cannot be built again.
 
 from __future__ import annotations
 
-import collections
-import re
-from typing import TYPE_CHECKING, Any, Dict, List, NamedTuple, Optional, Set, Tuple, Union
+from typing import TYPE_CHECKING, Any, Optional
 
 import tensorflow as tf
 
@@ -21,9 +19,10 @@ from workloads.lifted.graph import CONTROL_FLOW, SWITCHES, Graph, TensorId, forg
 from workloads.lifted.graph import parse_tensor_name as parse
 from workloads.lifted.noise import add_iteration_key, fix_seed, retype, use_twin
 from workloads.lifted.old_ops import replace_old_ops
+from workloads.lifted.piece import Fetch, Piece, PieceBuilder, VariableVersion
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from workloads.lifted.plan_records import Condition, LoopCounter, ReadVersion, TensorType
 
@@ -32,64 +31,6 @@ v1 = tf.compat.v1
 _REFERENCE = {"RefEnter": "Enter", "RefExit": "Exit", "RefSwitch": "Switch", "RefIdentity": "Identity"}
 _UPDATES = ("Assign", "Scatter", "Apply", "SparseApply", "ResourceScatter", "ResourceApply", "ResourceSparseApply")
 _PASSES = ("Enter", "RefEnter", "Switch", "RefSwitch", "Exit", "RefExit")
-
-
-class VariableVersion(NamedTuple):
-    """The value of a variable after some of a step's changes.
-
-    Attributes:
-      variable: its name.
-      version: number of changes that the value contains.
-    """
-
-    variable: str
-    version: int
-
-
-class Feed(NamedTuple):
-    """One input of a piece.
-
-    Attributes:
-      kind: "cut", "read", "noise" or "drawn".
-      key: of a "read", the `VariableVersion`; of a "cut", the tensor's name; of "noise", the name of a random node,
-        which takes an int32 [2] key; of "drawn", the name of a random tensor, which takes the numbers themselves.
-      placeholder: name of the placeholder in the piece.
-    """
-
-    kind: str
-    key: Union[str, VariableVersion]
-    placeholder: str
-
-
-class Fetch(NamedTuple):
-    """A tensor that a piece computes, as a certain node uses it: that matters if it may be a variable.
-
-    Attributes:
-      tensor: its name.
-      user: the node whose `ReadVersion` of the variable is meant.
-    """
-
-    tensor: str
-    user: str
-
-
-class Piece(NamedTuple):
-    """A function as a GraphDef.
-
-    Attributes:
-      graph_def: the GraphDef.
-      feeds: its inputs.
-      fetches: names of the tensors in it that it computes.
-    """
-
-    graph_def: Any
-    feeds: List[Feed]
-    fetches: List[str]
-
-    @property
-    def reads(self) -> list[VariableVersion]:
-        """Versions of variables that it reads."""
-        return [feed.key for feed in self.feeds if isinstance(feed.key, VariableVersion)]
 
 
 class Cutter:
@@ -145,63 +86,63 @@ class Cutter:
         Returns:
           The `Piece`; its fetches are in the order of `fetches`.
         """
-        work = _Work(
+        builder = PieceBuilder(
             self._graph.graph_def.versions,
             {parse(cut) for cut in cuts},
             {(read.node, read.variable): read.version for read in versions},
             {(self._graph.origin(parse(predicate)), int(branch)) for predicate, branch in taken},
         )
         ends = [(fetch, None) if isinstance(fetch, str) else (fetch.tensor, fetch.user) for fetch in fetches]
-        names = [parse(self._reach(work, user, parse(tensor))).name for tensor, user in ends]
-        while work.todo:
-            self._add(work, work.todo.pop())
-        replace_old_ops(work.result)
+        names = [parse(self._reach(builder, user, parse(tensor))).name for tensor, user in ends]
+        while builder.todo:
+            self._add(builder, builder.todo.pop())
+        replace_old_ops(builder.result)
         library = self._graph.graph_def.library
         functions = {function.signature.name for function in library.function}
-        if any(node.op in functions or _has_function(node) for node in work.result.node):
-            work.result.library.CopyFrom(library)
-        return Piece(work.result, list(work.feeds.values()), names)
+        if any(node.op in functions or _has_function(node) for node in builder.result.node):
+            builder.result.library.CopyFrom(library)
+        return Piece(builder.result, list(builder.feeds.values()), names)
 
-    def _reach(self, work: _Work, user: Optional[str], tensor: TensorId) -> str:
+    def _reach(self, builder: PieceBuilder, user: Optional[str], tensor: TensorId) -> str:
         """Returns the text by which `user` gets a tensor: a feed's placeholder, or the node, which is then added."""
         name, output = tensor
         node = self._graph.nodes[name]
-        if tensor in work.cuts:
-            return self._feed_tensor(work, "cut", tensor)
-        passes = node.op in _PASSES and (node.op not in SWITCHES or output not in {b for _, b in work.taken})
+        if tensor in builder.cuts:
+            return self._feed_tensor(builder, "cut", tensor)
+        passes = node.op in _PASSES and (node.op not in SWITCHES or output not in {b for _, b in builder.taken})
         if tensor in self._aliases and not passes:
             variable = self._aliases[tensor]
-            version = work.versions.get((user, variable), 0)
-            return work.feed("read", VariableVersion(variable, version), *self._variables[variable])
-        if node.op in SWITCHES and (self._graph.origin(self._graph.inputs(name)[1]), output) in work.taken:
-            return self._reach(work, name, self._graph.inputs(name)[0])
+            version = builder.versions.get((user, variable), 0)
+            return builder.feed("read", VariableVersion(variable, version), *self._variables[variable])
+        if node.op in SWITCHES and (self._graph.origin(self._graph.inputs(name)[1]), output) in builder.taken:
+            return self._reach(builder, name, self._graph.inputs(name)[0])
         if self._random.get(name) == "drawn":
-            return self._feed_tensor(work, "drawn", tensor)
-        if name not in work.seen:
-            work.seen.add(name)
-            work.todo.append(name)
+            return self._feed_tensor(builder, "drawn", tensor)
+        if name not in builder.seen:
+            builder.seen.add(name)
+            builder.todo.append(name)
         return input_text(tensor)
 
-    def _feed_tensor(self, work: _Work, kind: str, tensor: TensorId) -> str:
-        return work.feed(kind, tensor.name, *self._signature(tensor.name))
+    def _feed_tensor(self, builder: PieceBuilder, kind: str, tensor: TensorId) -> str:
+        return builder.feed(kind, tensor.name, *self._signature(tensor.name))
 
-    def _add(self, work: _Work, name: str) -> None:
+    def _add(self, builder: PieceBuilder, name: str) -> None:
         """Adds a copy of a node to the piece; adds what it needs to the nodes that are still to be added."""
         node = v1.NodeDef()
         node.CopyFrom(self._graph.nodes[name])
         forget_placement(node)
         inputs = self._graph.inputs(name)
         del node.input[:]
-        node.input.extend(self._reach(work, name, tensor) for tensor in inputs)
+        node.input.extend(self._reach(builder, name, tensor) for tensor in inputs)
         if inputs and inputs[0] in self._aliases:
             variable = self._aliases[inputs[0]]
-            self._use_value(work, node, tf.as_dtype(self._variables[variable][0]).as_datatype_enum)
+            self._use_value(builder, node, tf.as_dtype(self._variables[variable][0]).as_datatype_enum)
         if name in self._random:
-            self._derandomize(work, node)
-        node.input.extend(dict.fromkeys("^" + control for control in self._kept_controls(work, name)))
-        work.result.node.add().CopyFrom(node)
+            self._derandomize(builder, node)
+        node.input.extend(dict.fromkeys("^" + control for control in self._kept_controls(builder, name)))
+        builder.result.node.add().CopyFrom(node)
 
-    def _kept_controls(self, work: _Work, name: str) -> Iterator[str]:
+    def _kept_controls(self, builder: PieceBuilder, name: str) -> Iterator[str]:
         """Yields the nodes of the piece that a node waits for.
 
         A node without data inputs, such as a constant, is in a loop or branch by its control edges alone. Where one
@@ -215,9 +156,9 @@ class Cutter:
                 continue
             seen.add(control)
             tensor = TensorId(control, 0)
-            is_fed = tensor in work.cuts or tensor in self._aliases or self._random.get(control) == "drawn"
+            is_fed = tensor in builder.cuts or tensor in self._aliases or self._random.get(control) == "drawn"
             if self._keeps(control) and not is_fed and not self._is_update(control):
-                yield self._reach(work, name, tensor)
+                yield self._reach(builder, name, tensor)
             elif not is_held and control in self._conditional:
                 todo += [before.node for before in self._graph.inputs(control)] + self._graph.controls(control)
 
@@ -231,12 +172,12 @@ class Cutter:
         inputs = self._graph.inputs(name)
         return bool(inputs) and inputs[0] in self._aliases and self._graph.type(name).startswith(_UPDATES)
 
-    def _use_value(self, work: _Work, node: Any, dtype: int) -> None:
+    def _use_value(self, builder: PieceBuilder, node: Any, dtype: int) -> None:
         """Turns a NodeDef of an op on a variable's handle or reference into one on the variable's value."""
         if node.op == "ReadVariableOp":
             retype(node, "Identity", {"T": dtype})
         elif node.op == "ResourceGather":
-            axis = work.constant(node.name + "/axis", 0)
+            axis = builder.constant(node.name + "/axis", 0)
             indices = node.attr["Tindices"].type
             retype(node, "GatherV2", {"Tparams": dtype, "Tindices": indices, "Taxis": tf.int32.as_datatype_enum})
             node.input.append(axis)
@@ -248,74 +189,18 @@ class Cutter:
             node.op = _REFERENCE.get(node.op, node.op)
             node.attr["T"].type = dtype
 
-    def _derandomize(self, work: _Work, node: Any) -> None:
+    def _derandomize(self, builder: PieceBuilder, node: Any) -> None:
         """Makes what a random NodeDef draws the same on both sides."""
         how = self._random[node.name]
         if how == "seeded":
             fix_seed(node)
         elif how == "keyed":
-            key = work.feed("noise", node.name, "int32", (2,))
+            key = builder.feed("noise", node.name, "int32", (2,))
             if node.name in self._loops:
                 frame, counter = self._loops[node.name]
-                inside = self._reach(work, node.name, parse(counter))
-                key = add_iteration_key(work.result, node.name, key, frame, inside)
+                inside = self._reach(builder, node.name, parse(counter))
+                key = add_iteration_key(builder.result, node.name, key, frame, inside)
             use_twin(node, key)
-
-
-class _Work:
-    """A piece in the making.
-
-    Args:
-      producer: `versions` field of the graph's GraphDef.
-      cuts: tensors that are given.
-      versions: {(node, variable): version} where it is not 0.
-      taken: (predicate, output of its Switches) of branches that are computed as if they were taken.
-    """
-
-    def __init__(
-        self,
-        producer: Any,
-        cuts: Set[TensorId],
-        versions: Mapping[Tuple[Optional[str], str], int],
-        taken: Collection[Tuple[TensorId, int]],
-    ) -> None:
-        self.result = v1.GraphDef(versions=producer)
-        self.cuts = cuts
-        self.versions = versions
-        self.taken = taken
-        self.seen: Set[str] = set()
-        self.todo: List[str] = []
-        self.feeds: Dict[Tuple[str, Union[str, VariableVersion]], Feed] = collections.OrderedDict()
-
-    def feed(self, kind: str, key: str | VariableVersion, dtype: str, shape: Sequence[int | None] | None) -> str:
-        """Returns the name of the placeholder for an input, which is added if it is new.
-
-        Args:
-          kind: see `Feed`.
-          key: see `Feed`.
-          dtype: name of the placeholder's dtype.
-          shape: the placeholder's shape; None if not even the rank is known.
-
-        Returns:
-          The placeholder's name.
-        """
-        if (kind, key) not in self.feeds:
-            label = key if isinstance(key, str) else f"{key.variable}_{key.version}"
-            name = "feed_{}_{}".format(len(self.feeds), re.sub(r"[^A-Za-z0-9_]", "_", label))
-            self.feeds[kind, key] = Feed(kind, key, name)
-            node = self.result.node.add(name=name, op="Placeholder")
-            node.attr["dtype"].type = tf.as_dtype(dtype).as_datatype_enum
-            node.attr["shape"].shape.CopyFrom(tf.TensorShape(shape).as_proto())
-        return self.feeds[kind, key].placeholder
-
-    def constant(self, name: str, value: int) -> str:
-        """Returns the name of a new int32 scalar constant."""
-        node = self.result.node.add(name=name, op="Const")
-        node.attr["dtype"].type = tf.int32.as_datatype_enum
-        node.attr["value"].tensor.dtype = tf.int32.as_datatype_enum
-        node.attr["value"].tensor.tensor_shape.SetInParent()
-        node.attr["value"].tensor.int_val.append(value)
-        return name
 
 
 def _has_function(node: Any) -> bool:

@@ -7,8 +7,9 @@ import pytest
 import tensorflow as tf
 
 from tests.small_lift import small_graph, small_plan
+from workloads.lifted.cutter import Cutter
 from workloads.lifted.graph import Graph
-from workloads.lifted.pieces import Cutter, Feed, Fetch, VariableVersion
+from workloads.lifted.piece import Feed, Fetch, VariableVersion
 from workloads.lifted.plan_records import Condition, ReadVersion, TensorType
 
 v1 = tf.compat.v1
