@@ -448,7 +448,7 @@ def data_without_arguments():
     return healthy_data(4)
 
 
-@data_fault(InputError, "got None, must be a tf.data.Dataset")
+@data_fault(InputError, "got None, must be a tf.data.Dataset or an iterable")
 def no_data(global_batch):
     healthy_data(global_batch)
 
@@ -463,7 +463,7 @@ def other_keys(global_batch):
     return healthy_data(global_batch).map(lambda batch: {"x": batch["x"], "labels": batch["y"]})
 
 
-@data_fault(InputError, "got 'no batch', the dataset must have at least one")
+@data_fault(InputError, "got 'no example', there must be at least one")
 def empty_data(global_batch):
     return healthy_data(global_batch).take(0)
 
@@ -478,9 +478,9 @@ def data_of_another_shape(global_batch):
     return healthy_data(global_batch).map(lambda batch: dict(batch, x=batch["x"][:, :5]))
 
 
-@data_fault(InputError, "'[xy]' has too few rows for --global_batch=4")
-def short_last_batch(global_batch):
-    return healthy_data(1).unbatch().batch(global_batch)
+@data_fault(InputError, "got '3 examples', fewer than --global_batch=4")
+def fewer_examples_than_a_batch(global_batch):
+    return healthy_data(1).unbatch().take(3)
 
 
 @data_fault(UserError, "RuntimeError: cable cut")

@@ -10,6 +10,7 @@ import pytest
 from tests import broken_workloads, old_programs
 from tests.broken_workloads import AT_BUILD, AT_RUN, DATA, FIELDS, Healthy, NoDataclass, line_of
 from tests.cases import setup
+from workloads.data.function import FunctionData
 from workloads.job import Job
 from workloads.lifted import sources
 from workloads.selection import registry
@@ -118,8 +119,8 @@ def lift_job():
 @pytest.mark.parametrize("how", ["shards", "pipeline"])
 def test_a_fault_of_a_data_function(function, error, says, how):
     def read():
-        source = sources.LiftedDataset(lift_job(), function, {}, "--data=mine:batches")
-        if how == "shards":
+        source = sources.LiftedOwnData(lift_job(), FunctionData("--data=mine:batches", function))
+        if how == "shards" or not source.has_pipeline:
             for step in range(4):
                 source.shards(step)
         else:

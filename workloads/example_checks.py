@@ -44,7 +44,27 @@ def checked_examples(workload: Workload, examples: object, count: int) -> Mappin
     if set(examples) != set(inputs):
         got = ", ".join(sorted(map(str, examples))) or "nothing"
         raise InputError(f"{what}: got {got}, must be exactly: {names}")
-    return {name: _checked_array(f"{what}: {name!r}", spec, examples[name], count) for name, spec in inputs.items()}
+    return checked_arrays(what, inputs, examples, count)
+
+
+def checked_arrays(
+    what: str, inputs: Mapping[str, InputSpec], arrays: Mapping[str, object], count: int
+) -> dict[str, np.ndarray]:
+    """Returns the values of all inputs as arrays.
+
+    Args:
+      what: beginning of messages, such as "--data=digits.npz".
+      inputs: {name: `InputSpec`}.
+      arrays: {name: value} of at least these inputs.
+      count: number of examples.
+
+    Returns:
+      {input name: array [count, *shape] of numbers}; whole numbers where the input's kind is "int".
+
+    Raises:
+      InputError: an array is not of that shape or kind.
+    """
+    return {name: _checked_array(f"{what}: {name!r}", spec, arrays[name], count) for name, spec in inputs.items()}
 
 
 def _checked_array(what: str, spec: InputSpec, value: object, count: int) -> np.ndarray:

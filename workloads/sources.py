@@ -25,16 +25,19 @@ class Source(abc.ABC):
 
     Attributes:
       fixed: whether every step gets the same batch.
-      has_pipeline: whether `pipeline` can be called; its batches then need not come from Python one by one.
     """
 
     fixed = False
-    has_pipeline = False
     #: Random numbers of a lifted graph: "keyed", or "drawn" if the batches bring them.
     noise = "keyed"
 
     def __init__(self, job: Job) -> None:
         self._job = job
+
+    @property
+    def has_pipeline(self) -> bool:
+        """Whether `pipeline` can be called; its batches then need not come from Python one by one."""
+        return False
 
     @abc.abstractmethod
     def shards(self, step: int) -> list[Arrays]:
@@ -48,6 +51,10 @@ class Source(abc.ABC):
     def ends(self) -> tuple[int, ...]:
         """Returns the first steps in which the data end and begin anew, such as an epoch's last; none if never."""
         return ()
+
+    def steps(self, epochs: int) -> int | None:
+        """Returns the number of steps in so many passes over the data; None where they have no known end."""
+        return None
 
     def pipeline(self, step: int) -> tf.data.Dataset:
         """Returns a `tf.data.Dataset` of one replica's batch after the other, from `step` on, if `has_pipeline`."""

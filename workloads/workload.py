@@ -46,6 +46,7 @@ COMBINE = ("mean", "sum")
 CLIP_WHERE = ("tower", "combined")
 CLIP_HOW = ("global_norm", "norm", "value")
 STATISTICS = ("first_tower", "mean_of_towers")
+LAST_BATCHES = ("fill", "drop")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -117,10 +118,18 @@ class Workload(abc.ABC):
     gradient_norm: ClassVar[float] = 1.0
     #: Whether all towers' gradients point in nearly one direction, so that clipping before and after combining agree.
     parallel_gradients: ClassVar[bool] = False
+    #: The end of an epoch where fewer examples than a batch are left: "fill" takes the first ones of the next epoch,
+    #: so that none is left out; "drop" leaves them out. Every batch is full either way.
+    last_batch: ClassVar[str] = "fill"
 
     @property
     def is_lifted(self) -> bool:
         """True for a workload that runs a saved graph, whose mathematics is in its ops instead of in these fields."""
+        return False
+
+    @property
+    def carries_state(self) -> bool:
+        """True for a workload whose examples must come in the order of the data: one step's state enters the next."""
         return False
 
     @abc.abstractmethod

@@ -15,6 +15,7 @@ from workloads.workload import (
     CLIP_HOW,
     CLIP_WHERE,
     COMBINE,
+    LAST_BATCHES,
     STATISTICS,
     Clip,
     InputSpec,
@@ -45,6 +46,7 @@ def check_fields(workload: Workload) -> None:
     check(isinstance(optimizer, optimizers.Optimizer), "optimizer", optimizer, "expected one of workloads.optimizers")
     check(workload.combine in COMBINE, "combine", workload.combine, "allowed: " + ", ".join(COMBINE))
     check(workload.statistics in STATISTICS, "statistics", workload.statistics, "allowed: " + ", ".join(STATISTICS))
+    check(workload.last_batch in LAST_BATCHES, "last_batch", workload.last_batch, "allowed: " + ", ".join(LAST_BATCHES))
     check(_is_number(workload.weight_decay), "weight_decay", workload.weight_decay, "must be a number")
     _check_numbers(f"{name}.learning_rate", rate)
     _check_numbers(f"{name}.optimizer", optimizer)

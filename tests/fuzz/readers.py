@@ -22,11 +22,12 @@ def read_data_dir(path: str) -> None:
 
 def read_data(path: str, lift: str) -> None:
     """Reads `--data` of a lift, and takes its first batch."""
+    from workloads.data.opening import open_data
     from workloads.job import Job
-    from workloads.lifted.sources import source_from_text
+    from workloads.lifted.sources import LiftedOwnData
     from workloads.lifted.workload import load_lift
 
-    source_from_text(path, {})(Job(load_lift(lift), 2)).shards(0)
+    LiftedOwnData(Job(load_lift(lift), 2), open_data(path)).shards(0)
 
 
 def read_cluster(path: str) -> None:

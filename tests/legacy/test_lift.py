@@ -1,6 +1,7 @@
 """The recorded old programs, lifted: the old graph as it is against the port, and what spoils it."""
 
 import dataclasses
+import functools
 import os
 import shutil
 
@@ -11,6 +12,7 @@ import tensorflow as tf
 from legacy.saved.lifting import lift_graph
 from parity.comparison.verification import verify
 from tests import old_programs
+from workloads.data.opening import open_data
 from workloads.lifted import sources
 from workloads.lifted.folder import write_lift
 from workloads.selection import registry
@@ -149,7 +151,8 @@ def test_goes_on_from_real_batches_with_its_slots(tmp_path):
     """Twenty steps in one go, or eight, saved, and twelve more: the same bits."""
     rng = np.random.RandomState(0)
     np.savez(tmp_path / "data.npz", text=rng.randint(0, 11, (64, 4)))
-    make_source = sources.source_from_text(str(tmp_path / "data.npz"), {})
+    data = open_data(str(tmp_path / "data.npz"))
+    make_source = functools.partial(sources.LiftedOwnData, data=data, shuffle=False)
     with old_programs.setup("m_carried_state", make_source=make_source).modern_program() as program:
         program.run(20)
         whole = program.state()

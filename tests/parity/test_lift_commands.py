@@ -153,7 +153,7 @@ def test_benchmark_times_the_old_graph_against_the_port(lifted, tmp_path):
                 "--data: cannot read /no/such.npz: No such file",
             ),
             (["modern.train", "--workload=LIFT", "--settings=lr=1"], "--settings: got 'lr', allowed: x, y"),
-            (["modern.train", "--data=x.npz"], "--data: got 'x.npz', only for a lifted workload"),
+            (["modern.train", "--data=x.npz"], "--data: cannot read x.npz: No such file"),
             (["modern.train", "--save=x"], "--save: got 'x', only for a lifted workload"),
         ],
     ),

@@ -1,5 +1,6 @@
-"""Real images: readers of data sets, and batches of distorted images as system 3 makes them.
+"""Data from files and functions: readers, the order of the examples, and sources of batches.
 
-Here: the CIFAR-10 binary and the IDX formats, the distortions, and the source of batches. Not here: synthetic batches
-(`workloads.sources`). Start with `folder.py`.
+Here: the user's own data (`--data`) as global batches that are a function of the step; real images (`--data_dir`): the
+CIFAR-10 binary and the IDX formats, and the distortions. Not here: synthetic batches (`workloads.sources`), and how a
+lifted graph's inputs are cut (`workloads.lifted.sources`). Start with `batches.py`; for images with `folder.py`.
 """

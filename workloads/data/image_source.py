@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from workloads.data import distort
+from workloads.data.epochs import Epochs, Order
 from workloads.models.images import ImageWorkload
 from workloads.numerics import random_keys
 from workloads.sources import GlobalBatches
@@ -29,30 +30,19 @@ class ImageSource(GlobalBatches):
         super().__init__(job)
         self._images = images
         self._labels = labels
-        self._epoch = -1
-        self._permutation = np.empty(0, np.int64)
+        order = Order(job.global_batch, job.seed, last_batch=job.workload.last_batch)
+        self._epochs = Epochs(len(labels), order)
 
     def ends(self) -> tuple[int, ...]:
-        return ((len(self._labels) - 1) // self._job.global_batch,)
+        return self._epochs.ends()
 
-    def _order(self, epoch: int) -> np.ndarray:
-        """Returns the order of the images in an epoch; the last one asked for is kept."""
-        if self._epoch != epoch:
-            rng = random_keys.generator("shuffle", self._job.seed, epoch)
-            self._epoch, self._permutation = epoch, rng.permutation(len(self._labels))
-        return self._permutation
-
-    def _indices(self, step: int) -> np.ndarray:
-        size, count = self._job.global_batch, len(self._labels)
-        positions = np.arange(step * size, (step + 1) * size)
-        return np.array(
-            [self._order(epoch)[offset] for epoch, offset in zip((positions // count).tolist(), positions % count)]
-        )
+    def steps(self, epochs: int) -> int | None:
+        return self._epochs.steps(epochs)
 
     def _examples(self, step: int) -> Arrays:
         workload = self._job.workload
         assert isinstance(workload, ImageWorkload)  # `folder.open_folder` refuses others
-        chosen = self._indices(step)
+        chosen = self._epochs.rows(step)
         rng = random_keys.generator("distort", self._job.seed, step)
         images = distort.prepare_images(self._images[chosen], workload, rng)
         return {"images": images, "labels": self._labels[chosen]}

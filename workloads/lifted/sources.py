@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, Any, Dict, List, Optional, Tuple
 
 import numpy as np
 import tensorflow as tf
 
+from workloads.data.batches import Request, Wanted
+from workloads.data.epochs import Order
 from workloads.lifted.made_up_data import (
     BatchSize,
     dealt_rows,
@@ -19,20 +20,15 @@ from workloads.lifted.made_up_data import (
 from workloads.lifted.workload import as_lifted
 from workloads.numerics import random_keys
 from workloads.sources import Source
-from workloads.support import user_code, user_modules
-from workloads.support.array_archive import ArrayArchive
-from workloads.support.errors import InputError, require
-from workloads.support.input_files import require_regular
+from workloads.support.errors import require
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Mapping
 
+    from workloads.data.batches import Data
     from workloads.job import Job
     from workloads.lifted.plan import Input
     from workloads.program import Arrays
-
-#: The most that the arrays of --data may take: so many bytes, or a multiple of a larger compressed file.
-MOST_BYTES, MOST_EXPANSION = 512 << 20, 20
 
 
 class LiftedSynthetic(Source):
@@ -165,66 +161,41 @@ def checked_values(what: str, entry: Input, value: Any) -> np.ndarray:
     return array.astype(entry.dtype)
 
 
-class LiftedDataset(LiftedData):
-    """The user's own `tf.data` pipeline of global batches.
+class LiftedOwnData(LiftedData):
+    """The user's own examples, in the order that the seed says.
 
     Args:
       job: the `Job`, of a `LiftedWorkload`.
-      make_dataset: function from the global batch to a `tf.data.Dataset` of {input name: tensor [global batch, ...]}.
+      data: the opened data.
       settings: {input name: value} of scalars that the data do not have.
-      name: of the function, for messages.
+      shuffle: whether each epoch has an order of its own.
     """
 
-    has_pipeline = True
+    def __init__(self, job: Job, data: Data, settings: Mapping[str, Any] | None = None, shuffle: bool = True) -> None:
+        inputs: Dict[str, Input] = as_lifted(job.workload).inputs()
+        wanted = {
+            name: Wanted(_rank_of_example(entry), f"{entry.dtype} {entry.shape}")
+            for name, entry in inputs.items()
+            if name not in (settings or {})
+        }
+        order = Order(job.global_batch, job.seed, shuffle, job.workload.last_batch)
+        self._batches = data.batches(Request(order, wanted, lambda what, arrays, count: arrays))
+        super().__init__(job, self._batches.batch, settings or {})
+        self._what = data.name
 
-    def __init__(
-        self,
-        job: Job,
-        make_dataset: Callable[[int], tf.data.Dataset],
-        settings: Mapping[str, Any],
-        name: str = "--data",
-    ) -> None:
-        self._make, self._name = make_dataset, name
-        self._iterator = self._repeated()
-        super().__init__(job, lambda step: next(self._iterator), settings)
-        self._what = user_code.named(name, make_dataset)
-        self.has_pipeline = not any(entry.sparse for entry in self._inputs.values())  # those are dealt in numpy
+    @property
+    def has_pipeline(self) -> bool:
+        sparse = any(entry.sparse for entry in self._inputs.values())  # those are dealt in numpy
+        return not sparse and self._batches.full_dataset() is not None
 
-    def _dataset(self) -> tf.data.Dataset:
-        """Calls the user's function and checks what it returns."""
-        with user_code.calling(self._name, self._make, "a tf.data.Dataset of {input name: tensor [global batch, ...]}"):
-            dataset = self._make(self._job.global_batch)
-        what, allowed = self._what, "must be a tf.data.Dataset of {input name: tensor}"
-        require(isinstance(dataset, tf.data.Dataset), what, dataset, allowed)
-        spec = dataset.element_spec
-        require(isinstance(spec, dict), what, spec, allowed)
-        for name, entry in self._inputs.items():
-            have = ", ".join(sorted(map(str, spec))) or "nothing"
-            required = f"it must have {name!r}: {entry.dtype} {entry.shape}"
-            require(name in spec or name in self._settings, what, have, required)
-            require(isinstance(spec.get(name, tf.TensorSpec([])), tf.TensorSpec), what, spec.get(name), required)
-        return dataset
+    def ends(self) -> Tuple[int, ...]:
+        return self._batches.ends()
 
-    def _repeated(self) -> Iterator[Arrays]:
-        """Yields the batches endlessly. Made when the first is asked for: before, devices may not have been chosen."""
-        dataset = self._dataset()
-        while True:
-            count = 0
-            batches = dataset.as_numpy_iterator()
-            while True:
-                with user_code.calling(self._name, self._make):
-                    batch = next(batches, None)
-                if batch is None:
-                    break
-                count += 1
-                yield batch
-            require(count, self._what, "no batch", "the dataset must have at least one")
+    def steps(self, epochs: int) -> Optional[int]:
+        return self._batches.steps(epochs)
 
     def pipeline(self, step: int) -> tf.data.Dataset:
-        """Returns a dataset of one replica's batch after the other, from `step` on, cut by TensorFlow itself.
-
-        A pipeline must not be read from inside another one's Python function: each can wait for the other forever.
-        """
+        """Returns a dataset of one replica's batch after the other, from `step` on, cut by TensorFlow itself."""
         replicas = self._job.replicas
         like = self.shards(0)  # also reports what the user's batches lack
         kinds = {name: entry.kind for name, entry in self._inputs.items()}
@@ -233,65 +204,18 @@ class LiftedDataset(LiftedData):
             parts = {}
             for name, part in like[0].items():
                 if name in batch and kinds[name] in ("batch", "whole"):
-                    rows = replicas * len(part)
-                    few = f"InputError: {self._what}: {self._too_few_rows(name)}"
-                    with tf.control_dependencies(
-                        [tf.debugging.assert_greater_equal(tf.shape(batch[name])[0], rows, few)]
-                    ):
-                        value = tf.cast(batch[name][:rows], part.dtype)
+                    value = tf.cast(batch[name], part.dtype)
                     parts[name] = tf.reshape(value, (replicas,) + part.shape)
                 else:
                     value = tf.cast(batch[name], part.dtype) if name in batch else tf.constant(part)
                     parts[name] = tf.repeat(value[tf.newaxis], replicas, 0)
             return parts
 
-        return self._dataset().repeat().skip(step).map(cut).unbatch()
+        dataset = self._batches.full_dataset()
+        assert dataset is not None  # see `has_pipeline`
+        return dataset.repeat().skip(step).map(cut).unbatch()
 
 
-def source_from_text(text: str, settings: Mapping[str, Any]) -> Callable[[Job], Source]:
-    """Returns the function from a job to its source that `--data` stands for.
-
-    Args:
-      text: path of an .npz file, whose arrays are taken in order, again and again; or module:function of a function
-        that is called with the global batch and returns a dataset of {input name: tensor [global batch, ...]}, which is
-        started again where it ends.
-      settings: {input name: value} of scalars that the data do not have.
-
-    Returns:
-      The function.
-
-    Raises:
-      InputError: there is no such file or function.
-    """
-    if ":" in text and not os.path.exists(text):
-        make_dataset = _import_function(text)
-        return lambda job: LiftedDataset(job, make_dataset, settings, f"--data={text}")
-    packed = require_regular(text, "--data")
-    archive = ArrayArchive(text, f"--data: cannot read {text!r} as .npz", max(MOST_BYTES, MOST_EXPANSION * packed))
-    arrays = {name: archive.array(name) for name in archive.names}
-    archive.close()
-    lengths = {array.shape[:1] for array in arrays.values()}
-    require(len(lengths) == 1 and () not in lengths, "--data", text, "arrays must have equal lengths")
-    return lambda job: LiftedData(job, _batches_of(arrays, job.global_batch), settings)
-
-
-def _batches_of(arrays: Arrays, size: int) -> Callable[[int], Arrays]:
-    """Returns the function from a step to the next `size` rows of the arrays."""
-    count = len(next(iter(arrays.values())))
-    require(count >= size, "--data", f"{count} examples", f"fewer than --global_batch={size}")
-
-    def batch(step: int) -> Arrays:
-        rows = np.arange(step * size, (step + 1) * size) % count
-        return {name: array[rows] for name, array in arrays.items()}
-
-    return batch
-
-
-def _import_function(text: str) -> Callable[[int], tf.data.Dataset]:
-    module_name, _, attribute = text.partition(":")
-    module = user_modules.import_users_module(module_name, f"--data: {text!r}")
-    function: Callable[[int], tf.data.Dataset] | None = getattr(module, attribute, None)
-    if function is None:
-        raise InputError(f"--data: {text!r}: module {module_name!r} has no attribute {attribute!r}")
-    require(callable(function), "--data", text, "must name a function that takes the global batch")
-    return function
+def _rank_of_example(entry: Input) -> Optional[int]:
+    """Returns the number of dimensions of one example of an input; None if it has no row for each example."""
+    return len(entry.shape) - 1 if entry.kind == "batch" and entry.shape and not entry.sparse else None

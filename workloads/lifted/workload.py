@@ -57,6 +57,10 @@ class LiftedWorkload(Workload):
     def is_lifted(self) -> bool:
         return True
 
+    @property
+    def carries_state(self) -> bool:
+        return any(variable.role == "state" for variable in self.plan.variables)
+
     def inputs(self) -> dict[str, Input]:  # type: ignore[override]  # a graph's inputs know more than an `InputSpec`
         """Returns {name: input} of all that a replica's batch holds."""
         return {entry.name: entry for entry in self.plan.inputs + self.plan.common}

@@ -14,9 +14,11 @@ from workloads.selection import registry
 from workloads.support import command, devices
 
 if TYPE_CHECKING:
+    from workloads.data.batches import Data
     from workloads.job import Job
     from workloads.lifted.workload import LiftedWorkload
     from workloads.sources import Source
+    from workloads.workload import Workload
 
 PLACEMENTS = ("towers", "layers")
 
@@ -43,7 +45,14 @@ flags.DEFINE_string("data_dir", None, "Folder with CIFAR-10 binary or IDX (MNIST
 flags.DEFINE_string(
     "data",
     None,
-    "For a lift: an .npz file, or module:function that takes the global batch and returns a tf.data.Dataset.",
+    "Your own data: an .npz file with an array of all examples for each input; or module:function, which takes the "
+    "global batch and returns a tf.data.Dataset, an iterable, or arrays.",
+)
+flags.DEFINE_boolean(
+    "shuffle",
+    None,
+    "With arrays in --data: each epoch has an order of its own, drawn from --seed. Default: yes, but for a lift that "
+    "carries a state from step to step.",
 )
 flags.DEFINE_list("settings", [], "For a lift with --data: values of its scalar inputs, as name=value,name=value.")
 flags.DEFINE_enum(
@@ -86,7 +95,7 @@ def job_from_flags(
       InputError: a flag's value is not usable.
     """
     from workloads import sources
-    from workloads.data import folder, image_source
+    from workloads.data import folder, image_source, own_data
     from workloads.job import Job
     from workloads.lifted.workload import as_lifted
     from workloads.support.errors import require
@@ -97,7 +106,8 @@ def job_from_flags(
     if workload.is_lifted:
         require(workers == 1, "--workers", workers, "a lifted workload runs on one")
         return _lifted_job(as_lifted(workload), resident)
-    require(FLAGS.data is None, "--data", FLAGS.data, "only for a lifted workload; others take --data_dir")
+    require(not (FLAGS.data and resident), "--resident", True, "not with --data")
+    require(not (FLAGS.data and FLAGS.data_dir), "--data_dir", FLAGS.data_dir, "not with --data")
     replicas = replicas if FLAGS.replicas is None else FLAGS.replicas
     if FLAGS.placement == "layers":
         require(FLAGS.replicas is None, "--replicas", FLAGS.replicas, "with --placement=layers: --micro_batches")
@@ -109,8 +119,36 @@ def job_from_flags(
     if FLAGS.data_dir is not None:
         workload, images, labels, data = folder.open_folder(FLAGS.data_dir, workload)
         make_source = functools.partial(image_source.ImageSource, images=images, labels=labels)
+    if FLAGS.data is not None:
+        own = _own_source(workload)
+        data, make_source = own.name, functools.partial(own_data.OwnData, data=own.data, shuffle=own.shuffle)
     job = Job(workload, workers * replicas, FLAGS.global_batch, FLAGS.dtype, FLAGS.seed, data, FLAGS.staleness)
     return job, make_source
+
+
+class OwnSource(NamedTuple):
+    """The user's own data.
+
+    Attributes:
+      name: in words; see `Job.data`.
+      data: opened.
+      shuffle: whether arrays are shuffled in each epoch.
+    """
+
+    name: str
+    data: Data
+    shuffle: bool
+
+
+def _own_source(workload: Workload) -> OwnSource:
+    """Opens the data that `--data` names."""
+    from workloads.data.epochs import Order
+    from workloads.data.opening import open_data
+
+    shuffle = not workload.carries_state if FLAGS.shuffle is None else FLAGS.shuffle
+    data = open_data(FLAGS.data)
+    order = Order(0, 0, shuffle, workload.last_batch)
+    return OwnSource(f"{data.description}, {order.describe()}", data, shuffle)
 
 
 class LiftedSource(NamedTuple):
@@ -161,7 +199,9 @@ def lifted_source_from_flags(workload: LiftedWorkload, resident: bool) -> Lifted
         require(name in workload.inputs(), "--settings", name, "allowed: " + ", ".join(workload.inputs()))
     if FLAGS.data is not None:
         require(not resident, "--resident", True, "not with --data")
-        return LiftedSource(FLAGS.data, sources.source_from_text(FLAGS.data, settings), settings)
+        own = _own_source(workload)
+        make_own = functools.partial(sources.LiftedOwnData, data=own.data, settings=settings, shuffle=own.shuffle)
+        return LiftedSource(own.name, make_own, settings)
     kind = sources.LiftedResident if resident else sources.LiftedSynthetic
     make: Callable[[Job], Source] = functools.partial(kind, settings=settings)
     return LiftedSource("resident" if resident else "synthetic", make, settings)

@@ -6,6 +6,8 @@ import tensorflow as tf
 
 from tests import old_programs
 from tests.small_lift import small_lift
+from workloads.data.function import FunctionData
+from workloads.data.opening import open_data
 from workloads.job import Job
 from workloads.lifted import sources
 from workloads.lifted.plan_records import TensorType
@@ -38,20 +40,37 @@ def arrays():
     return {"x": np.arange(10 * 72, dtype=np.float32).reshape(10, 6, 6, 2), "y": np.arange(10, dtype=np.int32) % 3}
 
 
+def own_data(data, job, settings=None):
+    """The source of a job of a lift, of a file's data or of those that a function makes, in order."""
+    data = FunctionData("data", data) if callable(data) else open_data(str(data))
+    return sources.LiftedOwnData(job, data, settings, shuffle=False)
+
+
 def test_arrays_are_taken_in_order_and_around(tmp_path):
     np.savez(tmp_path / "data.npz", **arrays())
-    source = sources.source_from_text(str(tmp_path / "data.npz"), {})(job_of("d_batch_norm", 2, 8))
+    source = own_data(tmp_path / "data.npz", job_of("d_batch_norm", 2, 8))
     first, second = source.shards(0), source.shards(1)
     assert [shard["y"].tolist() for shard in first] == [[0, 1, 2, 0], [1, 2, 0, 1]]
     assert [shard["y"].tolist() for shard in second] == [[2, 0, 0, 1], [2, 0, 1, 2]]
     assert np.array_equal(second[0]["x"][2], arrays()["x"][0])
+    assert (source.ends(), source.steps(4), source.has_pipeline) == ((1,), 5, False)
+
+
+def test_arrays_are_shuffled_unless_the_graph_carries_a_state(tmp_path):
+    np.savez(tmp_path / "data.npz", **arrays())
+    source = sources.LiftedOwnData(job_of("d_batch_norm", 2, 10), open_data(str(tmp_path / "data.npz")))
+    taken = np.concatenate([shard["x"][:, 0, 0, 0] for shard in source.shards(0)])
+    assert sorted(taken) == arrays()["x"][:, 0, 0, 0].tolist() != taken.tolist()
+    assert registry.get(old_programs.lifted("m_carried_state")).carries_state
+    assert not registry.get(old_programs.lifted("d_batch_norm")).carries_state
 
 
 def test_a_pipeline_gives_replicas_what_its_shards_are():
     def make(global_batch):
         return tf.data.Dataset.from_tensor_slices(arrays()).batch(global_batch, drop_remainder=True)
 
-    source = sources.LiftedDataset(job_of("d_batch_norm", 2, 4), make, {})
+    source = own_data(make, job_of("d_batch_norm", 2, 4))
+    assert source.has_pipeline
     replica_batches = list(source.pipeline(1).take(4).as_numpy_iterator())
     shards = [shard for step in range(3) for shard in source.shards(step)][2:]  # the second batch, then around
     assert len(replica_batches) == len(shards) == 4
@@ -59,17 +78,24 @@ def test_a_pipeline_gives_replicas_what_its_shards_are():
         assert all(np.array_equal(batch[name], shard[name]) for name in shard)
 
 
+def test_short_batches_are_filled_from_the_next_pass():
+    def make(global_batch):
+        return tf.data.Dataset.from_tensor_slices(arrays()).batch(global_batch)
+
+    source = own_data(make, job_of("d_batch_norm", 2, 4))
+    assert [shard["y"].tolist() for shard in source.shards(2)] == [[2, 0], [0, 1]] and not source.has_pipeline
+
+
 def test_refuses_data_that_do_not_fit(tmp_path):
     np.savez(tmp_path / "data.npz", x=arrays()["x"])
-    with pytest.raises(InputError, match=r"--data: got 'x', it must have 'y': int32 \[None\]"):
-        sources.source_from_text(str(tmp_path / "data.npz"), {})(job_of("d_batch_norm", 2, 8)).shards(0)
+    with pytest.raises(InputError, match=r"--data=.*data.npz: got 'x', it must have 'y': int32 \[None\]"):
+        own_data(tmp_path / "data.npz", job_of("d_batch_norm", 2, 8))
+    np.savez(tmp_path / "data.npz", **arrays())
     with pytest.raises(InputError, match="10 examples.*fewer than --global_batch=12"):
-        sources.source_from_text(str(tmp_path / "data.npz"), {})(job_of("d_batch_norm", 2, 12))
+        own_data(tmp_path / "data.npz", job_of("d_batch_norm", 2, 12))
     np.savez(tmp_path / "odd.npz", x=arrays()["x"], y=np.zeros(3))
     with pytest.raises(InputError, match="arrays must have equal lengths"):
-        sources.source_from_text(str(tmp_path / "odd.npz"), {})
-    with pytest.raises(InputError, match="has no attribute"):
-        sources.source_from_text("os:nothing", {})
+        own_data(tmp_path / "odd.npz", job_of("d_batch_norm", 2, 4))
 
 
 def small_source(source, tmp_path, **fields):
@@ -122,15 +148,9 @@ def test_a_function_of_ones_own_module_makes_the_dataset(tmp_path, monkeypatch):
         "    return tf.data.Dataset.from_tensor_slices({'x': tf.range(8.0)}).batch(size)\n"
     )
     monkeypatch.syspath_prepend(str(tmp_path))
-    source = sources.source_from_text("own_data_of_a_test:make", {})(Job(small_lift(str(tmp_path / "lift")), 2))
+    source = own_data("own_data_of_a_test:make", Job(small_lift(str(tmp_path / "lift")), 2))
     batches = [[shard["x"].tolist() for shard in source.shards(step)] for step in range(3)]
     assert batches == [[[0, 1], [2, 3]], [[4, 5], [6, 7]], [[0, 1], [2, 3]]]  # started again
-
-
-def test_a_file_that_is_no_data_is_told(tmp_path):
-    (tmp_path / "text.npz").write_text("no arrays")
-    with pytest.raises(InputError, match="--data: cannot read .* as .npz"):
-        sources.source_from_text(str(tmp_path / "text.npz"), {})
 
 
 def test_rows_that_are_not_examples_are_divided_evenly(tmp_path):

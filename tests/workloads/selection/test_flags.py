@@ -1,11 +1,13 @@
 """The job that the flags describe, and combinations of flags that are refused."""
 
+import numpy as np
 import pytest
 from absl import flags
 
 from tests import old_programs
 from tests.own_flags import set_flags
 from workloads import sources
+from workloads.data import own_data
 from workloads.selection import flags as job_flags
 from workloads.support.errors import InputError
 
@@ -54,11 +56,25 @@ def test_a_lift_has_its_towers_unless_the_user_says_otherwise():
     assert made(workload=folder, replicas=1)[0].replicas == 1
 
 
+def test_own_data_and_their_order_are_part_of_the_job(tmp_path):
+    np.savez(tmp_path / "data.npz", text=np.zeros((64, 4), np.int32))
+    path = str(tmp_path / "data.npz")
+    job, make_source = made(data=path)
+    assert job.data.startswith("npz:") and job.data.endswith(", shuffled, last batch filled")
+    assert make_source.func is own_data.OwnData
+    in_order, _ = made(data=path, shuffle=False)
+    assert in_order.data == job.data.replace("shuffled", "in order")
+    lift, _ = made(data=path, workload=old_programs.lifted("m_carried_state"))  # which needs the texts in their order
+    assert lift.data == in_order.data
+
+
 @pytest.mark.parametrize(
     "values, message",
     [
         ({"resident": True, "data_dir": "."}, "--resident: got True, not with --data_dir"),
-        ({"data": "x.npz"}, "--data: got 'x.npz', only for a lifted workload"),
+        ({"data": "x.npz"}, "--data: cannot read x.npz: No such file"),
+        ({"data": "x.npz", "resident": True}, "--resident: got True, not with --data"),
+        ({"data": "x.npz", "data_dir": "."}, "--data_dir: got '.', not with --data"),
         ({"placement": "layers", "replicas": 2}, "--replicas: got 2, with --placement=layers: --micro_batches"),
         ({"placement": "layers", "micro_batches": 0}, "--micro_batches: got 0, must be at least 1"),
         ({"workload": "LIFT", "staleness": 1}, "--staleness: got 1, not for a lifted workload"),
