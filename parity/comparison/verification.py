@@ -13,15 +13,14 @@ import dataclasses
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-import numpy as np
-
 from parity.comparison.judge import Judge
 from parity.comparison.references import References
 from parity.comparison.result import Failure, Verification
-from parity.comparison.tour import Tour
+from parity.comparison.tour import Tour, Visit
+from parity.comparison.training_check import TrainingCheck
+from parity.comparison.variable_match import match_variables
 from workloads.job import Job
 from workloads.program import Program, State, StepRecord
-from workloads.scope import VariableSpec
 
 
 class StepCheck(Protocol):
@@ -80,93 +79,96 @@ def verify(
     Raises:
       InputError: the programs' records hold different tensors.
     """
-    result = Verification(tolerance_name, mode, mismatched=mismatches(left.variables(), right.variables()))
-    if result.mismatched:
-        result.passed = False
+    result = Verification(tolerance_name, mode)
+    if not match_variables(result, left, right):
         return result
     judge = Judge(result, job, references, units or {})
+    comparison = _Comparison(result, judge, left, right, lockstep, references, alternatives, tour, rules)
+    training = TrainingCheck()
     state = left.state()
     judge.compare_initial(state, right.state())
-    trained = False
-    locked = right if mode == "locked" else None
-    followers = [follower for follower in (locked, lockstep, references, *alternatives) if follower is not None]
     for step in range(steps):
-        for follower in followers:
-            follower.load(state)
-        record, right_record = left.step(), right.step()
-        others = [alternative.step() for alternative in alternatives]
-        lockstep_record = None if lockstep is None else lockstep.step()
-        judge.compare_step(record, right_record, lockstep_record, others)
-        if rules is not None and (lockstep_record is not None or locked is not None):
-            rules.add(record, lockstep_record or right_record, state)
-        if tour is not None:
-            tour.observe(state, _with_proposals(record, lockstep_record or right_record), None)
-        trained = trained or trains(record, state)
+        record = comparison.take_step(state)
+        training.add(record, state)
         state = record.state
         result.steps = step + 1
         if progress is not None:
             progress(step + 1, result)
-    if tour is not None:
-        judged = right if lockstep is None else lockstep
-        loaded = [left, *dict.fromkeys([judged, *followers])]
-        _take_visits(result, judge, tour, state, (left, judged, alternatives), loaded, rules)
-    if steps and not trained and tour is None:  # a tour says more: whether it is the learning rate
-        result.not_shown.append("training (in no step is there a gradient other than zero that changes a weight)")
+    if tour is None:
+        result.not_shown += training.not_shown()
+    else:  # which says more of a run that does not train: whether it is the learning rate
+        comparison.take_visits(tour, state)
     judge.finish()
     result.add_failures(rules.failures() if rules is not None else [])
     return result
 
 
-def trains(record: StepRecord, before: State) -> bool:
-    """Returns whether a step changed a weight, and had a gradient other than zero.
+@dataclasses.dataclass
+class _Comparison:
+    """The programs of a comparison, and everything that looks at their steps; the attributes are as in `verify`."""
 
-    Args:
-      record: the step's record; one without any gradients is judged by its weights alone.
-      before: the state that the step was taken from.
-    """
-    weights = record.state.weights
-    changed = any(
-        name in before.weights and not np.array_equal(before.weights[name], weights[name]) for name in weights
-    )
-    gradients = [array for arrays in [record.combined, *record.gradients] for array in arrays.values()]
-    return changed and (not gradients or any(np.any(array) for array in gradients))
+    result: Verification
+    judge: Judge
+    left: Program
+    right: Program
+    lockstep: Program | None
+    references: References | None
+    alternatives: Sequence[Program]
+    tour: Tour | None
+    rules: StepCheck | None
 
+    def take_step(self, state: State) -> StepRecord:
+        """Compares the next step of the run; returns the left side's record.
 
-def _take_visits(
-    result: Verification,
-    judge: Judge,
-    tour: Tour,
-    last: State,
-    programs: tuple[Program, Program, Sequence[Program]],
-    loaded: Sequence[Program | References],
-    rules: StepCheck | None,
-) -> None:
-    """Compares one step from each state that the tour names, until one differs.
+        Args:
+          state: the left side's state, from which the step of all programs but those on a free trajectory starts.
+        """
+        for program in self._followers():
+            program.load(state)
+        record, right_record = self.left.step(), self.right.step()
+        others = [alternative.step() for alternative in self.alternatives]
+        lockstep_record = None if self.lockstep is None else self.lockstep.step()
+        self.judge.compare_step(record, right_record, lockstep_record, others)
+        judged_record = lockstep_record or right_record
+        if self.rules is not None and (self.lockstep is not None or self._is_locked()):
+            self.rules.add(record, judged_record, state)
+        if self.tour is not None:
+            self.tour.observe(state, _with_proposals(record, judged_record), None)
+        return record
 
-    Args:
-      result: to fill.
-      judge: compares the steps.
-      tour: names the states.
-      last: the left side's state after the ordinary steps.
-      programs: the left one, the one that is judged, and the alternatives.
-      loaded: all that take each visit's state.
-      rules: as in `verify`.
-    """
-    left, judged, alternatives = programs
-    for visit in tour.visits(last) if result.passed else ():
-        for program in loaded:
+    def take_visits(self, tour: Tour, last: State) -> None:
+        """Compares one step from each state that the tour names, until one differs.
+
+        Args:
+          tour: names the states.
+          last: the left side's state after the ordinary steps.
+        """
+        for visit in tour.visits(last) if self.result.passed else ():
+            self._take_visit(tour, visit)
+            self.result.visits.append(visit.name)
+            if not self.result.passed:
+                self.result.failed_visit = visit
+                return
+
+    def _take_visit(self, tour: Tour, visit: Visit) -> None:
+        judged = self.right if self.lockstep is None else self.lockstep
+        for program in [self.left, *dict.fromkeys([judged, *self._followers()])]:
             program.load(visit.state)
-        record = left.step()
-        others = [alternative.step() for alternative in alternatives]
+        record = self.left.step()
+        others = [alternative.step() for alternative in self.alternatives]
         judged_record = judged.step()
-        judge.compare_step(record, judged_record, None, others, is_visit=True)
-        if rules is not None:
-            rules.add(record, judged_record, visit.state)
+        self.judge.compare_step(record, judged_record, None, others, is_visit=True)
+        if self.rules is not None:
+            self.rules.add(record, judged_record, visit.state)
         tour.observe(visit.state, _with_proposals(record, judged_record), visit)
-        result.visits.append(visit.name)
-        if not result.passed:
-            result.failed_visit = visit
-            return
+
+    def _is_locked(self) -> bool:
+        return self.result.mode == "locked"
+
+    def _followers(self) -> list[Program | References]:
+        """Returns all that take each step from the left side's state."""
+        candidates = (self.right if self._is_locked() else None, self.lockstep, self.references, *self.alternatives)
+        return [follower for follower in candidates if follower is not None]
 
 
 def _with_proposals(left: StepRecord, right: StepRecord) -> StepRecord:
@@ -175,17 +177,3 @@ def _with_proposals(left: StepRecord, right: StepRecord) -> StepRecord:
     They only tell whether it matters which one is taken.
     """
     return left if left.proposals else dataclasses.replace(left, proposals=right.proposals)
-
-
-def mismatches(left: Sequence[VariableSpec], right: Sequence[VariableSpec]) -> list[str]:
-    """Returns lines about variables that the two sides do not share by name, shape, dtype and trainability."""
-    first, second = ({spec.name: spec for spec in specs} for specs in (left, right))
-    lines = [f"{name}: only on the left" for name in first if name not in second]
-    lines += [f"{name}: only on the right" for name in second if name not in first]
-    for name in first:
-        if name in second:
-            for field in ("shape", "dtype", "trainable"):
-                a, b = getattr(first[name], field), getattr(second[name], field)
-                if str(a) != str(b):
-                    lines.append(f"{name}: {field} {a} against {b}")
-    return lines

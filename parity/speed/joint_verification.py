@@ -10,9 +10,9 @@ from parity.comparison.judge import Judge
 from parity.comparison.noise_floor import NoiseFloor
 from parity.comparison.references import References, SharedReferences
 from parity.comparison.result import Verification
-from parity.comparison.verification import mismatches
+from parity.comparison.variable_match import match_variables
 from workloads.job import Job
-from workloads.program import Program, RecordRewriter
+from workloads.program import Program, RecordRewriter, State, StepRecord
 
 
 class Rival(NamedTuple):
@@ -67,12 +67,28 @@ def verify_together(
       each rival's outcome.
     """
     with contextlib.ExitStack() as stack:
-        shared = [_references_of(rival, references, stack) for rival in rivals]
-        return _verify(left, rivals, job, steps, references, shared, progress)
+        comparisons = [_Comparison(left, rival, job, _references_of(rival, references, stack)) for rival in rivals]
+        state = left.state()
+        for comparison in comparisons:
+            comparison.start(state)
+        compared = [comparison for comparison in comparisons if not comparison.result.mismatched]
+        for step in range(steps if compared else 0):
+            if references is not None:
+                references.load(state)
+            for comparison in compared:
+                comparison.load(state)
+            record = left.step()
+            if references is not None:
+                references.step()
+            for comparison in compared:
+                comparison.take_step(record)
+            state = record.state
+            progress(step + 1)
+        return [comparison.outcome() for comparison in comparisons]
 
 
 def _references_of(rival: Rival, references: References | None, stack: contextlib.ExitStack) -> SharedReferences | None:
-    """The references of one rival, whose program in float64 `stack` closes."""
+    """Returns the references of one rival, whose program in float64 `stack` closes."""
     if references is None:
         return None
     has_double = rival.make_double is not None and references.judges_in_double
@@ -80,41 +96,40 @@ def _references_of(rival: Rival, references: References | None, stack: contextli
     return references.shared_with(rival.view, double)
 
 
-def _verify(
-    left: Program,
-    rivals: Sequence[Rival],
-    job: Job,
-    steps: int,
-    references: References | None,
-    shared: Sequence[SharedReferences | None],
-    progress: Callable[[int], object],
-) -> list[Outcome]:
-    results = [Verification("auto", "locked") for _ in rivals]
-    judges = [
-        Judge(result, job, own, rival.units or {}, rival.floor) for result, own, rival in zip(results, shared, rivals)
-    ]
-    state = left.state()
-    for rival, result, judge in zip(rivals, results, judges):
-        result.mismatched = mismatches(left.variables(), rival.program.variables())
-        result.passed = not result.mismatched
-        if result.passed and not state.step:
-            judge.compare_initial(state, rival.program.state())
-    compared = [number for number, result in enumerate(results) if not result.mismatched]
-    for step in range(steps if compared else 0):
-        for follower in (references, *[shared[number] for number in compared]):
-            if follower is not None:
-                follower.load(state)
-        record = left.step()
-        if references is not None:
-            references.step()
-        for number in compared:
-            rival = rivals[number]
-            rival.program.load(state)
-            taken = rival.view(rival.program).step()
-            judges[number].compare_step(rival.view(left).rewrite(record), taken)
-            results[number].steps = step + 1
-        state = record.state
-        progress(step + 1)
-    for number in compared:
-        judges[number].finish()
-    return [Outcome(result, judge.noise_floor) for result, judge in zip(results, judges)]
+class _Comparison:
+    """The comparison of one rival.
+
+    Args:
+      left: the program that it is compared with, which takes its steps elsewhere.
+      rival: the rival.
+      job: of both.
+      references: beside the left program, as this rival sees them; or None.
+    """
+
+    def __init__(self, left: Program, rival: Rival, job: Job, references: SharedReferences | None) -> None:
+        self.result = Verification("auto", "locked")
+        self._judge = Judge(self.result, job, references, rival.units or {}, rival.floor)
+        self._left, self._rival, self._references = left, rival, references
+
+    def start(self, state: State) -> None:
+        """Compares the variables, and the left program's `state` unless it has taken steps before."""
+        if match_variables(self.result, self._left, self._rival.program) and not state.step:
+            self._judge.compare_initial(state, self._rival.program.state())
+
+    def load(self, state: State) -> None:
+        """Makes `state` the one that the rival's next step starts from."""
+        self._rival.program.load(state)
+        if self._references is not None:
+            self._references.load(state)
+
+    def take_step(self, record: StepRecord) -> None:
+        """Takes a step and compares it with the left program's record."""
+        taken = self._rival.view(self._rival.program).step()
+        self._judge.compare_step(self._rival.view(self._left).rewrite(record), taken)
+        self.result.steps += 1
+
+    def outcome(self) -> Outcome:
+        """Completes the result and returns it."""
+        if not self.result.mismatched:
+            self._judge.finish()
+        return Outcome(self.result, self._judge.noise_floor)
