@@ -10,11 +10,7 @@ from __future__ import annotations
 
 import concurrent.futures
 import functools
-import json
-import os
-import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -23,7 +19,7 @@ from absl import flags
 
 from parity import benchmark, verify
 from parity import flags as parity_flags
-from parity.processes import child_command
+from parity.processes.json_command import run_json_command
 from parity.subcommands import subcommand_list
 from workloads.lifted import is_lift_folder
 from workloads.selection import registry
@@ -60,21 +56,12 @@ VERIFIERS = 2
 Results = dict[str, list[dict[str, Any]]]
 
 
-def phase_command(phase: str, workloads: Sequence[str], path: str) -> list[str]:
-    """Returns the command line of a child process that runs one phase with this process's flags.
+def phase_arguments(phase: str, workloads: Sequence[str]) -> list[str]:
+    """Returns the flags of a child process that runs one of `PHASES` over some workloads with this process's flags.
 
     Later flags override earlier ones.
-
-    Args:
-      phase: one of `PHASES`.
-      workloads: names of its workloads.
-      path: file for its JSON.
-
-    Returns:
-      the command line.
     """
-    this = child_command.module_command(sys.executable, "parity") + sys.argv[1:]
-    return [*this, f"--workloads={','.join(workloads)}", f"--phase={phase}", f"--json={path}"]
+    return [*sys.argv[1:], f"--workloads={','.join(workloads)}", f"--phase={phase}"]
 
 
 def run_phases() -> Results | int:
@@ -102,16 +89,13 @@ def run_phases() -> Results | int:
 
 def _run_portion(phase: str, workloads: Sequence[str]) -> list[dict[str, Any]] | int:
     """Runs a phase over some workloads as a child process; see `run_phases`."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = os.path.join(folder, phase + ".json")
-        child = subprocess.run(phase_command(phase, workloads, path), env=child_command.child_environment())
-        if child.returncode in (2, command.USER_CODE):
-            return child.returncode  # the child has printed why
-        if not os.path.exists(path):
-            raise InputError(f"phase {phase} ended with status {child.returncode} and no result")
-        with open(path, encoding="utf-8") as file:
-            results: list[dict[str, Any]] = json.load(file)
-            return results
+    end = run_json_command("parity", phase_arguments(phase, workloads), passes_output_on=True)
+    if end.status in (2, command.USER_CODE):
+        return end.status  # the child has printed why
+    if end.result is None:
+        raise InputError(f"phase {phase} ended with status {end.status} and no result")
+    results: list[dict[str, Any]] = end.result
+    return results
 
 
 def run_phase(phase: str) -> list[dict[str, Any]]:

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
-import tempfile
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from parity.processes import child_command
+from parity.processes.json_command import run_json_command
 
 #: Environment of runs whose kernels give the same bits each time: no TensorFloat-32, no atomic additions.
 DETERMINISTIC = {"TF_DETERMINISTIC_OPS": "1", "NVIDIA_TF32_OVERRIDE": "0"}
@@ -123,14 +118,5 @@ def _job(machine: Machine, workload: str, replicas: int, size: str) -> tuple[str
 
 def run_check(check: Check) -> CheckResult:
     """Runs a check in a process of its own and returns its result."""
-    environment = {**child_command.child_environment(), **dict(check.variables)}
-    with tempfile.TemporaryDirectory() as folder:
-        path = os.path.join(folder, "result.json")
-        arguments = [*child_command.module_command(sys.executable, check.module), *check.arguments, f"--json={path}"]
-        child = subprocess.run(arguments, env=environment, capture_output=True, text=True)
-        result = None
-        if os.path.exists(path):
-            with open(path, encoding="utf-8") as file:
-                result = json.load(file)
-    error = child.stderr.strip().rpartition("\n")[2] if child.returncode else ""
-    return CheckResult(check, child.returncode, result, error)
+    end = run_json_command(check.module, check.arguments, dict(check.variables))
+    return CheckResult(check, *end)

@@ -1,13 +1,12 @@
 """The command `python -m parity`: its phases, its defaults where there are GPUs, and its exit status."""
 
-import json
-import subprocess
 from types import SimpleNamespace
 
 import pytest
 import tensorflow as tf
 from absl import flags
 
+from parity.processes.json_command import CommandEnd
 from tests.own_flags import own_flags
 from workloads.support.errors import InputError
 
@@ -38,10 +37,10 @@ def test_built_in_workloads_a_users_own_and_lifts_are_allowed():
         all_workloads.check_workloads(["regression", "other"])
 
 
-def test_a_phase_is_the_same_command_with_three_flags_more(monkeypatch):
+def test_a_phase_has_the_flags_of_the_command_and_two_more(monkeypatch):
     monkeypatch.setattr("sys.argv", ["parity", "--phase=all", "--steps=3"])
-    command = all_workloads.phase_command("verify", ["a", "b"], "out.json")
-    assert command[-5:] == ["--phase=all", "--steps=3", "--workloads=a,b", "--phase=verify", "--json=out.json"]
+    arguments = all_workloads.phase_arguments("verify", ["a", "b"])
+    assert arguments == ["--phase=all", "--steps=3", "--workloads=a,b", "--phase=verify"]
 
 
 def children(monkeypatch, statuses):
@@ -53,17 +52,15 @@ def children(monkeypatch, statuses):
     started = []
     monkeypatch.setattr(all_workloads, "FLAGS", SimpleNamespace(workloads=["a", "b", "c"]))
 
-    def run(command, env):
-        phase = command[-2].partition("=")[2]
-        workloads = command[-3].partition("=")[2].split(",")
+    def run(module, arguments, passes_output_on):
+        assert module == "parity" and passes_output_on
+        phase = arguments[-1].partition("=")[2]
+        workloads = arguments[-2].partition("=")[2].split(",")
         started.append((phase, workloads))
         status, writes = statuses[phase]
-        if writes:
-            with open(command[-1].partition("=")[2], "w") as file:
-                json.dump([f"{phase} {name}" for name in workloads], file)
-        return subprocess.CompletedProcess(command, status)
+        return CommandEnd(status, [f"{phase} {name}" for name in workloads] if writes else None, "")
 
-    monkeypatch.setattr(all_workloads.subprocess, "run", run)
+    monkeypatch.setattr(all_workloads, "run_json_command", run)
     return started
 
 

@@ -1,9 +1,10 @@
-"""The checks of a machine with GPUs, on made-up machines and results; one check is run."""
+"""The checks of a machine with GPUs, on made-up machines and results."""
 
 import json
 
 import pytest
 
+from parity.processes.json_command import CommandEnd
 from parity.qualification import gpu_checks, gpu_page
 from parity.qualification.gpu_checks import Check, CheckResult, Machine
 from tests.own_flags import own_flags, set_flags
@@ -51,19 +52,14 @@ def test_deterministic_kernels_are_asked_for_and_compared_bit_by_bit():
     assert tf32.variables == () and "--tolerance=auto" in tf32.arguments
 
 
-def test_a_check_is_a_command_with_its_json_and_variables(tmp_path, monkeypatch):
-    (tmp_path / "made_up.py").write_text(
-        "import json, os, sys\n"
-        "path = sys.argv[-1].partition('=')[2]\n"
-        "json.dump([sys.argv[1], os.environ['NAME']], open(path, 'w'))\n"
-        "print('last words', file=sys.stderr)\n"
-        "sys.exit(int(sys.argv[1][-1]))\n"
-    )
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    done = gpu_checks.run_check(Check("part", "", 0, "made_up", ("--status=0",), (("NAME", "value"),)))
-    assert (done.status, done.result, done.error) == (0, ["--status=0", "value"], "")
-    failed = gpu_checks.run_check(Check("part", "", 0, "made_up", ("--status=3",), (("NAME", "value"),)))
-    assert (failed.status, failed.error) == (3, "last words") and json.dumps(failed.to_json())
+def test_a_check_is_a_command_with_its_variables(monkeypatch):
+    def run(module, arguments, variables):
+        return CommandEnd(3, [module, *arguments, variables], "last words")
+
+    monkeypatch.setattr(gpu_checks, "run_json_command", run)
+    done = gpu_checks.run_check(Check("part", "", 0, "made_up", ("--flag",), (("NAME", "value"),)))
+    assert (done.status, done.error) == (3, "last words") and json.dumps(done.to_json())
+    assert done.result == ["made_up", "--flag", {"NAME": "value"}]
 
 
 STAGE = {"max_rel": 0.0, "max_ulp": 0}
