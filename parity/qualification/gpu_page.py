@@ -8,6 +8,7 @@ from typing import Any
 
 from parity.qualification import gpu_checks
 from parity.qualification.gpu_checks import CheckResult, Machine
+from parity.speed.ratio import ratio_from_json, ratio_text
 
 #: Stages of a step whose largest difference the page shows.
 _STAGES = ("loss", "gradients", "weights")
@@ -100,7 +101,7 @@ def _speed_row(result: CheckResult) -> list[str]:
     if "ratio" not in found:
         return [*first, "-", "-", "-", found["verdict"]]
     speeds = [f"{found['examples_per_second'][side]:,.0f}" for side in ("legacy", "modern")]
-    return [*first, *speeds, "{median:.2f} [{low:.2f}, {high:.2f}]".format(**found["ratio"]), found["verdict"]]
+    return [*first, *speeds, ratio_text(ratio_from_json(found["ratio"])), found["verdict"]]
 
 
 def _profile(results: Sequence[CheckResult]) -> Iterator[str]:
@@ -115,14 +116,13 @@ def _profile(results: Sequence[CheckResult]) -> Iterator[str]:
 
 def _profile_row(workload: str, side: str, profile: Mapping[str, Any]) -> list[str]:
     means = [statistics.fmean(device[share] for device in profile["devices"]) for share in ("computing", "dispatch")]
-    floor = profile["times_floor"]
     return [
         workload,
         side,
         f"{1e3 * profile['seconds']:.3f}",
         f"{profile['products_share']:.0%} of kernels",
         *[f"{mean:.0%}" for mean in means],
-        "-" if floor is None else "{median:.2f} [{low:.2f}, {high:.2f}]".format(**floor),
+        ratio_text(ratio_from_json(profile["times_floor"])),
     ]
 
 

@@ -10,6 +10,7 @@ from rich.table import Table
 
 from parity.profiling.op_kinds import KINDS, PRODUCTS
 from parity.profiling.side_profiles import SideProfile, SideProfiles
+from parity.speed.ratio import interval_text
 
 #: Columns of the longest bar.
 BAR = 24
@@ -67,7 +68,5 @@ def floor_lines(profiles: SideProfiles) -> Iterator[str]:
         ratio = side.above_floor
         above = ""
         if ratio is not None:
-            above = (
-                f", {100 * (ratio.median - 1):+.0f} % over the floor, 95 % [{ratio.low:.2f}, {ratio.high:.2f}] times it"
-            )
+            above = f", {100 * (ratio.median - 1):+.0f} % over the floor, 95 % {interval_text(ratio)} times it"
         yield f"{name}: {1e3 * side.seconds:.3f} ms a step{above}"

@@ -8,6 +8,8 @@ from typing import Any
 from rich.markup import escape
 from rich.table import Table
 
+from parity.speed.ratio import ratio_from_json, ratio_text
+
 
 def speed_table(result: Mapping[str, Any]) -> Table:
     """Returns a table with one row per program and input.
@@ -34,11 +36,6 @@ def _row(contestant: Mapping[str, Any]) -> list[str]:
         escape(contestant["name"]),
         contestant["input"],
         f"{contestant['examples_per_second']:,.0f}" if "examples_per_second" in contestant else "-",
-        ratio_text(contestant.get("ratio")),
+        ratio_text(ratio_from_json(contestant.get("ratio"))),
         escape(remarks),
     ]
-
-
-def ratio_text(ratio: Mapping[str, float] | None) -> str:
-    """Returns a ratio with its interval in brackets; "-" for None."""
-    return "-" if ratio is None else f"{ratio['median']:.2f} [{ratio['low']:.2f}, {ratio['high']:.2f}]"

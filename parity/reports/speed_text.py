@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from parity.reports.verification_text import verification_verdict
 from parity.speed.names import LEGACY, MODERN, ONE_DEVICE
+from parity.speed.ratio import interval_text, ratio_text
 from parity.speed.speed_result import Contestant, SpeedResult
 
 
@@ -40,7 +41,7 @@ def _contestant_line(result: SpeedResult, contestant: Contestant, peak_bytes: in
     examples_per_second, spread = contestant.throughput()
     peak = f"  peak {peak_bytes / 2**20:.0f} MiB" if peak_bytes else ""
     ratio = result.ratio_to(MODERN, contestant)
-    beside = f"  {ratio.median:.3f} [{ratio.low:.3f}, {ratio.high:.3f}] of the port's speed" if ratio else ""
+    beside = f"  {ratio_text(ratio, 3)} of the port's speed" if ratio else ""
     shared = f"replicas={job.replicas} batch={job.global_batch} ({job.per_replica_batch} a replica) "
     own = {LEGACY: shared, MODERN: shared, ONE_DEVICE: f"batch={job.global_batch} "}
     return (
@@ -58,7 +59,7 @@ def _verdict_line(result: SpeedResult, input_name: str) -> str:
     left, right = result.contestant(LEGACY, input_name), result.contestant(MODERN, input_name)
     assert ratio is not None and left is not None and right is not None
     return (
-        f"modern/legacy {input_name} {ratio.median:.3f}  95 % [{ratio.low:.3f}, {ratio.high:.3f}]  "
+        f"modern/legacy {input_name} {ratio.median:.3f}  95 % {interval_text(ratio, 3)}  "
         f"{result.verdict(input_name)} (margin 5 %, higher is better); "
         f"input: {left.settings['input']}, {right.settings['input']}; reduction: {right.settings['reduction']}"
     )

@@ -8,8 +8,8 @@ from typing import Any
 from rich.markup import escape
 from rich.table import Table
 
-from parity.reports.speed_table import ratio_text
 from parity.speed.names import LEGACY, MODERN, ONE_DEVICE
+from parity.speed.ratio import ratio_from_json, ratio_text
 
 #: One entry of the JSON of `parity.benchmark`.
 Speed = Mapping[str, Any]
@@ -54,7 +54,7 @@ def _workload_rows(verified: Mapping[str, Any], speed: Speed, others: Sequence[s
     for kind, ratio in speed["ratios"].items():
         rates = [f"{timed[side, kind]['examples_per_second']:,.0f}" for side in (LEGACY, MODERN)]
         beside = [_ratio_cell(timed.get((name, kind))) for name in (ONE_DEVICE, *others)]
-        yield [*start, kind, *rates, ratio_text(ratio), speed["verdicts"][kind], *beside]
+        yield [*start, kind, *rates, ratio_text(ratio_from_json(ratio)), speed["verdicts"][kind], *beside]
         start = ["", "", ""]
 
 
@@ -63,7 +63,7 @@ def _ratio_cell(contestant: Mapping[str, Any] | None) -> str:
     if contestant is None:
         return "-"
     ratio = contestant.get("ratio")
-    return ratio_text(ratio) if ratio or not contestant["problem"] else "[red]failed[/]"
+    return ratio_text(ratio_from_json(ratio)) if ratio or not contestant["problem"] else "[red]failed[/]"
 
 
 def _parity_text(verified: Mapping[str, Any]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -65,6 +65,25 @@ def speed_ratio(left: Sequence[float], right: Sequence[float], seed: int = 0) ->
 def ratio_json(ratio: SpeedRatio | None) -> dict[str, Any] | None:
     """Returns a ratio for `--json`; None where there is none."""
     return None if ratio is None else dataclasses.asdict(ratio)
+
+
+def ratio_from_json(entry: Mapping[str, Any] | None) -> SpeedRatio | None:
+    """Returns the ratio of which `ratio_json` made an entry."""
+    return None if entry is None else SpeedRatio(**entry)
+
+
+def ratio_text(ratio: SpeedRatio | None, digits: int = 2) -> str:
+    """Returns a ratio with its interval as reports print it, with so many digits after the point; "-" for None.
+
+    >>> ratio_text(SpeedRatio(1.25, 1.125, 1.5, 0)), ratio_text(None)
+    ('1.25 [1.12, 1.50]', '-')
+    """
+    return "-" if ratio is None else f"{ratio.median:.{digits}f} {interval_text(ratio, digits)}"
+
+
+def interval_text(ratio: SpeedRatio, digits: int = 2) -> str:
+    """Returns the interval alone: "[1.12, 1.50]"."""
+    return f"[{ratio.low:.{digits}f}, {ratio.high:.{digits}f}]"
 
 
 def scaled_mad(values: npt.ArrayLike) -> float:

@@ -1,6 +1,6 @@
 """The table of one workload's programs, from made-up JSON."""
 
-from parity.reports.speed_table import ratio_text, speed_table
+from parity.reports.speed_table import speed_table
 from tests.parity.reports.rendering import rows
 
 RESULT = {
@@ -13,7 +13,7 @@ RESULT = {
             "problem": "",
             "note": "in 2 parts",
             "examples_per_second": 1234.5,
-            "ratio": {"median": 0.5, "low": 0.25, "high": 0.75},
+            "ratio": {"median": 0.5, "low": 0.25, "high": 0.75, "outliers": 0},
         },
         {"name": "[mine]", "input": "streamed", "problem": "ended by signal 9", "note": ""},
     ],
@@ -27,7 +27,3 @@ def test_a_row_for_each_program_with_its_input():
         ("\\[mine]", "streamed", "-", "-", "ended by signal 9"),
     ]
     assert "a, batch 32" in str(table.title) and "relative to the port's with the same input" in str(table.title)
-
-
-def test_no_ratio_is_a_dash():
-    assert ratio_text(None) == "-"

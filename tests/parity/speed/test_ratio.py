@@ -2,7 +2,16 @@
 
 import pytest
 
-from parity.speed.ratio import SpeedRatio, scaled_mad, speed_ratio, speed_verdict
+from parity.speed.ratio import (
+    SpeedRatio,
+    interval_text,
+    ratio_from_json,
+    ratio_json,
+    ratio_text,
+    scaled_mad,
+    speed_ratio,
+    speed_verdict,
+)
 
 
 def test_ratio_is_right_over_left():
@@ -64,3 +73,10 @@ def test_the_interval_is_the_same_at_every_call():
 def test_scaled_mad_of_a_few_numbers():
     assert scaled_mad([1.0, 2.0, 3.0, 4.0, 100.0]) == 1.4826  # deviations 2, 1, 0, 1, 97
     assert scaled_mad([5.0, 5.0]) == 0.0
+
+
+def test_a_ratio_is_shown_with_its_interval_and_comes_back_from_json():
+    ratio = SpeedRatio(0.5, 0.25, 0.75, 1)
+    assert ratio_text(ratio) == "0.50 [0.25, 0.75]" and interval_text(ratio, 3) == "[0.250, 0.750]"
+    assert ratio_from_json(ratio_json(ratio)) == ratio
+    assert ratio_text(ratio_from_json(ratio_json(None))) == "-"
