@@ -108,9 +108,10 @@ def train_as_worker(cluster: Mapping[str, Sequence[str]], index: int, target: st
 
     job, make_source = job_flags.job_from_flags(workers=len(cluster["worker"]), replicas=1)
     require(FLAGS.replicas in (None, 1), "--replicas", FLAGS.replicas, "a worker of a cluster has one tower")
-    worker = cluster_lib.ClusterWorker(job, make_source(job), cluster, index, FLAGS.updates == "sync", target)
+    source = make_source(job)
+    worker = cluster_lib.ClusterWorker(job, source, cluster, index, FLAGS.updates == "sync", target)
     out = loop.Output(worker.side, FLAGS.json_lines, sys.stdout if index == 0 else None)
-    loop.train_program(worker, job, FLAGS.steps, FLAGS.log_every, out)
+    loop.train_program(worker, job, training_flags.steps_from_flags(source), FLAGS.log_every, out)
     worker.close()
 
 
@@ -149,8 +150,9 @@ def main() -> int:
     if FLAGS.cluster is None:
         environment.prepare(exact=False)
         job, make_source = job_flags.job_from_flags()
-        with make_program(job, make_source(job), job_flags.devices_from_flags(job)) as program:
-            return training_flags.train_from_flags(program, job)
+        source = make_source(job)
+        with make_program(job, source, job_flags.devices_from_flags(job)) as program:
+            return training_flags.train_from_flags(program, job, source)
     for name in ("checkpoint_dir", "summary_dir", "save"):
         require(not FLAGS[name].value, "--" + name, FLAGS[name].value, "not with --cluster")
     cluster = parse_cluster(FLAGS.cluster)

@@ -51,8 +51,9 @@ def train_alone() -> int:
     """Trains in this process and returns the exit status."""
     job, make_source = job_flags.job_from_flags()
     devices = job_flags.devices_from_flags(job)
-    with modern_flags.program_from_flags(job, make_source(job), devices, exact=False) as program:
-        return training_flags.train_from_flags(program, job)
+    source = make_source(job)
+    with modern_flags.program_from_flags(job, source, devices, exact=False) as program:
+        return training_flags.train_from_flags(program, job, source)
 
 
 def train_as_worker() -> int:
@@ -69,9 +70,10 @@ def train_as_worker() -> int:
     worker = cluster_config.worker_from_environment()
     job, make_source = job_flags.job_from_flags(workers=worker.count)
     devices = job_flags.devices_from_flags(job, worker.count)
+    source = make_source(job)
     try:
-        program = modern_flags.program_from_flags(job, make_source(job), devices, False, worker)
-        return training_flags.train_from_flags(program, job, worker.chief)
+        program = modern_flags.program_from_flags(job, source, devices, False, worker)
+        return training_flags.train_from_flags(program, job, source, worker.chief)
     except tf.errors.OpError as error:
         if user_code.reported_error(error) is not None:
             raise
@@ -157,10 +159,10 @@ def _coordinate(resolver: tf.distribute.cluster_resolver.ClusterResolver) -> int
 
     workers = len(resolver.cluster_spec().as_dict()["worker"])
     job, make_source = job_flags.job_from_flags(workers=workers, replicas=1)
-    options = modern_flags.options_from_flags(exact=False)
+    options, source = modern_flags.options_from_flags(exact=False), make_source(job)
     try:
-        with ParameterServerProgram(job, make_source(job), options, resolver) as program:
-            status = training_flags.train_from_flags(program, job)
+        with ParameterServerProgram(job, source, options, resolver) as program:
+            status = training_flags.train_from_flags(program, job, source)
             if status == 0:
                 loop.Output(program.side, FLAGS.json_lines).write_note(program.staleness_line())
             return status

@@ -39,6 +39,11 @@ class Source(abc.ABC):
         """Whether `pipeline` can be called; its batches then need not come from Python one by one."""
         return False
 
+    @property
+    def is_read_in_order(self) -> bool:
+        """Whether the batches before a step must be read to have that step's."""
+        return False
+
     @abc.abstractmethod
     def shards(self, step: int) -> list[Arrays]:
         """Returns each replica's {input name: array [per-replica batch, *shape]}, in the run's dtype."""

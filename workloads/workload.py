@@ -164,6 +164,26 @@ class Workload(abc.ABC):
             batch[name] = rng.random_sample(shape) if spec.kind == "float" else rng.randint(0, spec.classes, shape)
         return batch
 
+    def dataset(self, global_batch: int) -> Any:
+        """Returns the examples to train on, where they come with the model; a subclass may define it.
+
+        Without it, and without `--data`, batches are those that `examples` draws.
+
+        Args:
+          global_batch: examples of all replicas in one step.
+
+        Returns:
+          arrays of all examples, {input name: array [count, *shape]}; or a `tf.data.Dataset` or another iterable of
+          {input name: array}, each an example or a batch of any size. The same for each call; see `docs/workloads.md`.
+        """
+        return None
+
+    @property
+    def has_dataset(self) -> bool:
+        """Whether the subclass defines `dataset`."""
+        defined = getattr(type(self), "dataset", None)
+        return callable(defined) and defined is not Workload.dataset
+
     def describe(self) -> dict[str, str]:
         """Returns {field: text}, for comparing configurations and for reports."""
         return {field.name: repr(getattr(self, field.name)) for field in dataclasses.fields(self)}

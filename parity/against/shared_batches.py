@@ -26,6 +26,10 @@ class OldGraphBatches(Source):
         self.fixed = source.fixed
         self._latest: tuple[int, list[Arrays]] | None = None
 
+    @property
+    def is_read_in_order(self) -> bool:
+        return self._source.is_read_in_order
+
     def shards(self, step: int) -> list[Arrays]:
         if self._latest is None or self._latest[0] != step:
             parts = self._source.shards(step)
@@ -47,6 +51,10 @@ class PortBatches(Source):
         self._source, self._names = source, names
         self._specs = job.workload.inputs()
         self.fixed = source.fixed
+
+    @property
+    def is_read_in_order(self) -> bool:
+        return self._source.is_read_in_order
 
     def shards(self, step: int) -> list[Arrays]:
         return [

@@ -14,6 +14,7 @@ from parity.comparison.verification import StepCheck, verify
 from parity.coverage.measurement import Measurement
 from parity.reports.progress import Progress
 from parity.verdict.measurement_plan import CoveragePlan, measurement
+from parity.verdict.near_batches import with_near_batches
 from workloads.program import Program
 from workloads.records.reader import Recording
 
@@ -76,6 +77,7 @@ def compare_programs(setup: Setup, left: Program | None, plan: ComparisonPlan) -
     Returns:
       the verification and both programs' settings.
     """
+    setup = with_near_batches(setup, plan.steps)
     auto = plan.tolerance_name == "auto"
     units = tolerance.keras_units(setup.job.workload.optimizer, setup.modern.update_rules)
     with_lockstep = auto and plan.mode == "free"

@@ -78,3 +78,18 @@ def test_a_models_facts_are_not_among_its_fields():
     assert (Dyadic().gradient_norm, Dyadic().parallel_gradients) == (1.0, False)
     names = {field.name for field in dataclasses.fields(sigmoid_stack.SMALL)}
     assert not names & {"gradient_norm", "parallel_gradients"}
+
+
+def test_a_workload_has_a_dataset_if_its_class_defines_one():
+    assert not Dyadic().has_dataset and Dyadic().dataset(8) is None
+
+    @dataclasses.dataclass(frozen=True)
+    class Shipped(Dyadic):
+        def dataset(self, global_batch):
+            return {"x": np.arange(100)}
+
+    @dataclasses.dataclass(frozen=True)
+    class Named(Dyadic):
+        dataset: str = "a field of that name"
+
+    assert Shipped().has_dataset and not Named().has_dataset

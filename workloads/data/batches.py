@@ -65,6 +65,11 @@ class Request(NamedTuple):
 class Batches(abc.ABC):
     """Global batches; any step's can be asked for, in any order."""
 
+    @property
+    def is_read_in_order(self) -> bool:
+        """Whether the batches before a step must be read to have that step's."""
+        return False
+
     @abc.abstractmethod
     def batch(self, step: int) -> Arrays:
         """Returns {input name: array [global batch, ...]}, checked, in the dtypes of the data."""

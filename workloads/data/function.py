@@ -56,6 +56,10 @@ class FunctionBatches(Batches):
         self._made: Optional[Batches] = None
         self._thread = OwnThread()
 
+    @property
+    def is_read_in_order(self) -> bool:
+        return self._thread.run(lambda: self._batches().is_read_in_order)
+
     def batch(self, step: int) -> Arrays:
         return self._thread.run(lambda: self._batches().batch(step))
 

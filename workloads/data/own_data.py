@@ -35,6 +35,10 @@ class OwnData(GlobalBatches):
         super().__init__(job)
         self._batches = data.batches(request_of(job, shuffle))
 
+    @property
+    def is_read_in_order(self) -> bool:
+        return self._batches.is_read_in_order
+
     def ends(self) -> tuple[int, ...]:
         return self._batches.ends()
 

@@ -42,6 +42,10 @@ class StreamBatches(Batches):
         self._first: Optional[Arrays] = None
         self._recent: OrderedDict[int, Arrays] = collections.OrderedDict()
 
+    @property
+    def is_read_in_order(self) -> bool:
+        return True
+
     def batch(self, step: int) -> Arrays:
         if self._place(step) == 0 and self._first is not None:
             return self._first

@@ -188,6 +188,10 @@ class LiftedOwnData(LiftedData):
         sparse = any(entry.sparse for entry in self._inputs.values())  # those are dealt in numpy
         return not sparse and self._batches.full_dataset() is not None
 
+    @property
+    def is_read_in_order(self) -> bool:
+        return self._batches.is_read_in_order
+
     def ends(self) -> Tuple[int, ...]:
         return self._batches.ends()
 

@@ -119,7 +119,7 @@ def job_from_flags(
     if FLAGS.data_dir is not None:
         workload, images, labels, data = folder.open_folder(FLAGS.data_dir, workload)
         make_source = functools.partial(image_source.ImageSource, images=images, labels=labels)
-    if FLAGS.data is not None:
+    if FLAGS.data is not None or (workload.has_dataset and FLAGS.data_dir is None and not resident):
         own = _own_source(workload)
         data, make_source = own.name, functools.partial(own_data.OwnData, data=own.data, shuffle=own.shuffle)
     job = Job(workload, workers * replicas, FLAGS.global_batch, FLAGS.dtype, FLAGS.seed, data, FLAGS.staleness)
@@ -141,12 +141,14 @@ class OwnSource(NamedTuple):
 
 
 def _own_source(workload: Workload) -> OwnSource:
-    """Opens the data that `--data` names."""
+    """Opens the data that `--data` names, or else those that come with the workload."""
     from workloads.data.epochs import Order
+    from workloads.data.function import FunctionData
     from workloads.data.opening import open_data
 
     shuffle = not workload.carries_state if FLAGS.shuffle is None else FLAGS.shuffle
-    data = open_data(FLAGS.data)
+    shipped = functools.partial(FunctionData, f"{workload.name}.dataset", workload.dataset)
+    data = shipped() if FLAGS.data is None else open_data(FLAGS.data)
     order = Order(0, 0, shuffle, workload.last_batch)
     return OwnSource(f"{data.description}, {order.describe()}", data, shuffle)
 

@@ -14,8 +14,10 @@ from workloads.support import errors
 if TYPE_CHECKING:
     from workloads.job import Job
     from workloads.program import Program
+    from workloads.sources import Source
 
 flags.DEFINE_integer("steps", 200, "Steps to train, those before a checkpoint that is resumed included.")
+flags.DEFINE_integer("epochs", None, "Instead of --steps: passes over the data, where their number is known.")
 flags.DEFINE_integer("log_every", 50, "Steps between lines of output.")
 flags.DEFINE_string(
     "save", None, "Folder to write a lifted workload to, with the trained state; only with such a workload."
@@ -34,16 +36,34 @@ def check_flags() -> None:
     from workloads.training import loop
 
     loop.check_steps(FLAGS.steps, FLAGS.log_every)
+    epochs = FLAGS.epochs
+    errors.require(epochs is None or epochs >= 1, "--epochs", epochs, "must be at least 1")
+    errors.require(epochs is None or not FLAGS["steps"].present, "--epochs", epochs, "not with --steps")
     errors.require(FLAGS.checkpoint_every >= 1, "--checkpoint_every", FLAGS.checkpoint_every, "must be at least 1")
     errors.require(FLAGS.keep_checkpoints >= 1, "--keep_checkpoints", FLAGS.keep_checkpoints, "must be at least 1")
 
 
-def train_from_flags(program: Program, job: Job, chief: bool = True) -> int:
+def steps_from_flags(source: Source) -> int:
+    """Returns the number of steps to train, of `--steps` or `--epochs`.
+
+    Raises:
+      InputError: the number of examples in an epoch is not known.
+    """
+    if FLAGS.epochs is None:
+        return FLAGS.steps
+    steps = source.steps(FLAGS.epochs)
+    errors.require(steps is not None, "--epochs", FLAGS.epochs, "these data have no known end; give --steps")
+    assert steps is not None  # for the type checker
+    return steps
+
+
+def train_from_flags(program: Program, job: Job, source: Source, chief: bool = True) -> int:
     """Trains `program` as the flags say and returns the exit status.
 
     Args:
       program: the `Program` to train.
       job: its `Job`.
+      source: of its batches.
       chief: False for a worker that is not to print or write anything.
 
     Returns:
@@ -56,6 +76,7 @@ def train_from_flags(program: Program, job: Job, chief: bool = True) -> int:
     from workloads.training import checkpoints, folder_lock, loop, saving, summaries
 
     errors.require(job.workload.is_lifted or not FLAGS.save, "--save", FLAGS.save, "only for a lifted workload")
+    steps = steps_from_flags(source)
     out = loop.Output(program.side, FLAGS.json_lines, sys.stdout if chief else None)
     with contextlib.ExitStack() as stack:
         kept, shown = None, summaries.Summaries(FLAGS.summary_dir if chief else None)
@@ -68,8 +89,8 @@ def train_from_flags(program: Program, job: Job, chief: bool = True) -> int:
             stack.callback(kept.close)
             kept.listen()
             kept.resume(program, chief)
-        _, reached = loop.train_program(program, job, FLAGS.steps, FLAGS.log_every, out, kept, shown)
-    if kept is not None and reached < FLAGS.steps:
+        _, reached = loop.train_program(program, job, steps, FLAGS.log_every, out, kept, shown)
+    if kept is not None and reached < steps:
         return 128 + kept.stopped_by
     if FLAGS.save:
         as_lifted(job.workload).save(FLAGS.save, program.state())
