@@ -96,5 +96,6 @@ def test_schedules_are_written_in_tensorflows_own_words():
 
 
 def test_the_text_that_all_programs_share_is_python():
-    ast.parse(standalone_text.SCOPE)
-    ast.parse(standalone_text.MAIN)
+    scope, main = ast.parse(standalone_text.SCOPE), ast.parse(standalone_text.MAIN)
+    assert {node.name for node in scope.body if isinstance(node, ast.ClassDef)} >= {"Scope"}
+    assert "main" in {node.name for node in main.body if isinstance(node, ast.FunctionDef)}

@@ -72,11 +72,15 @@ def test_the_chief_leaves_last():
 
 @pytest.mark.parametrize("error", [tf.errors.UnavailableError(None, None, "gone"), RuntimeError("no service")])
 def test_an_error_in_leaving_is_no_loss(error):
+    asked = []
+
     class Broken:
         def set_config_key_value(self, key, value):
+            asked.append(key)
             raise error
 
     departure.leave_together(Worker(None, 0, 2), Broken())
+    assert asked == [departure._key("done", 0)]  # the error ended the leaving, and nothing else
 
 
 def test_a_worker_that_never_comes_is_not_waited_for(monkeypatch):

@@ -53,7 +53,7 @@ def test_the_lock_of_a_killed_process_is_gone_with_it(holder, tmp_path, monkeypa
     monkeypatch.setattr(folder_lock, "PATIENCE", 60.0)
     holder.kill()  # not waited for: who starts again at once waits for its end
     with folder_lock.locked_folder(str(tmp_path)):
-        pass
+        assert os.listdir(tmp_path) == [folder_lock.NAME]
 
 
 def test_a_file_system_without_locks_locks_nothing(tmp_path, monkeypatch):
