@@ -3,8 +3,9 @@
 Runs the towers and their tf.distribute port side by side and compares every tensor of every step: batches, losses,
 gradients, combined gradients, learning rate, weights, slots, statistics, averages. If one differs, names the causes.
 With --workload=port.py:PORT --against=lifted/ the towers are the old graph that legacy.lift read, run in a session.
-Besides the first steps it visits states in which choices show that those hide, and changes every choice of the job to
-measure whether the comparison would have noticed.
+The first steps do not exercise every choice of a job: both sides also take single steps from other states, such as at a
+boundary of the schedule or where clipping acts. And every choice is changed, one at a time, to measure whether the
+comparison would have detected it.
 Exit status 0: parity; 1: no parity; 2: input that cannot be used; 3: not shown: all agrees, but something that matters
 was not exercised.
 """

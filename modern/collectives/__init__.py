@@ -1,5 +1,5 @@
 """Communication between replicas: all-reduce algorithms, exchange of tensors, strategies, links between GPUs.
 
-Here: all that replicas say to each other. Not here: what they compute (`modern.mirrored`, `modern.lifted`).
-Start with `exchange.py` (inside a step), then `strategy.py` and `all_reduce.py` (what carries it).
+Here: every transfer of tensors between replicas. Not here: what they compute (`modern.mirrored`, `modern.lifted`).
+Start with `exchange.py` (inside a step), then `strategy.py` and `all_reduce.py` (its transport).
 """

@@ -106,7 +106,7 @@ def make_cross_device_ops(name: str, form: str, replicas: int) -> tf.distribute.
 
 
 def communication_implementation(name: str) -> tf.distribute.experimental.CommunicationImplementation:
-    """Returns the implementation of collectives between workers; "tower_order" gathers by it and adds by itself.
+    """Returns the implementation of collectives between workers; "tower_order" gathers by it and adds locally.
 
     Raises:
       InputError: the all-reduce is not between workers.

@@ -1,4 +1,4 @@
-"""Exchange of tensors between the replicas of a step, packed into few tensors on their way."""
+"""Collectives of a replica step on packed tensors: all-reduce, all-gather, and broadcast from the first replica."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def _packed(
     tensors: Sequence[tf.Tensor],
     exchange: Callable[[list[tf.Tensor]], list[tf.Tensor]],
 ) -> list[tf.Tensor]:
-    """`tensors` after `exchange` between the replicas, packed on their way; a lone replica exchanges nothing."""
+    """Applies `exchange` to `tensors` packed into few, and unpacks the result; a single replica exchanges nothing."""
     replicas = context.num_replicas_in_sync
     if replicas == 1:
         return list(tensors)

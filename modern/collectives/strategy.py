@@ -87,7 +87,7 @@ class _MultiWorkerExtended(collective_all_reduce_strategy.CollectiveAllReduceExt
         super().__init__(strategy, resolver, communication)
 
     def _initialize_multi_worker(self, cluster_resolver: tf.distribute.cluster_resolver.ClusterResolver) -> None:
-        """As TensorFlow's, which waits an hour for workers that never come."""
+        """Starts as TensorFlow's does, which would wait for missing workers for an hour, and here `START_SECONDS`."""
         spec = multi_worker_util.normalize_cluster_spec(cluster_resolver.cluster_spec())
         jobs = [job for job in ("chief", "worker") if job in spec.jobs]
         context.context().configure_coordination_service(

@@ -115,9 +115,9 @@ class ReplicaInput:
         return tf.data.Dataset.from_generator(chunks, output_signature=specs)
 
     def _next_shards(self, first: int, most: int) -> list[Arrays]:
-        """Reads ahead as many steps' shards as are made in `CHUNK_SECONDS`, from 1 to `most`.
+        """Reads the shards of the steps from `first` on, until `most` are read or `CHUNK_SECONDS` are over.
 
-        Or those before a step that fails: it may never be needed.
+        An error of a later step is left to the call that starts with it, since that step may never be needed.
         """
         shards: list[Arrays] = []
         end = time.monotonic() + CHUNK_SECONDS
@@ -137,7 +137,12 @@ class ReplicaInput:
 
 
 def steps_per_chunk(shard: Arrays, replicas: int) -> int:
-    """As many steps as `CHUNK_BYTES` hold, from 1 to `CHUNK_STEPS`, where `replicas` each take one like `shard`."""
+    """Returns the number of steps, 1 to `CHUNK_STEPS`, whose batches fit into `CHUNK_BYTES`.
+
+    Args:
+      shard: one replica's batch; all are of its size.
+      replicas: number of replicas.
+    """
     batch = sum(value.nbytes for value in shard.values()) * replicas
     return max(1, min(CHUNK_STEPS, CHUNK_BYTES // batch))
 

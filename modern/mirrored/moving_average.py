@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def update_moving_averages(rule: MovingAverage, local: LocalState) -> None:
-    """Moves the weights' averages one update on; call after the weights were updated and the step was counted."""
+    """Updates the moving averages; call after the weights were updated and the step was counted."""
     decay = tf.constant(rule.decay, tf.float32)
     if rule.warm_up:
         updates = tf.cast(local.step.read_value(), tf.float32)

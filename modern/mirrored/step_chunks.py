@@ -11,7 +11,7 @@ from modern.mirrored.step_tensors import Tensors
 
 
 class StepChunks:
-    """The chunk at hand of each replica, in variables: an iterator costs about as much as a small model's step.
+    """The current chunk of each replica, in variables: reading an iterator takes about as long as a small model's step.
 
     Args:
       strategy: its replicas take the batches.
@@ -28,7 +28,7 @@ class StepChunks:
         self._chunks = [_empty_chunk(specs, device) for device in devices]
 
     def clear(self) -> None:
-        """Forgets the chunk at hand, so that the next step reads a new one."""
+        """Drops the current chunk, so that the next step reads a new one."""
         self._taken.assign(0)
         self._steps.assign(0)
 

@@ -1,4 +1,4 @@
-"""Many steps in one call of a `tf.function`: a call costs about as much as a small model's step."""
+"""Loop over many steps in one call of a `tf.function`: a call takes about as long as a small model's step."""
 
 from __future__ import annotations
 

@@ -94,7 +94,7 @@ class TrainingStep:
         tf.raw_ops.AssignAddVariableOp(resource=local.step.handle, value=tf.ones([], tf.int64))
 
     def _update_averages(self, local: LocalState) -> None:
-        """Moves the weights' moving averages on, if the workload has any; call after the step was counted."""
+        """Updates the weights' moving averages, if the workload has any; call after the step was counted."""
         if self._job.workload.moving_average is not None:
             update_moving_averages(self._job.workload.moving_average, local)
 

@@ -51,10 +51,10 @@ class Tf1Rules:
             tf.raw_ops.AssignVariableOp(resource=local.slots[power].handle, value=value)
 
     def load(self, state: State, last_rate: Callable[[], float]) -> None:
-        """Takes over the slots of a loaded `State`; here they are the mirrored slots already."""
+        """Does nothing: the mirrored slots, which were loaded already, are 1.x's."""
 
     def slots(self, state: State, last_rate: Callable[[], float]) -> dict[str, np.ndarray]:
-        """Returns the slots in 1.x's terms; here they are already."""
+        """Returns the slots of `state`, which are 1.x's already."""
         return state.slots
 
     def _shared_arguments(self, local: LocalState, dtype: tf.DType, rate: tf.Tensor) -> dict[str, Any]:

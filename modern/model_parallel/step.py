@@ -1,4 +1,4 @@
-"""A training step whose layers are on several devices: one function, through which micro-batches go side by side."""
+"""Pipelined training step: one function with layers on several devices, which work on micro-batches concurrently."""
 
 from __future__ import annotations
 

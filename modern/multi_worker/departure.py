@@ -32,7 +32,7 @@ class Board(Protocol):
 def leave_together(worker: Worker, board: Board | None = None) -> None:
     """Returns when this worker, whose results are complete, may end its process.
 
-    An error here is not the run's: whoever is gone by now has nothing to give any more.
+    Errors here are ignored: a worker that is gone by now has already delivered all its results.
 
     Args:
       worker: this process's place in the cluster.

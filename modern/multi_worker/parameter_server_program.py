@@ -133,7 +133,7 @@ class ParameterServerProgram(Program):
         return tf.function(work, autograph=False)
 
     def _schedule(self, functions: Sequence[Callable[..., Any]], step: int, shards: Sequence[Arrays]) -> list[Any]:
-        """Hands every replica's part of a step to the coordinator; returns its promises of results."""
+        """Schedules every replica's part of a step on the coordinator; returns the `RemoteValue`s of the results."""
         return [
             self._coordinator.schedule(function, (tf.constant(step, tf.int64), dict(shard)))
             for function, shard in zip(functions, shards)

@@ -1,4 +1,4 @@
-"""One worker's step against parameter servers: read the weights as they are, apply one gradient, wait for nobody."""
+"""One worker's asynchronous step: reads the weights as they are, applies its own gradient, and waits for nobody."""
 
 from __future__ import annotations
 

@@ -94,7 +94,7 @@ def old_graph_of(
     settings: dict[str, object] | None = None,
     make_source: Callable[[Job], Source] | None = None,
 ) -> OldGraph:
-    """Finds what in a lift corresponds to a port.
+    """Finds the tensors and variables of a lift that correspond to those of a port.
 
     Args:
       lift: the lifted workload.
@@ -176,7 +176,7 @@ def exact_setup_against(job: Job, old: OldGraph, device: str = "cpu") -> Setup:
 
 
 def averaging_factors(phase: Phase, port: Workload, towers: int) -> tuple[float, float]:
-    """Returns what the old graph's gradients and losses are multiplied by to be the port's.
+    """Returns the factors that turn the old graph's gradients and losses into the port's.
 
     An old program may divide each tower's loss by the number of towers and add the gradients. A port that takes the
     mean of undivided gradients has the same update.

@@ -68,7 +68,7 @@ def find_counters(plan: Plan, graph: Graph, values: Arrays, first_step: int) -> 
 
 
 def constant_increments(plan: Plan, graph: Graph) -> dict[str, int]:
-    """Returns {scalar variable: what every step adds to it}, of those that nothing else changes."""
+    """Returns {scalar variable: the number that every step adds to it}, for variables that nothing else changes."""
     scalars = [variable.name for variable in plan.variables if not variable.shape and variable.role == "statistic"]
     found = {}
     for name in scalars:

@@ -1,8 +1,9 @@
 """The first op of a port's forward pass that the old graph does not have, found by values and not by names.
 
-Both forward passes are computed from the same weights, batch and random numbers. A tensor of the port is in the old
-graph if some tensor of the tower has its numbers. What leads to the loss and is not there begins with ops whose inputs
-all are: the first of them is where the programs part, and the line that made it names the function.
+Both forward passes are computed from the same weights, batch and random numbers. A tensor of the port has a
+counterpart if some tensor of the tower holds the same numbers. Of the ops that lead to the port's loss and whose result
+has no counterpart, the first whose inputs all have one is where the programs part. The line of source code that made it
+names the function.
 """
 
 from __future__ import annotations

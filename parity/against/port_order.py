@@ -1,4 +1,4 @@
-"""Order of an old graph's races that a workload stands for: moving averages are updated after all else."""
+"""Resolves the races of an old graph in the order that a workload has: moving averages are updated after all else."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from workloads.lifted.plan_records import ControlDependency
 def port_order(plan: Plan, graph: Graph) -> list[list[ControlDependency]]:
     """Returns, for each phase, control dependencies that fix the order that a workload has, where the graph allows it.
 
-    A workload updates averages from the new weights, and counts the step before. An old program that groups the two
-    leaves open when its averages read weights and counter; the plan has chosen one order, here it is the workload's.
+    A workload counts the step and then updates the averages from the new weights. An old program that runs both in one
+    `tf.group` leaves open whether its averages read weights and counter before or after the update. The plan of a lift
+    has chosen one order; here the workload's is chosen.
 
     Args:
       plan: of the lift.
@@ -27,7 +28,7 @@ def _phase_order(plan: Plan, graph: Graph, phase: Phase) -> list[ControlDependen
     writes = {effect.node: set(effect.writes) for effect in phase.effects}
 
     def turned(edge: ControlDependency) -> ControlDependency:
-        """Returns the edge from an update to a read, instead of from the read to the update, if it feeds averages."""
+        """Returns the edge; reversed, so that the read waits for the update, if the read feeds averages only."""
         if edge.before in writes or edge.after not in writes or writes[edge.after] & averages:
             return edge
         fed = [writes[name] for name in graph.descendants([edge.before]) if name in writes]

@@ -24,7 +24,7 @@ _SPARSE = ("SparseApply", "ResourceSparseApply")
 
 
 class _RowsObserved(OldGraphProgram):
-    """An old graph whose records hold, beside a sparse gradient that the optimizer got, the rows that it is for."""
+    """An old graph whose records also hold the row indices of each sparse gradient that the optimizer got."""
 
     def _observed(self, phase: Phase) -> dict[str, Any]:
         found = super()._observed(phase)

@@ -1,4 +1,4 @@
-"""Causes of a speed that is not what it seems: they do not change a number of the training."""
+"""Causes of a slow run, or of a speed that is measured wrongly; none changes a number of the training."""
 
 from __future__ import annotations
 

@@ -111,7 +111,7 @@ class _Elements(NamedTuple):
     """Elementwise comparison of two float arrays; every field is an array of their shape."""
 
     finite: np.ndarray  # finite on both sides
-    equal: np.ndarray  # equal, or not-a-number on both sides
+    equal: np.ndarray  # equal, or NaN on both sides
     differing: np.ndarray  # other bits
     gap: np.ndarray  # |right - left| where finite, else 0
 

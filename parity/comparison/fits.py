@@ -32,7 +32,7 @@ def flatten_arrays(arrays: Mapping[Any, Any], names: Iterable[Any] | None = None
 def fit_factor(reference: np.ndarray, observed: np.ndarray) -> FactorFit:
     """Returns the least-squares factor of two float64 vectors.
 
-    Both values are not-a-number where the reference is zero or anything is not finite.
+    Both values are NaN where the reference is zero or anything is not finite.
 
     >>> fit_factor(np.array([1.0, 2.0, -4.0]), np.array([4.0, 8.0, -16.0]))
     FactorFit(factor=4.0, residual=0.0)
@@ -82,7 +82,7 @@ def near(value: float, target: float, tolerance: float = 1e-3) -> bool:
     """Tells whether two numbers agree within a relative tolerance.
 
     Args:
-      value: any number; not-a-number and infinities are near nothing.
+      value: any number; NaN and infinities are near nothing.
       target: the number that the tolerance is relative to; near zero lies nothing but zero itself.
       tolerance: largest |value - target| / |target|.
 

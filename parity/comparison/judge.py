@@ -130,7 +130,7 @@ class Judge:
         return self._double.compare(step, 0, *both, self._response_in(DOUBLE))
 
     def _response_in(self, dtype: str) -> Callable[[], Response] | None:
-        """Measures the response to rounding of `dtype`; None where it decides nothing: without parity already."""
+        """Returns the function that measures the response to rounding of `dtype`; None once parity is lost."""
         references = self._references
         if references is None or not self._result.passed:
             return None
@@ -143,7 +143,7 @@ class Judge:
                 self._factors[stage].append((left.step, fit.factor))
 
     def _judge_factor(self, stage: str, factors: list[tuple[int, float]]) -> None:
-        """Fails a factor common to all of a stage's tensors that the median step has, small as it is in each tensor."""
+        """Fails a factor that all of a stage's tensors share in the median step, if each is within its tolerance."""
         middle = float(np.median([factor for _, factor in factors]))
         truth = self._noise_floor.factor(stage) if self._noise_floor is not None else 0.0
         allowed = tolerance.factor(self._job.dtype, self._job.replicas, truth)

@@ -1,4 +1,4 @@
-"""Comparison of two records tensor by tensor, each within its tolerance or within what rounding does to it."""
+"""Comparison of two records: each tensor must be within its tolerance, or within the measured effect of rounding."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ class RecordComparison:
         return entry._replace(difference=best)
 
     def _widened(self, step: int, entry: _Entry, responses: Response) -> _Entry:
-        """Allows a tensor what rounding of the weights does to it in this step."""
+        """Widens a tensor's tolerance to the change that rounding of the weights causes in this step."""
         scale = self.magnitudes.magnitude(entry.stage, entry.name)
         if not entry.may_be_rounding or scale <= 0:
             return entry

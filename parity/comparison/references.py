@@ -2,7 +2,7 @@
 
 They answer three questions about a step. Do both sides compute the same mathematics? Both take it once more in float64,
 where rounding is ten orders of magnitude below any change of the mathematics. How far from that is float32? The left
-side's own distance is the noise floor. And how far may rounding carry a tensor at all? `Sensitivity` changes the
+side's own distance is the noise floor. And how far may rounding carry a tensor at all? `sensitivity` changes the
 weights by less than their last bit and measures the response.
 """
 
@@ -98,7 +98,7 @@ class References:
         return self._port is not None
 
     def shared_with(self, view: Callable[[Program], RecordRewriter], port: Program | None = None) -> SharedReferences:
-        """Returns references for another right program that take no steps of the left one's side themselves.
+        """Returns references for another right program, which reuse this object's steps of the left side.
 
         Args:
           view: wraps a program of the left side; see `SharedReferences`.
@@ -138,7 +138,7 @@ class References:
 
 
 class SharedReferences(References):
-    """References of a further right program beside the same left one, whose programs are stepped by their owner.
+    """References of a second right program: they reuse the left side's steps that another `References` object takes.
 
     Args:
       owner: takes each step first.

@@ -1,4 +1,4 @@
-"""Stages of a step record, in causal order: the first that differs owns the diagnosis, later ones follow from it."""
+"""Stages of a step record, in causal order: the first that differs shows the fault, the others follow from it."""
 
 from __future__ import annotations
 

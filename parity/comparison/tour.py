@@ -1,4 +1,4 @@
-"""`Tour`: what accompanies a comparison, looks at its steps, and names further states to start a step from."""
+"""`Tour`: observes the steps of a comparison, and chooses further states from which both sides take one more step."""
 
 from __future__ import annotations
 
@@ -31,4 +31,7 @@ class Tour(abc.ABC):
 
     @abc.abstractmethod
     def visits(self, last: State) -> Iterator[Visit]:
-        """Yields the states to visit after the ordinary steps, which ended in `last`, each as the last was compared."""
+        """Yields the states to visit after the ordinary steps, which ended in the state `last`.
+
+        The next one is asked for when the one before was compared and observed.
+        """

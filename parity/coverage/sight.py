@@ -1,4 +1,4 @@
-"""Sight of a comparison: whether it would tell a mutant's tensor from the job's."""
+"""`Sight`: a function that says whether a comparison would distinguish a mutant's tensor from the job's."""
 
 from __future__ import annotations
 

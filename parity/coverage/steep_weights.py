@@ -1,4 +1,4 @@
-"""Search for weights of a large gradient, by ascent: in such a state clipping acts."""
+"""Gradient ascent to weights whose gradient has a large norm, so that clipping acts."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ class CombinedFit:
 
     @property
     def weight(self) -> float:
-        """The factor k of `k * sum of gradients` if one number explains every step, else not-a-number."""
+        """The factor k of `k * sum of gradients` if one number explains every step, else NaN."""
         values = [fit.factor for fit in self.weights]
         clean = values and all(fit.residual <= self.noise for fit in self.weights) and spread(values) <= 1e-4
         return float(np.mean(values)) if clean else float("nan")

@@ -49,7 +49,7 @@ class Deviations:
 
 
 def find_deviations(evidence: Evidence, right_context: Context | None = None) -> Deviations:
-    """Checks every stage of every step and returns what is off.
+    """Checks every stage of every step and returns the tensors that rounding does not explain.
 
     A tensor is judged by the rule that the context states, from that side's own inputs, if the rule explains the
     left. Everything else is compared with the left's where both sides had nearly the same inputs.

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True)
 class DropoutMasks:
-    """The masks of all steps; parts are 0 to 1, and not-a-number where nothing can be compared.
+    """The masks of all steps; parts are 0 to 1, and NaN where nothing can be compared.
 
     Attributes:
       kept: {dropout name: (left, right) part of the elements that were kept, over all steps and replicas}.
@@ -89,6 +89,6 @@ def _side_agreement(
 
 
 def _agreement(first: np.ndarray, second: np.ndarray) -> float:
-    """Part of the elements that two masks have in common; not-a-number for masks of different shapes."""
+    """Part of the elements that two masks have in common; NaN for masks of different shapes."""
     first, second = np.asarray(first, bool), np.asarray(second, bool)
     return float(np.mean(first == second)) if first.shape == second.shape else float("nan")

@@ -28,7 +28,7 @@ class GradientFactors:
     """Factors by which the right's gradients differ from the left's.
 
     Attributes:
-      replica: factor of the data's gradient within a replica, the same for all; not-a-number if it is not known.
+      replica: factor of the data's gradient within a replica, the same for all; NaN if it is not known.
       reduction: the right's weight in `weight * sum of replicas` over the left's; 1 if both do the same.
       total: `replica * reduction`.
       decay: {weight: one number a replica: the multiple of the weight that the right adds, times `reduction`}.

@@ -23,7 +23,7 @@ class DataAndDecayFit(NamedTuple):
     """Fit `right ~ data * left + decay[name] * weight[name]` over all weights together.
 
     Attributes:
-      data: factor of the left's gradients; not-a-number where they are nothing but multiples of the weights.
+      data: factor of the left's gradients; NaN where they are nothing but multiples of the weights.
       decay: {weight: multiple of it}.
       residual: part of the right's length that is left over.
     """
@@ -45,7 +45,7 @@ class ReplicaGradient:
         factor explains the gradients.
       residual: part that `data` and `decay` leave over.
       tensors: {weight: factor of its gradient alone}.
-      loss: right loss / left loss; not-a-number if either is missing or the left's is zero.
+      loss: right loss / left loss; NaN if either is missing or the left's is zero.
       loss_finite: (left, right) whether the loss is finite; false for a missing one.
     """
 

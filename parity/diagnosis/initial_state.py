@@ -18,7 +18,7 @@ class InitialWeight:
       name: the weight.
       size: number of its elements.
       fit: factor of the right's value by the left's.
-      std_ratio: right / left standard deviation; not-a-number where all of the left's elements are equal.
+      std_ratio: right / left standard deviation; NaN where all of the left's elements are equal.
     """
 
     name: str

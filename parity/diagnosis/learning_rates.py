@@ -37,7 +37,7 @@ class LearningRates:
 
     @property
     def ratio(self) -> np.ndarray:
-        """right / left, [steps]; not-a-number where the left's is zero."""
+        """right / left, [steps]; NaN where the left's is zero."""
         return self.right / np.where(self.left == 0, np.nan, self.left)
 
     def explains(self, factor: float, offset: float = 0) -> bool:

@@ -52,7 +52,7 @@ class MovingStatistics:
       borrowed: whether the right's are explained by the left's proposals, since it shows none of its own.
       moves: {statistic: fits of the right's proposals by the left's}, over replicas and steps.
       alike: (left, right) largest relative difference between replicas of a statistic's proposal; 0 where the
-        replicas share their moments; not-a-number where no proposals can be compared.
+        replicas share their moments; NaN where no proposals can be compared.
       global_mean: smallest relative gap, over statistics, between the right's proposal and the mean of the left's.
       gaps: {statistic: largest relative gap between the two sides' proposals}.
       drift: statistics whose copies disagreed between the right's replicas.
@@ -154,7 +154,7 @@ def replica_disagreement(steps: Sequence[Sequence[Arrays]], names: Sequence[str]
       names: statistics to look at, each by itself.
 
     Returns:
-      0 where the replicas share their moments, 1 for a lone replica, not-a-number without steps.
+      0 where the replicas share their moments, 1 for a lone replica, NaN without steps.
     """
     gaps = []
     for proposals in steps:

@@ -1,4 +1,4 @@
-"""Run speed: traces, waiting, examples counted and input, of a program whose numbers are not in question."""
+"""Facts about the speed of a run: how often it was traced, how long its calls wait, and how many examples it counts."""
 
 from __future__ import annotations
 

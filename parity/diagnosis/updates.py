@@ -31,7 +31,7 @@ class SlotFit(NamedTuple):
       residual: part of the slot's length that is left over.
       old_size, gain_size: length of each addend relative to the slot's: the coefficient of nothing is not known.
       decay: the c for which `gradient + c * weight` in the place of the gradient explains the slot; 0 if the gradient
-        alone explains it, not-a-number if no c does.
+        alone explains it, NaN if no c does.
     """
 
     step: int
@@ -135,7 +135,7 @@ def update_misfit(expected: np.ndarray, change: np.ndarray, weights: np.ndarray,
     unit = eps * (np.abs(weights) + 8 * np.abs(change)) + np.finfo(np.float64).tiny
     with np.errstate(all="ignore"):
         misfit = float(np.sqrt(np.mean(((change - expected) / unit) ** 2))) if change.size else 0.0
-    return misfit if np.isfinite(misfit) else float("inf")  # not-a-number would pass for a small one
+    return misfit if np.isfinite(misfit) else float("inf")  # NaN would pass for a small one
 
 
 def _fit_side(updates: list[ObservedUpdate], optimizer: Optimizer, eps: float) -> Updates | None:

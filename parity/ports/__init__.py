@@ -1,4 +1,4 @@
-"""Keras 3 ports of three workloads, as a user would write them, with nothing mended: cases for a diagnosis.
+"""Keras 3 ports of three workloads, as a user would write them, with Keras's own defaults: cases for a diagnosis.
 
 Here: the ports, with the causes that are expected, and the command that records and diagnoses them. Not here: the
 diagnosis.

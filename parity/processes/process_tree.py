@@ -9,7 +9,7 @@ import time
 
 
 class Descendants:
-    """All processes below a process at this moment, held by descriptors that stay theirs.
+    """All descendants of a process at this moment, held by pidfds, which no other process can take over.
 
     Args:
       pid: the process. On a system without /proc and process descriptors it has none here.

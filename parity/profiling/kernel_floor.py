@@ -64,7 +64,7 @@ def _ops_of_step(train_op: tf.Operation) -> list[tf.Operation]:
     """The ops of a step whose values it uses, in the order in which the graph was made.
 
     `tf.compat.v1.train.Optimizer` gates gradients: a layer's gradient of its weights waits for that of its input, which
-    the first layer computes for nothing. The floor does without.
+    nothing needs in the first layer. The floor leaves that one out.
     """
     of_step = _reached([train_op], lambda op: [*(tensor.op for tensor in op.inputs), *op.control_inputs])
     updates = [op for op in of_step if kind_of_op(op.type) == UPDATES]

@@ -123,7 +123,7 @@ def _time_block(runner: Runner, number: int, times: RoundTimes, lead_in: int) ->
 
 
 def wait_for_rest() -> None:
-    """Waits until the threads of this process, which may be reading ahead, have next to nothing to do."""
+    """Waits until the threads of this process, which may be reading ahead, are nearly idle."""
     for _ in range(round(LONGEST_REST / LOOK)):
         before = time.process_time()
         time.sleep(LOOK)

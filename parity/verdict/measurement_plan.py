@@ -116,7 +116,7 @@ def _lifted_updates(workload: LiftedWorkload, gradients: GradientLog) -> Iterato
 
 
 def _sight(setup: Setup, plan: CoveragePlan) -> tuple[Sight, str]:
-    """Returns the comparison's sight, and the dtype in which tensors are judged."""
+    """Returns the comparison's `Sight`, and the dtype in which tensors are judged."""
     job = setup.job
     if plan.tolerance_name == "exact":
         return sight.sees_bits, job.dtype

@@ -63,7 +63,7 @@ def partly_scaled_gradients(factors: Mapping[str, float]) -> injection.Change:
 def gradients_scaled_by_step(
     factors: StepFactors, losses: StepFactors, decays: Mapping[int, Mapping[str, Sequence[float]]] | None = None
 ) -> injection.Change:
-    """Plants factors of each replica's gradients and losses in some steps; a loss may become not-a-number.
+    """Plants factors of each replica's gradients and losses in some steps; a loss may become NaN.
 
     Args:
       factors: of the gradients.

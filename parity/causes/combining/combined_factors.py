@@ -47,7 +47,7 @@ def combined_partly_scaled(evidence: Evidence) -> Finding | None:
 
 
 def _common_factor(rows: list[StageRow], name: str, most: float) -> float:
-    """The factor of a variable's actual by its expected value, the same in all rows; not-a-number if there is none."""
+    """The ratio of a variable's actual to its expected value if all rows have the same one, else NaN."""
     fits = [
         fit_factor(np.asarray(row.expected[name], np.float64).ravel(), np.asarray(row.actual[name], np.float64).ravel())
         for row in rows

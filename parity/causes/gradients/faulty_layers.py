@@ -29,9 +29,9 @@ _RELU = tf.nn.relu
 def in_function(module: ModuleType, name: str, function: Callable[..., tf.Tensor]) -> injection.Change:
     """Traces the port with another function in a module.
 
-    Afterwards the function that was there when the fault was made is put back, and not the one from before the call:
-    replicas are traced in threads that take turns wherever they exchange something, so that one may be another
-    replica's.
+    Afterwards the function is restored that the module had when this one was called, not the one found before tracing:
+    replicas are traced in threads that take turns at each exchange, so that the one found may be another replica's
+    replacement.
 
     Args:
       module: the module, such as `layers`.
@@ -69,7 +69,7 @@ def conv_padded_alike(
     biases: Initializer | None = None,
     decay: float = 0.0,
 ) -> tf.Tensor:
-    """Computes `layers.conv` with as much padding before as after, as PyTorch's `padding=size // 2` does.
+    """Computes `layers.conv` with symmetric padding, as PyTorch's `padding=size // 2` does.
 
     Args:
       scope, x, filters, size, stride, weights, biases, decay: as for `layers.conv`.
@@ -85,7 +85,7 @@ def conv_padded_alike(
 
 
 def max_pool_padded_alike(x: tf.Tensor, size: int, stride: int) -> tf.Tensor:
-    """Computes `layers.max_pool` with as much padding before as after, as PyTorch's `padding=size // 2` does.
+    """Computes `layers.max_pool` with symmetric padding, as PyTorch's `padding=size // 2` does.
 
     Args:
       x, size, stride: as for `layers.max_pool`.
@@ -220,12 +220,12 @@ SMOOTHED_LABELS = in_function(layers, "cross_entropy", smoothed_cross_entropy)
 
 
 def classifying(workload: Workload) -> Workload | None:
-    """Returns a workload that has class numbers as labels as it is, and None for others: an `adapt` of faults."""
+    """Returns the workload without clipping if its labels are class numbers, else None; an `adapt` of faults."""
     return injection.without_clip(workload) if "labels" in workload.inputs() else None
 
 
 def with_weights(*endings: str) -> Callable[[Workload], Workload | None]:
-    """Returns an `adapt` that keeps workloads with weights of such names, and None for others."""
+    """Returns an `adapt` that returns the workload if it has weights with all these endings of names, else None."""
 
     def adapt(workload: Workload) -> Workload | None:
         names = [spec.name for spec in trace(workload)]

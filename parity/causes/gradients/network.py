@@ -134,7 +134,7 @@ def _explained(evidence: Evidence) -> bool:
 
 
 def _with_rectifier(workload: Workload) -> Workload | None:
-    """Returns workloads with rectifiers, without clipping, and None for others: an `adapt` of faults."""
+    """Returns the workload without clipping if it has rectifiers, else None; an `adapt` of faults."""
     return None if workload.name in ("sigmoid_stack", "stacked_lstm") else injection.without_clip(workload)
 
 

@@ -115,7 +115,7 @@ def _plant_swapped_rate(finding: Finding, setup: Setup) -> injection.Change | No
 
 
 def dropping(workload: Workload) -> Workload | None:
-    """Returns a workload with dropout as it is, and None for others: an `adapt` of faults."""
+    """Returns the workload if it has dropout, else None; an `adapt` of faults."""
     return None if workload == workload.without_dropout() else workload
 
 

@@ -38,7 +38,7 @@ class DecayRatios(NamedTuple):
 
     @property
     def common(self) -> float:
-        """The ratio of all replicas, or not-a-number if they differ."""
+        """The ratio of all replicas, or NaN if they differ."""
         return self.by_replica[0] if np.ptp(self.by_replica) <= SAME_RATIO else float("nan")
 
     def is_in_shares(self, replicas: int) -> bool:

@@ -129,9 +129,9 @@ def larger_epsilon(scope: Scope, x: tf.Tensor, momentum: float = 0.9, epsilon: f
 def in_batch_norm(batch_norm: BatchNorm) -> injection.Change:
     """Traces the port with another `layers.batch_norm`.
 
-    Afterwards the function with which this module was imported is put back, and not the one from before the call:
-    replicas are traced in threads that take turns wherever they exchange something, so that one may be another
-    replica's.
+    Afterwards the function is restored that was there when this module was imported, not the one found before tracing:
+    replicas are traced in threads that take turns at each exchange, so that the one found may be another replica's
+    replacement.
     """
 
     class Step(ReplicaStep):

@@ -157,7 +157,7 @@ def _plant_no_statistics(finding: Finding, setup: Setup) -> injection.Change:
 
 
 def normalizing(workload: Workload) -> Workload | None:
-    """Returns a workload with batch normalization as it is, and None for others: an `adapt` of faults."""
+    """Returns the workload if it has batch normalization, else None; an `adapt` of faults."""
     return workload if has_statistics(workload) else None
 
 

@@ -114,7 +114,7 @@ def variable_learning_rate(evidence: Evidence) -> Finding | None:
 
 
 def factor_of(name: str, updates: Updates) -> float:
-    """Returns the factor of a weight's change by the rule's; not-a-number unless it is clean and the same in all steps.
+    """Returns the factor of a weight's change by the rule's; NaN unless it is clean and the same in all steps.
 
     A weight whose change rounding hides has none. A single number has a clean factor in every step, so that three
     steps must agree on it.
@@ -150,7 +150,7 @@ class _LastWeightSlower(injection.WrappedRules):
 
 
 def several_weights(workload: Workload) -> Workload | None:
-    """Returns a workload with more than one trained weight as it is, and None for others: an `adapt` of faults."""
+    """Returns the workload if it has more than one trained weight, else None; an `adapt` of faults."""
     return workload if sum(spec.trainable for spec in trace(workload)) > 1 else None
 
 

@@ -143,12 +143,12 @@ def optimizer_constant(evidence: Evidence) -> Finding | None:
 
 
 def _is_average(rule: SlotRule) -> bool:
-    """Whether a slot takes up as much as it does not keep, whatever its constant is."""
+    """Whether a slot is an exponential average: it keeps a part d of itself and takes up 1 - d of the new term."""
     return abs(rule.keep + rule.gain - 1) <= SAME_SUM
 
 
 def _sums_to_one(fit: SlotFit) -> bool:
-    """Whether what a slot keeps and takes up make one, as far as a fit of both can tell."""
+    """Whether the fitted parts that a slot keeps and takes up sum to one, within the error of the fit."""
     if fit.residual >= MOST_RESIDUAL or min(fit.old_size, fit.gain_size) < LEAST_SIZE:
         return True
     return abs(fit.keep + fit.gain - 1) <= SAME_SUM + 20 * fit.residual
@@ -162,7 +162,7 @@ def kept_part(fits: Sequence[SlotFit], averaging: bool) -> float:
       averaging: whether the slot takes up one minus the part that it keeps, so that an empty slot determines it too.
 
     Returns:
-      the median; not-a-number if no step determines it, or if the steps do not agree.
+      the median; NaN if no step determines it, or if the steps do not agree.
     """
     known = [fit for fit in fits if fit.residual < MOST_RESIDUAL]
     kept = [fit.keep for fit in known if fit.old_size > 1e-2 and fit.gain_size > 1e-6]

@@ -1,4 +1,4 @@
-"""Causes in the length of the step that weights take: none, in some steps none, or one with a decay of its own."""
+"""Causes in the size of the weights' change: weights that are not trained, skipped updates, decoupled weight decay."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def weight_decay_decoupled(evidence: Evidence) -> Finding | None:
 def _lacks_decay(step: Update) -> bool:
     """Whether the weight is no part of the change, or does not explain what the rule alone leaves over."""
     fit = step.decay
-    better = not step.factor.residual < fit.residual * BETTER  # not-a-number where the rule expects no change at all
+    better = not step.factor.residual < fit.residual * BETTER  # NaN where the rule expects no change at all
     whole = near(fit.predicted, 1, WHOLE) or not np.isfinite(step.factor.factor)  # scaled weights scale it, too
     explained = fit.residual <= MOST_RESIDUAL and better and whole
     return not fit.share >= LEAST_SHARE or not explained

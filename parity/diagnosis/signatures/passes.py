@@ -107,7 +107,7 @@ def _other_losses(step: ComparedStep, eps: float) -> list[int]:
 
 
 def _is_revived(steps: Iterable[ComparedStep], name: str) -> bool:
-    """Whether elements that no replica of the left gives a gradient get one on the right, as dead units do."""
+    """Whether elements without a gradient on all of the left's replicas have one on the right, as dead units may."""
     dead_count = revived_count = 0
     for step in steps:
         left, right = (_gradients(record.gradients, name) for record in (step.left, step.right))

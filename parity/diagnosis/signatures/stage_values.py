@@ -79,7 +79,7 @@ def _taken_up(evidence: Evidence) -> Iterator[StageRow]:
 
 
 def _taken_up_in(update: ObservedUpdate, optimizer: Optimizer, eps: float) -> StageRow:
-    """Returns what the first slot, or the weights of an optimizer without slots, take up and what they should."""
+    """Returns the term that the first slot (without slots, the weights) took up, beside the expected one."""
     slot, rule = next(iter(optimizer.slot_rules().items()), ("", None))
     if rule is None:
         rate = update.learning_rate or float("nan")
