@@ -101,11 +101,7 @@ class FunctionBatches(Batches):
         require(isinstance(made, (tf.data.Dataset, Mapping, Iterable)), self._what, made, allowed)
         require(not isinstance(made, (str, bytes, np.ndarray, tf.Tensor)), self._what, type(made).__name__, allowed)
         if isinstance(made, tf.data.Dataset):
-            spec = made.element_spec
-            require(isinstance(spec, Mapping), self._what, spec, "must be a tf.data.Dataset of {input name: tensor}")
-            for name, each in self._request.select(self._what, spec).items():
-                dense = isinstance(each, tf.TensorSpec)
-                require(dense, self._what, each, f"{name!r} must be {self._request.inputs[name].text}")
+            check_spec(self._what, made.element_spec, self._request, "a tf.data.Dataset of {input name: tensor}")
         return made
 
     def _stacked(self, examples: Any) -> Arrays:
@@ -126,6 +122,20 @@ class FunctionBatches(Batches):
             if element is None:
                 return
             yield element
+
+
+def check_spec(what: str, spec: Any, request: Request, expected: str) -> None:
+    """Raises `InputError` unless a dataset's elements are {input name: dense tensor}.
+
+    Args:
+      what: beginning of messages.
+      spec: of an element.
+      request: names the inputs.
+      expected: the result that the user's function should have.
+    """
+    require(isinstance(spec, Mapping), what, spec, f"must be {expected}")
+    for name, each in request.select(what, spec).items():
+        require(isinstance(each, tf.TensorSpec), what, each, f"{name!r} must be {request.inputs[name].text}")
 
 
 def _numpy_elements(call: Callable[[], Any]) -> Iterator[Any]:

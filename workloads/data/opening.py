@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Dict
 
 from workloads.data.array_file import ArrayFile
 from workloads.data.batches import Data
 from workloads.data.function import FunctionData
+from workloads.data.records import RecordData
 from workloads.support import user_modules
 from workloads.support.errors import InputError, require
 
@@ -15,17 +16,21 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-def open_data(text: str) -> Data:
-    """Returns the data that `--data` names.
+def open_data(text: str, parser: str | None = None) -> Data:
+    """Returns the data that `--data` and `--parser` name.
 
     Args:
-      text: path of an .npz file with an array [count, ...] for each input; or module:function of a function that is
-        called with the global batch, see `FunctionData`.
+      text: path of an .npz file with an array [count, ...] for each input; module:function of a function that is
+        called with the global batch, see `FunctionData`; or, with a parser, a TFRecord file or a folder of some.
+      parser: module:function of a function that parses a record, see `RecordData`; None for other data.
 
     Raises:
       InputError: there are no such data.
       UserError: the user's module raised an exception while it was imported.
     """
+    if parser is not None:
+        return ParsedRecords(text, parser)
+    require(not os.path.isdir(text), "--data", text, "a folder of TFRecord files needs --parser=module:function")
     if ":" in text and not os.path.exists(text):
         return NamedFunction(text)
     return ArrayFile(text)
@@ -40,6 +45,22 @@ class NamedFunction(FunctionData):
 
     def __reduce__(self) -> Any:
         return NamedFunction, (self._text,)
+
+
+class ParsedRecords(RecordData):
+    """Examples in TFRecord files by a parser that `--parser` names; another process imports it again."""
+
+    def __init__(self, path: str, parser: str) -> None:
+        allowed = "a function from a record to {input name: tensor}"
+        super().__init__(path, import_function(parser, "--parser", allowed), f"--parser={parser}")
+        self._parser_text = parser
+
+    def __getstate__(self) -> Dict[str, Any]:
+        return {**vars(self), "_parser": None}
+
+    def __setstate__(self, state: Dict[str, Any]) -> None:
+        vars(self).update(state)
+        self._parser = import_function(self._parser_text, "--parser", "a function")
 
 
 def import_function(text: str, argument: str, allowed: str) -> Callable[..., Any]:
@@ -58,6 +79,7 @@ def import_function(text: str, argument: str, allowed: str) -> Callable[..., Any
       UserError: the user's module raised an exception while it was imported.
     """
     module_name, _, attribute = text.partition(":")
+    require(module_name and attribute, argument, text, f"expected module:function, of {allowed}")
     module = user_modules.import_users_module(module_name, f"{argument}: {text!r}")
     function: Callable[..., Any] | None = getattr(module, attribute, None)
     if function is None:

@@ -45,14 +45,19 @@ flags.DEFINE_string("data_dir", None, "Folder with CIFAR-10 binary or IDX (MNIST
 flags.DEFINE_string(
     "data",
     None,
-    "Your own data: an .npz file with an array of all examples for each input; or module:function, which takes the "
-    "global batch and returns a tf.data.Dataset, an iterable, or arrays.",
+    "Your own data: an .npz file with an array of all examples for each input; module:function, which takes the global "
+    "batch and returns a tf.data.Dataset, an iterable, or arrays; or, with --parser, a TFRecord file or a folder.",
+)
+flags.DEFINE_string(
+    "parser",
+    None,
+    "For TFRecord files in --data: module:function, from a record (a scalar string tensor) to {input: tensor}.",
 )
 flags.DEFINE_boolean(
     "shuffle",
     None,
-    "With arrays in --data: each epoch has an order of its own, drawn from --seed. Default: yes, but for a lift that "
-    "carries a state from step to step.",
+    "With arrays or TFRecord files in --data: each epoch has an order of its own, drawn from --seed. Default: yes, but "
+    "for a lift that carries a state from step to step.",
 )
 flags.DEFINE_list("settings", [], "For a lift with --data: values of its scalar inputs, as name=value,name=value.")
 flags.DEFINE_enum(
@@ -107,6 +112,7 @@ def job_from_flags(
         require(workers == 1, "--workers", workers, "a lifted workload runs on one")
         return _lifted_job(as_lifted(workload), resident)
     require(not (FLAGS.data and resident), "--resident", True, "not with --data")
+    require(FLAGS.data or not FLAGS.parser, "--parser", FLAGS.parser, "needs TFRecord files in --data")
     require(not (FLAGS.data and FLAGS.data_dir), "--data_dir", FLAGS.data_dir, "not with --data")
     replicas = replicas if FLAGS.replicas is None else FLAGS.replicas
     if FLAGS.placement == "layers":
@@ -148,7 +154,7 @@ def _own_source(workload: Workload) -> OwnSource:
 
     shuffle = not workload.carries_state if FLAGS.shuffle is None else FLAGS.shuffle
     shipped = functools.partial(FunctionData, f"{workload.name}.dataset", workload.dataset)
-    data = shipped() if FLAGS.data is None else open_data(FLAGS.data)
+    data = shipped() if FLAGS.data is None else open_data(FLAGS.data, FLAGS.parser)
     order = Order(0, 0, shuffle, workload.last_batch)
     return OwnSource(f"{data.description}, {order.describe()}", data, shuffle)
 

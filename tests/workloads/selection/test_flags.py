@@ -73,6 +73,8 @@ def test_own_data_and_their_order_are_part_of_the_job(tmp_path):
     [
         ({"resident": True, "data_dir": "."}, "--resident: got True, not with --data_dir"),
         ({"data": "x.npz"}, "--data: cannot read x.npz: No such file"),
+        ({"data": "."}, "--data: got '.', a folder of TFRecord files needs --parser"),
+        ({"parser": "os:stat"}, "--parser: got 'os:stat', needs TFRecord files in --data"),
         ({"data": "x.npz", "resident": True}, "--resident: got True, not with --data"),
         ({"data": "x.npz", "data_dir": "."}, "--data_dir: got '.', not with --data"),
         ({"placement": "layers", "replicas": 2}, "--replicas: got 2, with --placement=layers: --micro_batches"),
