@@ -17,7 +17,8 @@ from typing import Any
 
 from absl import flags
 
-from parity import benchmark, verify
+import parity.verify as verify
+from parity import benchmark
 from parity import flags as parity_flags
 from parity.processes.json_command import run_json_command
 from parity.subcommands import subcommand_list

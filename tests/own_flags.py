@@ -1,7 +1,7 @@
 """Command modules in one process: several of them define flags of the same names, so that each gets its own values.
 
 with own_flags():
-    from parity import verify
+    import parity.verify as verify
 """
 
 from __future__ import annotations

@@ -20,11 +20,13 @@ class CommandEnd(NamedTuple):
       status: its exit status.
       result: its JSON, or None if it wrote none.
       error: the last line that it wrote to stderr; empty if its status is 0, or if its output was passed on.
+      output: what it wrote to stdout; empty if that was passed on.
     """
 
     status: int
     result: Any
     error: str
+    output: str = ""
 
 
 def run_json_command(
@@ -51,4 +53,4 @@ def run_json_command(
             with open(path, encoding="utf-8") as file:
                 result = json.load(file)
     error = child.stderr.strip().rpartition("\n")[2] if child.returncode and child.stderr else ""
-    return CommandEnd(child.returncode, result, error)
+    return CommandEnd(child.returncode, result, error, child.stdout or "")

@@ -119,4 +119,4 @@ def _job(machine: Machine, workload: str, replicas: int, size: str) -> tuple[str
 def run_check(check: Check) -> CheckResult:
     """Runs a check in a process of its own and returns its result."""
     end = run_json_command(check.module, check.arguments, dict(check.variables))
-    return CheckResult(check, *end)
+    return CheckResult(check, end.status, end.result, end.error)

@@ -11,7 +11,7 @@ from tests.own_flags import own_flags, set_flags
 from workloads.support.errors import InputError
 
 with own_flags():
-    from parity import diagnose
+    import parity.diagnose as diagnose
 
 
 def recognized(bug):

@@ -12,7 +12,7 @@ from workloads.records.reader import record_program
 from workloads.support.errors import InputError
 
 with own_flags():
-    from parity import verify
+    import parity.verify as verify
 
 
 def test_at_least_one_step_and_one_left_side():

@@ -21,9 +21,9 @@ def made_up(tmp_path, monkeypatch):
 
 
 def test_a_command_ends_with_its_json_and_its_status(made_up):
-    assert made_up("--works") == (0, ["--works", "value"], "")
-    assert made_up("--fails") == (1, ["--fails", "value"], "last words")
-    assert made_up("--silent") == (0, None, "")
+    assert made_up("--works") == (0, ["--works", "value"], "", "")
+    assert made_up("--fails") == (1, ["--fails", "value"], "last words", "")
+    assert made_up("--silent") == (0, None, "", "")
 
 
 def test_output_may_be_passed_on(made_up, capfd):
