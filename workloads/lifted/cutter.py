@@ -71,7 +71,7 @@ class Cutter:
     def piece(
         self,
         fetches: Sequence[str | Fetch],
-        cuts: Iterable[str] = (),
+        cuts: Iterable[str | TensorId] = (),
         versions: Iterable[ReadVersion] = (),
         taken: Iterable[Condition] = (),
     ) -> Piece:
@@ -79,7 +79,7 @@ class Cutter:
 
         Args:
           fetches: names of tensors, or `Fetch`es.
-          cuts: names of tensors that are given.
+          cuts: tensors that are given, or their names.
           versions: the reads that see a variable after the step has changed it.
           taken: branches of `cond`s that are computed as if they were taken.
 
@@ -88,7 +88,7 @@ class Cutter:
         """
         builder = PieceBuilder(
             self._graph.graph_def.versions,
-            {parse(cut) for cut in cuts},
+            {parse(cut) if isinstance(cut, str) else cut for cut in cuts},
             {(read.node, read.variable): read.version for read in versions},
             {(self._graph.origin(parse(predicate)), int(branch)) for predicate, branch in taken},
         )

@@ -55,8 +55,10 @@ def parse_tensor_name(text: str) -> TensorId:
     >>> parse_tensor_name("tower_0/loss").name
     'tower_0/loss:0'
     """
-    name, colon, output = text.partition(":")
-    return TensorId(name, int(output) if colon else 0)
+    if ":" not in text:
+        return TensorId(text, 0)
+    name, _, output = text.partition(":")
+    return TensorId(name, int(output))
 
 
 def tensor_name(node: str, output: int) -> str:
@@ -71,6 +73,17 @@ def input_text(tensor: TensorId) -> str:
     ('a', 'a:1')
     """
     return tensor.node if tensor.output == 0 else tensor.name
+
+
+def _parsed_inputs(node: Any) -> Tuple[List[TensorId], List[str]]:
+    """Returns the data inputs of a NodeDef, and the names of its control inputs."""
+    inputs, controls = [], []
+    for text in node.input:
+        if text.startswith("^"):
+            controls.append(text[1:])
+        else:
+            inputs.append(parse_tensor_name(text))
+    return inputs, controls
 
 
 def forget_placement(node: Any) -> None:
@@ -104,11 +117,10 @@ class Graph:
         self._inputs: Dict[str, List[TensorId]] = {}
         self._controls: Dict[str, List[str]] = {}
         for name, node in self.nodes.items():
-            texts = list(node.input)
-            self._inputs[name] = [parse_tensor_name(text) for text in texts if not text.startswith("^")]
-            self._controls[name] = [text[1:] for text in texts if text.startswith("^")]
+            self._inputs[name], self._controls[name] = _parsed_inputs(node)
         self._types: Dict[str, str] = {name: node.op for name, node in self.nodes.items()}
         self._regions: Dict[Tuple[str, ...], Set[str]] = {}
+        self._edges: Dict[Tuple[bool, bool], Dict[str, List[str]]] = {}
         self._users: Dict[str, List[Use]] = collections.defaultdict(list)
         self._after: Dict[str, List[str]] = collections.defaultdict(list)
         for name in self.nodes:
@@ -154,10 +166,10 @@ class Graph:
         Returns:
           The set of names.
         """
-        seen = set(names)
+        edges, seen = self._neighbours(False, controls), set(names)
         todo = [name for name in seen if name not in stop]
         while todo:
-            for producer in self._neighbours(todo.pop(), False, controls):
+            for producer in edges[todo.pop()]:
                 if producer not in seen:
                     seen.add(producer)
                     if producer not in stop:
@@ -166,10 +178,10 @@ class Graph:
 
     def descendants(self, names: Iterable[str], controls: bool = True) -> set[str]:
         """Returns the nodes that depend on `names`, `names` included; by control inputs too if `controls`."""
-        seen = set(names)
+        edges, seen = self._neighbours(True, controls), set(names)
         todo = list(seen)
         while todo:
-            for user in self._neighbours(todo.pop(), True, controls):
+            for user in edges.get(todo.pop(), ()):
                 if user not in seen:
                     seen.add(user)
                     todo.append(user)
@@ -188,11 +200,11 @@ class Graph:
         Raises:
           ValueError: there is no such order; the message is the name of a node on the cycle.
         """
-        chosen = set(members)
+        chosen, edges = set(members), self._neighbours(False, True)
         after: Dict[str, List[str]] = {name: [] for name in self.nodes if name in chosen}
         waits = dict.fromkeys(after, 0)  # `members` may be a set, whose order varies; the graph's does not
         for name in after:
-            for producer in self._forward_inputs(name):
+            for producer in self._forward_inputs(name) if self._types[name] in MERGES else edges[name]:
                 if producer in waits:
                     after[producer].append(name)
                     waits[name] += 1
@@ -213,10 +225,8 @@ class Graph:
         return ordered
 
     def _forward_inputs(self, name: str) -> List[str]:
-        """Returns the producers of all inputs of a node but a loop's back edge."""
-        producers = [producer for producer, _ in self._inputs[name]]
-        if self.type(name) in MERGES:
-            producers = [producer for producer in producers if "NextIteration" not in self.type(producer)]
+        """Returns the producers of all inputs of a Merge but a loop's back edge."""
+        producers = [producer for producer, _ in self._inputs[name] if "NextIteration" not in self.type(producer)]
         return producers + self._controls[name]
 
     def flow(
@@ -239,31 +249,38 @@ class Graph:
         Returns:
           {node: the bits that reach it, without its own unless a loop brings them back}.
         """
-        arriving = {name: 0 for name in ordered}
+        edges = self._neighbours(backwards, controls)
+        arriving = dict.fromkeys(ordered, 0)
         leaving = {name: own.get(name, 0) for name in ordered}
+        passed = [name for name in (reversed(ordered) if backwards else ordered) if name not in stop]
         changed = True
         while changed:
             changed = False
-            for name in reversed(ordered) if backwards else ordered:
-                if name in stop:
-                    continue
+            for name in passed:
                 mask = before = arriving[name]
-                for other in self._neighbours(name, backwards, controls):
-                    mask |= leaving.get(other, 0)
+                for other in edges[name]:
+                    if other in leaving:
+                        mask |= leaving[other]
                 if mask != before:
                     arriving[name] = mask
                     leaving[name] |= mask
                     # Within one pass only a loop's back edge can bring news to a node that was passed already.
-                    changed = changed or self.type(name) in MERGES or "NextIteration" in self.type(name)
+                    changed = changed or self._types[name] in MERGES or "NextIteration" in self._types[name]
         return arriving
 
-    def _neighbours(self, name: str, users: bool, controls: bool) -> List[str]:
-        """Returns the users of a node, or else its producers; by control edges too if `controls`."""
-        if users:
-            names, more = [use.node for use in self._users.get(name, ())], self._after
-        else:
-            names, more = [tensor.node for tensor in self._inputs[name]], self._controls
-        return names + more[name] if controls and name in more else names
+    def _neighbours(self, users: bool, controls: bool) -> Dict[str, List[str]]:
+        """Returns {node: its users, or else its producers; by control edges too if `controls`}; keeps them."""
+        if (users, controls) not in self._edges:
+            more = self._after if users else self._controls
+            edges = {}
+            for name in self.nodes:
+                if users:
+                    found = [use.node for use in self._users[name]] if name in self._users else []
+                else:
+                    found = [tensor.node for tensor in self._inputs[name]]
+                edges[name] = found + more[name] if controls and name in more else found
+            self._edges[users, controls] = edges
+        return self._edges[users, controls]
 
     def frames(self) -> set[str]:
         """Returns the nodes inside `while` loops, from their Enter to just before their Exit."""
@@ -276,10 +293,11 @@ class Graph:
     def _region(self, starts: Tuple[str, ...], ends: Tuple[str, ...]) -> Set[str]:
         """Returns, and keeps, the nodes reached from op types `starts` without passing one of `ends`."""
         if starts not in self._regions:
+            edges = self._neighbours(True, True)
             todo = [name for name in self.nodes if self.type(name) in starts]
             inside = set(todo)
             while todo:
-                for user in self._neighbours(todo.pop(), True, True):
+                for user in edges[todo.pop()]:
                     if user not in inside and self.type(user) not in ends:
                         inside.add(user)
                         todo.append(user)

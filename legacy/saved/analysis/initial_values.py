@@ -90,13 +90,18 @@ def values_from_initializers(names: Sequence[str], whole: Graph) -> dict[str, np
       InputError: a variable has no initializer, or one that reads files or calls Python.
     """
     initializers = {name: _initializer(whole, name) for name in names}
-    targets = [initializer for initializer in initializers.values() if initializer]
+    if not initializers:
+        return {}
+    targets = list(initializers.values())
     _require_runnable(whole, targets)
     cut = cone.extract_cone(whole, targets)
     with tf.Graph().as_default() as graph, v1.Session(config=session_config(["CPU:0"], True)) as session:
         import_graph(without_placement(cut.graph), subject="graph file")
-        _run_until_all(session, [graph.get_operation_by_name(target) for target in targets])
-        return {name: _read(session, graph, whole, name, initializer) for name, initializer in initializers.items()}
+        operations = {target: graph.get_operation_by_name(target) for target in targets}
+        alone = [target for target in targets if _is_independent(cut.graph, target)]
+        session.run([operations.pop(target) for target in alone])
+        _run_until_all(session, list(operations.values()))
+        return session.run({name: _value(graph, whole, name) for name in names})
 
 
 def _require_runnable(whole: Graph, initializers: list[str]) -> None:
@@ -109,11 +114,18 @@ def _require_runnable(whole: Graph, initializers: list[str]) -> None:
             )
 
 
-def _initializer(whole: Graph, name: str) -> str | None:
-    """The op that assigns a variable its first value, by preference one in the variable's name scope; or None."""
+def _initializer(whole: Graph, name: str) -> str:
+    """The op that assigns a variable its first value, by preference one in the variable's name scope."""
     assigns = [user for user, position, _ in whole.users(name) if position == 0 and whole.type(user) in INITIALIZERS]
     own = [user for user in assigns if user.startswith(name)]
-    return next(iter(own + assigns), None)
+    if not assigns:
+        raise InputError(f"--checkpoint: variable {name!r} has no initializer in the graph; give a checkpoint")
+    return (own + assigns)[0]
+
+
+def _is_independent(graph: Graph, initializer: str) -> bool:
+    """Whether an initializer reads no variable, so that it may run beside others."""
+    return sum(graph.type(name) in op_types.VARIABLES for name in graph.ancestors([initializer])) == 1
 
 
 def _run_until_all(session: tf.compat.v1.Session, operations: list[tf.Operation]) -> None:
@@ -130,13 +142,10 @@ def _run_until_all(session: tf.compat.v1.Session, operations: list[tf.Operation]
         operations = left
 
 
-def _read(
-    session: tf.compat.v1.Session, graph: tf.Graph, whole: Graph, name: str, initializer: str | None
-) -> np.ndarray:
-    if initializer is None:
-        raise InputError(f"--checkpoint: variable {name!r} has no initializer in the graph; give a checkpoint")
+def _value(graph: tf.Graph, whole: Graph, name: str) -> tf.Tensor:
+    """The tensor of a variable's value."""
     tensor = graph.get_tensor_by_name(name + ":0")
     if whole.type(name) == "VarHandleOp":
         with graph.as_default():
             tensor = tf.raw_ops.ReadVariableOp(resource=tensor, dtype=whole.nodes[name].attr["dtype"].type)
-    return session.run(tensor)
+    return tensor

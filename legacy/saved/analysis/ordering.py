@@ -9,6 +9,7 @@ it are listed, so that the old graph can be made to keep to it too.
 from __future__ import annotations
 
 import collections
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from legacy.saved.graph import op_types
@@ -49,6 +50,9 @@ class StepFlow:
       effects_before: {node: bits of the update ops that a path leads from}.
       effects_behind: {node: bits of the update ops that a path leads to}.
       readers: {variable: nodes that read it, in a topological order}.
+      racing: nodes that read a variable without a path to or from each of its update ops, and ends of loops.
+      before: {update op or racing node: bits of those that a path leads from, numbered in this order}.
+      behind: {update op or racing node: bits of those that a path leads to}.
     """
 
     def __init__(self, graph: Graph, state: VariableUses, members: set[str]) -> None:
@@ -62,6 +66,24 @@ class StepFlow:
         for name in ordered:
             for variable in state.reads.get(name, ()):
                 self.readers[variable].append(name)
+        self.racing = self._racing(graph, state, ordered)
+        bits = {name: 1 << i for i, name in enumerate([*self.effects, *self.racing])}
+        before, behind = graph.flow(ordered, bits), graph.flow(ordered, bits, backwards=True)
+        self.before, self.behind = {name: before[name] for name in bits}, {name: behind[name] for name in bits}
+
+    def _racing(self, graph: Graph, state: VariableUses, ordered: list[str]) -> list[str]:
+        """The nodes besides update ops whose place among the updates may have to be chosen, in order."""
+        updates: dict[str, int] = collections.defaultdict(int)
+        for name in self.effects:
+            for variable in state.writes[name]:
+                updates[variable] |= self.bit[name]
+
+        def is_undecided(name: str) -> bool:
+            decided = self.effects_before[name] | self.effects_behind[name]
+            return any(updates[variable] & ~decided for variable in state.reads.get(name, ()))
+
+        others = [name for name in ordered if name not in self.bit]
+        return [name for name in others if graph.type(name) in EXITS or is_undecided(name)]
 
 
 def order_step(
@@ -105,29 +127,22 @@ def order_step(
 
 
 class _ChosenOrder:
-    """The order that the graph and the control dependencies chosen so far demand of update ops and other nodes.
+    """The order that the graph and the control dependencies chosen so far demand of update ops and of what races.
+
+    It is kept between the update ops and the nodes in `StepFlow.racing` alone: no other node is asked for.
 
     Args:
-      graph: the cut graph.
-      members: nodes that the step runs.
-      bit: {update op: its bit}.
-      before: {node: bits of the update ops before it}.
-      behind: {node: bits of the update ops behind it}.
+      flow: paths of the graph.
     """
 
-    def __init__(
-        self, graph: Graph, members: set[str], bit: dict[str, int], before: dict[str, int], behind: dict[str, int]
-    ) -> None:
-        self._graph, self._members, self._bit = graph, members, bit
-        self._before, self._behind = dict(before), dict(behind)
-        self._later: dict[str, list[str]] = {}
-        self._earlier: dict[str, list[str]] = {}
+    def __init__(self, flow: StepFlow) -> None:
+        self._names = [*flow.effects, *flow.racing]
+        self._bit = {name: 1 << i for i, name in enumerate(self._names)}
+        self._before, self._behind = dict(flow.before), dict(flow.behind)
 
     def is_before(self, first: str, second: str) -> bool:
-        """Returns whether one node runs before another one; one of them is an update op."""
-        if first in self._bit:
-            return bool(self._before[second] & self._bit[first])
-        return bool(self._behind[first] & self._bit[second])
+        """Returns whether one node runs before another one."""
+        return bool(self._before[second] & self._bit[first])
 
     def sorted(self, updates: list[str]) -> list[str]:
         """Returns update ops in an order that is demanded, otherwise in the given one."""
@@ -140,24 +155,20 @@ class _ChosenOrder:
 
     def add(self, before: str, after: str) -> None:
         """Adds a control dependency."""
-        self._later.setdefault(before, []).append(after)
-        self._earlier.setdefault(after, []).append(before)
-        self._spread(self._before, after, self._before[before] | self._bit.get(before, 0), True)
-        self._spread(self._behind, before, self._behind[after] | self._bit.get(after, 0), False)
+        if not self.is_before(before, after):
+            earlier = self._before[before] | self._bit[before]
+            later = self._behind[after] | self._bit[after]
+            for name in self._named(later):
+                self._before[name] |= earlier
+            for name in self._named(earlier):
+                self._behind[name] |= later
 
-    def _spread(self, masks: dict[str, int], start: str, news: int, forward: bool) -> None:
-        """Adds bits to a node and to all that it leads to, or that lead to it."""
-        graph, chosen = self._graph, self._later if forward else self._earlier
-        todo = [start]
-        while todo:
-            name = todo.pop()
-            if news & ~masks[name]:
-                masks[name] |= news
-                if forward:
-                    others = [use.node for use in graph.users(name)] + graph.after(name)
-                else:
-                    others = [producer for producer, _ in graph.inputs(name)] + graph.controls(name)
-                todo += [other for other in others + chosen.get(name, []) if other in self._members]
+    def _named(self, bits: int) -> Iterator[str]:
+        """Yields the names of the nodes in a bit set."""
+        while bits:
+            lowest = bits & -bits
+            yield self._names[lowest.bit_length() - 1]
+            bits ^= lowest
 
 
 class _Ordering:
@@ -174,7 +185,7 @@ class _Ordering:
         self._depends_on_data, self._variant = depends_on_data, variant
         self._effects, self._bit, self._readers = flow.effects, flow.bit, flow.readers
         self._effects_before, self._effects_behind = flow.effects_before, flow.effects_behind
-        self._chosen = _ChosenOrder(graph, flow.members, self._bit, self._effects_before, self._effects_behind)
+        self._chosen = _ChosenOrder(flow)
         self.versions: dict[tuple[str, str], int] = {}
         self.dependencies: list[ControlDependency] = []
         self.races: list[str] = []

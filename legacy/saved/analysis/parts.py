@@ -105,18 +105,17 @@ def tensors_leaving(graph: Graph, state: VariableUses, effect: str, tower_nodes:
       Tensors, in the order in which the node's inputs lead to them.
     """
     seen: set[str] = set()
-    found: list[TensorId] = []
+    found: dict[TensorId, None] = {}
     todo = [tensor for tensor in reversed(graph.inputs(effect)) if tensor not in state.aliases]
     while todo:
         tensor = todo.pop()
         name = tensor[0]
         if name in tower_nodes:
-            if tensor not in found:
-                found.append(tensor)
+            found[tensor] = None
         elif name not in seen and tensor not in state.aliases:
             seen.add(name)
             todo += reversed(graph.inputs(name))
-    return found
+    return list(found)
 
 
 def _tower_nodes(
@@ -124,6 +123,7 @@ def _tower_nodes(
 ) -> dict[str, int]:
     """{node: tower} of the nodes that depend on one tower and are computed before the step changes any variable."""
     late = _late_nodes(graph, state, members, order)
+    to_rules = graph.ancestors(state.rules, controls=False)
     useful = _useful_nodes(graph, state, members, order.effects, losses)
     statistics = _statistics_nodes(graph, state, order.effects)
     tower_nodes = {}
@@ -132,7 +132,7 @@ def _tower_nodes(
         if tower is None or name in state.writes:
             continue
         if name in late:
-            if name in useful and _leads_to_rule(graph, state, name):
+            if name in useful and name in to_rules:
                 raise InputError(f"graph file: {name!r}: tower {tower} uses a variable after the step changed it")
         elif name in useful or name not in statistics:
             tower_nodes[name] = tower
@@ -143,11 +143,6 @@ def _late_nodes(graph: Graph, state: VariableUses, members: set[str], order: Ord
     """Nodes whose value depends on a variable that the step has changed before."""
     first = {name for (name, _), version in order.versions.items() if version > 0}
     return graph.descendants(first | set(order.effects), controls=False) & members
-
-
-def _leads_to_rule(graph: Graph, state: VariableUses, name: str) -> bool:
-    """Whether an update rule depends on a node."""
-    return bool(graph.descendants([name], controls=False) & state.rules)
 
 
 def _useful_nodes(
@@ -313,7 +308,7 @@ def _tensors_entering(
     stop: Collection[TensorId] = (),
 ) -> list[TensorId]:
     """Tensors that bring data or settings to some nodes, directly or by way of nodes that belong to no tower."""
-    found: list[TensorId] = []
+    found: dict[TensorId, None] = {}
     seen, todo = set(ends), list(reversed(ends))
     while todo:
         for tensor in graph.inputs(todo.pop()):
@@ -321,12 +316,11 @@ def _tensors_entering(
             if tensor in state.aliases or producer in tower_nodes or tensor in stop:
                 continue
             if _brings_data(graph, towers, producer):
-                if tensor not in found:
-                    found.append(tensor)
+                found[tensor] = None
             elif producer not in seen:
                 seen.add(producer)
                 todo.append(producer)
-    return found
+    return list(found)
 
 
 def _brings_data(graph: Graph, towers: Towers, producer: str) -> bool:

@@ -127,15 +127,15 @@ def recognise_reduction(
 
 def _meetings(graph: Graph, flat: list[TensorId], target: TensorId, tower_nodes: Collection[str]) -> Iterator[TensorId]:
     """Tensors behind `target` that are the first to depend on all of `flat`, and on no other tensor of a tower."""
-    wanted = set(flat)
-    sources: dict[TensorId, set[TensorId]] = {}
+    sources: dict[TensorId, int] = {tensor: 1 << i for i, tensor in enumerate(dict.fromkeys(flat))}
+    wanted, other = sum(sources.values()), 1 << len(sources)
 
-    def sources_of(tensor: TensorId) -> set[TensorId]:
+    def sources_of(tensor: TensorId) -> int:  # a bit for each of `flat`, and one for any other tensor of a tower
         if tensor not in sources:
-            if tensor in wanted or tensor[0] in tower_nodes:
-                sources[tensor] = {tensor}
-            else:
-                sources[tensor] = set().union(*[sources_of(before) for before in graph.inputs(tensor[0])])
+            found = other if tensor[0] in tower_nodes else 0
+            for before in () if found else graph.inputs(tensor[0]):
+                found |= sources_of(before)
+            sources[tensor] = found
         return sources[tensor]
 
     level, seen = [target], {target}
@@ -144,9 +144,9 @@ def _meetings(graph: Graph, flat: list[TensorId], target: TensorId, tower_nodes:
         for tensor in level:
             before = [b for b in graph.inputs(tensor[0]) if b[0] not in tower_nodes]
             first = sources_of(tensor) == wanted and not any(sources_of(b) == wanted for b in before)
-            if first and not wanted & _sources_around(graph, target, tensor, tower_nodes):
+            if first and not _sources_around(graph, target, tensor, tower_nodes).intersection(flat):
                 yield tensor
-            behind += [b for b in before if wanted <= sources_of(b)]
+            behind += [b for b in before if sources_of(b) & wanted == wanted]
         level = [b for b in dict.fromkeys(behind) if b not in seen]
         seen.update(level)
 

@@ -44,12 +44,12 @@ def find_train_ops(graph: Graph, trainable: Collection[str] = ()) -> dict[str, s
     updates = [name for name in graph.nodes if op_types.is_apply(graph.type(name))]
     by_hand = sorted(gradient_assignments(graph, set(trainable)))
     updates = updates + [name for name in by_hand if op_types.is_sparse(graph.type(name))] if updates else by_hand
+    reached = graph.flow(graph.order(graph.nodes), {update: 1 << i for i, update in enumerate(updates)})
     runs: dict[str, set[str]] = {}
-    for update in updates:
-        for name in graph.descendants([update]):
-            unused = not graph.users(name) and not graph.after(name)
-            if unused and not op_types.is_unsafe(graph.type(name)):
-                runs.setdefault(name, set()).add(update)
+    for name in graph.nodes:
+        unused = not graph.users(name) and not graph.after(name) and not op_types.is_unsafe(graph.type(name))
+        if unused and (reached[name] or name in updates):
+            runs[name] = {update for i, update in enumerate(updates) if reached[name] >> i & 1 or update == name}
     return collections.OrderedDict(sorted(runs.items(), key=lambda item: (-len(item[1]), item[0])))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import collections
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 
 from legacy.saved.report.whole_graph import scalar_constant
 from workloads.lifted.graph import Graph
@@ -16,29 +16,48 @@ BOUNDS = ("Minimum", "Maximum")
 SCALES = ("Mul", "RealDiv", "Div")
 
 
-def clipping_text(graph: Graph, nodes: Collection[str]) -> str:
-    """Returns the clipping that some nodes do, e.g. "by global norm, at 5"; "" if they do none.
+class Clippings:
+    """Finds clipping in one graph.
 
     Args:
-      graph: the cut graph.
-      nodes: nodes between a gradient and what an update takes.
+      graph: the cut graph, or a whole one.
     """
-    matches = [match for match in map(CLIPS.match, sorted(nodes)) if match]
-    kinds: dict[str, set[str]] = collections.defaultdict(set)
-    for match in matches:
-        kinds[match.group(2)].add(match.group(1))
-    if kinds:
-        return ", ".join(_text(graph, kind, min(kinds[kind])) for kind in sorted(kinds))
-    types = {graph.type(name) for name in nodes}
-    if set(BOUNDS) & types and NORMS & types:
-        return "by a norm, written by hand" + _numbers(_constants(graph, nodes, BOUNDS))
-    if set(BOUNDS) <= types:
-        return "by value, written by hand" + _numbers(_constants(graph, nodes, BOUNDS))
-    return ""
+
+    def __init__(self, graph: Graph) -> None:
+        self._graph = graph
+        self._inside: dict[str, list[str]] = collections.defaultdict(list)
+        for name, match in [(name, CLIPS.match(name)) for name in graph.nodes if "clip_by_" in name]:
+            if match:
+                self._inside[match.group(1)].append(name)
+        self._known: dict[tuple[str, str], str] = {}
+
+    def text(self, nodes: Collection[str]) -> str:
+        """Returns the clipping that some nodes do, e.g. "by global norm, at 5"; "" if they do none.
+
+        Args:
+          nodes: nodes between a gradient and what an update takes.
+        """
+        matches = [match for match in map(CLIPS.match, nodes) if match]
+        kinds: dict[str, set[str]] = collections.defaultdict(set)
+        for match in matches:
+            kinds[match.group(2)].add(match.group(1))
+        if kinds:
+            return ", ".join(self._scope_text(kind, min(kinds[kind])) for kind in sorted(kinds))
+        types = {self._graph.type(name) for name in nodes}
+        if set(BOUNDS) & types and NORMS & types:
+            return "by a norm, written by hand" + _numbers(_constants(self._graph, nodes, BOUNDS))
+        if set(BOUNDS) <= types:
+            return "by value, written by hand" + _numbers(_constants(self._graph, nodes, BOUNDS))
+        return ""
+
+    def _scope_text(self, kind: str, scope: str) -> str:
+        """The text of a name scope that clips; kept, as the clipping by a global norm is that of many gradients."""
+        if (kind, scope) not in self._known:
+            self._known[kind, scope] = _text(self._graph, kind, self._inside[scope])
+        return self._known[kind, scope]
 
 
-def _text(graph: Graph, kind: str, scope: str) -> str:
-    inside = [name for name in graph.nodes if name == scope or name.startswith(scope + "/")]
+def _text(graph: Graph, kind: str, inside: list[str]) -> str:
     if kind == "value":
         bounds = _constants(graph, inside, BOUNDS)
     elif kind == "global_norm":  # the bound is multiplied by the smaller of 1 / norm and 1 / bound
@@ -51,17 +70,17 @@ def _text(graph: Graph, kind: str, scope: str) -> str:
     return "by " + kind.replace("_", " ") + _numbers(bounds)
 
 
-def _constants(graph: Graph, nodes: Collection[str], types: Collection[str]) -> list[float]:
-    """The scalar constants that nodes of some op types take."""
-    found = []
-    for name in [name for name in graph.nodes if name in set(nodes) and graph.type(name) in types]:
+def _constants(graph: Graph, nodes: Iterable[str], types: Collection[str]) -> list[float]:
+    """The scalar constants that nodes of some op types take, sorted."""
+    found = set()
+    for name in [name for name in nodes if graph.type(name) in types]:
         for before, _ in graph.inputs(name):
             while graph.type(before) in ("Identity", "Cast") and graph.inputs(before):
                 before = graph.inputs(before)[0].node
             value = scalar_constant(graph.nodes[before])
             if value is not None:
-                found.append(float(value))
-    return sorted(set(found))
+                found.add(float(value))
+    return sorted(found)
 
 
 def _numbers(bounds: Collection[float]) -> str:

@@ -8,6 +8,7 @@ import numpy as np
 import tensorflow as tf
 
 from workloads.lifted.cutter import Cutter
+from workloads.lifted.graph import parse_tensor_name
 from workloads.lifted.importing import import_graph
 from workloads.lifted.piece import Feed, Piece, VariableVersion
 from workloads.lifted.plan import Effect
@@ -29,7 +30,7 @@ class Decays:
     """
 
     def __init__(self, cutter: Cutter, given: Iterable[str]) -> None:
-        self._cutter, self._given = cutter, list(given)
+        self._cutter, self._given = cutter, [parse_tensor_name(name) for name in given]
         self._known: dict[tuple[object, ...], str] = {}
 
     def text(self, effect: Effect) -> str:

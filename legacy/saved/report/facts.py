@@ -17,7 +17,6 @@ from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.graph import train_ops
 from legacy.saved.graph.gradient_names import GRADIENTS
 from legacy.saved.graph.graph_file import SavedGraph
-from legacy.saved.report.clipping import clipping_text
 from legacy.saved.report.decays import Decays
 from legacy.saved.report.learning import LearningFacts, is_counter
 from legacy.saved.report.update_sources import UpdateSources
@@ -80,6 +79,7 @@ class _ProgramFacts:
         crossings = {name for phase in self._plan.phases for row in phase.crossings for name in row if name}
         self._decays = Decays(self._learning.cutter, sorted(crossings))
         self._whole = Graph(saved.graph_def)
+        self._update_sources = [UpdateSources(self._graph, phase) for phase in self._plan.phases]
 
     def sections(self) -> Sections:
         """All sections, in the order of the page."""
@@ -215,8 +215,7 @@ class _ProgramFacts:
                 "decay": self._decays.text(effect),
                 "op": effect.op,
             }
-            for phase in self._plan.phases
-            for sources in [UpdateSources(self._graph, phase)]
+            for phase, sources in zip(self._plan.phases, self._update_sources)
             for effect in phase.effects
             for name in effect.writes
             if name in weight_of
@@ -276,7 +275,7 @@ class _ProgramFacts:
             if effect.writes[0] in weights and effect.node not in self._context.state.rules and effect.gradient is None:
                 ends = {parse_tensor_name(value)[0] for value in effect.values}
                 nodes = self._graph.ancestors(ends, set(self._context.state.writes) | weights, controls=False)
-                text = clipping_text(self._graph, nodes - set(self._context.state.writes))
+                text = self._learning.clippings.text(nodes - set(self._context.state.writes))
                 groups["clipped " + text if text else f"set by {effect.op}"].append(effect.writes[0])
         for text, names in groups.items():
             listed = ", ".join(names[:MOST_LISTED]) + (", ..." if len(names) > MOST_LISTED else "")

@@ -12,7 +12,7 @@ from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.analysis.losses import differentiated
 from legacy.saved.graph import op_types
 from legacy.saved.graph.gradient_names import is_gradient_op
-from legacy.saved.report.clipping import clipping_text
+from legacy.saved.report.clipping import Clippings
 from legacy.saved.report.whole_graph import scalar_constant
 from workloads.lifted.cutter import Cutter
 from workloads.lifted.graph import parse_tensor_name
@@ -42,6 +42,7 @@ class LearningFacts:
 
     Attributes:
       cutter: cuts functions out of the cut graph.
+      clippings: finds clipping in the cut graph.
     """
 
     def __init__(self, found: Analysis) -> None:
@@ -49,6 +50,7 @@ class LearningFacts:
         self._rules, self._imported = found.context.state.rules, found.context.imported
         shapes = {variable.name: TensorType(variable.dtype, variable.shape) for variable in self._plan.variables}
         self.cutter = Cutter(self._graph, self._plan.aliases, shapes, self._signature, {})
+        self.clippings = Clippings(self._graph)
 
     def losses(self) -> list[dict[str, str]]:
         """The first tower's loss of each train op, and the terms that it is the sum of."""
@@ -170,9 +172,11 @@ class LearningFacts:
         weight = combine.weight.split(" (")[0]
         effects = [e for e in phase.effects if e.writes[0] == weight and e.values]
         effect = next((e for e in effects if combine.tensor in (e.gradient, *e.values)), effects[0])
-        after = clipping_text(self._graph, self._between([effect.gradient or effect.values[0]], [combine.tensor]))
+        # A global norm is made of all gradients: between it and the towers are the other combined gradients.
+        combined = [entry.tensor for entry in phase.combine]
+        after = self.clippings.text(self._between([effect.gradient or effect.values[0]], combined))
         near = {n for tensor in combine.parts[0] for n in self._near(parse_tensor_name(tensor)[0], CLIP_DEPTH)}
-        before = clipping_text(self._graph, near)
+        before = self.clippings.text(near)
         texts = ["in each tower, " + before] if before else []
         return "; ".join(texts + (["after combining, " + after] if after else [])) or "no"
 

@@ -81,14 +81,15 @@ def _penalties(whole: WholeGraph) -> list[Penalty]:
     """
     graph = whole.graph
     candidates = {name for name in graph.nodes if _has_penalty_op(whole, name)}
-    written = set(whole.writes)
+    gradients = {name for name in graph.nodes if GRADIENTS.search(name)}
+    computed = whole.data | graph.descendants(gradients | set(whole.writes), controls=False)
     found = []
     for name in [name for name in graph.nodes if name in candidates]:
-        if any(user in candidates for user in _users(whole, name)):
+        if name in computed or any(user in candidates for user in _users(whole, name)):
             continue
         before = graph.ancestors([name], controls=False)
         variables = tuple(sorted(whole.trainable & before))
-        if not variables or before & whole.data or before & written or any(map(GRADIENTS.search, before)):
+        if not variables:
             continue
         if any(graph.type(user) in ("Sqrt", "Rsqrt") for user in _users(whole, name)):
             continue

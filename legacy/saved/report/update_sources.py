@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import collections
+
 from workloads.lifted.graph import Graph, parse_tensor_name
 from workloads.lifted.plan import Effect, Phase
 
@@ -15,13 +17,15 @@ class UpdateSources:
     """
 
     def __init__(self, graph: Graph, phase: Phase) -> None:
-        self._graph = graph
-        rows = [(parse_tensor_name(name).node, t) for row in phase.crossings for t, name in enumerate(row) if name]
-        self._tower_of: dict[str, set[int]] = {}
-        for node, tower in rows:
-            self._tower_of.setdefault(node, set()).add(tower)
+        towers: dict[str, int] = collections.defaultdict(int)
+        for row in phase.crossings:
+            for tower, name in enumerate(row):
+                if name:
+                    towers[parse_tensor_name(name).node] |= 1 << tower
+        arriving = graph.flow(graph.order(graph.nodes), towers, controls=False, stop=towers)
+        self._bits = {name: bits | towers.get(name, 0) for name, bits in arriving.items()}
 
     def towers(self, effect: Effect) -> list[int]:
         """Returns the numbers of an update op's towers, sorted; empty if its value is computed outside of them."""
-        needed = self._graph.ancestors([effect.node], self._tower_of, controls=False)
-        return sorted({tower for name in needed for tower in self._tower_of.get(name, ())})
+        bits = self._bits[effect.node]
+        return [tower for tower in range(bits.bit_length()) if bits >> tower & 1]

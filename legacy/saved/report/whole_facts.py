@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from legacy.saved.graph import op_types, train_ops
 from legacy.saved.graph.graph_file import SavedGraph
-from legacy.saved.report.clipping import clipping_text
+from legacy.saved.report.clipping import Clippings
 from legacy.saved.report.whole_graph import WholeGraph
 from workloads.lifted.graph import Graph
 
@@ -70,7 +70,7 @@ def _sources(graph: Graph) -> list[dict[str, Any]]:
 
 def _optimizers(whole: WholeGraph) -> list[dict[str, Any]]:
     """The update rules, with the scalar constants that each takes and the clipping before them."""
-    clipped = clipping_text(whole.graph, whole.reach) or "no"
+    clipped = Clippings(whole.graph).text(whole.reach) or "no"
     groups: dict[tuple[str, str], int] = collections.Counter()
     for name in whole.applies:
         kind = whole.graph.type(name)

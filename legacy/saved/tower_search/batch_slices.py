@@ -56,9 +56,12 @@ def _slices_of(
     graph: Graph, imported: ImportedGraph, name: str, labels: Mapping[str, int], candidates: Collection[str]
 ) -> set[str]:
     """Returns the users of a node's outputs, where those are slices and take different parts in every tower."""
+    users = [use for use in graph.users(name) if use.node in candidates]
+    if len(users) < 2:
+        return set()
     parts: dict[int, dict[int, dict[str, Part | None]]] = collections.defaultdict(lambda: collections.defaultdict(dict))
-    for user, position, output in graph.users(name):
-        if user in candidates and graph.type(user) not in _SHAPES:
+    for user, position, output in users:
+        if graph.type(user) not in _SHAPES:
             parts[output][labels[user]][user] = _part(graph, imported, user, position)
     found: set[str] = set()
     for by_tower in parts.values():

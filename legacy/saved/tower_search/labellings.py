@@ -49,23 +49,37 @@ def labellings(graph: Graph) -> Iterator[Labelling]:
 
 def _plain_labellings(graph: Graph) -> Iterator[Labelling]:
     """Yields labellings by each node's own name and device."""
+    placed = {name: node.device for name, node in graph.nodes.items() if not _is_with_variable(graph, name)}
     for kind in ("gpu", "cpu"):
-        devices = {
-            name: None if _is_with_variable(graph, name) else _device_number(node.device, kind)
-            for name, node in graph.nodes.items()
-        }
-        yield from _numbered(f"device /{kind}:k", devices)
-    families: dict[str, dict[str, int]] = collections.defaultdict(dict)
-    for name in graph.nodes:
-        for component in name.split("/")[:-1]:
-            for family, number in _families(component):
-                families[family].setdefault(name, number)
-    for family in sorted(families):
-        yield from _numbered(f"name scope {family}k", families[family])
+        numbers = {device: _device_number(device, kind) for device in set(placed.values())}
+        yield from _numbered(f"device /{kind}:k", {name: numbers[device] for name, device in placed.items()})
+    scopes = {name: name.rpartition("/")[0] for name in graph.nodes}
+    for family, number_of in _families_of_scopes(collections.Counter(scopes.values())):
+        labels = {name: number_of[scope] for name, scope in scopes.items() if scope in number_of}
+        yield from _numbered(f"name scope {family}k", labels)
     suffixes = {name: _suffix(name.split("/")[0]) for name in graph.nodes}
     counts = collections.Counter(suffixes.values())
     common = {number for number, count in counts.items() if count >= SMALLEST_LABEL * max(counts.values())}
     yield from _numbered(SUFFIXES, {name: n for name, n in suffixes.items() if n in common})
+
+
+def _families_of_scopes(sizes: Mapping[str, int]) -> Iterator[tuple[str, dict[str, int]]]:
+    """Yields each family of scopes that may make a labelling, with {name scope: number} of those inside of it.
+
+    Args:
+      sizes: {name scope: number of nodes directly in it}.
+    """
+    families: dict[str, dict[str, int]] = collections.defaultdict(dict)
+    for scope in filter(None, sizes):
+        for component in scope.split("/"):
+            for family, number in _families(component):
+                families[family].setdefault(scope, number)
+    for family in sorted(families):
+        counts: collections.Counter[int] = collections.Counter()
+        for scope, number in families[family].items():
+            counts[number] += sizes[scope]
+        if _are_even(counts):
+            yield family, families[family]
 
 
 def _families(component: str) -> Iterator[tuple[str, int]]:
@@ -96,7 +110,10 @@ def _device_number(device: str, kind: str) -> int | None:
 
 def _is_with_variable(graph: Graph, name: str) -> bool:
     """Returns whether a node is placed where a variable is, by colocation: this says nothing of its tower."""
-    places = [text.decode("utf-8")[len("loc:@") :] for text in graph.nodes[name].attr["_class"].list.s]
+    attributes = graph.nodes[name].attr
+    if "_class" not in attributes:
+        return False
+    places = [text.decode("utf-8")[len("loc:@") :] for text in attributes["_class"].list.s]
     return any(place != name and place in graph.nodes and graph.type(place) in VARIABLES for place in places)
 
 
@@ -104,6 +121,11 @@ def _numbered(found_by: str, labels: Mapping[str, int | None]) -> Iterator[Label
     """Yields the labelling with numbers from 0 without gaps, if it has 2 to 64 labels of similar sizes."""
     known = {name: number for name, number in labels.items() if number is not None}
     counts = collections.Counter(known.values())
-    if 2 <= len(counts) <= MOST_TOWERS and min(counts.values()) >= SMALLEST_LABEL * max(counts.values()):
+    if _are_even(counts):
         dense = {number: i for i, number in enumerate(sorted(counts))}
         yield Labelling(found_by, {name: dense[number] for name, number in known.items()})
+
+
+def _are_even(counts: Mapping[int, int]) -> bool:
+    """Returns whether {label: number of nodes} are 2 to 64 labels of similar sizes."""
+    return 2 <= len(counts) <= MOST_TOWERS and min(counts.values()) >= SMALLEST_LABEL * max(counts.values())

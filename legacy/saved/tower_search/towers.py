@@ -109,11 +109,16 @@ def find_towers(
     backward = {name for name in graph.nodes if gradient_names.is_gradient_op(name)} or set(graph.nodes)
     model = graph.ancestors(backward, controls=False) & graph.descendants(set(variables), controls=False)
     best, best_score = None, 0.0
+    tried: set[frozenset[tuple[str, int]]] = set()
     for labelling in labellings(graph):
+        labelled = frozenset(labelling.labels.items())
+        if labelled in tried:
+            continue
+        tried.add(labelled)
         candidate = flow.towers(labelling)
-        score = 0.0 if _is_leaky(graph, candidate) else float(_score(candidate, update_inputs, model))
+        score = float(_score(candidate, update_inputs, model))
         score /= SUFFIX_MARGIN if labelling.found_by == SUFFIXES else 1.0
-        if score > best_score:
+        if score > best_score and not _is_leaky(graph, candidate):
             best, best_score = candidate, score
     return best or flow.towers(Labelling("there is one", {name: 0 for name in graph.nodes}))
 
@@ -189,6 +194,7 @@ class _TowerFlow:
             if gradient_names.is_gradient_op(name):
                 self._backward[gradient_names.forward_name(name) or ""].append(name)
         self._shapes = {name for name in self._order if graph.type(name) in op_types.SHAPE_OPS}
+        self._data = self._dependent(self._sources())
 
     def towers(self, labelling: Labelling) -> Towers:
         """Returns the towers of a labelling, without the nodes that take their parts of a common batch."""
@@ -214,12 +220,34 @@ class _TowerFlow:
         adopted = False
         for name in reversed(self._order):
             if name in self._model and masks.get(name, 0) == DATA and name not in labels:
-                users = {labels.get(user) for user, _, _ in self._graph.users(name) if masks.get(user, 0)}
-                if len(users) == 1 and None not in users:
-                    tower = next(iter(user for user in users if user is not None))
+                tower = self._tower_of_users(name, masks, labels)
+                if tower is not None:
                     labels.update((own, tower) for own in [name, *self._backward.get(name, [])] if own not in labels)
                     adopted = True
         return adopted
+
+    def _tower_of_users(self, name: str, masks: Mapping[str, int], labels: Mapping[str, int]) -> int | None:
+        """The label of all nodes that use a node and depend on data; None if they have none or several."""
+        found = None
+        for user, _, _ in self._graph.users(name):
+            if masks.get(user, 0):
+                tower = labels.get(user)
+                if tower is None or found not in (None, tower):
+                    return None
+                found = tower
+        return found
+
+    def _sources(self) -> set[str]:
+        """Returns the nodes that bring in data or random numbers."""
+        types = {name: self._graph.type(name) for name in self._order}
+        given = {name for name, op_type in types.items() if op_type == "Placeholder" and name not in self._settings}
+        return given | {name for name, op_type in types.items() if op_types.is_random(op_type)}
+
+    def _dependent(self, sources: Collection[str]) -> dict[str, int]:
+        """Returns {node: `DATA` if it is one of some sources or depends on one, else 0}."""
+        own = dict.fromkeys(sources, DATA)
+        flow = self._graph.flow(self._order, own, controls=False, stop=self._shapes)
+        return {name: mask | own.get(name, 0) for name, mask in flow.items()}
 
     def _masks(self, labels: Mapping[str, int], slices: Collection[str], all_are_data: bool = False) -> dict[str, int]:
         """Returns {node: bit set}, see `Towers`. A node's label counts only if it depends on data.
@@ -229,16 +257,9 @@ class _TowerFlow:
           slices: nodes outside of the towers in spite of their labels.
           all_are_data: whether every labelled node with inputs counts as data.
         """
-        graph = self._graph
-        sources = {
-            name: DATA
-            for name in self._order
-            if (graph.type(name) == "Placeholder" and name not in self._settings)
-            or op_types.is_random(graph.type(name))
-            or (all_are_data and name in labels and graph.inputs(name))
-        }
-        data = graph.flow(self._order, sources, controls=False, stop=self._shapes)
-        data = {name: mask | sources.get(name, 0) for name, mask in data.items()}
+        graph, data = self._graph, self._data
+        if all_are_data:
+            data = self._dependent(self._sources() | {name for name in labels if graph.inputs(name)})
         own = {
             name: 2 << labels[name]
             for name, mask in data.items()

@@ -119,4 +119,5 @@ def test_an_assignment_in_the_variables_own_scope_comes_first():
         """
     )
     assert initial_values._initializer(graph, "w") == "w/Assign"
-    assert initial_values._initializer(graph, "value") is None
+    with pytest.raises(InputError, match="variable 'value' has no initializer"):
+        initial_values._initializer(graph, "value")

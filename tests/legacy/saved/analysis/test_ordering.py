@@ -200,6 +200,26 @@ def test_an_order_that_is_chosen_for_one_variable_holds_for_the_others():
     assert set(order.dependencies) == {("second", "first")} and any("w: changed by" in race for race in order.races)
 
 
+def test_a_read_behind_one_that_was_put_after_an_update_comes_after_it_too():
+    """The average reads the new v, so what is computed from it comes after the update of w, which that of v awaits."""
+    order = ordered(
+        """
+        v = VariableV2()
+        w = VariableV2()
+        one = Const()
+        count = AssignAdd(w, one)
+        train = ApplyGradientDescent(v, one, ^count)
+        average = Neg(v)
+        beside = Add(average, w)
+        """,
+        reads={"average": ["v"], "beside": ["w"]},
+        writes={"count": ["w"], "train": ["v"]},
+        rules=["train"],
+    )
+    assert order.versions == {("average", "v"): 1, ("beside", "w"): 1}
+    assert ("train", "average") in order.dependencies
+
+
 def test_two_towers_that_correct_the_bias_of_one_average_take_turns():
     """Each adds to a sum, and then sets the mean from it: the order of the sums is that of the means."""
     text = """

@@ -3,7 +3,7 @@
 import pytest
 import tensorflow as tf
 
-from legacy.saved.report.clipping import clipping_text
+from legacy.saved.report.clipping import Clippings
 from tests.legacy.saved.graphs import traced
 
 v1 = tf.compat.v1
@@ -25,4 +25,4 @@ v1 = tf.compat.v1
 )
 def test_clipping(clip, text):
     graph = traced(lambda: clip(tf.identity(v1.placeholder(tf.float32, [2], "g"), "gradient")))
-    assert clipping_text(graph, graph.descendants(["gradient"])) == text
+    assert Clippings(graph).text(graph.descendants(["gradient"])) == text

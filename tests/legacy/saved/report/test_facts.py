@@ -82,6 +82,7 @@ def warnings(
     )
     facts = _ProgramFacts.__new__(_ProgramFacts)
     facts._graph, facts._context = graph_of(""), types.SimpleNamespace(state=types.SimpleNamespace(rules=set()))
+    facts._update_sources = []
     facts._learning = types.SimpleNamespace(learning_rates=lambda: [])
     facts._plan = types.SimpleNamespace(
         towers=towers,
