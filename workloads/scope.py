@@ -21,7 +21,7 @@ from workloads.support import user_code
 from workloads.support.errors import InputError, require
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from workloads.workload import Workload
 
@@ -47,6 +47,26 @@ class VariableSpec(NamedTuple):
     initializer: Optional[initializers.Initializer]
 
 
+class NoiseSpec(NamedTuple):
+    """The noise that a model draws under one name.
+
+    Attributes:
+      shape: of the numbers.
+      kind: one of `NOISE_OPS`.
+    """
+
+    shape: Tuple[int, ...]
+    kind: str = "uniform"
+
+
+#: {kind of noise: the raw op that draws it}.
+NOISE_OPS = {
+    "uniform": "StatelessRandomUniform",
+    "normal": "StatelessRandomNormal",
+    "truncated_normal": "StatelessTruncatedNormal",
+}
+
+
 def variable_bytes(spec: VariableSpec) -> int:
     """Returns the bytes of one copy of the variable."""
     return int(np.prod(spec.shape)) * np.dtype(spec.dtype).itemsize
@@ -66,6 +86,8 @@ class Frame(abc.ABC):
     Attributes:
       penalties: scalar tensors that the tower adds to the model's loss, in order.
       updates: {statistic name: new value tensor}.
+      changes: {statistic name: function from a value to the next one}, of updates that were given as one.
+      values_given: {variable name: tensor} that the model got.
       masks: {dropout name: boolean tensor, true where kept}.
     """
 
@@ -77,6 +99,8 @@ class Frame(abc.ABC):
         self.devices = tuple(devices)
         self.penalties: list[tf.Tensor] = []
         self.updates: Tensors = collections.OrderedDict()
+        self.changes: Dict[str, Callable[[tf.Tensor], tf.Tensor]] = {}
+        self.values_given: Tensors = {}
         self.masks: Tensors = collections.OrderedDict()
 
     @abc.abstractmethod
@@ -95,12 +119,21 @@ class Frame(abc.ABC):
           the variable's value as a tensor of `shape`; the same tensor each time within one frame.
         """
 
-    def noise(self, name: str, shape: tuple[int, ...]) -> tf.Tensor:
-        """Returns uniform float32 noise in [0, 1), keyed by (seed, replica, name) and counted by the step."""
+    def noise(self, name: str, shape: tuple[int, ...], kind: str = "uniform") -> tf.Tensor:
+        """Draws float32 noise, keyed by (seed, replica, name) and counted by the step.
+
+        Args:
+          name: of the noise, with its scopes.
+          shape: of the numbers.
+          kind: one of `NOISE_OPS`: uniform in [0, 1), normal with deviation 1, or the same redrawn beyond two.
+
+        Returns:
+          the numbers.
+        """
         key = tf.constant(random_keys.noise_key(self.seed, self.replica, name), tf.int32)
         seed = tf.stack([key, tf.cast(self.step, tf.int32)])
-        # The raw op (Philox) draws the same numbers in TensorFlow 1.15 and today, on CPU and GPU.
-        return tf.raw_ops.StatelessRandomUniform(shape=list(shape), seed=seed, dtype=tf.float32)
+        # The raw op (Philox) draws the same uniform numbers in TensorFlow 1.15 and today, on CPU and GPU.
+        return getattr(tf.raw_ops, NOISE_OPS[kind])(shape=list(shape), seed=seed, dtype=tf.float32)
 
 
 class Scope:
@@ -119,6 +152,11 @@ class Scope:
     def replica(self) -> int:
         """Number of the replica, over all processes: for a loss that has a term on one replica only."""
         return self._frame.replica
+
+    @property
+    def step(self) -> tf.Tensor:
+        """Number of the step, an int64 scalar: for a loss that changes while training, as a penalty that grows."""
+        return self._frame.step
 
     def child(self, name: str) -> Scope:
         """Returns the scope `name/` inside this one."""
@@ -146,7 +184,9 @@ class Scope:
         require(isinstance(name, str) and name, "scope.get", name, "a variable's name must be a text")
         name = self._prefix + name
         require(callable(initializer), f"scope.get: initializer of {name!r}", initializer, "must be an Initializer")
-        return self._frame.variable(name, model_checks.checked_shape(name, shape), initializer, trainable)
+        value = self._frame.variable(name, model_checks.checked_shape(name, shape), initializer, trainable)
+        self._frame.values_given[name] = value
+        return value
 
     def pipeline_stage(self, index: int, count: int) -> ContextManager[Any]:
         """Returns the context to build pipeline stage `index` of `count` in: its device, if layers are divided."""
@@ -156,11 +196,24 @@ class Scope:
     #: The former name, for models that have it.
     stage = pipeline_stage
 
-    def update(self, name: str, value: tf.Tensor) -> None:
-        """Proposes the statistic's next value; `Workload.statistics` decides which proposal is taken."""
-        if self._prefix + name in self._frame.updates:
-            raise InputError(f"scope.update: {self._prefix + name!r} was updated twice in one pass")
-        self._frame.updates[self._prefix + name] = value
+    def update(self, name: str, value: tf.Tensor | Callable[[tf.Tensor], tf.Tensor]) -> None:
+        """Proposes the statistic's next value; `Workload.statistics` decides which proposal is taken.
+
+        Args:
+          name: of the statistic, within this scope.
+          value: tensor, or a function from the statistic's value to the next one, as "towers_in_turn" needs.
+
+        Raises:
+          InputError: the statistic was updated already, or a function is given before `get` asked for the statistic.
+        """
+        name = self._prefix + name
+        if name in self._frame.updates:
+            raise InputError(f"scope.update: {name!r} was updated twice in one pass")
+        if callable(value):
+            require(name in self._frame.values_given, "scope.update", name, "must be asked for by scope.get before")
+            self._frame.changes[name] = value
+            value = value(self._frame.values_given[name])
+        self._frame.updates[name] = value
 
     def decay(self, rate: float, weight: tf.Tensor) -> None:
         """Adds `rate * tf.nn.l2_loss(weight)`, half the squared norm times `rate`, to this tower's loss."""
@@ -170,6 +223,14 @@ class Scope:
     def uniform(self, name: str, shape: Iterable[int]) -> tf.Tensor:
         """Returns noise in [0, 1), its own for every (seed, step, replica, name); drawn in float32, then cast."""
         return tf.cast(self._frame.noise(self._prefix + name, tuple(shape)), self.dtype)
+
+    def normal(self, name: str, shape: Iterable[int]) -> tf.Tensor:
+        """Returns noise of mean 0 and deviation 1, its own for every (seed, step, replica, name), as `uniform`."""
+        return tf.cast(self._frame.noise(self._prefix + name, tuple(shape), "normal"), self.dtype)
+
+    def truncated_normal(self, name: str, shape: Iterable[int]) -> tf.Tensor:
+        """Returns noise as `normal` does, redrawn where it is more than two deviations from 0."""
+        return tf.cast(self._frame.noise(self._prefix + name, tuple(shape), "truncated_normal"), self.dtype)
 
     def keep(self, name: str, shape: Iterable[int], rate: float) -> tf.Tensor:
         """Draws the mask of a dropout, which the step's record will hold.

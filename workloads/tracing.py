@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, Dict, NamedTuple
 import tensorflow as tf
 
 from workloads import initializers, model_checks
-from workloads.scope import Frame, Scope, Tensors, VariableSpec, tower_loss
+from workloads.numerics.statistics import TOWERS_IN_TURN
+from workloads.scope import Frame, NoiseSpec, Scope, Tensors, VariableSpec, tower_loss
 from workloads.support import user_code
 from workloads.support.errors import InputError
 
@@ -31,7 +32,7 @@ class _TracingFrame(Frame):
     def __init__(self, dtype: str, devices: Sequence[str] = ()) -> None:
         super().__init__(dtype, seed=0, step=tf.constant(0, tf.int64), replica=0, devices=devices)
         self.specs: dict[str, VariableSpec] = collections.OrderedDict()
-        self.noises: dict[str, tuple[int, ...]] = collections.OrderedDict()
+        self.noises: dict[str, NoiseSpec] = collections.OrderedDict()
         self.values: Tensors = {}
         self.batch: Dict[str, str] = {}  # {input name: its placeholder's name}
 
@@ -47,9 +48,9 @@ class _TracingFrame(Frame):
             raise InputError(f"scope.get: {name!r} was asked for as a weight and as a statistic (trainable=False)")
         return self.values[name]
 
-    def noise(self, name: str, shape: tuple[int, ...]) -> tf.Tensor:
-        self.noises[name] = shape
-        return super().noise(name, shape)
+    def noise(self, name: str, shape: tuple[int, ...], kind: str = "uniform") -> tf.Tensor:
+        self.noises[name] = NoiseSpec(shape, kind)
+        return super().noise(name, shape, kind)
 
 
 def trace(workload: Workload, per_replica_batch: int = 1, dtype: str = "float32") -> tuple[VariableSpec, ...]:
@@ -73,6 +74,8 @@ def trace(workload: Workload, per_replica_batch: int = 1, dtype: str = "float32"
         if name not in frame.specs or frame.specs[name].trainable:
             raise InputError(f"{where}: scope.update: {name!r} is not a statistic (scope.get(..., trainable=False))")
         model_checks.check_update(where, frame.specs[name], value)
+        if workload.statistics == TOWERS_IN_TURN and name not in frame.changes:
+            raise InputError(f"{where}: scope.update: {name!r} got a tensor, towers in turn need a function")
     if not any(spec.trainable for spec in frame.specs.values()):
         raise InputError(f"{where}: asked for no trainable variable, so there is nothing to train")
     return tuple(frame.specs.values())
@@ -83,7 +86,7 @@ def has_statistics(workload: Workload) -> bool:
     return any(not spec.trainable for spec in trace(workload))
 
 
-def trace_noise(workload: Workload, per_replica_batch: int, dtype: str) -> dict[str, tuple[int, ...]]:
+def trace_noise(workload: Workload, per_replica_batch: int, dtype: str) -> dict[str, NoiseSpec]:
     """Finds the noise that one pass of the model draws.
 
     Args:
@@ -92,7 +95,7 @@ def trace_noise(workload: Workload, per_replica_batch: int, dtype: str) -> dict[
       dtype: name of the run's float dtype.
 
     Returns:
-      {name: shape}.
+      {name: its shape and kind}.
     """
     return dict(_trace(workload, per_replica_batch, dtype)[1].noises)
 

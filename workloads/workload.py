@@ -45,7 +45,6 @@ __all__ = ["Clip", "InputSpec", "MovingAverage", "Workload", "check_workload"]
 COMBINE = ("mean", "sum")
 CLIP_WHERE = ("tower", "combined")
 CLIP_HOW = ("global_norm", "norm", "value")
-STATISTICS = ("first_tower", "mean_of_towers")
 LAST_BATCHES = ("fill", "drop")
 
 
@@ -99,7 +98,8 @@ class Workload(abc.ABC):
       learning_rate: one of `schedules`, or any function (step tensor, global batch) to a float32 scalar tensor.
       combine: "mean" or "sum" of the towers' gradients.
       clip: `Clip` or None.
-      statistics: source of a statistic's new value: "first_tower" or "mean_of_towers".
+      statistics: source of a statistic's new value: "first_tower", "last_tower", "mean_of_towers", or
+        "towers_in_turn", where each tower's update is made to the value that the tower before it left.
       moving_average: `MovingAverage` or None.
       weight_decay: rate that the model's layers hand to `scope.decay`; each tower adds all of it to its loss.
     """

@@ -9,6 +9,7 @@ import operator
 from collections.abc import Mapping
 
 from workloads import optimizers
+from workloads.numerics.statistics import STATISTICS
 from workloads.support import user_code
 from workloads.support.errors import InputError, require
 from workloads.workload import (
@@ -16,7 +17,6 @@ from workloads.workload import (
     CLIP_WHERE,
     COMBINE,
     LAST_BATCHES,
-    STATISTICS,
     Clip,
     InputSpec,
     MovingAverage,

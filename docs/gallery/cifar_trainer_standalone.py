@@ -68,14 +68,6 @@ class Scope:
     def update(self, name, value):
         self.updates[name] = value
 
-    def uniform(self, name, shape):
-        seed = tf.stack([self.key(name), tf.cast(self.step, tf.int32)])
-        return tf.random.stateless_uniform(shape, seed)
-
-    def key(self, name):
-        """Returns a number of its own for each random stream of each replica, the same in every run."""
-        return sum(ord(letter) * 31**place for place, letter in enumerate(name)) % (1 << 30) + self.replica
-
 
 class Trainer:
     """The training step under `tf.distribute.MirroredStrategy`; variables have the names of the old checkpoints."""

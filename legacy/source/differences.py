@@ -13,12 +13,16 @@ from legacy.source.basics.expressions import (
     Prefix,
     Value,
     children,
+    replace,
+    values_used,
     with_children,
 )
 from legacy.source.basics.rendering import expression_text
 from legacy.source.learning import Unwritten
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from legacy.source.recovery import Recovery
 
 #: Operator of "this where the replica is the first one, else that".
@@ -44,6 +48,21 @@ def merge_losses(first: Recovery, loss: Expression, second: Recovery, other: Exp
     return _Merge(first, second).merged(loss, other)
 
 
+def adopt_values(first: Recovery, second: Recovery, ends: Sequence[Expression]) -> List[Expression]:
+    """Writes what one tower computes in terms of another tower's values, which adopts the rest.
+
+    Args:
+      first: the tower that adopts.
+      second: the other one.
+      ends: expressions of `second`.
+
+    Returns:
+      The same expressions in terms of `first`.
+    """
+    merge = _Merge(first, second)
+    return [merge.adopted(end) for end in ends]
+
+
 class _Merge:
     """Compares definitions of two towers by what they compute."""
 
@@ -53,6 +72,8 @@ class _Merge:
         self._known: Dict[str, int] = {}
         for side in (0, 1):
             self._number_all(side)
+        #: {number of a computation: the first tower's tensor that it gives}.
+        self._first_tensors = {number: tensor for tensor, number in self._numbers[0].items()}
 
     def merged(self, one: Expression, two: Expression) -> Expression:
         """Returns one expression for both towers."""
@@ -65,16 +86,38 @@ class _Merge:
         for term, rest in _terms(one):
             if self._key(0, rest) in (self._key(1, whole), self._key(1, two)):
                 return _conditional(rest, term)
-        if isinstance(one, Call) and one.function == "tf.add_n" and not isinstance(two, Call):
-            raise Unwritten("towers: they differ in a sum: " + expression_text(one))
         left, right = children(one), children(two)
         same_head = type(one) is type(two) and len(left) == len(right) and _head(one) == _head(two)
         unequal = [i for i, pair in enumerate(zip(left, right)) if self._key(0, pair[0]) != self._key(1, pair[1])]
         if not same_head or len(unequal) != 1:
+            for other in (whole, two):
+                if self._first_computes(other):
+                    return Infix(FIRST_ONLY, one, self.adopted(other))
             raise Unwritten(f"towers: they differ: {expression_text(one)} against {expression_text(two)}")
         changed = list(left)
         changed[unequal[0]] = self.merged(left[unequal[0]], right[unequal[0]])
         return with_children(one, tuple(changed))
+
+    def _first_computes(self, expression: Expression) -> bool:
+        """Returns whether the first tower computes everything that an expression of the second one uses."""
+        return all(self._numbers[1].get(tensor, -1) in self._first_tensors for tensor in values_used(expression))
+
+    def adopted(self, expression: Expression) -> Expression:
+        """Returns an expression of the second tower in terms of the first one's values."""
+
+        def moved(part: Expression) -> Expression | None:
+            if not isinstance(part, Value):
+                return None
+            same = self._first_tensors.get(self._numbers[1].get(part.tensor, -1))
+            if same is not None:
+                return Value(same)
+            definition = self._sides[1].definition(part.tensor)
+            if definition is not None and self._sides[0].definition(part.tensor) is None:
+                own = definition._replace(expression=self.adopted(definition.expression))
+                self._sides[0].adopt(own, self._sides[1])
+            return part
+
+        return replace(expression, moved)
 
     def _opened(self, side: int, expression: Expression) -> Expression:
         """Returns the definition of a value."""

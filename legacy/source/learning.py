@@ -112,6 +112,17 @@ def _rule_of(effect: Effect, imported: ImportedGraph) -> Rule:
     return Rule(name, constants)
 
 
+def find_counters(phase: Phase, imported: ImportedGraph) -> List[str]:
+    """Returns the variables that a train op adds 1 to."""
+    found = []
+    for effect in phase.effects:
+        if effect.op in ("AssignAdd", "AssignAddVariableOp") and len(effect.values) == 1:
+            value = imported.constant(*parse_tensor_name(effect.values[0]))
+            if value is not None and value.shape == () and value == 1:
+                found.append(effect.writes[0])
+    return found
+
+
 def learning_rate_tensor(phase: Phase) -> Optional[str]:
     """Returns the tensor of the learning rate, or None if rules take different ones."""
     tensors = {effect.learning_rate for effect in phase.effects if is_rule(effect.op)}

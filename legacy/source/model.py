@@ -5,15 +5,30 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Dict, List, NamedTuple, Sequence, Tuple
 
-from legacy.source.basics.expressions import Definition, Expression, Infix, Item, Name, call, calls
+from legacy.source.basics.expressions import (
+    Definition,
+    Expression,
+    Infix,
+    Item,
+    Lambda,
+    Name,
+    Value,
+    call,
+    calls,
+    leaves,
+    replace,
+)
 from legacy.source.basics.forward import Cut, Forward, cut_part
+from legacy.source.differences import adopt_values, merge_losses
 from legacy.source.learning import Unwritten
 from legacy.source.lines.naming import identifier
 from legacy.source.lines.statements import Statement, build_statements
 from legacy.source.recovery import Names, Recovery
+from legacy.source.statistics import Proposal, Statistics
 from workloads.lifted.graph import CONTROL_FLOW
 from workloads.lifted.piece import VariableVersion
 from workloads.lifted.plan import Input
+from workloads.numerics.statistics import TOWERS_IN_TURN
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,25 +36,11 @@ if TYPE_CHECKING:
     from workloads.lifted.graph import Graph
     from workloads.lifted.plan import Phase, Plan
 
+#: Parameter of a function from a statistic's value to the next one.
+NOW = Name("now")
 _SUBTRACTS = ("AssignSub", "AssignSubVariableOp")
 _ADDS = ("AssignAdd", "AssignAddVariableOp")
 _ASSIGNS = ("Assign", "AssignVariableOp")
-
-
-class Proposal(NamedTuple):
-    """A statistic's new value, as one tower computes it.
-
-    Attributes:
-      variable: its name.
-      op: type of the op that changes it.
-      value: the tensor that the op takes.
-      node: name of the op.
-    """
-
-    variable: str
-    op: str
-    value: str
-    node: str
 
 
 class Model(NamedTuple):
@@ -50,7 +51,7 @@ class Model(NamedTuple):
       recovery: that they come from.
       inputs: {input of the text: input of the plan}.
       settings: {constant of the text: name of the scalar input that was fed}.
-      statistics: the proposals that are written.
+      statistics: the towers' changes of statistics.
       batch: examples of one tower that the shapes were analysed at.
     """
 
@@ -58,12 +59,17 @@ class Model(NamedTuple):
     recovery: Recovery
     inputs: Dict[str, Input]
     settings: Dict[str, str]
-    statistics: List[Proposal]
+    statistics: Statistics
     batch: int
 
 
 def recover_model(
-    plan: Plan, graph: Graph, phase: Phase, proposals: Sequence[Proposal], initializers: Mapping[str, str]
+    plan: Plan,
+    graph: Graph,
+    phase: Phase,
+    statistics: Statistics,
+    initializers: Mapping[str, str],
+    counters: Sequence[str] = (),
 ) -> Model:
     """Recovers the model of a train op from the first tower, and where the others differ from it.
 
@@ -71,8 +77,9 @@ def recover_model(
       plan: of the lift.
       graph: of the lift.
       phase: the train op.
-      proposals: the statistics that the first tower changes.
+      statistics: the towers' changes of statistics.
       initializers: {variable: text of its initializer}.
+      counters: names of the variables that count steps.
 
     Returns:
       The model.
@@ -84,29 +91,39 @@ def recover_model(
         raise Unwritten("loss: the gradients do not tell what is minimized")
     inputs, settings = input_names(plan)
     trainable = {variable.name for variable in plan.variables if variable.role == "weight"}
-    recoveries = []
-    for tower in range(min(plan.towers, 2 if plan.differences else 1)):
-        own = list(proposals) if tower == 0 else []
+    steps = {name: _step(plan, name) for name in counters}
+    changed: Dict[str, Expression] = {}
+    if statistics.policy == TOWERS_IN_TURN:
+        changed = {proposal.variable: NOW for proposal in statistics.proposals[0]}
+
+    def recovered(tower: int) -> Tuple[Recovery, List[Expression]]:
+        own = statistics.proposals[tower] if tower == statistics.tower else []
         cuts = [entry.tensors[min(tower, len(entry.tensors) - 1)] for entry in plan.inputs]
         cuts += [entry.tensors[0] for entry in plan.common]
-        fetches = [phase.losses[tower]] + [proposal.value for proposal in own]
-        cut = cut_part(plan, graph, fetches, cuts, phase.versions)
+        cut = cut_part(plan, graph, [phase.losses[tower]] + [p.value for p in own], cuts, phase.versions)
         _require_plain(cut)
         for feed in cut.piece.feeds:
-            if isinstance(feed.key, VariableVersion) and feed.key.version:
+            if isinstance(feed.key, VariableVersion) and feed.key.version and feed.key.variable not in changed:
                 raise Unwritten(f"model: it reads {feed.key.variable!r} after the step has changed it")
-        recoveries.append(_recovery(plan, cut, tower, inputs, settings, trainable, initializers))
-    recovery, ends = recoveries[0]
-    loss, updates = ends[0], ends[1:]
-    if len(recoveries) > 1 and plan.differences:
-        loss = _with_differences(recoveries[0], recoveries[1])
-    written = [_update(proposal, value, recovery, plan) for proposal, value in zip(proposals, updates)]
+        names = _names(plan, tower, inputs, settings, trainable, initializers)
+        recovery = Recovery(Forward(cut, plan), names._replace(replaced=steps, changed=changed))
+        return recovery, [recovery.expression_of(text if ":" in text else text + ":0") for text in cut.fetches]
+
+    recovery, (loss, *updates) = recovered(0)
+    if plan.towers > 1 and plan.differences:
+        other, (other_loss, *_) = recovered(1)
+        loss = merge_losses(recovery, loss, other, other_loss)
+    if statistics.tower > 0:
+        last, (_, *ends) = recovered(statistics.tower)
+        updates = adopt_values(recovery, last, ends)
+    proposals = statistics.proposals[statistics.tower]
+    written = [_update(proposal, value, recovery, plan, changed) for proposal, value in zip(proposals, updates)]
     statements = build_statements(_with_updates(recovery, loss, written))
     for statement in statements:
         for part in calls(statement.expression):
             if part.function == "tf.raw_ops.Const":
                 raise Unwritten(f"model: a table of numbers, {statement.targets}, is too large to be written")
-    return Model(statements, recovery, inputs, settings, list(proposals), recovery.batch)
+    return Model(statements, recovery, inputs, settings, statistics, recovery.batch)
 
 
 def _require_plain(cut: Cut) -> None:
@@ -116,42 +133,82 @@ def _require_plain(cut: Cut) -> None:
         raise Unwritten("model: it has loops or branches (" + ", ".join(flow) + ")")
 
 
-def _with_updates(recovery: Recovery, loss: Expression, updates: Sequence[Expression]) -> List[Definition]:
-    """Returns the loss's definitions, with each update as early as what it needs is there, and the loss at the end."""
+def _with_updates(recovery: Recovery, loss: Expression, updates: Sequence[Sequence[Expression]]) -> List[Definition]:
+    """Returns the loss's definitions, with each update as early as what it needs is there, and the loss at the end.
+
+    Args:
+      recovery: that they are from.
+      loss: the result.
+      updates: the lines of each update.
+
+    Returns:
+      The definitions.
+    """
     items = recovery.ordered([loss])
-    for update in updates:
-        needed = recovery.ordered([update])
+    for lines in updates:
+        needed = recovery.ordered(lines)
         place = max([items.index(item) + 1 for item in needed if item in items], default=0)
         while place < len(items) and not items[place].targets:
             place += 1
-        items[place:place] = [item for item in needed if item not in items] + [Definition((), update)]
+        new = [item for item in needed if item not in items]
+        items[place:place] = new + [Definition((), line) for line in lines]
     return [*items, Definition((), loss)]
 
 
-def _update(proposal: Proposal, value: Expression, recovery: Recovery, plan: Plan) -> Expression:
-    """Returns the call that proposes a statistic's new value."""
+def _update(
+    proposal: Proposal, value: Expression, recovery: Recovery, plan: Plan, changed: Mapping[str, Expression]
+) -> List[Expression]:
+    """Returns the call that proposes a statistic's new value; where others changed it, as a function of what they left.
+
+    A function changes what was asked for before, on a line of its own.
+    """
     name = proposal.variable
-    shape = next(tuple(variable.shape) for variable in plan.variables if variable.name == name)
-    old = recovery.variable(name, shape)
+    old = changed[name] if changed else _statistic(name, recovery, plan)
     if proposal.op in _SUBTRACTS:
         value = Infix("-", old, value)
     elif proposal.op in _ADDS:
         value = Infix("+", old, value)
     elif proposal.op not in _ASSIGNS:
         raise Unwritten(f"statistics: {name!r} is changed by {proposal.op}")
-    return call("scope.update", name, value)
+    if changed:
+        function = Lambda(NOW.text, _inlined(value, recovery))
+        return [_statistic(name, recovery, plan), call("scope.update", name, function)]
+    return [call("scope.update", name, value)]
 
 
-def _recovery(
+def _statistic(name: str, recovery: Recovery, plan: Plan) -> Expression:
+    """Returns the value of a statistic before the step."""
+    return recovery.variable(name, next(tuple(v.shape) for v in plan.variables if v.name == name))
+
+
+def _inlined(expression: Expression, recovery: Recovery) -> Expression:
+    """Returns an expression with the definitions of what depends on the parameter of a function in their places."""
+
+    def opened(part: Expression) -> Expression | None:
+        definition = recovery.definition(part.tensor) if isinstance(part, Value) else None
+        if definition is None or len(definition.targets) > 1:
+            return None
+        inside = _inlined(definition.expression, recovery)
+        return inside if NOW in leaves(inside) else None
+
+    return replace(expression, opened)
+
+
+def _step(plan: Plan, counter: str) -> Expression:
+    """Returns the number of the step in the dtype of the variable that counts."""
+    dtype = next(variable.dtype for variable in plan.variables if variable.name == counter)
+    return Name("scope.step") if dtype == "int64" else call("tf.cast", Name("scope.step"), Name("tf." + dtype))
+
+
+def _names(
     plan: Plan,
-    cut: Any,
     tower: int,
     inputs: Mapping[str, Input],
     settings: Mapping[str, str],
     trainable: Any,
     initializers: Mapping[str, str],
-) -> Tuple[Recovery, List[Expression]]:
-    """Returns the recovery of one tower's part, and its ends as expressions."""
+) -> Names:
+    """Returns the expressions that stand for the inputs of one tower's part."""
     given: Dict[str, Expression] = {}
     for name, entry in inputs.items():
         given[entry.tensors[min(tower, len(entry.tensors) - 1)]] = Item(Name("batch"), f'"{name}"')
@@ -164,10 +221,7 @@ def _recovery(
         node = random.nodes[min(tower, len(random.nodes) - 1)]
         if node:
             noise[node + ":0"] = (stream_name(random.name, [other.name for other in plan.noise]), random.op)
-    names = Names(given, noise, trainable, initializers)
-    recovery = Recovery(Forward(cut, plan), names)
-    ends = [recovery.expression_of(text if ":" in text else text + ":0") for text in cut.fetches]
-    return recovery, ends
+    return Names(given, noise, trainable, initializers)
 
 
 def stream_name(name: str, others: Sequence[str]) -> str:
@@ -228,16 +282,3 @@ def _unused(name: str, taken: Mapping[str, Any]) -> str:
     while name in taken:
         name += "_"
     return name
-
-
-def _with_differences(
-    first: Tuple[Recovery, List[Expression]], second: Tuple[Recovery, List[Expression]]
-) -> Expression:
-    """Returns the first tower's loss with a condition where the second tower's loss lacks a term.
-
-    Raises:
-      Unwritten: the towers differ in another way.
-    """
-    from legacy.source.differences import merge_losses
-
-    return merge_losses(first[0], first[1][0], second[0], second[1][0])

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any, Dict, List, NamedTuple, Sequence, Tuple
 import numpy as np
 import tensorflow as tf
 
+from legacy.saved.graph.imported import ImportedGraph
 from legacy.source.basics.forward import Cut, cut_part
+from legacy.source.learning import find_counters
 from legacy.source.model import input_names, stream_name
 from legacy.towers.program import session_config
 from workloads.lifted.importing import import_graph
@@ -17,7 +19,7 @@ from workloads.scope import Frame, Scope
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from legacy.source.model import Proposal
+    from legacy.source.statistics import Proposal
     from workloads.initializers import Initializer
     from workloads.lifted.graph import Graph
     from workloads.lifted.plan import Phase, Plan
@@ -49,10 +51,13 @@ class GivenFrame(Frame):
       values: {variable: tensor}.
       noises: {random stream: tensor}.
       replica: number of the tower.
+      step: number of the step.
     """
 
-    def __init__(self, values: Mapping[str, tf.Tensor], noises: Mapping[str, tf.Tensor], replica: int) -> None:
-        super().__init__("float32", 0, tf.constant(0, tf.int64), replica)
+    def __init__(
+        self, values: Mapping[str, tf.Tensor], noises: Mapping[str, tf.Tensor], replica: int, step: int
+    ) -> None:
+        super().__init__("float32", 0, tf.constant(step, tf.int64), replica)
         self._values, self._noises = values, noises
 
     def variable(self, name: str, shape: tuple[int, ...], initializer: Initializer, trainable: bool) -> tf.Tensor:
@@ -60,7 +65,7 @@ class GivenFrame(Frame):
             raise ValueError(f"{name}: {shape} in the source, {self._values[name].shape} in the old program")
         return self._values[name]
 
-    def noise(self, name: str, shape: tuple[int, ...]) -> tf.Tensor:
+    def noise(self, name: str, shape: tuple[int, ...], kind: str = "uniform") -> tf.Tensor:
         return self._noises[name]
 
 
@@ -174,7 +179,10 @@ def _new_results(
     """Returns what the written function computes, and {statistic: its new value}."""
     with tf.Graph().as_default(), v1.Session(config=session_config(["CPU:0"], True)) as session:
         tensors = {name: tf.constant(value) for name, value in tower.values.items() if value.dtype.kind != "O"}
-        frame = GivenFrame(tensors, {name: tf.constant(value) for name, value in noises.items()}, tower.number)
+        (phase,) = tower.plan.phases
+        counts = [int(tower.values[name]) for name in find_counters(phase, ImportedGraph(tower.graph))]
+        drawn = {name: tf.constant(value) for name, value in noises.items()}
+        frame = GivenFrame(tensors, drawn, tower.number, next(iter(counts), 0))
         batch = {}
         for name, entry in input_names(tower.plan)[0].items():
             value = data[entry.name]

@@ -8,7 +8,6 @@ from legacy.source.basics.expressions import (
     Definition,
     Expression,
     Listing,
-    Literal,
     Name,
     Value,
     Variable,
@@ -17,6 +16,7 @@ from legacy.source.basics.expressions import (
     values_used,
 )
 from legacy.source.basics.forward import variable_of
+from legacy.source.learning import Unwritten
 from legacy.source.ops import arithmetic, arrays, neural
 from legacy.source.ops.idioms import IDIOMS
 from legacy.source.ops.view import BATCH_SIZE, OpView
@@ -33,6 +33,8 @@ _WRITERS = {**arithmetic.WRITERS, **arrays.WRITERS, **neural.WRITERS}
 #: {op type: number of results of the function that it is written as}, where the op has more.
 _RESULTS = {name: 3 for name in ("FusedBatchNorm", "FusedBatchNormV2", "FusedBatchNormV3")}
 _RESULTS.update({"SparseSoftmaxCrossEntropyWithLogits": 1, "SoftmaxCrossEntropyWithLogits": 1})
+#: {random op: function of a scope that draws such numbers}.
+NOISE = {"RandomUniform": "uniform", "RandomStandardNormal": "normal", "TruncatedNormal": "truncated_normal"}
 #: Users of class numbers that take int32 and int64 alike.
 TAKE_ANY_INTEGER = ("SparseSoftmaxCrossEntropyWithLogits", "Gather", "GatherV2", "OneHot", "GatherNd", "Cast")
 
@@ -46,6 +48,7 @@ class Names(NamedTuple):
       trainable: names of the weights.
       initializers: {variable: text of its initializer}.
       replaced: {variable: expression that stands for it}, such as the step for a counter.
+      changed: {variable: expression that stands for it after others of the same step have changed it}.
     """
 
     inputs: Mapping[str, Expression]
@@ -53,6 +56,7 @@ class Names(NamedTuple):
     trainable: Set[str]
     initializers: Mapping[str, str]
     replaced: Mapping[str, Expression] = {}
+    changed: Mapping[str, Expression] = {}
 
 
 class Recovery:
@@ -67,6 +71,7 @@ class Recovery:
         self._forward, self._names = forward, names
         self._aliases: Dict[str, str] = {}
         self._by_tensor: Dict[str, Definition] = {}
+        self._adopted: Dict[str, Recovery] = {}
         for operation in forward.typed.operations():
             self._define(operation)
 
@@ -89,6 +94,11 @@ class Recovery:
         """Returns all definitions, each after those that it uses."""
         return self.ordered([Listing(tuple(Value(tensor) for tensor in self._by_tensor))])
 
+    def adopt(self, definition: Definition, other: Recovery) -> None:
+        """Adds a definition of another tower's recovery, in terms of this one's values."""
+        self._by_tensor.update((target, definition) for target in definition.targets)
+        self._adopted.update((target, other) for target in definition.targets)
+
     def variable(self, name: str, shape: Tuple[int, ...]) -> Expression:
         """Returns a variable's value: the one that the part reads, or else one of its own."""
         for placeholder, feed in self._forward.cut.feeds.items():
@@ -99,6 +109,8 @@ class Recovery:
 
     def shape(self, tensor: str) -> list[int] | None:
         """Returns a tensor's static shape at the batch size of the analysis."""
+        if tensor in self._adopted:
+            return self._adopted[tensor].shape(tensor)
         return None if tensor.startswith("!") else self._forward.shape(tensor)
 
     def operation(self, tensor: str) -> tf.Operation:
@@ -160,6 +172,8 @@ class Recovery:
         read = variable_of(feed)
         if read is not None:
             name = read.variable
+            if read.version and name in self._names.changed:
+                return self._names.changed[name]
             if name in self._names.replaced:
                 return self._names.replaced[name]
             shape = tuple(op.output_shape() or ())
@@ -167,6 +181,8 @@ class Recovery:
         key = str(feed.key)
         if feed.kind == "drawn":
             return self._noise(op, key)
+        if key not in self._names.inputs:
+            raise Unwritten(f"model: {key!r} is computed outside of the towers ({feed.kind})")
         given = self._names.inputs[key]
         users = {user.type for user in op.operation.outputs[0].consumers()}
         if op.operation.outputs[0].dtype.name == "int64" and not users <= set(TAKE_ANY_INTEGER):
@@ -174,14 +190,20 @@ class Recovery:
         return given
 
     def _noise(self, op: OpView, key: str) -> Expression:
+        """Returns the random numbers of one op.
+
+        Raises:
+          Unwritten: no function of a scope draws such numbers.
+        """
+        if key not in self._names.noise:
+            raise Unwritten(f"random numbers: {key!r} are drawn once for all towers")
         stream, kind = self._names.noise[key]
+        if kind not in NOISE:
+            raise Unwritten(f"random numbers: {key!r} ({kind}): only " + ", ".join(NOISE) + " are written")
         shape = arrays.sizes_expression(op, op.output_shape())
-        functions = {
-            "RandomUniform": "uniform",
-            "RandomStandardNormal": "normal",
-            "TruncatedNormal": "truncated_normal",
-        }
-        return call("scope." + functions.get(kind, kind), stream, shape if shape is not None else Literal(None))
+        if shape is None:
+            raise Unwritten(f"random numbers: {key!r} ({kind}) have a shape that is not known")
+        return call("scope." + NOISE[kind], stream, shape)
 
 
 def needs_batch_size(expressions: Sequence[Expression]) -> bool:

@@ -129,7 +129,7 @@ def _proof(
     fed = {source: settings[constant] for constant, source in step.model.settings.items()}
     differing: Dict[str, float] = {}
     for number in range(plan.towers):
-        proposals = step.model.statistics if number == 0 else []
+        proposals = step.model.statistics.proposals[number]
         found = compare_tower(Tower(plan, graph, initial, fed, proposals, number), space["tower_loss"])
         differing.update((f"{name} of tower {number}", found.largest) for name in found.differing)
     if max(differing.values(), default=0.0) > MOST_DIFFERENCE:

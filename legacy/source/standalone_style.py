@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any, Dict, List, Sequence
 
 import numpy as np
 
-from legacy.source.basics.rendering import literal_text
+from legacy.source.basics.rendering import WIDTH, literal_text
 from legacy.source.lines.functions import constant_line, function_lines
-from legacy.source.standalone_text import CLIPS, MAIN, SCOPE, TRAINER
+from legacy.source.standalone_text import CLIPS, MAIN, NOISE, SCOPE, SEED, TRAINER
 from legacy.source.workload_style import model_lines
 from workloads import optimizers
 from workloads.lifted.workload import DEFAULT_BATCH
+from workloads.numerics.statistics import FIRST_TOWER, LAST_TOWER, TOWERS_IN_TURN
 
 if TYPE_CHECKING:
     from legacy.source.training_step import TrainingStep
@@ -58,8 +59,14 @@ def module_text(plan: Plan, step: TrainingStep, docstring: Sequence[str], settin
     constants += [f"ACCUMULATORS = {_texts(_accumulators(plan, optimizer))}"] if optimizer.accumulators() else []
     text = '"""' + "\n".join([*docstring, '"""', "", "import argparse", "", *_IMPORTS, "", *constants])
     text += "\n\n\n" + model + "\n\n\n"
-    text += "\n".join(_learning_rate_lines(step)) + "\n\n\n" + SCOPE + "\n\n"
+    text += "\n".join(_learning_rate_lines(step)) + "\n\n\n" + _scope_text(model) + "\n\n"
     return text + _trainer(plan, step, optimizer) + "\n\n" + MAIN
+
+
+def _scope_text(model: str) -> str:
+    """Returns the text of the scope, with the functions for random numbers that the model calls."""
+    drawn = [text for name, text in NOISE.items() if f"scope.{name}(" in model]
+    return SCOPE.rstrip("\n") + "\n" + "".join(drawn) + (SEED if drawn else "")
 
 
 def optimizer_of(step: TrainingStep) -> Optimizer:
@@ -106,7 +113,11 @@ def _learning_rate_lines(step: TrainingStep) -> List[str]:
         result = f"tf.constant({constant}, tf.float32)"
     else:
         result = _schedule(rate.text)
-    return ["def learning_rate(step):", f'    """{doc}"""', f"    return {result}"]
+    lines = [f"    return {result}"]
+    if len(lines[0]) > WIDTH:
+        function, _, arguments = result.partition("(")
+        lines = [f"    return {function}(", f"        {arguments[:-1]}", "    )"]
+    return ["def learning_rate(step):", f'    """{doc}"""', *lines]
 
 
 def _schedule(text: str) -> str:
@@ -152,9 +163,10 @@ def _trainer(plan: Plan, step: TrainingStep, optimizer: Optimizer) -> str:
     kernel = optimizer.kernel()
     tower, combined = _clip(step, "tower"), _clip(step, "combined")
     slots = [f"{argument}=slots[{number}].handle" for number, argument in enumerate(kernel.slots.values())]
+    statistics = step.model.statistics
     old = list(_accumulators(plan, optimizer))
     powers = [f'{argument}=local["{name}"].read_value()' for name, argument in zip(old, kernel.powers.values())]
-    constants = [f"{argument}={literal_text(value)}" for argument, value in kernel.constants.items()]
+    constants = [f"{argument}={literal_text(np.float32(value))}" for argument, value in kernel.constants.items()]
     attributes = [f"{argument}={literal_text(value)}" for argument, value in kernel.attributes.items()]
     rest = "".join(f", {text}" for text in [*slots, *powers, *constants, *attributes])
     update = f"tf.raw_ops.{kernel.op}(var=weight.handle, {kernel.learning_rate}=rate, {kernel.gradient}=gradient{rest})"
@@ -172,7 +184,7 @@ def _trainer(plan: Plan, step: TrainingStep, optimizer: Optimizer) -> str:
         make_accumulators=_MAKE_ACCUMULATORS if optimizer.accumulators() else "",
         average=_average(step),
         make_averages=_MAKE_AVERAGES if step.average is not None else "",
-        update_statistics=_STATISTICS if step.model.statistics else "",
+        update_statistics=_STATISTICS[statistics.policy] if any(statistics.proposals) else "",
     )
 
 
@@ -183,11 +195,24 @@ def _clip(step: TrainingStep, where: str) -> str:
     return CLIPS[step.clip.how].format(limit=literal_text(step.clip.limit))
 
 
-#: Statistics follow the first replica's batches, as in the old program.
-_STATISTICS = """
+#: {policy: the update of statistics}.
+_STATISTICS = {
+    FIRST_TOWER: """
         for name, value in scope.updates.items():  # the first replica's, as in the old program
             first = value if replica == 0 else tf.zeros_like(value)
-            local[name].assign(context.all_reduce(tf.distribute.ReduceOp.SUM, first))"""
+            local[name].assign(context.all_reduce(tf.distribute.ReduceOp.SUM, first))""",
+    LAST_TOWER: """
+        for name, value in scope.updates.items():  # the last replica's, as in the old program
+            last = value if replica == context.num_replicas_in_sync - 1 else tf.zeros_like(value)
+            local[name].assign(context.all_reduce(tf.distribute.ReduceOp.SUM, last))""",
+    TOWERS_IN_TURN: """
+        for name, change in scope.updates.items():  # each replica changes it in turn, as in the old program
+            value = values[name]
+            for turn in range(context.num_replicas_in_sync):
+                own = change(value) if replica == turn else tf.zeros_like(value)
+                value = context.all_reduce(tf.distribute.ReduceOp.SUM, own)
+            local[name].assign(value)""",
+}
 _ACCUMULATE = """
         for name, base in ACCUMULATORS.items():
             local[name].assign(local[name] * base)"""

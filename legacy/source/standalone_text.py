@@ -23,9 +23,19 @@ SCOPE = '''class Scope:
     def update(self, name, value):
         self.updates[name] = value
 
-    def uniform(self, name, shape):
-        seed = tf.stack([self.key(name), tf.cast(self.step, tf.int32)])
-        return tf.random.stateless_uniform(shape, seed)
+'''
+
+#: {function of a scope that draws random numbers: its text}.
+NOISE = {
+    name: f"""
+    def {name}(self, name, shape):
+        return tf.random.stateless_{name}(shape, self.seed(name))
+"""
+    for name in ("uniform", "normal", "truncated_normal")
+}
+SEED = '''
+    def seed(self, name):
+        return tf.stack([self.key(name), tf.cast(self.step, tf.int32)])
 
     def key(self, name):
         """Returns a number of its own for each random stream of each replica, the same in every run."""

@@ -11,6 +11,7 @@ from legacy.source.lines.functions import constant_line, function_lines
 from legacy.source.lines.outlining import outline
 from workloads import initializers
 from workloads.lifted.workload import DEFAULT_BATCH
+from workloads.numerics.statistics import FIRST_TOWER
 
 if TYPE_CHECKING:
     from legacy.source.model import Model
@@ -112,6 +113,8 @@ def _body(plan: Plan, step: TrainingStep, settings: Dict[str, Any]) -> List[str]
     lines.append(f"    learning_rate: Any = {rate_text}")
     if step.combine != "mean":
         lines.append(f"    combine: str = {literal_text(step.combine)}")
+    if step.model.statistics.policy != FIRST_TOWER:
+        lines.append(f"    statistics: str = {literal_text(step.model.statistics.policy)}")
     if step.clip is not None:
         clip = step.clip
         lines.append(f'    clip: Any = Clip({literal_text(clip.limit)}, where="{clip.where}", how="{clip.how}")')

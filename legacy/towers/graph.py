@@ -11,7 +11,7 @@ from legacy.options import LegacyOptions
 from legacy.towers import optimizers, stale_updates
 from legacy.towers.frame import TowerFrame
 from workloads import schedules
-from workloads.numerics import combining
+from workloads.numerics import combining, statistics
 from workloads.scope import tower_loss
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ def build_tower_graph(
         beside = {name: weight.device for name, weight in weights.items()} if layer_devices else None
         update = _build_update(job, options, optimizer, towers.gradients, weights, global_step, beside)
         ops = dict(update.ops)
-        for number, changes in statistic_changes(workload, options, proposals, list(ops)).items():
+        for number, changes in statistic_changes(workload, options, towers.frames, list(ops)).items():
             # Towers that wait for each other all read a statistic before it changes: each proposes its next value.
             readers = towers.frames if options.updates == "sync" else []
             for name, value in changes.items():
@@ -233,38 +233,27 @@ def apply_separately(
 
 
 def statistic_changes(
-    workload: Workload, options: LegacyOptions, updates: Sequence[Tensors], numbers: Iterable[int]
+    workload: Workload, options: LegacyOptions, frames: Sequence[TowerFrame], numbers: Iterable[int]
 ) -> dict[int, Tensors]:
     """Determines which train op assigns what to the statistics.
 
     Args:
       workload: says whose proposals are taken.
       options: see `LegacyOptions`.
-      updates: list over towers of {statistic: proposed value}.
+      frames: the towers', with what they propose.
       numbers: of the train ops.
 
     Returns:
       {number of a train op: {statistic: next value}}: all ops the same, or of towers that do not wait each its own.
     """
+    updates: List[Tensors] = [frame.updates for frame in frames]
     if options.updates == "sync":
-        return dict.fromkeys(numbers, combine_statistics(workload, options, updates))
-    return {tower: updates[tower] for tower in numbers if tower == 0 or workload.statistics == "mean_of_towers"}
-
-
-def combine_statistics(workload: Workload, options: LegacyOptions, updates: Sequence[Tensors]) -> Tensors:
-    """Combines the towers' proposals.
-
-    Args:
-      workload: says whether the first tower's proposal is taken, or the mean.
-      options: in which form a mean is added up.
-      updates: list over towers of {statistic: proposed value}.
-
-    Returns:
-      {statistic: next value}.
-    """
-    if workload.statistics == "first_tower":
-        return updates[0]
-    return {name: combining.combine([tower[name] for tower in updates], "mean", options.average) for name in updates[0]}
+        changes = [frame.changes for frame in frames]
+        values = {name: frames[0].read(name) for name in updates[0]}
+        taken = statistics.next_statistics(workload.statistics, updates, changes, values, options.average)
+        return dict.fromkeys(numbers, taken)
+    policy, count = workload.statistics, len(frames)
+    return {tower: updates[tower] for tower in numbers if statistics.takes_proposals_of(policy, tower, count)}
 
 
 def average_weights(

@@ -39,7 +39,21 @@ def all_reduce(
 
 def from_first(context: tf.distribute.ReplicaContext, tensors: Sequence[tf.Tensor]) -> list[tf.Tensor]:
     """Returns the first replica's values, on every replica."""
-    return _packed(context, tensors, lambda packed: [values[0] for values in gather(context, packed)])
+    return from_replica(context, tensors, 0)
+
+
+def from_replica(context: tf.distribute.ReplicaContext, tensors: Sequence[tf.Tensor], replica: int) -> list[tf.Tensor]:
+    """Hands the values of one replica to all.
+
+    Args:
+      context: the replica's context.
+      tensors: this replica's; the same shapes on every replica.
+      replica: number of the one that is taken; counted from the end if negative.
+
+    Returns:
+      That replica's values, on every replica.
+    """
+    return _packed(context, tensors, lambda packed: [values[replica] for values in gather(context, packed)])
 
 
 def gather(context: tf.distribute.ReplicaContext, tensors: Sequence[tf.Tensor]) -> list[list[tf.Tensor]]:

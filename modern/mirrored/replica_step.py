@@ -11,7 +11,8 @@ from modern.mirrored.step_tensors import StepTensors, Tensors
 from modern.mirrored.training_step import TrainingStep
 from modern.options import ModernOptions
 from workloads.job import Job
-from workloads.numerics import combining
+from workloads.numerics import combining, statistics
+from workloads.numerics.statistics import LAST_TOWER, MEAN_OF_TOWERS, TOWERS_IN_TURN
 
 if TYPE_CHECKING:
     from modern.mirrored.rules import UpdateRules
@@ -51,7 +52,7 @@ class ReplicaStep(TrainingStep):
         if local.updates:
             self._count_step(local)
             self._update_averages(local)
-        return StepTensors(loss, gradients, combined, rate, updates, masks)
+        return StepTensors(loss, gradients, combined, rate, dict(updates), masks)
 
     def _update(
         self,
@@ -87,13 +88,29 @@ class ReplicaStep(TrainingStep):
         return dict(zip(gradients, combining.clip(combined, workload.clip, "combined")))
 
     def _update_statistics(self, context: tf.distribute.ReplicaContext, local: LocalState, updates: Tensors) -> None:
-        """Assigns the statistics from the replicas' proposals `updates`: their mean, or the first replica's."""
+        """Assigns the statistics from the replicas' proposals `updates`, as the workload says."""
         if not updates:
             return
-        values = list(updates.values())
-        if self._job.workload.statistics == "mean_of_towers":
+        if self._job.workload.statistics == TOWERS_IN_TURN:
+            self._update_in_turn(context, local, statistics.changes_of(updates))
+            return
+        values, policy = list(updates.values()), self._job.workload.statistics
+        if policy == MEAN_OF_TOWERS:
             values = exchange.all_reduce(context, tf.distribute.ReduceOp.MEAN, values)
         else:
-            values = exchange.from_first(context, values)
-        for name, value in zip(updates, values) if local.updates else ():
+            values = exchange.from_replica(context, values, -1 if policy == LAST_TOWER else 0)
+        self._assign_statistics(local, dict(zip(updates, values)))
+
+    def _update_in_turn(
+        self, context: tf.distribute.ReplicaContext, local: LocalState, changes: statistics.Changes
+    ) -> None:
+        """Assigns the statistics after each replica's change in turn, which takes an exchange for each replica."""
+        values = [local.statistics[name].read_value() for name in changes]
+        for replica in range(context.num_replicas_in_sync):
+            made = [change(value) for change, value in zip(changes.values(), values)]
+            values = exchange.from_replica(context, made, replica)
+        self._assign_statistics(local, dict(zip(changes, values)))
+
+    def _assign_statistics(self, local: LocalState, values: Tensors) -> None:
+        for name, value in values.items() if local.updates else ():
             tf.raw_ops.AssignVariableOp(resource=local.statistics[name].handle, value=value)

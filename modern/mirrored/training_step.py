@@ -13,13 +13,15 @@ from modern.mirrored.step_tensors import Tensors
 from modern.options import ModernOptions
 from workloads import schedules
 from workloads.job import Job
+from workloads.numerics.statistics import TOWERS_IN_TURN, Proposals
 from workloads.scope import Frame, tower_loss
-from workloads.support.errors import InputError
+from workloads.support.errors import InputError, require
 from workloads.tracing import trace_noise
 
 if TYPE_CHECKING:
     from modern.mirrored.rules import UpdateRules
     from modern.mirrored.variables import LocalState, MirroredState
+
 
 #: (loss, {weight: gradient}, {statistic: proposed value}, {dropout: mask}) of one replica's pass.
 PassResult = tuple[tf.Tensor, Tensors, Tensors, Tensors]
@@ -55,8 +57,8 @@ class ReplicaFrame(Frame):
             raise InputError(f"scope.get: {name!r} was not asked for in the model's first pass, must be in all")
         return self._values[name]
 
-    def noise(self, name: str, shape: tuple[int, ...]) -> tf.Tensor:
-        return self._noises[name] if name in self._noises else super().noise(name, shape)
+    def noise(self, name: str, shape: tuple[int, ...], kind: str = "uniform") -> tf.Tensor:
+        return self._noises[name] if name in self._noises else super().noise(name, shape, kind)
 
 
 class TrainingStep:
@@ -121,18 +123,22 @@ class TrainingStep:
             loss, gradients = differentiate(
                 lambda: tower_loss(self._job.workload, frame, batch), weights, self.layer_devices
             )
-            return loss, gradients, dict(frame.updates), dict(frame.masks)
+            in_turn = self._job.workload.statistics == TOWERS_IN_TURN
+            updates = Proposals(frame.updates, frame.changes) if in_turn else dict(frame.updates)
+            return loss, gradients, updates, dict(frame.masks)
 
         if not self._options.xla:
             return compute(batch, weights, statistics, step, {})
+        allowed = self._job.workload.statistics != TOWERS_IN_TURN
+        require(allowed, "--xla", True, f"not with statistics of {TOWERS_IN_TURN}, which replicas hand to each other")
         noises = self._draw_noise(step, replica)
         return tf.function(compute, jit_compile=True, autograph=False)(batch, weights, statistics, step, noises)
 
     def _draw_noise(self, step: tf.Tensor, replica: int) -> Tensors:
         """{noise name: tensor} of one pass, for XLA: inside its function it would draw by another algorithm."""
-        shapes = trace_noise(self._job.workload, self._job.per_replica_batch, self._job.dtype)
+        specs = trace_noise(self._job.workload, self._job.per_replica_batch, self._job.dtype)
         frame = ReplicaFrame(self._job, step, replica, {}, {})
-        return {name: frame.noise(name, shape) for name, shape in shapes.items()}
+        return {name: frame.noise(name, spec.shape, spec.kind) for name, spec in specs.items()}
 
     def _read(self, variable: tf.Variable) -> tf.Tensor:
         # `read_value` adds an identity, which would carry every weight to the current device and back.

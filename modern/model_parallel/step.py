@@ -11,7 +11,7 @@ from modern.mirrored.step_tensors import StepTensors, Tensors
 from modern.mirrored.training_step import TrainingStep
 from modern.options import ModernOptions
 from workloads.job import Job
-from workloads.numerics import combining
+from workloads.numerics import combining, statistics
 
 if TYPE_CHECKING:
     from modern.mirrored.rules import UpdateRules
@@ -63,11 +63,9 @@ class PipelineStep(TrainingStep):
         return StepTensors(losses, gradients, combined, rate, updates, masks)
 
     def _update_statistics(self, local: LocalState, updates: Sequence[Tensors]) -> None:
-        """Assigns the statistics from the micro-batches' proposals: their mean, or the first one's."""
-        for name in updates[0]:
-            proposed = [own[name] for own in updates]
-            if self._job.workload.statistics == "first_tower":
-                value = proposed[0]
-            else:
-                value = combining.combine(proposed, "mean", self._options.average)
+        """Assigns the statistics from the micro-batches' proposals, as the workload says."""
+        changes = [statistics.changes_of(own) for own in updates]
+        values = {name: local.statistics[name].read_value() for name in changes[0]}
+        policy, form = self._job.workload.statistics, self._options.average
+        for name, value in statistics.next_statistics(policy, updates, changes, values, form).items():
             tf.raw_ops.AssignVariableOp(resource=local.statistics[name].handle, value=value)

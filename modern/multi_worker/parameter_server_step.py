@@ -7,6 +7,7 @@ import tensorflow as tf
 from modern.mirrored.step_tensors import StepTensors, Tensors
 from modern.mirrored.training_step import TrainingStep
 from workloads.numerics import combining
+from workloads.numerics.statistics import takes_proposals_of
 
 
 class WorkerStep(TrainingStep):
@@ -35,7 +36,7 @@ class WorkerStep(TrainingStep):
             loss, gradients, proposals, masks = self._forward_backward(local, step, replica, batch)
         applied = dict(zip(gradients, combining.clip_alone(list(gradients.values()), workload.clip)))
         self._rules.apply(local, applied, rate)
-        if replica == 0 or workload.statistics == "mean_of_towers":  # there is no moment at which all have proposed
+        if takes_proposals_of(workload.statistics, replica, self._job.replicas):  # at no moment all have proposed
             for name, value in proposals.items():
                 tf.raw_ops.AssignVariableOp(resource=local.statistics[name].handle, value=value)
         with tf.control_dependencies(list(applied.values())):  # a function orders only what touches one variable

@@ -125,7 +125,8 @@ def old_graph_of(
     spare = {name: values[name] for name in spare_variables(plan, lift.graph)}
     names = match_variables(plan, counted.counters, port, specs, spare)
     inputs = match_inputs(plan, port.inputs(), settings)
-    noise = match_noise(plan, list(tracing.trace_noise(port, job.per_replica_batch, job.dtype)))
+    drawn = tracing.trace_noise(port, job.per_replica_batch, job.dtype)
+    noise = match_noise(plan, {name: spec.kind for name, spec in drawn.items()})
     adapted = dataclasses.replace(lift, plan=_adapted(plan, port, inputs, noise))
     state = names.port_state(counted.first_step, values)
     gradient_factor, loss_factor = averaging_factors(plan.phases[0], port, plan.towers)

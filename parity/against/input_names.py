@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from workloads.lifted.plan import Input, Noise, Plan
 from workloads.support.errors import InputError
 from workloads.workload import InputSpec
 
-#: The random op whose numbers `Scope.uniform` draws.
-UNIFORM = "RandomUniform"
+#: {random op of a graph: kind of the noise of a workload that draws the same numbers}.
+KINDS = {"RandomUniform": "uniform", "RandomStandardNormal": "normal", "TruncatedNormal": "truncated_normal"}
 
 
 def match_inputs(plan: Plan, specs: Mapping[str, InputSpec], settings: Mapping[str, object]) -> dict[str, str]:
@@ -72,7 +72,7 @@ def _difference(entry: Input, name: str, spec: InputSpec) -> str:
     return ""
 
 
-def match_noise(plan: Plan, drawn: Sequence[str]) -> dict[str, str]:
+def match_noise(plan: Plan, drawn: Mapping[str, str]) -> dict[str, str]:
     """Finds the noise of a workload for each random stream of the old graph.
 
     A stream's name is its op's, "tower_0/fc1/dropout/random_uniform/RandomUniform". It is the port's noise of the same
@@ -80,7 +80,7 @@ def match_noise(plan: Plan, drawn: Sequence[str]) -> dict[str, str]:
 
     Args:
       plan: of the lift.
-      drawn: names of the noise that the port draws.
+      drawn: {noise that the port draws: its kind}.
 
     Returns:
       {stream: the port's noise}.
@@ -103,6 +103,11 @@ def match_noise(plan: Plan, drawn: Sequence[str]) -> dict[str, str]:
     if len(left) == len(unused) == 1:
         found[left[0]] = unused[0]
         left, unused = [], []
+    problems += [
+        f"{name!r} is {streams[name].op}, and the port's {noise!r} is {drawn[noise]}"
+        for name, noise in found.items()
+        if KINDS.get(streams[name].op, drawn[noise]) != drawn[noise]
+    ]
     problems += [f"the port draws none for {name!r}" for name in left]
     problems += [f"the old graph draws none for {name!r}, or several" for name in unused]
     if problems:
@@ -111,8 +116,8 @@ def match_noise(plan: Plan, drawn: Sequence[str]) -> dict[str, str]:
 
 
 def _why_not(entry: Noise) -> str:
-    if entry.op != UNIFORM:
-        return f"{entry.op}, and a workload draws uniform numbers"
+    if entry.op not in KINDS:
+        return f"{entry.op}, and a workload draws uniform and normal numbers"
     if entry.how != "keyed" or entry.in_loop or None in entry.nodes:
         return "drawn in a loop, or not by every tower"
     return ""

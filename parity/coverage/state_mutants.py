@@ -13,9 +13,10 @@ from parity.coverage.changed_constants import FACTOR, changed_constants
 from parity.coverage.mutant import Effect, Effects, Mutant
 from parity.coverage.observed_step import ObservedStep
 from workloads.job import Job
+from workloads.numerics.statistics import FIRST_TOWER, MEAN_OF_TOWERS
 from workloads.program import Arrays
 from workloads.records.writer import batch_digest
-from workloads.workload import STATISTICS, MovingAverage
+from workloads.workload import MovingAverage
 
 
 def average_mutants(job: Job) -> Iterator[Mutant]:
@@ -67,10 +68,10 @@ def statistic_mutants(job: Job, names: Sequence[str]) -> Iterator[Mutant]:
     if not names:
         return
     policy = job.workload.statistics
-    other = next(name for name in STATISTICS if name != policy)
+    other = MEAN_OF_TOWERS if policy == FIRST_TOWER else FIRST_TOWER
     alone = "one replica's proposal is the mean of all" if job.replicas == 1 else ""
     hint = "all replicas propose the same values in every compared step"
-    yield Mutant("statistics", f"{policy} -> {other}", _other_policy(list(names)), lambda: hint, lambda: alone)
+    yield Mutant("statistics", f"{policy} -> {other}", _other_policy(other, list(names)), lambda: hint, lambda: alone)
     for name in names:
         yield Mutant(
             f"statistics of {name}",
@@ -80,13 +81,15 @@ def statistic_mutants(job: Job, names: Sequence[str]) -> Iterator[Mutant]:
         )
 
 
-def _other_policy(names: list[str]) -> Effects:
+def _other_policy(other: str, names: list[str]) -> Effects:
     def effects(step: ObservedStep) -> Iterator[Effect]:
         proposals = step.record.proposals
         for name in names:
             if proposals and name in proposals[0]:
                 values = [np.asarray(proposal[name], step.dtype) for proposal in proposals]
-                yield Effect(stages.STATISTICS, name, values[0], np.mean(values, axis=0, dtype=values[0].dtype))
+                mean = np.mean(values, axis=0, dtype=values[0].dtype)
+                kept = np.asarray(step.record.state.statistics[name], step.dtype)
+                yield Effect(stages.STATISTICS, name, kept, values[0] if other == FIRST_TOWER else mean)
 
     return effects
 

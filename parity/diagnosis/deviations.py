@@ -16,8 +16,9 @@ from parity.diagnosis.stage_checks.forward_check import check_forward
 from parity.diagnosis.stage_checks.plain_check import check_initial_state, check_learning_rate, check_without_rule
 from parity.diagnosis.stage_checks.rule_errors import StageRules
 from parity.diagnosis.stage_checks.side_step import SideStep, StepPair, pair_steps
-from parity.diagnosis.stage_checks.statistics_check import FIRST_TOWER, MEAN_OF_TOWERS, check_statistics
+from parity.diagnosis.stage_checks.statistics_check import check_statistics
 from parity.diagnosis.stage_checks.tensor_error import TensorError
+from workloads.numerics.statistics import FIRST_TOWER, LAST_TOWER, MEAN_OF_TOWERS
 
 if TYPE_CHECKING:
     from parity.diagnosis.context.job_context import Context
@@ -124,7 +125,7 @@ def _combined_form(evidence: Evidence, context: Context) -> CombinedForm | None:
 
 def _policy_of_left(pairs: Sequence[StepPair], eps: float) -> str | None:
     """The one policy that explains the left's statistics, or None."""
-    for policy in (FIRST_TOWER, MEAN_OF_TOWERS):
+    for policy in (FIRST_TOWER, MEAN_OF_TOWERS, LAST_TOWER):
         errors = [error for pair in pairs for error in check_statistics(pair.left, policy, eps)]
         if errors and not any(error.off for error in errors):
             return policy

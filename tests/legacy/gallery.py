@@ -1,17 +1,29 @@
-"""Pages of `docs/gallery`: what `legacy.inspect` says of one recorded program of each kind.
+"""Pages and sources of `docs/gallery`: what `legacy.inspect` says of each recorded program, and what `--source` writes.
 
-`python -m tests.legacy.gallery` writes them anew.
+`python -m tests.legacy.write_gallery` writes them anew.
 """
 
 from __future__ import annotations
 
+import functools
 import os
 
+from legacy.saved.graph import graph_file
 from legacy.saved.report import page
+from legacy.source.source import Source, source_text
 from tests import old_programs
 from tests.house import ROOT
+from workloads.lifted.graph import Graph
+from workloads.lifted.workload import load_lift
 
 FOLDER = os.path.join(ROOT, "docs", "gallery")
+#: {file: (recorded program, style)} of the sources.
+SOURCES = {
+    "cifar_trainer.py": ("c_queue_ema", "workload"),
+    "cifar_trainer_standalone.py": ("c_queue_ema", "standalone"),
+    "batch_norm_of_all_towers.py": ("j_dataset_resource", "workload"),
+    "batch_norm_of_all_towers_standalone.py": ("j_dataset_resource", "standalone"),
+}
 #: Rows of a section, as a reader would ask for.
 ROWS = 12
 
@@ -33,13 +45,25 @@ def page_text(name: str) -> str:
     return "\n".join(page.page_lines(sections, ROWS)).lstrip("\n") + "\n"
 
 
-def write_pages() -> None:
-    """Writes every page."""
+@functools.lru_cache(maxsize=None)
+def source(name: str, style: str = "workload") -> Source:
+    """Returns the source of a recorded program."""
+    lift = load_lift(old_programs.lifted(name))
+    whole = Graph(graph_file.read_graph_file(old_programs.path(name, "graph.meta")).graph_def)
+    return source_text(lift.plan, lift.graph, whole, lift.values(), {"keep_prob": "0.75"}, style)
+
+
+def source_path(file: str) -> str:
+    """Returns the path of a source in the gallery."""
+    return os.path.join(FOLDER, file)
+
+
+def write_all() -> None:
+    """Writes every page and source."""
     os.makedirs(FOLDER, exist_ok=True)
     for name in old_programs.NAMES:
         with open(page_path(name), "w", encoding="utf-8") as file:
             file.write(page_text(name))
-
-
-if __name__ == "__main__":
-    write_pages()
+    for name, (program, style) in SOURCES.items():
+        with open(source_path(name), "w", encoding="utf-8") as file:
+            file.write(source(program, style).text)

@@ -10,7 +10,7 @@ from tests.legacy import gallery
 def test_a_page_is_current(name):
     with open(gallery.page_path(name), encoding="utf-8") as file:
         written = file.read()
-    assert written == gallery.page_text(name), "python -m tests.legacy.gallery writes the pages anew"
+    assert written == gallery.page_text(name), "python -m tests.legacy.write_gallery writes the pages anew"
 
 
 def test_no_line_of_a_page_is_wider_than_a_terminal():

@@ -1,5 +1,6 @@
 import dataclasses
 
+import numpy as np
 import pytest
 import tensorflow as tf
 
@@ -36,6 +37,15 @@ def test_noise_is_its_own_for_every_seed_step_replica_and_name():
 
 def test_noise_is_the_same_in_both_precisions():
     assert noise(dtype="float64").tobytes() == noise().astype("float64").tobytes()
+
+
+def test_normal_noise_has_its_deviation_and_its_own_numbers():
+    frame = StubFrame("float64", 0, tf.constant(0, tf.int64), 0)
+    here = scope.Scope(frame).child("z")
+    normal, truncated = here.normal("a", (4000,)).numpy(), here.truncated_normal("a", (4000,)).numpy()
+    assert normal.dtype == np.float64 and normal.tobytes() == here.normal("a", (4000,)).numpy().tobytes()
+    assert abs(normal.mean()) < 0.1 and abs(normal.std() - 1) < 0.1 and np.abs(normal).max() > 2
+    assert np.abs(truncated).max() <= 2 and truncated.std() < normal.std()
 
 
 def test_decay_adds_half_the_square_once_per_tower():

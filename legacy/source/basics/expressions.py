@@ -110,7 +110,15 @@ class Scoped:
     rest: str
 
 
-Expression = Union[Literal, Name, Value, Variable, Call, Infix, Prefix, Item, Channels, Listing, Scoped]
+@dataclasses.dataclass(frozen=True)
+class Lambda:
+    """A function in one expression: `lambda parameters: body`, the parameters as they stand in the text."""
+
+    parameters: str
+    body: Any
+
+
+Expression = Union[Literal, Name, Value, Variable, Call, Infix, Prefix, Item, Channels, Listing, Scoped, Lambda]
 
 
 def call(function: str, *positional: Any, **named: Any) -> Call:
@@ -132,7 +140,7 @@ def call(function: str, *positional: Any, **named: Any) -> Call:
 #: Stands for an argument that is left out.
 OMIT = object()
 
-_KINDS = (Literal, Name, Value, Variable, Call, Infix, Prefix, Item, Channels, Listing, Scoped)
+_KINDS = (Literal, Name, Value, Variable, Call, Infix, Prefix, Item, Channels, Listing, Scoped, Lambda)
 
 
 def as_expression(value: Any) -> Expression:
@@ -158,6 +166,8 @@ def children(node: Expression) -> tuple[Expression, ...]:
         return (node.operand,)
     if isinstance(node, (Item, Channels)):
         return (node.base,)
+    if isinstance(node, Lambda):
+        return (node.body,)
     if isinstance(node, Variable):
         return tuple(size for size in node.shape if not isinstance(size, int))
     if isinstance(node, Listing):
@@ -177,6 +187,8 @@ def with_children(node: Expression, made: tuple[Expression, ...]) -> Expression:
         return Item(made[0], node.key)
     if isinstance(node, Channels):
         return Channels(made[0])
+    if isinstance(node, Lambda):
+        return Lambda(node.parameters, made[0])
     if isinstance(node, Variable):
         left = iter(made)
         return dataclasses.replace(node, shape=tuple(n if isinstance(n, int) else next(left) for n in node.shape))

@@ -13,6 +13,7 @@ from legacy.source.basics.expressions import (
     Expression,
     Infix,
     Item,
+    Lambda,
     Listing,
     Literal,
     Name,
@@ -96,6 +97,8 @@ def _text(node: Expression, outer: int) -> str:
         return f"{node.function}({', '.join(_argument(argument) for argument in node.arguments)})"
     if isinstance(node, Channels):
         return f"int({_text(node.base, _ATOM)}.shape[-1])"
+    if isinstance(node, Lambda):
+        return f"lambda {node.parameters}: {_text(node.body, 0)}"
     if isinstance(node, Listing):
         return "[" + ", ".join(expression_text(item) for item in node.items) + "]"
     if isinstance(node, Literal):

@@ -13,6 +13,7 @@ from legacy.source.basics.expressions import (
     Expression,
     Infix,
     Item,
+    Lambda,
     Listing,
     Literal,
     Name,
@@ -78,6 +79,9 @@ def _walk(node: Expression, visit: Callable[[Hole], Any], label: str = "", outer
     if isinstance(node, Item):
         base = _walk(node.base, visit)
         return Item(base[0], node.key), f"{base[1]}[{node.key}]"
+    if isinstance(node, Lambda):
+        body = _walk(node.body, visit)
+        return Lambda(node.parameters, body[0]), f"lambda {node.parameters}: {body[1]}"
     if isinstance(node, Listing):
         items = [_walk(item, visit) for item in node.items]
         return Listing(tuple(item[0] for item in items)), "[" + ",".join(item[1] for item in items) + "]"

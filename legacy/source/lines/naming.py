@@ -5,7 +5,18 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Dict, List, Optional, Sequence, Set
 
-from legacy.source.basics.expressions import Call, Item, Name, Scoped, Value, Variable, calls, values_used
+from legacy.source.basics.expressions import (
+    Call,
+    Item,
+    Lambda,
+    Name,
+    Scoped,
+    Value,
+    Variable,
+    calls,
+    children,
+    values_used,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -43,6 +54,8 @@ def name_values(
     for position, statement in reversed(list(enumerate(statements))):
         for tensor in values_used(statement.expression):
             last.setdefault(tensor, position)
+        # A function looks its values up when it is called, which may be after the last line.
+        last.update((tensor, len(statements)) for tensor in _values_in_functions(statement.expression))
         hints.update(_hints_of_use(statement.expression))
     names = dict(taken)
     holder = {name: tensor for tensor, name in taken.items()}
@@ -58,6 +71,13 @@ def name_values(
             holder[free] = target
             own.add(free)
     return names
+
+
+def _values_in_functions(expression: Expression) -> List[str]:
+    """Returns the tensors that are used inside of a lambda."""
+    if isinstance(expression, Lambda):
+        return values_used(expression.body)
+    return [tensor for part in children(expression) for tensor in _values_in_functions(part)]
 
 
 def _free_names(wanted: str, holder: Mapping[str, str], last: Mapping[str, int], position: int, own: Set[str]) -> str:

@@ -25,6 +25,7 @@ LAYERS = {
     "tf.nn.embedding_lookup",
     "tf.nn.sparse_softmax_cross_entropy_with_logits",
     "tf.nn.softmax_cross_entropy_with_logits",
+    "tf.nn.sigmoid_cross_entropy_with_logits",
     "tf.nn.moments",
     "tf.concat",
     "tf.reshape",

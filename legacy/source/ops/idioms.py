@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Dict, List, NamedTuple, Optional, Tuple
 
 import numpy as np
+import tensorflow as tf
 
 from legacy.source.basics.expressions import OMIT, Expression, Infix, Literal, call
 
@@ -91,6 +92,34 @@ def match_batch_normalization(op: OpView) -> Optional[Match]:
     return Match((op.output,), expression)
 
 
+def match_sigmoid_cross_entropy(op: OpView) -> Optional[Match]:
+    """Matches `max(x, 0) - x * z + log(1 + exp(-|x|))`, with the choices by sign that TensorFlow makes of it."""
+    difference, log = op.producer(0), op.producer(1)
+    if difference.type != "Sub" or log.type != "Log1p" or log.producer(0).type != "Exp":
+        return None
+    positive, product, negative = difference.producer(0), difference.producer(1), log.producer(0).producer(0)
+    if (positive.type, product.type, negative.type) != ("Select", "Mul", "Select"):
+        return None
+    logits = product.tensor(0)
+    minus = negative.producer(1)
+    signs = positive.producer(0)
+    chosen = (positive.tensor(1), negative.tensor(2), minus.tensor(0) if minus.type == "Neg" else "")
+    same = chosen == (logits,) * 3 and positive.tensor(0) == negative.tensor(0)
+    if not same or signs.type != "GreaterEqual" or signs.tensor(0) != logits:
+        return None
+    if positive.tensor(2) != signs.tensor(1) or not _is_zeros(signs.producer(1)):
+        return None
+    expression = call("tf.nn.sigmoid_cross_entropy_with_logits", labels=product.argument(1), logits=product.argument(0))
+    return Match((op.output,), expression)
+
+
+def _is_zeros(op: OpView) -> bool:
+    """Returns whether an op's result consists of zeros, whatever its size."""
+    if op.type == "Const":
+        return is_filled(tf.make_ndarray(op.operation.get_attr("value")), 0.0)
+    return op.type == "ZerosLike"
+
+
 def match_moments(op: OpView) -> Optional[Match]:
     """Matches mean and variance over the same axes: `tf.nn.moments`, with its squeezes where they are there."""
     variance = op.producer(0) if op.type == "Squeeze" else op
@@ -161,9 +190,9 @@ def match_same_reshape(op: OpView) -> Optional[Match]:
 
 #: {op type: its idioms, in the order in which they are tried}.
 IDIOMS: Dict[str, List[Callable[[OpView], Optional[Match]]]] = {
-    "Add": [match_batch_normalization, match_neutral],
+    "Add": [match_batch_normalization, match_sigmoid_cross_entropy, match_neutral],
     "AddN": [match_single],
-    "AddV2": [match_batch_normalization, match_neutral],
+    "AddV2": [match_batch_normalization, match_sigmoid_cross_entropy, match_neutral],
     "BroadcastTo": [match_same_reshape],
     "CheckNumerics": [match_copy],
     "Div": [match_neutral],

@@ -8,9 +8,7 @@ from parity.comparison import stages
 from parity.comparison.fits import fit_factor, relative_norm
 from parity.diagnosis.stage_checks.side_step import SideStep
 from parity.diagnosis.stage_checks.tensor_error import TensorError, elements_error
-
-#: Policies of `Workload.statistics`.
-FIRST_TOWER, MEAN_OF_TOWERS = "first_tower", "mean_of_towers"
+from workloads.numerics.statistics import FIRST_TOWER, LAST_TOWER, TOWERS_IN_TURN
 
 #: Roundings of a mean of two proposals.
 MOST = 4.0
@@ -29,11 +27,14 @@ def check_statistics(side: SideStep, policy: str, eps: float) -> list[TensorErro
     """
     proposals, kept = side.record.proposals, side.record.state.statistics
     names = [name for name in sorted(kept) if proposals and all(name in proposal for proposal in proposals)]
+    if policy == TOWERS_IN_TURN:  # a proposal is made from the value before the step, which only the first one changes
+        return []
     errors = []
     for name in names:
         values = [np.asarray(proposal[name], np.float64) for proposal in proposals]
         with np.errstate(all="ignore"):
-            expected = values[0] if policy == FIRST_TOWER else sum(values, np.zeros(())) / len(values)
+            one = {FIRST_TOWER: values[0], LAST_TOWER: values[-1]}
+            expected = one[policy] if policy in one else sum(values, np.zeros(())) / len(values)
             unit = eps * sum((np.abs(value) for value in values), np.zeros(())) + np.finfo(np.float32).tiny
         actual, most = np.asarray(kept[name], np.float64), MOST + len(values)
         roundings = elements_error(actual, expected, unit)

@@ -5,7 +5,7 @@ import sys
 
 from legacy.source.model import input_names, stream_name
 from legacy.source.proof import Tower, compare_tower
-from legacy.source.training_step import statistic_proposals
+from legacy.source.statistics import find_statistics
 
 __all__ = ["differing", "input_names", "load", "stream_name"]
 
@@ -23,6 +23,6 @@ def differing(lift, module, tower):
     """Names of what differs by one bit or more between a tower of the old graph and the decompiled function."""
     plan, (phase,) = lift.plan, lift.plan.phases
     settings = {source: getattr(module, name) for name, source in input_names(plan)[1].items()}
-    proposals = statistic_proposals(plan, lift.graph, phase) if tower == 0 else []
+    proposals = find_statistics(plan, lift.graph, phase).proposals[tower]
     made = Tower(plan, lift.graph, lift.values(), settings, proposals, tower)
     return compare_tower(made, module.tower_loss).differing

@@ -4,7 +4,7 @@ import pytest
 import tensorflow as tf
 
 from legacy.source.basics.rendering import expression_text
-from legacy.source.differences import merge_losses
+from legacy.source.differences import adopt_values, merge_losses
 from legacy.source.learning import Unwritten
 from tests.legacy.source.tiny import recovered
 
@@ -28,6 +28,20 @@ def test_a_term_that_only_the_first_tower_has_stands_under_a_condition():
     assert text == "(<mul:0> + (<L2Loss:0> if scope.replica == 0 else 0.0)) / 2.0"
 
 
+def test_terms_that_the_other_tower_lacks_in_a_sum_make_the_sum_conditional():
+    text = merged(lambda x, w: tf.add_n([data(x, w), tf.nn.l2_loss(w), tf.reduce_sum(w)]), data)
+    assert text == "tf.add_n([<mul:0>, <L2Loss:0>, <Sum_1:0>]) if scope.replica == 0 else <mul:0>"
+
+
 def test_other_differences_are_refused():
     with pytest.raises(Unwritten, match="towers: they differ"):
-        merged(lambda x, w: tf.sqrt(data(x, w)), lambda x, w: tf.square(data(x, w)))
+        merged(lambda x, w: tf.sqrt(data(x, w)), lambda x, w: tf.reduce_max(tf.sin(w)) / tf.reduce_mean(x))
+
+
+def test_values_of_another_tower_are_found_again_or_adopted():
+    first, (_, _) = recovered(lambda x, w: [data(x, w), tf.sqrt(w)], {"x": []}, {"w": [2]})
+    second, (_, end) = recovered(lambda x, w: [data(x, w), tf.sin(tf.sqrt(w)) * x[0]], {"x": []}, {"w": [2]})
+    (moved,) = adopt_values(first, second, [end])
+    names = [target for item in first.ordered([moved]) for target in item.targets]
+    assert "Sqrt:0" in names and "Sin:0" in names and names.count("w:0") == 1
+    assert first.shape("Sin:0") == [2]

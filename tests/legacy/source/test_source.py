@@ -1,18 +1,15 @@
 """Sources of the recorded old programs: they are written, and compute the old graphs' bits."""
 
-import functools
-
 import pytest
 
-from legacy.saved.graph import graph_file
 from legacy.source import source as source_module
 from legacy.source import workload_style
 from legacy.source.basics.expressions import Literal, call
 from legacy.source.lines.statements import Statement
-from legacy.source.source import raw_ops, source_text, write_source
+from legacy.source.source import raw_ops, write_source
 from tests import old_programs
+from tests.legacy.gallery import source
 from tests.legacy.source import old_towers
-from workloads.lifted.graph import Graph
 from workloads.lifted.workload import load_lift
 from workloads.support.errors import InputError
 from workloads.workload import check_workload
@@ -25,6 +22,7 @@ WRITTEN = {
     "d_batch_norm": 90,
     "e_slim_dropout": 80,
     "f_sum_clip_after": 70,
+    "j_dataset_resource": 75,
 }
 #: Programs that are refused, and the part that is named.
 REFUSED = {
@@ -32,13 +30,6 @@ REFUSED = {
     "l_gan": "train ops: d_train, g_train run in turn",
     "m_carried_state": "state of one tower",
 }
-
-
-@functools.lru_cache(maxsize=None)
-def source(name, style="workload"):
-    lift = load_lift(old_programs.lifted(name))
-    whole = Graph(graph_file.read_graph_file(old_programs.path(name, "graph.meta")).graph_def)
-    return source_text(lift.plan, lift.graph, whole, lift.values(), {"keep_prob": "0.75"}, style)
 
 
 @pytest.mark.parametrize("name", WRITTEN)

@@ -1,7 +1,6 @@
 """Standalone programs: one file that trains from the old checkpoint with the bits of the lift."""
 
 import ast
-import pathlib
 
 import numpy as np
 import pytest
@@ -13,13 +12,14 @@ from legacy.source.standalone_style import _schedule
 from modern.collectives.strategy import mirrored_strategy
 from modern.options import ModernOptions
 from tests import old_programs
+from tests.legacy.gallery import SOURCES, source, source_path
 from tests.legacy.source import old_towers
-from tests.legacy.source.test_source import source
 from tests.marks import slow_after
 from workloads.lifted.noise import noise_key
 
 STEPS = 4
 NAMES = ["c_queue_ema", "e_slim_dropout", "a_split_sgd", "b_adam_clip", "d_batch_norm", "f_sum_clip_after"]
+NAMES += ["j_dataset_resource"]
 SETTINGS = {"keep_prob": 0.75, "learning_rate": 0.01}
 
 
@@ -80,13 +80,10 @@ def test_a_standalone_program_needs_tensorflow_and_numpy_only(name):
     assert max(map(len, source(name, "standalone").text.partition('"""\n\nimport')[2].splitlines())) <= 120
 
 
-@pytest.mark.parametrize(
-    "style, path", [("workload", "cifar_trainer.py"), ("standalone", "cifar_trainer_standalone.py")]
-)
-def test_the_gallery_is_current(style, path):
-    """`docs/gallery` has the sources of `c_queue_ema`; write `source("c_queue_ema", style).text` there anew."""
-    gallery = pathlib.Path(__file__).resolve().parents[3] / "docs" / "gallery"
-    assert (gallery / path).read_text(encoding="utf-8") == source("c_queue_ema", style).text
+@pytest.mark.parametrize("name", SOURCES)
+def test_the_gallery_is_current(name):
+    with open(source_path(name), encoding="utf-8") as file:
+        assert file.read() == source(*SOURCES[name]).text, "python -m tests.legacy.write_gallery writes it anew"
 
 
 def test_schedules_are_written_in_tensorflows_own_words():

@@ -1,4 +1,5 @@
 import dataclasses
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -77,13 +78,23 @@ def values_of(changes):
         ("mean_of_towers", "sync", {0: {"m": 3.0}}),
         ("first_tower", "async", {0: {"m": 1.0}}),
         ("mean_of_towers", "async", {0: {"m": 1.0}, 1: {"m": 5.0}}),
+        ("last_tower", "sync", {0: {"m": 5.0}}),
+        ("last_tower", "async", {1: {"m": 5.0}}),
+        ("towers_in_turn", "sync", {0: {"m": 4 * (8.0 + 1) + 1}}),
     ],
 )
 def test_the_statistics_that_each_train_op_assigns(statistics, updates, expected):
-    proposals = [{"m": tf.constant(1.0)}, {"m": tf.constant(5.0)}]
+    frames = [
+        mock.Mock(
+            updates={"m": tf.constant(value)},
+            changes={"m": lambda now, factor=factor: now * factor + factor / factor},
+            read=lambda name: tf.constant(8.0),
+        )
+        for value, factor in ((1.0, 1.0), (5.0, 4.0))
+    ]
     numbers = [0] if updates == "sync" else [0, 1]
     options = LegacyOptions(updates=updates)
-    changes = graph.statistic_changes(Dyadic(statistics=statistics), options, proposals, numbers)
+    changes = graph.statistic_changes(Dyadic(statistics=statistics), options, frames, numbers)
     assert values_of(changes) == expected
 
 

@@ -50,8 +50,8 @@ def test_micro_batches_are_combined_into_one_update():
     assert (state.step, state.weights["a"], state.weights["b"]) == (1, 0.5, 1.75)
 
 
-@pytest.mark.parametrize("statistics, expected", [("first_tower", 2.0), ("mean_of_towers", 4.0)])
-def test_statistics_are_the_first_micro_batchs_or_the_mean(statistics, expected):
+@pytest.mark.parametrize("statistics, expected", [("first_tower", 2.0), ("last_tower", 6.0), ("mean_of_towers", 4.0)])
+def test_statistics_are_one_micro_batchs_or_the_mean(statistics, expected):
     _, seen, state = one_step(TwoLayers(statistics=statistics))
     assert [float(proposals["seen"]) for proposals in seen.proposals] == [2.0, 6.0]
     assert state.statistics["seen"] == expected

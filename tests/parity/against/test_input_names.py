@@ -71,21 +71,23 @@ def test_open_sizes_and_limits_are_the_ports():
 
 def test_noise_corresponds_by_its_place_in_the_path():
     first, second = "tower_0/fc1/dropout/uniform/RandomUniform", "tower_0/fc2/dropout/uniform/RandomUniform"
-    found = match_noise(noisy(first, second), ["fc2/dropout", "fc1/dropout"])
+    found = match_noise(noisy(first, second), {"fc2/dropout": "uniform", "fc1/dropout": "uniform"})
     assert found == {first: "fc1/dropout", second: "fc2/dropout"}
-    assert match_noise(noisy(first), [first]) == {first: first}
-    assert match_noise(noisy(first), ["mask"]) == {first: "mask"}
-    assert match_noise(noisy(), []) == {}
+    assert match_noise(noisy(first), {first: "uniform"}) == {first: first}
+    assert match_noise(noisy(first), {"mask": "uniform"}) == {first: "mask"}
+    assert match_noise(noisy(), {}) == {}
+    assert match_noise(noisy("z", op="RandomStandardNormal"), {"z": "normal"}) == {"z": "z"}
 
 
 @pytest.mark.parametrize(
     "plan, drawn, message",
     [
-        (noisy("a/drop"), [], "the port draws none for 'a/drop'"),
-        (noisy(), ["drop"], "the old graph draws none for 'drop'"),
-        (noisy("a/drop", "b/drop"), ["drop"], "draws none for 'drop', or several"),
-        (noisy("a", op="RandomStandardNormal"), ["a"], "'a' is RandomStandardNormal, and a workload draws uniform"),
-        (noisy("a", in_loop=True), ["a"], "'a' is drawn in a loop"),
+        (noisy("a/drop"), {}, "the port draws none for 'a/drop'"),
+        (noisy(), {"drop": "uniform"}, "the old graph draws none for 'drop'"),
+        (noisy("a/drop", "b/drop"), {"drop": "uniform"}, "draws none for 'drop', or several"),
+        (noisy("a", op="RandomStandardNormal"), {"a": "uniform"}, "'a' is RandomStandardNormal, and the port's 'a' is"),
+        (noisy("a", op="Multinomial"), {"a": "uniform"}, "'a' is Multinomial, and a workload draws uniform and normal"),
+        (noisy("a", in_loop=True), {"a": "uniform"}, "'a' is drawn in a loop"),
     ],
 )
 def test_noise_on_one_side_only_is_named(plan, drawn, message):
@@ -98,4 +100,4 @@ def test_noise_of_all_towers_is_refused():
     plan = noisy()
     plan.common_noise = [Noise("all", "RandomUniform", "keyed", ["all"])]
     with pytest.raises(InputError, match="'all' is drawn once for all towers"):
-        match_noise(plan, ["all"])
+        match_noise(plan, {"all": "uniform"})

@@ -32,6 +32,21 @@ def test_a_normalization_whose_scale_differs_is_written_op_by_op():
     assert "tf.nn.batch_normalization" not in text and "tf.math.rsqrt" in text
 
 
+def test_sigmoid_cross_entropy_is_recognised_by_its_ops():
+    def build(x):
+        return tf.nn.sigmoid_cross_entropy_with_logits(labels=tf.square(x), logits=x)
+
+    assert (
+        written(build, X)[-1]
+        == "return tf.nn.sigmoid_cross_entropy_with_logits(labels=tf.square(logits), logits=logits)"
+    )
+
+    def other(x):
+        return tf.where(x >= 0.0, x, tf.zeros_like(x)) - x * x + tf.math.log1p(tf.exp(-x))
+
+    assert "sigmoid" not in "".join(written(other, X))
+
+
 def test_ops_that_change_no_bit_are_left_out():
     assert written(lambda x: tf.identity(tf.reshape(x, tf.shape(x))) * 1.0 - 0.0, X) == ['return batch["x"]']
     assert written(lambda x: x + 0.0, X) == ['return batch["x"] + 0.0']  # -0.0 + 0.0 is 0.0

@@ -1,8 +1,9 @@
 import numpy as np
 import pytest
 
-from parity.diagnosis.stage_checks.statistics_check import FIRST_TOWER, MEAN_OF_TOWERS, check_statistics
+from parity.diagnosis.stage_checks.statistics_check import check_statistics
 from tests.parity.diagnosis.stage_checks.sides import EPS, side
+from workloads.numerics.statistics import FIRST_TOWER, LAST_TOWER, MEAN_OF_TOWERS, TOWERS_IN_TURN
 
 PROPOSALS = [{"m": [1.0, 2.0]}, {"m": [3.0, 6.0]}]
 
@@ -16,6 +17,12 @@ def checked(kept, policy=FIRST_TOWER):
 def test_the_policy_says_what_is_kept():
     assert not checked([1.0, 2.0]).off
     assert not checked([2.0, 4.0], MEAN_OF_TOWERS).off
+    assert not checked([3.0, 6.0], LAST_TOWER).off and checked([1.0, 2.0], LAST_TOWER).off
+
+
+def test_towers_in_turn_are_not_judged_by_what_each_proposes_alone():
+    taken = side({"statistics": {"m": [0.0, 8.0]}}, {"statistics": {"m": [5.0, 5.0]}}, proposals=PROPOSALS)
+    assert check_statistics(taken, TOWERS_IN_TURN, EPS) == []
 
 
 @pytest.mark.parametrize(

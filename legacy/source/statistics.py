@@ -1,0 +1,125 @@
+"""Statistics: which towers change them in a train op, and how."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Dict, List, NamedTuple, Sequence, Tuple
+
+from legacy.saved.graph.imported import ImportedGraph
+from legacy.source.learning import Unwritten, find_counters, is_rule
+from workloads.lifted.graph import parse_tensor_name
+from workloads.numerics.statistics import FIRST_TOWER, LAST_TOWER, TOWERS_IN_TURN
+
+if TYPE_CHECKING:
+    from workloads.lifted.graph import Graph
+    from workloads.lifted.plan import Effect, Phase, Plan
+
+
+class Proposal(NamedTuple):
+    """A statistic's new value, as one tower computes it.
+
+    Attributes:
+      variable: its name.
+      op: type of the op that changes it.
+      value: the tensor that the op takes.
+      node: name of the op.
+    """
+
+    variable: str
+    op: str
+    value: str
+    node: str
+
+
+class Statistics(NamedTuple):
+    """The towers' changes of statistics.
+
+    Attributes:
+      policy: value of `Workload.statistics`.
+      proposals: of each tower.
+    """
+
+    policy: str
+    proposals: List[List[Proposal]]
+
+    @property
+    def tower(self) -> int:
+        """Number of the tower whose changes are written; of all, the last one's: it sees what the others changed."""
+        return 0 if self.policy == FIRST_TOWER else len(self.proposals) - 1
+
+
+def find_statistics(plan: Plan, graph: Graph, phase: Phase, counters: Sequence[str] | None = None) -> Statistics:
+    """Finds the towers' updates of statistics.
+
+    Args:
+      plan: of the lift.
+      graph: of the lift.
+      phase: the train op.
+      counters: names of the variables that count steps; None to find them.
+
+    Returns:
+      The updates.
+
+    Raises:
+      Unwritten: an update is none of a rule, counter, average, accumulator or statistic, or is made in another order
+        than that of the towers.
+    """
+    if counters is None:
+        counters = find_counters(phase, ImportedGraph(graph))
+    found = _effects(plan, graph, phase, counters)
+    everywhere = list(range(plan.towers))
+    policies = {}
+    for name, effects in found.items():
+        towers = [tower for tower, _ in effects]
+        if towers == [0]:
+            policies[name] = FIRST_TOWER
+        elif towers == everywhere[-1:]:
+            policies[name] = LAST_TOWER
+        elif towers == everywhere and _sees_the_towers_before(phase, name, [effect for _, effect in effects]):
+            policies[name] = TOWERS_IN_TURN
+        else:
+            numbers = ", ".join(str(tower) for tower in towers)
+            raise Unwritten(f"statistics: {name!r} is changed by towers {numbers}, by {effects[0][1].op}")
+    if len(set(policies.values())) > 1:
+        kinds = [f"{kind} {name!r}" for name, kind in policies.items()]
+        raise Unwritten("statistics: of different towers: " + ", ".join([kinds[0], kinds[-1]]))
+    proposals: List[List[Proposal]] = [[] for _ in everywhere]
+    for name, effects in found.items():
+        for tower, effect in effects:
+            proposals[tower].append(Proposal(name, effect.op, effect.values[0], effect.node))
+    return Statistics(next(iter(policies.values()), FIRST_TOWER), proposals)
+
+
+def _effects(plan: Plan, graph: Graph, phase: Phase, counters: Sequence[str]) -> Dict[str, List[Tuple[int, Effect]]]:
+    """Returns {statistic: (tower, effect) of its changes, in their order}."""
+    roles = {variable.name: variable for variable in plan.variables}
+    averages = {variable.name for variable in plan.variables if variable.role == "average"}
+    accumulators = {v.name for v in plan.variables if v.role == "slot" and not v.of}
+    cuts = [{tensor for entry in plan.inputs for tensor in entry.tensors[t : t + 1]} for t in range(plan.towers)]
+    found: Dict[str, List[Tuple[int, Effect]]] = {}
+    for effect in phase.effects:
+        name = effect.writes[0]
+        if is_rule(effect.op) or name in counters or name in averages or name in accumulators:
+            continue
+        variable = roles[name]
+        if variable.role != "statistic":
+            what = "state of one tower" if variable.role == "state" else f"{variable.role}, by {effect.op}"
+            raise Unwritten(f"updates: {name!r} ({what}) is changed outside of the optimizer")
+        found.setdefault(name, []).append((_tower_of(graph, effect, cuts), effect))
+    return found
+
+
+def _sees_the_towers_before(phase: Phase, name: str, effects: Sequence[Effect]) -> bool:
+    """Returns whether each tower's change is made to what the towers before it left, of which it may know."""
+    versions = {read.version for read in phase.versions if read.variable == name}
+    adds = all(effect.op.startswith(("AssignSub", "AssignAdd")) for effect in effects)
+    return versions == set(range(1, len(effects))) or adds and not versions
+
+
+def _tower_of(graph: Graph, effect: Effect, cuts: Sequence[set[str]]) -> int:
+    """Returns the tower whose data an update depends on; -1 if it is not one tower."""
+    before = graph.ancestors([parse_tensor_name(value)[0] for value in effect.values], controls=False)
+    towers = [n for n, own in enumerate(cuts) if any(parse_tensor_name(tensor)[0] in before for tensor in own)]
+    if len(towers) > 1:  # a split of one placeholder is in all towers' past: tell by the tensors themselves
+        used = {tensor.name for node in before for tensor in graph.inputs(node)}
+        towers = [number for number, own in enumerate(cuts) if own & used]
+    return towers[0] if len(towers) == 1 else -1
