@@ -14,7 +14,8 @@ from workloads.support import command, environment, input_files, isolation
 flags.DEFINE_list(
     "train_op",
     [],
-    "Name of the training op that the program ran; several, separated by commas, if it ran them in turn.",
+    "Name of the training op that the program ran; several, separated by commas, if it ran them in turn, and joined by "
+    "+ those that it fetched in one run.",
 )
 flags.DEFINE_list(
     "with",

@@ -6,8 +6,8 @@ from typing import NamedTuple, Sequence
 
 from legacy.saved.analysis import carried_state, correspondence, losses, phases, roles
 from legacy.saved.analysis.context import Context
-from legacy.saved.graph import cone, folding, switches, train_ops
-from legacy.saved.graph.beside import never_run, run_beside
+from legacy.saved.graph import accumulation, cone, folding, switches, train_ops
+from legacy.saved.graph.beside import join_runs, never_run, run_beside
 from legacy.saved.graph.graph_file import SavedGraph
 from legacy.saved.tower_search import inputs
 from workloads.lifted.graph import Graph, TensorId, tensor_name
@@ -59,7 +59,8 @@ def analyse_graph(
     """
     whole, settings = folding.fold_settings(Graph(saved.graph_def), feed or {})
     trainable = saved.collections.get("trainable_variables", [])
-    targets = train_ops.choose_train_ops(whole, train_op, trainable)
+    whole, targets = join_runs(whole, train_ops.choose_train_ops(whole, train_op, trainable))
+    accumulation.require_accumulation(whole, targets, trainable)
     tried = switches.try_switches(whole, targets)
     whole, targets = run_beside(tried.graph, targets, beside)
     unused = never_run(whole, targets, saved.collections, trainable)

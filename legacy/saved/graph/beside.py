@@ -56,6 +56,39 @@ def run_beside(graph: Graph, targets: Sequence[str], beside: Sequence[str]) -> t
     return Graph(result), [by_target[target] for target in targets]
 
 
+def join_runs(graph: Graph, targets: Sequence[str]) -> tuple[Graph, list[str]]:
+    """Makes one op of the train ops that were fetched in one run.
+
+    Args:
+      graph: the whole graph.
+      targets: train ops; those of one run are joined by "+".
+
+    Returns:
+      The graph with an op for each run of several, and the names of the runs' ops.
+
+    >>> graph_def = v1.GraphDef()
+    >>> for name in ("add", "add_1"):
+    ...     _ = graph_def.node.add(name=name, op="NoOp")
+    >>> graph, targets = join_runs(Graph(graph_def), ["add+add_1"])
+    >>> targets, graph.controls(targets[0])
+    (['add_together'], ['add', 'add_1'])
+    """
+    made: dict[str, str] = {}
+    result = v1.GraphDef()
+    for target in dict.fromkeys(target for target in targets if "+" in target):
+        names = target.split("+")
+        made[target] = names[0] + "_together"
+        while made[target] in graph.nodes or made[target] in list(made.values())[:-1]:
+            made[target] += "_"
+        result.node.add(name=made[target], op="NoOp", input=["^" + name for name in dict.fromkeys(names)])
+    if not made:
+        return graph, list(targets)
+    whole = v1.GraphDef()
+    whole.CopyFrom(graph.graph_def)
+    whole.node.extend(result.node)
+    return Graph(whole), [made.get(target, target) for target in targets]
+
+
 def never_run(
     graph: Graph, targets: Collection[str], collections: dict[str, list[str]], trainable: Collection[str]
 ) -> dict[str, list[str]]:

@@ -44,12 +44,25 @@ def find_train_ops(graph: Graph, trainable: Collection[str] = ()) -> dict[str, s
     updates = [name for name in graph.nodes if op_types.is_apply(graph.type(name))]
     by_hand = sorted(gradient_assignments(graph, set(trainable)))
     updates = updates + [name for name in by_hand if op_types.is_sparse(graph.type(name))] if updates else by_hand
-    reached = graph.flow(graph.order(graph.nodes), {update: 1 << i for i, update in enumerate(updates)})
+    return ends_that_run(graph, updates)
+
+
+def ends_that_run(graph: Graph, wanted: Sequence[str]) -> dict[str, set[str]]:
+    """Returns the nodes that no other node uses and that run some of the nodes `wanted`: what a program fetches.
+
+    Args:
+      graph: a whole graph.
+      wanted: nodes.
+
+    Returns:
+      {node: those that it runs}, the one that runs most first, then by name; none that touches files or the like.
+    """
+    reached = graph.flow(graph.order(graph.nodes), {name: 1 << i for i, name in enumerate(wanted)})
     runs: dict[str, set[str]] = {}
-    for name in graph.nodes:
-        unused = not graph.users(name) and not graph.after(name) and not op_types.is_unsafe(graph.type(name))
-        if unused and (reached[name] or name in updates):
-            runs[name] = {update for i, update in enumerate(updates) if reached[name] >> i & 1 or update == name}
+    for end in graph.nodes:
+        unused = not graph.users(end) and not graph.after(end) and not op_types.is_unsafe(graph.type(end))
+        if unused and (reached[end] or end in wanted):
+            runs[end] = {name for i, name in enumerate(wanted) if reached[end] >> i & 1 or name == end}
     return collections.OrderedDict(sorted(runs.items(), key=lambda item: (-len(item[1]), item[0])))
 
 
@@ -58,21 +71,22 @@ def choose_train_ops(graph: Graph, requested: Sequence[str], trainable: Collecti
 
     Args:
       graph: a whole graph.
-      requested: names of nodes or of their outputs, in the order in which they are run; or empty.
+      requested: names of nodes or of their outputs, in the order in which they are run, and joined by "+" those that
+        are fetched in one run; or empty.
       trainable: names of the trainable variables, as far as they are known.
 
     Returns:
-      Names of nodes, in the order in which steps run them.
+      Names of nodes, in the order in which steps run them; those of one run joined by "+".
 
     Raises:
       InputError: there is no train op; there are several and none was requested; or a name is not in the graph.
     """
     if requested:
-        for name in requested:
+        for name in [name for text in requested for name in text.split("+")]:
             if name.partition(":")[0] not in graph.nodes:
                 offer = _offer(graph, trainable)
                 raise InputError(f"--train_op: got {name!r}, no such operation in the graph; {offer}")
-        return [name.partition(":")[0] for name in requested]
+        return ["+".join(name.partition(":")[0] for name in text.split("+")) for text in requested]
     runs = find_train_ops(graph, trainable)
     if not runs:
         raise InputError(

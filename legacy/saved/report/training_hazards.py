@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from legacy.saved.analysis.analyse import Analysis
+from legacy.saved.graph.accumulation import accumulating_writes
 from legacy.saved.report.hazard import Hazard, plural
 from legacy.saved.report.penalty_hazards import linear_weights
 from legacy.saved.report.whole_graph import WholeGraph
@@ -40,7 +41,8 @@ def _reason_for_nothing(whole: WholeGraph, found: Analysis, phase: Phase) -> str
     if rates and all(value is not None and not np.any(value) for value in constants):
         return "the learning rate is 0"
     if not phase.combine and not any(phase.gradients):
-        return "no gradient reaches an update"
+        rules = {name for name in found.context.state.rules if name in graph.nodes}
+        return None if accumulating_writes(graph, rules) else "no gradient reaches an update"
     if not phase.losses:
         return None
     name = parse_tensor_name(phase.losses[0]).node

@@ -10,6 +10,7 @@ import tensorflow as tf
 
 from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.graph import op_types, train_ops
+from legacy.saved.graph.accumulation import variable_of
 from legacy.saved.graph.gradient_names import GRADIENTS, is_gradient_op
 from legacy.saved.graph.graph_file import SavedGraph
 from legacy.saved.tower_search.labellings import SMALLEST_TOWER, labellings
@@ -88,11 +89,7 @@ class WholeGraph:
 
     def variable_of(self, apply: str) -> str | None:
         """Name of the variable that an update op writes, or None."""
-        name = self.graph.inputs(apply)[0][0] if self.graph.inputs(apply) else None
-        while name is not None and self.graph.type(name) not in op_types.VARIABLES:
-            before = self.graph.inputs(name)
-            name = before[0][0] if before else None
-        return name
+        return variable_of(self.graph, apply)
 
     def _data(self) -> set[str]:
         kinds = {name: self.graph.type(name) for name in self.graph.nodes}

@@ -1,0 +1,110 @@
+"""Gradients that a program adds up in variables in some of its runs, and applies in another one."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from legacy.saved.graph import op_types
+from legacy.saved.graph.gradient_names import GRADIENTS
+from legacy.saved.graph.train_ops import ends_that_run
+from workloads.lifted.graph import Graph
+from workloads.support.errors import InputError
+
+#: Beginnings of the op types that set a variable, or rows of one.
+ASSIGNMENTS = ("Assign", "Scatter", "ResourceScatter")
+#: Endings of those that add to it.
+ADDITIONS = ("Add", "AddVariableOp", "NdAdd")
+#: Of ops to be run together, so many are named in a message.
+MOST_NAMED = 8
+
+
+def variable_of(graph: Graph, node: str) -> str | None:
+    """Returns the variable that an update op writes: what its first input is a reference to, or the handle of."""
+    name: str | None = graph.inputs(node)[0].node if graph.inputs(node) else None
+    while name is not None and graph.type(name) not in op_types.VARIABLES:
+        before = graph.inputs(name)
+        name = before[0].node if before else None
+    return name
+
+
+def accumulating_writes(
+    graph: Graph, updates: Collection[str], trainable: Collection[str] = ()
+) -> dict[str, list[str]]:
+    """Returns the variables by way of which gradients reach update ops, with the assignments that bring them there.
+
+    Args:
+      graph: a whole graph, or the part that a step runs.
+      updates: update ops.
+      trainable: names of the trainable variables, as far as they are known; gradients are not accumulated in these.
+
+    Returns:
+      {variable: assignments to it of what depends on gradients}; where an update takes gradients directly, too, only
+      those that add.
+    """
+    dependent = _dependent_on_gradients(graph)
+    own = {variable_of(graph, name) for name in updates}
+    read = graph.ancestors(set(updates) - dependent, controls=False) - own
+    beside = graph.ancestors(set(updates) & dependent, controls=False) - own
+    writes: dict[str, list[str]] = {}
+    for name in graph.nodes:
+        if name in dependent and graph.type(name).startswith(ASSIGNMENTS):
+            variable = variable_of(graph, name)
+            adds = graph.type(name).endswith(ADDITIONS)
+            if variable not in (None, *trainable) and (variable in read or adds and variable in beside):
+                writes.setdefault(str(variable), []).append(name)
+    return writes
+
+
+def _dependent_on_gradients(graph: Graph) -> set[str]:
+    return graph.descendants({name for name in graph.nodes if GRADIENTS.search(name)}, controls=False)
+
+
+def require_accumulation(graph: Graph, targets: Sequence[str], trainable: Collection[str] = ()) -> None:
+    """Checks that the train ops run what accumulates the gradients that they apply.
+
+    Args:
+      graph: the whole graph.
+      targets: train ops, in the order in which steps run them.
+      trainable: names of the trainable variables, as far as they are known.
+
+    Raises:
+      InputError: they do not: gradients would not reach the weights. The message names the runs of a period.
+    """
+    members = graph.ancestors(targets)
+    updates = {name for name in members if op_types.is_apply(graph.type(name))}
+    writes = accumulating_writes(graph, updates, trainable)
+    missing = {variable: names for variable, names in writes.items() if not members & set(names)}
+    if not missing:
+        return
+    adding = _runs(graph, [name for names in missing.values() for name in names], updates)
+    period = [adding, adding, *targets, *_resets(graph, missing, members)]
+    listed = ", ".join(list(missing)[:3]) + (", ..." if len(missing) > 3 else "")
+    raise InputError(
+        f"--train_op: {', '.join(targets)} applies gradients that other runs add up in {listed}; name the runs of a "
+        f"period in their order, as often as the program did, such as --train_op={','.join(period)}"
+    )
+
+
+def _resets(graph: Graph, accumulators: Collection[str], members: Collection[str]) -> list[str]:
+    """The run that sets accumulators back; empty if the train ops do, or if none is found."""
+    assigns = {name: variable_of(graph, name) for name in graph.nodes if graph.type(name).startswith("Assign")}
+    gradients = _dependent_on_gradients(graph)
+    own = [name for name, variable in assigns.items() if variable in accumulators and name not in gradients]
+    own = [name for name in own if not any("Restore" in graph.type(tensor.node) for tensor in graph.inputs(name))]
+    if any(name in members for name in own):
+        return []
+    resets = [name for name in own if name != f"{assigns[name]}/Assign"] or own  # or their initializers
+    found = _runs(graph, resets, set(assigns) - set(own))
+    return [found] if found else []
+
+
+def _runs(graph: Graph, wanted: Sequence[str], unwanted: Collection[str]) -> str:
+    """The ops to fetch, joined by "+", that run some nodes and none of others; one that runs most comes first."""
+    left, names = dict.fromkeys(wanted), []
+    spoiled = graph.descendants(unwanted)
+    for end, nodes in ends_that_run(graph, wanted).items():
+        if end not in spoiled and nodes & set(left):
+            names.append(end)
+            left = {name: None for name in left if name not in nodes}
+    more = ["..."] if len(names) > MOST_NAMED else []
+    return "+".join(names[:MOST_NAMED] + more)

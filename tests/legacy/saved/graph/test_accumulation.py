@@ -1,0 +1,82 @@
+"""Gradients that are applied in another run than those that add them up: refused unless a period names all runs."""
+
+import pytest
+
+from legacy.saved.graph.accumulation import accumulating_writes, require_accumulation, variable_of
+from tests.legacy.saved.graphs import graph_of
+from workloads.support.errors import InputError
+
+#: `train` applies what `keep` adds up; `forget` sets it back.
+APART = """
+    x = Placeholder()
+    w = VariableV2()
+    sum = VariableV2()
+    rate = Const()
+    zero = Const()
+    sum/Assign = Assign(sum, zero)
+    gradients/Mul = Mul(x, w)
+    add = AssignAdd(sum, gradients/Mul)
+    keep = NoOp(^add)
+    total = Identity(sum)
+    apply = ApplyGradientDescent(w, rate, total)
+    train = NoOp(^apply)
+    back = Assign(sum, zero)
+    forget = NoOp(^back)
+    init = NoOp(^sum/Assign)
+    """
+
+
+def test_the_runs_of_a_period_are_named():
+    with pytest.raises(InputError) as caught:
+        require_accumulation(graph_of(APART), ["train"])
+    assert str(caught.value) == (
+        "--train_op: train applies gradients that other runs add up in sum; name the runs of a period in their order, "
+        "as often as the program did, such as --train_op=keep,keep,train,forget"
+    )
+
+
+@pytest.mark.parametrize(
+    "runs, targets",
+    [
+        (APART, ["keep", "train"]),
+        (APART.replace("train = NoOp(^apply)", "train = NoOp(^apply, ^keep)"), ["train"]),
+        (APART.replace("total = Identity(sum)", "total = Identity(gradients/Mul)"), ["train"]),
+        (APART.replace("AssignAdd(sum, gradients/Mul)", "Assign(sum, w)"), ["train"]),
+    ],
+)
+def test_gradients_that_the_same_period_brings_are_fine(runs, targets):
+    """All runs are named; one op runs all; gradients are applied directly; a variable takes a copy of the weight."""
+    require_accumulation(graph_of(runs), targets)
+
+
+@pytest.mark.parametrize(
+    "runs, period",
+    [
+        (APART.replace("train = NoOp(^apply)", "train = NoOp(^apply, ^back)"), "keep,keep,train"),
+        (APART.replace("back = Assign(sum, zero)", "back = Identity(zero)"), "keep,keep,train,init"),
+        (APART.replace("total = Identity(sum)", "total = Add(sum, gradients/Mul)"), "keep,keep,train,forget"),
+    ],
+)
+def test_what_sets_the_sum_back(runs, period):
+    """The train op itself; the sum's own initializer; and a last gradient that is added without being kept."""
+    with pytest.raises(InputError, match=f"--train_op={period}$"):
+        require_accumulation(graph_of(runs), ["train"])
+
+
+def test_ops_that_were_fetched_in_one_run_are_joined():
+    runs = APART + "other = VariableV2()\n add_1 = AssignAdd(other, gradients/Mul)"
+    runs = runs.replace("keep = NoOp(^add)", "").replace("total = Identity(sum)", "total = Add(sum, other)")
+    with pytest.raises(InputError, match=r"in sum, other; .*--train_op=add\+add_1,add\+add_1,train,forget$"):
+        require_accumulation(graph_of(runs), ["train"])
+
+
+def test_weights_that_another_optimizer_trains_are_no_sums():
+    runs = APART.replace("total = Identity(sum)", "total = Add(sum, gradients/Mul)")
+    assert accumulating_writes(graph_of(runs), ["apply"]) == {"sum": ["add"]}
+    assert accumulating_writes(graph_of(runs), ["apply"], ["w", "sum"]) == {}
+
+
+def test_the_variable_of_an_update():
+    graph = graph_of("v = VarHandleOp()\n passed = Identity(v)\n x = Const()\n set = AssignVariableOp(passed, x)")
+    assert variable_of(graph, "set") == "v"
+    assert variable_of(graph, "x") is None
