@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, List
 import numpy as np
 import tensorflow as tf
 
-from legacy.towers import graph, optimizers
+from legacy.towers import graph, optimizers, update
 from legacy.towers.frame import TowerFrame
 from legacy.towers.program import build_state_loader, session_config, state_feed, variables_by_kind
 from workloads import schedules, scope, tracing
@@ -151,9 +151,9 @@ class ClusterWorker(Program):
         statistics = [v1.assign(frame.variables[name], value) for name, value in frame.updates.items()]
         chief = self._index == 0
         train_ops = {0: tf.group(apply, *(statistics if chief else []))}
-        averages: graph.Variables = {}
+        averages: update.Variables = {}
         if chief or not sync:  # a synchronous update is averaged once, by the chief, before it gives its next gradient
-            train_ops, averages = graph.average_weights(workload, train_ops, global_step, weights)
+            train_ops, averages = update.average_weights(workload, train_ops, global_step, weights)
         self._tower = graph.TowerGraph(
             train_ops=train_ops,
             losses=[loss],
