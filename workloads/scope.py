@@ -67,6 +67,11 @@ NOISE_OPS = {
 }
 
 
+def variable_bytes(spec: VariableSpec) -> int:
+    """Returns the bytes of one copy of the variable."""
+    return int(np.prod(spec.shape)) * np.dtype(spec.dtype).itemsize
+
+
 class Frame(abc.ABC):
     """Collects what one tower's or replica's pass through a model leaves behind; subclasses answer `variable`.
 
@@ -84,10 +89,7 @@ class Frame(abc.ABC):
       changes: {statistic name: function from a value to the next one}, of updates that were given as one.
       values_given: {variable name: tensor} that the model got.
       masks: {dropout name: boolean tensor, true where kept}.
-      training: False where the model is evaluated.
     """
-
-    training = True
 
     def __init__(self, dtype: str, seed: int, step: tf.Tensor, replica: int, devices: Sequence[str] = ()) -> None:
         self.dtype = dtype
@@ -145,11 +147,6 @@ class Scope:
     def dtype(self) -> str:
         """Name of the float dtype that variables and float inputs have."""
         return self._frame.dtype
-
-    @property
-    def training(self) -> bool:
-        """Whether the model is trained: when it is evaluated, nothing is dropped and moving statistics are used."""
-        return self._frame.training
 
     @property
     def replica(self) -> int:

@@ -8,7 +8,7 @@ import numpy as np
 
 from legacy.source.basics.expressions import Call, Definition, Infix, Literal, Name, Value, Variable, call
 from legacy.source.basics.forward import Forward, cut_part
-from legacy.source.learning import Unwritten
+from legacy.source.basics.unwritten import Unwritten
 from legacy.source.lines.statements import build_statements
 from legacy.source.recovery import Names, Recovery
 from legacy.source.schedules import STEP

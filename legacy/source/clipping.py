@@ -8,7 +8,8 @@ import numpy as np
 import tensorflow as tf
 
 from legacy.source.basics.forward import Cut, cut_part
-from legacy.source.learning import Unwritten
+from legacy.source.basics.unwritten import Unwritten
+from workloads.lifted.graph import parse_tensor_name
 from workloads.lifted.importing import import_graph
 from workloads.lifted.piece import VariableVersion
 from workloads.numerics.clip_rule import Clip
@@ -41,7 +42,7 @@ def find_clipping(plan: Plan, graph: Graph, phase: Phase) -> Optional[Clip]:
     """
     weights = [v.name for v in plan.variables if v.role == "weight" and v.name in phase.gradients[0]]
     given = phase.gradients[0]
-    raw = phase.raw[0] if phase.raw else given
+    raw = raw_gradients(graph, phase, 0)
     found = []
     if all(name in raw for name in weights):
         found.append(_rule_between(plan, graph, phase, [raw[n] for n in weights], [given[n] for n in weights], "tower"))
@@ -54,6 +55,31 @@ def find_clipping(plan: Plan, graph: Graph, phase: Phase) -> Optional[Clip]:
     if len(rules) > 1:
         raise Unwritten("clipping: in each tower, and again after combining")
     return rules[0] if rules else None
+
+
+def raw_gradients(graph: Graph, phase: Phase, tower: int) -> Dict[str, str]:
+    """Returns a tower's gradients before any clipping: rows of a sparse one as the dense tensor that is made of them.
+
+    Args:
+      graph: of the lift.
+      phase: the train op.
+      tower: number of the tower.
+
+    Returns:
+      {weight: tensor}.
+    """
+    if not phase.raw:
+        return phase.gradients[tower]
+    return {name: _made_dense(graph, tensor) for name, tensor in phase.raw[tower].items()}
+
+
+def _made_dense(graph: Graph, tensor: str) -> str:
+    """Returns the tensor that rows are added up to, as `tf.convert_to_tensor` does it; of others, the tensor itself."""
+    rows = parse_tensor_name(tensor)
+    for use in graph.users(rows.node):
+        if graph.type(use.node) == "UnsortedSegmentSum" and graph.inputs(use.node)[0] == rows:
+            return use.node + ":0"
+    return tensor
 
 
 def _rule_between(
@@ -77,7 +103,8 @@ def _rule_between(
 
 
 def _weights_of(plan: Plan, phase: Phase, tensors: Sequence[str]) -> List[str]:
-    by_tensor = {tensor: name for tower in [phase.gradients[0], *(phase.raw[:1])] for name, tensor in tower.items()}
+    towers = [phase.gradients[0], *(phase.raw[:1])]
+    by_tensor = {tensor: name for tower in towers for name, tensor in tower.items()}
     by_tensor.update((combine.tensor, combine.weight) for combine in phase.combine)
     return [by_tensor.get(tensor, "") for tensor in tensors]
 

@@ -18,7 +18,7 @@ from legacy.source.basics.expressions import (
     with_children,
 )
 from legacy.source.basics.rendering import expression_text
-from legacy.source.learning import Unwritten
+from legacy.source.basics.unwritten import Unwritten
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -8,6 +8,7 @@ import numpy as np
 
 from legacy.source.basics.expressions import call
 from legacy.source.basics.rendering import expression_text
+from legacy.source.basics.unwritten import Unwritten
 from workloads.lifted.graph import parse_tensor_name
 
 if TYPE_CHECKING:
@@ -15,10 +16,6 @@ if TYPE_CHECKING:
 
     from legacy.saved.graph.imported import ImportedGraph
     from workloads.lifted.plan import Effect, Phase, Plan
-
-
-class Unwritten(Exception):
-    """A part of the old program that the source cannot say; the message names it and says why."""
 
 
 class Rule(NamedTuple):

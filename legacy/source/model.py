@@ -18,9 +18,9 @@ from legacy.source.basics.expressions import (
     leaves,
     replace,
 )
-from legacy.source.basics.forward import Cut, Forward, cut_part
+from legacy.source.basics.forward import Forward, cut_part
+from legacy.source.basics.unwritten import Unwritten
 from legacy.source.differences import adopt_values, merge_losses
-from legacy.source.learning import Unwritten
 from legacy.source.lines.naming import identifier
 from legacy.source.lines.statements import Statement, build_statements
 from legacy.source.recovery import Names, Recovery
@@ -101,12 +101,13 @@ def recover_model(
         cuts = [entry.tensors[min(tower, len(entry.tensors) - 1)] for entry in plan.inputs]
         cuts += [entry.tensors[0] for entry in plan.common]
         cut = cut_part(plan, graph, [phase.losses[tower]] + [p.value for p in own], cuts, phase.versions)
-        _require_plain(cut)
         for feed in cut.piece.feeds:
             if isinstance(feed.key, VariableVersion) and feed.key.version and feed.key.variable not in changed:
                 raise Unwritten(f"model: it reads {feed.key.variable!r} after the step has changed it")
         names = _names(plan, tower, inputs, settings, trainable, initializers)
-        recovery = Recovery(Forward(cut, plan), names._replace(replaced=steps, changed=changed))
+        forward = Forward(cut, plan)
+        _require_plain(forward)
+        recovery = Recovery(forward, names._replace(replaced=steps, changed=changed))
         return recovery, [recovery.expression_of(text if ":" in text else text + ":0") for text in cut.fetches]
 
     recovery, (loss, *updates) = recovered(0)
@@ -126,11 +127,11 @@ def recover_model(
     return Model(statements, recovery, inputs, settings, statistics, recovery.batch)
 
 
-def _require_plain(cut: Cut) -> None:
-    """Raises `Unwritten` if a part has loops or branches."""
-    flow = sorted({node.op for node in cut.piece.graph_def.node if node.op in CONTROL_FLOW})
+def _require_plain(forward: Forward) -> None:
+    """Raises `Unwritten` if a part has branches."""
+    flow = sorted({operation.type for operation in forward.typed.operations() if operation.type in CONTROL_FLOW})
     if flow:
-        raise Unwritten("model: it has loops or branches (" + ", ".join(flow) + ")")
+        raise Unwritten("model: it has branches (" + ", ".join(flow) + ")")
 
 
 def _with_updates(recovery: Recovery, loss: Expression, updates: Sequence[Sequence[Expression]]) -> List[Definition]:
@@ -254,12 +255,12 @@ def input_names(plan: Plan) -> Tuple[Dict[str, Input], Dict[str, str]]:
             raise Unwritten(f"inputs: {entry.name!r} is no batch of examples, which towers share out ({entry.kind})")
         if entry.shape is None or any(size is None for size in entry.shape[1:]):
             raise Unwritten(f"inputs: the shape of {entry.name!r} is not known: {entry.shape}")
+    words = [_input_name(entry) for entry in data]
     kinds = [(tuple(entry.shape[1:]), entry.dtype.startswith("float")) for entry in data if entry.shape is not None]
     inputs: Dict[str, Input] = {}
-    for entry, kind in zip(data, kinds):
-        short = _input_name(entry)
-        unique = kinds.count(kind) == 1 and short not in inputs
-        inputs[short if unique else entry.name] = entry
+    for entry, kind, short in zip(data, kinds, words):
+        found_again = kinds.count(kind) == 1 or entry.name.rpartition("/")[2] == short
+        inputs[short if found_again and words.count(short) == 1 else entry.name] = entry
     settings: Dict[str, str] = {}
     for entry in plan.inputs + plan.common:
         if entry.kind == "setting" and entry.name not in settings.values():

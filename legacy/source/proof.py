@@ -9,6 +9,7 @@ import tensorflow as tf
 
 from legacy.saved.graph.imported import ImportedGraph
 from legacy.source.basics.forward import Cut, cut_part
+from legacy.source.clipping import raw_gradients
 from legacy.source.learning import find_counters
 from legacy.source.model import input_names, stream_name
 from legacy.towers.program import session_config
@@ -100,7 +101,7 @@ def compare_tower(tower: Tower, loss: Callable[[Scope, Dict[str, Any]], tf.Tenso
       The comparison.
     """
     (phase,) = tower.plan.phases
-    weights = [name for name in _gradients(phase, tower.number) if not name.endswith(")")]
+    weights = [name for name in raw_gradients(tower.graph, phase, tower.number) if not name.endswith(")")]
     data = _made_up(tower)
     old, noises = _old_results(tower, phase, weights, data)
     new, updates = _new_results(tower, weights, data, noises, loss)
@@ -124,10 +125,6 @@ def _relative(one: np.ndarray, two: np.ndarray) -> float:
     return float(np.abs(np.asarray(one, np.float64) - two).max()) / largest
 
 
-def _gradients(phase: Phase, tower: int) -> Dict[str, str]:
-    return (phase.raw or phase.gradients)[tower]
-
-
 def _made_up(tower: Tower) -> Arrays:
     """Returns {input of the plan: array} for one tower."""
     rng = np.random.RandomState(1 + tower.number)
@@ -146,7 +143,7 @@ def _old_results(tower: Tower, phase: Phase, weights: Sequence[str], data: Array
     """Returns what the old graph computes, and {random stream: the numbers that it was given}."""
     plan = tower.plan
     entries = plan.inputs + plan.common
-    gradients = _gradients(phase, tower.number)
+    gradients = raw_gradients(tower.graph, phase, tower.number)
     cuts = [entry.tensors[min(tower.number, len(entry.tensors) - 1)] for entry in entries]
     fetches = [phase.losses[tower.number], *(gradients[n] for n in weights), *(p.value for p in tower.proposals)]
     cut: Cut = cut_part(plan, tower.graph, fetches, cuts, phase.versions)

@@ -15,9 +15,10 @@ from legacy.source.basics.expressions import (
     leaves,
     values_used,
 )
-from legacy.source.basics.forward import variable_of
-from legacy.source.learning import Unwritten
-from legacy.source.ops import arithmetic, arrays, neural
+from legacy.source.basics.forward import LoopInside, variable_of
+from legacy.source.basics.unwritten import Unwritten
+from legacy.source.loops import write_loop
+from legacy.source.ops import arithmetic, arrays, neural, tensor_arrays
 from legacy.source.ops.idioms import IDIOMS
 from legacy.source.ops.view import BATCH_SIZE, OpView
 
@@ -27,8 +28,9 @@ if TYPE_CHECKING:
     import tensorflow as tf
 
     from legacy.source.basics.forward import Forward
+    from legacy.source.loops import LoopFunction
 
-_WRITERS = {**arithmetic.WRITERS, **arrays.WRITERS, **neural.WRITERS}
+_WRITERS = {**arithmetic.WRITERS, **arrays.WRITERS, **neural.WRITERS, **tensor_arrays.WRITERS}
 
 #: {op type: number of results of the function that it is written as}, where the op has more.
 _RESULTS = {name: 3 for name in ("FusedBatchNorm", "FusedBatchNormV2", "FusedBatchNormV3")}
@@ -65,10 +67,15 @@ class Recovery:
     Args:
       forward: the forward pass.
       names: of its inputs.
+      parameters: placeholders that are parameters of a function, and need no definition.
+
+    Attributes:
+      loops: {text: function} of the loops' iterations.
     """
 
-    def __init__(self, forward: Forward, names: Names) -> None:
-        self._forward, self._names = forward, names
+    def __init__(self, forward: Forward, names: Names, parameters: Sequence[str] = ()) -> None:
+        self._forward, self._names, self._parameters = forward, names, set(parameters)
+        self.loops: Dict[str, LoopFunction] = {}
         self._aliases: Dict[str, str] = {}
         self._by_tensor: Dict[str, Definition] = {}
         self._adopted: Dict[str, Recovery] = {}
@@ -113,6 +120,10 @@ class Recovery:
             return self._adopted[tensor].shape(tensor)
         return None if tensor.startswith("!") else self._forward.shape(tensor)
 
+    def operations(self) -> list[tf.Operation]:
+        """Returns the ops."""
+        return self._forward.typed.operations()
+
     def operation(self, tensor: str) -> tf.Operation:
         """Returns the op that computes a tensor."""
         return self._forward.typed.graph.get_tensor_by_name(tensor).op
@@ -143,6 +154,11 @@ class Recovery:
 
     def _define(self, operation: tf.Operation) -> None:
         op = OpView(operation, self._forward, self._aliases)
+        if operation.name in self._parameters:
+            return
+        if operation.name in self._forward.loops:
+            self._define_loop(op)
+            return
         if operation.type == "Placeholder":
             self._by_tensor[op.output] = Definition((op.output,), self._input(op))
             return
@@ -164,7 +180,23 @@ class Recovery:
         if expression is None:
             expression = neural.write_raw(op)
         targets = tuple(str(output.name) for output in operation.outputs)[: _RESULTS.get(operation.type)]
+        if operation.type == "TensorArrayV3":  # the flow stands for the array, not the handle
+            targets = (str(operation.outputs[1].name),)
         self._by_tensor.update((target, Definition(targets, expression)) for target in targets)
+
+    def _define_loop(self, op: OpView) -> None:
+        loop = self._forward.loops[op.operation.name]
+        inside = Recovery(LoopInside(loop, self._forward), self._names, loop.states + loop.given)
+        variables = [self._variable_of(op.tensor(position)) for position in range(len(op.operation.inputs))]
+        made = write_loop(loop, inside, op.arguments(), variables, self.loops)
+        targets = tuple(str(output.name) for output in op.operation.outputs)[: len(loop.starts)]
+        self._by_tensor.update((target, Definition(targets, made.expression)) for target in targets)
+
+    def _variable_of(self, tensor: str) -> str:
+        """Returns the name of the variable that a tensor is the value of, or ""."""
+        definition = self._by_tensor.get(tensor)
+        variable = definition.expression if definition is not None else None
+        return str(variable.name) if isinstance(variable, Variable) else ""
 
     def _input(self, op: OpView) -> Expression:
         """Returns the expression of a placeholder: a variable, data or random numbers."""

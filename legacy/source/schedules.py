@@ -10,7 +10,7 @@ import tensorflow as tf
 from legacy.source.basics.expressions import Call, Definition, Expression, Infix, Literal, Name, call
 from legacy.source.basics.forward import Cut, Forward, cut_part
 from legacy.source.basics.rendering import expression_text
-from legacy.source.learning import Unwritten
+from legacy.source.basics.unwritten import Unwritten
 from legacy.source.lines.statements import Statement, build_statements
 from legacy.source.recovery import Names, Recovery
 from workloads.lifted.importing import import_graph

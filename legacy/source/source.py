@@ -12,8 +12,8 @@ import tensorflow as tf
 from legacy.source import standalone_style, workload_style
 from legacy.source.basics.expressions import calls
 from legacy.source.basics.rendering import WIDTH
+from legacy.source.basics.unwritten import Unwritten
 from legacy.source.initial import find_initializers
-from legacy.source.learning import Unwritten
 from legacy.source.proof import Tower, compare_tower
 from legacy.source.training_step import recover_step
 from workloads import initializers as _workload_initializers
@@ -89,7 +89,8 @@ def source_text(
     values, assumed = _setting_values(step.model.settings, settings or {})
     read = [name for name in unknown if f'"{name}"' in "".join(map(str, step.model.statements))]
     notes = []
-    raw = raw_ops(step.model.statements)
+    inside = [line for loop in step.model.recovery.loops.values() for line in loop.statements]
+    raw = raw_ops([*step.model.statements, *inside])
     if raw:
         notes.append("kept as raw ops: " + ", ".join(sorted(set(raw))))
     if assumed:

@@ -8,10 +8,10 @@ import numpy as np
 
 from legacy.saved.graph.imported import ImportedGraph
 from legacy.source.averages import Average, find_average
+from legacy.source.basics.unwritten import Unwritten
 from legacy.source.clipping import find_clipping
 from legacy.source.learning import (
     Rule,
-    Unwritten,
     combining,
     find_counters,
     find_rule,

@@ -48,6 +48,8 @@ def model_lines(model: Model) -> list[str]:
 
     outlined = outline(model.statements, shape, model.batch)
     lines: List[str] = []
+    for loop in recovery.loops.values():
+        lines += [*loop.lines, "", ""]
     for function in outlined.functions:
         signature = f"{function.name}({', '.join(['scope', *function.parameters])})"
         doc = "Returns " + ", ".join(words_of(function.statements)) + "."

@@ -16,6 +16,8 @@ KINDS = {"RandomUniform": "uniform", "RandomStandardNormal": "normal", "Truncate
 def match_inputs(plan: Plan, specs: Mapping[str, InputSpec], settings: Mapping[str, object]) -> dict[str, str]:
     """Finds the input of the old graph for each input of a workload: by name, or as the only one of its shape.
 
+    A name without its scopes is enough if only one input has it: "length" is "tower_0/rnn/length".
+
     Args:
       plan: of the lift.
       specs: the port's inputs.
@@ -29,6 +31,10 @@ def match_inputs(plan: Plan, specs: Mapping[str, InputSpec], settings: Mapping[s
     """
     old = {entry.name: entry for entry in plan.inputs + plan.common if entry.kind != "setting"}
     found = {name: name for name in specs if name in old}
+    for name in [name for name in specs if name not in found]:
+        ends = [other for other in old if other not in found.values() and other.rpartition("/")[2] == name]
+        if len(ends) == 1:
+            found[name] = ends[0]
     for name in [name for name in specs if name not in found]:
         alike = [other for other in old if other not in found.values() and _fits(old[other], specs[name])]
         rivals = [other for other in specs if other not in found and alike and _fits(old[alike[0]], specs[other])]

@@ -23,6 +23,7 @@ SOURCES = {
     "cifar_trainer_standalone.py": ("c_queue_ema", "standalone"),
     "batch_norm_of_all_towers.py": ("j_dataset_resource", "workload"),
     "batch_norm_of_all_towers_standalone.py": ("j_dataset_resource", "standalone"),
+    "dynamic_rnn.py": ("h_dynamic_rnn", "workload"),
 }
 #: Rows of a section, as a reader would ask for.
 ROWS = 12

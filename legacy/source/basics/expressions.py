@@ -64,6 +64,15 @@ class Call:
 
 
 @dataclasses.dataclass(frozen=True)
+class Method:
+    """A call of a method: `base.name(arguments)`."""
+
+    base: Any
+    name: str
+    arguments: Tuple[Any, ...]
+
+
+@dataclasses.dataclass(frozen=True)
 class Infix:
     """Two operands with an operator between them."""
 
@@ -118,7 +127,7 @@ class Lambda:
     body: Any
 
 
-Expression = Union[Literal, Name, Value, Variable, Call, Infix, Prefix, Item, Channels, Listing, Scoped, Lambda]
+Expression = Union[Literal, Name, Value, Variable, Call, Method, Infix, Prefix, Item, Channels, Listing, Scoped, Lambda]
 
 
 def call(function: str, *positional: Any, **named: Any) -> Call:
@@ -140,7 +149,7 @@ def call(function: str, *positional: Any, **named: Any) -> Call:
 #: Stands for an argument that is left out.
 OMIT = object()
 
-_KINDS = (Literal, Name, Value, Variable, Call, Infix, Prefix, Item, Channels, Listing, Scoped, Lambda)
+_KINDS = (Literal, Name, Value, Variable, Call, Method, Infix, Prefix, Item, Channels, Listing, Scoped, Lambda)
 
 
 def as_expression(value: Any) -> Expression:
@@ -160,6 +169,8 @@ def children(node: Expression) -> tuple[Expression, ...]:
     """Returns the expressions that an expression consists of, in the order of its text."""
     if isinstance(node, Call):
         return tuple(argument.value for argument in node.arguments)
+    if isinstance(node, Method):
+        return (node.base, *node.arguments)
     if isinstance(node, Infix):
         return (node.left, node.right)
     if isinstance(node, Prefix):
@@ -179,6 +190,8 @@ def with_children(node: Expression, made: tuple[Expression, ...]) -> Expression:
     """Returns an expression with other children, in the order of `children`."""
     if isinstance(node, Call):
         return Call(node.function, tuple(Argument(a.keyword, new) for a, new in zip(node.arguments, made)))
+    if isinstance(node, Method):
+        return Method(made[0], node.name, made[1:])
     if isinstance(node, Infix):
         return Infix(node.symbol, *made)
     if isinstance(node, Prefix):

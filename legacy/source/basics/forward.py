@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Dict, List, NamedTuple, Optional, Sequence, Set
+from typing import TYPE_CHECKING, Any, Dict, List, NamedTuple, Optional, Sequence, Set
 
 import numpy as np
 import tensorflow as tf
 
+from legacy.source.basics.loops import take_out_loops
 from workloads.lifted.cutter import Cutter
-from workloads.lifted.graph import forget_placement
+from workloads.lifted.graph import forget_placement, parse_tensor_name
 from workloads.lifted.importing import import_graph
 from workloads.lifted.noise import loop_counters
 from workloads.lifted.piece import VariableVersion
@@ -16,6 +17,7 @@ from workloads.lifted.plan_records import TensorType
 from workloads.support.errors import InputError
 
 if TYPE_CHECKING:
+    from legacy.source.basics.loops import Loop
     from workloads.lifted.graph import Graph
     from workloads.lifted.piece import Feed, Fetch, Piece
     from workloads.lifted.plan import Plan
@@ -30,6 +32,8 @@ MOST_FOLDED = 64
 #: Ops whose value follows from the static shape of their input.
 SHAPE_OPS = ("Shape", "ShapeN", "Size", "Rank")
 ONES = ("OnesLike", "ZerosLike")
+#: Graphs of this version and later may have placeholders that are known to be scalars.
+_SCALAR_PLACEHOLDERS = 24
 _CONTROL_FLOW = ("Enter", "Exit", "Switch", "Merge", "NextIteration", "LoopCond")
 
 
@@ -82,23 +86,25 @@ class Typed:
     """A part of the graph as TensorFlow imports it with static shapes, at one batch size.
 
     Args:
-      cut: the part.
+      graph_def: the part.
       shapes: {placeholder: static shape}.
+      opaque: names of ops whose results do not follow from their inputs alone, such as loops.
 
     Attributes:
       graph: the `tf.Graph`.
       constants: {tensor: its value} of the tensors that follow from shapes and constants alone, if they are small.
     """
 
-    def __init__(self, cut: Cut, shapes: Dict[str, Sequence[Optional[int]]]) -> None:
-        graph_def = v1.GraphDef()
-        graph_def.CopyFrom(cut.piece.graph_def)
-        for node in graph_def.node:
+    def __init__(self, graph_def: Any, shapes: Dict[str, Sequence[Optional[int]]], opaque: Sequence[str] = ()) -> None:
+        self._opaque = set(opaque)
+        shaped = v1.GraphDef()
+        shaped.CopyFrom(graph_def)
+        for node in shaped.node:
             if node.name in shapes:
                 node.attr["shape"].shape.CopyFrom(tf.TensorShape(shapes[node.name]).as_proto())
         self.graph = tf.Graph()
         with self.graph.as_default():
-            import_graph(graph_def, subject="graph file")
+            import_graph(shaped, subject="graph file")
         self.constants = self._computed_constants()
 
     def operations(self) -> list[tf.Operation]:
@@ -116,7 +122,7 @@ class Typed:
                     node = folding.node.add(name=_flat(operation.outputs[number].name), op="Const")
                     node.attr["dtype"].type = operation.outputs[number].dtype.as_datatype_enum
                     node.attr["value"].tensor.CopyFrom(v1.make_tensor_proto(array))
-            elif _is_foldable(operation, library):
+            elif operation.name not in self._opaque and _is_foldable(operation, library):
                 node = folding.node.add()
                 node.CopyFrom(operation.node_def)
                 forget_placement(node)
@@ -197,10 +203,13 @@ class Forward:
       typed: the part, imported at `batch` examples.
       batch: the number of examples.
       fixed: whether the graph takes this number only.
+      loops: {op: loop that it stands for}.
     """
 
     def __init__(self, cut: Cut, plan: Plan) -> None:
         self.cut = cut
+        self._graph_def, loops = take_out_loops(cut.piece.graph_def)
+        self.loops = {loop.name: loop for loop in loops}
         self._inputs = {tensor: entry for entry in plan.inputs + plan.common for tensor in entry.tensors}
         self.fixed = plan.batch is not None
         sizes = ((plan.batch, plan.batch),) if plan.batch is not None else BATCHES
@@ -244,7 +253,44 @@ class Forward:
             entry = self._inputs.get(str(feed.key)) if feed.kind == "cut" else None
             if entry is not None and entry.shape and entry.kind == "batch":
                 shapes[name] = [batch, *entry.shape[1:]]
-        return Typed(self.cut, shapes)
+        return Typed(self._graph_def, shapes, list(self.loops))
+
+
+class LoopInside(Forward):
+    """The inside of a loop, whose states have the shapes that they start with.
+
+    Args:
+      loop: the loop.
+      outer: the graph that it is in.
+    """
+
+    def __init__(self, loop: Loop, outer: Forward) -> None:
+        self.cut, self.loops, self.fixed, self.batch = outer.cut, {}, outer.fixed, outer.batch
+        self._other_batch = outer._other_batch if not outer.fixed else outer.batch
+        self.typed = _typed_inside(loop, outer.typed)
+        self._other = self.typed if outer.fixed else _typed_inside(loop, outer._other)
+
+
+def _typed_inside(loop: Loop, outer: Typed) -> Typed:
+    """Returns the inside of a loop with the shapes and the constants that it is given from outside."""
+    inside = v1.GraphDef()
+    inside.versions.producer = max(_SCALAR_PLACEHOLDERS, loop.inside.versions.producer)
+    shapes: Dict[str, Sequence[Optional[int]]] = {}
+    known = {}
+    sources = list(zip(loop.states + loop.given, loop.starts + loop.invariants))
+    for placeholder, source in sources:
+        tensor = outer.graph.get_tensor_by_name(parse_tensor_name(source).name)
+        if tensor.shape.rank is not None:
+            shapes[placeholder] = tensor.shape.as_list()
+        if placeholder in loop.given and tensor.name in outer.constants:
+            known[placeholder] = outer.constants[tensor.name]
+    for node in loop.inside.node:
+        made = inside.node.add()
+        made.CopyFrom(node)
+        if node.name in known:
+            made.op = "Const"
+            made.attr["value"].tensor.CopyFrom(v1.make_tensor_proto(known[node.name]))
+    return Typed(inside, shapes)
 
 
 def variable_of(feed: Feed) -> VariableVersion | None:

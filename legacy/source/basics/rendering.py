@@ -16,6 +16,7 @@ from legacy.source.basics.expressions import (
     Lambda,
     Listing,
     Literal,
+    Method,
     Name,
     Prefix,
     Scoped,
@@ -95,6 +96,8 @@ def _text(node: Expression, outer: int) -> str:
         return f"{_text(node.base, _ATOM)}[{node.key}]"
     if isinstance(node, Call):
         return f"{node.function}({', '.join(_argument(argument) for argument in node.arguments)})"
+    if isinstance(node, Method):
+        return f"{_text(node.base, _ATOM)}.{node.name}({', '.join(expression_text(a) for a in node.arguments)})"
     if isinstance(node, Channels):
         return f"int({_text(node.base, _ATOM)}.shape[-1])"
     if isinstance(node, Lambda):

@@ -16,6 +16,7 @@ from legacy.source.basics.expressions import (
     Lambda,
     Listing,
     Literal,
+    Method,
     Name,
     Prefix,
     Scoped,
@@ -70,6 +71,10 @@ def _walk(node: Expression, visit: Callable[[Hole], Any], label: str = "", outer
         made = [(a.keyword, *_walk(a.value, visit, a.keyword, node.function)) for a in node.arguments]
         arguments = tuple(Argument(keyword, value) for keyword, value, _ in made)
         return Call(node.function, arguments), f"{node.function}({','.join(k + '=' + t for k, _, t in made)})"
+    if isinstance(node, Method):
+        parts = [_walk(part, visit) for part in (node.base, *node.arguments)]
+        method = Method(parts[0][0], node.name, tuple(part[0] for part in parts[1:]))
+        return method, f"{parts[0][1]}.{node.name}({','.join(part[1] for part in parts[1:])})"
     if isinstance(node, Infix):
         left, right = _walk(node.left, visit), _walk(node.right, visit)
         return Infix(node.symbol, left[0], right[0]), f"({left[1]}{node.symbol}{right[1]})"

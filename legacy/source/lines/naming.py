@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Dict, List, Optional, Sequence, Set
 
 from legacy.source.basics.expressions import (
     Call,
+    Infix,
     Item,
     Lambda,
+    Method,
     Name,
     Scoped,
     Value,
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 #: Names for tensors that go from layer to layer; the first whose value is not needed any more is taken again.
 CHAIN = ("x", "y", "z", "u", "v", "w")
 _TYPICAL = {"tf.nn.moments": ("mean", "variance"), "tf.compat.v1.nn.fused_batch_norm": ("x", "mean", "variance")}
+_COMPARISONS = ("<", "<=", ">", ">=")
 #: Words that name no value in text: Python's and those that the program's text uses.
 RESERVED = {"and", "as", "batch", "from", "for", "if", "in", "is", "lambda", "not", "or", "scope", "self", "tf", "np"}
 RESERVED |= {"max", "min", "sum", "pow", "abs", "range", "slice", "batch_size", "dataclasses", "del", "with", "while"}
@@ -54,7 +57,7 @@ def name_values(
     for position, statement in reversed(list(enumerate(statements))):
         for tensor in values_used(statement.expression):
             last.setdefault(tensor, position)
-        # A function looks its values up when it is called, which may be after the last line.
+        # An update that is a function looks its values up when it is called, after the last line.
         last.update((tensor, len(statements)) for tensor in _values_in_functions(statement.expression))
         hints.update(_hints_of_use(statement.expression))
     names = dict(taken)
@@ -74,10 +77,10 @@ def name_values(
 
 
 def _values_in_functions(expression: Expression) -> List[str]:
-    """Returns the tensors that are used inside of a lambda."""
-    if isinstance(expression, Lambda):
-        return values_used(expression.body)
-    return [tensor for part in children(expression) for tensor in _values_in_functions(part)]
+    """Returns the tensors that an update of a statistic uses in a function."""
+    if not isinstance(expression, Call) or expression.function != "scope.update":
+        return []
+    return [tensor for part in children(expression) if isinstance(part, Lambda) for tensor in values_used(part)]
 
 
 def _free_names(wanted: str, holder: Mapping[str, str], last: Mapping[str, int], position: int, own: Set[str]) -> str:
@@ -100,12 +103,22 @@ def _hints_of_use(expression: Expression) -> Dict[str, str]:
         for argument in part.arguments:
             if argument.keyword in ("logits", "labels") and isinstance(argument.value, Value):
                 found[argument.value.tensor] = argument.keyword
+        if part.function == "tf.while_loop":
+            starts = part.arguments[2].value.items
+            found.update((start.tensor, name) for start, name in zip(starts, _states(part)) if isinstance(start, Value))
     return found
+
+
+def _states(loop: Call) -> List[str]:
+    """Returns the names of what a loop carries: the parameters of its condition."""
+    return list(loop.arguments[0].value.parameters.split(", "))
 
 
 def _hint(statement: Statement, number: int, shape: Optional[List[int]]) -> str:
     """Returns the name that suits a target by what computes it."""
     expression = statement.expression
+    if isinstance(expression, Call) and expression.function == "tf.while_loop":
+        return _states(expression)[number]
     if isinstance(expression, Call) and expression.function in _TYPICAL:
         return _TYPICAL[expression.function][number]
     if isinstance(expression, Item) and isinstance(expression.base, Name):
@@ -114,6 +127,10 @@ def _hint(statement: Statement, number: int, shape: Optional[List[int]]) -> str:
         name = expression.name
         text = name if isinstance(name, str) else name.rest if isinstance(name, Scoped) else name.text.strip('"')
         return identifier(re.sub(r"\{\w+\}", "", text).replace(".", "/"))
+    if isinstance(expression, Method) and expression.name == "unstack":
+        return "inputs"
+    if isinstance(expression, Infix) and expression.symbol in _COMPARISONS:
+        return "mask"
     functions = {part.function for part in calls(expression)}
     if "scope.uniform" in functions or "scope.keep" in functions:
         return "noise" if shape is None or "tf.cast" not in functions else "kept"

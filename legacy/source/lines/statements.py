@@ -3,9 +3,21 @@
 from __future__ import annotations
 
 import collections
-from typing import TYPE_CHECKING, Counter, Dict, List, NamedTuple, Sequence, Tuple
+from typing import TYPE_CHECKING, Counter, Dict, List, NamedTuple, Sequence, Set, Tuple
 
-from legacy.source.basics.expressions import Call, Expression, Item, Name, Value, Variable, calls, replace, values_used
+from legacy.source.basics.expressions import (
+    Call,
+    Expression,
+    Item,
+    Lambda,
+    Name,
+    Value,
+    Variable,
+    calls,
+    children,
+    replace,
+    values_used,
+)
 from legacy.source.basics.rendering import expression_text
 
 if TYPE_CHECKING:
@@ -79,18 +91,27 @@ def _with_inlined(expression: Expression, waiting: Dict[str, Expression], result
     heavy = isinstance(expression, Call) and expression.function in LAYERS
     alone = isinstance(expression, Call) and expression.function in TAKE_NAMES
     inside: Dict[str, Expression] = {}
+    kept = _in_functions(expression)
     for tensor in values_used(expression):
         if tensor not in waiting:
             continue
         made = waiting.pop(tensor)
         simple = isinstance(made, (Item, Variable, Name))
         too_long = len(_sketch(expression)) + len(_sketch(made)) > MOST_TEXT
-        if not simple and (alone or heavy and _is_layer(made) or too_long):
+        needs_line = alone or heavy and _is_layer(made) or too_long
+        if tensor in kept or needs_line and not simple:
             result.append(Statement((tensor,), made))
         else:
             inside[tensor] = made
             expression = replace(expression, lambda part: inside.get(part.tensor) if isinstance(part, Value) else None)
     return expression
+
+
+def _in_functions(expression: Expression) -> Set[str]:
+    """Returns the tensors that functions in an expression use, which are computed once, before the functions run."""
+    if isinstance(expression, Lambda):
+        return set(values_used(expression))
+    return {tensor for part in children(expression) for tensor in _in_functions(part)}
 
 
 def _is_layer(expression: Expression) -> bool:

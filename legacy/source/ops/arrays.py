@@ -133,14 +133,14 @@ def write_strided_slice(op: OpView) -> Expression | None:
     """Writes a slice, `x[:, 0]`."""
     begin, end, strides = op.constant(1), op.value(2), op.constant(3)
     shape = op.shape(0)
-    if begin is None or end is None or strides is None or shape is None:
+    if begin is None or end is None or strides is None or shape is None and op.attribute("ellipsis_mask"):
         return None
     texts: List[str] = []
     dimension = 0
     for i in range(len(begin)):
         if op.attribute("ellipsis_mask") >> i & 1:
             texts.append("...")
-            dimension = len(shape) - (len(begin) - i - 1)
+            dimension = len(shape or ()) - (len(begin) - i - 1)
             continue
         if op.attribute("new_axis_mask") >> i & 1:
             texts.append("tf.newaxis")
@@ -149,7 +149,8 @@ def write_strided_slice(op: OpView) -> Expression | None:
             texts.append(str(int(begin[i])))
         else:
             start = None if op.attribute("begin_mask") >> i & 1 or int(begin[i]) == 0 else int(begin[i])
-            stop = None if op.attribute("end_mask") >> i & 1 or int(end[i]) >= shape[dimension] else int(end[i])
+            whole = shape is not None and int(end[i]) >= shape[dimension]
+            stop = None if op.attribute("end_mask") >> i & 1 or whole else int(end[i])
             if stop is not None and op.constant(2) is None:
                 return None
             texts.append(_range_text(start, stop, int(strides[i])))
@@ -167,6 +168,18 @@ def _without_trailing(texts: List[str]) -> List[str]:
     while len(texts) > 1 and texts[-1] == ":":
         texts = texts[:-1]
     return texts
+
+
+def write_reverse_sequence(op: OpView) -> Expression | None:
+    """Writes a reversal of the first elements of each sequence."""
+    axes = {"seq_axis": op.attribute("seq_dim"), "batch_axis": op.attribute("batch_dim")}
+    return call("tf.reverse_sequence", *op.arguments(), **axes)
+
+
+def write_reverse(op: OpView) -> Expression | None:
+    """Writes a reversal of whole axes."""
+    axes = op.constant(1)
+    return None if axes is None else call("tf.reverse", op.argument(0), [int(axis) for axis in axes])
 
 
 def write_one_hot(op: OpView) -> Expression | None:
@@ -273,6 +286,8 @@ WRITERS: Dict[str, Callable[[OpView], Expression | None]] = {
     "PadV2": write_pad,
     "Range": write_range,
     "Reshape": write_reshape,
+    "ReverseSequence": write_reverse_sequence,
+    "ReverseV2": write_reverse,
     "Slice": write_slice,
     "Split": write_split,
     "SplitV": write_split,
@@ -280,5 +295,6 @@ WRITERS: Dict[str, Callable[[OpView], Expression | None]] = {
     "StridedSlice": write_strided_slice,
     "Tile": write_tile,
     "Transpose": write_transpose,
+    "Where": lambda op: call("tf.where", op.argument(0)),
     "Unpack": write_unstack,
 }

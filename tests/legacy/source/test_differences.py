@@ -4,8 +4,8 @@ import pytest
 import tensorflow as tf
 
 from legacy.source.basics.rendering import expression_text
+from legacy.source.basics.unwritten import Unwritten
 from legacy.source.differences import adopt_values, merge_losses
-from legacy.source.learning import Unwritten
 from tests.legacy.source.tiny import recovered
 
 

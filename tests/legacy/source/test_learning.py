@@ -9,9 +9,10 @@ from legacy.source.averages import Average, find_average
 from legacy.source.basics.expressions import Infix, Literal, Name, call
 from legacy.source.basics.forward import Cut
 from legacy.source.basics.rendering import expression_text
+from legacy.source.basics.unwritten import Unwritten
 from legacy.source.clipping import measured_rule
 from legacy.source.initial import find_initializers
-from legacy.source.learning import Rule, Unwritten, combining
+from legacy.source.learning import Rule, combining
 from legacy.source.lines.functions import constant_line
 from legacy.source.schedules import STEP, exponential_decay, find_learning_rate
 from tests import old_programs

@@ -19,7 +19,7 @@ from workloads.lifted.noise import noise_key
 
 STEPS = 4
 NAMES = ["c_queue_ema", "e_slim_dropout", "a_split_sgd", "b_adam_clip", "d_batch_norm", "f_sum_clip_after"]
-NAMES += ["j_dataset_resource"]
+NAMES += ["j_dataset_resource", "h_dynamic_rnn"]
 SETTINGS = {"keep_prob": 0.75, "learning_rate": 0.01}
 
 

@@ -1,0 +1,189 @@
+"""Loops as text: a function of one iteration, and the call of `tf.while_loop` that repeats it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Dict, List, NamedTuple, Sequence
+
+from legacy.source.basics.expressions import (
+    Argument,
+    Call,
+    Definition,
+    Expression,
+    Infix,
+    Lambda,
+    Listing,
+    Name,
+    Value,
+    call,
+    leaves,
+    replace,
+    values_used,
+)
+from legacy.source.basics.unwritten import Unwritten
+from legacy.source.lines.functions import function_lines
+from legacy.source.lines.naming import identifier
+from legacy.source.lines.statements import Statement, build_statements
+from legacy.source.ops.tensor_arrays import FLOWS
+from legacy.source.ops.view import BATCH_SIZE
+
+if TYPE_CHECKING:
+    import tensorflow as tf
+
+    from legacy.source.basics.loops import Loop
+    from legacy.source.recovery import Recovery
+
+#: Names of states that are neither a counter nor an array, by their number; further ones are numbered.
+_STATES = {1: ("state",), 2: ("c", "h")}
+#: (fewest sigmoids, tangents, name of the function, what it does).
+_CELLS = (
+    (3, 2, "lstm_step", "Runs an LSTM cell for one step of time"),
+    (1, 1, "gru_step", "Runs a GRU cell for one step of time"),
+    (0, 1, "rnn_step", "Runs a recurrent cell for one step of time"),
+    (0, 0, "loop_step", "Runs one iteration"),
+)
+
+
+class LoopFunction(NamedTuple):
+    """The function of one iteration.
+
+    Attributes:
+      name: of the function.
+      lines: its text.
+      statements: its statements.
+    """
+
+    name: str
+    lines: List[str]
+    statements: List[Statement]
+
+
+class LoopText(NamedTuple):
+    """A loop as text.
+
+    Attributes:
+      function: of one iteration.
+      expression: the call that repeats it; gives the last states.
+    """
+
+    function: LoopFunction
+    expression: Expression
+
+
+def write_loop(
+    loop: Loop,
+    inside: Recovery,
+    outside: Sequence[Expression],
+    variables: Sequence[str],
+    made: Dict[str, LoopFunction],
+) -> LoopText:
+    """Writes a loop.
+
+    Args:
+      loop: the loop.
+      inside: the definitions of its inside.
+      outside: expressions of what its states start from, and of its invariants.
+      variables: of each of these, the name of the variable that it is the value of, or "".
+      made: {text without a name: function} of the loops before it; a function that is there is used again.
+
+    Returns:
+      The loop.
+
+    Raises:
+      Unwritten: the inside uses the number of examples, which none of its values tells.
+    """
+    results: List[Expression] = [inside.expression_of(tensor) for tensor in loop.results]
+    statements = build_statements([*inside.ordered(results), Definition((), Listing(tuple(results)))])
+    used = {tensor for statement in statements for tensor in values_used(statement.expression)}
+    given = [number for number, name in enumerate(loop.given) if name + ":0" in used]
+    starts, invariants = list(outside[: len(loop.starts)]), list(outside[len(loop.starts) :])
+    parameters = _parameters(loop, inside, given, variables[len(starts) :])
+    function = _function(inside, statements, parameters, made)
+    names = [parameters[state + ":0"] for state in loop.states]
+    again: Expression = Name(function.name)
+    if given:
+        arguments = (*(invariants[number] for number in given), Name("*state"))
+        again = Lambda("*state", Call(function.name, tuple(Argument("", value) for value in arguments)))
+    condition = _condition(loop, inside, names, invariants)
+    return LoopText(function, call("tf.while_loop", condition, again, Listing(tuple(starts))))
+
+
+def _parameters(loop: Loop, inside: Recovery, given: Sequence[int], variables: Sequence[str]) -> Dict[str, str]:
+    """Returns {tensor of the inside: parameter}, the invariants first."""
+    parameters: Dict[str, str] = {}
+
+    def add(tensor: str, wanted: str) -> None:
+        name, number = wanted, 2
+        while name in parameters.values():
+            name, number = f"{wanted}{number}", number + 1
+        parameters[tensor] = name
+
+    operations = {name: inside.operation(name + ":0") for name in loop.states + loop.given}
+    arrays = {name for name, operation in operations.items() if _is_array(operation)}
+    for number in given:
+        placeholder = loop.given[number]
+        if variables[number]:
+            add(placeholder + ":0", identifier(variables[number]))
+        else:
+            integer = operations[placeholder].outputs[0].dtype.is_integer
+            add(placeholder + ":0", "inputs" if placeholder in arrays else "length" if integer else "x")
+    plain = [s for s in loop.states if s not in arrays and not operations[s].outputs[0].dtype.is_integer]
+    usual = dict(zip(plain, _STATES.get(len(plain), ("state",) * len(plain))))
+    for state in loop.states:
+        counter = "time" if arrays else "turn"
+        add(state + ":0", "outputs" if state in arrays else usual.get(state, counter))
+    return parameters
+
+
+def _is_array(operation: tf.Operation) -> bool:
+    """Returns whether a placeholder of the inside is a tensor array."""
+    for user in operation.outputs[0].consumers():
+        if FLOWS.get(user.type) is not None and user.inputs[FLOWS[user.type]].op in (operation, *_copies(operation)):
+            return True
+        if user.type == "Identity" and _is_array(user):
+            return True
+    return False
+
+
+def _copies(operation: tf.Operation) -> List[tf.Operation]:
+    return [user for user in operation.outputs[0].consumers() if user.type == "Identity"]
+
+
+def _function(
+    inside: Recovery, statements: List[Statement], parameters: Dict[str, str], made: Dict[str, LoopFunction]
+) -> LoopFunction:
+    """Returns the function with these statements: one that is there, or a new one."""
+    batch_of = ""
+    if any(leaf == BATCH_SIZE for statement in statements for leaf in leaves(statement.expression)):
+        rows = [name for tensor, name in parameters.items() if (inside.shape(tensor) or [0])[0] == inside.batch]
+        if not rows:
+            raise Unwritten("model: a loop uses the number of examples, which none of its values tells")
+        batch_of = rows[0]
+    types = [operation.type for operation in inside.operations()]
+    sigmoids, tangents = types.count("Sigmoid"), types.count("Tanh")
+    name, what = next((cell[2], cell[3]) for cell in _CELLS if sigmoids >= cell[0] and tangents >= cell[1])
+    signature = f"({', '.join(parameters.values())})"
+    doc = what + "; returns the next values of what the loop carries."
+    lines = function_lines(name + signature, doc, statements, inside.shape, parameters, batch_of)
+    text = "\n".join(lines)
+    if text not in made:
+        free, number = name, 2
+        while free in {function.name for function in made.values()}:
+            free, number = f"{name}{number}", number + 1
+        made[text] = LoopFunction(free, [f"def {free}{signature}:", *lines[1:]], statements)
+    return made[text]
+
+
+def _condition(loop: Loop, inside: Recovery, names: Sequence[str], invariants: Sequence[Expression]) -> Lambda:
+    """Returns the condition as a function of the states."""
+    tensors: Dict[str, Expression] = {state + ":0": Name(name) for state, name in zip(loop.states, names)}
+    tensors.update((name + ":0", invariants[number]) for number, name in enumerate(loop.given))
+
+    def opened(part: Expression) -> Expression | None:
+        if isinstance(part, Infix) and part.symbol == "&" and part.left == part.right:
+            return part.left
+        if not isinstance(part, Value):
+            return None
+        definition = inside.definition(part.tensor)
+        return tensors.get(part.tensor) or (replace(definition.expression, opened) if definition else None)
+
+    return Lambda(", ".join(names), replace(inside.expression_of(loop.condition), opened))

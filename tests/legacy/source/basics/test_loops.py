@@ -1,0 +1,62 @@
+"""Loops of 1.x taken out of a graph: one op stands for each; counters that count alike are one."""
+
+import pytest
+import tensorflow as tf
+
+from legacy.source.basics.loops import LOOP, take_out_loops
+from legacy.source.basics.unwritten import Unwritten
+
+v1 = tf.compat.v1
+
+
+def graph_of(build):
+    """GraphDef of what `build` makes with loops of 1.x."""
+    was_v2 = v1.control_flow_v2_enabled()
+    v1.disable_control_flow_v2()
+    try:
+        with tf.Graph().as_default() as graph:
+            build()
+        return graph.as_graph_def()
+    finally:
+        (v1.enable_control_flow_v2 if was_v2 else v1.disable_control_flow_v2)()
+
+
+def doubling():
+    x = v1.placeholder(tf.float32, [3], "x")
+    body = lambda turn, state: [turn + 1, state * 2.0 + x]  # noqa: E731
+    v1.while_loop(lambda turn, state: turn < 4, body, [0, x], maximum_iterations=4, name="repeat")
+
+
+def test_one_op_stands_for_a_loop_and_its_results_keep_their_names():
+    outside, (loop,) = take_out_loops(graph_of(doubling))
+    nodes = {node.name: node for node in outside.node}
+    assert loop.name == "repeat" + LOOP and nodes[loop.name].op == "IdentityN"
+    assert not {node.op for node in outside.node} & {"Enter", "Switch", "Merge", "NextIteration", "LoopCond", "Exit"}
+    assert [nodes[name].op for name in nodes if name.startswith("repeat/Exit")] == ["Identity"] * 3
+    assert list(nodes[loop.name].input) == loop.starts + loop.invariants and "x" in loop.invariants
+
+
+def test_counters_that_count_alike_are_one():
+    _, (loop,) = take_out_loops(graph_of(doubling))
+    assert len(loop.states) == len(loop.results) == 2  # the number of iterations and the turn are the same
+
+
+def test_a_graph_without_loops_stays_as_it_is():
+    graph = graph_of(lambda: v1.placeholder(tf.float32, [3], "x") * 2.0)
+    assert take_out_loops(graph) == (graph, [])
+
+
+def nested():
+    inner = lambda state: v1.while_loop(lambda s: s < 3.0, lambda s: s * 2.0, [state], name="inner")  # noqa: E731
+    v1.while_loop(lambda s: s < 9.0, inner, [tf.constant(1.0)], name="outer")
+
+
+def branching():
+    choice = lambda s: v1.cond(s > 2.0, lambda: s * 2.0, lambda: s + 1.0)  # noqa: E731
+    v1.while_loop(lambda s: s < 9.0, choice, [tf.constant(1.0)], name="outer")
+
+
+@pytest.mark.parametrize("build, message", [(nested, "a loop within a loop"), (branching, "is a branch in a loop")])
+def test_what_a_loop_has_inside_is_refused_by_name(build, message):
+    with pytest.raises(Unwritten, match=message):
+        take_out_loops(graph_of(build))

@@ -1,0 +1,74 @@
+"""Loops as text: a function of one iteration and `tf.while_loop`; the text computes what the graph computes."""
+
+import numpy as np
+import tensorflow as tf
+
+from legacy.source.basics.expressions import Definition
+from legacy.source.lines.functions import function_lines
+from legacy.source.lines.statements import build_statements
+from tests.legacy.source import tiny
+
+v1 = tf.compat.v1
+TIME, UNITS = 5, 3
+
+
+def recurrent(x, kernel):
+    """The last state and all states of tanh(x_t + state @ kernel)."""
+
+    def body(time, states, state):
+        state = tf.tanh(inputs.read(time) + tf.matmul(state, kernel))
+        return [time + 1, states.write(time, state), state]
+
+    inputs = tf.TensorArray(tf.float32, TIME).unstack(tf.transpose(x, [1, 0, 2]))
+    states = tf.TensorArray(tf.float32, TIME, element_shape=[None, UNITS])
+    start = tf.zeros([tf.shape(x)[0], UNITS])
+    _, states, last = v1.while_loop(lambda time, *_: time < TIME, body, [0, states, start])
+    return tf.reduce_sum(states.stack()) + tf.reduce_sum(last)
+
+
+def written(build, inputs, variables):
+    """The lines of a program with loops, its functions first."""
+    was_v2 = v1.control_flow_v2_enabled()
+    v1.disable_control_flow_v2()
+    try:
+        recovery, (end,) = tiny.recovered(build, inputs, variables)
+    finally:
+        (v1.enable_control_flow_v2 if was_v2 else v1.disable_control_flow_v2)()
+    statements = build_statements([*recovery.ordered([end]), Definition((), end)])
+    lines = [line for loop in recovery.loops.values() for line in [*loop.lines, ""]]
+    return lines + function_lines("f(scope, batch)", "Computes.", statements, recovery.shape, {}, 'batch["x"]')
+
+
+def test_a_recurrent_cell_is_a_function_of_its_step():
+    lines = written(recurrent, {"x": [TIME, UNITS]}, {"kernel": [UNITS, UNITS]})
+    assert lines[0] == "def rnn_step(inputs, kernel, time, outputs, state):"
+    assert lines[2:4] == [
+        "    x = tf.tanh(inputs.read(time) + tf.matmul(state, kernel))",
+        "    return [time + 1, outputs.write(time, x), x]",
+    ]
+    text = "\n".join(lines)
+    assert "lambda time, outputs, state: time < 5" in text and "_, outputs, state = tf.while_loop(" in text
+    assert "lambda *state: rnn_step(inputs, kernel, *state)" in text
+
+
+def test_the_text_of_a_loop_computes_what_the_graph_computes():
+    rng = np.random.RandomState(0)
+    x, kernel = (rng.randn(*shape).astype(np.float32) for shape in ((6, TIME, UNITS), (UNITS, UNITS)))
+    lines = written(recurrent, {"x": [TIME, UNITS]}, {"kernel": [UNITS, UNITS]})
+
+    class Scope:
+        def get(self, name, shape, *rest):
+            return tf.constant(kernel)
+
+    space = {"tf": tf}
+    exec("\n".join(lines), space)
+    found = space["f"](Scope(), {"x": tf.constant(x)}).numpy()
+    assert found == recurrent(tf.constant(x), tf.constant(kernel)).numpy()
+
+
+def test_two_loops_that_do_the_same_share_their_function():
+    def build(x, kernel):
+        return recurrent(x, kernel) + recurrent(2.0 * x, kernel)
+
+    text = "\n".join(written(build, {"x": [TIME, UNITS]}, {"kernel": [UNITS, UNITS]}))
+    assert text.count("def rnn_step") == 1 and text.count("tf.while_loop(") == 2
