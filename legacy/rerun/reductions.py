@@ -85,7 +85,7 @@ def build_reduction(plan: Plan, phase: Phase, combine: Combine, towers: Sequence
 
 
 def joined_rows(plan: Plan) -> list[str]:
-    """Returns the tensors that hold the rows of all towers, whose number is another one for other replicas."""
+    """Returns the tensors that hold the rows of all towers, so that their length depends on the number of replicas."""
     combines = [combine for phase in plan.phases for combine in phase.combine if not combine.affine]
     return [combine.tensor for combine in combines if combine.kind == "concat"]
 

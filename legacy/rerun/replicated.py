@@ -200,7 +200,7 @@ class ReplicatedOldGraph(OldGraphProgram):
         )
 
     def _replica_feed(self, replicas: Sequence[Optional[int]], shards: Sequence[Arrays]) -> Dict[str, np.ndarray]:
-        """Returns the feed of the towers' inputs and keys: of each tower, those of one replica, or none."""
+        """Returns the feed of the towers' inputs and keys: for each tower those of one replica, or none for None."""
         feed: Dict[str, np.ndarray] = {}
         for entry in self._plan.inputs:
             for tensor, replica in zip(entry.tensors, replicas):
@@ -216,7 +216,7 @@ class ReplicatedOldGraph(OldGraphProgram):
         return feed
 
     def _update_feed(self, phase: int, shards: Sequence[Arrays], towers: Sequence[Values]) -> Dict[str, np.ndarray]:
-        """Returns the feed of the update: in place of what left the graph's own towers, the replicas' results."""
+        """Returns the feed of the update: the replicas' results in place of the tensors of the graph's own towers."""
         plan, described = self._plan, self._plan.phases[phase]
         stands_for = [replica_of_tower(tower, plan.towers, self._job.replicas) for tower in range(plan.towers)]
         feed = self._replica_feed(stands_for, shards)

@@ -17,7 +17,7 @@ v1 = tf.compat.v1
 
 
 class TowerFrame(Frame):
-    """One tower's pass through the model; the first of a graph makes the variables, the others find them.
+    """One tower's pass through the model; the first tower of a graph creates the variables, the others reuse them.
 
     Args:
       job: the `Job`.

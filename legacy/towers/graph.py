@@ -1,4 +1,4 @@
-"""The tower graph: the loop over devices that everybody wrote, from a `Job` and `LegacyOptions`."""
+"""The tower graph of a `Job`: a loop over devices, as in TensorFlow 1.x's multi-GPU programs."""
 
 from __future__ import annotations
 

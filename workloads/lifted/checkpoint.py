@@ -111,7 +111,7 @@ def convert_checkpoint(source: str, out: str) -> tuple[int, str]:
 
 @contextlib.contextmanager
 def _written_completely(path: str) -> Iterator[None]:
-    """Context in which a checkpoint is written to `path`.part; then it gets its name, or what there is of it goes.
+    """Context in which a checkpoint is written to `path`.part, then renamed; after an error it is removed.
 
     Raises:
       OSError: it cannot be written.

@@ -85,7 +85,7 @@ def loop_counters(plan: Plan) -> dict[str, LoopCounter]:
 
 
 def fix_seed(node: Any) -> None:
-    """Gives a random NodeDef without a twin seeds made from its name: both sides then draw the same sequence."""
+    """Gives a random NodeDef without a stateless twin seeds made from its name: both sides draw the same sequence."""
     node.attr["seed"].i = 1 + (random_keys.noise_key(1, 0, node.name) >> 1)
     node.attr["seed2"].i = 1 + (random_keys.noise_key(2, 0, node.name) >> 1)
 

@@ -44,7 +44,7 @@ class Feed(NamedTuple):
 
 
 class Fetch(NamedTuple):
-    """A tensor that a piece computes, as a certain node uses it: that matters if it may be a variable.
+    """A tensor that a piece computes, as one node sees it: of a variable, nodes may read different versions.
 
     Attributes:
       tensor: its name.

@@ -215,7 +215,7 @@ class GraphRewriter:
         return copy
 
     def _connect(self, node: Any) -> None:
-        """Casts those inputs of a node that have another dtype now than it takes."""
+        """Casts the inputs of a node whose dtype is no longer the one that it takes."""
         sources = self._graph.inputs(node.name)
         used = any(source.node in self._rewritten for source in sources) and self._signatures.knows(node.op)
         if node.name not in self._wanted and not used:
