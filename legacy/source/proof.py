@@ -12,7 +12,7 @@ from legacy.source.basics.forward import Cut, cut_part
 from legacy.source.clipping import raw_gradients
 from legacy.source.learning import find_counters
 from legacy.source.model import input_names, stream_name
-from legacy.towers.program import session_config
+from legacy.towers.session import session_config
 from workloads.lifted.importing import import_graph
 from workloads.lifted.piece import VariableVersion
 from workloads.scope import Frame, Scope
