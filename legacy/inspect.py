@@ -23,6 +23,12 @@ flags.DEFINE_list(
     "Ops that the program fetched beside its training op, such as batch-norm updates; a step runs them too.",
 )
 flags.DEFINE_list("feed", [], "Constant values of placeholders, as placeholder=value,placeholder=value.")
+flags.DEFINE_enum(
+    "layout",
+    None,
+    ["NHWC"],
+    "Layout of convolutions, pooling and batch normalization, for a graph in NCHW on a machine without kernels for it.",
+)
 command.define_json()
 flags.DEFINE_integer("rows", 40, "Rows to print of each section.", lower_bound=1)
 
@@ -41,7 +47,7 @@ def _inspect(graph: str, feed: dict[str, str]) -> int:
     environment.prepare(exact=False)
     from legacy.saved.report import page
 
-    sections = page.inspect_graph(graph, FLAGS.train_op, feed, FLAGS["with"].value)
+    sections = page.inspect_graph(graph, FLAGS.train_op, feed, FLAGS["with"].value, FLAGS.layout)
     for line in page.page_lines(sections, FLAGS.rows):
         print(line)
     command.write_json(sections)

@@ -38,6 +38,12 @@ flags.DEFINE_list(
     "Ops that the program fetched beside its training op, such as batch-norm updates; a step runs them too.",
 )
 flags.DEFINE_list("feed", [], "Constant values of placeholders, as placeholder=value,placeholder=value.")
+flags.DEFINE_enum(
+    "layout",
+    None,
+    ["NHWC"],
+    "Layout of convolutions, pooling and batch normalization, for a graph in NCHW on a machine without kernels for it.",
+)
 flags.DEFINE_list(
     "carry", [], "State that the program fetched and fed into the next step, as placeholder=tensor,placeholder=tensor."
 )
@@ -111,6 +117,7 @@ def _lift(graph: str, feed: dict[str, str], carry: dict[str, str], settings: dic
         _tell,
         write,
         beside=FLAGS["with"].value,
+        layout=FLAGS.layout,
     )
     reason = own_number_only(plan)
     replicas = f"; runs on {plan.towers} replicas only: {reason}" if reason else ""

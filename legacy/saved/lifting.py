@@ -9,6 +9,7 @@ import numpy as np
 
 from legacy.saved.analysis import analyse, data_trial, initial_values
 from legacy.saved.graph import graph_file
+from legacy.saved.graph.layout import as_requested
 from legacy.saved.report import facts
 from workloads.lifted.folder import write_lift
 from workloads.support.errors import InputError
@@ -33,6 +34,7 @@ def lift_graph(
     progress: Callable[[str], None] | None = None,
     use: Callable[[Analysis, Arrays], None] | None = None,
     beside: Sequence[str] = (),
+    layout: str | None = None,
 ) -> Plan:
     """Lifts a saved graph into a folder.
 
@@ -48,6 +50,7 @@ def lift_graph(
       progress: called with a description of each part of the work as it begins.
       use: called with the analysis and the values that the variables start from, when both are complete.
       beside: names of ops that each step ran beside the train op.
+      layout: "NHWC" to rewrite what is computed in NCHW; None leaves the graph as it is.
 
     Returns:
       The plan.
@@ -57,7 +60,7 @@ def lift_graph(
     """
     report = progress or (lambda text: None)
     report("reading " + path)
-    saved = graph_file.read_graph_file(path)
+    saved = as_requested(graph_file.read_graph_file(path), layout)
     name = name or os.path.basename(path).partition(".")[0]
     report("taking the training step apart")
     found = analyse.analyse_graph(saved, name, train_op, feed, carry, beside)

@@ -261,6 +261,28 @@ def test_gradients_that_ops_of_one_run_accumulate(tmp_path):
     assert result.passed and result.stages["weights"].tensors == 18, result.first
 
 
+def test_convolutions_with_channels_first(tmp_path):
+    """A CPU has no such kernels without oneDNN, which exact runs switch off: the message names the flag that helps."""
+
+    def build():
+        xs = tf.split(v1.placeholder(tf.float32, [TOWERS * BATCH, 1, 4, 4], "x"), TOWERS)
+
+        def gradients(i):
+            with v1.variable_scope("net", reuse=v1.AUTO_REUSE):
+                kernel = v1.get_variable("k", [3, 3, 1, 2], use_resource=False)
+            y = v1.nn.max_pool(tf.nn.conv2d(xs[i], kernel, 1, "SAME", "NCHW"), 2, 2, "SAME", "NCHW")
+            return tf.gradients(tf.reduce_mean(y**2), [kernel])[0], kernel
+
+        both = towers(gradients)
+        optimizer = v1.train.MomentumOptimizer(0.125, 0.5)
+        return optimizer.apply_gradients([(tf.add_n([g for g, _ in both]) / TOWERS, both[0][1])], name="train")
+
+    setup = lifted(build, tmp_path)
+    with setup.legacy_program() as program, pytest.raises(InputError, match="; lift the graph with --layout=NHWC$"):
+        program.step()
+    assert_same(lifted(build, tmp_path, layout="NHWC"))
+
+
 def test_new_gradients_of_the_lifted_loss(tmp_path):
     def build():
         xs = split_batch()

@@ -203,4 +203,6 @@ class _OpErrors(ContextManager[None]):
         if known is not None:
             raise known from error
         reason = user_code.telling_part(str(error.message))
+        if "NHWC" in reason:
+            reason += "; lift the graph with --layout=NHWC"
         raise InputError(f"--workload: {self._program} does not run here with these data: {reason}") from error

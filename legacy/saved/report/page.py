@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from legacy.saved.analysis import analyse
 from legacy.saved.graph import graph_file
+from legacy.saved.graph.layout import as_requested
 from legacy.saved.report import facts, hazards
 from legacy.saved.report.facts import Row, Sections
 from legacy.saved.report.whole_facts import whole_facts
@@ -38,7 +39,11 @@ HEADINGS = {
 
 
 def inspect_graph(
-    path: str, train_op: Sequence[str] = (), feed: dict[str, str] | None = None, beside: Sequence[str] = ()
+    path: str,
+    train_op: Sequence[str] = (),
+    feed: dict[str, str] | None = None,
+    beside: Sequence[str] = (),
+    layout: str | None = None,
 ) -> Sections:
     """Reads and describes a saved graph.
 
@@ -47,6 +52,7 @@ def inspect_graph(
       train_op: names of the train ops, or empty to find the one.
       feed: {placeholder: text of its value} of settings that are the same in every step.
       beside: names of ops that each step ran beside the train op.
+      layout: "NHWC" to rewrite what is computed in NCHW; None leaves the graph as it is.
 
     Returns:
       {section: rows}: those of `facts.program_facts`, "hazards" and "next"; of a graph that cannot be analysed, the
@@ -55,7 +61,7 @@ def inspect_graph(
     Raises:
       InputError: the file holds no graph, or one that cannot be analysed, has no hazards and trains nothing.
     """
-    saved = graph_file.read_graph_file(path)
+    saved = as_requested(graph_file.read_graph_file(path), layout)
     try:
         found = analyse.analyse_graph(saved, os.path.basename(path), train_op, feed, beside=beside)
     except InputError as error:
@@ -65,6 +71,7 @@ def inspect_graph(
     refused = sorted(set(found.plan.unsafe.values()))
     flags = [f"--train_op={','.join(train_op)}"] if train_op else []
     flags += ["--feed=" + ",".join(f"{name}={value}" for name, value in feed.items())] if feed else []
+    flags += [f"--layout={layout}"] if layout else []
     flags += [f"--allow_ops={','.join(refused)}"] if refused else []
     command = ["python", "-m", "legacy.lift", path, *_checkpoint_flag(path), "--out=lifted", *flags]
     answer = f"if you trust it: a step runs {', '.join(refused)}" if refused else "yes"
