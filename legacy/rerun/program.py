@@ -14,7 +14,7 @@ import tensorflow as tf
 
 from legacy.rerun import runnable
 from legacy.towers.graph_program import GraphProgram
-from legacy.towers.session import session_config
+from legacy.towers.program import session_config
 from workloads.lifted.importing import import_graph
 from workloads.lifted.noise import keyed_nodes, noise_key
 from workloads.lifted.workload import as_lifted, op_errors_as_input_errors

@@ -18,7 +18,7 @@ from legacy.source.basics.expressions import (
     leaves,
     replace,
 )
-from legacy.source.basics.forward import Forward, cut_part
+from legacy.source.basics.forward import Forward, cut_part, example_sizes
 from legacy.source.basics.unwritten import Unwritten
 from legacy.source.differences import adopt_values, merge_losses
 from legacy.source.lines.naming import identifier
@@ -253,10 +253,10 @@ def input_names(plan: Plan) -> Tuple[Dict[str, Input], Dict[str, str]]:
     for entry in data:
         if entry.kind != "batch" or entry in plan.common:
             raise Unwritten(f"inputs: {entry.name!r} is no batch of examples, which towers share out ({entry.kind})")
-        if entry.shape is None or any(size is None for size in entry.shape[1:]):
-            raise Unwritten(f"inputs: the shape of {entry.name!r} is not known: {entry.shape}")
+        if not entry.shape and not entry.example:
+            raise Unwritten(f"inputs: the rank of {entry.name!r} is not known")
     words = [_input_name(entry) for entry in data]
-    kinds = [(tuple(entry.shape[1:]), entry.dtype.startswith("float")) for entry in data if entry.shape is not None]
+    kinds = [(example_sizes(entry), entry.dtype.startswith("float")) for entry in data]
     inputs: Dict[str, Input] = {}
     for entry, kind, short in zip(data, kinds, words):
         found_again = kinds.count(kind) == 1 or entry.name.rpartition("/")[2] == short
@@ -273,7 +273,7 @@ def _input_name(entry: Input) -> str:
     word = identifier(entry.name)
     if not re.search(r"(?i)dequeue|placeholder|getnext|get_next|split|slice|batch|unstage|value", word):
         return word
-    rank = len(entry.shape or ())
+    rank = 1 + len(example_sizes(entry))
     if entry.dtype.startswith("int"):
         return "labels" if rank == 1 else "ids"
     return "images" if rank == 4 else "features" if rank == 2 else "data"

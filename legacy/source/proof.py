@@ -8,11 +8,11 @@ import numpy as np
 import tensorflow as tf
 
 from legacy.saved.graph.imported import ImportedGraph
-from legacy.source.basics.forward import Cut, cut_part
+from legacy.source.basics.forward import Cut, cut_part, example_sizes
 from legacy.source.clipping import raw_gradients
 from legacy.source.learning import find_counters
 from legacy.source.model import input_names, stream_name
-from legacy.towers.session import session_config
+from legacy.towers.program import session_config
 from workloads.lifted.importing import import_graph
 from workloads.lifted.piece import VariableVersion
 from workloads.scope import Frame, Scope
@@ -133,7 +133,7 @@ def _made_up(tower: Tower) -> Arrays:
         if entry.kind == "setting":
             data[entry.name] = np.asarray(tower.settings[entry.name], entry.dtype)
             continue
-        shape = [tower.plan.batch or ROWS, *(int(size or 0) for size in (entry.shape or [0])[1:])]
+        shape = [tower.plan.batch or ROWS, *example_sizes(entry)]
         drawn = rng.randint(0, entry.limit or 2, shape) if "int" in entry.dtype else rng.random_sample(shape)
         data[entry.name] = np.asarray(drawn, entry.dtype)
     return data
@@ -151,19 +151,34 @@ def _old_results(tower: Tower, phase: Phase, weights: Sequence[str], data: Array
     with tf.Graph().as_default() as graph, v1.Session(config=session_config(["CPU:0"], True)) as session:
         names = [name if ":" in name else name + ":0" for name in cut.fetches]
         results = import_graph(cut.piece.graph_def, fetches=names, subject="graph file")
-        fed = {}
+        fed: Dict[tf.Tensor, Any] = {}
+        drawn = []
         for feed in cut.piece.feeds:
             tensor = graph.get_tensor_by_name(feed.placeholder + ":0")
             if isinstance(feed.key, VariableVersion):
                 fed[tensor] = tower.values[feed.key.variable]
             elif feed.kind == "drawn":
-                stream = next(e.name for e in plan.noise if feed.key.partition(":")[0] in e.nodes)
-                shape = [size or tower.plan.batch or ROWS for size in tensor.shape.as_list()]
-                drawn = np.asarray(np.random.RandomState(2).random_sample(shape), np.float32)
-                noises[stream_name(stream, [e.name for e in plan.noise])] = fed[tensor] = drawn
+                drawn.append((feed, tensor))
             else:
                 fed[tensor] = next(data[entry.name] for entry in entries if feed.key in entry.tensors)
+        for feed, tensor in drawn:
+            stream = next(e.name for e in plan.noise if str(feed.key).partition(":")[0] in e.nodes)
+            shape = _noise_shape(session, cut, feed.placeholder, tensor, fed)
+            shape = [size or tower.plan.batch or ROWS for size in shape]
+            values = np.asarray(np.random.RandomState(2).random_sample(shape), np.float32)
+            noises[stream_name(stream, [e.name for e in plan.noise])] = fed[tensor] = values
         return session.run(results, fed), noises
+
+
+def _noise_shape(
+    session: tf.compat.v1.Session, cut: Cut, placeholder: str, tensor: tf.Tensor, fed: Mapping[tf.Tensor, Any]
+) -> List[int]:
+    """Returns the shape of random numbers: the placeholder's, or what the graph computes for it from what is fed."""
+    if placeholder not in cut.noise_shapes:
+        return list(tensor.shape.as_list())
+    source = cut.noise_shapes[placeholder]
+    shape = session.graph.get_tensor_by_name(source if ":" in source else source + ":0")
+    return [int(size) for size in session.run(shape, fed)]
 
 
 def _new_results(

@@ -159,7 +159,7 @@ class Recovery:
         if operation.name in self._forward.loops:
             self._define_loop(op)
             return
-        if operation.type == "Placeholder":
+        if operation.type == "Placeholder" or operation.name in self._forward.cut.feeds:
             self._by_tensor[op.output] = Definition((op.output,), self._input(op))
             return
         if not operation.outputs or op.output in self._by_tensor:  # an idiom has it already

@@ -85,7 +85,7 @@ def source_text(
     try:
         step = recover_step(plan, graph, initial, initializers)
     except (Unwritten, *_SURPRISES) as reason:
-        raise InputError(f"--source: {plan.name} cannot be written: {_reason(reason)}") from reason
+        raise _refusal(plan, reason) from reason
     values, assumed = _setting_values(step.model.settings, settings or {})
     read = [name for name in unknown if f'"{name}"' in "".join(map(str, step.model.statements))]
     notes = []
@@ -95,14 +95,25 @@ def source_text(
         notes.append("kept as raw ops: " + ", ".join(sorted(set(raw))))
     if assumed:
         notes.append("assumed values of scalars that were fed: " + ", ".join(assumed))
+    fixed = [name for name, entry in step.model.inputs.items() if None in (entry.shape or [None, None])[1:]]
+    if fixed:
+        notes.append("sizes that the old graph left open are fixed, as `inputs` says: " + ", ".join(fixed))
     if read:
         notes.append("initializers not recognised, the default stands: " + ", ".join(read[:MOST_LISTED]))
     try:
         notes.append(_proof(plan, graph, initial, step, values))
         text = STYLES[style](plan, step, _docstring(plan, step, notes), values)
     except (Unwritten, *_SURPRISES) as reason:
-        raise InputError(f"--source: {plan.name} cannot be written: {_reason(reason)}") from reason
+        raise _refusal(plan, reason) from reason
     return Source(text, notes)
+
+
+def _refusal(plan: Plan, error: Exception) -> InputError:
+    """Returns the error that says why a source is not written: in one line, or with a line for each part."""
+    reasons = _reason(error).splitlines()
+    if len(reasons) > 1:
+        return InputError(f"--source: {plan.name} cannot be written:" + "".join("\n  " + text for text in reasons))
+    return InputError(f"--source: {plan.name} cannot be written: {reasons[0]}")
 
 
 def _reason(error: Exception) -> str:

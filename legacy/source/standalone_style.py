@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Dict, List, Sequence
 
 import numpy as np
 
+from legacy.source.basics.forward import example_sizes
 from legacy.source.basics.rendering import WIDTH, literal_text
 from legacy.source.lines.functions import constant_line, function_lines
 from legacy.source.standalone_text import CLIPS, MAIN, NOISE, SCOPE, SEED, TRAINER
@@ -80,7 +81,7 @@ def _inputs(step: TrainingStep) -> List[str]:
     """Returns the lines of {input: (shape of one example, dtype, numbers below)}."""
     lines = []
     for name, entry in step.model.inputs.items():
-        shape = literal_text(tuple(int(size or 0) for size in (entry.shape or [0])[1:]))
+        shape = literal_text(tuple(example_sizes(entry)))
         dtype = "tf.float32" if entry.dtype.startswith("float") else "tf.int32"
         below = entry.limit or 2
         lines.append(f"    {literal_text(name)}: ({shape}, {dtype}, {1 if dtype == 'tf.float32' else below}),")

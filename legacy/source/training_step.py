@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Dict, NamedTuple, Optional
+from typing import TYPE_CHECKING, Dict, List, NamedTuple, Optional, TypeVar
 
 import numpy as np
 
@@ -19,14 +19,18 @@ from legacy.source.learning import (
 )
 from legacy.source.model import Model, recover_model
 from legacy.source.schedules import LearningRate, find_learning_rate
-from legacy.source.statistics import find_statistics
+from legacy.source.statistics import Statistics, find_statistics
+from workloads.numerics.statistics import FIRST_TOWER
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from workloads.lifted.graph import Graph
     from workloads.lifted.plan import Phase, Plan
     from workloads.numerics.clip_rule import Clip
+
+#: A part of a step.
+Part = TypeVar("Part")
 
 
 class TrainingStep(NamedTuple):
@@ -64,29 +68,60 @@ def recover_step(
       The step.
 
     Raises:
-      Unwritten: a part of it cannot be said; the message names the part.
+      Unwritten: parts of it cannot be said; the message names each part on a line of its own.
     """
     if len(plan.phases) > 1:
         ops = ", ".join(phase.train_op for phase in plan.phases)
         raise Unwritten(f"train ops: {ops} run in turn; a workload has one loss and one update")
     (phase,) = plan.phases
-    imported = ImportedGraph(graph)
     if phase.returns and any(phase.returns):
         raise Unwritten("towers: a tower's loss depends on all towers' results")
+    imported = ImportedGraph(graph)
     counters = find_counters(phase, imported)
-    rule = find_rule(phase, imported, initial)
-    combine = combining(plan, phase)
-    if phase.shared_loss:
-        combine = _combining_of_shared_loss(plan, phase)
+    parts = _Parts()
+    rule = parts.take(lambda: find_rule(phase, imported, initial))
+    combine = parts.take(lambda: _combining(plan, phase))
+    learning_rate = parts.take(lambda: _learning_rate(plan, graph, phase, counters))
+    clip = parts.take(lambda: find_clipping(plan, graph, phase))
+    average = parts.take(lambda: find_average(plan, graph, phase, counters))
+    none = Statistics(FIRST_TOWER, [[] for _ in range(plan.towers)])
+    statistics = parts.take(lambda: find_statistics(plan, graph, phase, counters)) or none
+    model = parts.take(lambda: recover_model(plan, graph, phase, statistics, initializers, counters))
+    if parts.reasons:
+        raise Unwritten("\n".join(dict.fromkeys(parts.reasons)))
+    assert model is not None and rule is not None and learning_rate is not None and combine is not None
+    return TrainingStep(model, rule, learning_rate, combine, clip, average)
+
+
+class _Parts:
+    """Recovers the parts of a step, and goes on where one cannot be said.
+
+    Attributes:
+      reasons: why parts cannot be said.
+    """
+
+    def __init__(self) -> None:
+        self.reasons: List[str] = []
+
+    def take(self, recover: Callable[[], Part]) -> Optional[Part]:
+        """Returns what `recover` gives; None if the part cannot be said."""
+        try:
+            return recover()
+        except Unwritten as reason:
+            self.reasons.append(str(reason))
+            return None
+
+
+def _learning_rate(plan: Plan, graph: Graph, phase: Phase, counters: Sequence[str]) -> LearningRate:
     rate = learning_rate_tensor(phase)
     if rate is None:
         raise Unwritten("learning rate: weights have different ones")
-    learning_rate = find_learning_rate(plan, graph, phase, rate, counters)
-    clip = find_clipping(plan, graph, phase)
-    average = find_average(plan, graph, phase, counters)
-    statistics = find_statistics(plan, graph, phase, counters)
-    model = recover_model(plan, graph, phase, statistics, initializers, counters)
-    return TrainingStep(model, rule, learning_rate, combine, clip, average)
+    return find_learning_rate(plan, graph, phase, rate, counters)
+
+
+def _combining(plan: Plan, phase: Phase) -> str:
+    combine = combining(plan, phase)
+    return _combining_of_shared_loss(plan, phase) if phase.shared_loss else combine
 
 
 def _combining_of_shared_loss(plan: Plan, phase: Phase) -> str:

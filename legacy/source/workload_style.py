@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Dict, List, Sequence
 
+from legacy.source.basics.forward import example_sizes
 from legacy.source.basics.rendering import WIDTH, literal_text
 from legacy.source.lines.abstraction import words_of
 from legacy.source.lines.functions import constant_line, function_lines
@@ -44,7 +45,7 @@ def model_lines(model: Model) -> list[str]:
         if not tensor.startswith("batch:"):
             return recovery.shape(tensor)
         entry = model.inputs[tensor[len("batch:") :]]
-        return [model.batch, *(int(size or 0) for size in (entry.shape or [])[1:])]
+        return [model.batch, *example_sizes(entry)]
 
     outlined = outline(model.statements, shape, model.batch)
     lines: List[str] = []
@@ -139,7 +140,7 @@ def _inputs(inputs: Dict[str, Input]) -> List[str]:
 
 def spec_text(entry: Input) -> str:
     """Returns the text of an input's `InputSpec`."""
-    shape = literal_text(tuple(int(size or 0) for size in (entry.shape or [0])[1:]))
+    shape = literal_text(tuple(example_sizes(entry)))
     if entry.dtype.startswith("float"):
         return f"InputSpec({shape})"
     return f'InputSpec({shape}, "int", classes={entry.limit or 2})'

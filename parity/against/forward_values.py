@@ -9,7 +9,7 @@ import numpy as np
 import tensorflow as tf
 
 from legacy.rerun.program import OldGraphProgram
-from legacy.towers.session import session_config
+from legacy.towers.program import session_config
 from workloads import scope
 from workloads.initializers import Initializer
 from workloads.job import Job

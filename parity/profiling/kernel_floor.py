@@ -8,7 +8,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from legacy.towers.session import session_config
+from legacy.towers.program import session_config
 from parity.profiling.op_kinds import UPDATES, is_product, kind_of_op
 
 v1 = tf.compat.v1

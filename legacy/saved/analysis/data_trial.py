@@ -19,7 +19,7 @@ import tensorflow as tf
 
 from legacy.saved.analysis.context import Context
 from legacy.saved.tower_search import inputs
-from legacy.towers.session import session_config
+from legacy.towers.program import session_config
 from workloads.lifted.graph import Graph, parse_tensor_name
 from workloads.lifted.importing import import_graph
 from workloads.lifted.made_up_data import (

@@ -10,7 +10,7 @@ import tensorflow as tf
 
 from legacy.saved.graph import cone, op_types
 from legacy.saved.graph.imported import without_placement
-from legacy.towers.session import session_config
+from legacy.towers.program import session_config
 from workloads.lifted import checkpoint
 from workloads.lifted.graph import Graph
 from workloads.lifted.importing import import_graph

@@ -11,6 +11,7 @@ from legacy.source.basics.loops import take_out_loops
 from workloads.lifted.cutter import Cutter
 from workloads.lifted.graph import forget_placement, parse_tensor_name
 from workloads.lifted.importing import import_graph
+from workloads.lifted.made_up_data import BatchSize, made_up_shape
 from workloads.lifted.noise import loop_counters
 from workloads.lifted.piece import VariableVersion
 from workloads.lifted.plan_records import TensorType
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from legacy.source.basics.loops import Loop
     from workloads.lifted.graph import Graph
     from workloads.lifted.piece import Feed, Fetch, Piece
-    from workloads.lifted.plan import Plan
+    from workloads.lifted.plan import Input, Plan
     from workloads.lifted.plan_records import ReadVersion
 
 v1 = tf.compat.v1
@@ -44,11 +45,13 @@ class Cut(NamedTuple):
       piece: the part.
       feeds: {placeholder: feed}.
       fetches: names of the tensors in it that are computed.
+      noise_shapes: {placeholder of random numbers: tensor of their shape}, where the graph does not tell it at once.
     """
 
     piece: Piece
     feeds: Dict[str, Feed]
     fetches: List[str]
+    noise_shapes: Dict[str, str] = {}
 
 
 def cutter_of(plan: Plan, graph: Graph) -> Cutter:
@@ -78,8 +81,30 @@ def cut_part(
     Returns:
       The part.
     """
-    piece = cutter_of(plan, graph).piece(fetches, cuts, versions)
-    return Cut(piece, {feed.placeholder: feed for feed in piece.feeds}, [text for text in piece.fetches])
+    cutter = cutter_of(plan, graph)
+    piece = cutter.piece(fetches, cuts, versions)
+    drawn = [str(feed.key) for feed in piece.feeds if feed.kind == "drawn"]
+    drawn = [tensor for tensor in drawn if None in (plan.tensors[tensor].shape or [None])]
+    sizes = [graph.inputs(parse_tensor_name(tensor).node)[0].name for tensor in drawn]
+    if sizes:
+        piece = cutter.piece([*fetches, *sizes], cuts, versions)
+    shapes = dict(zip(drawn, piece.fetches[len(fetches) :]))
+    feeds = {feed.placeholder: feed for feed in piece.feeds}
+    known = {name: shapes[str(feed.key)] for name, feed in feeds.items() if str(feed.key) in shapes}
+    return Cut(piece, feeds, list(piece.fetches[: len(fetches)]), known)
+
+
+def with_noise_shapes(cut: Cut) -> Any:
+    """Returns a part's GraphDef with random ops for random numbers whose shape follows from other tensors."""
+    graph_def = v1.GraphDef()
+    graph_def.CopyFrom(cut.piece.graph_def)
+    for node in graph_def.node:
+        if node.name in cut.noise_shapes:
+            node.op = "RandomUniform"
+            node.input.append(cut.noise_shapes[node.name])
+            node.attr["T"].type = tf.int32.as_datatype_enum
+            del node.attr["shape"]
+    return graph_def
 
 
 class Typed:
@@ -208,7 +233,7 @@ class Forward:
 
     def __init__(self, cut: Cut, plan: Plan) -> None:
         self.cut = cut
-        self._graph_def, loops = take_out_loops(cut.piece.graph_def)
+        self._graph_def, loops = take_out_loops(with_noise_shapes(cut))
         self.loops = {loop.name: loop for loop in loops}
         self._inputs = {tensor: entry for entry in plan.inputs + plan.common for tensor in entry.tensors}
         self.fixed = plan.batch is not None
@@ -251,8 +276,8 @@ class Forward:
         shapes: Dict[str, Sequence[Optional[int]]] = {}
         for name, feed in self.cut.feeds.items():
             entry = self._inputs.get(str(feed.key)) if feed.kind == "cut" else None
-            if entry is not None and entry.shape and entry.kind == "batch":
-                shapes[name] = [batch, *entry.shape[1:]]
+            if entry is not None and entry.kind == "batch" and (entry.shape or entry.example):
+                shapes[name] = [batch, *example_sizes(entry)]
         return Typed(self._graph_def, shapes, list(self.loops))
 
 
@@ -291,6 +316,11 @@ def _typed_inside(loop: Loop, outer: Typed) -> Typed:
             made.op = "Const"
             made.attr["value"].tensor.CopyFrom(v1.make_tensor_proto(known[node.name]))
     return Typed(inside, shapes)
+
+
+def example_sizes(entry: Input) -> List[int]:
+    """Returns the shape of one example of an input; sizes that the graph leaves open are those of made-up data."""
+    return list(made_up_shape(entry, BatchSize(1, 1))[1:])
 
 
 def variable_of(feed: Feed) -> VariableVersion | None:

@@ -52,7 +52,14 @@ def match_neutral(op: OpView) -> Optional[Match]:
 
 def _never_minus_zero(op: OpView) -> bool:
     """Returns whether an op gives no -0.0, which + 0.0 would change: random numbers and squares do not."""
-    return op.type in ("Placeholder", "Square", "L2Loss", "Relu", "Exp") and op.operation.name.startswith("feed_")
+    return op.type in (
+        "Placeholder",
+        "RandomUniform",
+        "Square",
+        "L2Loss",
+        "Relu",
+        "Exp",
+    ) and op.operation.name.startswith("feed_")
 
 
 def match_safe_division(op: OpView) -> Optional[Match]:

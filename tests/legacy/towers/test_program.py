@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from legacy.towers.program import session_config
 from tests.cases import Dyadic, records, setup
 from workloads.support.errors import InputError
 from workloads.workload import Clip
@@ -131,3 +132,10 @@ def test_a_program_describes_how_it_runs():
         assert [spec.name for spec in program.variables()] == ["a", "b"]
     assert (about["devices"], about["input"], about["variables on"]) == ("CPU:0, CPU:1", "split", "cpu")
     assert about["reduction"] == "add_n in the towers' order" and about["Grappler"] == "off"
+
+
+def test_a_session_has_a_cpu_for_each_tower_and_grappler_only_where_bits_may_differ():
+    config = session_config(["CPU:0", "CPU:1"], exact=True)
+    assert config.device_count["CPU"] == 2 and config.graph_options.rewrite_options.disable_meta_optimizer
+    config = session_config(["GPU:0"], exact=False)
+    assert config.device_count["CPU"] == 1 and not config.graph_options.rewrite_options.disable_meta_optimizer

@@ -5,7 +5,7 @@ import types
 import pytest
 import tensorflow as tf
 
-from legacy.towers.session import session_config
+from legacy.towers.program import session_config
 from workloads.support import devices, logical_gpus
 from workloads.support.errors import InputError
 

@@ -1,0 +1,125 @@
+"""Sources of small towers with traits of their time: each is written, and proven when it is written."""
+
+import pytest
+import tensorflow as tf
+
+from legacy.saved.lifting import lift_graph
+from legacy.source.source import source_of_analysis
+from tests.legacy.test_variants import BATCH, TOWERS, apply, split_batch, sum_of_squares, towers, weights
+from workloads.support.errors import InputError
+
+v1 = tf.compat.v1
+
+
+def source(build, tmp_path):
+    """The source of a program that `build` makes in a graph of its own; it returns the train op."""
+    with tf.Graph().as_default() as graph:
+        graph.seed = 1
+        name = build().name
+        path = str(tmp_path / "graph.meta")
+        v1.train.export_meta_graph(path)
+    made = []
+    lift_graph(path, None, train_op=[name], use=lambda *found: made.append(source_of_analysis(*found, {})))
+    assert made[0].notes[-1].startswith("loss, gradients and statistics of each tower have the old graph's bits")
+    return made[0].text
+
+
+def mean_gradient(loss):
+    """The train op of the mean of the towers' gradients of `loss(tower)`."""
+    gradients = towers(lambda tower: tf.gradients(loss(tower), [weights()])[0])
+    return apply(tf.add_n(gradients) / TOWERS)
+
+
+def moving_mean():
+    initializer = v1.zeros_initializer()
+    return v1.get_variable("mean", [2], initializer=initializer, trainable=False, use_resource=False)
+
+
+def updated_by(numbers):
+    """A program in which these towers update a moving mean."""
+
+    def build():
+        xs, mean = split_batch(), moving_mean()
+        updates = []
+
+        def loss(tower):
+            hidden = tf.matmul(xs[tower], weights())
+            updates.append(v1.assign_sub(mean, 0.25 * (mean - tf.reduce_mean(hidden, 0))).op)
+            return tf.reduce_sum(tf.tanh(hidden) ** 2)
+
+        train = mean_gradient(loss)
+        return v1.group(train, *[updates[number] for number in numbers])
+
+    return build
+
+
+@pytest.mark.parametrize("numbers, policy", [([1], "last_tower"), ([0, 1], "towers_in_turn"), ([0], "")])
+def test_the_towers_that_update_a_statistic_are_the_policy(numbers, policy, tmp_path):
+    text = source(updated_by(numbers), tmp_path)
+    assert (f'statistics: str = "{policy}"' in text) == bool(policy)
+    assert ("lambda now: now - 0.25 * (now - " in text) == (policy == "towers_in_turn")
+
+
+def test_normal_noise_and_the_step_are_the_scopes(tmp_path):
+    def build():
+        xs, step = split_batch(), v1.train.get_or_create_global_step()
+
+        def loss(tower):
+            noise = v1.random_normal([BATCH, 3], stddev=0.5)
+            return sum_of_squares(xs[tower] + noise) * tf.cast(step, tf.float32)
+
+        return v1.group(mean_gradient(loss), v1.assign_add(step, 1))
+
+    text = source(build, tmp_path)
+    assert "scope.normal(" in text and "tf.cast(scope.step, tf.float32)" in text
+
+
+def test_sizes_that_a_graph_leaves_open_are_fixed_also_those_of_its_noise(tmp_path):
+    def build():
+        xs = tf.split(v1.placeholder(tf.float32, [None, None, 3], name="x"), TOWERS)
+
+        def loss(tower):
+            hidden = tf.tanh(tf.tensordot(xs[tower], weights(), [[2], [0]]))
+            return tf.reduce_sum(v1.nn.dropout(hidden, keep_prob=0.5) ** 2)
+
+        return mean_gradient(loss)
+
+    text = source(build, tmp_path)
+    assert "InputSpec((6, 3))" in text and "Sizes that the old graph left open are fixed" in text
+    assert "[batch_size, 6, 2]" in text
+
+
+def test_one_optimizer_on_the_mean_of_the_losses_is_the_mean_of_the_gradients(tmp_path):
+    def build():
+        xs = split_batch()
+        losses = towers(lambda tower: sum_of_squares(xs[tower]))
+        return v1.train.MomentumOptimizer(0.1, 0.9).minimize(tf.add_n(losses) / TOWERS)
+
+    text = source(build, tmp_path)
+    assert "combine" not in text and "optimizers.Momentum(momentum=0.9)" in text
+
+
+def test_random_numbers_that_no_scope_draws_are_refused_by_their_op(tmp_path):
+    def build():
+        xs = split_batch()
+        loss = lambda tower: sum_of_squares(  # noqa: E731
+            xs[tower] * tf.cast(v1.random_uniform([BATCH, 3], 0, 5, tf.int32), tf.float32)
+        )
+        return mean_gradient(loss)
+
+    with pytest.raises(InputError, match=r"random numbers: '\S+' \(RandomUniformInt\): only RandomUniform, "):
+        source(build, tmp_path)
+
+
+def test_each_part_that_cannot_be_written_has_a_line(tmp_path):
+    def build():
+        xs, moment = split_batch(), v1.get_variable("moment", [3, 2], trainable=False, use_resource=False)
+        gradient = tf.add_n(towers(lambda tower: tf.gradients(sum_of_squares(xs[tower]), [weights()])[0]))
+        moved = v1.assign(moment, 0.9 * moment + gradient)
+        return v1.group(v1.assign(weights(), weights() - 0.1 * moved))
+
+    with pytest.raises(InputError) as error:
+        source(build, tmp_path)
+    lines = str(error.value).splitlines()
+    assert lines[0].endswith("cannot be written:") and lines[1].startswith("  optimizer: written by hand, by Assign")
+    assert any(line.startswith("  updates: 'moment'") for line in lines)
