@@ -18,7 +18,7 @@ from absl import flags
 from legacy import flags as legacy_flags
 from modern import flags as modern_flags
 from parity import flags as parity_flags
-from parity.speed.names import INPUTS, LEGACY, LEGACY_INPUTS, MODERN, RESIDENT, STREAMED
+from parity.speed.names import INPUTS, LEGACY_INPUTS, RESIDENT, STREAMED
 from workloads.selection import flags as job_flags
 from workloads.support import command, environment
 from workloads.support.errors import require
@@ -26,7 +26,7 @@ from workloads.support.errors import require
 if TYPE_CHECKING:
     from parity.comparison.setup import Setup
     from parity.speed.measurement import MeasurementPlan
-    from parity.speed.speed_result import Contestant, SpeedResult
+    from parity.speed.speed_result import SpeedResult
 
 flags.DEFINE_integer("warmup", 20, "Steps of each program before the clock starts.", lower_bound=1)
 flags.DEFINE_integer("blocks", 20, "Timed blocks per program; an even number, at least 10.", lower_bound=10)
@@ -168,67 +168,11 @@ def peak_bytes_if_asked(result: SpeedResult, workload_name: str) -> PeakBytes:
 
 
 def benchmark_json(result: SpeedResult, peak_bytes: PeakBytes) -> dict[str, Any]:
-    """Returns the whole result for `--json`.
+    """Returns the whole result for `--json`, with the flags that were given."""
+    from parity.reports.speed_json import speed_json
 
-    Figures of the two sides outside of "contestants" are those with the first input, which "input" names.
-    """
-    from parity.speed.ratio import ratio_json
-
-    job, main_input = result.setup.job, next(iter(result.setups))
-    sides = {c.name: c for c in result.contestants if c.input == main_input and c.name in (LEGACY, MODERN)}
-    content: dict[str, Any] = {
-        "workload": job.workload.name,
-        "job": job.describe(),
-        "job_digest": job.digest(),
-        "input": main_input,
-        "verdict": result.verdict(main_input),
-        "parity": result.verification.to_json(),
-        "settings": {name: side.settings for name, side in sides.items()},
-        "environment": environment.describe(),
-        "legacy_input_trials_seconds": result.input_trials,
-        "flags": {name: FLAGS[name].value for name in FLAGS if FLAGS[name].present},
-        "contestants": [_contestant_json(result, contestant) for contestant in result.contestants],
-    }
-    if result.has_parity:
-        content.update(
-            ratio=ratio_json(result.port_to_legacy(main_input)),
-            ratios={name: ratio_json(result.port_to_legacy(name)) for name in result.setups},
-            verdicts={name: result.verdict(name) for name in result.setups},
-            examples_per_second={name: side.throughput().median for name, side in sides.items()},
-            steps_per_block=sides[MODERN].steps,
-            block_seconds={name: side.seconds for name, side in sides.items()},
-            warmup_steps=FLAGS.warmup,
-            warmup_seconds={name: side.startup for name, side in sides.items()},
-            peak_bytes=peak_bytes,
-            traces_in_timed_blocks=0,
-        )
-    return content
-
-
-def _contestant_json(result: SpeedResult, contestant: Contestant) -> dict[str, Any]:
-    """One program; "ratio" is its speed relative to the port's with the same input."""
-    from parity.speed.ratio import ratio_json
-
-    content: dict[str, Any] = {
-        "name": contestant.name,
-        "input": contestant.input,
-        "examples_per_step": contestant.examples,
-        "settings": contestant.settings,
-        "note": contestant.note,
-        "problem": contestant.problem,
-        "parity": None if contestant.verification is None else contestant.verification.verdict.value,
-    }
-    if contestant.seconds:
-        throughput = contestant.throughput()
-        content.update(
-            examples_per_second=throughput.median,
-            relative_mad=throughput.relative_mad,
-            ratio=ratio_json(result.ratio_to(MODERN, contestant)),
-            steps_per_block=contestant.steps,
-            block_seconds=contestant.seconds,
-            warmup_seconds=contestant.startup,
-        )
-    return content
+    given = {name: FLAGS[name].value for name in FLAGS if FLAGS[name].present}
+    return {**speed_json(result, peak_bytes, FLAGS.warmup), "environment": environment.describe(), "flags": given}
 
 
 def main() -> int:

@@ -1,99 +1,18 @@
-"""The command `parity.benchmark`: its plan, its lines and its JSON, of results that are made up."""
+"""The command `parity.benchmark`: its plan and its flags, on results that are made up."""
 
 import dataclasses
 
 import pytest
 
-from parity.comparison.result import Verification
-from parity.reports.speed_text import result_lines
-from parity.speed.names import INPUTS, LEGACY, LEGACY_INPUTS, MODERN, ONE_DEVICE, RESIDENT, STREAMED
-from parity.speed.speed_result import Contestant, SpeedResult
+from parity.speed.names import LEGACY_INPUTS, RESIDENT, STREAMED
 from tests.cases import Dyadic, setup
 from tests.own_flags import own_flags, set_flags
+from tests.parity.speed.made_up_results import result, without_parity
 from tests.parity.speed.scripts import script
 from workloads.support.errors import InputError
 
 with own_flags():
     from parity import benchmark
-
-SETTINGS = {"left": {"input": "feed"}, "right": {"input": "tf.data", "reduction": "TowerOrder"}}
-
-
-def contestant(name, kind, seconds, **fields):
-    settings = {LEGACY: SETTINGS["left"], MODERN: SETTINGS["right"]}.get(name, {})
-    verification = Verification("auto", "locked", steps=5) if name == MODERN else None
-    blocks = [seconds] * 2 if seconds else []
-    made = Contestant(name, kind, 8, settings, verification, startup=3.0, steps=8, seconds=blocks)
-    return dataclasses.replace(made, **fields)
-
-
-def result(*more, inputs=(RESIDENT,)):
-    """Parity, and two blocks of 8 steps a program: legacy's take 1 s, the port's 0.5 s, one device's 2 s."""
-    contestants = [
-        contestant(name, kind, seconds)
-        for kind in inputs
-        for name, seconds in ((LEGACY, 1.0), (MODERN, 0.5), (ONE_DEVICE, 2.0))
-    ]
-    return SpeedResult(dict.fromkeys(inputs, setup(Dyadic())), [*contestants, *more])
-
-
-def without_parity():
-    failed = Verification("auto", "locked", passed=False, mismatched=["w: only on the left"])
-    port = contestant(MODERN, RESIDENT, None, verification=failed)
-    return SpeedResult({RESIDENT: setup(Dyadic())}, [contestant(LEGACY, RESIDENT, None), port])
-
-
-def test_a_line_for_each_program_and_one_for_the_ratio():
-    legacy, modern, one_device, ratio = result_lines(result(), {"legacy": 3 * 2**20, "modern": None}, 20)
-    assert legacy.startswith(
-        "legacy     resident replicas=2 batch=8 (4 a replica) warmup=20 steps, 3.0 s blocks=2x8  64.0 examples/s"
-    )
-    assert legacy.endswith("median, MAD 0.0 %  0.500 [0.500, 0.500] of the port's speed  peak 3 MiB")
-    assert "128.0 examples/s" in modern and "peak" not in modern
-    assert one_device.startswith("one device resident batch=8 ")
-    assert "32.0 examples/s" in one_device and "0.250 [0.250, 0.250] of the port's speed" in one_device
-    assert ratio == (
-        "modern/legacy resident 2.000  95 % [2.000, 2.000]  faster (margin 5 %, higher is better); "
-        "input: feed, tf.data; reduction: TowerOrder"
-    )
-
-
-def test_lines_say_the_input_and_why_a_program_has_no_speed():
-    mine = contestant("mine", STREAMED, None, problem="died")
-    lines = list(result_lines(result(mine, inputs=INPUTS), {}, 20))
-    assert lines[6] == "mine       streamed  not timed: died"
-    assert lines[7].startswith("modern/legacy resident") and lines[8].startswith("modern/legacy streamed")
-
-
-def test_no_speed_is_shown_without_parity():
-    (line,) = result_lines(without_parity(), {}, 20)
-    assert line.startswith("NO PARITY: variables do not match: w: only on the left: no speed is shown")
-
-
-def test_json_has_speeds_and_blocks_by_side():
-    content = benchmark.benchmark_json(result(), {"legacy": 1, "modern": 2})
-    assert content["examples_per_second"] == {"legacy": 64.0, "modern": 128.0}
-    assert content["block_seconds"] == {"legacy": [1.0, 1.0], "modern": [0.5, 0.5]}
-    assert content["warmup_seconds"] == {"legacy": 3.0, "modern": 3.0} and content["steps_per_block"] == 8
-    assert content["ratio"]["median"] == 2.0 and content["peak_bytes"] == {"legacy": 1, "modern": 2}
-
-
-def test_json_has_every_program_relative_to_the_port():
-    mine = contestant("mine", STREAMED, 0.25)
-    content = benchmark.benchmark_json(result(mine, inputs=INPUTS), {})
-    found = {(c["name"], c["input"]): c["ratio"]["median"] for c in content["contestants"]}
-    assert found["one device", RESIDENT] == 0.25 and found["mine", STREAMED] == 2.0
-    assert found["modern", RESIDENT] == found["modern", STREAMED] == 1.0
-    assert content["input"] == RESIDENT and set(content["ratios"]) == set(content["verdicts"]) == set(INPUTS)
-    assert {c["name"]: c["parity"] for c in content["contestants"]} == {
-        "legacy": None, "modern": "parity", "one device": None, "mine": None,
-    }  # fmt: skip
-
-
-def test_json_without_parity_has_no_speed():
-    content = benchmark.benchmark_json(without_parity(), {})
-    assert content["verdict"] == "no parity" and content["parity"]["verdict"] == "no parity"
-    assert not {"ratio", "examples_per_second", "block_seconds"} & set(content)
 
 
 def test_json_has_the_flags_that_were_given():
