@@ -39,6 +39,7 @@ class StreamBatches(Batches):
         self._stream: Optional[Iterator[Arrays]] = None
         self._next = 0
         self._count: Optional[int] = None  # examples of a pass
+        self._beginning: Optional[_Part] = None  # of every pass
         self._first: Optional[Arrays] = None
         self._recent: OrderedDict[int, Arrays] = collections.OrderedDict()
 
@@ -71,10 +72,6 @@ class StreamBatches(Batches):
         place = self._place(self._next)  # now that a pass may have ended
         if place == 0:
             self._first = self._first or batch
-            again = all(np.array_equal(batch[name], value) for name, value in self._first.items())
-            require(
-                again, self._what, "other examples when begun anew", "must be the same each time: seed all shuffles"
-            )
         self._recent[place] = batch
         while len(self._recent) > _KEPT:
             self._recent.popitem(last=False)
@@ -87,6 +84,8 @@ class StreamBatches(Batches):
         while True:
             count = 0
             for part in self._parts():
+                if not count:
+                    self._check_beginning(part)
                 count += part.count
                 joined = part if rest is None else rest.joined(part)
                 for first in range(0, joined.count - size + 1, size):
@@ -97,6 +96,12 @@ class StreamBatches(Batches):
             require(count >= size, self._what, f"{count} examples", f"fewer than --global_batch={size}")
             self._count = count
             rest = None if drop else rest
+
+    def _check_beginning(self, part: _Part) -> None:
+        """Raises `InputError` unless a pass begins as the first one did."""
+        self._beginning = self._beginning or part
+        again, allowed = part.has_bits_of(self._beginning), "must be the same each time: seed all shuffles"
+        require(again, self._what, "other examples when begun anew", allowed)
 
     def _parts(self) -> Iterator[_Part]:
         """Yields what one pass over the stream gives, in portions of at least one example."""
@@ -154,6 +159,10 @@ class _Part:
     def __init__(self, what: str, count: int, has_rows: Dict[str, bool], values: Arrays) -> None:
         self.count = count
         self._what, self._has_rows, self._values = what, has_rows, values
+
+    def has_bits_of(self, other: _Part) -> bool:
+        """Returns whether these are the same examples."""
+        return all(value.tobytes() == other._values[name].tobytes() for name, value in self._values.items())
 
     def rows(self, first: int, end: int) -> Arrays:
         """Returns the examples from `first` to before `end`."""

@@ -77,12 +77,20 @@ def test_refuses_to_cut_what_has_no_rows():
         stream.batch(1)
 
 
-def test_refuses_other_examples_when_begun_anew():
+@pytest.mark.parametrize("last_batch", ORDERS)
+@pytest.mark.parametrize("steps", [(3,), (2, 3), (1, 0, 3), (1, 5, 1)])
+def test_refuses_other_examples_when_begun_anew(last_batch, steps):
     passes = iter([examples(), examples()[::-1]])
-    stream = StreamBatches("data", lambda: next(passes), request(ORDERS["drop"]))
+    stream = StreamBatches("data", lambda: next(passes), request(ORDERS[last_batch]))
     stream.batch(1)
     with pytest.raises(InputError, match="must be the same each time: seed all shuffles"):
-        stream.batch(3)
+        for step in steps:
+            stream.batch(step)
+
+
+def test_examples_that_are_no_numbers_are_the_same_each_time():
+    stream = StreamBatches("data", lambda: [{"x": np.float32("nan")}] * 3, request(ORDERS["drop"]))
+    assert np.isnan(stream.batch(0)["x"]).all() and np.isnan(stream.batch(2)["x"]).all()
 
 
 def test_an_exception_is_raised_again_where_the_step_is_asked_for_again():
