@@ -7,9 +7,9 @@ import re
 from typing import TYPE_CHECKING, Any, Dict, Iterator, List, NamedTuple, Optional, Set
 
 import tensorflow as tf
-from tensorflow.python.framework import op_def_registry
 
 from workloads.lifted.graph import Graph, parse_tensor_name
+from workloads.lifted.old_ops import registered_op
 from workloads.support.errors import InputError
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def _problems(graph_def: Any) -> Iterator[str]:
         yield from _input_problems(node, nodes)
         op_type = node.op
         if op_type not in definitions:
-            known_op = op_def_registry.get(op_type)
+            known_op = registered_op(op_type)
             definitions[op_type] = None if known_op is None else _definition(known_op)
         definition = definitions[op_type]
         outputs[name] = None

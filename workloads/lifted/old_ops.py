@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any, Dict
 
 import tensorflow as tf
+from tensorflow.python.framework import op_def_registry
 
 from workloads.lifted.graph import CONTROL_FLOW, SWITCHES
 from workloads.lifted.graph import parse_tensor_name as parse
@@ -21,6 +22,13 @@ SUCCESSORS = {
 }
 _HANDLES = ("TensorArrayV3", "TensorArrayGradV3")
 _PASSES = CONTROL_FLOW + ("Identity",)
+
+
+def registered_op(op_type: str) -> Any:
+    """Returns the OpDef of an op type, or None. TensorFlow 1.x has a dict of all."""
+    if hasattr(op_def_registry, "get"):
+        return op_def_registry.get(op_type)
+    return op_def_registry.get_registered_ops().get(op_type)
 
 
 def replace_old_ops(graph_def: Any) -> None:

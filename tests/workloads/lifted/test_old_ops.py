@@ -3,7 +3,7 @@
 import numpy as np
 import tensorflow as tf
 
-from workloads.lifted.old_ops import SUCCESSORS, replace_old_ops
+from workloads.lifted.old_ops import SUCCESSORS, registered_op, replace_old_ops
 
 v1 = tf.compat.v1
 
@@ -53,3 +53,7 @@ def test_without_removed_ops_nothing_changes():
     before = graph_def.SerializeToString(deterministic=True)
     replace_old_ops(graph_def)
     assert graph_def.SerializeToString(deterministic=True) == before
+
+
+def test_an_ops_definition_is_found_by_its_type():
+    assert registered_op("MatMul").name == "MatMul" and registered_op("NoSuchOp") is None

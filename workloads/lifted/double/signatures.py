@@ -9,8 +9,9 @@ import functools
 from typing import TYPE_CHECKING, Any, List, NamedTuple, Tuple
 
 from tensorflow.core.framework import types_pb2
-from tensorflow.python.framework import kernels, op_def_registry
+from tensorflow.python.framework import kernels
 
+from workloads.lifted.old_ops import registered_op
 from workloads.support.errors import InputError
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ class Signatures:
 
     def knows(self, op: str) -> bool:
         """Returns whether an op has a definition."""
-        return self.is_function(op) or _registered(op) is not None
+        return self.is_function(op) or registered_op(op) is not None
 
     def definition(self, op: str) -> Any:
         """Returns the OpDef of an op or a function.
@@ -67,7 +68,7 @@ class Signatures:
         """
         if op in self._functions:
             return self._functions[op].signature
-        definition = _registered(op)
+        definition = registered_op(op)
         if definition is None:
             raise InputError(f"lift: the op {op} is not known to this TensorFlow")
         return definition
@@ -128,13 +129,6 @@ def _arguments(node: Any, arguments: Iterable[Any]) -> List[Output]:
             dtypes = [dtype] * (node.attr[argument.number_attr].i if argument.number_attr else 1)
         found += [Output(argument.name, place, dtype) for place, dtype in enumerate(dtypes)]
     return found
-
-
-def _registered(op: str) -> Any:
-    """Returns the OpDef of an op, or None. TensorFlow 1.x has a dict of all."""
-    if hasattr(op_def_registry, "get"):
-        return op_def_registry.get(op)
-    return op_def_registry.get_registered_ops().get(op)
 
 
 @functools.lru_cache(maxsize=None)
