@@ -72,7 +72,8 @@ def lift_graph(
         start = initial_values.values_from_initializers([v.name for v in found.plan.variables], found.whole)
     for variable in found.plan.variables:
         variable.shape = list(start[variable.name].shape)
-    start.update((name, np.array(value)) for name, value in found.plan.settings.items() if name in start)
+    switches = {name: value for name, value in found.plan.settings.items() if name in start}
+    start.update((name, np.array(value, start[name].dtype)) for name, value in switches.items())
     report("trying made-up data")
     data_trial.fit_made_up_data(found.plan, found.context, start)
     found.plan.about = dict(facts.description_fields(facts.program_facts(saved, found)), graph=os.path.basename(path))

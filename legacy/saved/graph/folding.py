@@ -10,9 +10,10 @@ other output is replaced by the Switch's input, and the Merge by its only live i
 
 from __future__ import annotations
 
+import operator
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import tensorflow as tf
@@ -31,6 +32,16 @@ OUTPUTS = 64
 SETTINGS = ("Placeholder", "PlaceholderV2", "PlaceholderWithDefault")
 #: Names of boolean placeholders that say whether the model trains.
 TRAINING = re.compile(r"(?i)train|phase|is_learn|is_tr")
+
+#: Ops that compare two numbers.
+COMPARISONS = {
+    "Equal": operator.eq,
+    "NotEqual": operator.ne,
+    "Greater": operator.gt,
+    "GreaterEqual": operator.ge,
+    "Less": operator.lt,
+    "LessEqual": operator.le,
+}
 
 _SWITCHES = ("Switch", "RefSwitch")
 
@@ -64,17 +75,23 @@ def fold_values(graph: Graph, values: Mapping[str, np.ndarray]) -> Graph:
 
     Args:
       graph: the whole graph.
-      values: {placeholder, or boolean variable: value}; a variable stays, but what it decides is decided.
+      values: {placeholder, or variable that is a switch: value}; a variable stays, but what it decides is decided.
     """
     if not values:
         return graph
     return Graph(_folded(graph, values, _Branches(graph, decided_predicates(graph, values))))
 
 
+def can_be_switch(node: NodeDef) -> bool:
+    """Returns whether a placeholder or variable is boolean or a whole number, by its dtype."""
+    dtype = tf.as_dtype(node.attr["dtype"].type)
+    return bool(dtype.is_bool or dtype.is_integer)
+
+
 def _value(graph: Graph, name: str, text: str) -> np.ndarray:
     """Returns the value that a user's text gives to a placeholder, in the placeholder's dtype."""
     node = graph.nodes.get(name)
-    is_switch = node is not None and node.op in VARIABLES and node.attr["dtype"].type == tf.bool.as_datatype_enum
+    is_switch = node is not None and node.op in VARIABLES and can_be_switch(node)
     if node is None or (node.op not in SETTINGS and not is_switch):
         raise InputError(f"--feed: got {name!r}, no such placeholder in the graph")
     dtype = tf.as_dtype(node.attr["dtype"].type)
@@ -86,33 +103,56 @@ def _value(graph: Graph, name: str, text: str) -> np.ndarray:
 
 
 def decided_predicates(graph: Graph, values: Mapping[str, np.ndarray]) -> dict[TensorId, bool]:
-    """Returns {tensor: its truth} of the settings and of what logical ops make of decided predicates alone."""
-    decided = {TensorId(name, 0): bool(value) for name, value in values.items() if value.dtype == bool}
+    """Returns {tensor: its truth} of the settings and of what is computed from settings and constants alone.
+
+    Followed are logical ops, comparisons of numbers and casts.
+    """
+    decided = {TensorId(name, 0): value.item() for name, value in values.items() if value.dtype.kind in "biu"}
     for name in graph.order(set(graph.nodes)):
         inputs = graph.inputs(name)
-        truth = _truth(graph.type(name), [decided[tensor] for tensor in inputs if tensor in decided], len(inputs))
-        if truth is not None:
-            decided[TensorId(name, 0)] = truth
-            if graph.type(name) in _SWITCHES:
-                decided[TensorId(name, 1)] = truth
-    return decided
+        if any(tensor in decided for tensor in inputs):
+            known = [decided[tensor] if tensor in decided else scalar_number(graph, tensor.node) for tensor in inputs]
+            value = _outcome(graph.nodes[name], known)
+            if value is not None:
+                decided[TensorId(name, 0)] = value
+                if graph.type(name) in _SWITCHES:
+                    decided[TensorId(name, 1)] = value
+    return {tensor: value for tensor, value in decided.items() if isinstance(value, bool)}
 
 
-def _truth(op_type: str, decided: list[bool], count: int) -> bool | None:
-    """Returns the value of a logical op with `count` inputs, or None if not all of them are decided.
+def scalar_number(graph: Graph, name: str) -> bool | int | float | None:
+    """Returns the number that a scalar Const holds; None for any other node."""
+    node = graph.nodes[name]
+    if node.op != "Const" or node.attr["value"].tensor.tensor_shape.dim or not _is_number(node.attr["dtype"].type):
+        return None
+    number: bool | int | float = tf.make_ndarray(node.attr["value"].tensor).item()
+    return number
+
+
+def _is_number(dtype: int) -> bool:
+    found = tf.as_dtype(dtype)
+    return bool(found.is_bool or found.is_integer or found.is_floating)
+
+
+def _outcome(node: NodeDef, known: list[Any]) -> bool | int | float | None:
+    """Returns what a logical op, a comparison or a copy makes of its inputs' values; None if one is not known.
 
     The outputs of a Switch have the value of its data input, where they have one.
     """
-    if not decided or len(decided) < count:
+    if None in known[:1] or (None in known and node.op not in _SWITCHES):
         return None
-    if op_type in ("Identity", "ReadVariableOp") or op_type in _SWITCHES:
-        return decided[0]
-    if op_type == "LogicalNot":
-        return not decided[0]
-    if op_type == "LogicalAnd":
-        return all(decided)
-    if op_type == "LogicalOr":
-        return any(decided)
+    if node.op in ("Identity", "ReadVariableOp", *_SWITCHES):
+        return known[0]
+    if node.op == "Cast":
+        return bool(known[0]) if node.attr["DstT"].type == tf.bool.as_datatype_enum else known[0]
+    if node.op == "LogicalNot":
+        return not known[0]
+    if node.op == "LogicalAnd":
+        return all(known)
+    if node.op == "LogicalOr":
+        return any(known)
+    if node.op in COMPARISONS:
+        return bool(COMPARISONS[node.op](*known))
     return None
 
 

@@ -1,6 +1,7 @@
-"""Switches between training and evaluation that no name gives away: both values are tried, the one that trains taken.
+"""Switches between training and evaluation that no name gives away: all values are tried, the one that trains taken.
 
-Such a switch is a boolean placeholder, or a boolean variable that the program assigns before it trains or evaluates.
+Such a switch is a placeholder, or a variable that the program assigns before it trains or evaluates: a boolean, or a
+whole number that is compared with constants.
 """
 
 from __future__ import annotations
@@ -12,10 +13,13 @@ import numpy as np
 import tensorflow as tf
 
 from legacy.saved.graph import folding, op_types
+from legacy.saved.graph.accumulation import variable_of
 from workloads.lifted.graph import SWITCHES, Graph, TensorId
 
 #: So many switches are tried.
 MOST_TRIED = 4
+#: Of a whole number, so many values are tried; constants above the second are counts, not switches.
+MOST_VALUES, MOST_COMPARED = 8, 100
 #: Op types that change variables begin so.
 _UPDATES = ("Assign", "Scatter", "ResourceScatter")
 
@@ -30,49 +34,81 @@ class TriedSwitches(NamedTuple):
     """
 
     graph: Graph
-    settings: dict[str, bool]
+    settings: dict[str, bool | int]
     notes: list[str]
 
 
 def try_switches(graph: Graph, targets: Sequence[str]) -> TriedSwitches:
-    """Tries both values of each boolean that a `cond` of the train ops depends on alone.
+    """Tries the values of each switch that a `cond` of the train ops depends on alone.
 
     Args:
       graph: the whole graph, with known settings folded into it.
       targets: train ops.
 
     Returns:
-      The graph with those decided by which a step runs other updates or random ops: the value that runs more is the
+      The graph with those decided by which a step runs other updates or random ops: the value that runs most is the
       one that trains. A switch that chooses between two like branches, such as two queues, stays.
     """
-    settings: dict[str, bool] = {}
+    settings: dict[str, bool | int] = {}
     notes: list[str] = []
-    for name in _switches(graph, graph.ancestors(targets))[:MOST_TRIED]:
-        folded = {value: folding.fold_values(graph, {name: np.array(value)}) for value in (True, False)}
+    for name, values in list(_switches(graph, graph.ancestors(targets)).items())[:MOST_TRIED]:
+        folded = {value: folding.fold_values(graph, {name: _scalar(graph, name, value)}) for value in values}
         runs = {value: _training_ops(folded[value], targets) for value in folded}
-        if runs[True] != runs[False]:
-            value = runs[True] > runs[False]
+        if len(set(runs.values())) > 1:
+            value = max(values, key=lambda tried: runs[tried])  # of equals the first
+            other = next(tried for tried in values if runs[tried] != runs[value])
             graph, settings[name] = folded[value], value
             notes.append(
-                f"{name} is taken as {value}: a step then runs {runs[value]} updates and random ops, with {not value} "
-                f"{runs[not value]}; --feed={name}={str(not value).lower()} overrides that"
+                f"{name} is taken as {value}: a step then runs {runs[value]} updates and random ops, with {other} "
+                f"{runs[other]}; --feed={name}={str(other).lower()} overrides that"
             )
     return TriedSwitches(graph, settings, notes)
 
 
-def _switches(graph: Graph, members: Collection[str]) -> list[str]:
-    """Returns boolean placeholders and variables that decide a `cond` among some nodes, in the order of the graph."""
+def _scalar(graph: Graph, name: str, value: bool | int) -> np.ndarray:
+    return np.array(value, tf.as_dtype(graph.nodes[name].attr["dtype"].type).as_numpy_dtype)
+
+
+def _switches(graph: Graph, members: Collection[str]) -> dict[str, list[bool] | list[int]]:
+    """Returns {placeholder or variable that decides a `cond` among some nodes: values to try}, in the graph's order.
+
+    A variable that these nodes change, such as a step counter, is none.
+    """
     predicates = {
         graph.inputs(name)[1] for name in members if graph.type(name) in SWITCHES and len(graph.inputs(name)) > 1
     }
-    found = []
+    before = graph.ancestors({tensor.node for tensor in predicates}, controls=False)
+    changed = {variable_of(graph, name) for name in members if graph.type(name).startswith(_UPDATES)}
+    found: dict[str, list[bool] | list[int]] = {}
     for name, node in graph.nodes.items():
         is_switch = node.op in folding.SETTINGS or node.op in op_types.VARIABLES
-        if name in members and is_switch and node.attr["dtype"].type == tf.bool.as_datatype_enum:
-            decided = folding.decided_predicates(graph, {name: np.array(True)})
-            if predicates & (set(decided) | {TensorId(name, 0)}):
-                found.append(name)
+        if name in before and name not in changed and is_switch and folding.can_be_switch(node):
+            is_boolean = node.attr["dtype"].type == tf.bool.as_datatype_enum
+            values = [True, False] if is_boolean else _compared(graph, before)
+            different = _deciding_differently(graph, name, values, predicates)
+            if different:
+                found[name] = different
     return found
+
+
+def _deciding_differently(
+    graph: Graph, name: str, values: list[bool] | list[int], predicates: Collection[TensorId]
+) -> list[bool] | list[int]:
+    """Of some values of a switch, those by which predicates have different truths; none if no predicate is decided."""
+    first: dict[frozenset[tuple[TensorId, bool]], bool | int] = {}
+    for value in values:
+        decided = folding.decided_predicates(graph, {name: _scalar(graph, name, value)})
+        first.setdefault(frozenset((t, truth) for t, truth in decided.items() if t in predicates), value)
+    return list(first.values()) if any(first) else []
+
+
+def _compared(graph: Graph, before: Collection[str]) -> list[int]:
+    """Whole numbers to try: 1 and 0, then the constants that nodes before predicates compare with, and those beside."""
+    inputs = [t.node for name in before if graph.type(name) in folding.COMPARISONS for t in graph.inputs(name)]
+    constants = {folding.scalar_number(graph, name) for name in inputs} - {None}
+    whole = {int(number) for number in constants if number is not None and float(number).is_integer()}
+    near = sorted(number + by for number in whole for by in (0, 1, -1) if 0 <= number + by <= MOST_COMPARED)
+    return list(dict.fromkeys([1, 0, *near]))[:MOST_VALUES]
 
 
 def _training_ops(graph: Graph, targets: Sequence[str]) -> int:

@@ -55,6 +55,51 @@ def test_the_value_that_runs_more_updates_is_taken(make_switch, name, trains):
     assert not any(found.graph.type(node) == "Merge" for node in found.graph.ancestors(["train"]))
 
 
+def number():
+    return v1.placeholder(tf.int32, [], name="mode")
+
+
+def stored():
+    return v1.get_variable("mode", initializer=0, trainable=False, use_resource=False)
+
+
+@pytest.mark.parametrize("make", [number, stored])
+@pytest.mark.parametrize(
+    "predicate, value",
+    [
+        (lambda mode: tf.equal(mode, 1), 1),
+        (lambda mode: tf.equal(mode, 0), 0),
+        (lambda mode: tf.equal(2, mode), 2),
+        (lambda mode: tf.not_equal(mode, 1), 0),
+        (lambda mode: mode > 0, 1),
+        (lambda mode: tf.less(mode, 1), 0),
+        (lambda mode: tf.logical_not(tf.cast(mode, tf.bool)), 0),
+        (lambda mode: tf.greater(tf.cast(mode, tf.float32), 0.5), 1),
+    ],
+)
+def test_a_whole_number_that_is_compared_is_a_switch(make, predicate, value):
+    found = tried(lambda: predicate(make()), moved, still)
+    assert found.settings == {"mode": value}
+    assert f"mode is taken as {value}: a step then runs 1 updates and random ops" in found.notes[0]
+    assert "cond/move" in found.graph.ancestors(["train"])
+
+
+def test_a_counter_that_the_step_changes_is_no_switch():
+    def build():
+        count = v1.get_variable("count", initializer=0, trainable=False, use_resource=False)
+        result = v1.cond(tf.equal(count, 1), moved, still)
+        with v1.control_dependencies([result]):
+            v1.assign_add(count, 1, name="train")
+
+    found = try_switches(traced(build), ["train"])
+    assert found.settings == {} and "Merge" in {found.graph.type(node) for node in found.graph.ancestors(["train"])}
+
+
+def test_a_number_that_is_not_compared_is_no_switch():
+    """What divides it is not decided by the constant 2 alone."""
+    assert tried(lambda: tf.equal(number() % 2, 0), moved, still).settings == {}
+
+
 def test_branches_with_random_numbers_train():
     found = tried(unnamed, lambda: v1.random_uniform([]), still)
     assert found.settings == {"Placeholder": True}
