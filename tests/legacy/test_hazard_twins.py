@@ -38,6 +38,8 @@ def hazards(**traits):
         {"summaries": "mean and last"},
         {"statistics": "each, ordered"},
         {"keep": 0.5},
+        {"keep": 0.35},
+        {"combine": "mean, but bias", "optimizer": "sgd by hand"},  # by hand: perhaps another learning rate
         {"keep": "keep_prob"},
     ],
     ids=str,
@@ -71,6 +73,11 @@ def test_what_is_right_is_not_accused(traits):
         ({"statistics": "never run"}, "UPDATES_NEVER_RUN", "does not run the updates of 1 variable (moving_mean)"),
         ({"keep": 0.1}, "KEEP_FOR_RATE", "keeps only 10% of its input"),
         ({"keep": "drop_rate"}, "KEEP_FOR_RATE", "input that is kept"),
+        (
+            {"combine": "mean, but bias"},
+            "MIXED_COMBINING",
+            "gradients of 1 variable (b) are summed over 2 towers, those",
+        ),
         ({"embedding": "sum"}, "SPARSE_GRADIENTS_SUMMED", "sparse gradients of 1 variable (table) are summed"),
         ({"forward": ("/gpu:0", "/gpu:0")}, "TOWERS_SHARE_DEVICE", "towers 0, 1 compute on gpu:0"),
         ({"forward": ("/gpu:0", "/cpu:0")}, "TOWER_ON_CPU", "tower 1 computes on cpu:0, the others on gpu:0"),

@@ -40,7 +40,7 @@ class _Program:
     Args:
       optimizer: "sgd", "momentum by hand" (slots and assignments), "sgd by hand", "two" (one for the weights, one for
         the bias, each counts the step), or "none".
-      combine: "mean" or "sum".
+      combine: "mean", "sum", or "mean, but bias" whose gradients are summed.
       embedding: None, "sum" or "mean": a sparse gradient that is concatenated, and perhaps divided; "scatter" updates
         the rows by hand.
       penalty: "none", "each", "first", "first, undivided", "each, undivided", "growing", "lost", "norm".
@@ -164,7 +164,7 @@ class _Program:
         return tf.add_n([loss, *terms], name="total_loss")
 
     def _updates(self, towers: list[list[tuple[Any, tf.Variable]]]) -> list[tf.Operation]:
-        combined = [(self._combined([g for g, _ in pairs]), pairs[0][1]) for pairs in zip(*towers)]
+        combined = [(self._combined([g for g, _ in pairs], pairs[0][1]), pairs[0][1]) for pairs in zip(*towers)]
         if self.optimizer == "sgd by hand":
             return [v1.assign_sub(v, 0.1 * g) for g, v in combined] + [v1.assign_add(self.step, 1)]
         if self.optimizer == "momentum by hand":
@@ -187,13 +187,14 @@ class _Program:
             return [make(0.1, name=f"opt{i}").apply_gradients(p, self.step) for i, p in enumerate(each)]
         return [make(self.learning_rate).apply_gradients(combined, self.step)]
 
-    def _combined(self, values: list[Any]) -> Any:
+    def _combined(self, values: list[Any], variable: tf.Variable) -> Any:
         if isinstance(values[0], tf.IndexedSlices):
             joined = tf.concat([g.values for g in values], 0)
             joined = joined / float(TOWERS) if self.embedding in ("mean", "scatter") else joined
             return tf.IndexedSlices(joined, tf.concat([g.indices for g in values], 0), values[0].dense_shape)
         total = tf.add_n(values)
-        return total / float(TOWERS) if self.combine == "mean" else total
+        is_mean = self.combine == "mean" or (self.combine == "mean, but bias" and variable.op.name != "b")
+        return total / float(TOWERS) if is_mean else total
 
     def _summaries(self, losses: list[tf.Tensor]) -> None:
         if self.summaries == "mean and last":

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from legacy.saved.analysis.analyse import Analysis
+from legacy.saved.graph import op_types
 from legacy.saved.graph.accumulation import accumulating_writes
 from legacy.saved.report.hazard import Hazard, plural
 from legacy.saved.report.penalty_hazards import linear_weights
@@ -115,12 +116,13 @@ def mixed_combining(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
         if not summed or not averaged:
             continue
         names = ", ".join(entry.weight for entry in summed[:3])
+        others = f"{len(averaged)} {plural(len(averaged), 'other', 'others')}"
         kind = "sparse" if all(entry.weight in sparse or entry.kind == "concat" for entry in summed) else ""
         yield Hazard(
             "SPARSE_GRADIENTS_SUMMED" if kind else "MIXED_COMBINING",
             parse_tensor_name(summed[0].tensor).node,
             f"{kind} gradients of {len(summed)} {plural(len(summed), 'variable', 'variables')} ({names}) are summed "
-            f"over {count} towers, those of {len(averaged)} others are averaged".strip(),
+            f"over {count} towers, those of {others} are averaged".strip(),
             f"divide by {count} what the replicas gather, for a mean of all; for parity keep the sum",
         )
 
@@ -128,14 +130,17 @@ def mixed_combining(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
 def _scale_of_sum(found: Analysis, phase: Phase, entry: Combine) -> float:
     """The factor on the sum of the towers' gradients that an update takes; 0 where it is not known.
 
-    A scatter update takes gradients that were multiplied by the learning rate before.
+    A scatter update takes gradients that were multiplied by the learning rate before; other updates that were written
+    by hand, by constants of their own.
     """
     if entry.kind == "kept as written":
         return 0.0
     scale = 1.0 / found.plan.towers if entry.kind == "mean" else entry.scale
     effect = next((effect for effect in phase.effects if entry.weight in effect.writes[:1]), None)
-    if effect is None or "Scatter" not in effect.op or entry.tensor not in effect.values:
+    if effect is None or op_types.is_apply(effect.op) or entry.tensor not in effect.values:
         return scale
+    if "Scatter" not in effect.op:
+        return 0.0
     rates = [imported_constant(found, other.learning_rate) for other in phase.effects if other.learning_rate]
     rate = next((rate for rate in rates if rate), None)
     return scale if rate is None else scale / rate

@@ -1,5 +1,6 @@
 """Train ops that train nothing, each with a near twin that trains."""
 
+import numpy as np
 import pytest
 import tensorflow as tf
 
@@ -48,6 +49,37 @@ DROPOUT = """
     gradients/y_grad/Mul = Mul(y, w)
     train = ApplyGradientDescent(w, gradients/y_grad/Mul)
     """
+
+
+#: The same as TensorFlow 1.12 writes it: what is kept is the integer part of the share and a random number.
+FLOOR = """
+    x = Placeholder()
+    w = VariableV2()
+    one = Const()
+    keep_prob = Placeholder()
+    share = Identity(keep_prob)
+    drop1/random = RandomUniform(x)
+    drop1/add = Add(share, drop1/random)
+    drop1/mask = Floor(drop1/add)
+    y = Mul(x, drop1/mask)
+    gradients/y_grad/Mul = Mul(y, w)
+    train = ApplyGradientDescent(w, gradients/y_grad/Mul)
+    """
+
+
+@pytest.mark.parametrize(
+    "old, new, expected",
+    [
+        ("keep_prob", "keep_prob", []),
+        ("keep_prob", "rate", ["KEEP_FOR_RATE"]),
+        ("keep_prob", "dropout/Placeholder", []),  # the scope says nothing of the share
+        ("Identity(keep_prob)", "Sub(one, keep_prob)", ["KEEP_FOR_RATE"]),  # a layer that takes a rate
+    ],
+)
+def test_dropout_before_the_rate(old, new, expected):
+    constant = {"dtype": tf.float32, "value": np.array(1.0, np.float32)}
+    whole = WholeGraph(saved(graph_of(FLOOR.replace(old, new), one=constant), trainable_variables=["w"]))
+    assert [hazard.id for hazard in input_hazards.kept_for_dropped(whole)] == expected
 
 
 @pytest.mark.parametrize("name, expected", [("drop_rate", []), ("keep_prob", ["KEEP_FOR_RATE"])])
