@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from absl import flags
 
 from legacy import flags as legacy_flags
-from parity import against_flags
+from parity import against_flags, report_flags
 from parity import flags as parity_flags
 from parity.processes import child_command
 from workloads.selection import flags as job_flags
@@ -66,6 +66,7 @@ flags.DEFINE_boolean(
     "Besides the choices that the workload names, change every constant of the towers' graph, one at a time, and "
     "report whether the comparison would have noticed.",
 )
+report_flags.define_report(flags.FLAGS)
 
 FLAGS = flags.FLAGS
 
@@ -73,6 +74,7 @@ FLAGS = flags.FLAGS
 def check_flags() -> None:
     """Raises `InputError` for flags that can be refused before TensorFlow is started."""
     require(FLAGS.steps >= 1, "--steps", FLAGS.steps, "must be at least 1")
+    report_flags.check_report(FLAGS)
     require(not (FLAGS.recording and FLAGS.legacy_python), "--recording", FLAGS.recording, "not with --legacy_python")
 
 
@@ -85,7 +87,10 @@ def plan_from_flags() -> ComparisonPlan:
     """Returns the comparison's steps, mode and tolerance that the flags describe."""
     from parity.verdict.compare_programs import ComparisonPlan
 
-    return ComparisonPlan(FLAGS.steps, FLAGS.mode, tolerance_name(), FLAGS.floor, FLAGS.visits, FLAGS.coverage)
+    wants_history = FLAGS.report is not None
+    return ComparisonPlan(
+        FLAGS.steps, FLAGS.mode, tolerance_name(), FLAGS.floor, FLAGS.visits, FLAGS.coverage, wants_history
+    )
 
 
 def recording_from_flags(setup: Setup, folder: str) -> Recording | None:
@@ -115,6 +120,7 @@ def main() -> int:
         return _verify_programs(*against_flags.setup_from_flags(exact=True)).exit_status
     setup = parity_flags.setup_from_flags(exact=True)
     if setup.job.workload.is_lifted and FLAGS.recording and not FLAGS.recording.endswith(".npz"):
+        require(FLAGS.report is None, "--report", FLAGS.report, "not with the recording of a lift's original run")
         return _verify_recorded_run(setup).exit_status
     return _verify_programs(dataclasses.replace(setup, replicated=True)).exit_status
 
@@ -160,6 +166,7 @@ def _verify_programs(setup: Setup, old: OldGraph | None = None) -> Verdict:
     report.print_verification(terminal, setup, comparison, explanation)
     content = report.verification_json(setup, comparison, recording, explanation)
     command.write_json({**content, "forward_difference": None if parted is None else parted.to_json()})
+    report_flags.write_report(lambda: report.verification_html(setup, comparison, content), FLAGS)
     return result.verdict
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from parity.comparison import stages, tolerance
 from parity.comparison.difference import Difference
 from parity.comparison.fits import fit_factor
+from parity.comparison.history import History
 from parity.comparison.noise_floor import NoiseFloor
 from parity.comparison.record_comparison import RecordComparison
 from parity.comparison.reference_magnitude import ReferenceMagnitudes
@@ -35,6 +36,7 @@ class Judge:
         state.
       units: {stage: float32 ulps} allowed beyond the base tolerances.
       noise_floor: that of an earlier comparison of such programs, where there are no references; or None.
+      history: keeps the run's losses and what each tensor differs by; or None.
     """
 
     def __init__(
@@ -44,13 +46,17 @@ class Judge:
         references: References | None,
         units: dict[str, float],
         noise_floor: NoiseFloor | None = None,
+        history: History | None = None,
     ) -> None:
         self._result = result
         self._tolerance = tolerance.TOLERANCES[result.tolerance_name]
         self._job, self._references, self._units = job, references, units
         self._noise_floor = noise_floor if references is None else NoiseFloor(job.dtype)
         self._magnitudes, self._double_magnitudes = ReferenceMagnitudes(), ReferenceMagnitudes()
-        self._judged = RecordComparison(result.stages, self._allowed, self._magnitudes, races=result.races)
+        self._history = history
+        self._judged = RecordComparison(
+            result.stages, self._allowed, self._magnitudes, races=result.races, history=history
+        )
         self._double = RecordComparison(result.double, self._double_allowed, self._double_magnitudes, DOUBLE)
         self._trajectory = RecordComparison(result.trajectory, self._allowed, self._magnitudes)
         self._factors: collections.defaultdict[str, list[tuple[int, float]]] = collections.defaultdict(list)
@@ -93,6 +99,9 @@ class Judge:
         response = self._response_in(self._job.dtype) if same_state else None
         both = stages.tensors(left), stages.tensors(judged)
         rounded = len(self._judged.rounded)
+        self._judged.history = None if is_visit else self._history
+        if self._history is not None and not is_visit:
+            self._history.add_losses(left, right)
         failures = self._judged.compare(step, 0 if same_state else step, *both, response, others)
         failures += self._compare_in_double(step, references)
         result.add_failures(sorted(failures, key=lambda failure: stages.STAGES.index(failure.stage)))

@@ -10,6 +10,7 @@ import numpy as np
 
 from parity.comparison import stages, tolerance
 from parity.comparison.difference import Difference, compare
+from parity.comparison.history import History
 from parity.comparison.reference_magnitude import ReferenceMagnitudes
 from parity.comparison.references import Response
 from parity.comparison.result import Failure
@@ -50,6 +51,7 @@ class RecordComparison:
       precision: of the programs where it is not the run's own, for the failures.
       rounded: "tensor at step" of each difference that rounding of the weights explains.
       races: "tensor at step" of each that another order of reads and updates explains.
+      history: keeps every tensor's difference; or None.
     """
 
     summaries: dict[str, StageSummary]
@@ -58,6 +60,7 @@ class RecordComparison:
     precision: str = ""
     rounded: list[str] = dataclasses.field(default_factory=list)
     races: list[str] = dataclasses.field(default_factory=list)
+    history: History | None = None
 
     def compare(
         self,
@@ -93,6 +96,8 @@ class RecordComparison:
         failures = []
         for entry in entries:
             summary = self.summaries.setdefault(entry.stage, StageSummary())
+            if self.history is not None:
+                self.history.add(step, entry.stage, entry.difference, entry.allowed)
             if not summary.add(step, entry.difference, entry.allowed):
                 failures.append(Failure(step, entry.stage, entry.difference, entry.allowed, self.precision))
         return failures

@@ -13,6 +13,7 @@ import dataclasses
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
+from parity.comparison.history import History
 from parity.comparison.judge import Judge
 from parity.comparison.references import References
 from parity.comparison.result import Failure, Verification
@@ -52,6 +53,7 @@ def verify(
     alternatives: Sequence[Program] = (),
     tour: Tour | None = None,
     rules: StepCheck | None = None,
+    history: History | None = None,
 ) -> Verification:
     """Steps two programs side by side and compares every tensor of their records.
 
@@ -72,6 +74,7 @@ def verify(
         the old program has races: a variable that one of them explains is no difference.
       tour: looks at every step, and names the states that both sides take one more step from after the others; or None.
       rules: judges each step that both sides took from the same state by what each side recorded; or None.
+      history: keeps the run's losses and what each tensor differs by; or None.
 
     Returns:
       The `Verification`. A step beyond tolerance does not end the run: later stages show how the difference spreads.
@@ -82,7 +85,7 @@ def verify(
     result = Verification(tolerance_name, mode)
     if not match_variables(result, left, right):
         return result
-    judge = Judge(result, job, references, units or {})
+    judge = Judge(result, job, references, units or {}, history=history)
     comparison = _Comparison(result, judge, left, right, lockstep, references, alternatives, tour, rules)
     training = TrainingCheck()
     state = left.state()

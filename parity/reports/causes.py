@@ -8,8 +8,8 @@ from typing import Any
 from parity.causes.basics.cause import RecognizedCause
 from parity.causes.basics.confirmation import Remainder, describe_remaining, remaining_json
 from parity.causes.unexplained import unexplained_deviations
-from parity.comparison import settings
 from parity.diagnosis import summary
+from parity.diagnosis.context import settings
 from parity.diagnosis.evidence import Evidence
 from parity.diagnosis.stage_checks.deviation import Deviation
 from parity.diagnosis.stage_checks.step_pattern import describe_steps

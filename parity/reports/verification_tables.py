@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 from rich.table import Table
 
 from parity.comparison.result import Verification
-from parity.comparison.settings import SettingDifference
 from parity.comparison.stage_summary import StageSummary
+from parity.diagnosis.context.settings import SettingDifference
 from parity.reports.formatting import format_number
 from parity.reports.verification_text import describe_difference
 

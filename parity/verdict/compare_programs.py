@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from legacy.towers.program import LegacyProgram
 from parity.comparison import stages, tolerance
+from parity.comparison.history import History
 from parity.comparison.result import Verification
 from parity.comparison.setup import Setup
 from parity.comparison.verification import StepCheck, verify
@@ -30,6 +31,7 @@ class ComparisonPlan:
       with_references: under "auto", judge the mathematics in float64 and measure the noise floor.
       with_visits: besides the steps, take one from each state in which choices show that the steps hide.
       whole_coverage: besides the named choices, change every constant of the towers' graph.
+      with_history: keep the losses of all steps, and what each tensor differs by.
     """
 
     steps: int
@@ -38,6 +40,7 @@ class ComparisonPlan:
     with_references: bool = True
     with_visits: bool = True
     whole_coverage: bool = False
+    with_history: bool = False
 
 
 class Settings(NamedTuple):
@@ -54,11 +57,13 @@ class Comparison(NamedTuple):
       verification: the verdict and what it rests on.
       settings: of the two programs that were compared.
       coverage: which mutants of the job the comparison would have seen; None where that was not measured.
+      history: of all steps, where the plan asks for it.
     """
 
     verification: Verification
     settings: Settings
     coverage: Measurement | None = None
+    history: History | None = None
 
 
 def settings_of_programs(left: Program, right: Program) -> Settings:
@@ -86,6 +91,7 @@ def compare_programs(setup: Setup, left: Program | None, plan: ComparisonPlan) -
     def show(done: int, so_far: Verification) -> None:
         progress.update(done, plan.steps, "" if so_far.passed else "NO PARITY")
 
+    history = History() if plan.with_history else None
     with contextlib.ExitStack() as stack:
         left = stack.enter_context(setup.legacy_program() if left is None else left)
         right = stack.enter_context(setup.modern_program())
@@ -108,10 +114,11 @@ def compare_programs(setup: Setup, left: Program | None, plan: ComparisonPlan) -
             units=units,
             tour=coverage,
             rules=_rule_check(setup, units) if auto else None,
+            history=history,
         )
         verification.not_shown += coverage.reasons()
         progress.done()
-        return Comparison(verification, settings_of_programs(left, right), coverage)
+        return Comparison(verification, settings_of_programs(left, right), coverage, history)
 
 
 def _rule_check(setup: Setup, units: dict[str, float]) -> StepCheck:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
-from parity.comparison import settings
+from parity.diagnosis.context import settings
 from parity.processes import interpreter
 from workloads.job import Job
 from workloads.records.reader import Recording

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
-from parity.comparison import settings
 from parity.comparison.result import Verdict
 from parity.comparison.setup import Setup
+from parity.diagnosis.context import settings
 from parity.reports import verification_tables as tables
 from parity.reports import verification_text as text
 from parity.reports.coverage_text import coverage_lines
@@ -42,7 +42,7 @@ def print_verification(console: Console, setup: Setup, comparison: Comparison, e
       comparison: the result.
       explanation: the recognized causes, or None where nothing was to be explained.
     """
-    verification, (left, right), coverage = comparison
+    verification, (left, right), coverage, _ = comparison
     if explanation is not None:
         from parity.reports.causes import cause_lines  # takes long to import, and most runs have nothing to explain
 
@@ -76,6 +76,25 @@ def print_verdict(console: Console, line: str, verdict: Verdict) -> None:
     console.print(line, style=STYLES[verdict], highlight=False)
 
 
+def verification_html(setup: Setup, comparison: Comparison, content: dict[str, Any]) -> str:
+    """Returns the result as an HTML page, with pictures.
+
+    Args:
+      setup: the job.
+      comparison: the result, with its history.
+      content: the same as `verification_json`.
+
+    Returns:
+      the document.
+    """
+    from parity.comparison.history import History
+    from parity.html.verification_page import verification_page
+
+    verification = comparison.verification
+    verdict = text.verification_verdict(verification)
+    return verification_page(headline(setup.job, verification.mode), verdict, content, comparison.history or History())
+
+
 def verification_json(
     setup: Setup, comparison: Comparison, left: Program | None, explanation: Explanation | None
 ) -> dict[str, Any]:
@@ -90,7 +109,7 @@ def verification_json(
     Returns:
       {key: value} of numbers, texts, lists and dictionaries.
     """
-    verification, (legacy, modern), coverage = comparison
+    verification, (legacy, modern), coverage, _ = comparison
     causes: dict[str, Any] = {"causes": []}
     if explanation is not None:
         from parity.reports.causes import causes_json

@@ -39,6 +39,20 @@ def test_identical_bits_are_required_in_one_environment_unless_a_flag_says_other
         assert verify.tolerance_name() == expected
 
 
+def test_a_report_is_an_html_file_that_can_be_written(tmp_path):
+    for path, allowed in (
+        ("report.pdf", "must be the path of an .html file"),
+        ("nowhere/a.html", "a file in a folder"),
+    ):
+        with set_flags(verify.FLAGS, report=path), pytest.raises(
+            InputError, match=f"--report: got '{path}', .*{allowed}"
+        ):
+            verify.check_flags()
+    with set_flags(verify.FLAGS, report=str(tmp_path / "a.html")):
+        verify.check_flags()
+        assert verify.plan_from_flags().with_history
+
+
 def test_the_plan_has_the_flags_values():
     assert verify.plan_from_flags().steps == 20
     with set_flags(verify.FLAGS, steps=3, mode="locked", tolerance="auto", floor=False):

@@ -2,8 +2,8 @@
 
 from parity.comparison.difference import Difference
 from parity.comparison.result import Verification
-from parity.comparison.settings import SettingDifference
 from parity.comparison.stage_summary import StageSummary
+from parity.diagnosis.context.settings import SettingDifference
 from parity.reports import verification_tables
 from tests.parity.reports.rendering import headings, rows
 

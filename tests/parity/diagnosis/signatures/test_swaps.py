@@ -59,6 +59,13 @@ def test_values_that_agree_by_chance_are_no_swap():
     assert find_swaps(made_up_evidence([compared_step(step_record(), None, before, other)])) == []
 
 
+def test_a_variable_that_one_side_did_not_record_is_no_swap():
+    left, right = step_record(gradients=[{"a": A, "b": B}]), step_record(gradients=[{"a": C, "b": B}])
+    damaged = step_record(step=1, gradients=[{"a": A}])
+    steps = [compared_step(left, right), compared_step(damaged, right)]
+    assert [swap for swap in find_swaps(made_up_evidence(steps)) if swap.name == "b"] == []
+
+
 def test_a_square_matrix_may_be_transposed():
     matrix = np.array([[1.0, 2.0], [3.0, 4.0]])
     before, other = made_up_state({"a": matrix}), made_up_state({"a": matrix.T})

@@ -4,7 +4,7 @@ import dataclasses
 
 import pytest
 
-from parity.comparison import settings
+from parity.diagnosis.context import settings
 from tests.cases import Everything
 from workloads.job import Job
 from workloads.support.errors import InputError
