@@ -18,14 +18,19 @@ from workloads.workload import Clip, InputSpec, Workload
 ZEROS = initializers.Constant(0.0)
 
 
+def lstm_cell(x, c, h, kernel, bias, forget_bias):
+    """Runs an LSTM cell of 1.x on [batch, features]; returns its next state (c, h)."""
+    gates = tf.nn.bias_add(tf.matmul(tf.concat([x, h], axis=1), kernel), bias)
+    i, j, f, o = tf.split(gates, 4, axis=1)
+    c = c * tf.sigmoid(f + forget_bias) + tf.sigmoid(i) * tf.tanh(j)
+    return c, tf.tanh(c) * tf.sigmoid(o)
+
+
 def lstm_step(length, inputs, bias, kernel, time, c, h):
     """Runs an LSTM cell for one step of time; returns the next values of what the loop carries."""
     mask = time >= length
-    x = tf.concat([inputs.read(time), h], axis=1)
-    x, y, z, u = tf.split(tf.nn.bias_add(tf.matmul(x, kernel), bias), 4, axis=1)
-    x = tf.sigmoid(z + 1.0) * c + tf.sigmoid(x) * tf.tanh(y)
-    y = tf.where(tf.reshape(mask, [-1, 1]), h, tf.sigmoid(u) * tf.tanh(x))
-    return [time + 1, tf.where(tf.reshape(mask, [-1, 1]), c, x), y]
+    c2, h2 = lstm_cell(inputs.read(time), c, h, kernel, bias, 1.0)
+    return [time + 1, tf.where(tf.reshape(mask, [-1, 1]), c, c2), tf.where(tf.reshape(mask, [-1, 1]), h, h2)]
 
 
 def tower_loss(scope, batch):

@@ -5,16 +5,19 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Dict, List, Sequence
 
+from legacy.source.basics.expressions import calls
 from legacy.source.basics.forward import example_sizes
 from legacy.source.basics.rendering import WIDTH, literal_text
 from legacy.source.lines.abstraction import words_of
 from legacy.source.lines.functions import constant_line, function_lines
 from legacy.source.lines.outlining import outline
+from legacy.source.ops.cells import FUNCTIONS
 from workloads import initializers
 from workloads.lifted.workload import DEFAULT_BATCH
 from workloads.numerics.statistics import FIRST_TOWER
 
 if TYPE_CHECKING:
+    from legacy.source.lines.statements import Statement
     from legacy.source.model import Model
     from legacy.source.training_step import TrainingStep
     from workloads.lifted.plan import Input, Plan
@@ -49,6 +52,9 @@ def model_lines(model: Model) -> list[str]:
 
     outlined = outline(model.statements, shape, model.batch)
     lines: List[str] = []
+    parts = [part.function for statement in _all_statements(model) for part in calls(statement.expression)]
+    for name, text in FUNCTIONS.items():
+        lines += [*text, "", ""] if name in parts else []
     for loop in recovery.loops.values():
         lines += [*loop.lines, "", ""]
     for function in outlined.functions:
@@ -61,6 +67,11 @@ def model_lines(model: Model) -> list[str]:
     first = f'batch["{next(iter(model.inputs), "")}"]'
     doc = "Returns the loss of one tower."
     return lines + function_lines("tower_loss(scope, batch)", doc, outlined.statements, recovery.shape, {}, first)
+
+
+def _all_statements(model: Model) -> List[Statement]:
+    """Returns the statements of the model and of its loops."""
+    return [*model.statements, *(line for loop in model.recovery.loops.values() for line in loop.statements)]
 
 
 def module_text(plan: Plan, step: TrainingStep, docstring: Sequence[str], settings: Dict[str, Any]) -> str:

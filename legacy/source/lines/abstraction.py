@@ -34,6 +34,8 @@ WORDS = {
     "tf.nn.batch_normalization": "norm",
     "tf.nn.embedding_lookup": "embed",
     "tf.nn.max_pool2d": "pool",
+    "lstm_cell": "lstm",
+    "lstm_state": "lstm",
     "tf.nn.local_response_normalization": "lrn",
 }
 #: The same in a sentence.
@@ -46,6 +48,8 @@ LONG = {
     "tf.nn.batch_normalization": "batch norm with its statistics",
     "tf.nn.embedding_lookup": "an embedding",
     "tf.nn.max_pool2d": "pooling",
+    "lstm_cell": "an LSTM cell",
+    "lstm_state": "an LSTM cell",
     "tf.nn.relu": "a rectifier",
     "tf.sigmoid": "a sigmoid",
     "tf.tanh": "a hyperbolic tangent",
@@ -322,7 +326,8 @@ def _common_ends(texts: Sequence[str]) -> Tuple[str, str]:
 def words_of(body: Sequence[Statement]) -> List[str]:
     """Returns what a function's calls do, in words, in their order: "convolution", "batch norm"."""
     found = [LONG.get(part.function) for statement in body for part in calls(statement.expression)]
-    own = [part.function for statement in body for part in calls(statement.expression) if "." not in part.function]
+    own = [part.function for statement in body for part in calls(statement.expression)]
+    own = [name for name in own if "." not in name and name not in LONG]
     words = [word for word in found if word] + [f"`{name}`" for name in own]
     return list(dict.fromkeys(words)) or ["what several places compute alike"]
 
@@ -335,7 +340,7 @@ def _function_name(body: Sequence[Statement], taken: Set[str]) -> str:
             word = WORDS.get(part.function, "" if "." in part.function else "block")
             if word and word not in words:
                 words.append(word)
-    name = "block" if "block" in words else "_".join(words[:3]) or "step"
+    name = "block" if "block" in words else "lstm" if "lstm" in words else "_".join(words[:3]) or "step"
     free, number = name, 2
     while free in taken:
         free, number = f"{name}{number}", number + 1

@@ -28,7 +28,11 @@ if TYPE_CHECKING:
 
 #: Names for tensors that go from layer to layer; the first whose value is not needed any more is taken again.
 CHAIN = ("x", "y", "z", "u", "v", "w")
-_TYPICAL = {"tf.nn.moments": ("mean", "variance"), "tf.compat.v1.nn.fused_batch_norm": ("x", "mean", "variance")}
+_TYPICAL = {
+    "lstm_cell": ("c", "h"),
+    "tf.nn.moments": ("mean", "variance"),
+    "tf.compat.v1.nn.fused_batch_norm": ("x", "mean", "variance"),
+}
 _COMPARISONS = ("<", "<=", ">", ">=")
 #: Words that name no value in text: Python's and those that the program's text uses.
 RESERVED = {"and", "as", "batch", "from", "for", "if", "in", "is", "lambda", "not", "or", "scope", "self", "tf", "np"}

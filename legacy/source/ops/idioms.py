@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Dict, List, NamedTuple, Optional, Tuple
+from typing import TYPE_CHECKING, Dict, List, Optional
 
 import numpy as np
 import tensorflow as tf
 
 from legacy.source.basics.expressions import OMIT, Expression, Infix, Literal, call
+from legacy.source.ops.cells import match_lstm_cell
+from legacy.source.ops.match import Match
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -15,20 +17,6 @@ if TYPE_CHECKING:
     from legacy.source.ops.view import OpView
 
 _ADD = ("Add", "AddV2")
-
-
-class Match(NamedTuple):
-    """Result of an idiom: an expression for several ops, or the tensor that an op copies.
-
-    Attributes:
-      targets: the tensors that the expression computes; empty if the op is a copy of `alias`.
-      expression: computes them.
-      alias: the tensor that the op's output is a copy of.
-    """
-
-    targets: Tuple[str, ...]
-    expression: Optional[Expression]
-    alias: str = ""
 
 
 def is_filled(value: Optional[np.ndarray], number: float) -> bool:
@@ -208,7 +196,7 @@ IDIOMS: Dict[str, List[Callable[[OpView], Optional[Match]]]] = {
     "IdentityN": [match_single],
     "Max": [match_empty_reduction],
     "Mean": [match_empty_reduction, match_moments],
-    "Mul": [match_neutral],
+    "Mul": [match_lstm_cell, match_neutral],
     "PlaceholderWithDefault": [match_copy],
     "RealDiv": [match_neutral],
     "Reshape": [match_same_reshape],

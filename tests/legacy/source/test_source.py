@@ -22,7 +22,7 @@ WRITTEN = {
     "d_batch_norm": 90,
     "e_slim_dropout": 80,
     "f_sum_clip_after": 70,
-    "h_dynamic_rnn": 70,
+    "h_dynamic_rnn": 75,
     "j_dataset_resource": 75,
 }
 #: Programs that are refused, and the part that is named.

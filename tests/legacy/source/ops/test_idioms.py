@@ -62,3 +62,23 @@ def test_a_guarded_division_by_a_known_number_needs_no_guard():
 
 def test_every_idiom_is_of_an_op_that_exists():
     assert all(hasattr(tf.raw_ops, name) for name in idioms.IDIOMS)
+
+
+def cell(x, kernel, bias, order=("i", "j", "f", "o")):
+    state = tf.zeros([4, 2])
+    gates = tf.nn.bias_add(tf.matmul(tf.concat([x, state], 1), kernel), bias)
+    parts = dict(zip(order, tf.split(gates, 4, axis=1)))
+    c = tf.sigmoid(parts["f"] + 1.0) * tf.square(x[:, :2]) + tf.sigmoid(parts["i"]) * tf.tanh(parts["j"])
+    return tf.sigmoid(parts["o"]) * tf.tanh(c) + c
+
+
+def test_an_lstm_cell_is_recognised_by_its_ops_and_one_with_other_gates_is_not():
+    shapes = {"kernel": [5, 8], "bias": [8]}
+    text = "\n".join(written(cell, X, shapes, batch=4))
+    assert "c, h = lstm_cell(" in text and "tf.tanh" not in text and text.endswith("return h + c")
+
+    def other(x, kernel, bias):
+        return cell(x, kernel, bias, order=("i", "f", "j", "o"))
+
+    text = "\n".join(written(other, X, shapes, batch=4))
+    assert "lstm_" not in text and "tf.tanh" in text

@@ -1,0 +1,87 @@
+"""The LSTM cell: the ops that compute its next state from its four gates, and the function that is written for them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Optional, Tuple
+
+from legacy.source.basics.expressions import call
+from legacy.source.ops.match import Match
+
+if TYPE_CHECKING:
+    from legacy.source.basics.expressions import Expression
+    from legacy.source.ops.view import OpView
+
+#: {function: its text}: of a cell with one kernel, and of what follows the gates of any other.
+FUNCTIONS = {
+    "lstm_cell": [
+        "def lstm_cell(x, c, h, kernel, bias, forget_bias):",
+        '    """Runs an LSTM cell of 1.x on [batch, features]; returns its next state (c, h)."""',
+        "    gates = tf.nn.bias_add(tf.matmul(tf.concat([x, h], axis=1), kernel), bias)",
+        "    i, j, f, o = tf.split(gates, 4, axis=1)",
+        "    c = c * tf.sigmoid(f + forget_bias) + tf.sigmoid(i) * tf.tanh(j)",
+        "    return c, tf.tanh(c) * tf.sigmoid(o)",
+    ],
+    "lstm_state": [
+        "def lstm_state(gates, c, forget_bias):",
+        '    """Returns the next state (c, h) of an LSTM cell from its gates [batch, 4 * units]."""',
+        "    i, j, f, o = tf.split(gates, 4, axis=1)",
+        "    c = c * tf.sigmoid(f + forget_bias) + tf.sigmoid(i) * tf.tanh(j)",
+        "    return c, tf.tanh(c) * tf.sigmoid(o)",
+    ],
+}
+_ADD = ("Add", "AddV2")
+
+
+def match_lstm_cell(op: OpView) -> Optional[Match]:
+    """Matches `tanh(c) * sigmoid(o)` with `c = c_before * sigmoid(f + bias) + sigmoid(i) * tanh(j)`."""
+    found = _pair(op, "Tanh", "Sigmoid")
+    if found is None:
+        return None
+    tangent, output = found
+    state = tangent.producer(0)
+    if state.type not in _ADD or state.producer(0).type != "Mul" or state.producer(1).type != "Mul":
+        return None
+    for kept, added in ((0, 1), (1, 0)):
+        new = _pair(state.producer(added), "Sigmoid", "Tanh")
+        for position in (0, 1):
+            forget = state.producer(kept).producer(position)
+            if new is None or forget.type != "Sigmoid" or forget.producer(0).type not in _ADD:
+                continue
+            shifted = forget.producer(0)
+            gates = (new[0].tensor(0), new[1].tensor(0), shifted.tensor(0), output.tensor(0))
+            split = new[0].producer(0)
+            bias = shifted.constant(1)
+            if _are_parts(split, gates) and bias is not None and bias.shape == ():
+                before = state.producer(kept).argument(1 - position)
+                return Match((state.output, op.output), _cell(split, before, bias[()]))
+    return None
+
+
+def _cell(split: OpView, before: Expression, forget_bias: object) -> Expression:
+    """Returns the call of a cell, of which an op splits the gates."""
+    gates = split.producer(1)
+    product = gates.producer(0) if gates.type == "BiasAdd" else gates
+    joined = product.producer(0) if product.type == "MatMul" else product
+    plain = product.type == "MatMul" and not product.attribute("transpose_a") and not product.attribute("transpose_b")
+    if gates.type != "BiasAdd" or not plain or joined.type != "ConcatV2" or len(joined.operation.inputs) != 3:
+        return call("lstm_state", split.argument(1), before, forget_bias)
+    x, h = joined.arguments(0, 2)
+    return call("lstm_cell", x, before, h, product.argument(1), gates.argument(1), forget_bias)
+
+
+def _pair(op: OpView, one: str, other: str) -> Optional[Tuple[OpView, OpView]]:
+    """Returns the factors of a product in the order of their types, or None if it has others."""
+    if op.type != "Mul" or len(op.operation.inputs) != 2:
+        return None
+    factors = [op.producer(0), op.producer(1)]
+    if factors[0].type != one:
+        factors.reverse()
+    return (factors[0], factors[1]) if [factor.type for factor in factors] == [one, other] else None
+
+
+def _are_parts(split: OpView, tensors: Tuple[str, ...]) -> bool:
+    """Returns whether tensors are the four parts, in order, that an op splits the last dimension of a matrix into."""
+    axis = split.constant(0) if split.type == "Split" else None
+    if axis is None or int(axis) not in (1, -1):
+        return False
+    return len(tensors) == 4 and tuple(output.name for output in split.operation.outputs) == tensors
