@@ -81,7 +81,8 @@ class Trainer:
     def __init__(self, strategy):
         self.strategy, self.variables, self.weights = strategy, {}, []
         with strategy.scope():
-            example = {n: tf.zeros((GLOBAL_BATCH // TOWERS, *shape), dtype) for n, (shape, dtype, _) in INPUTS.items()}
+            rows = GLOBAL_BATCH // TOWERS
+            example = {name: tf.zeros((rows, *shape), dtype) for name, (shape, dtype, _) in INPUTS.items()}
             tower_loss(Scope({}, make=self._make), example)
             for name in self.weights:
                 for slot, start in SLOTS.items():

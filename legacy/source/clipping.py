@@ -91,7 +91,9 @@ def _rule_between(
     cut = cut_part(plan, graph, list(after), list(before), phase.versions)
     others = [feed for feed in cut.piece.feeds if str(feed.key) not in before]
     if any(isinstance(feed.key, VariableVersion) for feed in others) or others:
-        raise Unwritten(f"gradients: {after[0]!r} is not made from gradients alone")
+        read = ", ".join(sorted({str(getattr(feed.key, "variable", feed.key)) for feed in others})[:3])
+        op = graph.type(parse_tensor_name(after[0]).node)
+        raise Unwritten(f"gradients: {after[0]!r} ({op}) is not made from gradients alone, but also from {read}")
     shapes: Dict[str, Sequence[int]] = {}
     for tensor in before:
         entry = plan.tensors.get(tensor)

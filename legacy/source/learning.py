@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from legacy.saved.graph.imported import ImportedGraph
+    from workloads.lifted.graph import Graph
     from workloads.lifted.plan import Effect, Phase, Plan
 
 
@@ -126,8 +127,16 @@ def learning_rate_tensor(phase: Phase) -> Optional[str]:
     return next(iter(tensors)) if len(tensors) == 1 else None
 
 
-def combining(plan: Plan, phase: Phase) -> str:
-    """Returns "mean" or "sum" of the towers' gradients.
+def combining(plan: Plan, graph: Graph, phase: Phase) -> str:
+    """Finds how the towers' gradients are combined.
+
+    Args:
+      plan: of the lift.
+      graph: of the lift.
+      phase: the train op.
+
+    Returns:
+      "mean" or "sum".
 
     Raises:
       Unwritten: they are combined in another way, or not all in the same.
@@ -136,7 +145,8 @@ def combining(plan: Plan, phase: Phase) -> str:
     for combine in phase.combine:
         if combine.kind not in ("mean", "sum") or combine.affine or combine.scale != 1.0:
             how = combine.kind + (" and something that no tower computes" if combine.affine else "")
-            raise Unwritten(f"combining: gradients of {combine.weight!r}: {how}")
+            op = f"{combine.tensor} ({graph.type(parse_tensor_name(combine.tensor).node)})"
+            raise Unwritten(f"combining: gradients of {combine.weight!r}: {how}, in {op}")
         kinds.append(combine.kind)
     if len(set(kinds)) > 1:
         raise Unwritten("combining: " + " and ".join(sorted(set(kinds))))

@@ -129,9 +129,9 @@ def recover_model(
 
 def _require_plain(forward: Forward) -> None:
     """Raises `Unwritten` if a part has branches."""
-    flow = sorted({operation.type for operation in forward.typed.operations() if operation.type in CONTROL_FLOW})
+    flow = [f"{o.name!r} ({o.type})" for o in forward.typed.operations() if o.type in CONTROL_FLOW]
     if flow:
-        raise Unwritten("model: it has branches (" + ", ".join(flow) + ")")
+        raise Unwritten("model: it has branches, which depend on what is computed: " + min(flow))
 
 
 def _with_updates(recovery: Recovery, loss: Expression, updates: Sequence[Sequence[Expression]]) -> List[Definition]:

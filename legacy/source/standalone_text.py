@@ -48,7 +48,8 @@ TRAINER = '''class Trainer:
     def __init__(self, strategy):
         self.strategy, self.variables, self.weights = strategy, {{}}, []
         with strategy.scope():
-            example = {{n: tf.zeros((GLOBAL_BATCH // TOWERS, *shape), dtype) for n, (shape, dtype, _) in INPUTS.items()}}
+            rows = GLOBAL_BATCH // TOWERS
+            example = {{name: tf.zeros((rows, *shape), dtype) for name, (shape, dtype, _) in INPUTS.items()}}
             tower_loss(Scope({{}}, make=self._make), example)
 {make_slots}{make_accumulators}{make_averages}            self._add(STEP, tf.constant(0, tf.int64))
 

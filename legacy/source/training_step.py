@@ -80,7 +80,7 @@ def recover_step(
     counters = find_counters(phase, imported)
     parts = _Parts()
     rule = parts.take(lambda: find_rule(phase, imported, initial))
-    combine = parts.take(lambda: _combining(plan, phase))
+    combine = parts.take(lambda: _combining(plan, graph, phase))
     learning_rate = parts.take(lambda: _learning_rate(plan, graph, phase, counters))
     clip = parts.take(lambda: find_clipping(plan, graph, phase))
     average = parts.take(lambda: find_average(plan, graph, phase, counters))
@@ -115,12 +115,14 @@ class _Parts:
 def _learning_rate(plan: Plan, graph: Graph, phase: Phase, counters: Sequence[str]) -> LearningRate:
     rate = learning_rate_tensor(phase)
     if rate is None:
-        raise Unwritten("learning rate: weights have different ones")
+        weights = {effect.learning_rate: effect.writes[0] for effect in phase.effects if effect.learning_rate}
+        found = ", ".join(f"{tensor} of {weight!r}" for tensor, weight in weights.items())
+        raise Unwritten(f"learning rate: {'weights have different ones: ' + found if found else 'no op has one'}")
     return find_learning_rate(plan, graph, phase, rate, counters)
 
 
-def _combining(plan: Plan, phase: Phase) -> str:
-    combine = combining(plan, phase)
+def _combining(plan: Plan, graph: Graph, phase: Phase) -> str:
+    combine = combining(plan, graph, phase)
     return _combining_of_shared_loss(plan, phase) if phase.shared_loss else combine
 
 

@@ -123,3 +123,30 @@ def test_each_part_that_cannot_be_written_has_a_line(tmp_path):
     lines = str(error.value).splitlines()
     assert lines[0].endswith("cannot be written:") and lines[1].startswith("  optimizer: written by hand, by Assign")
     assert any(line.startswith("  updates: 'moment'") for line in lines)
+
+
+def by_regularizer(gradients, losses):
+    """One optimizer on the mean of the losses plus a penalty that no tower computes."""
+    return v1.train.MomentumOptimizer(0.1, 0.9).minimize(tf.add_n(losses) / TOWERS + tf.nn.l2_loss(weights()))
+
+
+def by_decay(gradients, losses):
+    """Weight decay that is added to the mean of the gradients."""
+    return apply(tf.add_n(gradients) / TOWERS + 0.01 * weights())
+
+
+@pytest.mark.parametrize(
+    "train, reason",
+    [
+        (by_regularizer, r"(combining: gradients of 'net/w'|loss: gradients of the old graph contain)"),
+        (by_decay, r"gradients: '\S+' \(Add\w*\) is not made from gradients alone, but also from net/w"),
+    ],
+)
+def test_what_is_added_outside_of_the_towers_is_named(train, reason, tmp_path):
+    def build():
+        xs = split_batch()
+        losses = towers(lambda tower: sum_of_squares(xs[tower]))
+        return train([tf.gradients(loss, [weights()])[0] for loss in losses], losses)
+
+    with pytest.raises(InputError, match=reason):
+        source(build, tmp_path)
