@@ -24,7 +24,7 @@ environment.prepare(exact=True)
 environment.prepare = lambda exact: None  # type: ignore[assignment]  # the commands find TensorFlow prepared
 
 from tests.fuzz.corpus import KINDS  # noqa: E402  TensorFlow must be prepared first
-from tests.fuzz.examples import CHOICES, SOUND, Example, run_example, write_corpus  # noqa: E402
+from tests.fuzz.examples import CHOICES, SOUND, Example, Outcome, run_example, write_corpus  # noqa: E402
 
 #: Modules that commands import, without those that define flags.
 COMMON = (
@@ -102,20 +102,22 @@ class Fuzzing:
         if example in self._seen:
             return
         self._seen.add(example)
-        shutil.rmtree(self._place, ignore_errors=True)
-        self._place.mkdir()
-        whole = len(self._seen) % self._whole == 0
-        outcome = self.last = run_example(example, self._corpus, self._place, whole)
-        self._statuses[example.kind, "crash" if outcome.contained else str(outcome.status)] += 1
+        outcome = self._outcome(example, len(self._seen) % self._whole == 0)
+        if outcome.contained:
+            outcome = self._outcome(example, True)
+        self.last = outcome
+        self._statuses[example.kind, str(outcome.status)] += 1
         self._peak, self._slowest = max(self._peak, outcome.peak), max(self._slowest, outcome.seconds)
         if outcome.problem:
             told = f"{example.kind}:{example.choice}:{example.seed} ({outcome.damage})"
             self._problems[example.kind, outcome.problem].append(told)
             print(f"{len(self._seen)}: {outcome.problem}\n    {told}", flush=True)
-        elif outcome.contained:
-            print(
-                f"{len(self._seen)}: contained crash: {example.kind}:{example.choice}:{example.seed} ({outcome.damage})"
-            )
+
+    def _outcome(self, example: Example, whole: bool) -> Outcome:
+        """Runs one example in a fork, or in an interpreter of its own."""
+        shutil.rmtree(self._place, ignore_errors=True)
+        self._place.mkdir()
+        return run_example(example, self._corpus, self._place, whole)
 
     def report(self) -> int:
         """Prints the figures; returns the exit status."""

@@ -22,6 +22,8 @@ from workloads.records import writer
 
 #: Old programs whose graphs are damaged: short ones, and one with loops.
 GRAPHS = ("a_split_sgd", "f_sum_clip_after", "g_embedding_adagrad", "h_dynamic_rnn")
+#: Those that `--source` can write.
+WRITTEN = ("a_split_sgd", "f_sum_clip_after", "h_dynamic_rnn")
 #: Name of the sound recording that a damaged one is compared with.
 SOUND = "sound.npz"
 
@@ -78,9 +80,12 @@ def write_recorder_folder(folder: pathlib.Path, choice: int) -> None:
 
 def write_graph(folder: pathlib.Path, choice: int) -> None:
     """Writes a graph file of an old program, in binary or as text."""
-    name = GRAPHS[choice % len(GRAPHS)]
-    source = old_programs.path(name, "graph.meta")
-    shutil.copy(source, folder / "graph.meta")
+    shutil.copy(old_programs.path(GRAPHS[choice % len(GRAPHS)], "graph.meta"), folder)
+
+
+def write_decompiled_graph(folder: pathlib.Path, choice: int) -> None:
+    """Writes a graph file of an old program whose source can be written."""
+    shutil.copy(old_programs.path(WRITTEN[choice % len(WRITTEN)], "graph.meta"), folder)
 
 
 def write_graph_with_functions(folder: pathlib.Path, choice: int) -> None:
@@ -160,6 +165,9 @@ KINDS: dict[str, Kind] = {
     "recorder folder": Kind(write_recorder_folder, "run/*", _RECORDED),
     "graph": Kind(write_graph, "graph.meta", ("legacy.inspect", "{folder}/graph.meta")),
     "graph to lift": Kind(write_graph, "graph.meta", ("legacy.lift", "{folder}/graph.meta", "--out={out}")),
+    "graph to source": Kind(
+        write_decompiled_graph, "graph.meta", ("legacy.lift", "{folder}/graph.meta", "--source={out}.py")
+    ),
     "graph as text": Kind(write_graph_with_functions, "graph.pbtxt", ("legacy.inspect", "{folder}/graph.pbtxt")),
     "lift": Kind(write_lift, "lift/*", ("parity.verify", "--workload={folder}/lift", "--steps=2")),
     "checkpoint": Kind(write_checkpoint, "model.ckpt.*", ("legacy.convert", "{folder}/model.ckpt", "--out={out}")),

@@ -46,7 +46,8 @@ class Outcome(NamedTuple):
       damage: what was done to its input.
       status: exit status; negative for a signal.
       problem: what is wrong with how it ended; "" if nothing is.
-      contained: whether native code ended the process, which `isolation` tells in one line.
+      contained: whether a fork was ended by native code, or for its memory, which `isolation` tells in one line where
+        the command has an interpreter of its own.
       text: what it printed on stderr.
       peak: most resident memory, in bytes.
       seconds: how long it took.
@@ -97,7 +98,7 @@ def run_example(example: Example, corpus: pathlib.Path, place: pathlib.Path, who
     start, status, peak = time.monotonic(), *_run(arguments, place, whole)
     seconds = time.monotonic() - start
     text = (place / "stderr").read_text(errors="replace")
-    contained = -status in CRASHES and not kind.pure
+    contained = -status in (*CRASHES, signal.SIGKILL) and not kind.pure and not whole
     problem = "" if contained else _problem(status, text)
     if example.seed == SOUND and status not in (0, 1):
         problem = f"a sound input is refused: {text[-300:]}"
