@@ -153,7 +153,7 @@ def main() -> int:
         source = make_source(job)
         with make_program(job, source, job_flags.devices_from_flags(job)) as program:
             return training_flags.train_from_flags(program, job, source)
-    for name in ("checkpoint_dir", "summary_dir", "save"):
+    for name in ("checkpoint_dir", "summary_dir", "save", "eval_data"):
         require(not FLAGS[name].value, "--" + name, FLAGS[name].value, "not with --cluster")
     cluster = parse_cluster(FLAGS.cluster)
     if isinstance(cluster, TaskCounts):

@@ -73,7 +73,7 @@ def train_as_worker() -> int:
     source = make_source(job)
     try:
         program = modern_flags.program_from_flags(job, source, devices, False, worker)
-        return training_flags.train_from_flags(program, job, source, worker.chief)
+        return training_flags.train_from_flags(program, job, source, worker.chief, worker.count)
     except tf.errors.OpError as error:
         if user_code.reported_error(error) is not None:
             raise

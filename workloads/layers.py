@@ -117,6 +117,8 @@ def local_response_norm(
 def batch_norm(scope: Scope, x: tf.Tensor, momentum: float = 0.9, epsilon: float = 1e-5) -> tf.Tensor:
     """Normalizes with the batch's own moments over all but the last axis (Ioffe & Szegedy, arXiv:1502.03167).
 
+    When the model is evaluated, with the moving statistics instead.
+
     The moving mean and variance are statistics; the variance is stored with Bessel's correction n / (n - 1),
     as TensorFlow's fused kernel stores it.
 
@@ -134,6 +136,8 @@ def batch_norm(scope: Scope, x: tf.Tensor, momentum: float = 0.9, epsilon: float
     beta = scope.get("beta", (channels,), ZEROS)
     moving_mean = scope.get("moving_mean", (channels,), ZEROS, trainable=False)
     moving_variance = scope.get("moving_variance", (channels,), ONES, trainable=False)
+    if not scope.training:
+        return tf.nn.batch_normalization(x, moving_mean, moving_variance, beta, gamma, epsilon)
     normalized = normalization.batch_normalize(x, gamma, beta, epsilon)
     scope.update("moving_mean", moving_mean - (moving_mean - normalized.mean) * (1.0 - momentum))
     scope.update("moving_variance", moving_variance - (moving_variance - normalized.variance) * (1.0 - momentum))
@@ -146,12 +150,12 @@ def dropout(scope: Scope, x: tf.Tensor, rate: float) -> tf.Tensor:
     Args:
       scope: place of the noise "dropout".
       x: any tensor of known shape.
-      rate: probability of zero; 0 draws nothing.
+      rate: probability of zero; 0 draws nothing, nor is anything dropped when the model is evaluated.
 
     Returns:
       tensor of x's shape.
     """
-    if not rate:
+    if not rate or not scope.training:
         return x
     keep = tf.cast(scope.keep("dropout", x.shape, rate), x.dtype)
     return x * keep / (1.0 - rate)

@@ -89,7 +89,10 @@ class Frame(abc.ABC):
       changes: {statistic name: function from a value to the next one}, of updates that were given as one.
       values_given: {variable name: tensor} that the model got.
       masks: {dropout name: boolean tensor, true where kept}.
+      training: False where the model is evaluated.
     """
+
+    training = True
 
     def __init__(self, dtype: str, seed: int, step: tf.Tensor, replica: int, devices: Sequence[str] = ()) -> None:
         self.dtype = dtype
@@ -147,6 +150,11 @@ class Scope:
     def dtype(self) -> str:
         """Name of the float dtype that variables and float inputs have."""
         return self._frame.dtype
+
+    @property
+    def training(self) -> bool:
+        """Whether the model is trained: when it is evaluated, nothing is dropped and moving statistics are used."""
+        return self._frame.training
 
     @property
     def replica(self) -> int:

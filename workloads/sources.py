@@ -70,13 +70,7 @@ class GlobalBatches(Source):
     """A source that makes the examples of all replicas together; subclasses say how in `_examples`."""
 
     def batch(self, step: int) -> Arrays:
-        inputs = self._job.workload.inputs()
-        examples = self._examples(step)
-        # Through float32 whatever the run's dtype, so that a float64 run sees the very same numbers.
-        return {
-            name: np.asarray(np.asarray(examples[name], spec.dtype("float32")), spec.dtype(self._job.dtype))
-            for name, spec in inputs.items()
-        }
+        return in_run_dtype(self._job, self._examples(step))
 
     def shards(self, step: int) -> list[Arrays]:
         return shard(self.batch(step), self._job.replicas)
@@ -84,6 +78,15 @@ class GlobalBatches(Source):
     @abc.abstractmethod
     def _examples(self, step: int) -> Mapping[str, np.ndarray]:
         """Returns {input name: array [global batch, *shape]} in any dtype."""
+
+
+def in_run_dtype(job: Job, examples: Mapping[str, np.ndarray]) -> Arrays:
+    """Returns the inputs of a job's workload in the dtypes that the run gives them."""
+    # Through float32 whatever the run's dtype, so that a float64 run sees the very same numbers.
+    return {
+        name: np.asarray(np.asarray(examples[name], spec.dtype("float32")), spec.dtype(job.dtype))
+        for name, spec in job.workload.inputs().items()
+    }
 
 
 def shard(batch: Arrays, replicas: int) -> list[Arrays]:

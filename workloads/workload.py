@@ -164,6 +164,23 @@ class Workload(abc.ABC):
             batch[name] = rng.random_sample(shape) if spec.kind == "float" else rng.randint(0, spec.classes, shape)
         return batch
 
+    def metrics(self, scope: Scope, batch: Tensors) -> Tensors:
+        """Builds the metrics of one replica's examples, for `--eval_data`; a subclass may define it.
+
+        Args:
+          scope: hands out the variables of `loss`, by their names; `scope.training` is False.
+          batch: {input name: tensor [examples, *shape]}.
+
+        Returns:
+          {metric: tensor [examples]}: a number, or truth value, for each example, which is averaged over all.
+        """
+        raise NotImplementedError(f"{type(self).__name__}.metrics")
+
+    @property
+    def has_metrics(self) -> bool:
+        """Whether the subclass defines `metrics`."""
+        return _defines(self, "metrics")
+
     def dataset(self, global_batch: int) -> Any:
         """Returns the examples to train on, where they come with the model; a subclass may define it.
 
@@ -181,8 +198,7 @@ class Workload(abc.ABC):
     @property
     def has_dataset(self) -> bool:
         """Whether the subclass defines `dataset`."""
-        defined = getattr(type(self), "dataset", None)
-        return callable(defined) and defined is not Workload.dataset
+        return _defines(self, "dataset")
 
     def describe(self) -> dict[str, str]:
         """Returns {field: text}, for comparing configurations and for reports."""
@@ -211,6 +227,12 @@ class Workload(abc.ABC):
     def for_replicas(self, replicas: int) -> Workload:
         """Returns the workload for a number of replicas; itself unless its examples depend on that."""
         return self
+
+
+def _defines(workload: Workload, method: str) -> bool:
+    """Returns whether the class of a workload has its own `method`; a field of that name is none."""
+    defined = getattr(type(workload), method, None)
+    return callable(defined) and defined is not getattr(Workload, method)
 
 
 def check_workload(workload: object) -> None:

@@ -159,3 +159,21 @@ def test_dense_with_vector_or_scalar_bias(bias_shape):
     y = layers.dense(Scope(frame), tf.constant([[1.0, 1.0]]), 2, bias_shape=bias_shape, decay=0.5)
     np.testing.assert_array_equal(y, [[6.0, 8.0]])
     assert float(frame.penalties[0]) == 0.5 * 30 / 2
+
+
+class EvaluationFrame(StubFrame):
+    training = False
+
+
+def test_evaluation_normalizes_by_the_moving_statistics_and_leaves_them():
+    frame = ValueFrame({"gamma": [3.0], "beta": [1.0], "moving_mean": [2.0], "moving_variance": [1.0]})
+    frame.training = False
+    y = layers.batch_norm(Scope(frame), tf.constant([[2.0], [4.0]]), epsilon=3.0)
+    assert y.numpy().tolist() == [[1.0], [4.0]] and not frame.updates
+
+
+def test_evaluation_drops_nothing():
+    frame = EvaluationFrame("float32", 0, tf.constant(0, tf.int64), 0)
+    x = tf.ones(100)
+    assert layers.dropout(Scope(frame), x, 0.5) is x and not frame.masks
+    assert Scope(StubFrame("float32", 0, tf.constant(0, tf.int64), 0)).training and not Scope(frame).training

@@ -23,6 +23,7 @@ class ArrayFile(Data):
 
     Args:
       path: of the file.
+      argument: the flag that names it.
 
     Attributes:
       name, description: see `Data`; the description has a digest of the arrays.
@@ -31,10 +32,10 @@ class ArrayFile(Data):
       InputError: the file cannot be read.
     """
 
-    def __init__(self, path: str) -> None:
-        self._path = path
-        self.name = f"--data={path}"
-        self._arrays = _read(path)
+    def __init__(self, path: str, argument: str = "--data") -> None:
+        self._path, self._argument = path, argument
+        self.name = f"{argument}={path}"
+        self._arrays = _read(path, argument)
         digest = hashlib.sha256()
         for name, array in sorted(self._arrays.items()):
             digest.update(f"{name} {array.dtype} {array.shape}".encode())
@@ -46,13 +47,13 @@ class ArrayFile(Data):
         return ArrayBatches(self.name, self._arrays, request)
 
     def __reduce__(self) -> Any:
-        return ArrayFile, (self._path,)
+        return ArrayFile, (self._path, self._argument)
 
 
-def _read(path: str) -> Arrays:
+def _read(path: str, argument: str) -> Arrays:
     """Returns all arrays of a file."""
-    packed = require_regular(path, "--data")
-    archive = ArrayArchive(path, f"--data: cannot read {path!r} as .npz", max(MOST_BYTES, MOST_EXPANSION * packed))
+    packed = require_regular(path, argument)
+    archive = ArrayArchive(path, f"{argument}: cannot read {path!r} as .npz", max(MOST_BYTES, MOST_EXPANSION * packed))
     try:
         return {name: archive.array(name) for name in archive.names}
     finally:

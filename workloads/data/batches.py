@@ -66,6 +66,11 @@ class Batches(abc.ABC):
     """Global batches; any step's can be asked for, in any order."""
 
     @property
+    def count(self) -> Optional[int]:
+        """Number of examples of an epoch; None while that is not known."""
+        return None
+
+    @property
     def is_read_in_order(self) -> bool:
         """Whether the batches before a step must be read to have that step's."""
         return False
@@ -124,10 +129,14 @@ class ArrayBatches(Batches):
         lengths = {np.shape(array)[:1] for array in arrays.values()}
         shapes = ", ".join(f"{name} {list(np.shape(array))}" for name, array in arrays.items())
         require(len(lengths) == 1 and () not in lengths, what, shapes, "arrays must have equal lengths")
-        count, size = lengths.pop()[0], request.order.size
-        require(count >= size, what, f"{count} examples", f"fewer than --global_batch={size}")
+        count = self._count = lengths.pop()[0]
+        request.order.check_count(what, count)
         self._arrays = request.check(what, arrays, count)
         self._epochs = Epochs(count, request.order)
+
+    @property
+    def count(self) -> Optional[int]:
+        return self._count
 
     def batch(self, step: int) -> Arrays:
         rows = self._epochs.rows(step)

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Tuple
 import numpy as np
 
 from workloads.numerics import random_keys
+from workloads.support.errors import require
 
 if TYPE_CHECKING:
     from typing import OrderedDict
@@ -35,12 +36,24 @@ class Order:
       shuffle: whether each epoch has an order of its own, drawn from seed and epoch; else that of the data.
       last_batch: the last examples of an epoch, where they are fewer than a batch: "fill", with the first ones of the
         next epoch, or "drop". See `Workload.last_batch`.
+      may_repeat: whether a batch may have an example twice, where there are fewer than it takes; only with "fill".
     """
 
     size: int
     seed: int = 0
     shuffle: bool = True
     last_batch: str = "fill"
+    may_repeat: bool = False
+
+    def check_count(self, what: str, count: int) -> None:
+        """Raises `InputError` unless `count` examples are enough.
+
+        Args:
+          what: beginning of the message.
+          count: number of examples.
+        """
+        enough = 1 if self.may_repeat else self.size
+        require(count >= enough, what, f"{count} examples", f"fewer than --global_batch={self.size}")
 
     def describe(self) -> str:
         """Returns the order without size and seed, which a job names itself; see `Job.data`."""

@@ -57,6 +57,10 @@ class FunctionBatches(Batches):
         self._thread = OwnThread()
 
     @property
+    def count(self) -> Optional[int]:
+        return None if self._made is None else self._made.count
+
+    @property
     def is_read_in_order(self) -> bool:
         return self._thread.run(lambda: self._batches().is_read_in_order)
 

@@ -16,43 +16,49 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-def open_data(text: str, parser: str | None = None) -> Data:
-    """Returns the data that `--data` and `--parser` name.
+def open_data(text: str, parser: str | None = None, argument: str = "--data") -> Data:
+    """Returns the data that `--data` or `--eval_data` and `--parser` name.
 
     Args:
       text: path of an .npz file with an array [count, ...] for each input; module:function of a function that is
         called with the global batch, see `FunctionData`; or, with a parser, a TFRecord file or a folder of some.
       parser: module:function of a function that parses a record, see `RecordData`; None for other data.
+      argument: the flag that names the data.
+
+    Returns:
+      the data.
 
     Raises:
       InputError: there are no such data.
       UserError: the user's module raised an exception while it was imported.
     """
     if parser is not None:
-        return ParsedRecords(text, parser)
-    require(not os.path.isdir(text), "--data", text, "a folder of TFRecord files needs --parser=module:function")
+        return ParsedRecords(text, parser, argument)
+    require(not os.path.isdir(text), argument, text, "a folder of TFRecord files needs --parser=module:function")
     if ":" in text and not os.path.exists(text):
-        return NamedFunction(text)
-    return ArrayFile(text)
+        return NamedFunction(text, argument)
+    return ArrayFile(text, argument)
 
 
 class NamedFunction(FunctionData):
     """Data that a function makes which `--data` names; another process to which they are handed imports it again."""
 
-    def __init__(self, text: str) -> None:
-        super().__init__(f"--data={text}", import_function(text, "--data", "a function that takes the global batch"))
-        self._text = self.description = text
+    def __init__(self, text: str, argument: str = "--data") -> None:
+        function = import_function(text, argument, "a function that takes the global batch")
+        super().__init__(f"{argument}={text}", function)
+        self._text, self._argument = text, argument
+        self.description = text
 
     def __reduce__(self) -> Any:
-        return NamedFunction, (self._text,)
+        return NamedFunction, (self._text, self._argument)
 
 
 class ParsedRecords(RecordData):
     """Examples in TFRecord files by a parser that `--parser` names; another process imports it again."""
 
-    def __init__(self, path: str, parser: str) -> None:
+    def __init__(self, path: str, parser: str, argument: str = "--data") -> None:
         allowed = "a function from a record to {input name: tensor}"
-        super().__init__(path, import_function(parser, "--parser", allowed), f"--parser={parser}")
+        super().__init__(path, import_function(parser, "--parser", allowed), f"--parser={parser}", argument)
         self._parser_text = parser
 
     def __getstate__(self) -> Dict[str, Any]:

@@ -27,6 +27,7 @@ class RecordFiles:
 
     Args:
       path: of the file or folder; files whose names begin with "." or "_" are left out.
+      argument: the flag that names them.
 
     Attributes:
       count: number of records.
@@ -36,14 +37,15 @@ class RecordFiles:
       InputError: there is no such file, or it is damaged, compressed, or no TFRecord file.
     """
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, argument: str = "--data") -> None:
+        self._argument = argument
         self._open: Dict[int, int] = {}
-        self._paths = _paths(path)
+        self._paths = _paths(path, argument)
         files: List[np.ndarray] = []
         places: List[np.ndarray] = []
         digest = hashlib.sha256()
         for number, name in enumerate(self._paths):
-            sizes = _sizes_of_records(name, digest)
+            sizes = _sizes_of_records(name, argument, digest)
             ends = np.cumsum(np.asarray(sizes, np.int64) + _BEFORE + _AFTER)
             places.append(np.stack([ends - _AFTER - sizes, sizes], axis=1) if sizes else np.empty((0, 2), np.int64))
             files.append(np.full(len(sizes), number))
@@ -57,8 +59,12 @@ class RecordFiles:
         try:
             content = os.pread(self._descriptor(int(self._files[row])), size, first)
         except OSError as error:
-            raise InputError(f"--data: cannot read {self._paths[self._files[row]]}: {error.strerror}") from error
-        require(len(content) == size, "--data", self._paths[self._files[row]], "it was shortened while it was read")
+            raise InputError(
+                f"{self._argument}: cannot read {self._paths[self._files[row]]}: {error.strerror}"
+            ) from error
+        require(
+            len(content) == size, self._argument, self._paths[self._files[row]], "it was shortened while it was read"
+        )
         return content
 
     def close(self) -> None:
@@ -81,20 +87,20 @@ class RecordFiles:
         self.close()
 
 
-def _paths(path: str) -> List[str]:
+def _paths(path: str, argument: str) -> List[str]:
     """Returns the paths of the files that `path` stands for."""
     if not os.path.isdir(path):
-        require_regular(path, "--data")
+        require_regular(path, argument)
         return [path]
     names = [name for name in sorted(os.listdir(path)) if name[0] not in "._"]
     paths = [os.path.join(path, name) for name in names if os.path.isfile(os.path.join(path, name))]
-    require(paths, "--data", path, "there is no file in that folder")
+    require(paths, argument, path, "there is no file in that folder")
     return paths
 
 
-def _sizes_of_records(path: str, digest: hashlib._Hash) -> List[int]:
+def _sizes_of_records(path: str, argument: str, digest: hashlib._Hash) -> List[int]:
     """Returns the bytes of each record of a file, and adds their contents to `digest`."""
-    size = require_regular(path, "--data")
+    size = require_regular(path, argument)
     sizes: List[int] = []
     logger = logging.getLogger("tensorflow")
     level = logger.level
@@ -104,11 +110,11 @@ def _sizes_of_records(path: str, digest: hashlib._Hash) -> List[int]:
             sizes.append(len(record))
             digest.update(record)
     except (tf.errors.OpError, OSError) as error:
-        raise InputError(f"--data: {path} is damaged, compressed, or no TFRecord file: {error}") from error
+        raise InputError(f"{argument}: {path} is damaged, compressed, or no TFRecord file: {error}") from error
     finally:
         logger.setLevel(level)
     if sum(sizes) + len(sizes) * (_BEFORE + _AFTER) != size:  # a few bytes are taken for the end
         raise InputError(
-            f"--data: {path} is damaged, compressed, or no TFRecord file: {size} bytes do not end a record"
+            f"{argument}: {path} is damaged, compressed, or no TFRecord file: {size} bytes do not end a record"
         )
     return sizes

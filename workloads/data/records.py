@@ -14,7 +14,6 @@ from workloads.data.own_thread import OwnThread
 from workloads.data.record_files import RecordFiles
 from workloads.program import Arrays
 from workloads.support import user_code
-from workloads.support.errors import require
 
 v1 = tf.compat.v1
 
@@ -31,15 +30,18 @@ class RecordData(Data):
       parser: the user's function, from a scalar string tensor to {input name: tensor} of one example; made for
         `tf.data.Dataset.map`.
       parser_name: its name in messages, such as "--parser=mine:parse".
+      argument: the flag that names the files.
 
     Raises:
       InputError: the files cannot be read.
     """
 
-    def __init__(self, path: str, parser: Callable[[tf.Tensor], Any], parser_name: str) -> None:
-        self._files = RecordFiles(path)
+    def __init__(
+        self, path: str, parser: Callable[[tf.Tensor], Any], parser_name: str, argument: str = "--data"
+    ) -> None:
+        self._files = RecordFiles(path, argument)
         self._parser, self._parser_name = parser, parser_name
-        self.name = f"--data={path}"
+        self.name = f"{argument}={path}"
         self.description = f"records:{self._files.digest}, {parser_name.lstrip('-')}"
 
     def batches(self, request: Request) -> Batches:
@@ -60,11 +62,14 @@ class RecordBatches(Batches):
     """
 
     def __init__(self, files: RecordFiles, parser: _Parser, what: str, request: Request) -> None:
-        size = request.order.size
-        require(files.count >= size, what, f"{files.count} examples", f"fewer than --global_batch={size}")
+        request.order.check_count(what, files.count)
         self._files, self._parser, self._what, self._request = files, parser, what, request
         self._epochs = Epochs(files.count, request.order)
         self._thread = OwnThread()
+
+    @property
+    def count(self) -> Optional[int]:
+        return self._files.count
 
     def batch(self, step: int) -> Arrays:
         rows = self._epochs.rows(step)

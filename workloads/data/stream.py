@@ -44,6 +44,10 @@ class StreamBatches(Batches):
         self._recent: OrderedDict[int, Arrays] = collections.OrderedDict()
 
     @property
+    def count(self) -> Optional[int]:
+        return self._count
+
+    @property
     def is_read_in_order(self) -> bool:
         return True
 
@@ -93,7 +97,7 @@ class StreamBatches(Batches):
                 left = joined.count % size
                 rest = joined.from_row(joined.count - left) if left else None
             require(count, self._what, "no example", "there must be at least one")
-            require(count >= size, self._what, f"{count} examples", f"fewer than --global_batch={size}")
+            self._request.order.check_count(self._what, count)
             self._count = count
             rest = None if drop else rest
 

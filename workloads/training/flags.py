@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
+import os
 import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from absl import flags
@@ -15,6 +18,7 @@ if TYPE_CHECKING:
     from workloads.job import Job
     from workloads.program import Program
     from workloads.sources import Source
+    from workloads.training.evaluation import Evaluation
 
 flags.DEFINE_integer("steps", 200, "Steps to train, those before a checkpoint that is resumed included.")
 flags.DEFINE_integer("epochs", None, "Instead of --steps: passes over the data, where their number is known.")
@@ -22,6 +26,12 @@ flags.DEFINE_integer("log_every", 50, "Steps between lines of output.")
 flags.DEFINE_string(
     "save", None, "Folder to write a lifted workload to, with the trained state; only with such a workload."
 )
+flags.DEFINE_string(
+    "eval_data",
+    None,
+    "Data to evaluate on by the workload's metrics, given as --data: an .npz file, module:function, or TFRecord files.",
+)
+flags.DEFINE_integer("eval_every", None, "Steps between evaluations. Default: one, at the end.")
 flags.DEFINE_boolean("json_lines", False, "Print progress as JSON, one object a line.")
 flags.DEFINE_string("checkpoint_dir", None, "Folder for checkpoints; a run resumes from the newest one in it.")
 flags.DEFINE_integer("checkpoint_every", 100, "Steps between checkpoints; the last step is always saved.")
@@ -37,6 +47,9 @@ def check_flags() -> None:
 
     loop.check_steps(FLAGS.steps, FLAGS.log_every)
     epochs = FLAGS.epochs
+    every = FLAGS.eval_every
+    errors.require(every is None or FLAGS.eval_data, "--eval_every", every, "needs --eval_data")
+    errors.require(every is None or every >= 1, "--eval_every", every, "must be at least 1")
     errors.require(epochs is None or epochs >= 1, "--epochs", epochs, "must be at least 1")
     errors.require(epochs is None or not FLAGS["steps"].present, "--epochs", epochs, "not with --steps")
     errors.require(FLAGS.checkpoint_every >= 1, "--checkpoint_every", FLAGS.checkpoint_every, "must be at least 1")
@@ -57,7 +70,34 @@ def steps_from_flags(source: Source) -> int:
     return steps
 
 
-def train_from_flags(program: Program, job: Job, source: Source, chief: bool = True) -> int:
+def evaluation_from_flags(job: Job, devices: Sequence[str]) -> Evaluation | None:
+    """Returns the evaluation that the flags describe; None without `--eval_data`.
+
+    Args:
+      job: the `Job`.
+      devices: that evaluate.
+
+    Raises:
+      InputError: the workload has no metrics, or the data cannot be used.
+    """
+    from workloads.data.opening import open_data
+    from workloads.data.own_data import request_of
+    from workloads.training.evaluation import Evaluation
+
+    if not FLAGS.eval_data:
+        return None
+    defines = not job.workload.is_lifted and job.workload.has_metrics
+    errors.require(defines, "--eval_data", FLAGS.eval_data, f"workload {job.workload.name!r} defines no metrics")
+    of_records = not FLAGS.eval_data.endswith(".npz") and (
+        ":" not in FLAGS.eval_data or os.path.exists(FLAGS.eval_data)
+    )
+    data = open_data(FLAGS.eval_data, FLAGS.parser if of_records else None, "--eval_data")
+    request = request_of(job, shuffle=False)
+    order = dataclasses.replace(request.order, last_batch="fill", may_repeat=True)
+    return Evaluation(job, data.batches(request._replace(order=order)), devices)
+
+
+def train_from_flags(program: Program, job: Job, source: Source, chief: bool = True, workers: int = 1) -> int:
     """Trains `program` as the flags say and returns the exit status.
 
     Args:
@@ -65,6 +105,7 @@ def train_from_flags(program: Program, job: Job, source: Source, chief: bool = T
       job: its `Job`.
       source: of its batches.
       chief: False for a worker that is not to print or write anything.
+      workers: number of workers that share the job.
 
     Returns:
       0; or 128 and the number of the signal that ended the training, as a shell gives it.
@@ -74,13 +115,19 @@ def train_from_flags(program: Program, job: Job, source: Source, chief: bool = T
     """
     from workloads.lifted.workload import as_lifted
     from workloads.training import checkpoints, folder_lock, loop, saving, summaries
+    from workloads.training.evaluating import Evaluating
 
     errors.require(job.workload.is_lifted or not FLAGS.save, "--save", FLAGS.save, "only for a lifted workload")
     steps = steps_from_flags(source)
+    evaluation = evaluation_from_flags(job, job_flags.devices_from_flags(job, workers)) if chief else None
     out = loop.Output(program.side, FLAGS.json_lines, sys.stdout if chief else None)
     with contextlib.ExitStack() as stack:
         kept, shown = None, summaries.Summaries(FLAGS.summary_dir if chief else None)
         stack.callback(shown.close)
+        evaluating = None
+        if FLAGS.eval_data:
+            evaluating = Evaluating(evaluation, FLAGS.eval_every, out, shown)
+            stack.callback(evaluating.close)
         if FLAGS.checkpoint_dir:
             if chief:
                 stack.enter_context(folder_lock.locked_folder(FLAGS.checkpoint_dir))
@@ -89,7 +136,7 @@ def train_from_flags(program: Program, job: Job, source: Source, chief: bool = T
             stack.callback(kept.close)
             kept.listen()
             kept.resume(program, chief)
-        _, reached = loop.train_program(program, job, steps, FLAGS.log_every, out, kept, shown)
+        _, reached = loop.train_program(program, job, steps, FLAGS.log_every, out, kept, shown, evaluating)
     if kept is not None and reached < steps:
         return 128 + kept.stopped_by
     if FLAGS.save:

@@ -14,6 +14,7 @@ from workloads.support.errors import require
 if TYPE_CHECKING:
     from workloads.job import Job
     from workloads.program import Program
+    from workloads.training.evaluating import Evaluating
     from workloads.training.saving import Saving
     from workloads.training.summaries import Summaries
 
@@ -48,6 +49,7 @@ def train_program(
     out: Output,
     saving: Saving | None = None,
     summaries: Summaries | None = None,
+    evaluating: Evaluating | None = None,
 ) -> Outcome:
     """Runs `program` from its present step to step `steps`.
 
@@ -59,13 +61,16 @@ def train_program(
       out: gets the lines.
       saving: saves checkpoints; None saves nothing.
       summaries: gets scalars for TensorBoard; None for none.
+      evaluating: evaluates on data of their own; None for no evaluation.
 
     Returns:
       the last loss and the step reached.
     """
     step, loss, first, done, seconds, most = program.state().step, None, True, 0, 0.0, 1
+    if step >= steps and evaluating is not None:  # a finished run
+        evaluating.after(program, step, last=True)
     while step < steps:
-        portion = next_stop(step, steps, log_every, saving.every if saving else None) - step
+        portion = next_stop(step, steps, log_every, *[each.every for each in (saving, evaluating) if each]) - step
         if saving is not None:  # a signal is waited for by all workers, each after as many steps
             portion = min(portion, program.agree(most))
         before = time.perf_counter()
@@ -81,6 +86,8 @@ def train_program(
                 scalars = {"total_loss": loss, "examples_per_second": speed, **learning_rate_scalar(job, step - 1)}
                 summaries.write(step, scalars)
             first, done, seconds = False, 0, 0.0
+        if evaluating is not None:
+            evaluating.after(program, step, step == steps)
         if saving is not None and saving.after(program, step, step == steps):
             break
     out.write_memory(environment.peak_bytes())
@@ -137,6 +144,18 @@ class Output:
             int(seen["step"]), steps, seen["loss"], seen["examples_per_second"], " (with start-up)" if first else ""
         )
         self._write(seen, f"{self._side} | {text}")
+
+    def write_evaluation(self, step: int, means: Mapping[str, float], count: int) -> None:
+        """Writes a line about an evaluation.
+
+        Args:
+          step: number of steps that were taken before.
+          means: {metric: mean over the examples}.
+          count: number of examples.
+        """
+        told = "  ".join(f"{name} {value:.6g}" for name, value in means.items())
+        text = f"{self._side} | step {step:6d} | evaluation of {count} examples: {told}"
+        self._write({"step": step, "evaluation": dict(means), "examples": count}, text)
 
     def write_memory(self, peak: int) -> None:
         """Writes a line about the peak memory, in bytes."""

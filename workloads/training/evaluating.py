@@ -1,0 +1,51 @@
+"""`Evaluating`: evaluations in the course of a training run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from workloads.support.errors import require
+
+if TYPE_CHECKING:
+    from workloads.program import Program
+    from workloads.training.evaluation import Evaluation
+    from workloads.training.loop import Output
+    from workloads.training.summaries import Summaries
+
+
+class Evaluating:
+    """Evaluates a program every so many steps, and at the end of its training.
+
+    Args:
+      evaluation: evaluates a state; None for a worker that is not the chief, which takes part in reading the state.
+      every: steps from one evaluation to the next; None for the end only.
+      out: gets a line for each.
+      summaries: get the means.
+    """
+
+    def __init__(self, evaluation: Evaluation | None, every: int | None, out: Output, summaries: Summaries) -> None:
+        require(every is None or every >= 1, "--eval_every", every, "must be at least 1")
+        self.every = every
+        self._evaluation, self._out, self._summaries = evaluation, out, summaries
+
+    def after(self, program: Program, step: int, last: bool) -> None:
+        """Evaluates after a step if that is due there.
+
+        Args:
+          program: the program that is trained.
+          step: number of steps it has taken.
+          last: whether the training ends here.
+        """
+        if not last and (self.every is None or step % self.every):
+            return
+        state = program.state()
+        if self._evaluation is None:
+            return
+        result = self._evaluation.evaluate(state)
+        self._out.write_evaluation(step, result.means, result.examples)
+        self._summaries.write(step, {f"evaluation/{name}": value for name, value in result.means.items()})
+
+    def close(self) -> None:
+        """Frees what the evaluation holds."""
+        if self._evaluation is not None:
+            self._evaluation.close()
