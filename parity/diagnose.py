@@ -8,11 +8,13 @@ be used; 3: nothing differs, but weights could not be compared.
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 from absl import flags
 
 from parity import flags as parity_flags  # noqa: F401  --json
+from parity import report_flags
 from workloads.support import command, environment
 from workloads.support.errors import require
 
@@ -30,6 +32,7 @@ flags.DEFINE_integer("steps", 0, "Number of steps to read; 0 for all that both r
 flags.DEFINE_boolean(
     "confirm", True, "Plant the causes into a clean port to confirm them, where the recordings' job can be run here."
 )
+report_flags.define_report(flags.FLAGS)
 
 FLAGS = flags.FLAGS
 
@@ -58,6 +61,7 @@ def main() -> int:
     """Runs the command; returns its exit status."""
     for name in ("left", "right"):
         require(FLAGS[name].value, "--" + name, FLAGS[name].value, "name a recording (.npz)")
+    report_flags.check_report(FLAGS)
     environment.prepare(exact=False)
     from parity.causes.unexplained import unexplained_deviations
     from parity.diagnosis.comparable import uncompared_weights
@@ -75,11 +79,20 @@ def main() -> int:
     notes = [f"not compared: {line}" for line in unmatched]
     lines = causes.cause_lines(explanation.recognized, explanation.evidence, differs, explanation.remaining)
     print_plain_lines(make_console(), [*lines, *notes, *jobs_differ])
-    command.write_json(causes.causes_json(*explanation))
+    content = causes.causes_json(*explanation)
+    command.write_json(content)
     left_over: Sequence[Deviation | Remainder] | None = explanation.remaining
     if left_over is None:
         left_over = unexplained_deviations(explanation.evidence, explanation.recognized)
     status = exit_status(differs, explanation.recognized, left_over)
+
+    def html_page() -> str:
+        from parity.html.diagnosis_page import diagnosis_page
+
+        names = os.path.basename(FLAGS.left), os.path.basename(FLAGS.right)
+        return diagnosis_page(names, not status, content, explanation.evidence.steps, [*notes, *jobs_differ])
+
+    report_flags.write_report(html_page, FLAGS)
     return NOT_SHOWN if unmatched and not status else status
 
 

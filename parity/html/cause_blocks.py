@@ -1,0 +1,28 @@
+"""Recognized causes as blocks of a page, from what `--json` holds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from parity.html.page import cause, listing, paragraph
+
+#: Sentences about what no cause explains that are listed.
+MOST_LISTED = 12
+
+
+def cause_blocks(content: Mapping[str, Any]) -> list[str]:
+    """Returns the causes of `--json`, the most likely first, and what none of them explains."""
+    found = [entry.get("sentence", "") for entry in content.get("unexplained", [])]
+    unexplained = [paragraph("No known cause explains:"), listing(found[:MOST_LISTED])] if found else []
+    return [_cause_block(entry) for entry in content["causes"]] + unexplained
+
+
+def _cause_block(entry: Mapping[str, Any]) -> str:
+    confirmed = {True: "yes, planted into a clean port it explains every stage", False: "no", None: "not tried"}
+    details = [
+        ("fix", entry["fix"]),
+        ("confidence", f"{entry['confidence']} ({entry['because']})"),
+        ("confirmed", confirmed[entry["confirmed"]]),
+    ]
+    return cause(entry["cause"], entry["sentence"], details)
