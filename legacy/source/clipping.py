@@ -9,9 +9,10 @@ import tensorflow as tf
 
 from legacy.source.basics.forward import Cut, cut_part
 from legacy.source.basics.unwritten import Unwritten
-from workloads.lifted.graph import parse_tensor_name
+from workloads.lifted.graph import made_dense, parse_tensor_name
 from workloads.lifted.importing import import_graph
 from workloads.lifted.piece import VariableVersion
+from workloads.lifted.plan import indices_label
 from workloads.numerics.clip_rule import Clip
 
 if TYPE_CHECKING:
@@ -43,6 +44,9 @@ def find_clipping(plan: Plan, graph: Graph, phase: Phase) -> Optional[Clip]:
     weights = [v.name for v in plan.variables if v.role == "weight" and v.name in phase.gradients[0]]
     given = phase.gradients[0]
     raw = raw_gradients(graph, phase, 0)
+    sparse = [name for name in weights if indices_label(name) in raw]
+    if sparse:
+        raise Unwritten(f"gradients: rows of {sparse[0]!r} reach the optimizer, and a workload's gradients are dense")
     found = []
     if all(name in raw for name in weights):
         found.append(_rule_between(plan, graph, phase, [raw[n] for n in weights], [given[n] for n in weights], "tower"))
@@ -70,16 +74,7 @@ def raw_gradients(graph: Graph, phase: Phase, tower: int) -> Dict[str, str]:
     """
     if not phase.raw:
         return phase.gradients[tower]
-    return {name: _made_dense(graph, tensor) for name, tensor in phase.raw[tower].items()}
-
-
-def _made_dense(graph: Graph, tensor: str) -> str:
-    """Returns the tensor that rows are added up to, as `tf.convert_to_tensor` does it; of others, the tensor itself."""
-    rows = parse_tensor_name(tensor)
-    for use in graph.users(rows.node):
-        if graph.type(use.node) == "UnsortedSegmentSum" and graph.inputs(use.node)[0] == rows:
-            return use.node + ":0"
-    return tensor
+    return {name: made_dense(graph, tensor) for name, tensor in phase.raw[tower].items()}
 
 
 def _rule_between(

@@ -20,7 +20,7 @@ from parity.comparison.setup import Setup
 from workloads import tracing
 from workloads.job import Job
 from workloads.lifted.double.rewriting import in_float64
-from workloads.lifted.graph import parse_tensor_name
+from workloads.lifted.graph import Graph, made_dense, parse_tensor_name
 from workloads.lifted.plan import Noise, Phase, Plan
 from workloads.lifted.sources import LiftedSynthetic
 from workloads.lifted.workload import LiftedWorkload
@@ -127,7 +127,7 @@ def old_graph_of(
     inputs = match_inputs(plan, port.inputs(), settings)
     drawn = tracing.trace_noise(port, job.per_replica_batch, job.dtype)
     noise = match_noise(plan, {name: spec.kind for name, spec in drawn.items()})
-    adapted = dataclasses.replace(lift, plan=_adapted(plan, port, inputs, noise))
+    adapted = dataclasses.replace(lift, plan=_adapted(plan, lift.graph, port, inputs, noise))
     state = names.port_state(counted.first_step, values)
     gradient_factor, loss_factor = averaging_factors(plan.phases[0], port, plan.towers)
     return OldGraph(
@@ -212,7 +212,7 @@ def average_form(lift: LiftedWorkload) -> str:
     return "stack"
 
 
-def _adapted(plan: Plan, port: Workload, inputs: dict[str, str], noise: dict[str, str]) -> Plan:
+def _adapted(plan: Plan, graph: Graph, port: Workload, inputs: dict[str, str], noise: dict[str, str]) -> Plan:
     """Returns the plan with the port's sizes of inputs, its names of random streams, and gradients before clipping."""
     specs = {old: port.inputs()[name] for name, old in inputs.items()}
 
@@ -221,7 +221,8 @@ def _adapted(plan: Plan, port: Workload, inputs: dict[str, str], noise: dict[str
 
     phase = plan.phases[0]
     if all(phase.raw):
-        phase = dataclasses.replace(phase, gradients=phase.raw or phase.gradients)
+        raw = [{name: made_dense(graph, tensor) for name, tensor in tower.items()} for tower in phase.raw]
+        phase = dataclasses.replace(phase, gradients=raw or phase.gradients)
     return dataclasses.replace(
         plan,
         phases=[phase],

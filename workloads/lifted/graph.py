@@ -303,3 +303,12 @@ class Graph:
                         todo.append(user)
             self._regions[starts] = inside
         return self._regions[starts]
+
+
+def made_dense(graph: Graph, tensor: str) -> str:
+    """Returns the tensor that rows are added up to, as `tf.convert_to_tensor` does it; of others, the tensor itself."""
+    rows = parse_tensor_name(tensor)
+    for use in graph.users(rows.node):
+        if graph.type(use.node) == "UnsortedSegmentSum" and graph.inputs(use.node)[0] == rows:
+            return use.node + ":0"
+    return tensor
