@@ -11,11 +11,12 @@ from parity.causes.confinement import recognize_confined_causes
 from parity.causes.gradients import network, numerics, partial_gradients, reported_values, variables
 from parity.causes.inputs import dropout, example_counts, initial_slots, initial_weights, input_batches
 from parity.causes.penalties import penalty_terms, regularization, weight_decay
-from parity.causes.statistics import averages, batch_norm, moving_deviation, moving_statistics
+from parity.causes.statistics import averages, batch_norm, moving_deviation, moving_rules, moving_statistics
 from parity.causes.unexplained import with_sound_confidence
 from parity.causes.update import (
     epsilon,
     learning_rate,
+    momentum_slots,
     optimizer_variants,
     slot_updates,
     sparse,
@@ -46,6 +47,7 @@ SUBJECTS = (
     clipping,
     learning_rate,
     initial_slots,
+    momentum_slots,
     slot_updates,
     optimizer_variants,
     epsilon,
@@ -53,6 +55,7 @@ SUBJECTS = (
     step_length,
     sparse,
     moving_statistics,
+    moving_rules,
     batch_norm,
     moving_deviation,
     averages,

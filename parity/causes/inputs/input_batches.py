@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from parity.causes.basics import injection
 from parity.causes.basics.cause import HIGH, MEDIUM, Cause, Fault, Finding
+from parity.causes.inputs.faulty_batches import OtherExamples, change_shards, interleaved
 from parity.comparison import stages
 from workloads import sources
 from workloads.program import Arrays
 
 if TYPE_CHECKING:
+    from parity.causes.inputs.faulty_batches import Shards
     from parity.comparison.setup import Setup
     from parity.diagnosis.batches import ComparedBatch
     from parity.diagnosis.evidence import Evidence
     from workloads.job import Job
-
-    #: Function from a step to each replica's batch, as `Source.shards`.
-    Shards = Callable[[int], list[Arrays]]
 
 
 def data_batch_size(evidence: Evidence) -> Finding | None:
@@ -123,30 +122,6 @@ def _each(sizes: Sequence[int]) -> str:
     return str(sizes[0]) if len(set(sizes)) == 1 else ", ".join(map(str, sizes))
 
 
-def _change_shards(name: str, change: Callable[[Shards, Job, int], list[Arrays]]) -> injection.Change:
-    """Returns a change of the port's source.
-
-    Args:
-      name: name of the changed source, for reports.
-      change: function from the original `shards`, the job and the step to each replica's batch.
-
-    Returns:
-      The `Change`.
-    """
-
-    def wrap(original: Callable[[Job], sources.Source]) -> Callable[[Job], sources.Source]:
-        def make_source(job: Job) -> sources.Source:
-            source = original(job)
-            shards = source.shards
-            source.shards = lambda step: change(shards, job, step)  # type: ignore[method-assign]  # only this instance
-            return source
-
-        make_source.__name__ = name
-        return make_source
-
-    return injection.in_source(wrap)
-
-
 def _plant_batch_size(finding: Finding, setup: Setup) -> injection.Change | None:
     sizes = finding.constants["sizes"]
     return injection.in_job(lambda job: {"global_batch": sum(sizes)}) if len(set(sizes)) == 1 else None
@@ -154,11 +129,11 @@ def _plant_batch_size(finding: Finding, setup: Setup) -> injection.Change | None
 
 def _plant_one_batch(finding: Finding, setup: Setup) -> injection.Change:
     replica = finding.constants["replica"]
-    return _change_shards("Same", lambda shards, job, step: [shards(step)[replica]] * job.replicas)
+    return change_shards("Same", lambda shards, job, step: [shards(step)[replica]] * job.replicas)
 
 
 def _plant_shift(finding: Finding, setup: Setup) -> injection.Change:
-    return _change_shards("Shifted", lambda shards, job, step: shards(max(step + finding.constants["shift"], 0)))
+    return change_shards("Shifted", lambda shards, job, step: shards(max(step + finding.constants["shift"], 0)))
 
 
 def _plant_places(finding: Finding, setup: Setup) -> injection.Change | None:
@@ -173,21 +148,7 @@ def _plant_places(finding: Finding, setup: Setup) -> injection.Change | None:
         whole = {name: np.concatenate([part[name] for part in parts])[order] for name in parts[0]}
         return sources.shard(whole, job.replicas)
 
-    return _change_shards("Dealt", deal)
-
-
-def _interleaved(shards: Shards, job: Job, step: int) -> list[Arrays]:
-    """Returns every N-th example of the global batch for each replica."""
-    parts = shards(step)
-    whole = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
-    return [{name: value[i :: job.replicas] for name, value in whole.items()} for i in range(job.replicas)]
-
-
-class _OtherExamples(sources.Synthetic):
-    """Synthetic examples of a thousand steps later."""
-
-    def _examples(self, step: int) -> Mapping[str, np.ndarray]:
-        return super()._examples(step + 1000)
+    return change_shards("Dealt", deal)
 
 
 CAUSES = (
@@ -221,7 +182,7 @@ CAUSES = (
         faults=(
             Fault(
                 "every_replica_the_same_batch",
-                _change_shards("Same", lambda shards, job, step: shards(step)[:1] * job.replicas),
+                change_shards("Same", lambda shards, job, step: shards(step)[:1] * job.replicas),
             ),
         ),
         pitfall="R32",
@@ -236,8 +197,8 @@ CAUSES = (
         criterion=data_order,
         plant=_plant_places,
         faults=(
-            Fault("shards_in_reverse", _change_shards("Reversed", lambda shards, job, step: shards(step)[::-1])),
-            Fault("examples_interleaved", _change_shards("Interleaved", _interleaved)),
+            Fault("shards_in_reverse", change_shards("Reversed", lambda shards, job, step: shards(step)[::-1])),
+            Fault("examples_interleaved", change_shards("Interleaved", interleaved)),
         ),
         pitfall="R32",
     ),
@@ -250,7 +211,7 @@ CAUSES = (
         fix="Start the input at the step where training starts.",
         criterion=data_offset,
         plant=_plant_shift,
-        faults=(Fault("one_batch_ahead", _change_shards("Ahead", lambda shards, job, step: shards(step + 1))),),
+        faults=(Fault("one_batch_ahead", change_shards("Ahead", lambda shards, job, step: shards(step + 1))),),
     ),
     Cause(
         id="DATA_OTHER",
@@ -260,6 +221,6 @@ CAUSES = (
         why="Another shuffle seed, another shard, or preprocessing that changes a bit.",
         fix="Feed both sides the same arrays for the comparison.",
         criterion=data_other,
-        faults=(Fault("another_shuffle", injection.in_source(lambda original: _OtherExamples)),),
+        faults=(Fault("another_shuffle", injection.in_source(lambda original: OtherExamples)),),
     ),
 )

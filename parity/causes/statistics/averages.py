@@ -7,20 +7,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from modern.mirrored.replica_step import ReplicaStep
 from parity.causes.basics import injection
 from parity.causes.basics.cause import HIGH, Cause, Fault, Finding
-from parity.causes.basics.planted_gradients import step_value
 from parity.causes.basics.wording import decay_of_share, format_number
+from parity.causes.statistics.faulty_averages import AveragesBeforeUpdate, AveragesInEvenSteps, skipped_averages
 from parity.comparison import stages
 from parity.comparison.fits import largest, near, spread
 from workloads.workload import MovingAverage
 
 if TYPE_CHECKING:
-    import tensorflow as tf
-
-    from modern.mirrored.step_tensors import StepTensors, Tensors
-    from modern.mirrored.variables import LocalState
     from parity.comparison.setup import Setup
     from parity.diagnosis.evidence import Evidence
     from parity.diagnosis.moving_averages import AverageMove
@@ -155,64 +150,12 @@ def _warms_up(shares: dict[int, float]) -> bool:
     return all(near(share, 1 - (2 + step) / (11 + step), SAME_SHARE) for step, share in shares.items())
 
 
-class _AveragesBeforeUpdate(ReplicaStep):
-    """Averages the weights as they were before the update."""
-
-    def __call__(self, batch: Tensors) -> StepTensors:
-        import tensorflow as tf
-
-        replica = int(tf.get_static_value(tf.distribute.get_replica_context().replica_id_in_sync_group))
-        local = self._variables.local(replica)
-        self._old_weights: Tensors = {name: variable.read_value() for name, variable in local.weights.items()}
-        with tf.control_dependencies(list(self._old_weights.values())):
-            return super().__call__({name: tf.identity(value) for name, value in batch.items()})
-
-    def _update_averages(self, local: LocalState) -> None:
-        import tensorflow as tf
-
-        new_weights = {name: variable.read_value() for name, variable in local.weights.items()}
-        for name, value in self._old_weights.items():
-            local.weights[name].assign(value)
-        super()._update_averages(local)
-        for name, value in new_weights.items():
-            local.weights[name].assign(tf.identity(value))
-
-
-class _AveragesInEvenSteps(ReplicaStep):
-    """Updates the averages in steps 0, 2, 4 ... only."""
-
-    def _update_averages(self, local: LocalState) -> None:
-        import tensorflow as tf
-
-        before = {name: variable.read_value() for name, variable in local.averages.items()}
-        super()._update_averages(local)
-        is_odd: tf.Tensor = tf.equal(tf.math.floormod(local.step.read_value(), 2), 0)  # the step was counted already
-        for name, variable in local.averages.items():
-            variable.assign(tf.where(is_odd, before[name], variable.read_value()))
-
-
-class _SkippedAverages(ReplicaStep):
-    """Leaves the averages alone in the steps `skipped`."""
-
-    skipped: tuple[int, ...] = ()
-
-    def _update_averages(self, local: LocalState) -> None:
-        import tensorflow as tf
-
-        before = {name: variable.read_value() for name, variable in local.averages.items()}
-        step = local.step.read_value() - 1  # the step was counted already
-        stays = step_value(step, {number: 1.0 for number in self.skipped}, 0.0, tf.float32) > 0
-        super()._update_averages(local)
-        for name, variable in local.averages.items():
-            variable.assign(tf.where(stays, before[name], variable.read_value()))
-
-
 def _plant_skipped(finding: Finding, setup: Setup) -> injection.Change:
-    return injection.in_replica_step(type("SkippedAverages", (_SkippedAverages,), {"skipped": finding.steps}))
+    return skipped_averages(finding.steps)
 
 
 def _plant_stale(finding: Finding, setup: Setup) -> injection.Change:
-    return injection.in_replica_step(_AveragesBeforeUpdate)
+    return injection.in_replica_step(AveragesBeforeUpdate)
 
 
 def _plant_decay(finding: Finding, setup: Setup) -> injection.Change | None:
@@ -242,7 +185,7 @@ CAUSES = (
         criterion=ema_stale,
         plant=_plant_stale,
         by_variable=True,
-        faults=(Fault("averages_before_the_update", injection.in_replica_step(_AveragesBeforeUpdate), _with_warm_up),),
+        faults=(Fault("averages_before_the_update", injection.in_replica_step(AveragesBeforeUpdate), _with_warm_up),),
     ),
     Cause(
         id="EMA_SKIPPED",
@@ -254,7 +197,7 @@ CAUSES = (
         criterion=ema_skipped,
         plant=_plant_skipped,
         by_variable=True,
-        faults=(Fault("averages_every_other_step", injection.in_replica_step(_AveragesInEvenSteps), _with_warm_up),),
+        faults=(Fault("averages_every_other_step", injection.in_replica_step(AveragesInEvenSteps), _with_warm_up),),
     ),
     Cause(
         id="EMA_WARM_UP",

@@ -9,6 +9,7 @@ from parity.causes.basics.cause import HIGH, MEDIUM, Cause, Fault, Finding
 from parity.causes.basics.wording import shortest_decimal
 from parity.causes.update import framework_rules, slot_updates
 from parity.causes.update.explaining_forms import BETTER, EXPLAINED, better_form, forms_of_kind
+from parity.causes.update.planted_updates import change_optimizer
 from parity.comparison import stages
 from parity.comparison.fits import near
 from parity.diagnosis.signatures.fitted_epsilon import FittedEpsilon, fit_port_epsilon
@@ -105,8 +106,8 @@ CAUSES = (
         plant=_plant_epsilon,
         by_variable=True,
         faults=(
-            Fault("keras_epsilon", slot_updates.change_optimizer(epsilon=1e-7), _with_small_epsilon),
-            Fault("large_epsilon", slot_updates.change_optimizer(epsilon=1e-3), _with_adam),
+            Fault("keras_epsilon", change_optimizer(epsilon=1e-7), _with_small_epsilon),
+            Fault("large_epsilon", change_optimizer(epsilon=1e-3), _with_adam),
             Fault("pytorch_epsilon", framework_rules.adam(corrected_epsilon=1e-5), _with_adam),
         ),
         pitfall="R12",
@@ -122,7 +123,7 @@ CAUSES = (
         plant=_plant_epsilon,
         by_variable=True,
         faults=(
-            Fault("rmsprop_large_epsilon", slot_updates.change_optimizer(epsilon=1e-3), _with_rmsprop),
+            Fault("rmsprop_large_epsilon", change_optimizer(epsilon=1e-3), _with_rmsprop),
             Fault("rmsprop_epsilon_outside_the_root", framework_rules.rmsprop(outside=1e-3), _with_rmsprop),
         ),
     ),

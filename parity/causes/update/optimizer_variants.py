@@ -9,7 +9,8 @@ import numpy as np
 from parity.causes.basics import injection
 from parity.causes.basics.cause import HIGH, Cause, Fault, Finding
 from parity.causes.basics.wording import format_number, shortest_decimal
-from parity.causes.update import framework_rules, slot_updates
+from parity.causes.update import framework_rules
+from parity.causes.update.momentum_slots import MOST_RESIDUAL
 from parity.causes.update.planted_updates import scaled_updates_of
 from parity.comparison import stages
 from parity.comparison.fits import near, spread
@@ -43,7 +44,7 @@ def momentum_dampening(evidence: Evidence) -> Finding | None:
         return None
     left, right = sides
     rates = {step.step: step.learning_rate for step in right.steps}
-    fits = [fit for fit in right.slots["momentum"] if fit.residual <= slot_updates.MOST_RESIDUAL]
+    fits = [fit for fit in right.slots["momentum"] if fit.residual <= MOST_RESIDUAL]
     later = [fit for fit in fits if fit.old_size > EMPTY]
     known = later or fits
     gains = [fit.gain for fit in known]

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from parity.causes.basics import injection
 from parity.causes.basics.planted_gradients import step_value
-from workloads.workload import Workload
 
 if TYPE_CHECKING:
     import tensorflow as tf
@@ -129,11 +128,6 @@ def in_schedule(make: Callable[[Job], Any]) -> injection.Change:
     return injection.in_workload(lambda job: {"learning_rate": make(job)})
 
 
-def optimizer_of(workload: Workload, fields: Mapping[str, Any]) -> Any:
-    """Returns the workload's optimizer with other constants."""
-    return dataclasses.replace(workload.optimizer, **fields)
-
-
-def changed_optimizer(fields: Mapping[str, Any]) -> injection.Change:
-    """Plants other constants {field: value} of the optimizer."""
-    return injection.in_workload(lambda job: {"optimizer": optimizer_of(job.workload, fields)})
+def change_optimizer(**constants: Any) -> injection.Change:
+    """Changes constants of the port's optimizer."""
+    return injection.in_workload(lambda job: {"optimizer": dataclasses.replace(job.workload.optimizer, **constants)})

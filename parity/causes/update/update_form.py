@@ -9,11 +9,11 @@ import numpy as np
 from parity.causes.basics import injection
 from parity.causes.basics.cause import HIGH, LOW, Cause, Fault, Finding
 from parity.causes.basics.wording import format_number, shortest_decimal
-from parity.causes.update import framework_rules, optimizer_variants, slot_updates, sparse, step_length
+from parity.causes.update import framework_rules, momentum_slots, optimizer_variants, slot_updates, sparse, step_length
 from parity.causes.update.epsilon import another_epsilon
 from parity.causes.update.explaining_forms import BETTER, EXPLAINED, better_form, forms_of_kind
 from parity.causes.update.planted_formulas import form_named, updates_by_formula
-from parity.causes.update.planted_updates import scaled_updates
+from parity.causes.update.planted_updates import change_optimizer, scaled_updates
 from parity.comparison import stages
 from parity.comparison.fits import largest, near, spread
 from workloads import optimizers, schedules
@@ -78,7 +78,8 @@ def update_unknown(evidence: Evidence) -> Finding | None:
     """Recognizes UPDATE_UNKNOWN: the rule explains legacy's update, and nothing explains the port's."""
     sides = evidence.both_updates
     others = (update_form, update_scaled, another_epsilon, sparse.sparse_duplicates)
-    known = (*others, *slot_updates.CRITERIA, *step_length.CRITERIA, *optimizer_variants.CRITERIA)
+    subjects = (momentum_slots, slot_updates, step_length, optimizer_variants)
+    known = (*others, *(criterion for subject in subjects for criterion in subject.CRITERIA))
     if sides is None or any(criterion(evidence) for criterion in known):
         return None
     left, right = sides
@@ -109,7 +110,7 @@ def _plant_form(finding: Finding, setup: Setup) -> injection.Change | None:
     optimizer, name = setup.job.workload.optimizer, finding.constants["form"]
     nesterov = {NESTEROV.name: True, HEAVY_BALL.name: False}.get(name)
     if nesterov is not None and isinstance(optimizer, optimizers.Momentum):
-        return slot_updates.change_optimizer(nesterov=nesterov)
+        return change_optimizer(nesterov=nesterov)
     form = form_named(optimizer, name)
     return None if form is None else updates_by_formula(optimizer.update_forms()[form], optimizer)
 
@@ -141,7 +142,7 @@ CAUSES = (
         plant=_plant_form,
         by_variable=True,
         faults=(
-            Fault("nesterov", slot_updates.change_optimizer(nesterov=True), _with_momentum),
+            Fault("nesterov", change_optimizer(nesterov=True), _with_momentum),
             Fault("amsgrad", framework_rules.adam(amsgrad=True), _with_short_memory),
             Fault("no_bias_correction", framework_rules.adam(correct=(False, False)), _with_adam),
             Fault("second_moment_not_corrected", framework_rules.adam(correct=(True, False)), _with_adam),

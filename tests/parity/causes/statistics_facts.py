@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from parity.causes.basics.cause import Cause, Finding
 from parity.comparison.fits import FactorFit
+from parity.diagnosis.batches import ComparedBatch
 from parity.diagnosis.candidates.statistics_owners import FIRST, StatisticsOwner
+from parity.diagnosis.context.job_context import Context
 from parity.diagnosis.moving_statistics import MovingStatistics, ProposalFit, ProposalMix
 from tests.parity.causes.facts import CLEAN
+from tests.parity.step_records import made_up_evidence
 
 MEAN_NAME, VARIANCE_NAME = "norm/moving_mean", "norm/moving_variance"
 
@@ -33,3 +37,17 @@ def moving_statistics(
     owners = {owner: CLEAN for owner in left}, {owner: CLEAN for owner in right}
     fits = {name: list(values) for name, values in (moves or {}).items()}
     return MovingStatistics(owners, borrowed, fits, alike, global_mean, dict(gaps or {}), list(drift), 4)
+
+
+def moves_of(mean: ProposalFit | None = None, variance: ProposalFit | None = None) -> dict[str, list[ProposalFit]]:
+    """Returns the fits of one mean and one variance; proposals that are equal on both sides unless given."""
+    return {MEAN_NAME: [mean or proposal_fit()], VARIANCE_NAME: [variance or proposal_fit()]}
+
+
+def recognized_causes(
+    causes: Sequence[Cause], facts: MovingStatistics | None, batches: Sequence[ComparedBatch] = ()
+) -> dict[str, Finding]:
+    """Returns {id: finding} of the causes that facts about the statistics of two replicas show."""
+    evidence = made_up_evidence(context=Context(replicas=2), statistics=facts, batches=list(batches))
+    findings = {cause.id: cause.criterion(evidence) for cause in causes}
+    return {name: finding for name, finding in findings.items() if finding is not None}

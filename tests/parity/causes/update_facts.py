@@ -77,6 +77,25 @@ def side(own: float = 1.0, factor: tuple[float, float] = (1.0, 0.0), **misfits: 
     return updates(update(forms=forms, factor=factor), **slots)
 
 
+def momentum_side(
+    rates: Sequence[float],
+    keeps: Sequence[float] = (0.5, 0.5, 0.5),
+    gains: Sequence[float] = (1.0, 1.0, 1.0),
+    **known: float,
+) -> Updates:
+    """Returns one side's momentum in three steps; legacy's slot keeps half of itself and adds the gradient.
+
+    Args:
+      rates: learning rate of each step.
+      keeps: part of itself that the slot keeps in each step.
+      gains: multiple of the gradient that it takes up.
+      **known: further fields of `SlotFit`.
+    """
+    steps = [update(step, rate) for step, rate in enumerate(rates)]
+    fits = [slot_fit(step, keep, gain, **known) for step, (keep, gain) in enumerate(zip(keeps, gains))]
+    return updates(*steps, momentum=fits)
+
+
 def recognized_causes(
     causes: Sequence[Cause],
     left: Updates | None,

@@ -1,4 +1,3 @@
-import numpy as np
 import pytest
 
 from parity.causes.basics.cause import HIGH, MEDIUM
@@ -7,7 +6,6 @@ from tests.cases import Dyadic
 from tests.parity.causes.facts import batch
 from tests.parity.causes.stub_step import change_of
 from tests.parity.step_records import made_up_evidence
-from workloads import sources
 from workloads.job import Job
 
 CRITERIA = {cause.id: cause.criterion for cause in input_batches.CAUSES}
@@ -68,43 +66,6 @@ def test_other_examples_are_named_where_nothing_else_explains_them():
     assert found["DATA_OTHER"].sentence == "The port sees other examples: 50% of legacy's in 2 of 3 steps."
     assert found["DATA_OTHER"].confidence == HIGH
     assert recognized(batch(shared=0.25), batch(1, shared=1.0))["DATA_OTHER"].confidence == MEDIUM
-
-
-def shards(fault, step=2):
-    """The examples that the port's two replicas get: a step's batch has the examples 0 to 7, plus 10 times the step."""
-
-    class Numbered(sources.Synthetic):
-        def _examples(self, step):
-            return {"x": np.arange(8) + 10 * step}
-
-    job = Job(Dyadic(), 2, 8)
-    made = change_of(fault).sources[0](Numbered)(job)
-    return [list(map(int, part["x"])) for part in made.shards(step)]
-
-
-@pytest.mark.parametrize(
-    "fault, expected",
-    [
-        ("every_replica_the_same_batch", [[20, 21, 22, 23], [20, 21, 22, 23]]),
-        ("shards_in_reverse", [[24, 25, 26, 27], [20, 21, 22, 23]]),
-        ("examples_interleaved", [[20, 22, 24, 26], [21, 23, 25, 27]]),
-        ("one_batch_ahead", [[30, 31, 32, 33], [34, 35, 36, 37]]),
-    ],
-)
-def test_faults_deal_other_examples(fault, expected):
-    assert shards(fault) == expected
-
-
-def test_another_shuffle_has_examples_of_a_later_step():
-    made = change_of("another_shuffle").sources[0](sources.Synthetic)
-
-    class Keyed(Dyadic):
-        def examples(self, rng, count):
-            return {"x": rng.randint(0, 1000, count)}
-
-    job = Job(Keyed(), 2, 8)
-    assert np.array_equal(made(job).batch(2)["x"], sources.Synthetic(job).batch(1002)["x"])
-    assert not np.array_equal(made(job).batch(2)["x"], sources.Synthetic(job).batch(2)["x"])
 
 
 def test_replicas_are_batched_by_the_global_batch():

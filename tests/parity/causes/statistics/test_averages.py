@@ -1,14 +1,10 @@
-from unittest import mock
-
 import pytest
-import tensorflow as tf
 
-from modern.mirrored.replica_step import ReplicaStep
 from parity.causes.basics.cause import HIGH
 from parity.causes.statistics import averages
 from parity.comparison.fits import FactorFit
 from parity.diagnosis.moving_averages import AverageMove
-from tests.parity.causes.stub_step import FAULTS, change_of, faulty_step, local_state, values_of
+from tests.parity.causes.stub_step import FAULTS, change_of, faulty_step
 from tests.parity.step_records import made_up_evidence
 from workloads.workload import MovingAverage
 
@@ -156,35 +152,6 @@ def test_faults_change_the_average():
     ]
     healthy = FAULTS["another_decay_of_the_averages"].adapt
     assert healthy(faulty_step("averages_every_other_step")._job.workload).moving_average == MovingAverage(0.9, False)
-
-
-def copy_weights(step, local):
-    """Stands in for the healthy step's average: the weights themselves."""
-    for name, variable in local.averages.items():
-        variable.assign(local.weights[name].read_value())
-
-
-@pytest.mark.parametrize("counted, average", [(1, 8.0), (2, 5.0), (3, 8.0)])
-def test_averages_stay_in_odd_steps(counted, average):
-    step, local = faulty_step("averages_every_other_step"), local_state(counted, {"w": 8.0}, averages={"w": 5.0})
-    with mock.patch.object(ReplicaStep, "_update_averages", copy_weights):
-        step._update_averages(local)
-    assert values_of(local.averages) == {"w": average}
-
-
-def test_the_weights_before_the_update_are_averaged():
-    step, local = faulty_step("averages_before_the_update"), local_state(1, {"w": 8.0}, averages={"w": 5.0})
-    step._variables = mock.Mock(local=lambda replica: local)
-
-    def healthy_step(self, batch):
-        self._variables.local(0).weights["w"].assign(3.0)
-        self._update_averages(local)
-        return batch
-
-    averaged = mock.patch.object(ReplicaStep, "_update_averages", copy_weights)
-    with averaged, mock.patch.object(ReplicaStep, "__call__", healthy_step):
-        assert step({"x": tf.constant(2.0)})["x"].numpy() == 2.0
-    assert (values_of(local.averages), values_of(local.weights)) == ({"w": 8.0}, {"w": 3.0})
 
 
 @pytest.mark.parametrize("share, causes", [(0.69, ["EMA_DECAY"]), (0.6995, [])])
