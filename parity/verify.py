@@ -57,14 +57,14 @@ flags.DEFINE_boolean(
 flags.DEFINE_boolean(
     "visits",
     True,
-    "Besides the steps, compare one step from each state in which choices show that the steps hide: around the "
+    "Also compare single steps from states in which choices act that the first steps do not exercise: around the "
     "learning rate's boundaries, at the end of the averages' warm-up, with and without clipping.",
 )
 flags.DEFINE_boolean(
     "coverage",
     False,
-    "Besides the choices that the workload names, change every constant of the towers' graph, one at a time, and "
-    "report whether the comparison would have noticed.",
+    "Change every constant of the towers' graph too, one at a time, not only the choices that the workload names, and "
+    "report whether the comparison would have detected it.",
 )
 report_flags.define_report(flags.FLAGS)
 

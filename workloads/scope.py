@@ -67,11 +67,6 @@ NOISE_OPS = {
 }
 
 
-def variable_bytes(spec: VariableSpec) -> int:
-    """Returns the bytes of one copy of the variable."""
-    return int(np.prod(spec.shape)) * np.dtype(spec.dtype).itemsize
-
-
 class Frame(abc.ABC):
     """Collects what one tower's or replica's pass through a model leaves behind; subclasses answer `variable`.
 

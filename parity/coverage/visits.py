@@ -1,4 +1,4 @@
-"""Visits: the states in which choices show that the first steps of a training run hide."""
+"""Visits: states in which choices act that the first steps of a training run do not exercise."""
 
 from __future__ import annotations
 

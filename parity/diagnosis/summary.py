@@ -81,11 +81,11 @@ def _combined_gradient_lines(evidence: Evidence) -> Iterator[str]:
 
 def _combined_side_lines(fit: CombinedFit, side: str) -> Iterator[str]:
     if fit.first is not None:
-        yield f"{side} gives its optimizer {fit.first} (residual {fit.fits[fit.first]:.1e})"
+        yield f"{side}'s combined gradient is {fit.first} (residual {fit.fits[fit.first]:.1e})"
         return
     best = fit.coefficients[0]
-    yield f"what {side} gives its optimizer is no mean or sum of its replicas' gradients"
-    yield f"its best weights, {_numbers(best.coefficients)}, leave {best.residual:.1e}"
+    yield f"{side}'s combined gradient is no mean or sum of its replicas' gradients"
+    yield f"the best weights of a sum, {_numbers(best.coefficients)}, leave a residual of {best.residual:.1e}"
 
 
 def _learning_rate_lines(evidence: Evidence) -> Iterator[str]:
@@ -104,10 +104,10 @@ def _update_lines(evidence: Evidence) -> Iterator[str]:
             known = [step.factor.factor for step in updates.steps if np.isfinite(step.factor.factor)]
             if known:
                 misfit = updates.misfit(updates.own_form)
-                size = f"to {misfit:.1f} roundings" if np.isfinite(misfit) else "with values that are not finite"
-                yield f"{side} moves its weights {known[0]:.6g} x as its rule says, {size}"
+                size = f"within {misfit:.1f} roundings" if np.isfinite(misfit) else "with values that are not finite"
+                yield f"{side}'s weights change by {known[0]:.6g} x what its rule gives, {size}"
             else:
-                yield f"{side}'s rule says that no weight moves"
+                yield f"{side}'s rule changes no weight"
 
 
 def _statistics_lines(evidence: Evidence) -> Iterator[str]:

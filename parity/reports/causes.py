@@ -48,7 +48,7 @@ def cause_lines(
     for number, entry in enumerate(recognized):
         cause, finding = entry.cause, entry.finding
         also = "ALSO " if number else ""
-        no_bug = "" if cause.bug else " No bug: both sides do the same."
+        no_bug = "" if cause.bug else " No bug: both sides compute the same in different terms."
         yield f"{also}{cause.id}: {finding.sentence}{no_bug}"
         yield f"  fix: {cause.fix}"
         yield f"  confidence: {finding.confidence} ({finding.because})"
@@ -96,7 +96,7 @@ def unexplained_lines(
     if len(groups) > MOST_LISTED:
         yield f"  unexplained: {len(groups) - MOST_LISTED} more groups of tensors, see --json"
     if unjudged:
-        yield f"  not judged, for lack of what makes them: {', '.join(unjudged)}"
+        yield f"  not judged, since their inputs are not recorded: {', '.join(unjudged)}"
 
 
 def job_difference_lines(left: Mapping[str, Any], right: Mapping[str, Any]) -> Iterator[str]:

@@ -73,13 +73,13 @@ def verification_notes(verification: Verification) -> list[str]:
             notes.append(f"{name}: {stage.nonfinite} NaN or infinite elements, in the same places on both sides")
     if verification.parted is not None:
         notes.append(
-            f"the free trajectories part by more than a step's rounding at step {verification.parted}: "
-            "training amplifies it; each step by itself is judged above"
+            f"the free trajectories part by more than a step's rounding at step {verification.parted}, since training "
+            "amplifies rounding; above, each step is judged by itself"
         )
     if verification.kinks:
         notes.append(
-            f"in steps {', '.join(map(str, verification.kinks))} a difference beyond the tolerance is what rounding of "
-            "the weights' last bits does too, as where an activation lies at a rectifier's kink"
+            f"in steps {', '.join(map(str, verification.kinks))} a difference beyond the tolerance is no larger than "
+            "the effect of rounding the weights' last bits, as where an activation lies at a rectifier's kink"
         )
     if verification.noise:
         notes.append(
@@ -90,8 +90,8 @@ def verification_notes(verification: Verification) -> list[str]:
         notes.append(f"the mathematics was not judged in float64: {verification.single_only}")
     if verification.races:
         notes.append(
-            f"{len(verification.races)} times a variable has the value that another order of the old program's reads "
-            f"and updates gives, which its graph leaves open: {', '.join(verification.races[:3])}"
+            f"{len(verification.races)} values of variables follow another order of reads and updates, which the old "
+            f"program's graph leaves open: {', '.join(verification.races[:3])}"
         )
     if verification.drift:
         notes.append("copies of mirrored variables disagree: " + ", ".join(verification.drift[:5]))

@@ -29,7 +29,7 @@ class ComparisonPlan:
       mode: "free" or "locked"; see `verify`.
       tolerance_name: "exact" or "auto"; see `tolerance`.
       with_references: under "auto", judge the mathematics in float64 and measure the noise floor.
-      with_visits: besides the steps, take one from each state in which choices show that the steps hide.
+      with_visits: also take single steps from states in which choices act that the first steps do not exercise.
       whole_coverage: besides the named choices, change every constant of the towers' graph.
       with_history: keep the losses of all steps, and what each tensor differs by.
     """

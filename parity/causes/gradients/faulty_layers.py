@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from workloads.workload import Workload
 
 _CONV, _DENSE, _MAX_POOL, _CROSS_ENTROPY = layers.conv, layers.dense, layers.max_pool, layers.cross_entropy
-_RELU = tf.nn.relu
 
 
 def in_function(module: ModuleType, name: str, function: Callable[..., tf.Tensor]) -> injection.Change:

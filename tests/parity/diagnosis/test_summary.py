@@ -15,8 +15,8 @@ def test_equal_sides_agree():
     record = step_record(gradients=REPLICAS, combined=MEAN, losses=[1.0, 1.0])
     assert lines(record) == [
         "gradients agree to 0.0e+00 in steps from the same state",
-        "legacy gives its optimizer the mean of the replicas' gradients (residual 0.0e+00)",
-        "the port gives its optimizer the mean of the replicas' gradients (residual 0.0e+00)",
+        "legacy's combined gradient is the mean of the replicas' gradients (residual 0.0e+00)",
+        "the port's combined gradient is the mean of the replicas' gradients (residual 0.0e+00)",
     ]
 
 
@@ -45,8 +45,8 @@ def test_initial_values_and_batches_that_differ_are_counted():
 
 def test_a_combined_gradient_that_no_form_explains_has_its_best_weights():
     found = lines(step_record(gradients=REPLICAS, combined={"w": [4.0, 0.0]}))
-    assert "what legacy gives its optimizer is no mean or sum of its replicas' gradients" in found
-    assert any(line.startswith("its best weights, 1, ") for line in found)
+    assert "legacy's combined gradient is no mean or sum of its replicas' gradients" in found
+    assert any(line.startswith("the best weights of a sum, 1, ") for line in found)
 
 
 def test_learning_rates_that_differ_are_listed():
@@ -60,8 +60,8 @@ def test_updates_are_compared_with_the_optimizers_rule():
     twice = made_up_state({"w": [-1.0, 0.0]})
     context = Context(replicas=2, optimizer=optimizers.GradientDescent())
     found = lines(step_record(combined=MEAN, state=after), step_record(combined=MEAN, state=twice), context)
-    assert "legacy moves its weights 1 x as its rule says, to 0.0 roundings" in found
-    assert any(line.startswith("the port moves its weights 2 x as its rule says, to ") for line in found)
+    assert "legacy's weights change by 1 x what its rule gives, within 0.0 roundings" in found
+    assert any(line.startswith("the port's weights change by 2 x what its rule gives, within ") for line in found)
 
 
 def test_statistics_that_differ_after_the_first_step_are_measured():
@@ -78,7 +78,7 @@ def test_no_update_is_said_in_words_and_not_in_numbers_that_are_none():
     context = Context(replicas=2, optimizer=optimizers.GradientDescent())
     at_rest = step_record(combined=MEAN, state=made_up_state(), learning_rate=0.0)
     found = lines(at_rest, at_rest, context)
-    assert "legacy's rule says that no weight moves" in found
+    assert "legacy's rule changes no weight" in found
     assert not any("nan" in line for line in found)
     after, bad = made_up_state({"w": [0.0, 1.0]}), made_up_state({"w": [float("nan"), 1.0]}, step=2)
     steps = [
@@ -86,4 +86,4 @@ def test_no_update_is_said_in_words_and_not_in_numbers_that_are_none():
         compared_step(step_record(1, combined=MEAN, state=bad), left_before=after),
     ]
     found = summarize_facts(made_up_evidence(steps, context))
-    assert "the port moves its weights 1 x as its rule says, with values that are not finite" in found
+    assert "the port's weights change by 1 x what its rule gives, with values that are not finite" in found

@@ -35,7 +35,7 @@ def test_a_cause_is_a_paragraph():
 def test_further_causes_are_marked_and_so_is_what_is_no_bug():
     harmless = RecognizedCause(dataclasses.replace(CAUSE, id="OTHER", bug=False), FINDING)
     lines = list(cause_lines([RecognizedCause(CAUSE, FINDING), harmless], made_up_evidence()))
-    assert lines[4] == "ALSO OTHER: the loss is 2 x as large. No bug: both sides do the same."
+    assert lines[4] == "ALSO OTHER: the loss is 2 x as large. No bug: both sides compute the same in different terms."
     assert len(lines) == 9
 
 
@@ -111,7 +111,7 @@ def test_an_unknown_cause_is_localised():
         "NO KNOWN CAUSE: one fact; another",
         "NO PARITY, cause not known: localised to weights of w0, w1, w2 and 1 more, from step 1 on (2 of 3 steps)",
         "  unexplained: weights, w1 from step 1 on (2 of 3 steps), 9 roundings: does not change (and 3 more)",
-        "  not judged, for lack of what makes them: slots",
+        "  not judged, since their inputs are not recorded: slots",
     ]
 
 

@@ -68,11 +68,11 @@ def test_each_kind_of_note():
     result.drift = [f"{name} at step 1" for name in "abcdef"]
     loss, parted, kinks, noise, single, races, drift = verification_notes(result)
     assert loss == "loss: 2 NaN or infinite elements, in the same places on both sides"
-    assert "more than a step's rounding at step 4: training amplifies it" in parted
+    assert "more than a step's rounding at step 4, since training amplifies" in parted
     assert kinks.startswith("in steps 2, 5 a difference beyond")
     assert noise == "1 tensors are rounding noise in float32 and were judged in float64: b (gradients)"
     assert single == "the mathematics was not judged in float64: no reason"
-    assert races.startswith("4 times a variable") and races.endswith("a at step 1, b at step 1, c at step 1")
+    assert races.startswith("4 values of variables") and races.endswith("a at step 1, b at step 1, c at step 1")
     assert drift.endswith("c at step 1, d at step 1, e at step 1") and "f at" not in drift
 
 
