@@ -19,6 +19,8 @@ EPSILON = 3.0
 class Scope:
     """A scope whose variables are what they are initialized with."""
 
+    training = True
+
     def __init__(self):
         self.updates = {}
 
