@@ -9,16 +9,21 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import functools
+import re
 from collections.abc import Callable, Iterator, Sequence
 
 from legacy.rerun.program import OldGraphProgram
 from legacy.rerun.recorded_run import RecordedRun
 from legacy.rerun.recorded_source import RecordedSource
 from legacy.rerun.recording import RecordedSteps
+from legacy.saved.analysis.summation import longest_sum
+from legacy.saved.graph.imported import ImportedGraph
 from modern.options import ALL_REDUCES
+from parity.comparison import stages, tolerance
 from parity.comparison.result import Verification
 from parity.comparison.setup import Setup
 from parity.comparison.verification import verify
+from workloads.lifted.graph import Graph
 from workloads.lifted.plan import Plan
 from workloads.lifted.workload import as_lifted
 from workloads.program import Program, RecordRewriter, State, StepRecord
@@ -95,6 +100,7 @@ class _Comparison:
     def __init__(self, setup: Setup, plan: Plan, recorded: RecordedSteps, steps: int, tolerance_name: str) -> None:
         self._setup = dataclasses.replace(setup, make_source=functools.partial(RecordedSource, steps=recorded))
         self._plan, self._recorded, self._steps, self._tolerance_name = plan, recorded, steps, tolerance_name
+        self._units = units_of_original(plan, as_lifted(setup.job.workload).graph, recorded.about["tensorflow"])
         with self._original() as original:
             self._start: State = original.state()
             self.shown: list[StepRecord] = [original.step() for _ in plan.phases]
@@ -120,6 +126,7 @@ class _Comparison:
                 "locked" if with_original else "free",
                 self._tolerance_name if with_original else self._tolerance_here(),
                 progress=progress,
+                units=self._units if with_original else None,
                 alternatives=others,
             )
 
@@ -137,6 +144,39 @@ class _Comparison:
             others = [phase.other_control_dependencies[number : number + 1] for phase in phases]
             dependencies = [other[0] if other else phase.control_dependencies for other, phase in zip(others, phases)]
             yield OldGraphProgram(setup.job, setup.make_source(setup.job), setup.legacy, setup.devices(), dependencies)
+
+
+def units_of_original(plan: Plan, graph: Graph, tensorflow: str) -> dict[str, float]:
+    """Returns {stage: float32 ulps} that the long sums of an original's kernels need beyond the base tolerances.
+
+    Args:
+      plan: of the lift that the original is compared with.
+      graph: of the lift.
+      tensorflow: version that the original ran in, such as "0.12.1".
+
+    Returns:
+      The units of losses, gradients and slots; empty for a TensorFlow that adds pairwise, or that is not known.
+    """
+    version = _version(tensorflow)
+    if not version or version >= tolerance.PAIRWISE_SINCE:
+        return {}
+    imported = ImportedGraph(graph)
+    losses = [name for phase in plan.phases for name in phase.losses]
+    gradients = [name for phase in plan.phases for tower in phase.gradients for name in tower.values()]
+    gradients += [entry.tensor for phase in plan.phases for entry in phase.combine]
+    of_loss = tolerance.running_sum_units(longest_sum(graph, imported, losses, plan.batch))
+    of_gradient = tolerance.running_sum_units(longest_sum(graph, imported, gradients, plan.batch))
+    return {
+        stages.LOSS: of_loss,
+        stages.GRADIENTS: of_gradient,
+        stages.COMBINED: of_gradient,
+        stages.SLOTS: 2 * of_gradient,  # of squares
+    }
+
+
+def _version(text: str) -> tuple[int, ...]:
+    """The first two numbers of a version; () where there are none."""
+    return tuple(int(number) for number in re.findall(r"\d+", text)[:2])
 
 
 class RecordSubset(RecordRewriter):
