@@ -82,7 +82,8 @@ def heat_map(title: str, x_label: str, unit: str, rows: Mapping[str, Mapping[int
       an <svg> element; of more than `MOST_ROWS` rows, those with the largest values.
     """
     import numpy as np
-    from matplotlib.colors import LogNorm
+    from matplotlib import colormaps
+    from matplotlib.colors import ListedColormap, LogNorm
 
     kept = sorted(rows, key=lambda name: -max(rows[name].values(), default=0.0))[:MOST_ROWS]
     kept = [name for name in rows if name in kept]
@@ -92,8 +93,9 @@ def heat_map(title: str, x_label: str, unit: str, rows: Mapping[str, Mapping[int
     figure, axes = _axes(WIDTH, 1.0 + ROW_HEIGHT * max(len(kept), 5))
     shown = np.ma.masked_less_equal(np.where(np.isinf(values), top, values), 0.0)
     bottom = max(top / 10**DECADES, float(finite.min()) if finite.size else top / 10)
+    colors = ListedColormap(colormaps["YlOrRd"](np.linspace(0.25, 0.9, 256)))  # seen on white and on black
     scale = LogNorm(vmin=min(bottom, top / 10), vmax=top)
-    picture = axes.pcolormesh(range(len(steps) + 1), range(len(kept) + 1), shown, norm=scale, cmap="viridis_r")
+    picture = axes.pcolormesh(range(len(steps) + 1), range(len(kept) + 1), shown, norm=scale, cmap=colors)
     axes.set_yticks([row + 0.5 for row in range(len(kept))], [_short(name) for name in kept], fontsize=7)
     every = max(1, len(steps) // 12)
     axes.set_xticks([i + 0.5 for i in range(0, len(steps), every)], [str(step) for step in steps[::every]])
