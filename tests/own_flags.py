@@ -9,7 +9,9 @@ from __future__ import annotations
 import contextlib
 import copy
 import functools
+import importlib.util
 from collections.abc import Iterator
+from types import ModuleType
 from unittest import mock
 
 from absl import flags
@@ -45,6 +47,14 @@ def own_flags(shared: bool = True) -> Iterator[flags.FlagValues]:
         stack.enter_context(mock.patch.object(command, "define_json", define_json))
         yield values
     values.mark_as_parsed()
+
+
+def own_copy(module_name: str) -> ModuleType:
+    """Returns a module imported anew, with the flags of the `own_flags` around it, whoever imported it before."""
+    spec = importlib.util.find_spec(module_name)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def _copy_of_shared_flags() -> flags.FlagValues:

@@ -37,6 +37,7 @@ def train(path: str, strategy: tf.distribute.Strategy, data: LegacyBatches, init
     """
     from modern.keras_recorder import KerasRecorder
 
+    keras.utils.set_random_seed(0)  # the same dropout in every recording
     with strategy.scope():
         inputs = x = keras.Input((WORKLOAD.time, WORKLOAD.features))
         for layer in range(WORKLOAD.depth):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tests.cases import Dyadic
-from tests.own_flags import own_flags, set_flags
+from tests.own_flags import own_copy, own_flags, set_flags
 from workloads.data.function import FunctionData
 from workloads.data.own_data import OwnData
 from workloads.job import Job
@@ -12,7 +12,7 @@ from workloads.sources import Synthetic
 from workloads.support.errors import InputError
 
 with own_flags() as FLAGS:
-    from workloads.training import flags as training_flags
+    training_flags = own_copy("workloads.training.flags")
 
 
 def source(count=10):
