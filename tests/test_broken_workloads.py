@@ -44,7 +44,7 @@ def run_side(workload, side, run=True, **options):
                 program.step()
 
 
-def check(reported, case):
+def assert_told_as(reported, case):
     """Asserts that an error is of the case's kind, and names its file and line."""
     assert type(reported) is case.error, reported
     assert re.search(case.says, str(reported)), reported
@@ -58,13 +58,13 @@ def cases(group):
 @cases(AT_BUILD)
 @pytest.mark.parametrize("side", ["legacy", "modern"])
 def test_a_fault_that_shows_before_the_first_step(case, side):
-    check(told(lambda: run_side(case.workload, side)), case)
+    assert_told_as(told(lambda: run_side(case.workload, side)), case)
 
 
 @cases(AT_RUN)
 @pytest.mark.parametrize("side, options", [("legacy", {}), ("modern", {})])
 def test_a_fault_that_shows_in_a_step(case, side, options):
-    check(told(lambda: run_side(case.workload, side, **options)), case)
+    assert_told_as(told(lambda: run_side(case.workload, side, **options)), case)
 
 
 SOME = [case for case in AT_RUN if case.name in ("examples_that_end", "too_few_examples", "numpy_function")]
@@ -76,7 +76,7 @@ SOME = [case for case in AT_RUN if case.name in ("examples_that_end", "too_few_e
     [("legacy", {"input": "queue"}), ("legacy", {"input": "dataset"}), ("modern", {"autodiff": "tape"})],
 )
 def test_a_fault_that_shows_in_a_step_of_another_way(case, side, options):
-    check(told(lambda: run_side(case.workload, side, run=False, **options)), case)
+    assert_told_as(told(lambda: run_side(case.workload, side, run=False, **options)), case)
 
 
 @pytest.mark.parametrize("side", ["legacy", "modern"])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import collections
-from typing import Any
+from collections.abc import Callable
 
 from parity.comparison import stages
 from parity.comparison.history import History, TensorStep
@@ -95,7 +95,7 @@ def _trajectories(history: History) -> list[str]:
     ]
 
 
-def _cells(entries: list[TensorStep], row: Any, value: Any) -> Cells:
+def _cells(entries: list[TensorStep], row: Callable[[TensorStep], str], value: Callable[[TensorStep], float]) -> Cells:
     """Returns the largest value of each row and step."""
     cells: Cells = collections.defaultdict(dict)
     for entry in entries:

@@ -74,14 +74,11 @@ def _stages_table(summaries: Mapping[str, Mapping[str, Any]]) -> str:
 
 
 def _settings(content: Mapping[str, Any]) -> list[str]:
-    differ = [(row[0], row[1], row[2]) for row in content["settings"]["differences"]]
-    here = [(name, text) for name, text in content["environment"].items()]
-    job = [(name, text) for name, text in content["job"].items()]
     return [
         paragraph("Settings that differ:"),
-        table(("setting", "legacy", "modern"), differ),
+        table(("setting", "legacy", "modern"), content["settings"]["differences"]),
         paragraph("The job:"),
-        table(("field", "value"), job),
+        table(("field", "value"), list(content["job"].items())),
         paragraph("The environment:"),
-        table(("what", "value"), here),
+        table(("what", "value"), list(content["environment"].items())),
     ]

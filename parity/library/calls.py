@@ -87,7 +87,7 @@ def assert_parity(
 
 def _run(module: str, flags: dict[str, FlagValue]) -> CommandEnd:
     """Runs a command with flags, where it can import what this process can; see `verify` for what is raised."""
-    arguments = [f"--{name}={_flag_text(value)}" for name, value in flags.items()]
+    arguments = [f"--{name}={child_command.flag_text(value)}" for name, value in flags.items()]
     path = child_command.child_environment()["PYTHONPATH"]
     places = [place for place in sys.path if place and os.path.isdir(place)]
     end = run_json_command(module, arguments, {"PYTHONPATH": os.pathsep.join([path, *places])})
@@ -97,11 +97,3 @@ def _run(module: str, flags: dict[str, FlagValue]) -> CommandEnd:
     if end.result is None:
         raise RuntimeError(f"{module} ended with status {end.status}: {end.error}")
     return end
-
-
-def _flag_text(value: FlagValue) -> str:
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, (str, int, float, os.PathLike)):
-        return os.fspath(value) if isinstance(value, os.PathLike) else str(value)
-    return ",".join(value)

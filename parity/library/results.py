@@ -6,6 +6,8 @@ import dataclasses
 import html
 from typing import Any
 
+from parity.html.page import paragraph, table
+
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class _Result:
@@ -114,11 +116,6 @@ class Diagnosis(_Result):
 
 
 def _html(headline: str, lines: list[str], header: list[str], rows: list[list[str]]) -> str:
-    """Returns a headline, lines and a table as HTML."""
-    paragraphs = "".join(f"<p>{html.escape(line)}</p>" for line in lines)
-    if not rows:
-        return f"<p><b>{html.escape(headline)}</b></p>{paragraphs}"
-    head = "".join(f"<th>{html.escape(cell)}</th>" for cell in header)
-    body = "".join("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
-    table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-    return f"<p><b>{html.escape(headline)}</b></p>{paragraphs}{table}"
+    """Returns a headline, lines and a table as HTML; no table without rows."""
+    blocks = [f"<p><b>{html.escape(headline)}</b></p>", *map(paragraph, lines)]
+    return "".join([*blocks, table(header, rows)] if rows else blocks)

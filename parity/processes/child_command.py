@@ -70,15 +70,16 @@ def flag_arguments(flag_values: flags.FlagValues, modules: Iterable[str], withou
     """
     left_out = set(without)
     return [
-        f"--{flag.name}={_flag_text(flag.value)}"
+        f"--{flag.name}={flag_text(flag.value)}"
         for module in modules
         for flag in flag_values.get_flags_for_module(module)
         if flag.value is not None and flag.name not in left_out
     ]
 
 
-def _flag_text(value: Any) -> str:
-    if isinstance(value, list):
+def flag_text(value: Any) -> str:
+    """Returns a flag's value as it stands on a command line."""
+    if isinstance(value, (list, tuple)):
         return ",".join(value)
     return str(value).lower() if isinstance(value, bool) else str(value)
 

@@ -146,9 +146,8 @@ def _status_of_exit(work: Callable[[], object]) -> int:
     except SystemExit as ended:
         return ended.code if isinstance(ended.code, int) else int(ended.code is not None)
     except Exception:
-        by_signal = ending.signal_status()
-        if by_signal is not None:
-            return _stopped(by_signal)
+        if ending.signal_status() is not None:
+            raise  # which `status_of` tells
         sys.excepthook(*sys.exc_info())
         return 1
     return 0

@@ -36,8 +36,12 @@ def test_a_heat_map_keeps_the_rows_that_differ_most():
 
 
 def test_infinite_differences_are_drawn():
-    svg = charts.heat_map("map", "step", "unit", {"a": {0: float("inf"), 1: 1.0}}, [0, 1])
-    ElementTree.fromstring(svg)
+    def cells(value):
+        svg = charts.heat_map("map", "step", "unit", {"a": {0: value, 1: 1.0}}, [0, 1])
+        ElementTree.fromstring(svg)
+        return re.findall(r"<path[^>]*fill: #(?!ffffff)", svg)
+
+    assert len(cells(float("inf"))) == len(cells(1.0)) > len(cells(0.0))
 
 
 def test_bars_of_several_parts_have_a_legend():
