@@ -21,6 +21,7 @@ class Subcommand(NamedTuple):
 
 
 SUBCOMMANDS = (
+    Subcommand("doctor", "parity.doctor", "show what is installed, what runs here, and the next command to type"),
     Subcommand("verify", "parity.verify", "compare one workload's towers with its port, step by step"),
     Subcommand("benchmark", "parity.benchmark", "measure how fast the port is, relative to the towers"),
     Subcommand("profile", "parity.profile", "show where the time of a step goes on each side"),

@@ -5,7 +5,6 @@ Tests of what is process-wide and must differ (flags, exit statuses, another int
 """
 
 import gc
-import os
 import signal
 
 import pytest
@@ -15,6 +14,7 @@ from workloads.support import environment
 environment.prepare(exact=True)
 
 from modern.collectives import strategy  # noqa: E402  TensorFlow must be prepared first
+from parity.installation import old_interpreters  # noqa: E402
 
 LOGICAL_CPUS = 8
 strategy.divide_cpu(LOGICAL_CPUS)
@@ -45,11 +45,7 @@ def pytest_collection_modifyitems(items):
 
 def old_python():
     """An interpreter with TensorFlow 1.x: $LEGACY_PYTHON, or what `make legacy-python` made; None without either."""
-    root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    for candidate in (os.environ.get("LEGACY_PYTHON"), os.path.join(root, ".venv-tf1", "bin", "python")):
-        if candidate and os.path.exists(candidate):
-            return candidate
-    return None
+    return old_interpreters.named_interpreter()
 
 
 @pytest.fixture

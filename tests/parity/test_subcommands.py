@@ -42,7 +42,7 @@ def test_the_first_argument_names_the_module():
     assert tower_parity.module_of(["lift", "x.meta"]) == "legacy.lift"
     assert tower_parity.module_of(["clean-runs"]) == "parity.qualification.clean_runs"
     assert tower_parity.module_of([]) == tower_parity.module_of(["--steps=3"]) == "parity.all_workloads"
-    with pytest.raises(InputError, match="argument: got 'verfy', allowed: verify, "):
+    with pytest.raises(InputError, match="argument: got 'verfy', allowed: doctor, "):
         tower_parity.module_of(["verfy"])
 
 
@@ -69,7 +69,7 @@ def test_a_subcommand_gets_the_rest_of_the_command_line(tmp_path):
     process = run("-m", "parity", "clean-runs", "--help", cwd=tmp_path)
     assert process.returncode == 0 and "--first_seed" in process.stdout and "--phase" not in process.stdout
     process = run("-m", "parity", "verfy", cwd=tmp_path)
-    assert process.returncode == 2 and process.stderr.startswith("error: argument: got 'verfy', allowed: verify, ")
+    assert process.returncode == 2 and process.stderr.startswith("error: argument: got 'verfy', allowed: doctor, ")
 
 
 @pytest.fixture(params=["package", "folder", "module"])

@@ -26,6 +26,12 @@ def own_number_only(plan: Plan) -> str:
     return ""
 
 
+def replica_counts(plan: Plan) -> str:
+    """Returns the numbers of replicas that a port of a program runs at, as a text."""
+    reason = own_number_only(plan)
+    return f"{plan.towers} only: {reason}" if reason else "any number"
+
+
 def tower_of_replica(replica: int, replicas: int, towers: int, differ: bool) -> int:
     """Returns the tower whose graph a replica runs.
 

@@ -23,7 +23,7 @@ from legacy.saved.report.update_sources import UpdateSources
 from legacy.saved.report.whole_facts import device_rows
 from workloads.lifted.graph import Graph, parse_tensor_name
 from workloads.lifted.plan import Phase, Variable
-from workloads.lifted.replication import own_number_only
+from workloads.lifted.replication import replica_counts
 
 #: A row of a table: {column: text or number}.
 Row = Dict[str, Any]
@@ -123,7 +123,7 @@ class _ProgramFacts:
             {"what": "number", "is": str(plan.towers)},
             {"what": "told apart by", "is": plan.found_by},
             {"what": "batch of one", "is": "any" if plan.batch is None else str(plan.batch)},
-            {"what": "replicas of a port", "is": self._numbers_of_replicas()},
+            {"what": "replicas of a port", "is": replica_counts(plan)},
             {"what": "symmetry", "is": "equal, op by op" if not plan.differences else "not equal"},
         ]
         forward = [text for text in plan.differences if not GRADIENTS.search(text)]
@@ -131,11 +131,6 @@ class _ProgramFacts:
         rows += [{"what": "difference", "is": text} for text in shown]
         more = len(plan.differences) - len(shown)
         return rows + ([{"what": "difference", "is": f"and {more} more, in their gradients"}] if more else [])
-
-    def _numbers_of_replicas(self) -> str:
-        """The numbers of replicas that a port runs at."""
-        reason = own_number_only(self._plan)
-        return f"{self._plan.towers} only: {reason}" if reason else "any number"
 
     def _inputs(self) -> list[Row]:
         return [

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from legacy.saved.analysis import analyse
 from legacy.saved.graph import graph_file
 from legacy.saved.graph.layout import as_requested
-from legacy.saved.report import facts, hazards
+from legacy.saved.report import facts, hazards, next_step
 from legacy.saved.report.facts import Row, Sections
 from legacy.saved.report.whole_facts import whole_facts
 from legacy.saved.report.whole_graph import WholeGraph
@@ -68,22 +68,11 @@ def inspect_graph(
         return _sections_without_analysis(saved, error)
     sections = facts.program_facts(saved, found)
     sections["hazards"] = hazards.find_hazards(saved, found)
-    refused = sorted(set(found.plan.unsafe.values()))
     flags = [f"--train_op={','.join(train_op)}"] if train_op else []
     flags += ["--feed=" + ",".join(f"{name}={value}" for name, value in feed.items())] if feed else []
     flags += [f"--layout={layout}"] if layout else []
-    flags += [f"--allow_ops={','.join(refused)}"] if refused else []
-    command = ["python", "-m", "legacy.lift", path, *_checkpoint_flag(path), "--out=lifted", *flags]
-    answer = f"if you trust it: a step runs {', '.join(refused)}" if refused else "yes"
-    sections["next"] = [{"what": "can be lifted", "is": answer}, {"what": "next command", "is": shlex.join(command)}]
+    sections["next"] = next_step.next_rows(found.plan, path, flags)
     return sections
-
-
-def _checkpoint_flag(path: str) -> list[str]:
-    """The flag with the checkpoint beside a .meta file, of either format; none if there is none."""
-    checkpoint = path[: -len(".meta")]
-    beside = path.endswith(".meta") and (os.path.exists(checkpoint + ".index") or os.path.exists(checkpoint))
-    return [f"--checkpoint={checkpoint}"] if beside else []
 
 
 def _sections_without_analysis(saved: graph_file.SavedGraph, error: InputError) -> Sections:

@@ -22,7 +22,13 @@ def test_an_analysed_graph_has_facts_and_hazards(tmp_path):
     path = written(two_towers(), tmp_path)
     sections = inspect_graph(path)
     assert list(sections)[:3] == ["program", "towers", "inputs"] and list(sections)[-2:] == ["hazards", "next"]
-    assert [row["is"] for row in sections["next"]] == ["yes", f"python -m legacy.lift {path} --out=lifted"]
+    assert {row["what"]: row["is"] for row in sections["next"]} == {
+        "can be lifted": "yes",
+        "replicas": "any number",
+        "parameters": "2 in 1 weight; 5 with slots, statistics, averages and counters",
+        "next command": f"python -m legacy.lift {path} --out=lifted",
+        "then": "python -m parity.verify --workload=lifted",
+    }
     assert [row["hazard"] for row in sections["hazards"]] == ["STATISTICS_OF_ONE_TOWER"]
 
 

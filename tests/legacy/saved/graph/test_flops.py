@@ -3,7 +3,7 @@
 import pytest
 import tensorflow as tf
 
-from legacy.saved.report.flops import count_flops
+from legacy.saved.graph.flops import count_flops
 from tests.legacy.saved.graphs import traced
 
 v1 = tf.compat.v1

@@ -1,0 +1,62 @@
+"""End of the page of `legacy.inspect`: whether the graph can be lifted, at which replica counts, and the next commands."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Sequence
+
+import numpy as np
+
+from legacy.saved.report.facts import Row
+from workloads.lifted.plan import Plan, Variable
+from workloads.lifted.replication import replica_counts
+
+#: Folder that the next commands write and read.
+LIFT = "lifted"
+
+
+def next_rows(plan: Plan, path: str, flags: Sequence[str]) -> list[Row]:
+    """Returns the rows of the section "next" of a graph that can be lifted.
+
+    Args:
+      plan: of its training step.
+      path: the graph file.
+      flags: that `legacy.inspect` was given and `legacy.lift` takes, too.
+
+    Returns:
+      rows of "what" and "is".
+    """
+    refused = sorted(set(plan.unsafe.values()))
+    allowed = [f"--allow_ops={','.join(refused)}"] if refused else []
+    command = ["python", "-m", "legacy.lift", path, *_checkpoint_flag(path), f"--out={LIFT}", *flags, *allowed]
+    return [
+        {"what": "can be lifted", "is": f"if you trust it: a step runs {', '.join(refused)}" if refused else "yes"},
+        {"what": "replicas", "is": replica_counts(plan)},
+        {"what": "parameters", "is": parameter_count(plan.variables)},
+        {"what": "next command", "is": shlex.join(command)},
+        {"what": "then", "is": f"python -m parity.verify --workload={LIFT}"},
+    ]
+
+
+def parameter_count(variables: Sequence[Variable]) -> str:
+    """Returns how many numbers the weights hold, and all variables.
+
+    >>> parameter_count([Variable("w", [1000, 2], "float32", "weight"), Variable("m", [1000, 2], "float32", "slot")])
+    '2,000 in 1 weight; 4,000 with slots, statistics, averages and counters'
+    """
+    weights = [variable for variable in variables if variable.role == "weight"]
+    noun = "weight" if len(weights) == 1 else "weights"
+    total = f"; {_size(variables):,} with slots, statistics, averages and counters"
+    return f"{_size(weights):,} in {len(weights)} {noun}" + (total if len(variables) > len(weights) else "")
+
+
+def _size(variables: Sequence[Variable]) -> int:
+    return sum(int(np.prod(variable.shape, dtype=np.int64)) for variable in variables)
+
+
+def _checkpoint_flag(path: str) -> list[str]:
+    """The flag with the checkpoint beside a .meta file, of either format; none if there is none."""
+    checkpoint = path[: -len(".meta")]
+    beside = path.endswith(".meta") and (os.path.exists(checkpoint + ".index") or os.path.exists(checkpoint))
+    return [f"--checkpoint={checkpoint}"] if beside else []
