@@ -13,7 +13,10 @@ def test_the_folder_and_an_installed_distribution_name_the_same(monkeypatch, tmp
     monkeypatch.setattr(metadata, "metadata", lambda name: {"Requires-Python": ">=3.10,<3.14"})
     monkeypatch.setattr(metadata, "requires", lambda name: lines)
     installed = read_requirements(tmp_path / "setup.cfg")
-    assert installed.packages == [Requirement("numpy", "<3,>=1.26", ""), Requirement("matplotlib", "<4,>=3.8", "report")]
+    assert installed.packages == [
+        Requirement("numpy", "<3,>=1.26", ""),
+        Requirement("matplotlib", "<4,>=3.8", "report"),
+    ]
     own = read_requirements()
     assert own.python == installed.python == ">=3.10,<3.14"
     assert Requirement("numpy", ">=1.26,<3", "") in own.packages
