@@ -53,7 +53,7 @@ def interpreters_here() -> Iterator[str]:
 
 
 def interpreter_checks() -> Iterator[Check]:
-    """Yields a check of each interpreter, and at the end, where none has TensorFlow 1.x, one that says how to make one."""
+    """Yields a check of each interpreter; where none has TensorFlow 1.x, the last one says how to make one."""
     named, found = os.environ.get(VARIABLE), False
     if named and not os.path.exists(named):
         yield Check(SUBJECT, VARIABLE, False, f"names {named}, which does not exist", needed=False)

@@ -1,4 +1,4 @@
-"""Checks of Python and of the packages that the project asks for, in which versions. Needs the standard library only."""
+"""Checks of Python and of the packages that the project asks for. Needs the standard library only."""
 
 from __future__ import annotations
 

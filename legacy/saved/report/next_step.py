@@ -1,4 +1,4 @@
-"""End of the page of `legacy.inspect`: whether the graph can be lifted, at which replica counts, and the next commands."""
+"""End of the page of `legacy.inspect`: whether the graph can be lifted, its replica counts, the next commands."""
 
 from __future__ import annotations
 

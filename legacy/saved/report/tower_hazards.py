@@ -5,8 +5,8 @@ from __future__ import annotations
 import collections
 from collections.abc import Collection, Iterator
 
-from legacy.saved.graph.gradient_names import is_gradient_op
 from legacy.saved.graph.flops import COMPUTE, count_flops
+from legacy.saved.graph.gradient_names import is_gradient_op
 from legacy.saved.report.hazard import Hazard, plural
 from legacy.saved.report.whole_graph import WholeGraph
 
