@@ -51,6 +51,9 @@ class LearningFacts:
         shapes = {variable.name: TensorType(variable.dtype, variable.shape) for variable in self._plan.variables}
         self.cutter = Cutter(self._graph, self._plan.aliases, shapes, self._signature, {})
         self.clippings = Clippings(self._graph)
+        combines = [combine for phase in self._plan.phases for combine in phase.combine]
+        self._towers_ends = {parse_tensor_name(n)[0] for one in combines for tower in one.parts for n in tower}
+        self._positions = {name: position for position, name in enumerate(self._graph.nodes)}
 
     def losses(self) -> list[dict[str, str]]:
         """The first tower's loss of each train op, and the terms that it is the sum of."""
@@ -211,18 +214,24 @@ class LearningFacts:
         combined = [name for entry in entries for tower in entry.parts for name in tower]
         slots = self._slot_updates(effect, combined)
         ends = [value for update in [effect, *slots] for value in update.values]
-        nodes = {name for name in self._between(ends, combined) if "clip_by_" not in name}
-        numbers = [scalar_constant(self._graph.nodes[name]) for name in self._graph.nodes if name in nodes]
+        nodes = sorted(self._between(ends, combined), key=self._positions.__getitem__)
+        numbers = [scalar_constant(self._graph.nodes[name]) for name in nodes if "clip_by_" not in name]
         texts = [f"{number:g}" for number in numbers if isinstance(number, float) and np.isfinite(number)]
         return ", ".join(dict.fromkeys(texts)) or "-"
 
     def _slot_updates(self, effect: Effect, combined: list[str]) -> list[Effect]:
-        """Assignments of what depends on a weight's gradient to other variables, which the weight's update reads."""
+        """Assignments of what depends on a weight's gradient to other variables, which the weight's update reads.
+
+        They lie between the towers and the update, so that no path is followed into the towers.
+        """
         start = {parse_tensor_name(name)[0] for name in combined}
         behind = self._graph.descendants(start, controls=False)
-        effects = [other for phase in self._plan.phases for other in phase.effects if other.node in behind]
-        needed = self._graph.ancestors([effect.node], controls=True)
-        return [other for other in effects if other.node in needed and other.writes != effect.writes]
+        effects = [other for one in self._plan.phases for other in one.effects if other.node in behind]
+        effects = [other for other in effects if other.writes != effect.writes]
+        if not effects:
+            return []
+        needed = self._graph.ancestors([effect.node], self._towers_ends, controls=True)
+        return [other for other in effects if other.node in needed]
 
     def _learning_rate(self, tensor: str) -> dict[str, str]:
         """{"is": description, "values": the values at some steps} of a learning rate."""
