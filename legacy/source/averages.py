@@ -9,6 +9,7 @@ import numpy as np
 from legacy.source.basics.expressions import Call, Definition, Infix, Literal, Name, Value, Variable, call
 from legacy.source.basics.forward import Forward, cut_part
 from legacy.source.basics.unwritten import Unwritten
+from legacy.source.lines.complements import decay_of
 from legacy.source.lines.statements import build_statements
 from legacy.source.recovery import Names, Recovery
 from legacy.source.schedules import STEP
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
     from legacy.source.basics.expressions import Expression
     from workloads.lifted.graph import Graph
     from workloads.lifted.plan import Effect, Phase, Plan
+
+#: A decay of the weights' average has at most so many digits after the point.
+MOST_DIGITS = 7
 
 
 class Average(NamedTuple):
@@ -100,7 +104,7 @@ def _share(expression: Expression, definitions: Mapping[str, Expression]) -> Opt
 
 def _average(share: Expression, definitions: dict[str, Expression], counted: bool) -> Optional[Average]:
     if isinstance(share, Literal):
-        decay = _decay_of(np.float32(share.value))
+        decay = decay_of(np.float32(share.value), MOST_DIGITS)
         return None if decay is None else Average(decay, False, counted)
     if not (isinstance(share, Infix) and share.symbol == "-" and share.left == Literal(np.float32(1.0))):
         return None
@@ -116,15 +120,6 @@ def _average(share: Expression, definitions: dict[str, Expression], counted: boo
         one, ten = (Infix("+", Literal(np.float32(n)), node) for n in (1.0, 10.0))
         if ratio == Infix("/", one, ten):
             return Average(float(str(least.arguments[0].value.value)), True, counted)
-    return None
-
-
-def _decay_of(share: np.float32) -> Optional[float]:
-    """Returns the decay d whose 1 - d is `share`, with few digits; None if there is none."""
-    for digits in range(1, 8):
-        decay = round(1.0 - float(share), digits)
-        if np.float32(1.0) - np.float32(decay) == share:
-            return decay
     return None
 
 

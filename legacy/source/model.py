@@ -21,6 +21,7 @@ from legacy.source.basics.expressions import (
 from legacy.source.basics.forward import Forward, cut_part, example_sizes
 from legacy.source.basics.unwritten import Unwritten
 from legacy.source.differences import adopt_values, merge_losses
+from legacy.source.lines.complements import name_complements
 from legacy.source.lines.naming import identifier
 from legacy.source.lines.statements import Statement, build_statements
 from legacy.source.recovery import Names, Recovery
@@ -32,6 +33,8 @@ from workloads.numerics.statistics import TOWERS_IN_TURN
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    import numpy as np
 
     from workloads.lifted.graph import Graph
     from workloads.lifted.plan import Phase, Plan
@@ -53,6 +56,7 @@ class Model(NamedTuple):
       settings: {constant of the text: name of the scalar input that was fed}.
       statistics: the towers' changes of statistics.
       batch: examples of one tower that the shapes were analysed at.
+      rates: {constant of the text: (its value, the decay d whose 1 - d it is)}.
     """
 
     statements: List[Statement]
@@ -61,6 +65,7 @@ class Model(NamedTuple):
     settings: Dict[str, str]
     statistics: Statistics
     batch: int
+    rates: Dict[str, Tuple[np.float32, float]]
 
 
 def recover_model(
@@ -119,12 +124,12 @@ def recover_model(
         updates = adopt_values(recovery, last, ends)
     proposals = statistics.proposals[statistics.tower]
     written = [_update(proposal, value, recovery, plan, changed) for proposal, value in zip(proposals, updates)]
-    statements = build_statements(_with_updates(recovery, loss, written))
+    statements, rates = name_complements(build_statements(_with_updates(recovery, loss, written)))
     for statement in statements:
         for part in calls(statement.expression):
             if part.function == "tf.raw_ops.Const":
                 raise Unwritten(f"model: a table of numbers, {statement.targets}, is too large to be written")
-    return Model(statements, recovery, inputs, settings, statistics, recovery.batch)
+    return Model(statements, recovery, inputs, settings, statistics, recovery.batch, rates)
 
 
 def _require_plain(forward: Forward) -> None:

@@ -137,7 +137,8 @@ def _proof(
         **workload_style.NAMED_VALUES,
         **settings,
     }
-    exec("\n".join(workload_style.model_lines(step.model)), space)
+    lines = workload_style.constant_lines(step.model, {}) + workload_style.model_lines(step.model)
+    exec("\n".join(lines), space)
     fed = {source: settings[constant] for constant, source in step.model.settings.items()}
     differing: Dict[str, float] = {}
     for number in range(plan.towers):

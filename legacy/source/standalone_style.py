@@ -11,7 +11,7 @@ from legacy.source.basics.forward import example_sizes
 from legacy.source.basics.rendering import WIDTH, literal_text
 from legacy.source.lines.functions import constant_line, function_lines
 from legacy.source.standalone_text import CLIPS, MAIN, NOISE, SCOPE, SEED, TRAINER
-from legacy.source.workload_style import model_lines
+from legacy.source.workload_style import constant_lines, model_lines
 from workloads import optimizers
 from workloads.lifted.workload import DEFAULT_BATCH
 from workloads.numerics.statistics import FIRST_TOWER, LAST_TOWER, TOWERS_IN_TURN
@@ -48,7 +48,7 @@ def module_text(plan: Plan, step: TrainingStep, docstring: Sequence[str], settin
     model = "\n".join(model_lines(step.model))
     for old, new in _INITIALIZERS.items():
         model = model.replace(old, new)
-    constants = [constant_line(n, value, "fed at every step in the old program") for n, value in settings.items()]
+    constants = constant_lines(step.model, settings)
     constants += [line for name, line in _NAMED.items() if re.search(rf"(?<![\w.]){name}\b", model)]
     size = plan.towers * (plan.batch or DEFAULT_BATCH)
     constants.append(constant_line("GLOBAL_BATCH", size, "of all replicas together, unless --batch says otherwise"))
@@ -72,7 +72,7 @@ def _scope_text(model: str) -> str:
 
 def optimizer_of(step: TrainingStep) -> Optimizer:
     """Returns the optimizer of a step, with its constants."""
-    constants = {name: v.item() if isinstance(v, np.generic) else v for name, v in step.rule.constants.items()}
+    constants = {n: float(str(v)) if isinstance(v, np.floating) else v for n, v in step.rule.constants.items()}
     found: Optimizer = getattr(optimizers, step.rule.name)(**constants)
     return found
 

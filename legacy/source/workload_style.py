@@ -17,6 +17,8 @@ from workloads.lifted.workload import DEFAULT_BATCH
 from workloads.numerics.statistics import FIRST_TOWER
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from legacy.source.lines.statements import Statement
     from legacy.source.model import Model
     from legacy.source.training_step import TrainingStep
@@ -69,6 +71,13 @@ def model_lines(model: Model) -> list[str]:
     return lines + function_lines("tower_loss(scope, batch)", doc, outlined.statements, recovery.shape, {}, first)
 
 
+def constant_lines(model: Model, settings: Mapping[str, Any]) -> List[str]:
+    """Returns the lines of the model's constants: scalars that were fed, and decays as float32 has them."""
+    lines = [constant_line(name, value, "fed at every step in the old program") for name, value in settings.items()]
+    rates = model.rates.items()
+    return lines + [constant_line(n, value, f"1 - {literal_text(d)} in float32") for n, (value, d) in rates]
+
+
 def _all_statements(model: Model) -> List[Statement]:
     """Returns the statements of the model and of its loops."""
     return [*model.statements, *(line for loop in model.recovery.loops.values() for line in loop.statements)]
@@ -89,7 +98,8 @@ def module_text(plan: Plan, step: TrainingStep, docstring: Sequence[str], settin
     body = _body(plan, step, settings)
     text = "\n".join(body)
     named = [line for name, line in _NAMED.items() if re.search(rf"\b{name}\b", text)]
-    body = [*named, "", *body] if named and settings else [*named, *body]
+    constants = constant_lines(step.model, settings)
+    body = [*named, "", *body] if named and constants else [*named, *body]
     text = "\n".join(body)
     lines = ['"""' + docstring[0], *docstring[1:], '"""', "", "from __future__ import annotations", ""]
     lines += ["import dataclasses", "from typing import Any", "", "import tensorflow as tf", ""]
@@ -99,13 +109,13 @@ def module_text(plan: Plan, step: TrainingStep, docstring: Sequence[str], settin
     lines += ["from workloads.workload import " + ", ".join(names), ""]
     while body and not body[0]:
         body = body[1:]
-    lines += [] if settings or named else [""]
+    lines += [] if constants or named else [""]
     return "\n".join(lines + body) + "\n"
 
 
 def _body(plan: Plan, step: TrainingStep, settings: Dict[str, Any]) -> List[str]:
     model = step.model
-    lines = [constant_line(name, value, "fed at every step in the old program") for name, value in settings.items()]
+    lines = constant_lines(model, settings)
     lines += ["", "", *model_lines(model), "", ""]
     rate = step.learning_rate
     if rate.fed:

@@ -96,3 +96,7 @@ def test_the_text_that_all_programs_share_is_python():
     scope, main = ast.parse(standalone_text.SCOPE), ast.parse(standalone_text.MAIN)
     assert {node.name for node in scope.body if isinstance(node, ast.ClassDef)} >= {"Scope"}
     assert "main" in {node.name for node in main.body if isinstance(node, ast.FunctionDef)}
+
+
+def test_constants_of_the_optimizer_are_as_short_as_their_float32():
+    assert 'ACCUMULATORS = {"beta1_power": 0.9, "beta2_power": 0.999}' in source("b_adam_clip", "standalone").text

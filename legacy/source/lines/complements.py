@@ -1,0 +1,61 @@
+"""Complements: constants that an old graph computes as 1 - decay in float32 become named constants of the module."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Dict, List, Optional, Sequence, Tuple
+
+import numpy as np
+
+from legacy.source.basics.expressions import Expression, Literal, Name, leaves, replace
+from legacy.source.basics.rendering import literal_text
+
+if TYPE_CHECKING:
+    from legacy.source.lines.statements import Statement
+
+#: A constant of at least so many characters is looked at; a shorter one is what the author wrote.
+LONG = 9
+#: A decay has at most so many digits after the point.
+MOST_DIGITS = 5
+NAME = "UPDATE_RATE"
+
+
+def decay_of(value: np.float32, most_digits: int = MOST_DIGITS) -> Optional[float]:
+    """Returns the decay d with few digits for which `1 - d`, computed in float32, is `value`; None if there is none.
+
+    >>> decay_of(np.float32(1.0) - np.float32(0.99)), decay_of(np.float32(0.3))
+    (0.99, 0.7)
+    >>> decay_of(np.float32(0.12345678)) is None
+    True
+    """
+    for digits in range(1, most_digits + 1):
+        decay = round(1.0 - float(value), digits)
+        if np.float32(1.0) - np.float32(decay) == value:
+            return decay
+    return None
+
+
+def name_complements(statements: Sequence[Statement]) -> Tuple[List[Statement], Dict[str, Tuple[np.float32, float]]]:
+    """Names the constants of some statements that are 1 - decay and whose digits say nothing, as 0.00999999.
+
+    Args:
+      statements: of a function.
+
+    Returns:
+      The statements with names in place of these constants, and {name: (value, decay)}.
+    """
+    names: Dict[np.float32, str] = {}
+    constants: Dict[str, Tuple[np.float32, float]] = {}
+    for leaf in (leaf for statement in statements for leaf in leaves(statement.expression)):
+        if not isinstance(leaf, Literal) or not isinstance(leaf.value, np.float32) or leaf.value in names:
+            continue
+        decay = decay_of(leaf.value) if len(literal_text(leaf.value)) >= LONG else None
+        if decay is not None:
+            name = NAME if not names else f"{NAME}_{len(names) + 1}"
+            names[leaf.value] = name
+            constants[name] = (leaf.value, decay)
+
+    def named(part: Expression) -> Expression | None:
+        found = names.get(part.value) if isinstance(part, Literal) and isinstance(part.value, np.float32) else None
+        return None if found is None else Name(found)
+
+    return [statement._replace(expression=replace(statement.expression, named)) for statement in statements], constants
