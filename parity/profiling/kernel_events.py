@@ -23,12 +23,14 @@ class KernelEvent(NamedTuple):
       device: such as "CPU:1".
       start: nanoseconds.
       end: nanoseconds.
+      node: name of the node in its device's graph.
     """
 
     op: str
     device: str
     start: float
     end: float
+    node: str = ""
 
 
 def short_device(device: str) -> str:
@@ -48,8 +50,17 @@ def events_of_steps(program: Program, steps: int) -> list[KernelEvent]:
         a function's devices at its first run only.
       steps: number of steps under the profiler; before them, others fetch the devices' graphs.
     """
-    partitions = _session_partitions(program) if program.side == "legacy" else _function_partitions(program)
+    partitions = device_graphs(program)
     return list(kernel_events(profile_of_run(lambda: program.run(steps)), partitions))
+
+
+def device_graphs(program: Program) -> list[tf.compat.v1.GraphDef]:
+    """Takes a few steps and returns the graphs that a step was partitioned into, one or more a device.
+
+    Args:
+      program: as for `events_of_steps`.
+    """
+    return _session_partitions(program) if program.side == "legacy" else _function_partitions(program)
 
 
 def _session_partitions(program: Program) -> list[tf.compat.v1.GraphDef]:
@@ -113,4 +124,4 @@ def kernel_events(space: Any, partitions: Iterable[tf.compat.v1.GraphDef]) -> It
                 node, _, op = plane.event_metadata[event.metadata_id].name.rpartition(":")
                 if node in devices:
                     start = line.timestamp_ns + event.offset_ps / 1000
-                    yield KernelEvent(op, devices[node], start, start + event.duration_ps / 1000)
+                    yield KernelEvent(op, devices[node], start, start + event.duration_ps / 1000, node)

@@ -1,17 +1,20 @@
-"""`python -m parity.study --name=sync_or_async`: answers a question that the write-ups leave open, with numbers.
+"""`python -m parity.study --name=NAME`: answers a question that the write-ups leave open, with measurements made here.
 
-sync_or_async: final losses of synchronous and asynchronous training on equal examples, at several learning rates and
-stalenesses, over several seeds, with 95 % intervals; where it diverges; and which of the two guesses holds when.
+Prints tables and a paragraph of answer with 95 % intervals, and says what it cannot show. A study takes at most ten
+minutes of two idle cores; `--quick` takes less than a minute, and answers nothing. The questions stand below, at
+--name.
 """
 
 from __future__ import annotations
 
 import functools
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 from absl import flags
 
+from parity.experiments.studies.catalogue import STUDIES
 from parity.processes.pool import process_pool
 from parity.reports.progress import Progress
 from workloads.support import command, environment, json_file
@@ -21,22 +24,37 @@ if TYPE_CHECKING:
     from parity.experiments.images import LabelledImages
     from parity.experiments.sync_or_async import Outcome
 
-NAMES = ("sync_or_async",)
+SYNC_OR_ASYNC = "sync_or_async"
+QUESTIONS = {
+    **{study.name: study.question for study in STUDIES.values()},
+    SYNC_OR_ASYNC: "Do N replicas that each push their step overshoot, or is the noise harmless or even useful?",
+}
 WORKLOADS = ("cifar_cnn", "regression")
 
-flags.DEFINE_enum("name", "sync_or_async", NAMES, "Name of the study.")
-flags.DEFINE_list("workloads", list(WORKLOADS), "Names of the workloads: " + ", ".join(WORKLOADS) + ".")
-flags.DEFINE_integer("replicas", 4, "Number of replicas of every run.")
-flags.DEFINE_integer("steps", 500, "Number of steps of every run, of one global batch each.")
-flags.DEFINE_integer("seeds", 6, "Number of runs of each setting, with seeds from 0 on.")
-flags.DEFINE_string(
-    "data_dir", None, "Folder with CIFAR-10 or MNIST files for cifar_cnn. Default: scikit-learn's scanned digits."
+#: Ends the help of a flag that serves one study only.
+_SERVES = f" Serves --name={SYNC_OR_ASYNC}."
+
+flags.DEFINE_enum(
+    "name", SYNC_OR_ASYNC, list(QUESTIONS), " ".join(f"{name}: {question}" for name, question in QUESTIONS.items())
 )
-flags.DEFINE_integer("processes", 2, "Number of processes that share the work.")
+flags.DEFINE_boolean("quick", False, "Sizes and numbers for trying the command. Serves every --name.")
 command.define_json()
-flags.DEFINE_string("markdown", None, "File to write tables and answers to, as Markdown.")
+flags.DEFINE_string("markdown", None, "File to write tables and answer to, as Markdown. Serves every --name.")
+flags.DEFINE_list("workloads", list(WORKLOADS), "Names of the workloads: " + ", ".join(WORKLOADS) + "." + _SERVES)
+flags.DEFINE_integer("replicas", 4, "Number of replicas of every run." + _SERVES)
+flags.DEFINE_integer("steps", 500, "Number of steps of every run, of one global batch each." + _SERVES)
+flags.DEFINE_integer("seeds", 6, "Number of runs of each setting, with seeds from 0 on." + _SERVES)
+flags.DEFINE_string(
+    "data_dir",
+    None,
+    "Folder with CIFAR-10 or MNIST files for cifar_cnn. Default: scikit-learn's scanned digits." + _SERVES,
+)
+flags.DEFINE_integer("processes", 2, "Number of processes that share the work." + _SERVES)
 
 FLAGS = flags.FLAGS
+
+#: Flags of `SYNC_OR_ASYNC`, with the values that `--quick` gives those that are not given.
+SYNC_FLAGS = {"workloads": ["regression"], "replicas": 2, "steps": 10, "seeds": 2, "data_dir": None, "processes": 2}
 
 #: Settings that one process runs.
 TASKS_PER_PROCESS = 24
@@ -46,13 +64,24 @@ def check_flags() -> None:
     """Raises `InputError` for flags that cannot be used."""
     from parity.experiments import intervals
 
+    if FLAGS.markdown:
+        json_file.require_writable(FLAGS.markdown, "--markdown")
+    if FLAGS.name != SYNC_OR_ASYNC:
+        for flag in SYNC_FLAGS:
+            require(not FLAGS[flag].present, f"--{flag}", FLAGS[flag].value, f"serves --name={SYNC_OR_ASYNC}")
+        return
     command.require_each(FLAGS.workloads, WORKLOADS, "--workloads")
     require(2 <= FLAGS.seeds <= intervals.MOST, "--seeds", FLAGS.seeds, f"from 2 to {intervals.MOST}")
     require(FLAGS.replicas >= 1, "--replicas", FLAGS.replicas, "must be at least 1")
     require(FLAGS.steps >= 10, "--steps", FLAGS.steps, "must be at least 10")
     require(FLAGS.processes >= 1, "--processes", FLAGS.processes, "must be at least 1")
-    if FLAGS.markdown:
-        json_file.require_writable(FLAGS.markdown, "--markdown")
+
+
+def make_quick() -> None:
+    """Gives the flags of `SYNC_OR_ASYNC` that were not given values for trying it, with `--quick`."""
+    for flag, value in SYNC_FLAGS.items() if FLAGS.quick else ():
+        if not FLAGS[flag].present:
+            FLAGS[flag].value = value
 
 
 def images_from_flags() -> LabelledImages | None:
@@ -95,9 +124,40 @@ def write_markdown(text: str) -> None:
         json_file.write_text(FLAGS.markdown, text, "--markdown")
 
 
-def main() -> int:
-    """Runs the command; returns its exit status."""
-    check_flags()
+def closing_lines(seconds: float) -> Iterator[str]:
+    """Yields the last lines of a page: its command, the machine, and how long it took."""
+    about = environment.describe()
+    yield f"`python -m parity.study --name={FLAGS.name}{' --quick' if FLAGS.quick else ''}`, {seconds:.0f} s, on "
+    yield f"{about['machine']}, {about['GPUs']} GPUs, TensorFlow {about['tensorflow']}."
+    if FLAGS.quick:
+        yield ""
+        yield "**This is no answer: `--quick` measures too little.**"
+
+
+def write_result(lines: Sequence[str], content: dict[str, Any]) -> None:
+    """Prints the page, and writes it and the JSON to the files that the flags name."""
+    text = "\n".join(lines) + "\n"
+    print(text, end="")
+    write_markdown(text)
+    command.write_json({**content, "environment": environment.describe()})
+
+
+def measure_study() -> None:
+    """Runs a study that measures programs, each in a process of its own."""
+    environment.prepare(exact=False)
+    from parity.experiments.studies.report import report_lines
+
+    start = time.monotonic()
+    progress = Progress("study " + FLAGS.name)
+    study = STUDIES[FLAGS.name]
+    report = study.run(FLAGS.quick, lambda text, done, total: progress.update(done, total, text))
+    progress.done()
+    closing = list(closing_lines(time.monotonic() - start))
+    write_result(list(report_lines(study.question, report, closing)), report.to_json())
+
+
+def compare_sync_and_async() -> None:
+    """Runs the study of synchronous and asynchronous training."""
     environment.prepare(exact=True)
     from parity.experiments.loss_table import loss_tables
     from parity.experiments.study_page import study_lines
@@ -109,11 +169,18 @@ def main() -> int:
         f"{len(outcomes)} runs: {FLAGS.replicas} replicas, {FLAGS.steps} steps, seeds 0 to {FLAGS.seeds - 1}"
         f"{'' if images is None else '; images: ' + images.description}."
     )
-    lines = study_lines(loss_tables(outcomes), FLAGS.replicas, about, time.monotonic() - start)
-    text = "\n".join(lines) + "\n"
-    print(text, end="")
-    write_markdown(text)
-    command.write_json({"runs": [outcome.to_json() for outcome in outcomes], "environment": environment.describe()})
+    lines = list(study_lines(loss_tables(outcomes), FLAGS.replicas, about, time.monotonic() - start))
+    write_result(lines, {"runs": [outcome.to_json() for outcome in outcomes]})
+
+
+def main() -> int:
+    """Runs the command; returns its exit status."""
+    make_quick()
+    check_flags()
+    if FLAGS.name == SYNC_OR_ASYNC:
+        compare_sync_and_async()
+    else:
+        measure_study()
     return 0
 
 

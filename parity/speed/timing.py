@@ -79,6 +79,7 @@ def time_rounds(
     needs_more: Callable[[RoundTimes], bool] | None = None,
     progress: Callable[[int], object] | None = None,
     lead_ins: Sequence[int] | None = None,
+    rest: Callable[[Runner], object] | None = None,
 ) -> RoundTimes:
     """Times blocks of all runners in the order of `round_orders`; each block ends with the last loss on the host.
 
@@ -92,6 +93,7 @@ def time_rounds(
       lead_ins: steps that each runner takes before the clock of a block starts, so that batches that were read ahead
         during the others' blocks are no gift; 0 for none. After such a block the next one waits until this process is
         at rest, so that its reading ahead is not the next one's burden.
+      rest: called with a runner after such a block, instead of that wait; for runners in processes of their own.
 
     Returns:
       the times; an even number of rounds.
@@ -102,7 +104,7 @@ def time_rounds(
         for _ in range(2):
             for number in next(orders):
                 if number not in times.failures:
-                    _time_block(runners[number], number, times, lead_ins[number] if lead_ins else 0)
+                    _time_block(runners[number], number, times, lead_ins[number] if lead_ins else 0, rest)
         if progress is not None:
             progress(times.rounds)
         if len(times.failures) == len(runners):
@@ -110,13 +112,15 @@ def time_rounds(
     return times
 
 
-def _time_block(runner: Runner, number: int, times: RoundTimes, lead_in: int) -> None:
+def _time_block(
+    runner: Runner, number: int, times: RoundTimes, lead_in: int, rest: Callable[[Runner], object] | None
+) -> None:
     try:
         if lead_in:
             runner.run(lead_in)
         times.seconds[number].append(seconds_of_run(runner, times.steps[number]))
         if lead_in:
-            wait_for_rest()
+            rest(runner) if rest is not None else wait_for_rest()
     except RunnerFailed as failure:
         times.failures[number] = str(failure)
         times.seconds[number].clear()

