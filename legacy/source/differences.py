@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Dict, List, Tuple
+from typing import TYPE_CHECKING, List, Tuple
 
 from legacy.source.basics.expressions import (
-    Call,
     Expression,
     Infix,
-    Item,
     Literal,
-    Prefix,
     Value,
     children,
     replace,
@@ -19,6 +16,7 @@ from legacy.source.basics.expressions import (
 )
 from legacy.source.basics.rendering import expression_text
 from legacy.source.basics.unwritten import Unwritten
+from legacy.source.numbering import Numbering, head
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -68,10 +66,8 @@ class _Merge:
 
     def __init__(self, first: Recovery, second: Recovery) -> None:
         self._sides = (first, second)
-        self._numbers: Tuple[Dict[str, int], Dict[str, int]] = ({}, {})
-        self._known: Dict[str, int] = {}
-        for side in (0, 1):
-            self._number_all(side)
+        numbering = Numbering(self._sides)
+        self._numbers, self._key = numbering.numbers, numbering.key
         #: {number of a computation: the first tower's tensor that it gives}.
         self._first_tensors = {number: tensor for tensor, number in self._numbers[0].items()}
 
@@ -87,7 +83,7 @@ class _Merge:
             if self._key(0, rest) in (self._key(1, whole), self._key(1, two)):
                 return _conditional(rest, term)
         left, right = children(one), children(two)
-        same_head = type(one) is type(two) and len(left) == len(right) and _head(one) == _head(two)
+        same_head = type(one) is type(two) and len(left) == len(right) and head(one) == head(two)
         unequal = [i for i, pair in enumerate(zip(left, right)) if self._key(0, pair[0]) != self._key(1, pair[1])]
         if not same_head or len(unequal) != 1:
             for other in (whole, two):
@@ -127,21 +123,6 @@ class _Merge:
                 return definition.expression
         return expression
 
-    def _number_all(self, side: int) -> None:
-        """Gives every definition a number, equal for equal computations."""
-        for definition in self._sides[side].definitions():
-            text = self._key(side, definition.expression)
-            number = self._known.setdefault(text, len(self._known))
-            for position, target in enumerate(definition.targets):
-                self._numbers[side][target] = number * 64 + position
-
-    def _key(self, side: int, expression: Expression) -> str:
-        """Returns a text that is equal for equal computations of both towers."""
-        if isinstance(expression, Value):
-            return f"#{self._numbers[side].get(expression.tensor, expression.tensor)}"
-        parts: List[str] = [self._key(side, part) for part in children(expression)]
-        return f"{_head(expression)}({', '.join(parts)})" if parts else expression_text(expression)
-
 
 def _terms(expression: Expression) -> List[Tuple[Expression, Expression]]:
     """Returns the (term, rest) that a sum may be divided into."""
@@ -152,14 +133,3 @@ def _terms(expression: Expression) -> List[Tuple[Expression, Expression]]:
 
 def _conditional(rest: Expression, term: Expression) -> Expression:
     return Infix("+", rest, Infix(FIRST_ONLY, term, Literal(0.0)))
-
-
-def _head(expression: Expression) -> str:
-    if isinstance(expression, Call):
-        keys = ",".join(argument.keyword for argument in expression.arguments)
-        return f"{expression.function}[{keys}]"
-    if isinstance(expression, Infix):
-        return expression.symbol
-    if isinstance(expression, Item):
-        return f"[{expression.key}]"
-    return type(expression).__name__ + (expression.symbol if isinstance(expression, Prefix) else "")

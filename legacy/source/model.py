@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Dict, List, NamedTuple, Sequence, Tuple
 
+from legacy.source.alignment import align_towers
 from legacy.source.basics.expressions import (
     Definition,
     Expression,
@@ -117,8 +118,10 @@ def recover_model(
 
     recovery, (loss, *updates) = recovered(0)
     if plan.towers > 1 and plan.differences:
-        other, (other_loss, *_) = recovered(1)
-        loss = merge_losses(recovery, loss, other, other_loss)
+        others = [recovered(tower) for tower in range(1, plan.towers)]
+        towers = [recovery, *(other for other, _ in others)]
+        if not align_towers(towers, [[loss], *(ends[:1] for _, ends in others)]):
+            loss = merge_losses(recovery, loss, towers[1], others[0][1][0])
     if statistics.tower > 0:
         last, (_, *ends) = recovered(statistics.tower)
         updates = adopt_values(recovery, last, ends)

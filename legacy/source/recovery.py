@@ -18,7 +18,7 @@ from legacy.source.basics.expressions import (
 from legacy.source.basics.forward import LoopInside, variable_of
 from legacy.source.basics.unwritten import Unwritten
 from legacy.source.loops import write_loop
-from legacy.source.ops import arithmetic, arrays, neural, tensor_arrays
+from legacy.source.ops import arithmetic, arrays, neural, random_numbers, tensor_arrays
 from legacy.source.ops.idioms import IDIOMS
 from legacy.source.ops.view import BATCH_SIZE, OpView
 
@@ -30,7 +30,13 @@ if TYPE_CHECKING:
     from legacy.source.basics.forward import Forward
     from legacy.source.loops import LoopFunction
 
-_WRITERS = {**arithmetic.WRITERS, **arrays.WRITERS, **neural.WRITERS, **tensor_arrays.WRITERS}
+_WRITERS = {
+    **arithmetic.WRITERS,
+    **arrays.WRITERS,
+    **neural.WRITERS,
+    **random_numbers.WRITERS,
+    **tensor_arrays.WRITERS,
+}
 
 #: {op type: number of results of the function that it is written as}, where the op has more.
 _RESULTS = {name: 3 for name in ("FusedBatchNorm", "FusedBatchNormV2", "FusedBatchNormV3")}
@@ -100,6 +106,10 @@ class Recovery:
     def definitions(self) -> list[Definition]:
         """Returns all definitions, each after those that it uses."""
         return self.ordered([Listing(tuple(Value(tensor) for tensor in self._by_tensor))])
+
+    def redefine(self, tensor: str, definition: Definition) -> None:
+        """Replaces the definition that computes a tensor."""
+        self._by_tensor[tensor] = definition
 
     def adopt(self, definition: Definition, other: Recovery) -> None:
         """Adds a definition of another tower's recovery, in terms of this one's values."""

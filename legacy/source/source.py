@@ -42,6 +42,8 @@ _SURPRISES = (KeyError, IndexError, TypeError, ValueError, AttributeError, Asser
 #: {style: function that makes the text of a module}.
 STYLES = {"workload": workload_style.module_text, "standalone": standalone_style.module_text}
 RAW = "tf.raw_ops."
+#: Beginnings of hazards that the text shows in another way: as a line of `races`, or in the function of the loss.
+_ELSEWHERE = ("race: ", "the towers are not equal: see above")
 
 
 class Source(NamedTuple):
@@ -214,7 +216,7 @@ def _docstring(plan: Plan, step: TrainingStep, notes: List[str]) -> List[str]:
         lines.append(f"For {plan.towers} replicas only: the loss is divided by {plan.towers}, gradients are summed.")
     lines += [note[0].upper() + note[1:] + "." for note in notes] or ["Nothing was kept as raw ops."]
     hazards = [race for phase in plan.phases for race in phase.races]
-    hazards += [text for text in about.get("watch", []) if not text.startswith("race: ")]
+    hazards += [text for text in about.get("watch", []) if not text.startswith(_ELSEWHERE)]
     if hazards:
         lines += ["", "In the old program:"]
         lines += ["  * " + text for text in hazards[:MOST_LISTED]]

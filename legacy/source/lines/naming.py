@@ -107,6 +107,8 @@ def _hints_of_use(expression: Expression) -> Dict[str, str]:
         for argument in part.arguments:
             if argument.keyword in ("logits", "labels") and isinstance(argument.value, Value):
                 found[argument.value.tensor] = argument.keyword
+        if part.function.startswith("tf.random.stateless") and isinstance(part.arguments[1].value, Value):
+            found[part.arguments[1].value.tensor] = "seed"
         if part.function == "tf.while_loop":
             starts = part.arguments[2].value.items
             found.update((start.tensor, name) for start, name in zip(starts, _states(part)) if isinstance(start, Value))

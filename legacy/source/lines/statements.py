@@ -75,11 +75,15 @@ def build_statements(definitions: Sequence[Definition]) -> list[Statement]:
     for definition in definitions:
         uses.update(values_used(definition.expression))
     waiting: Dict[str, Expression] = {}
+    names: Dict[str, Expression] = {}
     result: List[Statement] = []
     for targets, expression in definitions:
+        expression = replace(expression, lambda part: names.get(part.tensor) if isinstance(part, Value) else None)
         expression = _with_inlined(expression, waiting, result)
         used = [target for target in targets if uses[target]]
-        if len(used) == 1 and len(targets) == 1 and uses[used[0]] == 1:
+        if len(targets) == 1 and isinstance(expression, Name):
+            names[targets[0]] = expression
+        elif len(used) == 1 and len(targets) == 1 and uses[used[0]] == 1:
             waiting[used[0]] = expression
         else:
             result.append(Statement(targets if len(targets) > 1 else tuple(used), expression))

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 #: The name that stands for the number of examples of one replica.
 BATCH_SIZE = Name("batch_size")
+#: A vector has so many equal numbers in a row on average if it is written as repetitions.
+LEAST_PER_RUN = 8
 
 
 class OpView:
@@ -132,7 +134,19 @@ def constant_expression(value: np.ndarray) -> Expression:
         if filled:
             return call(filled, list(value.shape), dtype)
         return call("tf.fill", list(value.shape), call("tf.constant", value.flat[0], dtype))
-    return band_expression(value) or call("tf.constant", numbers(value), dtype)
+    return band_expression(value) or runs_expression(value) or call("tf.constant", numbers(value), dtype)
+
+
+def runs_expression(value: np.ndarray) -> Expression | None:
+    """Returns the expression of a vector of a few numbers, each repeated many times; None for another table."""
+    if value.ndim != 1 or value.size < LEAST_PER_RUN:
+        return None
+    starts = [0, *(np.flatnonzero(value[1:] != value[:-1]) + 1).tolist()]
+    if len(starts) * LEAST_PER_RUN > value.size:
+        return None
+    repeats = np.diff([*starts, value.size]).tolist()
+    kept = call("tf.constant", numbers(value[starts]), Name("tf." + value.dtype.name))
+    return call("tf.repeat", kept, repeats)
 
 
 def band_expression(value: np.ndarray) -> Expression | None:

@@ -74,6 +74,22 @@ def test_normal_noise_and_the_step_are_the_scopes(tmp_path):
     assert "scope.normal(" in text and "tf.cast(scope.step, tf.float32)" in text
 
 
+def test_constants_that_differ_from_tower_to_tower_are_chosen_by_the_replica(tmp_path):
+    def build():
+        xs, step = split_batch(), v1.train.get_or_create_global_step()
+
+        def loss(tower):
+            seed = tf.stack([tf.constant(100 + tower), tf.cast(step, tf.int32)])
+            kept = tf.cast(tf.raw_ops.StatelessRandomUniform(shape=[BATCH, 3], seed=seed) >= 0.25, tf.float32)
+            return sum_of_squares(xs[tower] * kept) * (0.5 + tower)
+
+        return v1.group(mean_gradient(loss), v1.assign_add(step, 1))
+
+    text = source(build, tmp_path)
+    assert "seed = tf.stack([(100, 101)[scope.replica % 2], tf.cast(scope.step, tf.int32)])" in text
+    assert "(0.5, 1.5)[scope.replica % 2]" in text and "raw_ops" not in text
+
+
 def test_sizes_that_a_graph_leaves_open_are_fixed_also_those_of_its_noise(tmp_path):
     def build():
         xs = tf.split(v1.placeholder(tf.float32, [None, None, 3], name="x"), TOWERS)

@@ -27,3 +27,9 @@ def test_a_band_around_the_diagonal_is_written_as_a_band():
     assert np.array_equal(tf.linalg.band_part(tf.fill([4, 3], 2.0), 1, 1), band)
     band[3, 0] = 1
     assert expression_text(constant_expression(band)).startswith("tf.constant([[2.0, 2.0, 0.0]")
+
+
+def test_a_vector_of_a_few_numbers_in_runs_is_written_as_repetitions():
+    value = np.repeat(np.float32([0, 1, 0]), [32, 16, 16])
+    assert expression_text(constant_expression(value)).startswith("tf.repeat(tf.constant([0.0, 1.0, 0.0], tf.float32)")
+    assert "repeat" not in expression_text(constant_expression(np.arange(9, dtype=np.float32)))

@@ -1,0 +1,102 @@
+"""Alignment of towers that compute the same from constants of their own, such as the seeds of their random numbers.
+
+Where all towers' losses are built alike, one function is enough for all: a number or the name of a variable that
+differs from tower to tower becomes `(of tower 0, of tower 1)[scope.replica % 2]`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Dict, Optional, Sequence, Tuple
+
+from legacy.source.basics.expressions import (
+    Expression,
+    Item,
+    Literal,
+    Value,
+    Variable,
+    children,
+    with_children,
+)
+from legacy.source.numbering import Numbering, head
+
+if TYPE_CHECKING:
+    from legacy.source.basics.expressions import Definition
+    from legacy.source.recovery import Recovery
+
+
+def align_towers(towers: Sequence[Recovery], ends: Sequence[Sequence[Expression]]) -> bool:
+    """Changes the first tower's definitions so that they stand for all towers.
+
+    Args:
+      towers: the recovery of each tower.
+      ends: for each tower, the expressions that are wanted of it; corresponding ones at the same place.
+
+    Returns:
+      Whether they do now; False where towers differ by more than constants, and nothing was changed.
+    """
+    alignment = _Alignment(towers)
+    if not all(alignment.aligned(row) is not None for row in zip(*ends)):
+        return False
+    for tensor, definition in alignment.changed.items():
+        towers[0].redefine(tensor, definition)
+    return True
+
+
+class _Alignment:
+    """Aligns corresponding expressions of all towers.
+
+    Attributes:
+      changed: {tensor of the first tower: its definition for all towers}.
+    """
+
+    def __init__(self, towers: Sequence[Recovery]) -> None:
+        self._towers, self._numbering = towers, Numbering(towers)
+        self._partners: Dict[str, Tuple[Expression, ...]] = {}
+        self.changed: Dict[str, Definition] = {}
+
+    def aligned(self, row: Sequence[Expression]) -> Optional[Expression]:
+        """Returns one expression for all towers; None if they differ by more than constants."""
+        first = row[0]
+        if len({self._numbering.key(tower, one) for tower, one in enumerate(row)}) == 1:
+            return first
+        if all(isinstance(one, Value) for one in row):
+            return self._aligned_values(row)
+        if all(isinstance(one, Literal) for one in row):
+            return Item(Literal(tuple(one.value for one in row)), self._tower())  # type: ignore[union-attr]
+        if isinstance(first, Variable):
+            return self._aligned_variables(row)
+        rows = [children(one) for one in row]
+        if len({head(one) for one in row}) > 1 or len({len(parts) for parts in rows}) > 1 or not rows[0]:
+            return None
+        made = [self.aligned(parts) for parts in zip(*rows)]
+        return None if None in made else with_children(first, tuple(part for part in made if part is not None))
+
+    def _aligned_values(self, row: Sequence[Expression]) -> Optional[Expression]:
+        first = row[0]
+        assert isinstance(first, Value)
+        if first.tensor in self._partners:  # one tensor cannot stand for two different ones of another tower
+            return first if self._partners[first.tensor] == tuple(row) else None
+        self._partners[first.tensor] = tuple(row)
+        found = [tower.definition(one.tensor) for tower, one in zip(self._towers, row) if isinstance(one, Value)]
+        definitions = [definition for definition in found if definition is not None]
+        places = {d.targets.index(one.tensor) for d, one in zip(definitions, row) if isinstance(one, Value)}
+        if len(definitions) < len(row) or len(places) > 1:
+            return None
+        made = self.aligned([definition.expression for definition in definitions])
+        if made is None:
+            return None
+        for target in definitions[0].targets:
+            self.changed[target] = definitions[0]._replace(expression=made)
+        return first
+
+    def _aligned_variables(self, row: Sequence[Expression]) -> Optional[Expression]:
+        first = row[0]
+        alike = {(v.shape, v.initializer, v.trainable) for v in row if isinstance(v, Variable)}
+        if len(alike) > 1 or not all(isinstance(v, Variable) and isinstance(v.name, str) for v in row):
+            return None
+        names = Literal(tuple(variable.name for variable in row if isinstance(variable, Variable)))
+        assert isinstance(first, Variable)
+        return Variable(Item(names, self._tower()), first.shape, first.initializer, first.trainable)
+
+    def _tower(self) -> str:
+        return f"scope.replica % {len(self._towers)}"

@@ -1,0 +1,33 @@
+"""Writers of random ops that are functions of a seed which the graph computes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Dict
+
+from legacy.source.basics.expressions import OMIT, Name, call
+from legacy.source.ops.arrays import sizes_expression
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from legacy.source.basics.expressions import Expression
+    from legacy.source.ops.view import OpView
+
+#: {op type: function of a shape and a seed, with the same numbers}.
+FUNCTIONS = {
+    "StatelessRandomNormal": "tf.random.stateless_normal",
+    "StatelessRandomUniform": "tf.random.stateless_uniform",
+    "StatelessTruncatedNormal": "tf.random.stateless_truncated_normal",
+}
+
+
+def write_stateless(op: OpView) -> Expression | None:
+    """Writes random numbers of a shape and a seed."""
+    shape = sizes_expression(op, op.output_shape())
+    if shape is None:
+        shape = op.argument(0)
+    dtype = op.operation.outputs[0].dtype.name
+    return call(FUNCTIONS[op.type], shape, op.argument(1), dtype=OMIT if dtype == "float32" else Name("tf." + dtype))
+
+
+WRITERS: Dict[str, Callable[[OpView], Expression | None]] = {name: write_stateless for name in FUNCTIONS}

@@ -1,0 +1,48 @@
+"""Alignment of towers: what differs by constants is one expression, what differs by more stays as it is."""
+
+import tensorflow as tf
+
+from legacy.source.alignment import align_towers
+from legacy.source.basics.rendering import expression_text
+from legacy.source.numbering import Numbering
+from tests.legacy.source.tiny import recovered
+
+X = {"x": [2]}
+
+
+def aligned(*builds):
+    """(whether towers that compute these are aligned, the first one's definition of its end)."""
+    made = [recovered(build, X) for build in builds]
+    done = align_towers([recovery for recovery, _ in made], [ends for _, ends in made])
+    recovery, (end,) = made[0]
+    return done, expression_text(recovery.definition(end.tensor).expression)
+
+
+def test_a_number_of_each_tower_is_chosen_by_the_replica():
+    done, text = aligned(lambda x: tf.sqrt(x) * 2.0, lambda x: tf.sqrt(x) * 3.0, lambda x: tf.sqrt(x) * 5.0)
+    assert done and text.endswith("* (2.0, 3.0, 5.0)[scope.replica % 3]")
+
+
+def test_equal_towers_stay():
+    done, text = aligned(lambda x: x * 2.0, lambda x: x * 2.0)
+    assert done and "replica" not in text
+
+
+def test_another_term_is_no_constant_and_changes_nothing():
+    done, text = aligned(lambda x: x * 2.0 + 1.0, lambda x: x * 3.0)
+    assert not done and "replica" not in text
+
+
+def test_one_value_does_not_stand_for_two():
+    def one(x):
+        y = x * 2.0
+        return y + y
+
+    done, text = aligned(one, lambda x: x * 2.0 + x * 3.0)
+    assert not done and "replica" not in text
+
+
+def test_equal_computations_have_equal_numbers():
+    (one, (end,)), (two, (other,)) = recovered(lambda x: tf.exp(x), X), recovered(lambda x: tf.exp(x), X)
+    numbering = Numbering([one, two])
+    assert numbering.key(0, end) == numbering.key(1, other)
