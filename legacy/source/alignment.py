@@ -6,7 +6,7 @@ differs from tower to tower becomes `(of tower 0, of tower 1)[scope.replica % 2]
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Dict, Optional, Sequence, Tuple
+from typing import TYPE_CHECKING, Dict, List, Optional, Sequence, Tuple
 
 from legacy.source.basics.expressions import (
     Expression,
@@ -37,6 +37,9 @@ def align_towers(towers: Sequence[Recovery], ends: Sequence[Sequence[Expression]
     alignment = _Alignment(towers)
     if not all(alignment.aligned(row) is not None for row in zip(*ends)):
         return False
+    equal = towers[0].ordered(alignment.equal)
+    if any(target in alignment.changed for definition in equal for target in definition.targets):
+        return False
     for tensor, definition in alignment.changed.items():
         towers[0].redefine(tensor, definition)
     return True
@@ -47,17 +50,20 @@ class _Alignment:
 
     Attributes:
       changed: {tensor of the first tower: its definition for all towers}.
+      equal: expressions of the first tower that are the same in all towers as they are.
     """
 
     def __init__(self, towers: Sequence[Recovery]) -> None:
         self._towers, self._numbering = towers, Numbering(towers)
         self._partners: Dict[str, Tuple[Expression, ...]] = {}
         self.changed: Dict[str, Definition] = {}
+        self.equal: List[Expression] = []
 
     def aligned(self, row: Sequence[Expression]) -> Optional[Expression]:
         """Returns one expression for all towers; None if they differ by more than constants."""
         first = row[0]
         if len({self._numbering.key(tower, one) for tower, one in enumerate(row)}) == 1:
+            self.equal.append(first)
             return first
         if all(isinstance(one, Value) for one in row):
             return self._aligned_values(row)
