@@ -25,6 +25,7 @@ SUBCOMMANDS = (
     Subcommand("verify", "parity.verify", "compare one workload's towers with its port, step by step"),
     Subcommand("benchmark", "parity.benchmark", "measure how fast the port is, relative to the towers"),
     Subcommand("profile", "parity.profile", "show where the time of a step goes on each side"),
+    Subcommand("predict", "parity.predict", "predict the step time of both sides on devices that are not here"),
     Subcommand("tune", "parity.tune", "find settings that make the port faster and leave its mathematics alone"),
     Subcommand("diagnose", "parity.diagnose", "name the cause of the difference between two recordings"),
     Subcommand(

@@ -129,7 +129,10 @@ class LiftedProgram(TracedProgram):
 
     def _run_once(self) -> list[tf.Tensor]:
         """Takes one step; returns each replica's mean loss, or nothing if the graph does not tell its losses."""
-        seen = self.strategy.run(self._steps[0], (self._input.take(self._batches),))
+        return self._run_on(self._input.take(self._batches))
+
+    def _run_on(self, batch: Tensors) -> list[tf.Tensor]:
+        seen = self.strategy.run(self._steps[0], (batch,))
         local = self.strategy.experimental_local_results
         return [tf.reduce_mean(loss) for loss in local(seen.losses[0])] if seen.losses else []
 

@@ -68,6 +68,23 @@ class ReplicaInput:
             self._dataset = self._distribute(self._source.pipeline(step))
         return self._resident if self._dataset is None else iter(self._dataset)
 
+    def placeholders(self) -> Tensors:
+        """Returns a per-replica batch of placeholders on the replicas' devices; call inside a function's trace."""
+        devices = self._strategy.extended.worker_devices
+
+        def placeholder(context: tf.distribute.ReplicaContext, name: str) -> tf.Tensor:
+            replica = int(tf.get_static_value(context.replica_id_in_sync_group))
+            value = self._source.shards(0)[self._here.start + replica][name]
+            with tf.device(devices[replica]):
+                return tf.compat.v1.placeholder(value.dtype, value.shape, name)
+
+        return {
+            name: self._strategy.experimental_distribute_values_from_function(
+                lambda context, name=name: placeholder(context, name)
+            )
+            for name in self._source.shards(0)[0]
+        }
+
     def close(self) -> None:
         """Makes no more batches in Python."""
         self._closed = True

@@ -146,8 +146,10 @@ class ModernProgram(TracedProgram):
         return self.strategy.run(self._replica_step, (batch,)), batch
 
     def _run_once(self) -> list[Any]:
-        seen = self.strategy.run(self._replica_step, (self._input.take(self._batches),))
-        return self.strategy.experimental_local_results(seen.loss)
+        return self._run_on(self._input.take(self._batches))
+
+    def _run_on(self, batch: Any) -> list[Any]:
+        return list(self.strategy.experimental_local_results(self.strategy.run(self._replica_step, (batch,)).loss))
 
     def _loss_count(self) -> int:
         return len(self._here)

@@ -8,9 +8,11 @@ import threading
 from typing import Any
 
 import numpy as np
+import tensorflow as tf
 
 from modern.mirrored import step_loop
 from modern.mirrored.inputs import ReplicaInput
+from modern.mirrored.step_tensors import Tensors
 from modern.mirrored.variables import MirroredState
 from modern.options import ModernOptions
 from workloads.job import Job
@@ -60,6 +62,11 @@ class TracedProgram(Program):
         self._step += steps
         return losses
 
+    def trace_step(self) -> Any:
+        """Traces one step on placeholders for its batch and returns its `tf.Graph`; nothing is run or read."""
+        step = tf.function(lambda: self._run_on(self._input.placeholders()), autograph=False)
+        return step.get_concrete_function().graph
+
     def close(self) -> None:
         """Lets go of the input and of the functions that read it.
 
@@ -90,6 +97,10 @@ class TracedProgram(Program):
     @abc.abstractmethod
     def _run_once(self) -> list[Any]:
         """Takes one step inside the traced loop; returns its scalar losses, or an empty list if there are none."""
+
+    def _run_on(self, batch: Tensors) -> list[Any]:
+        """Takes one step on a per-replica batch; returns what `_run_once` does."""
+        raise NotImplementedError(f"{type(self).__name__} has no per-replica batches")
 
     def _loss_count(self) -> int:
         """Number of losses that `_run_once` returns: one for each replica in this process."""

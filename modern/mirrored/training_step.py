@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -141,6 +142,8 @@ class TrainingStep:
         return {name: frame.noise(name, spec.shape, spec.kind) for name, spec in specs.items()}
 
     def _read(self, variable: tf.Variable) -> tf.Tensor:
-        # `read_value` adds an identity, which would carry every weight to the current device and back.
-        with tf.device(variable.device if self.layer_devices else None):
+        # `read_value` adds an identity, which belongs to the replica's device; where the layers are on several devices,
+        # to the variable's: it would carry every weight to the current device and back. `tf.device(None)` is no
+        # substitute for the current device: it forgets it, and the identity is then put on the first device.
+        with tf.device(variable.device) if self.layer_devices else contextlib.nullcontext():
             return variable.read_value()

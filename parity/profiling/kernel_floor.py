@@ -66,13 +66,13 @@ def _ops_of_step(train_op: tf.Operation) -> list[tf.Operation]:
     `tf.compat.v1.train.Optimizer` gates gradients: a layer's gradient of its weights waits for that of its input, which
     nothing needs in the first layer. The floor leaves that one out.
     """
-    of_step = _reached([train_op], lambda op: [*(tensor.op for tensor in op.inputs), *op.control_inputs])
+    of_step = reached([train_op], lambda op: [*(tensor.op for tensor in op.inputs), *op.control_inputs])
     updates = [op for op in of_step if kind_of_op(op.type) == UPDATES]
-    used = _reached(updates, lambda op: [tensor.op for tensor in op.inputs])
+    used = reached(updates, lambda op: [tensor.op for tensor in op.inputs])
     return [op for op in train_op.graph.get_operations() if op in used]
 
 
-def _reached(
+def reached(
     ends: Iterable[tf.Operation], before: Callable[[tf.Operation], Iterable[tf.Operation]]
 ) -> set[tf.Operation]:
     """All ops that are reached from some, themselves included, by the function of the ops before one."""

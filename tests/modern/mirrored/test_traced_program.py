@@ -8,7 +8,7 @@ import modern.factory
 from modern.mirrored.traced_program import ENDING_INPUT, TracedProgram
 from modern.mirrored.variables import MirroredState
 from modern.options import ModernOptions
-from tests.cases import Dyadic
+from tests.cases import Dyadic, setup
 from workloads.job import Job
 from workloads.program import State
 from workloads.sources import Synthetic
@@ -124,3 +124,10 @@ def test_nobody_waits_for_batches_that_a_closed_program_reads_ahead():
     source.released.set()
     ending.join(60)
     assert not ending.is_alive()
+
+
+def test_every_op_of_a_step_is_on_a_replicas_device():
+    with setup(Dyadic(), 2).modern_program() as program:
+        graph = program.trace_step()
+    reads = [op for op in graph.get_operations() if op.type in ("ReadVariableOp", "Identity", "Mul")]
+    assert {op.device.rpartition(":")[2] for op in reads if "replica_1" in op.name} == {"1"}
