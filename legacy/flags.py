@@ -16,6 +16,9 @@ flags.DEFINE_enum(
     "sync: one update from all towers' gradients; async: each tower applies its own at once.",
 )
 flags.DEFINE_boolean("pin_towers_to_cpu", False, "System 1's fault: tf.device('/cpu:0') inside the tower loop.")
+flags.DEFINE_boolean(
+    "pin_backward", True, "With --pin_towers_to_cpu: backward passes are on the CPU too; else on the towers' devices."
+)
 
 FLAGS = flags.FLAGS
 
@@ -34,6 +37,7 @@ def options_from_flags(exact: bool, resident: bool = False) -> LegacyOptions:
         variables=FLAGS.legacy_variables,
         average=FLAGS.legacy_average,
         pin_towers_to_cpu=FLAGS.pin_towers_to_cpu,
+        pin_backward=FLAGS.pin_backward,
         updates=FLAGS.updates,
         placement=FLAGS.placement,
         exact=exact,

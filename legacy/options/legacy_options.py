@@ -22,6 +22,8 @@ class LegacyOptions:
       variables: on the "cpu", or on the first "tower"'s device.
       average: combine gradients by "stack" and `reduce_mean`, or by "add_n".
       pin_towers_to_cpu: system 1's fault: `tf.device('/cpu:0')` inside the tower loop.
+      pin_backward: whether that device is still open where the gradients are computed; else a pinned tower's backward
+        pass runs on the tower's device.
       updates: "sync" (one update from all towers' gradients), or "async" (each tower applies its own, in a thread
         of its own).
       placement: "towers" (a tower a device), or "layers" (the model's layers divided among the devices; towers are
@@ -33,6 +35,7 @@ class LegacyOptions:
     variables: str = "cpu"
     average: str = "stack"
     pin_towers_to_cpu: bool = False
+    pin_backward: bool = True
     updates: str = "sync"
     placement: str = "towers"
     exact: bool = False

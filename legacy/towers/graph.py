@@ -124,10 +124,12 @@ def _build_towers(
     """The loop over towers: each one's loss and gradients on its device, from variables that all share."""
     towers = Towers([], [], [], {})
     for tower, device in enumerate(devices):
-        with tf.device("/cpu:0" if options.pin_towers_to_cpu else device), v1.name_scope(f"tower_{tower}"):
+        forward = "/cpu:0" if options.pin_towers_to_cpu else device
+        with tf.device(forward if options.pin_backward else device), v1.name_scope(f"tower_{tower}"):
             on_cpu = options.variables == "cpu" and not layer_devices
-            frame = TowerFrame(job, step, tower, towers.variables, "/cpu:0" if on_cpu else None, layer_devices)
-            loss = tower_loss(job.workload, frame, batches[tower])
+            with tf.device(forward):
+                frame = TowerFrame(job, step, tower, towers.variables, "/cpu:0" if on_cpu else None, layer_devices)
+                loss = tower_loss(job.workload, frame, batches[tower])
             towers.frames.append(frame)
             towers.losses.append(loss)
             towers.gradients.append(tower_gradients(optimizer, loss, frame, towers.variables))

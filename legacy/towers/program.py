@@ -82,9 +82,13 @@ class LegacyProgram(GraphProgram):
             "reduction": f"{self._options.average} in the towers' order",
             "update rules": "tf.compat.v1.train",
             "autodiff": "tf.gradients",
-            "towers pinned to CPU": str(self._options.pin_towers_to_cpu),
+            "towers pinned to CPU": self._pinned(),
             "Grappler": "off" if self._options.exact else "on",
         }
+
+    def _pinned(self) -> str:
+        options = self._options
+        return "forward" if options.pin_towers_to_cpu and not options.pin_backward else str(options.pin_towers_to_cpu)
 
     def load(self, state: State) -> None:
         count = state.step * (self._job.replicas if self._options.updates == "async" else 1)
@@ -248,8 +252,8 @@ def state_feed(holders: Holders, state: State, global_step: int) -> dict[tf.Tens
 
 def session_config(devices: Sequence[str], exact: bool) -> tf.compat.v1.ConfigProto:
     """Makes a `ConfigProto` with as many CPU devices as the towers need; Grappler is off if `exact`."""
-    cpus = sum(device.startswith("CPU") for device in devices)
-    config = v1.ConfigProto(device_count={"CPU": max(1, cpus)}, allow_soft_placement=True)
+    cpus = [1 + int(device.partition(":")[2]) for device in devices if device.startswith("CPU")]
+    config = v1.ConfigProto(device_count={"CPU": max(cpus, default=1)}, allow_soft_placement=True)
     config.gpu_options.allow_growth = True
     limits = memory_limits()
     for limits_of_gpu in limits if any(limits) else ():  # a session divides GPUs as its process does

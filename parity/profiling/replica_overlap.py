@@ -108,9 +108,10 @@ def time_of_one_and_of_several(groups: Iterable[Sequence[Span]]) -> tuple[float,
 
 
 def nodes_behind_other_devices(graphs: Iterable[tf.compat.v1.GraphDef], device: str) -> set[str]:
-    """Returns the nodes on a device that depend on a tensor from another device, within the same step.
+    """Returns the nodes on a device that compute with a tensor from another device, within the same step.
 
-    On the first replica's device these are the nodes that combine the replicas' gradients, and what follows them.
+    On the first replica's device these are the nodes that combine the replicas' gradients, and those that use the
+    result. Control edges are not followed: an input may order the whole step behind another device's batch.
 
     Args:
       graphs: the graphs of the devices.
@@ -122,7 +123,7 @@ def nodes_behind_other_devices(graphs: Iterable[tf.compat.v1.GraphDef], device: 
         users = collections.defaultdict(list)
         for node in nodes.values():
             for name in node.input:
-                users[name.lstrip("^").partition(":")[0]].append(node.name)
+                users[name.partition(":")[0]].append(node.name)  # that of a control edge begins with "^"
         open_ends = [node.name for node in nodes.values() if _comes_from_elsewhere(node, device)]
         while open_ends:
             name = open_ends.pop()

@@ -41,6 +41,11 @@ STUDIES = {
     study.name: study
     for study in (
         Study(
+            "pinned_towers",
+            "Why is the tower version five times slower than one GPU, and what is gained by mending it?",
+            _FOLDER + "pinned_towers",
+        ),
+        Study(
             "overlap",
             "Are the towers of one `for` loop run one after the other, or at the same time?",
             _FOLDER + "overlap",

@@ -62,7 +62,18 @@ def test_the_fault_of_pinning_puts_every_tower_on_the_cpu():
     with tf.Graph().as_default():
         assert [loss.device for loss in built().losses] == list(DEVICES)
     with tf.Graph().as_default():
-        assert {loss.device for loss in built(pin_towers_to_cpu=True).losses} == {"/device:CPU:0"}
+        towers = built(pin_towers_to_cpu=True)
+        assert {loss.device for loss in towers.losses} == {"/device:CPU:0"}
+        assert {gradient["a"].device for gradient in towers.gradients} == {"/device:CPU:0"}
+
+
+def test_the_backward_passes_of_pinned_towers_may_stay_on_the_towers_devices():
+    with tf.Graph().as_default():
+        towers = built(pin_towers_to_cpu=True, pin_backward=False)
+        assert {loss.device for loss in towers.losses} == {"/device:CPU:0"}
+        assert [gradient["a"].device for gradient in towers.gradients] == list(DEVICES)
+    with tf.Graph().as_default():
+        assert [loss.device for loss in built(pin_backward=False).losses] == list(DEVICES)
 
 
 def test_the_average_moves_after_the_update():

@@ -58,7 +58,10 @@ def test_a_step_in_which_no_replica_runs_has_no_overlap():
 
 
 def graph_on_first_device():
-    """received from CPU:1 -> mean -> apply -> next -> again; own -> mean; read from the same device -> own."""
+    """received from CPU:1 -> mean -> apply -> next -> again; own -> mean; read from the same device -> own.
+
+    A control edge leads from what is received to `ordered`.
+    """
     graph = tf.compat.v1.GraphDef()
 
     def add(name, op, *inputs, sender=None):
@@ -70,9 +73,10 @@ def graph_on_first_device():
     add("read", "_Recv", sender=0)
     add("own", "MatMul", "read")
     add("mean", "Mean", "received", "own:1")
-    add("apply", "ResourceApplyAdam", "^mean")
-    add("next", "NextIteration", "^apply")
+    add("apply", "ResourceApplyAdam", "mean")
+    add("next", "NextIteration", "apply")
     add("again", "MatMul", "next")
+    add("ordered", "MatMul", "^received")
     return graph
 
 
