@@ -5,6 +5,7 @@ from __future__ import annotations
 from absl import flags
 
 from legacy.options import AVERAGES, INPUTS, UPDATES, VARIABLES, LegacyOptions
+from workloads.selection.tap_flags import taps_from_flags
 
 flags.DEFINE_enum("legacy_input", "feed", INPUTS, "Input pipeline of the towers.")
 flags.DEFINE_enum("legacy_variables", "cpu", VARIABLES, "Device of the variables; tower: the first tower's device.")
@@ -41,4 +42,5 @@ def options_from_flags(exact: bool, resident: bool = False) -> LegacyOptions:
         updates=FLAGS.updates,
         placement=FLAGS.placement,
         exact=exact,
+        taps=taps_from_flags(FLAGS),
     )

@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from workloads.sources import Source
 
 
+#: Programs whose activations can be recorded.
+TAPPED = "a workload on mirrored replicas in one process, without --staleness or --xla"
+
+
 def modern_program(
     job: Job, source: Source, options: ModernOptions, devices: list[str], worker: Worker | None = None
 ) -> Program:
@@ -34,6 +38,8 @@ def modern_program(
     """
     one_process = worker is None and not job.workload.is_lifted and options.placement != "layers"
     require(options.variables != "first" or one_process, "--variables", "first", "in one process, not for a lift")
+    plain = one_process and job.staleness is None and not options.xla
+    require(not options.taps or plain, "--taps", ",".join(options.taps), f"with {TAPPED}")
     if job.workload.is_lifted:
         from modern.lifted.program import LiftedProgram
 

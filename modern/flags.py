@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from absl import flags
 
 from modern.options import ALL_REDUCE, AUTODIFF, UPDATE_RULES, VARIABLES, ModernOptions
+from workloads.selection.tap_flags import taps_from_flags
 from workloads.support.errors import require
 
 if TYPE_CHECKING:
@@ -75,6 +76,7 @@ def options_from_flags(exact: bool, average: str = "stack") -> ModernOptions:
         placement=FLAGS.placement,
         variables=FLAGS.variables,
         exact=exact,
+        taps=taps_from_flags(FLAGS),
     )
 
 

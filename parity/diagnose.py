@@ -15,15 +15,19 @@ from absl import flags
 
 from parity import flags as parity_flags  # noqa: F401  --json
 from parity import report_flags
+from workloads.selection import tap_flags
 from workloads.support import command, environment
 from workloads.support.errors import require
+from workloads.taps import ALL
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from parity.causes.basics.cause import RecognizedCause
     from parity.causes.basics.confirmation import Remainder
+    from parity.diagnosis.evidence import Evidence
     from parity.diagnosis.stage_checks.deviation import Deviation
+    from parity.layers.first_layer import FirstLayer
 
 flags.DEFINE_string("left", None, "The reference: a recording (.npz).")
 flags.DEFINE_string("right", None, "The run to explain: a recording (.npz).")
@@ -33,6 +37,7 @@ flags.DEFINE_boolean(
     "confirm", True, "Plant the causes into a clean port to confirm them, where the recordings' job can be run here."
 )
 report_flags.define_report(flags.FLAGS)
+tap_flags.define_taps(flags.FLAGS)
 
 FLAGS = flags.FLAGS
 
@@ -72,14 +77,21 @@ def main() -> int:
     from workloads.records.reader import Recording
 
     with Recording(FLAGS.left, "--left") as left, Recording(FLAGS.right, "--right") as right:
+        for recording, name in ((left, "left"), (right, "right")):
+            holds = not FLAGS.taps or recording.holds_taps
+            require(
+                holds, "--taps", ",".join(FLAGS.taps or ()), f"--{name} holds no activations; record it with --taps"
+            )
         unmatched = uncompared_weights(left.state(), right.state())
         explanation = explain_recordings(left, right, FLAGS.steps, FLAGS.confirm)
         jobs_differ = list(causes.job_difference_lines(left.manifest, right.manifest))
     differs = first_differing_stage(explanation.evidence) is not None
     notes = [f"not compared: {line}" for line in unmatched]
+    layer = _first_layer(explanation.evidence) if differs else None
     lines = causes.cause_lines(explanation.recognized, explanation.evidence, differs, explanation.remaining)
-    print_plain_lines(make_console(), [*lines, *notes, *jobs_differ])
-    content = causes.causes_json(*explanation)
+    located = [] if layer is None else [layer.sentence()]
+    print_plain_lines(make_console(), [*lines, *located, *notes, *jobs_differ])
+    content = {**causes.causes_json(*explanation), "first_layer": None if layer is None else layer.to_json()}
     command.write_json(content)
     left_over: Sequence[Deviation | Remainder] | None = explanation.remaining
     if left_over is None:
@@ -94,6 +106,13 @@ def main() -> int:
 
     report_flags.write_report(html_page, FLAGS)
     return NOT_SHOWN if unmatched and not status else status
+
+
+def _first_layer(evidence: Evidence) -> FirstLayer | None:
+    """Returns the layer in which the difference begins, where both recordings hold activations."""
+    from parity.diagnosis.localization.layers import first_layer_of_steps
+
+    return None if FLAGS.taps == () else first_layer_of_steps(evidence.steps, FLAGS.taps or ALL)
 
 
 console = command.entry(main, __doc__)

@@ -9,6 +9,7 @@ from absl import flags
 from legacy import flags as legacy_flags
 from modern import flags as modern_flags
 from workloads.selection import flags as job_flags
+from workloads.selection.tap_flags import taps_from_flags
 from workloads.support import command
 from workloads.support.errors import require
 
@@ -57,6 +58,9 @@ def setup_from_flags(exact: bool, workload_name: str | None = None, resident: bo
         FLAGS.workers,
         "with parameter servers only one worker has an order to compare; for late updates in order: --staleness",
     )
+    taps = taps_from_flags(FLAGS)
+    one_process = not parameter_servers and FLAGS.workers == 1
+    require(not taps or one_process, "--taps", ",".join(taps), "with replicas in one process")
     replicas = 1 if parameter_servers else 2
     job, make_source = job_flags.job_from_flags(workload_name, resident, FLAGS.workers, replicas)
     legacy = legacy_flags.options_from_flags(exact, resident)

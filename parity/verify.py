@@ -23,6 +23,7 @@ from parity import against_flags, report_flags
 from parity import flags as parity_flags
 from parity.processes import child_command
 from workloads.selection import flags as job_flags
+from workloads.selection import tap_flags
 from workloads.support import command, environment
 from workloads.support.errors import require
 
@@ -67,6 +68,7 @@ flags.DEFINE_boolean(
     "report whether the comparison would have detected it.",
 )
 report_flags.define_report(flags.FLAGS)
+tap_flags.define_taps(flags.FLAGS)
 
 FLAGS = flags.FLAGS
 
@@ -107,9 +109,15 @@ def recording_from_flags(setup: Setup, folder: str) -> Recording | None:
 
     path = FLAGS.recording
     if FLAGS.legacy_python:
-        job_and_towers = child_command.flag_arguments(FLAGS, [job_flags.__name__, legacy_flags.__name__])
+        modules = [job_flags.__name__, legacy_flags.__name__, tap_flags.__name__]
+        job_and_towers = child_command.flag_arguments(FLAGS, modules)
         path = left_side.record_in_interpreter(FLAGS.legacy_python, [*job_and_towers, f"--steps={FLAGS.steps}"], folder)
-    return None if path is None else left_side.open_recording(path, setup.job, FLAGS.steps)
+    if path is None:
+        return None
+    recording = left_side.open_recording(path, setup.job, FLAGS.steps)
+    holds = not FLAGS.taps or recording.holds_taps
+    require(holds, "--taps", ",".join(FLAGS.taps or ()), f"{path} holds no activations; record it with --taps")
+    return recording
 
 
 def main() -> int:

@@ -18,6 +18,11 @@ ZEROS = initializers.Constant(0.0)
 ONES = initializers.Constant(1.0)
 
 
+def _input(scope: Scope, kind: str, x: tf.Tensor) -> tf.Tensor:
+    """Returns a layer's input; where taps are recorded a copy of it, whose gradient is this layer's alone."""
+    return scope.tap(f"{kind}.input", tf.identity(x)) if scope.tapping else x
+
+
 def dense(
     scope: Scope,
     x: tf.Tensor,
@@ -40,10 +45,11 @@ def dense(
     Returns:
       [batch, units].
     """
+    x = _input(scope, "dense", x)
     weight = scope.get("weights", (int(x.shape[-1]), units), weights)
     bias = scope.get("biases", (units,) if bias_shape is None else bias_shape, biases)
     scope.decay(decay, weight)
-    return tf.matmul(x, weight) + bias
+    return scope.tap("dense.output", tf.matmul(x, weight) + bias)
 
 
 def conv(
@@ -71,13 +77,14 @@ def conv(
     Returns:
       [batch, height / stride, width / stride, filters].
     """
+    x = _input(scope, "conv", x)
     weight = scope.get("weights", (size, size, int(x.shape[-1]), filters), weights)
     scope.decay(decay, weight)
     y = tf.nn.conv2d(x, weight, strides=[1, stride, stride, 1], padding="SAME")
-    if biases is None:
-        return y
-    # Not `bias_add`: in a function, oneDNN joins its gradient with that of the weights, which takes longer than both.
-    return y + scope.get("biases", (filters,), biases)
+    if biases is not None:
+        # Not `bias_add`: in a function, oneDNN joins its gradient with the weights', which takes longer than both.
+        y = y + scope.get("biases", (filters,), biases)
+    return scope.tap("conv.output", y)
 
 
 def max_pool(x: tf.Tensor, size: int, stride: int) -> tf.Tensor:
@@ -131,6 +138,7 @@ def batch_norm(scope: Scope, x: tf.Tensor, momentum: float = 0.9, epsilon: float
     Returns:
       tensor of x's shape.
     """
+    x = _input(scope, "batch_norm", x)
     channels = int(x.shape[-1])
     gamma = scope.get("gamma", (channels,), ONES)
     beta = scope.get("beta", (channels,), ZEROS)
@@ -141,7 +149,7 @@ def batch_norm(scope: Scope, x: tf.Tensor, momentum: float = 0.9, epsilon: float
     normalized = normalization.batch_normalize(x, gamma, beta, epsilon)
     scope.update("moving_mean", moving_mean - (moving_mean - normalized.mean) * (1.0 - momentum))
     scope.update("moving_variance", moving_variance - (moving_variance - normalized.variance) * (1.0 - momentum))
-    return normalized.values
+    return scope.tap("batch_norm.output", normalized.values)
 
 
 def dropout(scope: Scope, x: tf.Tensor, rate: float) -> tf.Tensor:
@@ -157,8 +165,9 @@ def dropout(scope: Scope, x: tf.Tensor, rate: float) -> tf.Tensor:
     """
     if not rate or not scope.training:
         return x
+    x = _input(scope, "dropout", x)
     keep = tf.cast(scope.keep("dropout", x.shape, rate), x.dtype)
-    return x * keep / (1.0 - rate)
+    return scope.tap("dropout.output", x * keep / (1.0 - rate))
 
 
 def lstm_sequence(scope: Scope, x: tf.Tensor, units: int, forget_bias: float = 1.0) -> tf.Tensor:
@@ -176,6 +185,7 @@ def lstm_sequence(scope: Scope, x: tf.Tensor, units: int, forget_bias: float = 1
     Returns:
       [batch, time, units].
     """
+    x = _input(scope, "lstm", x)
     batch, time, features = (int(length) for length in x.shape)
     kernel = scope.get("kernel", (features + units, 4 * units))
     bias = scope.get("bias", (4 * units,), ZEROS)
@@ -191,7 +201,7 @@ def lstm_sequence(scope: Scope, x: tf.Tensor, units: int, forget_bias: float = 1
         written = tf.sigmoid(i) * tf.tanh(j)
         cell = written if cell is None else cell * tf.sigmoid(f) + written
         outputs.append(tf.tanh(cell) * tf.sigmoid(o))
-    return tf.stack(outputs, axis=1)
+    return scope.tap("lstm.output", tf.stack(outputs, axis=1))
 
 
 def lstm(scope: Scope, steps: list[tf.Tensor], units: int, forget_bias: float = 1.0) -> list[tf.Tensor]:

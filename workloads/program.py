@@ -75,6 +75,9 @@ class StepRecord:
       examples: each replica's `writer.example_ids`.
       masks: each replica's {dropout name: boolean array, true where kept}.
       proposals: each replica's {statistic: the value it proposes}, of which the workload takes one or the mean.
+      taps: each replica's {name: value of a tensor inside the model}, in the order of the forward pass; compared where
+        both sides have them.
+      tap_gradients: each replica's {name: gradient of its loss to that tensor}.
     """
 
     step: int
@@ -88,6 +91,8 @@ class StepRecord:
     examples: list[np.ndarray] = dataclasses.field(default_factory=list)
     masks: list[Arrays] = dataclasses.field(default_factory=list)
     proposals: list[Arrays] = dataclasses.field(default_factory=list)
+    taps: list[Arrays] = dataclasses.field(default_factory=list)
+    tap_gradients: list[Arrays] = dataclasses.field(default_factory=list)
 
 
 class Program(abc.ABC):

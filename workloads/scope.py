@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ContextManager, Dict, NamedTuple, Optiona
 import numpy as np
 import tensorflow as tf
 
-from workloads import initializers, model_checks
+from workloads import initializers, model_checks, taps
 from workloads.numerics import random_keys
 from workloads.support import user_code
 from workloads.support.errors import InputError, require
@@ -84,10 +84,14 @@ class Frame(abc.ABC):
       changes: {statistic name: function from a value to the next one}, of updates that were given as one.
       values_given: {variable name: tensor} that the model got.
       masks: {dropout name: boolean tensor, true where kept}.
+      taps: {name: tensor} that is recorded besides, in the order of the forward pass; see `workloads.taps`.
+      tap_gradients: {name: gradient of the loss to it}, once the loss was differentiated.
       training: False where the model is evaluated.
+      tap_patterns: of the taps that are recorded; none where taps are off.
     """
 
     training = True
+    tap_patterns: Tuple[str, ...] = ()
 
     def __init__(self, dtype: str, seed: int, step: tf.Tensor, replica: int, devices: Sequence[str] = ()) -> None:
         self.dtype = dtype
@@ -100,6 +104,8 @@ class Frame(abc.ABC):
         self.changes: Dict[str, Callable[[tf.Tensor], tf.Tensor]] = {}
         self.values_given: Tensors = {}
         self.masks: Tensors = collections.OrderedDict()
+        self.taps: Tensors = collections.OrderedDict()
+        self.tap_gradients: Tensors = {}
 
     @abc.abstractmethod
     def variable(
@@ -160,6 +166,26 @@ class Scope:
     def step(self) -> tf.Tensor:
         """Number of the step, an int64 scalar: for a loss that changes while training, as a penalty that grows."""
         return self._frame.step
+
+    @property
+    def tapping(self) -> bool:
+        """Whether `tap` records anything: for tensors that are made for it alone."""
+        return bool(self._frame.tap_patterns)
+
+    def tap(self, name: str, value: tf.Tensor) -> tf.Tensor:
+        """Names a tensor inside the model, so that `--taps` records its value and the loss's gradient to it.
+
+        Args:
+          name: of the tensor, within this scope; a second one of that name in a pass gets a number.
+          value: the tensor, as the model goes on with it.
+
+        Returns:
+          `value` itself, whether it is recorded or not.
+        """
+        frame = self._frame
+        if frame.tap_patterns and taps.is_tapped(self._prefix + name, frame.tap_patterns):
+            frame.taps[taps.unused_name(self._prefix + name, frame.taps)] = value
+        return value
 
     def child(self, name: str) -> Scope:
         """Returns the scope `name/` inside this one."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Tuple
 
 from workloads.support.errors import require
 
@@ -29,6 +30,7 @@ class LegacyOptions:
       placement: "towers" (a tower a device), or "layers" (the model's layers divided among the devices; towers are
         then micro-batches, which all go through all devices).
       exact: Grappler off, so that the kernels are the graph's own.
+      taps: patterns of the tensors inside the model that are recorded; see `workloads.taps`.
     """
 
     input: str = "feed"
@@ -39,6 +41,7 @@ class LegacyOptions:
     updates: str = "sync"
     placement: str = "towers"
     exact: bool = False
+    taps: Tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         require(self.input in INPUTS, "--legacy_input", self.input, "allowed: " + ", ".join(INPUTS))

@@ -11,7 +11,7 @@ from legacy.options import LegacyOptions
 from legacy.towers import optimizers
 from legacy.towers.frame import TowerFrame
 from legacy.towers.update import Ops, Tensors, Variables, assign_statistics, average_weights, build_update
-from workloads import schedules
+from workloads import schedules, taps
 from workloads.numerics import combining
 from workloads.scope import tower_loss
 
@@ -37,6 +37,8 @@ class TowerGraph(NamedTuple):
       averages: {weight: variable of its moving average}.
       proposals: each tower's {statistic: proposed value}.
       masks: each tower's {dropout: mask}.
+      taps: each tower's {name: tensor inside the model}; empty where taps are off.
+      tap_gradients: each tower's {name: gradient of its loss to that tensor}.
     """
 
     train_ops: Ops
@@ -50,6 +52,8 @@ class TowerGraph(NamedTuple):
     averages: Variables
     proposals: List[Tensors]
     masks: List[Tensors]
+    taps: Sequence[Tensors] = ()
+    tap_gradients: Sequence[Tensors] = ()
 
 
 class Towers(NamedTuple):
@@ -109,6 +113,8 @@ def build_tower_graph(
         averages=averages,
         proposals=proposals,
         masks=[dict(frame.masks) for frame in towers.frames],
+        taps=[frame.taps for frame in towers.frames] if options.taps else (),
+        tap_gradients=[frame.tap_gradients for frame in towers.frames] if options.taps else (),
     )
 
 
@@ -129,6 +135,7 @@ def _build_towers(
             on_cpu = options.variables == "cpu" and not layer_devices
             with tf.device(forward):
                 frame = TowerFrame(job, step, tower, towers.variables, "/cpu:0" if on_cpu else None, layer_devices)
+                frame.tap_patterns = options.taps
                 loss = tower_loss(job.workload, frame, batches[tower])
             towers.frames.append(frame)
             towers.losses.append(loss)
@@ -139,7 +146,7 @@ def _build_towers(
 def tower_gradients(
     optimizer: tf.compat.v1.train.Optimizer, loss: tf.Tensor, frame: TowerFrame, variables: Variables
 ) -> Tensors:
-    """Differentiates one tower's loss.
+    """Differentiates one tower's loss, to the weights and to the frame's taps.
 
     Args:
       optimizer: computes the gradients, as in the old programs.
@@ -151,9 +158,12 @@ def tower_gradients(
       {weight name: dense gradient}.
     """
     weights = {name: variable for name, variable in variables.items() if variable.trainable}
+    tap_names, tap_tensors = taps.differentiable(frame.taps)
     # Where layers are on several devices, a layer's gradients are computed on its device.
     computed = optimizer.compute_gradients(
-        loss, list(weights.values()), colocate_gradients_with_ops=bool(frame.devices)
+        loss, [*weights.values(), *tap_tensors], colocate_gradients_with_ops=bool(frame.devices)
     )
+    found = [gradient for gradient, _ in computed]
+    frame.tap_gradients = taps.filled_gradients(frame.taps, dict(zip(tap_names, found[len(weights) :])))
     reads = [frame.read(name) for name in weights]
-    return dict(zip(weights, combining.dense([gradient for gradient, _ in computed], reads)))
+    return dict(zip(weights, combining.dense(found[: len(weights)], reads)))

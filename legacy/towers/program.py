@@ -116,6 +116,8 @@ class LegacyProgram(GraphProgram):
             "batches": self._input.batches,
             "proposals": towers.proposals,
             "masks": towers.masks,
+            "taps": list(towers.taps),
+            "tap_gradients": list(towers.tap_gradients),
         }
         with self._user_ops:
             feed = self._with_replaced(self._input.feed(self._step))
@@ -131,6 +133,8 @@ class LegacyProgram(GraphProgram):
             examples=[example_ids(batch) for batch in seen["batches"]],
             masks=seen["masks"],
             proposals=seen["proposals"],
+            taps=seen["taps"],
+            tap_gradients=seen["tap_gradients"],
         )
         self._step += 1
         return record

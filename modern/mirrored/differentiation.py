@@ -7,11 +7,13 @@ from collections.abc import Callable, Sequence
 import tensorflow as tf
 
 from modern.mirrored.step_tensors import Tensors
+from workloads import taps
 from workloads.numerics import combining
+from workloads.scope import Frame
 
 
 def gradients_by_graph(
-    make_loss: Callable[[], tf.Tensor], weights: Tensors, layer_devices: Sequence[str] = ()
+    make_loss: Callable[[], tf.Tensor], weights: Tensors, layer_devices: Sequence[str] = (), frame: Frame | None = None
 ) -> tuple[tf.Tensor, Tensors]:
     """Differentiates by `tf.gradients`, which adds the contributions of a weight in the order of tower code.
 
@@ -19,18 +21,21 @@ def gradients_by_graph(
       make_loss: builds the scalar loss from the tensors in `weights`.
       weights: {weight name: tensor}.
       layer_devices: devices that the layers are divided among; a layer's gradients are then computed on its device.
+      frame: of the pass, whose taps are filled by `make_loss` and get their gradients here; None without taps.
 
     Returns:
       The loss, and {weight name: dense gradient}.
     """
     loss = make_loss()
     values = list(weights.values())
-    gradients = tf.compat.v1.gradients(loss, values, colocate_gradients_with_ops=bool(layer_devices))
-    return loss, dict(zip(weights, combining.dense(gradients, values)))
+    names, tapped = taps.differentiable(frame.taps if frame is not None else {})
+    found = tf.compat.v1.gradients(loss, [*values, *tapped], colocate_gradients_with_ops=bool(layer_devices))
+    _keep_tap_gradients(frame, names, found[len(values) :])
+    return loss, dict(zip(weights, combining.dense(found[: len(values)], values)))
 
 
 def gradients_by_tape(
-    make_loss: Callable[[], tf.Tensor], weights: Tensors, layer_devices: Sequence[str] = ()
+    make_loss: Callable[[], tf.Tensor], weights: Tensors, layer_devices: Sequence[str] = (), frame: Frame | None = None
 ) -> tuple[tf.Tensor, Tensors]:
     """Differentiates by `tf.GradientTape`, which may add the contributions of a weight in another order.
 
@@ -38,6 +43,7 @@ def gradients_by_tape(
       make_loss: builds the scalar loss from the tensors in `weights`.
       weights: {weight name: tensor}.
       layer_devices: not used; a tape runs each gradient where its forward op ran.
+      frame: of the pass, whose taps are filled by `make_loss` and get their gradients here; None without taps.
 
     Returns:
       The loss, and {weight name: dense gradient}.
@@ -46,4 +52,12 @@ def gradients_by_tape(
     with tf.GradientTape(watch_accessed_variables=False) as tape:
         tape.watch(values)
         loss = make_loss()
-    return loss, dict(zip(weights, combining.dense(tape.gradient(loss, values), values)))
+    names, tapped = taps.differentiable(frame.taps if frame is not None else {})
+    found = tape.gradient(loss, [*values, *tapped])
+    _keep_tap_gradients(frame, names, found[len(values) :])
+    return loss, dict(zip(weights, combining.dense(found[: len(values)], values)))
+
+
+def _keep_tap_gradients(frame: Frame | None, names: Sequence[str], gradients: Sequence[tf.Tensor | None]) -> None:
+    if frame is not None:
+        frame.tap_gradients = taps.filled_gradients(frame.taps, dict(zip(names, gradients)))

@@ -164,6 +164,8 @@ class ModernProgram(TracedProgram):
             learning_rate=local(seen.learning_rate)[0].numpy(),
             proposals=self._on_each(seen.proposals),
             masks=self._on_each(seen.masks),
+            taps=self._on_each(seen.taps) if seen.taps else (),
+            tap_gradients=self._on_each(seen.tap_gradients) if seen.tap_gradients else (),
         )
 
     def _on_each(self, values: dict[str, Any]) -> list[Arrays]:

@@ -52,7 +52,7 @@ class ReplicaStep(TrainingStep):
         if local.updates:
             self._count_step(local)
             self._update_averages(local)
-        return StepTensors(loss, gradients, combined, rate, dict(updates), masks)
+        return StepTensors(loss, gradients, combined, rate, dict(updates), masks, *self.taps.pop(local.replica, ()))
 
     def _update(
         self,

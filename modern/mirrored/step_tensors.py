@@ -20,7 +20,7 @@ class StepTensors(NamedTuple):
 
     Inside a replica's step every field is that replica's tensor or {name: tensor}; `strategy.run` turns these into
     per-replica values. In a step that holds all replicas, and once the values are on the host, `loss`, `gradients`,
-    `proposals` and `masks` are lists over replicas.
+    `proposals`, `masks` and taps are lists over replicas. Taps are () where they are off.
     """
 
     loss: Any
@@ -29,6 +29,8 @@ class StepTensors(NamedTuple):
     learning_rate: Any
     proposals: Any
     masks: Any
+    taps: Any = ()
+    tap_gradients: Any = ()
 
 
 def step_record(
@@ -58,4 +60,6 @@ def step_record(
         examples=[example_ids(batch) for batch in batches],
         masks=values.masks,
         proposals=values.proposals,
+        taps=list(values.taps),
+        tap_gradients=list(values.tap_gradients),
     )

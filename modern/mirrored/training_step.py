@@ -77,6 +77,7 @@ class TrainingStep:
       traces: how often a replica's step was traced.
       eager: whether it last ran without a graph.
       layer_devices: devices that the model's layers are divided among, or none; see `Frame.devices`.
+      taps: {replica, counted in this process: (taps, their gradients)} of the last pass; empty where taps are off.
     """
 
     layer_devices: tuple[str, ...] = ()
@@ -88,6 +89,7 @@ class TrainingStep:
         self._rules = rules
         self.traces = 0
         self.eager = False
+        self.taps: dict[int, tuple[Tensors, Tensors]] = {}
 
     def _rate(self, step: tf.Tensor) -> tf.Tensor:
         """The learning rate at `step`, a float32 scalar."""
@@ -120,10 +122,13 @@ class TrainingStep:
             batch: Tensors, weights: Tensors, statistics: Tensors, step: tf.Tensor, noises: Tensors
         ) -> PassResult:
             frame = ReplicaFrame(self._job, step, replica, {**weights, **statistics}, noises, self.layer_devices)
+            frame.tap_patterns = self._options.taps
             differentiate = gradients_by_tape if self._options.autodiff == "tape" else gradients_by_graph
             loss, gradients = differentiate(
-                lambda: tower_loss(self._job.workload, frame, batch), weights, self.layer_devices
+                lambda: tower_loss(self._job.workload, frame, batch), weights, self.layer_devices, frame
             )
+            if self._options.taps:
+                self.taps[local.replica] = (frame.taps, frame.tap_gradients)
             in_turn = self._job.workload.statistics == TOWERS_IN_TURN
             updates = Proposals(frame.updates, frame.changes) if in_turn else dict(frame.updates)
             return loss, gradients, updates, dict(frame.masks)

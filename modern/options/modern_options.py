@@ -32,6 +32,7 @@ class ModernOptions:
         device, updated once and read by all, as towers kept theirs), or "auto" ("first" where the replicas are CPU
         devices of one process, which share its memory and cores; else "mirrored").
       exact: Grappler off, so that the kernels are the function's own.
+      taps: patterns of the tensors inside the model that are recorded; see `workloads.taps`.
     """
 
     all_reduce: str = "tower_order"
@@ -43,6 +44,7 @@ class ModernOptions:
     placement: str = "towers"
     variables: str = "mirrored"
     exact: bool = False
+    taps: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         require(self.all_reduce in ALL_REDUCES, "--all_reduce", self.all_reduce, "allowed: " + ", ".join(ALL_REDUCES))

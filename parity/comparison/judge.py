@@ -16,6 +16,7 @@ from parity.comparison.record_comparison import RecordComparison
 from parity.comparison.reference_magnitude import ReferenceMagnitudes
 from parity.comparison.references import ReferenceRecords, References, Response
 from parity.comparison.result import Failure, Verification
+from parity.layers.first_layer import find_first_layer
 from workloads.job import Job
 from workloads.program import State, StepRecord
 
@@ -54,6 +55,7 @@ class Judge:
         self._noise_floor = noise_floor if references is None else NoiseFloor(job.dtype)
         self._magnitudes, self._double_magnitudes = ReferenceMagnitudes(), ReferenceMagnitudes()
         self._history = history
+        self._searched = False
         self._judged = RecordComparison(
             result.stages, self._allowed, self._magnitudes, races=result.races, history=history
         )
@@ -97,7 +99,7 @@ class Judge:
             self._magnitudes.add(left)
         references = self._step_references(left, judged)
         response = self._response_in(self._job.dtype) if same_state else None
-        both = stages.tensors(left), stages.tensors(judged)
+        both = stages.both_tensors(left, judged)
         rounded = len(self._judged.rounded)
         self._judged.history = None if is_visit else self._history
         if self._history is not None and not is_visit:
@@ -105,6 +107,7 @@ class Judge:
         failures = self._judged.compare(step, 0 if same_state else step, *both, response, others)
         failures += self._compare_in_double(step, references)
         result.add_failures(sorted(failures, key=lambda failure: stages.STAGES.index(failure.stage)))
+        self._find_layer(left, judged, failures)
         if len(self._judged.rounded) > rounded:
             result.kinks.append(step)
         if result.tolerance_name != "exact" and same_state and not is_visit:
@@ -123,6 +126,14 @@ class Judge:
             self._result.floor = self._noise_floor.to_json()
             self._result.noise = [f"{name} ({stage})" for stage, name in self._noise_floor.noise()]
 
+    def _find_layer(self, left: StepRecord, judged: StepRecord, failures: Sequence[Failure]) -> None:
+        """Names the first layer that differs in the first step with a failure, up to which both sides agreed."""
+        taps = stages.common_taps(left, judged)
+        if taps and failures and not self._searched:
+            self._searched = True
+            differing = stages.differing_tensors((entry.stage, entry.difference.name) for entry in failures)
+            self._result.first_layer = find_first_layer(differing, taps, left, judged)
+
     def _step_references(self, left: StepRecord, judged: StepRecord) -> ReferenceRecords | None:
         if self._references is None or self._noise_floor is None:
             return None
@@ -135,7 +146,7 @@ class Judge:
         if references is None or references.truth is None or references.port is None:
             return []
         self._double_magnitudes.add(references.truth)
-        both = stages.tensors(references.truth), stages.tensors(references.port)
+        both = stages.both_tensors(references.truth, references.port)
         return self._double.compare(step, 0, *both, self._response_in(DOUBLE))
 
     def _response_in(self, dtype: str) -> Callable[[], Response] | None:
@@ -167,7 +178,7 @@ class Judge:
     def _compare_trajectory(self, left: StepRecord, right: StepRecord) -> None:
         """Compares the free trajectories, which are reported and not judged."""
         result, step = self._result, left.step
-        apart = self._trajectory.compare(step, step, stages.tensors(left), stages.tensors(right))
+        apart = self._trajectory.compare(step, step, *stages.both_tensors(left, right))
         if apart and result.parted is None:
             result.parted = step
 

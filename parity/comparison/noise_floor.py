@@ -15,7 +15,7 @@ from parity.comparison.difference import compare, relative, relative_gap
 from parity.comparison.fits import fit_factor
 from parity.comparison.reference_magnitude import ReferenceMagnitudes
 from parity.comparison.references import OTHER, ReferenceRecords
-from parity.comparison.stages import BATCH, FACTORED, tensors
+from parity.comparison.stages import BATCH, FACTORED, aligned_tensors
 from workloads.program import StepRecord
 
 #: A tensor is rounding noise in float32 if the median step's is off by more than this part of its largest entry.
@@ -48,14 +48,14 @@ class NoiseFloor:
         """
         truth = references.truth
         if truth is None:
-            for (stage, name, a), (_, _, c) in zip(tensors(left), tensors(references.again)):
+            for (stage, name, a), (_, _, c) in zip(*aligned_tensors(left, references.again)):
                 if stage != BATCH:
                     self._stages[stage].add_repetition(compare(name, a, c, magnitudes.magnitude(stage, name)).max_rel)
             return
         for stage, values in FACTORED.items():
             fit = fit_factor(values(left), values(truth))
             self._factors[stage] = max(self._factors.get(stage, 0.0), abs(fit.factor - 1) * self._scale)
-        four = zip(*map(tensors, (left, right, references.again, truth)))
+        four = zip(*aligned_tensors(left, right, references.again, truth))
         for (stage, name, a), (_, _, b), (_, _, c), (_, _, true) in four:
             if stage != BATCH:
                 size = magnitudes.magnitude(stage, name)

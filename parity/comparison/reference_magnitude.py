@@ -32,7 +32,7 @@ class ReferenceMagnitudes:
     def add(self, record: StepRecord) -> None:
         """Adds the left side's record of a step, before that step is compared."""
         self._now, self.weights = {}, len(record.combined)
-        for stage, name, array in stages.tensors(record):
+        for stage, name, array in stages.aligned_tensors(record)[0]:
             if array.dtype.kind == "f":
                 recent = self._recent.setdefault((stage, name), collections.deque(maxlen=WINDOW))
                 recent.append(_largest_entry(array))

@@ -198,7 +198,7 @@ def rounded_differently(state: State, dtype: str, sample: int) -> State:
 
 def _widen(response: Response, record: StepRecord, other: StepRecord) -> None:
     """Raises each tensor's entry to its largest finite difference between two records of one step."""
-    for (stage, name, value), (_, _, changed) in zip(stages.tensors(record), stages.tensors(other)):
+    for (stage, name, value), (_, _, changed) in zip(*stages.aligned_tensors(record, other)):
         if value.dtype.kind == "f" and value.size:
             with np.errstate(invalid="ignore", over="ignore"):
                 gap = float(np.max(np.abs(np.asarray(changed, np.float64) - value)))

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from parity.comparison.difference import Difference
 from parity.comparison.stage_summary import StageSummary
 from parity.comparison.tour import Visit
+from parity.layers.first_layer import FirstLayer
 
 
 class Verdict(enum.Enum):
@@ -60,6 +61,7 @@ class Verification:
       passed: everything that was compared agrees, under the tolerance.
       not_shown: the choices, with reasons, that nothing compared has exercised; see `verdict`.
       visits: names of the states outside of the run from which both sides took a step; see `tour`.
+      first_layer: the layer in which the first difference begins, where taps show it; or None.
       failed_visit: the visit at which the first tensor went beyond its tolerance, or None.
       stages: {stage: `StageSummary`} in causal order, of the comparison that is judged.
       trajectory: the same along the free trajectories, where the lockstep replica is judged instead; else empty.
@@ -95,6 +97,7 @@ class Verification:
     not_shown: list[str] = dataclasses.field(default_factory=list)
     visits: list[str] = dataclasses.field(default_factory=list)
     failed_visit: Visit | None = None
+    first_layer: FirstLayer | None = None
 
     @property
     def verdict(self) -> Verdict:
@@ -122,6 +125,7 @@ class Verification:
             "mode": self.mode,
             "steps": self.steps,
             "first_failure": first,
+            "first_layer": None if self.first_layer is None else self.first_layer.to_json(),
             "mismatched_variables": self.mismatched,
             "replica_drift": self.drift,
             "stages": {name: stage.to_json() for name, stage in self.stages.items()},

@@ -2,30 +2,56 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeAlias
 
 import numpy as np
 
 from parity.comparison.fits import flatten_arrays
-from workloads.program import State, StepRecord
+from parity.layers.differing_tensors import DifferingTensors, by_replica
+from workloads.program import Arrays, State, StepRecord
 
 BATCH, LOSS, GRADIENTS, COMBINED = "batch", "loss", "gradients", "combined gradients"
 RATE, WEIGHTS, SLOTS, STATISTICS, AVERAGES = "learning rate", "weights", "slots", "statistics", "moving averages"
 INITIAL = "initial values"
+#: Stages of tensors inside the model, which are recorded with `--taps` only.
+ACTIVATIONS, ACTIVATION_GRADIENTS = "activations", "gradients of activations"
 
-STAGES = (INITIAL, BATCH, LOSS, GRADIENTS, COMBINED, RATE, WEIGHTS, SLOTS, STATISTICS, AVERAGES)
+STAGES = (
+    INITIAL,
+    BATCH,
+    ACTIVATIONS,
+    LOSS,
+    ACTIVATION_GRADIENTS,
+    GRADIENTS,
+    COMBINED,
+    RATE,
+    WEIGHTS,
+    SLOTS,
+    STATISTICS,
+    AVERAGES,
+)
 
 #: One tensor of a record: its stage, its name within the stage, and its value.
 StageTensor: TypeAlias = tuple[str, str, np.ndarray]
 
 
-def tensors(record: StepRecord) -> Iterator[StageTensor]:
-    """Yields every tensor of a step record as (stage, name, array), in causal order."""
+def tensors(record: StepRecord, taps: Sequence[str] = ()) -> Iterator[StageTensor]:
+    """Yields the tensors of a step record as (stage, name, array), in causal order.
+
+    Args:
+      record: the step.
+      taps: names of the taps to yield, in the order of the forward pass.
+
+    Yields:
+      all tensors but other taps.
+    """
     for replica, digest in enumerate(record.digests):
         yield BATCH, f"replica {replica}", np.array(digest)
+    yield from _tap_tensors(ACTIVATIONS, record.taps, taps)
     for replica, loss in enumerate(record.losses):
         yield LOSS, f"replica {replica}", np.asarray(loss)
+    yield from _tap_tensors(ACTIVATION_GRADIENTS, record.tap_gradients, taps[::-1])
     for replica, gradients in enumerate(record.gradients):
         for name in sorted(gradients):
             yield GRADIENTS, f"{name} on replica {replica}", np.asarray(gradients[name])
@@ -34,6 +60,46 @@ def tensors(record: StepRecord) -> Iterator[StageTensor]:
     if record.learning_rate is not None:
         yield RATE, "learning rate", np.asarray(record.learning_rate)
     yield from _tensors_of_state(record.state)
+
+
+def both_tensors(left: StepRecord, right: StepRecord) -> tuple[Iterator[StageTensor], Iterator[StageTensor]]:
+    """Returns the tensors of two records of one step, in the same order; of taps, those that both have."""
+    first, second = aligned_tensors(left, right)
+    return first, second
+
+
+def aligned_tensors(*records: StepRecord) -> list[Iterator[StageTensor]]:
+    """Returns the tensors of records of one step, in the same order; of taps, those that all records have."""
+    shared = common_taps(*records)
+    return [tensors(record, shared) for record in records]
+
+
+def common_taps(*records: StepRecord) -> list[str]:
+    """Returns the names of the taps that all replicas of all records have, in the first one's order."""
+    kinds = [kind for record in records for kind in (record.taps, record.tap_gradients)]
+    if not all(kinds):
+        return []
+    return [name for name in kinds[0][0] if all(name in replica for kind in kinds for replica in kind)]
+
+
+def differing_tensors(found: Iterable[tuple[str, str]]) -> DifferingTensors:
+    """Returns the tensors of one step that differ, of (stage, name), by the part of the step that made them."""
+    names: dict[str, list[str]] = {stage: [] for stage in STAGES}
+    for stage, name in found:
+        names[stage].append(name)
+    return DifferingTensors(
+        activations=by_replica(names[ACTIVATIONS]),
+        loss=bool(names[LOSS]),
+        activation_gradients=by_replica(names[ACTIVATION_GRADIENTS]),
+        gradients=by_replica(names[GRADIENTS]),
+        later={stage: names[stage] for stage in STAGES[STAGES.index(COMBINED) :] if names[stage] and stage != RATE},
+    )
+
+
+def _tap_tensors(stage: str, replicas: Sequence[Arrays], taps: Sequence[str]) -> Iterator[StageTensor]:
+    for name in taps:
+        for replica, arrays in enumerate(replicas):
+            yield stage, f"{name} on replica {replica}", np.asarray(arrays[name])
 
 
 def initial_tensors(state: State) -> Iterator[StageTensor]:

@@ -33,6 +33,8 @@ BASE = {
     stages.INITIAL: StageTolerance(0, "initial values are made once and loaded into both sides"),
     stages.BATCH: StageTolerance(0, "batches are made once; digests are equal or not"),
     stages.RATE: StageTolerance(2, "one pow in float32; two libm's may round it differently"),
+    stages.ACTIVATIONS: StageTolerance(64, "sums in another order, through the layers before"),
+    stages.ACTIVATION_GRADIENTS: StageTolerance(64, "the same, through every layer backwards"),
     stages.LOSS: StageTolerance(16, "a mean of sums in another order, and kernels of another version (1e-6 measured)"),
     stages.GRADIENTS: StageTolerance(64, "the same, through every layer backwards; oneDNN alone moves 5e-7"),
     stages.COMBINED: StageTolerance(64, "the gradients' difference, averaged"),
@@ -125,7 +127,15 @@ def running_sum_units(length: int) -> float:
 RESPONSE_FACTOR = 4.0
 
 #: Stages whose rounding passes through all layers, so that it grows with their number.
-DEEP = (stages.LOSS, stages.GRADIENTS, stages.COMBINED, stages.SLOTS, stages.STATISTICS)
+DEEP = (
+    stages.ACTIVATIONS,
+    stages.LOSS,
+    stages.ACTIVATION_GRADIENTS,
+    stages.GRADIENTS,
+    stages.COMBINED,
+    stages.SLOTS,
+    stages.STATISTICS,
+)
 
 
 def double(stage: str, dtype: np.dtype, replicas: int, depth: int) -> float:

@@ -18,6 +18,12 @@ def cause_blocks(content: Mapping[str, Any]) -> list[str]:
     return [_cause_block(entry) for entry in content["causes"]] + unexplained
 
 
+def layer_blocks(content: Mapping[str, Any]) -> list[str]:
+    """Returns the first layer that differs, of `--json`, as a sentence; nothing where taps do not show one."""
+    found = content.get("first_layer")
+    return [paragraph(found["sentence"])] if found else []
+
+
 def _cause_block(entry: Mapping[str, Any]) -> str:
     confirmed = {True: "yes, planted into a clean port it explains every stage", False: "no", None: "not tried"}
     details = [

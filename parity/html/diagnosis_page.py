@@ -11,7 +11,7 @@ from parity.comparison import stages
 from parity.comparison.difference import compare
 from parity.comparison.history import History
 from parity.diagnosis.evidence import ComparedStep
-from parity.html.cause_blocks import cause_blocks
+from parity.html.cause_blocks import cause_blocks, layer_blocks
 from parity.html.page import Section, listing, page
 from parity.html.pictures import difference_pictures, loss_pictures
 
@@ -40,6 +40,7 @@ def diagnosis_page(
     verdict = "NOTHING TO MEND" if passed else "THE RUNS DIFFER"
     sections = [
         Section("Causes", cause_blocks(content)),
+        Section("Which layer?", layer_blocks(content)),
         Section("Notes", [listing(notes)] if notes else []),
         Section("Losses", loss_pictures(history, names)),
         Section("Where the two sides differ", difference_pictures(history, "exact")),

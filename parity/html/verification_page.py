@@ -9,7 +9,7 @@ from typing import Any
 from parity.comparison.history import History
 from parity.comparison.result import Verdict
 from parity.html import charts
-from parity.html.cause_blocks import cause_blocks
+from parity.html.cause_blocks import cause_blocks, layer_blocks
 from parity.html.page import Section, figure, listing, page, paragraph, table
 from parity.html.pictures import difference_pictures, loss_pictures
 
@@ -31,6 +31,7 @@ def verification_page(headline: str, verdict: str, content: Mapping[str, Any], h
     """
     sections = [
         Section("Causes", cause_blocks(content)),
+        Section("Which layer?", layer_blocks(content)),
         Section("Not shown", [listing(content["not_shown"])] if content["not_shown"] else []),
         Section("Losses", loss_pictures(history, ("legacy", "modern"))),
         Section("Where the two sides differ", difference_pictures(history, content["tolerance"])),

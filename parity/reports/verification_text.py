@@ -68,6 +68,8 @@ def _failure_verdict(failure: Failure, tolerance_name: str) -> str:
 def verification_notes(verification: Verification) -> list[str]:
     """Returns sentences about what the tables do not show."""
     notes = []
+    if verification.first_layer is not None:
+        notes.append(verification.first_layer.sentence())
     for name, stage in verification.stages.items():
         if stage.nonfinite:
             notes.append(f"{name}: {stage.nonfinite} NaN or infinite elements, in the same places on both sides")

@@ -47,15 +47,16 @@ class CifarCnn(ImageWorkload):
         x = tf.reshape(x, [int(x.shape[0]), -1])
         for index, units in enumerate(self.units):
             weights = initializers.TruncatedNormal(0.04)
-            x = tf.nn.relu(
-                layers.dense(scope.child(f"local{index + 3}"), x, units, weights, TENTH, decay=self.weight_decay)
-            )
+            here = scope.child(f"local{index + 3}")
+            x = here.tap("relu", tf.nn.relu(layers.dense(here, x, units, weights, TENTH, decay=self.weight_decay)))
         weights = initializers.TruncatedNormal(1.0 / self.units[-1])
         logits = layers.dense(scope.child("softmax_linear"), x, self.classes, weights)
         return layers.cross_entropy(logits, batch["labels"])
 
     def _conv(self, scope: Scope, x: tf.Tensor, biases: initializers.Initializer) -> tf.Tensor:
-        return tf.nn.relu(layers.conv(scope, x, self.filters, 5, 1, initializers.TruncatedNormal(0.05), biases))
+        return scope.tap(
+            "relu", tf.nn.relu(layers.conv(scope, x, self.filters, 5, 1, initializers.TruncatedNormal(0.05), biases))
+        )
 
 
 SYSTEM = 3

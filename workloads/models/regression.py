@@ -50,8 +50,8 @@ class Regression(Workload):
         for index, units in enumerate(self.hidden):
             stddev = float(int(x.shape[-1])) ** -0.5 if self.weight_stddev is None else self.weight_stddev
             weights = initializers.TruncatedNormal(stddev)
-            x = layers.dense(scope.child(f"affine{index}"), x, units, weights, bias_shape=())
-            x = tf.nn.relu(x)
+            here = scope.child(f"affine{index}")
+            x = here.tap("relu", tf.nn.relu(layers.dense(here, x, units, weights, bias_shape=())))
         last_weights = initializers.Constant(self.last_weight)
         output = layers.dense(scope.child("affine_last"), x, 1, last_weights, bias_shape=())
         return tf.reduce_mean(tf.square(output - batch["target"]))

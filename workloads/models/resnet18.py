@@ -29,7 +29,7 @@ class ResNet18(ImageWorkload):
 
     def loss(self, scope: Scope, batch: Tensors) -> tf.Tensor:
         x = _conv_norm(scope.child("stem"), batch["images"], self.filters[0], 3, 1)
-        x = tf.nn.relu(x)
+        x = scope.tap("stem/relu", tf.nn.relu(x))
         for stage, filters in enumerate(self.filters):
             for block in range(self.blocks):
                 stride = 2 if stage > 0 and block == 0 else 1
@@ -40,15 +40,16 @@ class ResNet18(ImageWorkload):
 
 
 def _residual(scope: Scope, x: tf.Tensor, filters: int, stride: int) -> tf.Tensor:
-    y = tf.nn.relu(_conv_norm(scope.child("conv1"), x, filters, 3, stride))
+    y = scope.tap("conv1/relu", tf.nn.relu(_conv_norm(scope.child("conv1"), x, filters, 3, stride)))
     y = _conv_norm(scope.child("conv2"), y, filters, 3, 1)
     if stride != 1 or int(x.shape[-1]) != filters:
         x = _conv_norm(scope.child("shortcut"), x, filters, 1, stride)
-    return tf.nn.relu(x + y)
+    return scope.tap("sum", tf.nn.relu(x + y))
 
 
 def _conv_norm(scope: Scope, x: tf.Tensor, filters: int, size: int, stride: int) -> tf.Tensor:
-    return layers.batch_norm(scope, layers.conv(scope, x, filters, size, stride, initializers.HeNormal()))
+    y = layers.batch_norm(scope, layers.conv(scope, x, filters, size, stride, initializers.HeNormal()))
+    return scope.tap("output", y)
 
 
 SYSTEM = 4

@@ -39,6 +39,7 @@ class SigmoidStack(Workload):
             bias = scope.get(f"Layer.{layer}.bias", (self.dim,))
             rows = tf.reshape(x, [-1, self.dim])
             x = tf.reshape(tf.sigmoid(tf.matmul(rows, weight) + bias), [-1, self.dim, self.dim])
+            x = scope.tap(f"Layer.{layer}/sigmoid.output", x)
         return tf.reduce_mean(x)
 
 

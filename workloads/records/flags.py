@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from absl import flags
 
 from workloads.selection import flags as job_flags
+from workloads.selection import tap_flags
 from workloads.support import environment, json_file
 from workloads.support.errors import require
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 flags.DEFINE_integer("steps", 20, "Steps to record.")
 flags.DEFINE_string("out", None, "File to write the recording to (.npz).")
+tap_flags.define_taps(flags.FLAGS)
 
 FLAGS = flags.FLAGS
 

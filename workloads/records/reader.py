@@ -133,6 +133,11 @@ class Recording(Program):
         """Number of steps that it holds."""
         return self._manifest.steps
 
+    @property
+    def holds_taps(self) -> bool:
+        """Whether it holds values of tensors inside the model."""
+        return "00000/tap_names" in self._archive
+
     def variables(self) -> tuple[VariableSpec, ...]:
         return self._manifest.variables
 
@@ -159,6 +164,8 @@ class Recording(Program):
             examples=self._by_replica(prefix + "/examples/"),
             masks=self._replicas(prefix + "/masks"),
             proposals=self._replicas(prefix + "/proposals"),
+            taps=self._taps(prefix, "taps"),
+            tap_gradients=self._taps(prefix, "tap_gradients"),
         )
         self._require_alike(prefix, record)
         self._step += 1
@@ -179,7 +186,7 @@ class Recording(Program):
 
     def _require_alike(self, prefix: str, record: StepRecord) -> None:
         """Raises `InputError` unless replicas and steps hold the same names, and proposals have their shapes."""
-        for kind in ("masks", "proposals"):
+        for kind in ("masks", "proposals", "taps", "tap_gradients"):
             for replica in getattr(record, kind) or [{}]:
                 self._require_same_names(prefix, kind, replica)
         for replica in record.gradients[1:]:
@@ -222,6 +229,14 @@ class Recording(Program):
             if not group:
                 return groups
             groups.append(group)
+
+    def _taps(self, prefix: str, kind: str) -> list[Arrays]:
+        """Returns each replica's {tap: array}, in the order of the forward pass."""
+        order = self._texts(prefix + "/tap_names")
+        groups = self._replicas(f"{prefix}/{kind}")
+        if any(not set(group) <= set(order) for group in groups):
+            raise self._damaged(f"{prefix}/{kind}: holds other names than tap_names")
+        return [{name: group[name] for name in order if name in group} for group in groups]
 
     def _by_replica(self, prefix: str) -> list[np.ndarray]:
         """Returns the arrays `prefix<replica>` in the order of the replicas."""

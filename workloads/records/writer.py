@@ -23,6 +23,8 @@ of all bytes before it, so that damage anywhere is found.
     00000/digests, examples/<replica>    hashes of each replica's batch, and of each of its examples
     00000/masks/<replica>/<dropout>      true where kept
     00000/proposals/<replica>/<statistic>
+    00000/taps/<replica>/<name>          value of a tensor inside the model; tap_gradients: the loss's gradient to it
+    00000/tap_names                      their names, in the order of the forward pass
     00000/drift                          mirrored variables whose copies disagree
 
 Slots are "weight/slot", in 1.x's words: momentum; m, v (and beta1_power, beta2_power); rms, momentum; accumulator.
@@ -80,6 +82,8 @@ class Record(NamedTuple):
     examples: List[np.ndarray]
     masks: List[Dict[str, np.ndarray]]
     proposals: List[Dict[str, np.ndarray]]
+    taps: List[Dict[str, np.ndarray]]
+    tap_gradients: List[Dict[str, np.ndarray]]
 
 
 class Variable(NamedTuple):
@@ -151,6 +155,8 @@ class Recorder:
         masks: Iterable[NamedArrays] = (),
         proposals: Iterable[NamedArrays] = (),
         drift: Iterable[str] = (),
+        taps: Iterable[NamedArrays] = (),
+        tap_gradients: Iterable[NamedArrays] = (),
     ) -> None:
         """Records one step.
 
@@ -167,6 +173,8 @@ class Recorder:
           masks: {dropout: array, true where kept} of each replica.
           proposals: {statistic: the value it proposes} of each replica.
           drift: names of mirrored variables whose copies disagree.
+          taps: {name: value of a tensor inside the model} of each replica, in the order of the forward pass.
+          tap_gradients: {name: gradient of the loss to that tensor} of each replica.
         """
         record = Record(
             step=self._steps,
@@ -180,6 +188,8 @@ class Recorder:
             examples=[example_ids(_arrays(batch)) for batch in batches],
             masks=[_arrays(mask) for mask in masks],
             proposals=[_arrays(proposal) for proposal in proposals],
+            taps=[_arrays(tap) for tap in taps],
+            tap_gradients=[_arrays(tap) for tap in tap_gradients],
         )
         self._writer.write(record)
         self._steps += 1
@@ -244,7 +254,9 @@ class Writer:
             self._put(step + "/drift", np.array(record.drift))
         for replica, ids in enumerate(record.examples):
             self._put(f"{step}/examples/{replica}", ids)
-        for kind in ("masks", "proposals"):
+        if record.taps:
+            self._put(step + "/tap_names", np.array(list(record.taps[0])))
+        for kind in ("masks", "proposals", "taps", "tap_gradients"):
             for replica, arrays in enumerate(getattr(record, kind)):
                 for name, value in arrays.items():
                     self._put(f"{step}/{kind}/{replica}/{name}", value)

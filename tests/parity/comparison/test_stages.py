@@ -60,3 +60,20 @@ def test_a_states_tensors_by_stage_and_name():
 def test_all_gradients_as_one_vector():
     assert stages.FACTORED[stages.GRADIENTS](RECORD).tolist() == [2.0, 1.0, 4.0, 3.0]
     assert stages.FACTORED[stages.COMBINED](RECORD).tolist() == [3.0, 2.0]
+
+
+def test_taps_stand_around_the_loss_in_the_order_of_the_two_passes():
+    record = step_record(losses=[1.0], learning_rate=None, state=made_up_state({}))
+    record.taps = record.tap_gradients = [{"b": np.ones(1), "a": np.ones(1)}]
+    assert [(stage, name) for stage, name, _ in stages.tensors(record, ["b", "a"])] == [
+        ("activations", "b on replica 0"),
+        ("activations", "a on replica 0"),
+        ("loss", "replica 0"),
+        ("gradients of activations", "a on replica 0"),
+        ("gradients of activations", "b on replica 0"),
+    ]
+    other = step_record(losses=[1.0], learning_rate=None, state=made_up_state({}))
+    other.taps = other.tap_gradients = [{"a": np.ones(1), "c": np.ones(1)}]
+    assert stages.common_taps(record, other) == ["a"]
+    assert stages.common_taps(record, step_record(losses=[1.0])) == []
+    assert [len(list(found)) for found in stages.both_tensors(record, other)] == [3, 3]
