@@ -10,6 +10,7 @@ to prove it, loss and gradients of each tower are run once, on made-up numbers.
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import TYPE_CHECKING
 
@@ -100,7 +101,8 @@ def _lift(graph: str, feed: dict[str, str], carry: dict[str, str], settings: dic
     def write(found: Analysis, values: Arrays) -> None:
         if FLAGS.source:
             _tell("writing " + FLAGS.source)
-            made = source_of_analysis(found, values, settings, FLAGS.style)
+            folder = os.path.relpath(FLAGS.out, os.path.dirname(FLAGS.source) or ".") if FLAGS.out else ""
+            made = source_of_analysis(found, values, settings, FLAGS.style, folder)
             write_source(FLAGS.source, made)
             written.append(f"{FLAGS.source}: {len(made.text.splitlines())} lines")
             written.extend(f"{FLAGS.source}: {note}" for note in made.notes)

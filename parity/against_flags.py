@@ -35,6 +35,25 @@ command.isolate_if(lambda: f"--against: {FLAGS.against!r}" if FLAGS.against else
 _UNUSED = ("recording", "legacy_python", "data_dir", "staleness")
 
 
+def names_the_same_lift() -> bool:
+    """Returns whether `--workload` is itself the lift that `--against` names, with losses that are written.
+
+    Such a workload's towers are that old graph, so that `--against` says nothing new.
+
+    Raises:
+      InputError: it is another lift.
+    """
+    from workloads.lifted.workload import as_lifted, load_lift
+
+    port = registry.get(FLAGS.workload, FLAGS.size)
+    if not port.is_lifted or not as_lifted(port).losses:
+        return False
+    require(is_lift_folder(FLAGS.against), "--against", FLAGS.against, "must be a folder that legacy.lift wrote")
+    same = as_lifted(port).digest == load_lift(FLAGS.against).digest
+    require(same, "--workload", FLAGS.workload, f"imports another lift than --against={FLAGS.against}")
+    return True
+
+
 def setup_from_flags(exact: bool) -> tuple[Setup, OldGraph]:
     """Makes the setup of a workload and the old graph that `--against` names.
 

@@ -124,7 +124,7 @@ def main() -> int:
     """Runs the command; returns its exit status."""
     check_flags()
     environment.prepare(exact=True)
-    if FLAGS.against:
+    if FLAGS.against and not against_flags.names_the_same_lift():
         return _verify_programs(*against_flags.setup_from_flags(exact=True)).exit_status
     setup = parity_flags.setup_from_flags(exact=True)
     if setup.job.workload.is_lifted and FLAGS.recording and not FLAGS.recording.endswith(".npz"):

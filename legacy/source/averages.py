@@ -9,9 +9,9 @@ import numpy as np
 from legacy.source.basics.expressions import Call, Definition, Infix, Literal, Name, Value, Variable, call
 from legacy.source.basics.forward import Forward, cut_part
 from legacy.source.basics.unwritten import Unwritten
+from legacy.source.definitions.recovery import Names, Recovery
 from legacy.source.lines.complements import decay_of
 from legacy.source.lines.statements import build_statements
-from legacy.source.recovery import Names, Recovery
 from legacy.source.schedules import STEP
 from workloads.lifted.piece import Fetch, VariableVersion
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Dict, List, NamedTuple, Sequence, Tuple
 
-from legacy.source.alignment import align_towers
 from legacy.source.basics.expressions import (
     Definition,
     Expression,
@@ -21,12 +20,13 @@ from legacy.source.basics.expressions import (
 )
 from legacy.source.basics.forward import Forward, cut_part, example_sizes
 from legacy.source.basics.unwritten import Unwritten
-from legacy.source.differences import adopt_values, merge_losses
+from legacy.source.definitions.alignment import align_towers, by_replica
+from legacy.source.definitions.differences import adopt_values, merge_losses
+from legacy.source.definitions.recovery import Names, Recovery
 from legacy.source.lines.complements import name_complements
 from legacy.source.lines.naming import identifier
 from legacy.source.lines.statements import Statement, build_statements
-from legacy.source.recovery import Names, Recovery
-from legacy.source.statistics import Proposal, Statistics
+from legacy.source.statistics import ASSIGNS, EACH_TOWER, Proposal, Statistics
 from workloads.lifted.graph import CONTROL_FLOW
 from workloads.lifted.piece import VariableVersion
 from workloads.lifted.plan import Input
@@ -44,7 +44,6 @@ if TYPE_CHECKING:
 NOW = Name("now")
 _SUBTRACTS = ("AssignSub", "AssignSubVariableOp")
 _ADDS = ("AssignAdd", "AssignAddVariableOp")
-_ASSIGNS = ("Assign", "AssignVariableOp")
 
 
 class Model(NamedTuple):
@@ -57,6 +56,7 @@ class Model(NamedTuple):
       settings: {constant of the text: name of the scalar input that was fed}.
       statistics: the towers' changes of statistics.
       batch: examples of one tower that the shapes were analysed at.
+      streams: {random stream of the plan: name in the text}.
       rates: {constant of the text: (its value, the decay d whose 1 - d it is)}.
     """
 
@@ -66,7 +66,22 @@ class Model(NamedTuple):
     settings: Dict[str, str]
     statistics: Statistics
     batch: int
+    streams: Dict[str, str]
     rates: Dict[str, Tuple[np.float32, float]]
+
+
+class InputNames(NamedTuple):
+    """Names of what enters a program.
+
+    Attributes:
+      inputs: {name in the text: input} of data.
+      settings: {constant of the text: name} of the scalars that were fed.
+      streams: {random stream of the plan: name in the text}.
+    """
+
+    inputs: Dict[str, Input]
+    settings: Dict[str, str]
+    streams: Dict[str, str]
 
 
 def recover_model(
@@ -76,6 +91,7 @@ def recover_model(
     statistics: Statistics,
     initializers: Mapping[str, str],
     counters: Sequence[str] = (),
+    names: InputNames | None = None,
 ) -> Model:
     """Recovers the model of a train op from the first tower, and where the others differ from it.
 
@@ -86,6 +102,7 @@ def recover_model(
       statistics: the towers' changes of statistics.
       initializers: {variable: text of its initializer}.
       counters: names of the variables that count steps.
+      names: of the inputs in the text; by default those of a workload.
 
     Returns:
       The model.
@@ -95,44 +112,55 @@ def recover_model(
     """
     if not phase.losses:
         raise Unwritten("loss: the gradients do not tell what is minimized")
-    inputs, settings = input_names(plan)
+    names = names or input_names(plan)
     trainable = {variable.name for variable in plan.variables if variable.role == "weight"}
     steps = {name: _step(plan, name) for name in counters}
+    each = statistics.policy == EACH_TOWER
     changed: Dict[str, Expression] = {}
     if statistics.policy == TOWERS_IN_TURN:
         changed = {proposal.variable: NOW for proposal in statistics.proposals[0]}
 
     def recovered(tower: int) -> Tuple[Recovery, List[Expression]]:
-        own = statistics.proposals[tower] if tower == statistics.tower else []
+        own = statistics.proposals[tower] if each or tower == statistics.tower else []
         cuts = [entry.tensors[min(tower, len(entry.tensors) - 1)] for entry in plan.inputs]
         cuts += [entry.tensors[0] for entry in plan.common]
         cut = cut_part(plan, graph, [phase.losses[tower]] + [p.value for p in own], cuts, phase.versions)
         for feed in cut.piece.feeds:
             if isinstance(feed.key, VariableVersion) and feed.key.version and feed.key.variable not in changed:
                 raise Unwritten(f"model: it reads {feed.key.variable!r} after the step has changed it")
-        names = _names(plan, tower, inputs, settings, trainable, initializers)
+        given = _names(plan, tower, names, trainable, initializers)
         forward = Forward(cut, plan)
         _require_plain(forward)
-        recovery = Recovery(forward, names._replace(replaced=steps, changed=changed))
+        recovery = Recovery(forward, given._replace(replaced=steps, changed=changed))
         return recovery, [recovery.expression_of(text if ":" in text else text + ":0") for text in cut.fetches]
 
     recovery, (loss, *updates) = recovered(0)
-    if plan.towers > 1 and plan.differences:
+    if plan.towers > 1 and (plan.differences or each):
         others = [recovered(tower) for tower in range(1, plan.towers)]
         towers = [recovery, *(other for other, _ in others)]
-        if not align_towers(towers, [[loss], *(ends[:1] for _, ends in others)]):
+        ends = [[loss, *updates], *(own for _, own in others)]
+        if not align_towers(towers, ends if each else [own[:1] for own in ends]):
             loss = merge_losses(recovery, loss, towers[1], others[0][1][0])
-    if statistics.tower > 0:
-        last, (_, *ends) = recovered(statistics.tower)
-        updates = adopt_values(recovery, last, ends)
-    proposals = statistics.proposals[statistics.tower]
-    written = [_update(proposal, value, recovery, plan, changed) for proposal, value in zip(proposals, updates)]
+    if statistics.tower > 0 and not each:
+        last, (_, *ends_of_last) = recovered(statistics.tower)
+        updates = adopt_values(recovery, last, ends_of_last)
+    written = [
+        _update(proposals, value, recovery, plan, changed)
+        for proposals, value in zip(_changed_together(statistics), updates)
+    ]
     statements, rates = name_complements(build_statements(_with_updates(recovery, loss, written)))
     for statement in statements:
         for part in calls(statement.expression):
             if part.function == "tf.raw_ops.Const":
                 raise Unwritten(f"model: a table of numbers, {statement.targets}, is too large to be written")
-    return Model(statements, recovery, inputs, settings, statistics, recovery.batch, rates)
+    return Model(statements, recovery, names.inputs, names.settings, statistics, recovery.batch, names.streams, rates)
+
+
+def _changed_together(statistics: Statistics) -> List[List[Proposal]]:
+    """Returns the changes that one line of the text makes: of each tower's own state, one change of each tower."""
+    if statistics.policy == EACH_TOWER:
+        return [list(row) for row in zip(*statistics.proposals)]
+    return [[proposal] for proposal in statistics.proposals[statistics.tower]]
 
 
 def _require_plain(forward: Forward) -> None:
@@ -165,19 +193,26 @@ def _with_updates(recovery: Recovery, loss: Expression, updates: Sequence[Sequen
 
 
 def _update(
-    proposal: Proposal, value: Expression, recovery: Recovery, plan: Plan, changed: Mapping[str, Expression]
+    proposals: Sequence[Proposal],
+    value: Expression,
+    recovery: Recovery,
+    plan: Plan,
+    changed: Mapping[str, Expression],
 ) -> List[Expression]:
     """Returns the call that proposes a statistic's new value; where others changed it, as a function of what they left.
 
     A function changes what was asked for before, on a line of its own.
     """
+    proposal = proposals[0]
+    if len(proposals) > 1:
+        return [call("scope.update", by_replica([one.variable for one in proposals]), value)]
     name = proposal.variable
     old = changed[name] if changed else _statistic(name, recovery, plan)
     if proposal.op in _SUBTRACTS:
         value = Infix("-", old, value)
     elif proposal.op in _ADDS:
         value = Infix("+", old, value)
-    elif proposal.op not in _ASSIGNS:
+    elif proposal.op not in ASSIGNS:
         raise Unwritten(f"statistics: {name!r} is changed by {proposal.op}")
     if changed:
         function = Lambda(NOW.text, _inlined(value, recovery))
@@ -209,27 +244,20 @@ def _step(plan: Plan, counter: str) -> Expression:
     return Name("scope.step") if dtype == "int64" else call("tf.cast", Name("scope.step"), Name("tf." + dtype))
 
 
-def _names(
-    plan: Plan,
-    tower: int,
-    inputs: Mapping[str, Input],
-    settings: Mapping[str, str],
-    trainable: Any,
-    initializers: Mapping[str, str],
-) -> Names:
+def _names(plan: Plan, tower: int, names: InputNames, trainable: Any, initializers: Mapping[str, str]) -> Names:
     """Returns the expressions that stand for the inputs of one tower's part."""
     given: Dict[str, Expression] = {}
-    for name, entry in inputs.items():
+    for name, entry in names.inputs.items():
         given[entry.tensors[min(tower, len(entry.tensors) - 1)]] = Item(Name("batch"), f'"{name}"')
-    constants = {source: constant for constant, source in settings.items()}
+    constants = {source: constant for constant, source in names.settings.items()}
     for entry in plan.inputs + plan.common:
-        if entry.kind == "setting":
+        if entry.name in constants:
             given.update((tensor, Name(constants[entry.name])) for tensor in entry.tensors)
     noise: Dict[str, Tuple[str, str]] = {}
     for random in plan.noise:
         node = random.nodes[min(tower, len(random.nodes) - 1)]
         if node:
-            noise[node + ":0"] = (stream_name(random.name, [other.name for other in plan.noise]), random.op)
+            noise[node + ":0"] = (names.streams[random.name], random.op)
     return Names(given, noise, trainable, initializers)
 
 
@@ -248,11 +276,8 @@ def stream_name(name: str, others: Sequence[str]) -> str:
     return text if text and alone == [name] else name
 
 
-def input_names(plan: Plan) -> Tuple[Dict[str, Input], Dict[str, str]]:
-    """Names the inputs of a program.
-
-    Returns:
-      {name in the text: input} of data, and {constant in the text: name} of the scalars that were fed.
+def input_names(plan: Plan) -> InputNames:
+    """Names the inputs of a program as a workload.
 
     Raises:
       Unwritten: an input is no batch of examples.
@@ -273,7 +298,14 @@ def input_names(plan: Plan) -> Tuple[Dict[str, Input], Dict[str, str]]:
     for entry in plan.inputs + plan.common:
         if entry.kind == "setting" and entry.name not in settings.values():
             settings[_unused(identifier(entry.name).upper(), settings)] = entry.name
-    return inputs, settings
+    others = [entry.name for entry in plan.noise]
+    return InputNames(inputs, settings, {name: stream_name(name, others) for name in others})
+
+
+def names_of_lift(plan: Plan) -> InputNames:
+    """Names the inputs of a program as its lift names them: scalars that were fed are in the batch too."""
+    inputs = {entry.name: entry for entry in plan.inputs + plan.common}
+    return InputNames(inputs, {}, {entry.name: entry.name for entry in plan.noise})
 
 
 def _input_name(entry: Input) -> str:

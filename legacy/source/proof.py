@@ -11,15 +11,16 @@ from legacy.saved.graph.imported import ImportedGraph
 from legacy.source.basics.forward import Cut, cut_part, example_sizes
 from legacy.source.clipping import raw_gradients
 from legacy.source.learning import find_counters
-from legacy.source.model import input_names, stream_name
 from legacy.towers.program import session_config
 from workloads.lifted.importing import import_graph
 from workloads.lifted.piece import VariableVersion
+from workloads.lifted.plan import indices_label
 from workloads.scope import Frame, Scope
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from legacy.source.model import InputNames
     from legacy.source.statistics import Proposal
     from workloads.initializers import Initializer
     from workloads.lifted.graph import Graph
@@ -80,6 +81,8 @@ class Tower(NamedTuple):
       settings: {scalar input: value}.
       proposals: the statistics that it changes.
       number: of the tower.
+      phase: the train op.
+      names: of the inputs in the written function.
     """
 
     plan: Plan
@@ -88,6 +91,8 @@ class Tower(NamedTuple):
     settings: Mapping[str, float]
     proposals: Sequence[Proposal]
     number: int
+    phase: Phase
+    names: InputNames
 
 
 def compare_tower(tower: Tower, loss: Callable[[Scope, Dict[str, Any]], tf.Tensor]) -> Comparison:
@@ -100,7 +105,7 @@ def compare_tower(tower: Tower, loss: Callable[[Scope, Dict[str, Any]], tf.Tenso
     Returns:
       The comparison.
     """
-    (phase,) = tower.plan.phases
+    phase = tower.phase
     weights = [name for name in raw_gradients(tower.graph, phase, tower.number) if not name.endswith(")")]
     data = _made_up(tower)
     old, noises = _old_results(tower, phase, weights, data)
@@ -166,7 +171,7 @@ def _old_results(tower: Tower, phase: Phase, weights: Sequence[str], data: Array
             shape = _noise_shape(session, cut, feed.placeholder, tensor, fed)
             shape = [size or tower.plan.batch or ROWS for size in shape]
             values = np.asarray(np.random.RandomState(2).random_sample(shape), np.float32)
-            noises[stream_name(stream, [e.name for e in plan.noise])] = fed[tensor] = values
+            noises[tower.names.streams[stream]] = fed[tensor] = values
         return session.run(results, fed), noises
 
 
@@ -191,15 +196,16 @@ def _new_results(
     """Returns what the written function computes, and {statistic: its new value}."""
     with tf.Graph().as_default(), v1.Session(config=session_config(["CPU:0"], True)) as session:
         tensors = {name: tf.constant(value) for name, value in tower.values.items() if value.dtype.kind != "O"}
-        (phase,) = tower.plan.phases
-        counts = [int(tower.values[name]) for name in find_counters(phase, ImportedGraph(tower.graph))]
+        counts = [int(tower.values[name]) for name in find_counters(tower.phase, ImportedGraph(tower.graph))]
         drawn = {name: tf.constant(value) for name, value in noises.items()}
         frame = GivenFrame(tensors, drawn, tower.number, next(iter(counts), 0))
         batch = {}
-        for name, entry in input_names(tower.plan)[0].items():
+        for name, entry in tower.names.inputs.items():
             value = data[entry.name]
             batch[name] = tf.constant(value.astype(np.int32) if value.dtype.kind == "i" else value)
         result = loss(Scope(frame), batch)
         made = v1.gradients(result, [tensors[name] for name in weights], unconnected_gradients="zero")
-        new = session.run([result, *(tf.convert_to_tensor(gradient) for gradient in made)])
+        rows = [raw_gradients(tower.graph, tower.phase, tower.number).get(indices_label(name)) for name in weights]
+        shown = [g.values if row and isinstance(g, tf.IndexedSlices) else g for g, row in zip(made, rows)]
+        new = session.run([result, *(tf.convert_to_tensor(gradient) for gradient in shown)])
         return new, {name: session.run(value) for name, value in frame.updates.items()}

@@ -11,8 +11,8 @@ from legacy.source.basics.expressions import Call, Definition, Expression, Infix
 from legacy.source.basics.forward import Cut, Forward, cut_part
 from legacy.source.basics.rendering import expression_text
 from legacy.source.basics.unwritten import Unwritten
+from legacy.source.definitions.recovery import Names, Recovery
 from legacy.source.lines.statements import Statement, build_statements
-from legacy.source.recovery import Names, Recovery
 from workloads.lifted.importing import import_graph
 from workloads.lifted.piece import VariableVersion
 

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Any, Dict, List, NamedTuple
 
 import tensorflow as tf
 
-from legacy.source import standalone_style, workload_style
+from legacy.source import imported_style, standalone_style, workload_style
 from legacy.source.basics.expressions import calls
 from legacy.source.basics.rendering import WIDTH
 from legacy.source.basics.unwritten import Unwritten
+from legacy.source.imported_step import ImportedStep, WrittenLoss, recover_losses
 from legacy.source.initial import find_initializers
+from legacy.source.model import InputNames
 from legacy.source.proof import Tower, compare_tower
 from legacy.source.training_step import recover_step
 from workloads import initializers as _workload_initializers
@@ -26,9 +28,10 @@ if TYPE_CHECKING:
 
     from legacy.saved.analysis.analyse import Analysis
     from legacy.source.lines.statements import Statement
+    from legacy.source.model import Model
     from legacy.source.training_step import TrainingStep
     from workloads.lifted.graph import Graph
-    from workloads.lifted.plan import Plan
+    from workloads.lifted.plan import Input, Plan
 
 #: Of hazards and the like, so many are listed.
 MOST_LISTED = 8
@@ -65,6 +68,7 @@ def source_text(
     initial: Dict[str, np.ndarray],
     settings: Mapping[str, str] | None = None,
     style: str = "workload",
+    folder: str = "",
 ) -> Source:
     """Writes the source of a lift.
 
@@ -75,39 +79,64 @@ def source_text(
       initial: {variable: value to start from}.
       settings: {scalar input: text of its value}.
       style: one of `STYLES`.
+      folder: of the lift, relative to the source's, to import from it what cannot be written; "" if it has none.
 
     Returns:
       The source.
 
     Raises:
-      InputError: a part of the program cannot be written; the message names it.
+      InputError: a part of the program cannot be written, and not be imported either; the message names it.
     """
     modelled = [v for v in plan.variables if v.role in ("weight", "statistic")]
     initializers, unknown = find_initializers(whole, modelled)
     try:
         step = recover_step(plan, graph, initial, initializers)
+        values, assumed = _setting_values(step.model.settings, settings or {})
+        notes = _notes(step.model, assumed)
+        read = [name for name in unknown if f'"{name}"' in "".join(map(str, step.model.statements))]
+        if read:
+            notes.append("initializers not recognised, the default stands: " + ", ".join(read[:MOST_LISTED]))
+        loss = WrittenLoss("tower_loss", plan.phases[0], step.model)
+        notes.append(_proof(plan, graph, initial, [loss], workload_style.model_lines(step.model), values))
+        return Source(STYLES[style](plan, step, _docstring(plan, step, notes), values), notes)
     except (Unwritten, *_SURPRISES) as reason:
-        raise _refusal(plan, reason) from reason
-    values, assumed = _setting_values(step.model.settings, settings or {})
-    read = [name for name in unknown if f'"{name}"' in "".join(map(str, step.model.statements))]
+        if style != "workload":
+            raise _refusal(plan, reason) from reason
+        return _source_with_import(plan, graph, initial, reason, folder)
+
+
+def _source_with_import(
+    plan: Plan, graph: Graph, initial: Dict[str, np.ndarray], reason: Exception, folder: str
+) -> Source:
+    """Returns the source of the losses, with the rest of the step imported from the lift."""
+    try:
+        step = recover_losses(plan, graph, _reason(reason).splitlines())
+        notes = [note for loss in step.losses for note in _notes(loss.model, [])]
+        proof = _proof(plan, graph, initial, step.losses, imported_style.losses_lines(step), {})
+    except (Unwritten, *_SURPRISES) as error:
+        raise _refusal(plan, error) from error
+    if not folder:
+        hint = "with --out, the losses are written, and the rest is imported from its folder"
+        raise _refusal(plan, Unwritten("\n".join([*step.reasons, hint])))
+    written = ", ".join(loss.phase.train_op for loss in step.losses)
+    notes = [*dict.fromkeys(notes), proof, f"imported from {folder}: all but the loss of {written}"]
+    notes += [f"not written: {text}" for text in step.reasons]
+    return Source(imported_style.module_text(step, _docstring_of_losses(plan, step, proof, folder), folder), notes)
+
+
+def _notes(model: Model, assumed: Sequence[str]) -> List[str]:
+    """Returns the notes about a model: raw ops, assumed values, sizes that are fixed."""
     notes = []
-    inside = [line for loop in step.model.recovery.loops.values() for line in loop.statements]
-    raw = raw_ops([*step.model.statements, *inside])
+    inside = [line for loop in model.recovery.loops.values() for line in loop.statements]
+    raw = raw_ops([*model.statements, *inside])
     if raw:
         notes.append("kept as raw ops: " + ", ".join(sorted(set(raw))))
     if assumed:
         notes.append("assumed values of scalars that were fed: " + ", ".join(assumed))
-    fixed = [name for name, entry in step.model.inputs.items() if None in (entry.shape or [None, None])[1:]]
+    fixed = [name for name, entry in model.inputs.items() if None in (entry.shape or [None, None])[1:]]
     if fixed:
         notes.append("sizes that the old graph left open are fixed, as `inputs` says: " + ", ".join(fixed))
-    if read:
-        notes.append("initializers not recognised, the default stands: " + ", ".join(read[:MOST_LISTED]))
-    try:
-        notes.append(_proof(plan, graph, initial, step, values))
-        text = STYLES[style](plan, step, _docstring(plan, step, notes), values)
-    except (Unwritten, *_SURPRISES) as reason:
-        raise _refusal(plan, reason) from reason
-    return Source(text, notes)
+    return notes
 
 
 def _refusal(plan: Plan, error: Exception) -> InputError:
@@ -126,9 +155,14 @@ def _reason(error: Exception) -> str:
 
 
 def _proof(
-    plan: Plan, graph: Graph, initial: Dict[str, np.ndarray], step: TrainingStep, settings: Mapping[str, Any]
+    plan: Plan,
+    graph: Graph,
+    initial: Dict[str, np.ndarray],
+    losses: Sequence[WrittenLoss],
+    functions: Sequence[str],
+    settings: Mapping[str, Any],
 ) -> str:
-    """Runs each tower and the written function on made-up numbers; returns a sentence about the result.
+    """Runs each tower and the written functions on made-up numbers; returns a sentence about the result.
 
     Raises:
       Unwritten: they differ by more than rounding does.
@@ -139,26 +173,40 @@ def _proof(
         **workload_style.NAMED_VALUES,
         **settings,
     }
-    lines = workload_style.constant_lines(step.model, {}) + workload_style.model_lines(step.model)
-    exec("\n".join(lines), space)
-    fed = {source: settings[constant] for constant, source in step.model.settings.items()}
+    constants = [line for loss in losses for line in workload_style.constant_lines(loss.model, {})]
+    exec("\n".join([*constants, *functions]), space)
     differing: Dict[str, float] = {}
-    for number in range(plan.towers):
-        proposals = step.model.statistics.proposals[number]
-        found = compare_tower(Tower(plan, graph, initial, fed, proposals, number), space["tower_loss"])
-        differing.update((f"{name} of tower {number}", found.largest) for name in found.differing)
+    for function, phase, model in losses:
+        fed = {entry.name: _switch(entry) for entry in model.inputs.values() if entry.kind == "setting"}
+        fed.update((source, settings[constant]) for constant, source in model.settings.items())
+        names = InputNames(model.inputs, model.settings, model.streams)
+        for number in range(plan.towers):
+            proposals = model.statistics.proposals[number]
+            tower = Tower(plan, graph, initial, fed, proposals, number, phase, names)
+            found = compare_tower(tower, space[function])
+            where = f"tower {number}" + (f" in {phase.train_op}" if len(losses) > 1 else "")
+            differing.update((f"{name} of {where}", found.largest) for name in found.differing)
     if max(differing.values(), default=0.0) > MOST_DIFFERENCE:
-        names = ", ".join(list(differing)[:MOST_LISTED])
+        names_of = ", ".join(list(differing)[:MOST_LISTED])
         if not any(name.startswith("loss of tower") for name in differing):
-            raise Unwritten(f"loss: gradients of the old graph contain what the towers' losses do not: {names}")
-        raise Unwritten(f"model: on made-up numbers it differs in {names}")
+            raise Unwritten(f"loss: gradients of the old graph contain what the towers' losses do not: {names_of}")
+        raise Unwritten(f"model: on made-up numbers it differs in {names_of}")
     if differing:
         return f"on made-up numbers, {len(differing)} tensors of loss, gradients and statistics differ by rounding"
     return "loss, gradients and statistics of each tower have the old graph's bits on made-up numbers"
 
 
+def _switch(entry: Input) -> float:
+    """Returns a value to prove a source with, of a scalar that stays in the batch."""
+    return next((value for part, value in USUAL if part in entry.name.lower()), 1.0)
+
+
 def source_of_analysis(
-    found: Analysis, initial: Dict[str, np.ndarray], settings: Mapping[str, str], style: str = "workload"
+    found: Analysis,
+    initial: Dict[str, np.ndarray],
+    settings: Mapping[str, str],
+    style: str = "workload",
+    folder: str = "",
 ) -> Source:
     """Returns the source of an analysed graph.
 
@@ -167,11 +215,12 @@ def source_of_analysis(
       initial: {variable: value to start from}.
       settings: {scalar input: text of its value}.
       style: one of `STYLES`.
+      folder: see `source_text`.
 
     Returns:
       The source; see `source_text`.
     """
-    return source_text(found.plan, found.cut.graph, found.whole, initial, settings, style)
+    return source_text(found.plan, found.cut.graph, found.whole, initial, settings, style, folder)
 
 
 def write_source(path: str, source: Source) -> None:
@@ -204,25 +253,43 @@ def _setting_values(names: Mapping[str, str], given: Mapping[str, str]) -> tuple
     return values, assumed
 
 
+def _docstring_of_losses(plan: Plan, step: ImportedStep, proof: str, folder: str) -> List[str]:
+    """Returns the lines of the docstring of a module that imports its update."""
+    lines = [f"{plan.name}: the losses of an old graph's training step, decompiled to TensorFlow 2.", ""]
+    lines += [_origin(plan), proof[0].upper() + proof[1:] + ".", ""]
+    lines.append(f"All that follows from loss and gradients is imported from the folder {folder!r}, since:")
+    lines += ["  * " + text for text in step.reasons]
+    lines += _hazards(plan)
+    return [line for text in lines for line in _wrapped(text)]
+
+
+def _origin(plan: Plan) -> str:
+    about = plan.about
+    origin = f"From {about.get('graph', 'a saved graph')}, written by TensorFlow {about.get('written by TensorFlow')}"
+    return f"{origin}; {plan.towers} towers, told apart by {plan.found_by}."
+
+
 def _docstring(plan: Plan, step: TrainingStep, notes: List[str]) -> List[str]:
     """Returns the lines of the module's docstring."""
-    about = plan.about
-    lines = [f"{plan.name}: the training step of an old graph, decompiled to TensorFlow 2.", ""]
-    origin = f"From {about.get('graph', 'a saved graph')}, written by TensorFlow {about.get('written by TensorFlow')}"
-    lines.append(f"{origin}; {plan.towers} towers, told apart by {plan.found_by}.")
+    lines = [f"{plan.name}: the training step of an old graph, decompiled to TensorFlow 2.", "", _origin(plan)]
     clip = f"clipping {step.clip.how} of {step.clip.where} gradients" if step.clip else "no clipping"
     lines.append(f"Recognised: {step.rule.name}, {step.combine} of the towers' gradients, {clip}.")
     if step.combine == "sum" and plan.towers > 1 and math.isclose(plan.phases[0].loss_scale * plan.towers, 1.0):
         lines.append(f"For {plan.towers} replicas only: the loss is divided by {plan.towers}, gradients are summed.")
     lines += [note[0].upper() + note[1:] + "." for note in notes] or ["Nothing was kept as raw ops."]
+    return [line for text in [*lines, *_hazards(plan)] for line in _wrapped(text)]
+
+
+def _hazards(plan: Plan) -> List[str]:
+    """Returns the part of a docstring about races and hazards of the old program; nothing if it has none."""
     hazards = [race for phase in plan.phases for race in phase.races]
-    hazards += [text for text in about.get("watch", []) if not text.startswith(_ELSEWHERE)]
-    if hazards:
-        lines += ["", "In the old program:"]
-        lines += ["  * " + text for text in hazards[:MOST_LISTED]]
-        if len(hazards) > MOST_LISTED:
-            lines.append(f"  * and {len(hazards) - MOST_LISTED} more; see `python -m legacy.inspect`")
-    return [line for text in lines for line in _wrapped(text)]
+    hazards += [text for text in plan.about.get("watch", []) if not text.startswith(_ELSEWHERE)]
+    if not hazards:
+        return []
+    lines = ["", "In the old program:", *("  * " + text for text in hazards[:MOST_LISTED])]
+    if len(hazards) > MOST_LISTED:
+        lines.append(f"  * and {len(hazards) - MOST_LISTED} more; see `python -m legacy.inspect`")
+    return lines
 
 
 def _wrapped(text: str) -> List[str]:

@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from workloads.lifted.graph import Graph
     from workloads.lifted.plan import Effect, Phase, Plan
 
+#: Policy of variables of which each tower has and changes its own.
+EACH_TOWER = "each_tower"
+ASSIGNS = ("Assign", "AssignVariableOp")
+
 
 class Proposal(NamedTuple):
     """A statistic's new value, as one tower computes it.
@@ -35,7 +39,7 @@ class Statistics(NamedTuple):
     """The towers' changes of statistics.
 
     Attributes:
-      policy: value of `Workload.statistics`.
+      policy: value of `Workload.statistics`, or `EACH_TOWER`.
       proposals: of each tower.
     """
 
@@ -88,6 +92,27 @@ def find_statistics(plan: Plan, graph: Graph, phase: Phase, counters: Sequence[s
         for tower, effect in effects:
             proposals[tower].append(Proposal(name, effect.op, effect.values[0], effect.node))
     return Statistics(next(iter(policies.values()), FIRST_TOWER), proposals)
+
+
+def find_states(plan: Plan, phase: Phase) -> Statistics:
+    """Finds the changes of variables of which each tower has its own, such as a recurrent state.
+
+    Args:
+      plan: of the lift.
+      phase: the train op.
+
+    Returns:
+      The changes by plain assignment, corresponding ones at the same place; none if towers do not correspond.
+    """
+    own = {variable.name: variable.tower for variable in plan.variables if variable.role == "state"}
+    proposals: List[List[Proposal]] = [[] for _ in range(plan.towers)]
+    for effect in phase.effects:
+        tower = own.get(effect.writes[0])
+        if tower is not None and effect.op in ASSIGNS and effect.condition is None:
+            proposals[tower].append(Proposal(effect.writes[0], effect.op, effect.values[0], effect.node))
+    if len({len(changes) for changes in proposals}) > 1:
+        proposals = [[] for _ in range(plan.towers)]
+    return Statistics(EACH_TOWER if any(proposals) else FIRST_TOWER, proposals)
 
 
 def _effects(plan: Plan, graph: Graph, phase: Phase, counters: Sequence[str]) -> Dict[str, List[Tuple[int, Effect]]]:

@@ -44,6 +44,14 @@ NAMED_VALUES = {"ZEROS": initializers.Constant(0.0), "ONES": initializers.Consta
 
 def model_lines(model: Model) -> list[str]:
     """Returns the lines of the model's functions, which both styles share."""
+    lines: List[str] = []
+    for block in model_blocks(model):
+        lines += ["", "", *block] if lines else block
+    return lines
+
+
+def model_blocks(model: Model, function: str = "tower_loss") -> List[List[str]]:
+    """Returns the lines of each of the model's functions; the last one, of the given name, is that of the loss."""
     recovery = model.recovery
 
     def shape(tensor: str) -> List[int] | None:
@@ -53,22 +61,24 @@ def model_lines(model: Model) -> list[str]:
         return [model.batch, *example_sizes(entry)]
 
     outlined = outline(model.statements, shape, model.batch)
-    lines: List[str] = []
     parts = [part.function for statement in _all_statements(model) for part in calls(statement.expression)]
-    for name, text in FUNCTIONS.items():
-        lines += [*text, "", ""] if name in parts else []
-    for loop in recovery.loops.values():
-        lines += [*loop.lines, "", ""]
-    for function in outlined.functions:
-        signature = f"{function.name}({', '.join(['scope', *function.parameters])})"
-        doc = "Returns " + ", ".join(words_of(function.statements)) + "."
-        lines += function_lines(
-            signature, doc, function.statements, recovery.shape, function.tensors, function.batch_of, function.results
+    blocks = [list(text) for name, text in FUNCTIONS.items() if name in parts]
+    blocks += [list(loop.lines) for loop in recovery.loops.values()]
+    for made in outlined.functions:
+        signature = f"{made.name}({', '.join(['scope', *made.parameters])})"
+        doc = "Returns " + ", ".join(words_of(made.statements)) + "."
+        blocks.append(
+            function_lines(signature, doc, made.statements, recovery.shape, made.tensors, made.batch_of, made.results)
         )
-        lines += ["", ""]
     first = f'batch["{next(iter(model.inputs), "")}"]'
     doc = "Returns the loss of one tower."
-    return lines + function_lines("tower_loss(scope, batch)", doc, outlined.statements, recovery.shape, {}, first)
+    blocks.append(function_lines(f"{function}(scope, batch)", doc, outlined.statements, recovery.shape, {}, first))
+    return blocks
+
+
+def function_name(block: Sequence[str]) -> str:
+    """Returns the name of the function that some lines define."""
+    return next(line for line in block if line.startswith("def ")).partition("(")[0][len("def ") :]
 
 
 def constant_lines(model: Model, settings: Mapping[str, Any]) -> List[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import tensorflow as tf
 
@@ -61,20 +61,38 @@ def differentiate_tower(phase: Phase, tower: int, piece: Piece, arguments: Seque
         raise InputError(f"--autodiff: got 'new', this loss has no gradient: {reason}") from error
     found = {phase.losses[tower]: loss}
     for weight, gradient in zip(weights, gradients):
-        found.update(_as_old_tensors(phase, tower, weight, gradient, reads[weight]))
+        found.update(as_old_tensors(phase, phase.raw[tower], weight, gradient, reads[weight]))
     return found
 
 
-def _as_old_tensors(
-    phase: Phase, tower: int, weight: str, gradient: tf.Tensor | tf.IndexedSlices | None, value: tf.Tensor
+def as_old_tensors(
+    phase: Phase,
+    raw: Mapping[str, str],
+    weight: str,
+    gradient: tf.Tensor | tf.IndexedSlices | None,
+    value: tf.Tensor,
 ) -> Tensors:
-    """Returns {tensor of the old graph: value} of a new gradient, scaled as the old graph scales its losses."""
-    rows = phase.raw[tower].get(indices_label(weight))
+    """Gives a new gradient the place of the old one, scaled as the old graph scales its losses.
+
+    Args:
+      phase: the phase.
+      raw: {weight: tensor} of the tower's gradients before any clipping, with the rows of sparse ones.
+      weight: the weight.
+      gradient: as `tf.gradients` gives it.
+      value: of the weight.
+
+    Returns:
+      {tensor of the old graph: value}; two of a sparse gradient.
+
+    Raises:
+      InputError: the old gradient is sparse and the new one is not.
+    """
+    rows = raw.get(indices_label(weight))
     if gradient is None:
         gradient = tf.zeros_like(value)
     scale = tf.cast(phase.loss_scale if phase.shared_loss else 1.0, value.dtype)
     if rows is None:
-        return {phase.raw[tower][weight]: tf.convert_to_tensor(gradient) * scale}
+        return {raw[weight]: tf.convert_to_tensor(gradient) * scale}
     if not isinstance(gradient, tf.IndexedSlices):
         raise InputError(f"--autodiff: got 'new', the old gradient of {weight!r} is sparse, and the new one is not")
-    return {phase.raw[tower][weight]: gradient.values * scale, rows: gradient.indices}
+    return {raw[weight]: gradient.values * scale, rows: gradient.indices}

@@ -29,6 +29,7 @@ class StepValues:
       variables: {name: the replica's variable}.
 
     Attributes:
+      replica, step, batch, variables: as given.
       crossings: {tensor of the graph: value} of what has left the towers so far.
       needed: versions of variables that some piece will read.
     """
@@ -36,7 +37,7 @@ class StepValues:
     def __init__(
         self, seed: int, replica: int, step: tf.Tensor, batch: Tensors, variables: dict[str, tf.Variable]
     ) -> None:
-        self._seed, self._replica, self._step = seed, replica, step
+        self._seed, self.replica, self.step = seed, replica, step
         self.batch = batch
         self.variables = variables
         self.crossings: Tensors = {}
@@ -67,8 +68,8 @@ class StepValues:
 
     def key(self, stream: str, common: bool) -> tf.Tensor:
         """Returns the key of a noise stream in this step, int32 [2]: this replica's, or the one that all share."""
-        key = tf.constant(noise_key(self._seed, None if common else self._replica, stream), tf.int32)
-        return tf.stack([key, tf.cast(self._step, tf.int32)])
+        key = tf.constant(noise_key(self._seed, None if common else self.replica, stream), tf.int32)
+        return tf.stack([key, tf.cast(self.step, tf.int32)])
 
 
 class PieceFunction:

@@ -63,10 +63,15 @@ class LiftedProgram(TracedProgram):
             "variables on": "every replica",
             "reduction": self._reduction(),
             "update rules": self._workload.update_rules(),
-            "autodiff": "tf.gradients of the lifted loss" if options.autodiff == "new" else "the graph's own gradients",
+            "autodiff": self._autodiff(),
             "steps per call": str(options.steps_per_call),
             "Grappler": "off" if options.exact else "on",
         }
+
+    def _autodiff(self) -> str:
+        if self._workload.losses:
+            return "tf.gradients of the written losses"
+        return "tf.gradients of the lifted loss" if self._options.autodiff == "new" else "the graph's own gradients"
 
     def _reduction(self) -> str:
         about = self._steps[0].reduction()

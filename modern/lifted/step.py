@@ -16,6 +16,7 @@ from modern.lifted.function import StepValues, Tensors
 from modern.lifted.reducing_exchange import make_exchange
 from modern.lifted.tower import TowerRunner
 from modern.lifted.update import UpdateRunner
+from modern.lifted.written import WrittenTower
 from modern.mirrored.variables import MirroredState
 from modern.options import ModernOptions
 from workloads.job import Job
@@ -60,7 +61,9 @@ class LiftedStep:
             check_differentiable(workload, described)
         cutter = workload.cutter({node: "drawn" for node in drawn_nodes(plan)} if noise == "drawn" else {})
         self._exchange = make_exchange(job, described, options.all_reduce)
-        self._tower_runner = TowerRunner(plan, described, cutter, new_gradients)
+        loss = workload.losses.get(described.train_op)
+        written = None if loss is None else WrittenTower(described, loss, job.dtype, noise == "drawn")
+        self._tower_runner = TowerRunner(plan, described, cutter, new_gradients, written)
         self._update_runner = UpdateRunner(plan, described, workload.graph, cutter, self._exchange)
         self._cuts = set(self._exchange.cuts)
         #: How often a replica's step was traced.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import tensorflow as tf
@@ -12,6 +12,9 @@ from modern.lifted.exchange import Row, gather_rows
 from modern.lifted.function import PieceFunction, StepValues, Tensors
 from workloads.lifted.cutter import Cutter
 from workloads.lifted.plan import Noise, Phase, Plan
+
+#: Computes {tensor of the old graph: value} of a tower's loss and gradients from its number and a replica's values.
+WrittenTower = Callable[[int, StepValues], Tensors]
 
 
 class TowerResults(NamedTuple):
@@ -36,10 +39,14 @@ class TowerRunner:
       phase: one of its phases.
       cutter: cuts the graph.
       new_gradients: whether to differentiate the loss anew.
+      written: computes a tower's loss and gradients in place of the graph; None for the graph's own.
     """
 
-    def __init__(self, plan: Plan, phase: Phase, cutter: Cutter, new_gradients: bool) -> None:
+    def __init__(
+        self, plan: Plan, phase: Phase, cutter: Cutter, new_gradients: bool, written: WrittenTower | None = None
+    ) -> None:
         self._plan, self._phase, self._cutter, self._new_gradients = plan, phase, cutter, new_gradients
+        self._written = written
         self._functions: dict[tuple[int, str], PieceFunction] = {}
 
     def run(self, context: tf.distribute.ReplicaContext, tower: int, values: StepValues) -> TowerResults:
@@ -59,7 +66,9 @@ class TowerRunner:
         leaving = _of_tower(phase.crossings, tower)
         leaving += [name for combine in phase.combine for name in combine.parts[tower]]
         wanted = list(dict.fromkeys(losses + list(gradients.values()) + leaving))
-        if self._new_gradients:
+        if self._written is not None:
+            found = self._with_written_loss(self._written, tower, values, wanted)
+        elif self._new_gradients:
             found = self._with_new_gradients(tower, values, wanted)
         elif phase.returns:
             found = self._in_two_parts(context, tower, values, wanted)
@@ -78,6 +87,13 @@ class TowerRunner:
         values.crossings = found
         late = [name for name in wanted if name not in found]
         found.update(self._compute(tower, late, list(self._phase.raw[tower].values()), values))
+        return found
+
+    def _with_written_loss(self, written: WrittenTower, tower: int, values: StepValues, wanted: list[str]) -> Tensors:
+        """Computes loss and gradients by a written function, and the other wanted tensors from those."""
+        values.crossings = found = written(tower, values)
+        late = [name for name in wanted if name not in found]
+        found.update(self._compute(tower, late, list(found), values))
         return found
 
     def _in_two_parts(

@@ -17,13 +17,15 @@ from workloads.lifted.graph import Graph
 from workloads.lifted.workload import load_lift
 
 FOLDER = os.path.join(ROOT, "docs", "gallery")
-#: {file: (recorded program, style)} of the sources.
+#: {file: (recorded program, style, folder of the lift)} of the sources; without a folder nothing is imported.
 SOURCES = {
-    "cifar_trainer.py": ("c_queue_ema", "workload"),
-    "cifar_trainer_standalone.py": ("c_queue_ema", "standalone"),
-    "batch_norm_of_all_towers.py": ("j_dataset_resource", "workload"),
-    "batch_norm_of_all_towers_standalone.py": ("j_dataset_resource", "standalone"),
-    "dynamic_rnn.py": ("h_dynamic_rnn", "workload"),
+    "cifar_trainer.py": ("c_queue_ema", "workload", ""),
+    "cifar_trainer_standalone.py": ("c_queue_ema", "standalone", ""),
+    "batch_norm_of_all_towers.py": ("j_dataset_resource", "workload", ""),
+    "batch_norm_of_all_towers_standalone.py": ("j_dataset_resource", "standalone", ""),
+    "generative_adversarial.py": ("l_gan", "workload", "lifted"),
+    "recurrent_state.py": ("m_carried_state", "workload", "lifted"),
+    "dynamic_rnn.py": ("h_dynamic_rnn", "workload", ""),
 }
 #: Rows of a section, as a reader would ask for.
 ROWS = 12
@@ -47,11 +49,11 @@ def page_text(name: str) -> str:
 
 
 @functools.lru_cache(maxsize=None)
-def source(name: str, style: str = "workload") -> Source:
-    """Returns the source of a recorded program."""
+def source(name: str, style: str = "workload", folder: str = "") -> Source:
+    """Returns the source of a recorded program; what cannot be written is imported from the lift in `folder`."""
     lift = load_lift(old_programs.lifted(name))
     whole = Graph(graph_file.read_graph_file(old_programs.path(name, "graph.meta")).graph_def)
-    return source_text(lift.plan, lift.graph, whole, lift.values(), {"keep_prob": "0.75"}, style)
+    return source_text(lift.plan, lift.graph, whole, lift.values(), {"keep_prob": "0.75"}, style, folder)
 
 
 def source_path(file: str) -> str:
@@ -65,6 +67,6 @@ def write_all() -> None:
     for name in old_programs.NAMES:
         with open(page_path(name), "w", encoding="utf-8") as file:
             file.write(page_text(name))
-    for name, (program, style) in SOURCES.items():
+    for name, made_from in SOURCES.items():
         with open(source_path(name), "w", encoding="utf-8") as file:
-            file.write(source(program, style).text)
+            file.write(source(*made_from).text)

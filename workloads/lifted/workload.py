@@ -11,6 +11,7 @@ import tensorflow as tf
 
 from workloads import schedules
 from workloads.lifted import folder as lift_folder
+from workloads.lifted import is_lift_folder
 from workloads.lifted.cutter import Cutter
 from workloads.lifted.graph import Graph
 from workloads.lifted.noise import loop_counters
@@ -22,10 +23,14 @@ from workloads.support.errors import InputError, require
 from workloads.workload import Workload
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Callable, Mapping
 
     from workloads.lifted.plan import Input, Plan
     from workloads.program import Arrays
+
+    #: Function of a scope and a batch that computes one tower's loss.
+    TowerLoss = Callable[[Scope, Tensors], tf.Tensor]
 
 #: Name, beside the variables, of the number of steps that the port has taken since the lift: the next step's number.
 STEP = "lift/step"
@@ -45,6 +50,8 @@ class LiftedWorkload(Workload):
       folder: the lift's folder.
       plan: the plan.
       graph: index of the graph.
+      losses: {train op: function that computes one tower's loss} of the port, see `lift_with_losses`; empty where the
+        graph computes them.
     """
 
     digest: str = ""
@@ -52,6 +59,7 @@ class LiftedWorkload(Workload):
     folder: str = dataclasses.field(default="", compare=False, repr=False)
     plan: Plan = dataclasses.field(default=cast("Plan", None), compare=False, repr=False)
     graph: Graph = dataclasses.field(default=cast(Graph, None), compare=False, repr=False)
+    losses: Mapping[str, TowerLoss] = dataclasses.field(default_factory=dict, compare=False, repr=False)
 
     @property
     def is_lifted(self) -> bool:
@@ -164,6 +172,33 @@ def load_lift(folder: str) -> LiftedWorkload:
         plan=plan,
         graph=Graph(content.graph_def),
     )
+
+
+def lift_with_losses(folder: str | os.PathLike[str], losses: Mapping[str, TowerLoss]) -> LiftedWorkload:
+    """Returns a lift whose port computes its towers' losses by functions, and differentiates these.
+
+    What leaves the towers then goes into the old graph's own combining, clipping and update. A function asks its scope
+    for variables by the old names; `scope.update` gives a tower's state its next value. The towers, on the other side
+    of a comparison, are the old graph as it is.
+
+    Args:
+      folder: of the lift.
+      losses: {train op: function of a scope and a batch that computes one tower's loss}; the graph computes the
+        loss of a train op that is not named.
+
+    Returns:
+      The workload.
+
+    Raises:
+      InputError: the folder holds no lift, or has no such train op.
+    """
+    path = str(folder)
+    require(is_lift_folder(path), "lift_with_losses", path, "must be a folder that legacy.lift wrote")
+    lift = load_lift(path)
+    train_ops = [phase.train_op for phase in lift.plan.phases]
+    expected = "must be of the lift's train ops: " + ", ".join(train_ops)
+    require(losses and set(losses) <= set(train_ops), "lift_with_losses: losses", ", ".join(losses), expected)
+    return dataclasses.replace(lift, losses=dict(losses))
 
 
 def as_lifted(workload: Workload) -> LiftedWorkload:

@@ -24,5 +24,5 @@ def differing(lift, module, tower):
     plan, (phase,) = lift.plan, lift.plan.phases
     settings = {source: getattr(module, name) for name, source in input_names(plan)[1].items()}
     proposals = find_statistics(plan, lift.graph, phase).proposals[tower]
-    made = Tower(plan, lift.graph, lift.values(), settings, proposals, tower)
+    made = Tower(plan, lift.graph, lift.values(), settings, proposals, tower, phase, input_names(plan))
     return compare_tower(made, module.tower_loss).differing

@@ -5,9 +5,9 @@ import tensorflow as tf
 
 from legacy.source.basics.expressions import Definition, Item, Name
 from legacy.source.basics.forward import Cut, Forward
+from legacy.source.definitions.recovery import Names, Recovery
 from legacy.source.lines.functions import function_lines
 from legacy.source.lines.statements import build_statements
-from legacy.source.recovery import Names, Recovery
 from workloads.lifted.piece import Feed, Piece, VariableVersion
 from workloads.lifted.plan import Input, Plan
 

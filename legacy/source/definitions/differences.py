@@ -16,12 +16,12 @@ from legacy.source.basics.expressions import (
 )
 from legacy.source.basics.rendering import expression_text
 from legacy.source.basics.unwritten import Unwritten
-from legacy.source.numbering import Numbering, head
+from legacy.source.definitions.numbering import Numbering, head
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from legacy.source.recovery import Recovery
+    from legacy.source.definitions.recovery import Recovery
 
 #: Operator of "this where the replica is the first one, else that".
 FIRST_ONLY = "if scope.replica == 0 else"

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     import tensorflow as tf
 
     from legacy.source.basics.loops import Loop
-    from legacy.source.recovery import Recovery
+    from legacy.source.definitions.recovery import Recovery
 
 #: Names of states that are neither a counter nor an array, by their number; further ones are numbered.
 _STATES = {1: ("state",), 2: ("c", "h")}

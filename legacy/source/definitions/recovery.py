@@ -17,7 +17,7 @@ from legacy.source.basics.expressions import (
 )
 from legacy.source.basics.forward import LoopInside, variable_of
 from legacy.source.basics.unwritten import Unwritten
-from legacy.source.loops import write_loop
+from legacy.source.definitions.loops import write_loop
 from legacy.source.ops import arithmetic, arrays, neural, random_numbers, tensor_arrays
 from legacy.source.ops.idioms import IDIOMS
 from legacy.source.ops.view import BATCH_SIZE, OpView
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     import tensorflow as tf
 
     from legacy.source.basics.forward import Forward
-    from legacy.source.loops import LoopFunction
+    from legacy.source.definitions.loops import LoopFunction
 
 _WRITERS = {
     **arithmetic.WRITERS,

@@ -8,7 +8,7 @@ from legacy.source.basics.expressions import Call, Expression, Infix, Item, Pref
 from legacy.source.basics.rendering import expression_text
 
 if TYPE_CHECKING:
-    from legacy.source.recovery import Recovery
+    from legacy.source.definitions.recovery import Recovery
 
 
 class Numbering:

@@ -6,7 +6,7 @@ differs from tower to tower becomes `(of tower 0, of tower 1)[scope.replica % 2]
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Dict, List, Optional, Sequence, Tuple
+from typing import TYPE_CHECKING, Any, Dict, List, Optional, Sequence, Tuple
 
 from legacy.source.basics.expressions import (
     Expression,
@@ -17,11 +17,11 @@ from legacy.source.basics.expressions import (
     children,
     with_children,
 )
-from legacy.source.numbering import Numbering, head
+from legacy.source.definitions.numbering import Numbering, head
 
 if TYPE_CHECKING:
     from legacy.source.basics.expressions import Definition
-    from legacy.source.recovery import Recovery
+    from legacy.source.definitions.recovery import Recovery
 
 
 def align_towers(towers: Sequence[Recovery], ends: Sequence[Sequence[Expression]]) -> bool:
@@ -43,6 +43,11 @@ def align_towers(towers: Sequence[Recovery], ends: Sequence[Sequence[Expression]
     for tensor, definition in alignment.changed.items():
         towers[0].redefine(tensor, definition)
     return True
+
+
+def by_replica(values: Sequence[Any]) -> Item:
+    """Returns the expression of one of the towers' values, by the number of the replica."""
+    return Item(Literal(tuple(values)), f"scope.replica % {len(values)}")
 
 
 class _Alignment:
@@ -68,7 +73,7 @@ class _Alignment:
         if all(isinstance(one, Value) for one in row):
             return self._aligned_values(row)
         if all(isinstance(one, Literal) for one in row):
-            return Item(Literal(tuple(one.value for one in row)), self._tower())  # type: ignore[union-attr]
+            return by_replica([one.value for one in row if isinstance(one, Literal)])
         if isinstance(first, Variable):
             return self._aligned_variables(row)
         rows = [children(one) for one in row]
@@ -100,9 +105,6 @@ class _Alignment:
         alike = {(v.shape, v.initializer, v.trainable) for v in row if isinstance(v, Variable)}
         if len(alike) > 1 or not all(isinstance(v, Variable) and isinstance(v.name, str) for v in row):
             return None
-        names = Literal(tuple(variable.name for variable in row if isinstance(variable, Variable)))
         assert isinstance(first, Variable)
-        return Variable(Item(names, self._tower()), first.shape, first.initializer, first.trainable)
-
-    def _tower(self) -> str:
-        return f"scope.replica % {len(self._towers)}"
+        name = by_replica([variable.name for variable in row if isinstance(variable, Variable)])
+        return Variable(name, first.shape, first.initializer, first.trainable)

@@ -5,7 +5,7 @@ import tensorflow as tf
 
 from legacy.source.basics.rendering import expression_text
 from legacy.source.basics.unwritten import Unwritten
-from legacy.source.differences import adopt_values, merge_losses
+from legacy.source.definitions.differences import adopt_values, merge_losses
 from tests.legacy.source.tiny import recovered
 
 

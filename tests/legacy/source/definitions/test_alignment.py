@@ -2,9 +2,9 @@
 
 import tensorflow as tf
 
-from legacy.source.alignment import align_towers
 from legacy.source.basics.rendering import expression_text
-from legacy.source.numbering import Numbering
+from legacy.source.definitions.alignment import align_towers
+from legacy.source.definitions.numbering import Numbering
 from tests.legacy.source.tiny import recovered
 
 X = {"x": [2]}

@@ -1,0 +1,79 @@
+"""A step of which the losses are written, and the rest stays in the lift: where no workload has such an update."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Dict, List, NamedTuple, Sequence
+
+from legacy.source.basics.unwritten import Unwritten
+from legacy.source.lines.naming import identifier
+from legacy.source.model import Model, names_of_lift, recover_model
+from legacy.source.statistics import find_states
+
+if TYPE_CHECKING:
+    from workloads.lifted.graph import Graph
+    from workloads.lifted.plan import Phase, Plan
+
+
+class WrittenLoss(NamedTuple):
+    """The loss of one train op.
+
+    Attributes:
+      function: its name in the text.
+      phase: the train op.
+      model: the loss.
+    """
+
+    function: str
+    phase: Phase
+    model: Model
+
+
+class ImportedStep(NamedTuple):
+    """A step whose losses are written.
+
+    Attributes:
+      losses: those that are written.
+      reasons: why the rest is not.
+    """
+
+    losses: List[WrittenLoss]
+    reasons: List[str]
+
+
+def recover_losses(plan: Plan, graph: Graph, reasons: Sequence[str]) -> ImportedStep:
+    """Recovers the losses of all train ops of a lift.
+
+    Args:
+      plan: of the lift.
+      graph: of the lift.
+      reasons: why the whole step cannot be written.
+
+    Returns:
+      The losses that can be written.
+
+    Raises:
+      Unwritten: none can.
+    """
+    found: List[WrittenLoss] = []
+    more: Dict[str, None] = dict.fromkeys(reasons)
+    for phase in plan.phases:
+        try:
+            if phase.returns and any(phase.returns):
+                raise Unwritten("towers: a tower's loss depends on all towers' results")
+            model = recover_model(plan, graph, phase, find_states(plan, phase), {}, names=names_of_lift(plan))
+        except Unwritten as reason:
+            more[str(reason) if len(plan.phases) == 1 else f"{phase.train_op}: {reason}"] = None
+            continue
+        name = "tower_loss" if len(plan.phases) == 1 else identifier(phase.train_op) + "_loss"
+        found.append(WrittenLoss(_unused(name, [loss.function for loss in found]), phase, model))
+    if not found:
+        raise Unwritten("\n".join(more))
+    return ImportedStep(found, list(more))
+
+
+def _unused(name: str, taken: Sequence[str]) -> str:
+    number = 2
+    unused = name
+    while unused in taken:
+        unused, number = f"{name}_{number}", number + 1
+    return unused

@@ -1,0 +1,58 @@
+"""The text of a source that imports its update: functions of the losses, and the lift that they belong to."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Dict, List, Sequence
+
+from legacy.source.basics.rendering import literal_text
+from legacy.source.workload_style import constant_lines, function_name, model_blocks
+
+if TYPE_CHECKING:
+    from legacy.source.imported_step import ImportedStep
+
+
+def module_text(step: ImportedStep, docstring: Sequence[str], folder: str) -> str:
+    """Returns the text of the module.
+
+    Args:
+      step: the losses.
+      docstring: lines of the module's docstring.
+      folder: of the lift, relative to the module's.
+
+    Returns:
+      The text.
+    """
+    lines = ['"""' + docstring[0], *docstring[1:], '"""', "", "from __future__ import annotations", ""]
+    lines += ["import pathlib", "", "import tensorflow as tf", ""]
+    lines += ["from workloads.lifted.workload import lift_with_losses", ""]
+    lines += ["#: Folder that `legacy.lift` wrote: its graph has the part of the step that is not written here."]
+    lines.append(f"LIFTED = pathlib.Path(__file__).parent / {literal_text(folder)}")
+    constants = [line for loss in step.losses for line in constant_lines(loss.model, {})]
+    lines += [*dict.fromkeys(constants), "", "", *losses_lines(step), "", ""]
+    named = [f"{literal_text(loss.phase.train_op)}: {loss.function}" for loss in step.losses]
+    return "\n".join([*lines, "PORT = lift_with_losses(LIFTED, {" + ", ".join(named) + "})"]) + "\n"
+
+
+def losses_lines(step: ImportedStep) -> List[str]:
+    """Returns the lines of the functions of all losses; functions of two losses that are the same stand there once."""
+    known: Dict[str, List[str]] = {}
+    for loss in step.losses:
+        renamed: Dict[str, str] = {}
+        for block in model_blocks(loss.model, loss.function):
+            name = function_name(block)
+            block = [_renamed(line, renamed) for line in block]
+            if known.get(name, block) != block:
+                renamed[name] = new = f"{name}_of_{loss.function}"
+                block, name = [_renamed(line, {name: new}) for line in block], new
+            known[name] = block
+    lines: List[str] = []
+    for block in known.values():
+        lines += ["", "", *block] if lines else block
+    return lines
+
+
+def _renamed(line: str, names: Dict[str, str]) -> str:
+    for old, new in names.items():
+        line = re.sub(rf"(?<![\w.\"/]){old}(?=\()", new, line)
+    return line

@@ -1,0 +1,80 @@
+"""A tower whose loss is a function in a source; see `workloads.lifted.workload.lift_with_losses`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import tensorflow as tf
+
+from modern.lifted.autodiff import as_old_tensors
+from modern.lifted.function import StepValues, Tensors
+from workloads.lifted.noise import noise_input
+from workloads.lifted.piece import VariableVersion
+from workloads.lifted.plan import Phase
+from workloads.model_checks import check_loss
+from workloads.scope import NOISE_OPS, Frame, Scope
+from workloads.support import user_code
+from workloads.support.errors import require
+
+
+class WrittenFrame(Frame):
+    """Answers a written loss with a replica's variables, and with the random numbers of the lift's streams.
+
+    Args:
+      values: of the replica's step.
+      dtype: name of the run's float dtype.
+      drawn: whether the batch brings the random numbers.
+    """
+
+    def __init__(self, values: StepValues, dtype: str, drawn: bool) -> None:
+        super().__init__(dtype, 0, values.step, values.replica)
+        self._values, self._drawn = values, drawn
+
+    def variable(self, name: str, shape: tuple[int, ...], initializer: Any, trainable: bool) -> tf.Tensor:
+        require(name in self._values.variables, "scope.get", name, "must be a variable of the lift")
+        return self._values.read(VariableVersion(name, 0))
+
+    def noise(self, name: str, shape: tuple[int, ...], kind: str = "uniform") -> tf.Tensor:
+        if self._drawn:
+            return self._values.batch[noise_input(name, 0)]
+        key = self._values.key(name, common=False)
+        return getattr(tf.raw_ops, NOISE_OPS[kind])(shape=list(shape), seed=key, dtype=tf.float32)
+
+
+class WrittenTower:
+    """Computes a tower's loss, its raw gradients and the next values of its state by a written function.
+
+    Args:
+      phase: the phase.
+      loss: the function, of a scope and a batch.
+      dtype: name of the run's float dtype.
+      drawn: whether the batch brings the random numbers.
+    """
+
+    def __init__(self, phase: Phase, loss: Callable[[Scope, Tensors], tf.Tensor], dtype: str, drawn: bool) -> None:
+        self._phase, self._loss, self._dtype, self._drawn = phase, loss, dtype, drawn
+        reason = "each tower's gradients depend on all towers' results" if phase.returns else ""
+        reason = reason if phase.losses else "the graph does not tell what is minimized"
+        require(not reason, "lift_with_losses: losses", phase.train_op, reason)
+
+    def __call__(self, tower: int, values: StepValues) -> Tensors:
+        """Returns {tensor of the old graph: value}."""
+        frame, what = WrittenFrame(values, self._dtype, self._drawn), f"loss of {self._phase.train_op}"
+        with user_code.calling(what, self._loss, "a scalar from scope.get's variables and the batch"):
+            result = self._loss(Scope(frame), values.batch)
+        check_loss(what, result, frame.dtype)
+        given, raw = frame.values_given, raw_gradients(self._phase, tower)
+        weights = [weight for weight in raw if weight in given]
+        found = {self._phase.losses[tower]: result}
+        for weight, gradient in zip(weights, tf.compat.v1.gradients(result, [given[weight] for weight in weights])):
+            found.update(as_old_tensors(self._phase, raw, weight, gradient, given[weight]))
+        for effect in self._phase.effects:
+            if effect.writes[0] in frame.updates:
+                found[effect.values[0]] = frame.updates[effect.writes[0]]
+        return found
+
+
+def raw_gradients(phase: Phase, tower: int) -> Mapping[str, str]:
+    """Returns {weight: tensor} of a tower's gradients as differentiation gives them."""
+    return phase.raw[tower] if all(phase.raw) else phase.gradients[tower]
