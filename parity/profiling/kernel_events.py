@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import collections
 import glob
 import os
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import tensorflow as tf
@@ -15,12 +16,19 @@ if TYPE_CHECKING:
     from workloads.program import Program
 
 
+#: Start of the names of a profile's planes of GPUs; the others are of the host.
+_GPU_PLANE = "/device:GPU:"
+
+#: Name of the statistic of a GPU's event that says which op launched it.
+_OP_STATISTIC = "tf_op"
+
+
 class KernelEvent(NamedTuple):
     """One run of an op's kernel.
 
     Attributes:
       op: the op's type, such as "Conv2D".
-      device: such as "CPU:1".
+      device: such as "CPU:1" or "GPU:0".
       start: nanoseconds.
       end: nanoseconds.
       node: name of the node in its device's graph.
@@ -114,14 +122,57 @@ def kernel_events(space: Any, partitions: Iterable[tf.compat.v1.GraphDef]) -> It
     """Yields a profile's kernel events.
 
     Args:
-      space: the profile, an `XSpace`; the events of kernels are called "node:Op".
+      space: the profile, an `XSpace`; on a CPU the events of kernels are called "node:Op". A GPU's events are called
+        by the names of its own kernels, and their statistic "tf_op" is "node:Op".
       partitions: the graphs of the devices, which say where a node runs.
     """
     devices = {node.name: short_device(node.device) for graph in partitions for node in graph.node}
     for plane in space.planes:
-        for line in plane.lines:
-            for event in line.events:
-                node, _, op = plane.event_metadata[event.metadata_id].name.rpartition(":")
-                if node in devices:
-                    start = line.timestamp_ns + event.offset_ps / 1000
-                    yield KernelEvent(op, devices[node], start, start + event.duration_ps / 1000, node)
+        if plane.name.startswith(_GPU_PLANE):
+            yield from _gpu_events(plane, devices)
+        else:
+            yield from _cpu_events(plane, devices)
+
+
+def _cpu_events(plane: Any, devices: Mapping[str, str]) -> Iterator[KernelEvent]:
+    for line in plane.lines:
+        for event in line.events:
+            node, _, op = plane.event_metadata[event.metadata_id].name.rpartition(":")
+            if _is_cpu(devices.get(node, "")):  # the host's event of a GPU's op is its launch
+                yield KernelEvent(op, devices[node], *_span(line, event), node)
+
+
+def _gpu_events(plane: Any, devices: Mapping[str, str]) -> Iterator[KernelEvent]:
+    """The events of one card, which several logical devices may share: each has streams, the plane's lines, of its own.
+
+    An event without an op, or of an op that the graphs do not name, such as a copy between them, belongs to the device
+    of the other events in its stream.
+    """
+    statistics = {number for number, metadata in plane.stat_metadata.items() if metadata.name == _OP_STATISTIC}
+    for line in plane.lines:
+        names = [_op_of_gpu_event(plane, event, statistics) for event in line.events]
+        here = collections.Counter(devices[node] for node, _ in names if not _is_cpu(devices.get(node, "CPU")))
+        if here:
+            ((device, _),) = here.most_common(1)
+            for (node, op), event in zip(names, line.events):
+                yield KernelEvent(op, device, *_span(line, event), node)
+
+
+def _op_of_gpu_event(plane: Any, event: Any, statistics: Container[int]) -> tuple[str, str]:
+    """The (node, op) that a GPU's event belongs to; without one, ("", the first word of its own name)."""
+    for statistic in event.stats:
+        if statistic.metadata_id in statistics:
+            text = statistic.str_value or plane.stat_metadata[statistic.ref_value].name
+            node, _, op = text.rpartition(":")
+            return node, op
+    return "", plane.event_metadata[event.metadata_id].name.partition(" ")[0]
+
+
+def _is_cpu(device: str) -> bool:
+    return device.startswith("CPU")
+
+
+def _span(line: Any, event: Any) -> tuple[float, float]:
+    """The start and end of an event in nanoseconds."""
+    start = line.timestamp_ns + event.offset_ps / 1000
+    return start, start + event.duration_ps / 1000

@@ -35,7 +35,8 @@ _PATTERNS = [
         "copies and reshapes",
         r"Tile|Concat\w*|Pack|Unpack|Split\w*|(Strided)?Slice(Grad)?|Transpose|(Mirror)?Pad(V2)?|Reshape|Cast"
         r"|(Resource)?Gather\w*|Identity\w*|Broadcast\w*|Fill|ZerosLike|OnesLike|Squeeze|ExpandDims|Reverse\w*|OneHot"
-        r"|Where|ReadVariableOp|VarHandleOp|VariableV2|Snapshot|Shape\w*|Const|Size|Rank|Range|Tensor(Array|List)\w*",
+        r"|Where|ReadVariableOp|VarHandleOp|VariableV2|Snapshot|Shape\w*|Const|Size|Rank|Range|Tensor(Array|List)\w*"
+        r"|Mem(set|cpy)\w*",
     ),
     (
         "control flow",

@@ -7,7 +7,9 @@ from typing import Any, NamedTuple
 
 from parity.processes.json_command import run_json_command
 
-#: Environment of runs whose kernels give the same bits each time: no TensorFloat-32, no atomic additions.
+#: Environment of runs whose kernels give the same bits each time: no TensorFloat-32, no atomic additions. Otherwise
+#: each program picks its convolutions by timing them, and one may round to TensorFloat-32 what the other does not:
+#: then no speed is reported, since parity is not shown.
 DETERMINISTIC = {"TF_DETERMINISTIC_OPS": "1", "NVIDIA_TF32_OVERRIDE": "0"}
 
 #: Titles of the page's parts, in order.
@@ -17,6 +19,23 @@ TF32_PARITY = "Parity with TensorFloat-32"
 SPEED = "Speed: the port over the towers"
 NCCL = "Speed with NCCL"
 PROFILE = "Where a step's time goes"
+
+#: {value of `--parts`: title of the part}.
+PARTS = {
+    "topology": TOPOLOGY,
+    "deterministic": DETERMINISTIC_PARITY,
+    "tf32": TF32_PARITY,
+    "speed": SPEED,
+    "nccl": NCCL,
+    "profile": PROFILE,
+}
+
+#: Parts whose checks measure time, so that nothing else may run beside them.
+TIMED = (SPEED, NCCL, PROFILE)
+
+#: Updates of weights that the towers keep on a GPU run on its kernels, as the port's do; those of weights in the
+#: host's memory, the towers' default, round otherwise.
+ON_GPU = "--legacy_variables=tower"
 
 
 class Machine(NamedTuple):
@@ -75,8 +94,17 @@ class CheckResult(NamedTuple):
         """Returns the result for `--json`."""
         return {**self.check._asdict(), "status": self.status, "error": self.error, "result": self.result}
 
+    @classmethod
+    def from_json(cls, entry: dict[str, Any]) -> CheckResult:
+        """Returns the result that `to_json` made; raises KeyError, TypeError or ValueError for anything else."""
+        fields = {**entry, "arguments": tuple(entry["arguments"])}
+        fields["variables"] = tuple((name, value) for name, value in entry["variables"])
+        return cls(Check(*(fields[name] for name in Check._fields)), entry["status"], entry["result"], entry["error"])
 
-def plan_checks(machine: Machine, workloads: Sequence[str], steps: int, size: str) -> Iterator[Check]:
+
+def plan_checks(
+    machine: Machine, workloads: Sequence[str], steps: int, size: str, timing: Sequence[str] = ()
+) -> Iterator[Check]:
     """Plans the checks for a machine.
 
     Args:
@@ -84,30 +112,35 @@ def plan_checks(machine: Machine, workloads: Sequence[str], steps: int, size: st
       workloads: names of the workloads.
       steps: number of steps that are compared.
       size: value of `--size`.
+      timing: more flags of `parity.benchmark`, such as "--blocks=10".
 
     Yields:
       the checks, in the order of the page.
     """
+    on_gpu = (ON_GPU,) if machine.gpus else ()
     yield Check(TOPOLOGY, "", 0, "modern.topology")
     yield from _parity_checks(machine, workloads, steps, size)
     for name in workloads:
         for replicas in sorted({1, machine.replicas}):
-            yield Check(SPEED, name, replicas, "parity.benchmark", _job(machine, name, replicas, size))
+            job = (*_job(machine, name, replicas, size), *on_gpu, *timing)
+            yield Check(SPEED, name, replicas, "parity.benchmark", job, tuple(DETERMINISTIC.items()))
     if machine.gpus >= 2:
         for name in workloads:
-            nccl = (*_job(machine, name, machine.gpus, size), "--all_reduce=nccl")
+            nccl = (*_job(machine, name, machine.gpus, size), *on_gpu, "--all_reduce=nccl", *timing)
             yield Check(NCCL, name, machine.gpus, "parity.benchmark", nccl)
     for name in workloads:
-        yield Check(PROFILE, name, machine.replicas, "parity.profile", _job(machine, name, machine.replicas, size))
+        job = (*_job(machine, name, machine.replicas, size), *on_gpu)
+        yield Check(PROFILE, name, machine.replicas, "parity.profile", job)
 
 
 def _parity_checks(machine: Machine, workloads: Sequence[str], steps: int, size: str) -> Iterator[Check]:
-    kinds = [(DETERMINISTIC_PARITY, "exact", DETERMINISTIC)]
+    kinds: list[tuple[str, tuple[str, ...], dict[str, str]]] = []
+    kinds.append((DETERMINISTIC_PARITY, ("--tolerance=exact", *((ON_GPU,) if machine.gpus else ())), DETERMINISTIC))
     if machine.gpus:
-        kinds.append((TF32_PARITY, "auto", {}))
-    for part, tolerance, variables in kinds:
+        kinds.append((TF32_PARITY, ("--tolerance=auto",), {}))
+    for part, more, variables in kinds:
         for name in workloads:
-            job = (*_job(machine, name, machine.replicas, size), f"--steps={steps}", f"--tolerance={tolerance}")
+            job = (*_job(machine, name, machine.replicas, size), f"--steps={steps}", *more)
             yield Check(part, name, machine.replicas, "parity.verify", job, tuple(variables.items()))
 
 

@@ -30,6 +30,8 @@ def prepare(exact: bool) -> None:
         raise RuntimeError("environment.prepare must be called before TensorFlow is imported")
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
     os.environ.setdefault("GRPC_VERBOSITY", "ERROR")
+    # The two sides of a benchmark run beside each other: neither may take a card's whole memory at its start.
+    os.environ.setdefault("TF_FORCE_GPU_ALLOW_GROWTH", "true")
     if exact:
         os.environ["TF_ENABLE_ONEDNN_OPTS"] = "0"
     allocator.keep_freed_memory()
@@ -38,6 +40,9 @@ def prepare(exact: bool) -> None:
         import tensorflow as tf
 
         tf.config.experimental.list_physical_devices("GPU")
+        # By default it depends on whether TensorFlow's first use is inside a graph, where there is none: then an op
+        # without a GPU kernel fails in the port.
+        tf.config.set_soft_device_placement(True)
         tf.compat.v1.logging.set_verbosity(tf.compat.v1.logging.ERROR)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator
 
 import numpy as np
@@ -15,6 +16,9 @@ from workloads.optimizers import FormKind, ObservedUpdate, Optimizer
 
 #: Roundings that an element's new value may be off by: of a slot, of a weight, of an accumulator.
 MOST_SLOT, MOST_WEIGHT, MOST_POWER = 2.0, 2.0, 16.0
+
+#: The slot that enters a change as an addend.
+MOMENTUM = "momentum"
 
 #: Coefficients of a fit; so few elements fit anything.
 MOST_COEFFICIENTS = 2
@@ -87,21 +91,32 @@ def _check_weights(
 ) -> Iterator[TensorError]:
     with np.errstate(all="ignore"):
         predicted = [change for rule in rules for change in _own_changes(rule, update)]
+        sizes = _addend_sizes(rules, update, predicted)
     if not predicted:
         return
     new = np.abs(update.weights + update.change)
     for name, part in update.parts():
         found = []
-        for change in predicted:
-            unit = eps * (
-                np.maximum(np.abs(update.weights[part]), new[part]) + (8 + update_units) * np.abs(change[part])
-            )
+        for change, size in zip(predicted, sizes):
+            unit = eps * (np.maximum(np.abs(update.weights[part]), new[part]) + (8 + update_units) * size[part])
             found.append(elements_error(update.change[part], change[part], unit + np.finfo(np.float32).tiny))
         roundings = min(found)
         fact = ""
         if not roundings <= MOST_WEIGHT:
             fact = change_fact(update.change[part], predicted[0][part], update.weights[part])
         yield TensorError(stages.WEIGHTS, name, update.step, roundings, MOST_WEIGHT, fact)
+
+
+def _addend_sizes(rules: list[Optimizer], update: ObservedUpdate, predicted: list[np.ndarray]) -> list[np.ndarray]:
+    """Sums of the sizes of each predicted change's addends: the momentum's part and the rest.
+
+    Where they nearly cancel, the change is off by their roundings, which are many of its own.
+    """
+    if MOMENTUM not in update.old:
+        return [np.abs(change) for change in predicted]
+    still = dataclasses.replace(update, old={**update.old, MOMENTUM: np.zeros_like(update.old[MOMENTUM])})
+    rests = [change for rule in rules for change in _own_changes(rule, still)]
+    return [np.abs(rest) + np.abs(change - rest) for change, rest in zip(predicted, rests)]
 
 
 def _own_changes(rule: Optimizer, update: ObservedUpdate) -> Iterator[np.ndarray]:

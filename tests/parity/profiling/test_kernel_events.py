@@ -34,6 +34,48 @@ def test_kernels_are_the_events_that_name_a_node():
     assert found == [KernelEvent("_Send", "CPU:1", 102.0, 105.0, "send0")]
 
 
+GPUS = ["/job:localhost/replica:0/task:0/device:GPU:0", "/job:localhost/replica:0/task:0/device:GPU:1"]
+
+
+def gpu_profile(streams):
+    """A profile of one card: {stream: [(name of the card's kernel, its op or None)]}, events of 3 ns from 102 ns on."""
+    from tensorflow.tsl.profiler.protobuf import xplane_pb2
+
+    space = xplane_pb2.XSpace()
+    plane = space.planes.add(name="/device:GPU:0")
+    plane.stat_metadata[7].name = "tf_op"
+    for stream, kernels in streams.items():
+        line = plane.lines.add(name=stream, timestamp_ns=100)
+        for name, op in kernels:
+            number = len(plane.event_metadata)
+            plane.event_metadata[number].name = name
+            event = line.events.add(metadata_id=number, offset_ps=2000, duration_ps=3000)
+            if op is not None:
+                plane.stat_metadata[100 + number].name = op
+                event.stats.add(metadata_id=7, ref_value=100 + number)
+    return space
+
+
+def test_logical_devices_of_one_card_are_told_apart_by_their_streams():
+    graphs = [graph_of("a/conv", "Conv2D", GPUS[0]), graph_of("b/conv", "Conv2D", GPUS[1])]
+    streams = {
+        "Stream #13": [("void cudnn::kernel<float>", "a/conv:Conv2D"), ("Memset 3", None)],
+        "Stream #17": [("void cudnn::kernel<float>", "b/conv:Conv2D"), ("MemcpyD2H", "unknown/_7:_Send")],
+        "Stream #18": [("MemcpyH2D", None)],  # nothing says whose
+    }
+    found = list(kernel_events.kernel_events(gpu_profile(streams), graphs))
+    assert found == [
+        KernelEvent("Conv2D", "GPU:0", 102.0, 105.0, "a/conv"),
+        KernelEvent("Memset", "GPU:0", 102.0, 105.0, ""),
+        KernelEvent("Conv2D", "GPU:1", 102.0, 105.0, "b/conv"),
+        KernelEvent("_Send", "GPU:1", 102.0, 105.0, "unknown/_7"),
+    ]
+
+
+def test_the_launch_of_a_kernel_on_the_host_is_not_counted_as_the_kernel():
+    assert list(kernel_events.kernel_events(profile(), [graph_of("send0", "_Send", GPUS[0])])) == []
+
+
 class Towers:
     """A legacy program with two train ops, each with a device's graph of its own."""
 

@@ -52,6 +52,12 @@ def test_deterministic_kernels_are_asked_for_and_compared_bit_by_bit():
     assert tf32.variables == () and "--tolerance=auto" in tf32.arguments
 
 
+def test_updates_are_compared_bit_by_bit_where_both_sides_run_them_on_the_gpu():
+    asked = {check.part: gpu_checks.ON_GPU in check.arguments for check in planned(ONE)}
+    assert asked[gpu_checks.DETERMINISTIC_PARITY] and asked[gpu_checks.SPEED] and not asked[gpu_checks.TF32_PARITY]
+    assert not any(gpu_checks.ON_GPU in check.arguments for check in planned(CPU))
+
+
 def test_a_check_is_a_command_with_its_variables(monkeypatch):
     def run(module, arguments, variables):
         return CommandEnd(3, [module, *arguments, variables], "last words")
@@ -60,6 +66,33 @@ def test_a_check_is_a_command_with_its_variables(monkeypatch):
     done = gpu_checks.run_check(Check("part", "", 0, "made_up", ("--flag",), (("NAME", "value"),)))
     assert (done.status, done.error) == (3, "last words") and json.dumps(done.to_json())
     assert done.result == ["made_up", "--flag", {"NAME": "value"}]
+
+
+def flags_of_run(path, **more):
+    return set_flags(gpu.FLAGS, json=str(path), workloads=["regression"], steps=5, size="small", **more)
+
+
+def test_a_run_goes_on_from_the_results_it_wrote(tmp_path, monkeypatch):
+    ran = []
+    monkeypatch.setattr(gpu, "run_check", lambda check: ran.append(check.part) or CheckResult(check, 0, {}, ""))
+    path = tmp_path / "gpu.json"
+    with flags_of_run(path, parts=["topology", "tf32"]):
+        gpu.run_checks(ONE, gpu.read_results(str(path)))
+    assert ran == [gpu_checks.TOPOLOGY, gpu_checks.TF32_PARITY]
+    known = gpu.read_results(str(path))
+    failed = known[1]._replace(result=None, status=2)
+    with flags_of_run(path, parts=["deterministic", "tf32"]):
+        found = gpu.run_checks(ONE, [known[0], failed])
+    assert ran[2:] == [gpu_checks.DETERMINISTIC_PARITY, gpu_checks.TF32_PARITY]
+    assert [result.check.part for result in found] == [gpu_checks.TOPOLOGY, *ran[2:]]
+
+
+@pytest.mark.parametrize("content", ["[]", "{", '{"checks": [{"part": "other"}]}', '{"checks": [3]}'])
+def test_a_file_of_other_results_is_refused(tmp_path, content):
+    path = tmp_path / "gpu.json"
+    path.write_text(content)
+    with pytest.raises(InputError, match="--resume: cannot read the checks in"):
+        gpu.read_results(str(path))
 
 
 STAGE = {"max_rel": 0.0, "max_ulp": 0}
@@ -122,6 +155,10 @@ def test_a_check_that_failed_is_on_the_page_and_in_the_status():
 
 def test_what_cannot_be_used_is_refused(tmp_path):
     with set_flags(gpu.FLAGS, markdown=str(tmp_path / "no" / "page.md")), pytest.raises(InputError, match="--markdown"):
+        gpu.check_flags()
+    with set_flags(gpu.FLAGS, resume=True), pytest.raises(InputError, match="--resume: got True, needs --json"):
+        gpu.check_flags()
+    with set_flags(gpu.FLAGS, parts=["other"]), pytest.raises(InputError, match="--parts: got 'other'"):
         gpu.check_flags()
     with set_flags(gpu.FLAGS, workloads=["other"]), pytest.raises(InputError, match="--workloads: got 'other'"):
         gpu.check_flags()

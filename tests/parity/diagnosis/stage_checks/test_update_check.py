@@ -107,3 +107,16 @@ def test_a_multiple_of_the_weight_is_named_as_such():
     assert change_fact(rule - 0.25 * weights, rule, weights).startswith(
         "changes by 1 x the rule's and -0.25 x the weight"
     )
+
+
+@pytest.mark.parametrize("roundings, found", [(0.0, {}), (8.0, {}), (1024.0, {"w", "w/momentum"})])
+def test_a_change_whose_addends_cancel_is_off_by_roundings_of_the_addends(roundings, found):
+    rule = optimizers.RMSProp(decay=0.5, momentum=0.5, epsilon=2.0**-60)
+    rest = 2.0 - 2.0 + roundings * EPS  # the momentum's part, the gradient's part, and what float32 makes of them
+    taken = side(
+        {"weights": {"w": np.array([0.0])}, "slots": {"w/rms": np.array([4.0]), "w/momentum": np.array([4.0])}},
+        {"weights": {"w": np.array([-rest])}, "slots": {"w/rms": np.array([4.0]), "w/momentum": np.array([rest])}},
+        combined={"w": np.array([-2.0])},
+        learning_rate=2.0,
+    )
+    assert set(off(taken, rule)) == set(found)
