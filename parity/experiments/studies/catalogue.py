@@ -46,6 +46,11 @@ STUDIES = {
             _FOLDER + "pinned_towers",
         ),
         Study(
+            "communication",
+            "Where does communication begin to dominate, so that one card is best?",
+            _FOLDER + "communication",
+        ),
+        Study(
             "overlap",
             "Are the towers of one `for` loop run one after the other, or at the same time?",
             _FOLDER + "overlap",

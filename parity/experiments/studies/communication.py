@@ -1,0 +1,252 @@
+"""System 2's question: where does communication begin to dominate, so that one card is best?
+
+All alternatives take the same global batch on the same cores. What several towers take longer than one is what their
+being several costs: copies, combining, and more ops to launch. On n devices of their own, each with 1/n of the
+arithmetic, towers would be as fast as one where this cost is (1 - 1/n) of one tower's step, so where their step here
+takes 2 - 1/n times one tower's. Below that batch, communication dominates.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, cast
+
+from legacy.options import LegacyOptions
+from legacy.towers.program import LegacyProgram
+from modern.options import ModernOptions
+from parity.comparison.setup import Setup
+from parity.experiments.studies.crossing import Crossing, crossing_of_ratios
+from parity.experiments.studies.host_apart import towers_beside_the_host
+from parity.experiments.studies.report import NO_GPU, ROUNDS, Report, Table
+from parity.experiments.studies.side_process import Alternative
+from parity.experiments.studies.turns import QUICK, TurnPlan, Turns, TurnTimes
+from parity.profiling.device_trace import trace_session
+from parity.speed.names import LEGACY, MODERN
+from parity.speed.ratio import SpeedRatio, ratio_json, ratio_text
+from parity.speed.timing import Progress
+from workloads import sources
+from workloads.job import Job
+from workloads.program import Program
+from workloads.selection import registry
+
+
+class Form(NamedTuple):
+    """A way to run the job.
+
+    Attributes:
+      name: of its column.
+      side: "legacy" or "modern".
+      replicas: number of towers or replicas.
+      variables: see `LegacyOptions.variables`.
+    """
+
+    name: str
+    side: str
+    replicas: int
+    variables: str = "cpu"
+
+
+ONE, ONE_REPLICA = Form("1 tower", LEGACY, 1), Form("1 replica of the port", MODERN, 1)
+TWO = Form("2 towers, variables on the CPU", LEGACY, 2)
+TWO_ON_FIRST = Form("2 towers, variables on the first tower's device", LEGACY, 2, "tower")
+FOUR = Form("4 towers, variables on the CPU", LEGACY, 4)
+TWO_REPLICAS = Form("2 replicas of the port", MODERN, 2)
+
+#: {form: the one that its time is relative to}.
+BASES = {TWO: ONE, TWO_ON_FIRST: ONE, FOUR: ONE, TWO_REPLICAS: ONE_REPLICA}
+FORMS = (ONE, ONE_REPLICA, *BASES)
+
+#: Global batches; the last is the write-up's.
+BATCHES, QUICK_BATCHES = (32, 64, 128, 256, 512, 1000, 2000), (32, 64)
+
+#: Widths of the hidden layers over the write-up's, and the global batch at which they are compared.
+WIDTHS, QUICK_WIDTHS, BATCH_OF_WIDTHS = (0.25, 0.5, 1.0, 2.0), (0.25,), 256
+
+
+class Point(NamedTuple):
+    """The measurement of one batch and width.
+
+    Attributes:
+      width: of the hidden layers, over the write-up's.
+      global_batch: examples of a step.
+      slowdowns: {name of a form: its step's time over that of its base}.
+      first_over_cpu: speed of two towers with the variables on the first one's device over that with them on the CPU.
+      milliseconds: of one tower's step, the median.
+      bytes_crossing: bytes that cross between the host and two towers in a step.
+    """
+
+    width: float
+    global_batch: int
+    slowdowns: Mapping[str, SpeedRatio]
+    first_over_cpu: SpeedRatio
+    milliseconds: float
+    bytes_crossing: int
+
+
+def alternative(form: Form, width: float, global_batch: int) -> Alternative:
+    """Makes a form of the job.
+
+    Args:
+      form: the form.
+      width: of the hidden layers, over the write-up's.
+      global_batch: examples of a step.
+
+    Returns:
+      the alternative; the towers' devices are not the host's.
+    """
+    seed = cast(Any, registry.get("regression", "seed"))
+    workload = dataclasses.replace(seed, hidden=tuple(max(1, int(width * units)) for units in seed.hidden))
+    options = LegacyOptions(input="resident", variables=form.variables)
+    job = Job(workload, form.replicas, global_batch)
+    setup = Setup(job, sources.Resident, options, ModernOptions(variables="auto"), "cpu", towers=towers_beside_the_host)
+    return Alternative(form.name, form.side, setup)
+
+
+def measure_point(turns: Turns, width: float, global_batch: int) -> Point:
+    """Times all forms at one batch and width.
+
+    Args:
+      turns: the processes.
+      width: of the hidden layers, over the write-up's.
+      global_batch: examples of a step.
+
+    Returns:
+      the measurement.
+    """
+    made = [alternative(form, width, global_batch) for form in FORMS]
+    times = turns.time(made, f"batch {global_batch}, width {width:g}: rounds")
+    crossing = turns.observe(made[FORMS.index(TWO)], bytes_of_step)
+    return point_of_times(width, global_batch, times, crossing)
+
+
+def point_of_times(width: float, global_batch: int, times: TurnTimes, bytes_crossing: int) -> Point:
+    """Returns the `Point` of all forms' times; see there for the arguments.
+
+    Args:
+      width: see `Point`.
+      global_batch: see `Point`.
+      times: of one example, by form.
+      bytes_crossing: see `Point`.
+
+    Returns:
+      the point.
+    """
+    return Point(
+        width,
+        global_batch,
+        {form.name: times.speed(base.name, form.name) for form, base in BASES.items()},
+        times.speed(TWO_ON_FIRST.name, TWO.name),
+        1000 * times.median(ONE.name) * global_batch,
+        bytes_crossing,
+    )
+
+
+def bytes_of_step(program: Program) -> int:
+    """Returns the bytes that cross between devices in a step of towers; runs in their process."""
+    program.run(1)
+    return sum(trace_session(cast(LegacyProgram, program)).crossing.values())
+
+
+def run_study(quick: bool, progress: Progress) -> Report:
+    """Times the forms at all batches and widths; see `catalogue.Study.run`."""
+    batches, widths = (QUICK_BATCHES, QUICK_WIDTHS) if quick else (BATCHES, WIDTHS)
+    with Turns(QUICK if quick else TurnPlan(rounds=20, seconds=0.1), progress) as turns:
+        by_batch = [measure_point(turns, 0.25 if quick else 1.0, batch) for batch in batches]
+        by_width = [measure_point(turns, width, BATCH_OF_WIDTHS) for width in widths]
+    return make_report(by_batch, by_width)
+
+
+def make_report(by_batch: Sequence[Point], by_width: Sequence[Point]) -> Report:
+    """Makes the report.
+
+    Args:
+      by_batch: points of ascending batches and one width; the last batch is compared with the write-up.
+      by_width: points of ascending widths and one batch.
+
+    Returns:
+      the report.
+    """
+    crossings = {form: crossing_of_form(form, by_batch) for form in BASES}
+    headings = ("1 tower, ms", *(form.name for form in BASES), "MB crossing, 2 towers")
+    tables = [
+        Table(
+            "Time of a step over that of one tower, or one replica, by global batch",
+            ("global batch", *headings),
+            [(str(point.global_batch), *_cells(point)) for point in by_batch],
+        ),
+        Table(
+            f"The same by the width of the hidden layers, global batch {by_width[0].global_batch}",
+            ("width", *headings),
+            [(f"{point.width:g}", *_cells(point)) for point in by_width],
+        ),
+    ]
+    return Report(
+        answer=" ".join(sentences(crossings, by_batch, by_width)),
+        tables=tables,
+        method=f"regression, resident batches; {' '.join((__doc__ or '').partition(chr(10))[2].split())} {ROUNDS}",
+        limits=(
+            f"{NO_GPU} That a crossing point follows from the same cores assumes that the cost of being several does "
+            "not depend on the device; on GPUs a copy crosses PCIe, and arithmetic is many times as fast.",
+            "What is called communication here holds the launching of more ops too.",
+        ),
+        content={
+            "points": [_point_json(point) for point in (*by_batch, *by_width)],
+            "crossings": {form.name: crossing._asdict() for form, crossing in crossings.items()},
+        },
+    )
+
+
+def break_even(replicas: int) -> float:
+    """Returns the slowdown on shared cores at which towers on devices of their own are as fast as one.
+
+    >>> break_even(2), break_even(4)
+    (1.5, 1.75)
+    """
+    return 2.0 - 1.0 / replicas
+
+
+def crossing_of_form(form: Form, by_batch: Sequence[Point]) -> Crossing:
+    """Returns the batch from which on a form would be faster than one tower on devices of their own."""
+    slowdowns = [point.slowdowns[form.name] for point in by_batch]
+    return crossing_of_ratios([point.global_batch for point in by_batch], slowdowns, break_even(form.replicas))
+
+
+def sentences(
+    crossings: Mapping[Form, Crossing], by_batch: Sequence[Point], by_width: Sequence[Point]
+) -> Sequence[str]:
+    """Answers in sentences.
+
+    Args:
+      crossings: of each form.
+      by_batch: see `make_report`.
+      by_width: see `make_report`.
+
+    Returns:
+      the sentences.
+    """
+    last = by_batch[-1]
+    listed = "; ".join(f"{form.name}: {crossing.text()}" for form, crossing in crossings.items())
+    return (
+        f"Communication dominates below a global batch of about (95 % interval): {listed}.",
+        f"At a batch of {last.global_batch} two towers take {ratio_text(last.slowdowns[TWO.name])} times one tower's "
+        f"time on the same cores, where {break_even(2):g} is the break-even of devices of their own.",
+        "The write-up found one card best at 2000: the crossing point of its GPUs lies above 2000, since they compute "
+        "this batch many times as fast as these cores, and their copies cross PCIe.",
+        "Two towers with the variables on the first tower's device have "
+        f"{ratio_text(last.first_over_cpu)} of the speed with the variables on the CPU (the write-up: the CPU is "
+        "slightly faster).",
+        f"At a batch of {by_width[0].global_batch} two towers take "
+        + ", ".join(f"{ratio_text(point.slowdowns[TWO.name])} at {point.width:g} of the width" for point in by_width)
+        + " times one tower's time.",
+    )
+
+
+def _cells(point: Point) -> Sequence[str]:
+    slowdowns = [ratio_text(point.slowdowns[form.name]) for form in BASES]
+    return (f"{point.milliseconds:.2f}", *slowdowns, f"{point.bytes_crossing / 1e6:.2f}")
+
+
+def _point_json(point: Point) -> dict[str, Any]:
+    slowdowns = {name: ratio_json(ratio) for name, ratio in point.slowdowns.items()}
+    return {**point._asdict(), "slowdowns": slowdowns, "first_over_cpu": ratio_json(point.first_over_cpu)}

@@ -1,0 +1,83 @@
+"""Crossing point of a measured curve with a level, by interpolation on a logarithmic axis."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from parity.speed.ratio import SpeedRatio
+
+#: Crossing points beyond the ends of what was measured.
+BELOW_ALL, ABOVE_ALL = 0.0, math.inf
+
+
+def crossing_point(xs: Sequence[float], ys: Sequence[float], level: float) -> float:
+    """Finds where a falling curve comes down to a level for good.
+
+    Args:
+      xs: positive and ascending.
+      ys: the curve's values there.
+      level: to come down to.
+
+    Returns:
+      the smallest x from which on the curve stays at or below the level; between two measured points it is taken to be
+      linear in log x. `BELOW_ALL` if it is nowhere above the level, `ABOVE_ALL` if it is so at the last x.
+
+    >>> crossing_point([1, 4, 16], [3.0, 2.0, 0.0], 1.0)
+    8.0
+    """
+    above = [number for number, y in enumerate(ys) if y > level]
+    if not above:
+        return BELOW_ALL
+    before = above[-1]
+    if before == len(xs) - 1:
+        return ABOVE_ALL
+    part = (ys[before] - level) / (ys[before] - ys[before + 1])
+    return 2.0 ** (math.log2(xs[before]) + part * (math.log2(xs[before + 1]) - math.log2(xs[before])))
+
+
+class Crossing(NamedTuple):
+    """A crossing point with its interval, each as from `crossing_point`, and the range in which it was looked for.
+
+    Attributes:
+      median: of the curve of medians.
+      low: of the curve of the intervals' lower ends.
+      high: of the curve of their upper ends.
+      first: the smallest x.
+      last: the largest x.
+    """
+
+    median: float
+    low: float
+    high: float
+    first: float
+    last: float
+
+    def text(self) -> str:
+        """Returns the point and its interval.
+
+        >>> Crossing(90.4, 64.0, ABOVE_ALL, 32, 2000).text()
+        '90 [64, above 2000]'
+        """
+        return f"{self._end(self.median)} [{self._end(self.low)}, {self._end(self.high)}]"
+
+    def _end(self, point: float) -> str:
+        if point == BELOW_ALL:
+            return f"below {self.first:g}"
+        return f"above {self.last:g}" if point == ABOVE_ALL else f"{point:.0f}"
+
+
+def crossing_of_ratios(xs: Sequence[float], ratios: Sequence[SpeedRatio], level: float) -> Crossing:
+    """Finds the crossing point of measured ratios, with the interval that follows from theirs.
+
+    Args:
+      xs: positive and ascending.
+      ratios: measured there.
+      level: to come down to.
+
+    Returns:
+      the crossing point.
+    """
+    points = [crossing_point(xs, [getattr(ratio, end) for ratio in ratios], level) for end in ("median", "low", "high")]
+    return Crossing(*points, xs[0], xs[-1])

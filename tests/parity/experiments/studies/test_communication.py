@@ -1,0 +1,50 @@
+"""The study of communication: crossing points and sentences from made-up times, and the whole of it at a small size."""
+
+import pytest
+
+from parity.experiments.studies import communication
+from parity.experiments.studies.communication import FORMS, FOUR, ONE, TWO, TWO_ON_FIRST, TWO_REPLICAS
+from parity.experiments.studies.turns import TurnTimes
+from tests.parity.experiments.studies.in_process import in_process  # noqa: F401
+
+
+def point(global_batch, slowdown, width=1.0, first=None):
+    """A point at which every form takes `slowdown` times its base's time; two towers on the first device `first`."""
+    seconds = {form.name: [1.0 if form.replicas == 1 else slowdown] * 4 for form in FORMS}
+    if first is not None:
+        seconds[TWO_ON_FIRST.name] = [first] * 4
+    return communication.point_of_times(width, global_batch, TurnTimes(seconds), 4000000)
+
+
+POINTS = [point(64, 2.0), point(256, 1.0, first=2.0)]
+
+
+def test_a_slowdown_is_the_time_over_that_of_one():
+    assert POINTS[0].slowdowns[TWO.name].median == POINTS[0].slowdowns[TWO_REPLICAS.name].median == 2.0
+    assert POINTS[1].first_over_cpu.median == 0.5 and POINTS[1].milliseconds == 1000 * 256
+
+
+def test_the_crossing_point_is_at_the_break_even_of_devices_of_their_own():
+    assert communication.crossing_of_form(TWO, POINTS).median == 128.0  # 1.5 is half way
+    assert communication.crossing_of_form(FOUR, POINTS).median == 2.0**6.5  # 1.75 is a quarter of the way
+    assert communication.crossing_of_form(TWO_ON_FIRST, POINTS).text() == "above 256 [above 256, above 256]"
+
+
+def test_the_answer_has_crossing_points_the_places_of_variables_and_the_widths():
+    report = communication.make_report(POINTS, [point(128, 1.5, 0.5), point(128, 1.25, 2.0)])
+    assert "2 towers, variables on the CPU: 128 [128, 128]" in report.answer
+    assert "At a batch of 256 two towers take 1.00 [1.00, 1.00] times one tower's time" in report.answer
+    assert "on the first tower's device have 0.50 [0.50, 0.50] of the speed" in report.answer
+    assert "1.50 [1.50, 1.50] at 0.5 of the width, 1.25 [1.25, 1.25] at 2 of the width" in report.answer
+    assert [row[0] for row in report.tables[0].rows] == ["64", "256"] and report.tables[0].rows[0][-1] == "4.00"
+
+
+@pytest.mark.slow
+def test_the_whole_study_at_a_small_size(in_process):  # noqa: F811
+    report = communication.run_study(True, lambda *unused: None)
+    first = report.content["points"][0]
+    # 600 -> 128 -> 32 -> 32 -> 1 and four scalar biases, in float32: to each of two towers, and back from it.
+    weights = 4 * (600 * 128 + 128 * 32 + 32 * 32 + 32 + 4)
+    assert 4 * weights <= first["bytes_crossing"] <= 4 * weights + 1000
+    assert set(first["slowdowns"]) == {form.name for form in communication.BASES}
+    assert in_process.opened[:2] == [ONE.name, communication.ONE_REPLICA.name]

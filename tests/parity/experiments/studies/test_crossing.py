@@ -1,0 +1,29 @@
+"""Crossing points of curves with powers of two, so that they are exact."""
+
+import pytest
+
+from parity.experiments.studies.crossing import ABOVE_ALL, BELOW_ALL, Crossing, crossing_of_ratios, crossing_point
+from parity.speed.ratio import SpeedRatio
+
+
+@pytest.mark.parametrize(
+    "ys, level, point",
+    [
+        ([3.0, 2.0, 0.0], 1.0, 8.0),  # half way between 4 and 16, in the logarithm
+        ([3.0, 2.0, 1.0], 2.0, 4.0),
+        ([3.0, 2.0, 1.0], 1.0, 16.0),
+        ([3.0, 2.0, 1.5], 1.0, ABOVE_ALL),
+        ([1.0, 0.5, 0.5], 1.0, BELOW_ALL),
+        ([0.5, 2.0, 0.0], 1.0, 8.0),  # it must stay below
+        ([0.5, 0.5, 2.0], 1.0, ABOVE_ALL),
+    ],
+)
+def test_where_a_curve_comes_down_for_good(ys, level, point):
+    assert crossing_point([1, 4, 16], ys, level) == point
+
+
+def test_the_interval_is_that_of_the_ratios_ends():
+    ratios = [SpeedRatio(3.0, 1.0, 4.0, 0), SpeedRatio(2.0, 0.5, 3.0, 0), SpeedRatio(0.0, 0.0, 2.0, 0)]
+    found = crossing_of_ratios([1, 4, 16], ratios, 1.0)
+    assert found == Crossing(8.0, BELOW_ALL, ABOVE_ALL, 1, 16)
+    assert found.text() == "8 [below 1, above 16]"
