@@ -16,8 +16,9 @@ from legacy.options import LegacyOptions
 from legacy.towers.program import LegacyProgram
 from modern.options import ModernOptions
 from parity.comparison.setup import Setup
-from parity.experiments.studies.crossing import Crossing, crossing_of_ratios
+from parity.experiments.studies.crossing import Crossing, crossing_of_ratios, crossing_point, point_text
 from parity.experiments.studies.host_apart import towers_beside_the_host
+from parity.experiments.studies.predicted import PREDICTED, predict_alternative
 from parity.experiments.studies.report import NO_GPU, ROUNDS, Report, Table
 from parity.experiments.studies.side_process import Alternative
 from parity.experiments.studies.turns import QUICK, TurnPlan, Turns, TurnTimes
@@ -60,6 +61,10 @@ FORMS = (ONE, ONE_REPLICA, *BASES)
 #: Global batches; the last is the write-up's.
 BATCHES, QUICK_BATCHES = (32, 64, 128, 256, 512, 1000, 2000), (32, 64)
 
+#: Two GPUs to predict for, and the global batches.
+MACHINES = ("gtx1060x2", "p100x2", "v100x2")
+PREDICTED_BATCHES = (250, 500, 1000, 2000, 4000, 8000, 16000)
+
 #: Widths of the hidden layers over the write-up's, and the global batch at which they are compared.
 WIDTHS, QUICK_WIDTHS, BATCH_OF_WIDTHS = (0.25, 0.5, 1.0, 2.0), (0.25,), 256
 
@@ -84,20 +89,21 @@ class Point(NamedTuple):
     bytes_crossing: int
 
 
-def alternative(form: Form, width: float, global_batch: int) -> Alternative:
+def alternative(form: Form, width: float, global_batch: int, legacy_input: str = "resident") -> Alternative:
     """Makes a form of the job.
 
     Args:
       form: the form.
       width: of the hidden layers, over the write-up's.
       global_batch: examples of a step.
+      legacy_input: see `LegacyOptions.input`.
 
     Returns:
       the alternative; the towers' devices are not the host's.
     """
     seed = cast(Any, registry.get("regression", "seed"))
     workload = dataclasses.replace(seed, hidden=tuple(max(1, int(width * units)) for units in seed.hidden))
-    options = LegacyOptions(input="resident", variables=form.variables)
+    options = LegacyOptions(input=legacy_input, variables=form.variables)
     job = Job(workload, form.replicas, global_batch)
     setup = Setup(job, sources.Resident, options, ModernOptions(variables="auto"), "cpu", towers=towers_beside_the_host)
     return Alternative(form.name, form.side, setup)
@@ -154,15 +160,36 @@ def run_study(quick: bool, progress: Progress) -> Report:
     with Turns(QUICK if quick else TurnPlan(rounds=20, seconds=0.1), progress) as turns:
         by_batch = [measure_point(turns, 0.25 if quick else 1.0, batch) for batch in batches]
         by_width = [measure_point(turns, width, BATCH_OF_WIDTHS) for width in widths]
-    return make_report(by_batch, by_width)
+    progress("prediction", 0, 1)
+    return make_report(by_batch, by_width, predicted_slowdowns(PREDICTED_BATCHES[-1:] if quick else PREDICTED_BATCHES))
 
 
-def make_report(by_batch: Sequence[Point], by_width: Sequence[Point]) -> Report:
+def predicted_slowdowns(batches: Sequence[int]) -> dict[str, dict[int, float]]:
+    """Predicts the time of two towers, as the write-up fed them, over that of one, on devices of their own.
+
+    Args:
+      batches: global batches.
+
+    Returns:
+      {machine of `MACHINES`: {global batch: time over one tower's}}.
+    """
+    found: dict[str, dict[int, float]] = {machine: {} for machine in MACHINES}
+    for batch in batches:
+        one, two = (predict_alternative(alternative(form, 1.0, batch, "feed"), MACHINES) for form in (ONE, TWO))
+        for machine in MACHINES:
+            found[machine][batch] = two[machine].seconds / one[machine].seconds
+    return found
+
+
+def make_report(
+    by_batch: Sequence[Point], by_width: Sequence[Point], predicted: Mapping[str, Mapping[int, float]]
+) -> Report:
     """Makes the report.
 
     Args:
       by_batch: points of ascending batches and one width; the last batch is compared with the write-up.
       by_width: points of ascending widths and one batch.
+      predicted: see `predicted_slowdowns`.
 
     Returns:
       the report.
@@ -180,18 +207,21 @@ def make_report(by_batch: Sequence[Point], by_width: Sequence[Point]) -> Report:
             ("width", *headings),
             [(f"{point.width:g}", *_cells(point)) for point in by_width],
         ),
+        _predicted_table(predicted),
     ]
     return Report(
-        answer=" ".join(sentences(crossings, by_batch, by_width)),
+        answer=" ".join([*sentences(crossings, by_batch, by_width), predicted_sentence(predicted)]),
         tables=tables,
         method=f"regression, resident batches; {' '.join((__doc__ or '').partition(chr(10))[2].split())} {ROUNDS}",
         limits=(
             f"{NO_GPU} That a crossing point follows from the same cores assumes that the cost of being several does "
             "not depend on the device; on GPUs a copy crosses PCIe, and arithmetic is many times as fast.",
             "What is called communication here holds the launching of more ops too.",
+            PREDICTED,
         ),
         content={
             "points": [_point_json(point) for point in (*by_batch, *by_width)],
+            "predicted": predicted,
             "crossings": {form.name: crossing._asdict() for form, crossing in crossings.items()},
         },
     )
@@ -231,8 +261,8 @@ def sentences(
         f"Communication dominates below a global batch of about (95 % interval): {listed}.",
         f"At a batch of {last.global_batch} two towers take {ratio_text(last.slowdowns[TWO.name])} times one tower's "
         f"time on the same cores, where {break_even(2):g} is the break-even of devices of their own.",
-        "The write-up found one card best at 2000: the crossing point of its GPUs lies above 2000, since they compute "
-        "this batch many times as fast as these cores, and their copies cross PCIe.",
+        "The write-up found one card best at 2000, so that the crossing point of its GPUs lies above 2000: they "
+        "compute this batch many times as fast as these cores, and their copies cross PCIe.",
         "Two towers with the variables on the first tower's device have "
         f"{ratio_text(last.first_over_cpu)} of the speed with the variables on the CPU (the write-up: the CPU is "
         "slightly faster).",
@@ -240,6 +270,25 @@ def sentences(
         + ", ".join(f"{ratio_text(point.slowdowns[TWO.name])} at {point.width:g} of the width" for point in by_width)
         + " times one tower's time.",
     )
+
+
+def predicted_sentence(predicted: Mapping[str, Mapping[int, float]]) -> str:
+    """Returns a sentence about the predicted crossing points; see `predicted_slowdowns`."""
+    texts = []
+    for machine, slowdowns in predicted.items():
+        batches = sorted(slowdowns)
+        point = crossing_point(batches, [slowdowns[batch] for batch in batches], 1.0)
+        texts.append(f"{machine}: {point_text(point, batches[0], batches[-1])}")
+    return "Predicted global batch from which on two GPUs, fed as in the write-up, are faster than one: " + (
+        "; ".join(texts) + "."
+    )
+
+
+def _predicted_table(predicted: Mapping[str, Mapping[int, float]]) -> Table:
+    batches = sorted(next(iter(predicted.values())))
+    rows = [(str(batch), *(f"{slowdowns[batch]:.2f}" for slowdowns in predicted.values())) for batch in batches]
+    title = "Predicted time of two towers over that of one, on devices of their own, fed"
+    return Table(title, ("global batch", *predicted), rows)
 
 
 def _cells(point: Point) -> Sequence[str]:

@@ -60,12 +60,24 @@ class Crossing(NamedTuple):
         >>> Crossing(90.4, 64.0, ABOVE_ALL, 32, 2000).text()
         '90 [64, above 2000]'
         """
-        return f"{self._end(self.median)} [{self._end(self.low)}, {self._end(self.high)}]"
+        median, low, high = (point_text(point, self.first, self.last) for point in self[:3])
+        return f"{median} [{low}, {high}]"
 
-    def _end(self, point: float) -> str:
-        if point == BELOW_ALL:
-            return f"below {self.first:g}"
-        return f"above {self.last:g}" if point == ABOVE_ALL else f"{point:.0f}"
+
+def point_text(point: float, first: float, last: float) -> str:
+    """Returns a crossing point as text.
+
+    Args:
+      point: from `crossing_point`.
+      first: the smallest x.
+      last: the largest x.
+
+    Returns:
+      a number, or beyond which end of the range it lies.
+    """
+    if point == BELOW_ALL:
+        return f"below {first:g}"
+    return f"above {last:g}" if point == ABOVE_ALL else f"{point:.0f}"
 
 
 def crossing_of_ratios(xs: Sequence[float], ratios: Sequence[SpeedRatio], level: float) -> Crossing:
@@ -79,5 +91,7 @@ def crossing_of_ratios(xs: Sequence[float], ratios: Sequence[SpeedRatio], level:
     Returns:
       the crossing point.
     """
-    points = [crossing_point(xs, [getattr(ratio, end) for ratio in ratios], level) for end in ("median", "low", "high")]
-    return Crossing(*points, xs[0], xs[-1])
+    median, low, high = (
+        crossing_point(xs, [getattr(ratio, end) for ratio in ratios], level) for end in ("median", "low", "high")
+    )
+    return Crossing(median, low, high, xs[0], xs[-1])

@@ -20,6 +20,7 @@ from legacy.towers.program import LegacyProgram
 from modern.options import ModernOptions
 from parity.comparison.setup import Setup
 from parity.experiments.studies.host_apart import HOST, OneBatch, tower_devices, towers_beside_the_host
+from parity.experiments.studies.predicted import PREDICTED, PredictedStep, predict_alternative
 from parity.experiments.studies.report import NO_GPU, ROUNDS, Report, Table
 from parity.experiments.studies.side_process import Alternative
 from parity.experiments.studies.turns import QUICK, TurnPlan, Turns, TurnTimes
@@ -43,8 +44,11 @@ DEFAULT, PINNED, FORWARD_PINNED, REPAIRED = PLACEMENTS = (
 #: The write-up's seconds a step, on two GTX 1060.
 WRITE_UP = {DEFAULT: 0.868, PINNED: 4.885}
 
-#: Length of the matrices, global batch.
-SIZE, QUICK_SIZE = (256, 64), (32, 8)
+#: The write-up's devices.
+MACHINE = "gtx1060x2"
+
+#: Length of the matrices, global batch: measured, with `--quick`, and the write-up's, which is predicted.
+SIZE, QUICK_SIZE, WRITE_UP_SIZE = (256, 64), (32, 8), (1000, 64)
 
 #: Steps that are traced.
 TRACES = 9
@@ -129,15 +133,21 @@ def run_study(quick: bool, progress: Progress) -> Report:
         for number, (name, alternative) in enumerate(found.items()):
             progress(name, number, len(found))
             seen[name] = turns.observe(alternative, look_at_placement, 3 if quick else TRACES)
-    return make_report(times, seen, dim, global_batch)
+    progress("prediction", 0, 1)
+    of_write_up = alternatives(*(QUICK_SIZE if quick else WRITE_UP_SIZE))
+    predicted = {name: predict_alternative(made, [MACHINE])[MACHINE] for name, made in of_write_up.items()}
+    return make_report(times, seen, predicted, dim, global_batch)
 
 
-def make_report(times: TurnTimes, seen: Mapping[str, Seen], dim: int, global_batch: int) -> Report:
+def make_report(
+    times: TurnTimes, seen: Mapping[str, Seen], predicted: Mapping[str, PredictedStep], dim: int, global_batch: int
+) -> Report:
     """Makes the report.
 
     Args:
       times: of one example, by placement.
       seen: the traced step, by placement.
+      predicted: on the write-up's devices, at its own size, by placement.
       dim: length of the matrices.
       global_batch: examples of a step.
 
@@ -151,10 +161,14 @@ def make_report(times: TurnTimes, seen: Mapping[str, Seen], dim: int, global_bat
         "speeds": {name: ratio_json(times.speed(name, DEFAULT)) for name in PLACEMENTS},
         "placements": {name: _seen_json(seen[name]) for name in PLACEMENTS},
         "write_up_seconds": WRITE_UP,
+        "predicted": {name: step._asdict() for name, step in predicted.items()},
     }
     return Report(
-        answer=" ".join(sentences(times, seen)),
-        tables=[Table(f"sigmoid_stack, {dim} x {dim} matrices, global batch {global_batch}", headings, rows)],
+        answer=" ".join([*sentences(times, seen), predicted_sentence(predicted)]),
+        tables=[
+            Table(f"sigmoid_stack, {dim} x {dim} matrices, global batch {global_batch}", headings, rows),
+            predicted_table(predicted),
+        ],
         method=(
             "Variables are on the host, but for one device, which has its own. Speed: relative to one device's. "
             f"{ROUNDS} Bytes, kernels and waits: from single steps under TensorFlow's profiler, medians."
@@ -162,7 +176,8 @@ def make_report(times: TurnTimes, seen: Mapping[str, Seen], dim: int, global_bat
         limits=(
             f"{NO_GPU} The host is one of these devices and as fast as the others, so that pinning costs little here; "
             "what is measured here of the write-up's GPUs is the placement of the ops and the bytes that cross.",
-            "The write-up's matrices are 1000 x 1000; here smaller ones, so that a step takes well under a second.",
+            "The write-up's matrices are 1000 x 1000; measured are smaller ones, so that a step takes under a second.",
+            PREDICTED,
         ),
         content=content,
     )
@@ -188,6 +203,29 @@ def sentences(times: TurnTimes, seen: Mapping[str, Seen]) -> list[str]:
     ]
 
 
+def predicted_sentence(predicted: Mapping[str, PredictedStep]) -> str:
+    """Returns a sentence about the predictions beside the write-up's times."""
+    beside = {name: f" (write-up: {seconds} s)" for name, seconds in WRITE_UP.items()}
+    listed = "; ".join(f"{name}: {predicted[name].seconds:.3g} s{beside.get(name, '')}" for name in PLACEMENTS)
+    gain = predicted[PINNED].seconds / predicted[REPAIRED].seconds
+    return f"Predicted for {MACHINE}: {listed}; mending gains {gain:.1f} times."
+
+
+def predicted_table(predicted: Mapping[str, PredictedStep]) -> Table:
+    """Returns the table of the predictions, at the write-up's size, beside its times."""
+    rows = [
+        (
+            name,
+            f"{predicted[name].seconds:.3f}",
+            str(WRITE_UP.get(name, "-")),
+            megabytes(predicted[name].bytes_crossing),
+        )
+        for name in PLACEMENTS
+    ]
+    headings = ("placement", "predicted s a step", "write-up s a step", "predicted bytes crossing")
+    return Table(f"Predicted for {MACHINE}, at the write-up's size", headings, rows)
+
+
 def wait_sentence(seen: Seen) -> str:
     """Returns a sentence about what the first tower's device waits for."""
     if seen.wait.share == 1.0:
@@ -206,7 +244,7 @@ def hazard_sentence(pinned: Seen, repaired: Seen) -> str:
     return f"`legacy.inspect` finds in the pinned graph, and not in the repaired one: {descriptions}."
 
 
-def megabytes(size: int) -> str:
+def megabytes(size: float) -> str:
     """Returns a number of bytes as text.
 
     >>> megabytes(2500000), megabytes(0)

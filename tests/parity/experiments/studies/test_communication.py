@@ -16,6 +16,7 @@ def point(global_batch, slowdown, width=1.0, first=None):
     return communication.point_of_times(width, global_batch, TurnTimes(seconds), 4000000)
 
 
+PREDICTED = {"gtx1060x2": {64: 1.5, 256: 0.5}, "v100x2": {64: 2.0, 256: 1.5}}
 POINTS = [point(64, 2.0), point(256, 1.0, first=2.0)]
 
 
@@ -31,11 +32,13 @@ def test_the_crossing_point_is_at_the_break_even_of_devices_of_their_own():
 
 
 def test_the_answer_has_crossing_points_the_places_of_variables_and_the_widths():
-    report = communication.make_report(POINTS, [point(128, 1.5, 0.5), point(128, 1.25, 2.0)])
+    report = communication.make_report(POINTS, [point(128, 1.5, 0.5), point(128, 1.25, 2.0)], PREDICTED)
     assert "2 towers, variables on the CPU: 128 [128, 128]" in report.answer
     assert "At a batch of 256 two towers take 1.00 [1.00, 1.00] times one tower's time" in report.answer
     assert "on the first tower's device have 0.50 [0.50, 0.50] of the speed" in report.answer
     assert "1.50 [1.50, 1.50] at 0.5 of the width, 1.25 [1.25, 1.25] at 2 of the width" in report.answer
+    assert "are faster than one: gtx1060x2: 128; v100x2: above 256." in report.answer
+    assert list(report.tables[2].rows) == [("64", "1.50", "2.00"), ("256", "0.50", "1.50")]
     assert [row[0] for row in report.tables[0].rows] == ["64", "256"] and report.tables[0].rows[0][-1] == "4.00"
 
 

@@ -4,6 +4,7 @@ import pytest
 
 from parity.experiments.studies import pinned_towers
 from parity.experiments.studies.pinned_towers import DEFAULT, FORWARD_PINNED, PINNED, PLACEMENTS, REPAIRED, Seen
+from parity.experiments.studies.predicted import PredictedStep
 from parity.experiments.studies.turns import TurnTimes
 from parity.profiling.device_waits import Wait
 from tests.parity.experiments.studies.in_process import in_process  # noqa: F401
@@ -50,6 +51,15 @@ def test_what_a_device_waits_for(wait, words):
     assert words in pinned_towers.wait_sentence(seen(0.0, 0, wait))
 
 
+def test_predictions_stand_beside_the_write_ups_times():
+    seconds = {DEFAULT: 1.0, PINNED: 6.0, FORWARD_PINNED: 3.0, REPAIRED: 0.5}
+    predicted = {name: PredictedStep("gtx1060x2", value, 2e6) for name, value in seconds.items()}
+    text = pinned_towers.predicted_sentence(predicted)
+    assert "one device: 1 s (write-up: 0.868 s); " in text and "mending gains 12.0 times." in text
+    rows = {row[0]: row[1:] for row in pinned_towers.predicted_table(predicted).rows}
+    assert rows[PINNED] == ("6.000", "4.885", "2.00 MB") and rows[REPAIRED] == ("0.500", "-", "2.00 MB")
+
+
 @pytest.mark.slow
 def test_the_whole_study_at_a_small_size(in_process):  # noqa: F811
     report = pinned_towers.run_study(True, lambda *unused: None)
@@ -64,4 +74,8 @@ def test_the_whole_study_at_a_small_size(in_process):  # noqa: F811
     assert sizes[REPAIRED]["CPU:1", "CPU:0"] >= weights
     assert sum(sizes[FORWARD_PINNED].values()) > sum(sizes[REPAIRED].values())
     assert found[PINNED]["host_share"] == 1.0 and found[DEFAULT]["host_share"] < found[FORWARD_PINNED]["host_share"]
+    # Predicted of the same size: the input goes to the first GPU, which splits it; the rest as measured.
+    predicted = report.content["predicted"]
+    assert batch <= predicted[DEFAULT]["bytes_crossing"] <= batch + 1000
+    assert predicted[REPAIRED]["bytes_crossing"] > batch + 2 * weights
     assert "TOWER_ON_CPU" in found[PINNED]["hazards"] and "TOWER_ON_CPU" not in found[REPAIRED]["hazards"]
