@@ -18,6 +18,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
+from modern.keras_taps import KerasTaps
 from workloads.optimizers import KerasClass, known_keras_classes
 from workloads.records.writer import Recorder
 
@@ -43,6 +44,8 @@ class KerasRecorder:
       global_batch: examples of one step.
       statistics: {legacy's name: Keras variable} of batch norm's, or none.
       slots: the optimizer's slots to record; default all that 1.x has too.
+      taps: {layer's name: legacy's name of its output}, in the order of the forward pass, to be recorded with the
+        gradients to them; or none.
     """
 
     def __init__(
@@ -55,6 +58,7 @@ class KerasRecorder:
         global_batch: int,
         statistics: Mapping[str, keras.Variable] | Sequence[tuple[str, keras.Variable]] = (),
         slots: Sequence[str] | None = None,
+        taps: Mapping[str, str] | None = None,
     ) -> None:
         self._path, self._model, self._optimizer, self._to_legacy = path, model, optimizer, to_legacy
         self._strategy, self._global_batch, self._statistics = strategy, global_batch, dict(statistics)
@@ -64,6 +68,7 @@ class KerasRecorder:
         self._powers = known.powers if self._slots else {}
         self._replicas = strategy.num_replicas_in_sync
         self._recorder: Recorder | None = None
+        self._tap_names = dict(taps or {})
 
     def begin(self) -> None:
         """Taps the model and the optimizer, and writes the state before the first step. Call before the first trace."""
@@ -74,6 +79,7 @@ class KerasRecorder:
             self._raw = [make(v.shape, v.dtype) for v in self._model.trainable_variables]
             self._combined = [make(v.shape, v.dtype) for v in self._model.trainable_variables]
             self._loss = make((), "float32")
+            self._taps = KerasTaps(self._model, self._tap_names, self._global_batch // self._replicas, make)
             self._masks = {
                 layer.name: make((self._global_batch // self._replicas,) + tuple(layer.output.shape[1:]), "float32")
                 for layer in self._model.layers
@@ -116,6 +122,7 @@ class KerasRecorder:
             weights=state.weights,
             slots=state.slots,
             statistics=state.statistics,
+            **self._read_taps(),
         )
         self._remember_rate()
 
@@ -153,6 +160,13 @@ class KerasRecorder:
                 recorder.end()
 
         return Callback()
+
+    def _read_taps(self) -> dict[str, list[dict[str, np.ndarray]]]:
+        """The last step's taps and the gradients to them, lists over replicas; nothing without taps."""
+        local = self._strategy.experimental_local_results
+        replicas = [self._taps.read(local, replica) for replica in range(self._replicas)]
+        kinds = ("taps", "tap_gradients") if self._tap_names else ()
+        return {kind: [replica[kind] for replica in replicas] for kind in kinds}
 
     def _tap(self, shape: Sequence[int], dtype: str) -> tf.Variable:
         """A variable with a value of its own on each replica, for copies of what passes there."""

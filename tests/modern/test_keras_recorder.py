@@ -46,3 +46,28 @@ def test_a_recording_is_removed_after_an_error(tmp_path, model):
     recorder.begin()
     recorder.end(ValueError, ValueError("broken"), None)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_outputs_of_layers_and_gradients_to_them_by_hand(tmp_path):
+    layers = [keras.layers.Dense(2, use_bias=False, kernel_initializer="ones", name=name) for name in ("one", "two")]
+    model = keras.Sequential([keras.Input((2,)), *layers])
+    strategy, optimizer = tf.distribute.get_strategy(), keras.optimizers.SGD(0.25)
+    names = {"one": "one/dense.output", "two": "two/dense.output"}
+    recorder = KerasRecorder(str(tmp_path / "port.npz"), model, optimizer, to_legacy, strategy, 1, taps=names)
+    recorder.begin()
+
+    @tf.function
+    def step(x):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_sum(model(x) * [1.0, 3.0])
+        gradients = tape.gradient(loss, model.trainable_variables)
+        optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+        return loss
+
+    recorder.step(losses=[step(np.float32([[1.0, 2.0]])).numpy()])
+    recorder.end()
+    with Recording(str(tmp_path / "port.npz")) as recording:
+        record = recording.step()
+    assert list(record.taps[0]) == list(names.values())
+    assert [value.ravel().tolist() for value in record.taps[0].values()] == [[3.0, 3.0], [6.0, 6.0]]
+    assert [value.ravel().tolist() for value in record.tap_gradients[0].values()] == [[4.0, 4.0], [1.0, 3.0]]

@@ -76,3 +76,14 @@ def test_examples_are_told_apart_by_every_input():
 def test_examples():
     found = doctest.testmod(writer)
     assert found.attempted == 4 and found.failed == 0
+
+
+def test_taps_are_read_back_in_the_order_of_the_forward_pass(tmp_path):
+    taps = [{"b": np.float32([1.0]), "a": np.float32([2.0])}] * 2
+    with writer.Recorder(str(tmp_path / "run.npz"), 2, {"w": np.zeros(2)}) as recorder:
+        recorder.step(losses=[1.0, 2.0], weights={"w": np.zeros(2)}, taps=taps, tap_gradients=taps)
+    with Recording(str(tmp_path / "run.npz")) as recording:
+        assert recording.holds_taps
+        record = recording.step()
+    assert [list(arrays) for arrays in (*record.taps, *record.tap_gradients)] == [["b", "a"]] * 4
+    assert record.taps[1]["a"].tolist() == [2.0]
