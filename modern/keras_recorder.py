@@ -109,6 +109,7 @@ class KerasRecorder:
         state = self._state()
         raw = [[local(tap)[r].numpy() for tap in self._raw] for r in each]
         losses = [local(self._loss)[r].numpy() for r in each] if losses is None else losses
+        taps = [self._taps.read(local, r) for r in each] if self._tap_names else []
         self._recorder.step(
             losses=losses,
             gradients=[self._to_legacy(arrays, "gradients") for arrays in raw],
@@ -122,7 +123,8 @@ class KerasRecorder:
             weights=state.weights,
             slots=state.slots,
             statistics=state.statistics,
-            **self._read_taps(),
+            taps=[replica.values for replica in taps],
+            tap_gradients=[replica.gradients for replica in taps],
         )
         self._remember_rate()
 
@@ -160,13 +162,6 @@ class KerasRecorder:
                 recorder.end()
 
         return Callback()
-
-    def _read_taps(self) -> dict[str, list[dict[str, np.ndarray]]]:
-        """The last step's taps and the gradients to them, lists over replicas; nothing without taps."""
-        local = self._strategy.experimental_local_results
-        replicas = [self._taps.read(local, replica) for replica in range(self._replicas)]
-        kinds = ("taps", "tap_gradients") if self._tap_names else ()
-        return {kind: [replica[kind] for replica in replicas] for kind in kinds}
 
     def _tap(self, shape: Sequence[int], dtype: str) -> tf.Variable:
         """A variable with a value of its own on each replica, for copies of what passes there."""

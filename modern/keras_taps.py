@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import keras
 import numpy as np
@@ -11,6 +11,13 @@ import tensorflow as tf
 
 #: Makes a variable of a shape and dtype that has a value of its own on each replica.
 MakeVariable = Callable[[Sequence[int], str], tf.Variable]
+
+
+class TapArrays(NamedTuple):
+    """Values of taps, and the gradients to them, {legacy's name: array}."""
+
+    values: dict[str, np.ndarray]
+    gradients: dict[str, np.ndarray]
 
 
 class KerasTaps:
@@ -33,18 +40,18 @@ class KerasTaps:
             self._gradients[name] = make_variable(shape, layer.output.dtype)
             layer.call = _copying(layer.call, self._values[name], self._gradients[name])
 
-    def read(self, local: Callable[[tf.Variable], Sequence[tf.Variable]], replica: int) -> dict[str, Any]:
-        """Returns the last step's {"taps", "tap_gradients": {name: array}} of a replica.
+    def read(self, local: Callable[[tf.Variable], Sequence[tf.Variable]], replica: int) -> TapArrays:
+        """Returns what passed in the last step on a replica.
 
         Args:
           local: returns a variable's copies, one a replica.
           replica: number of the replica.
         """
-        kinds = {"taps": self._values, "tap_gradients": self._gradients}
-        return {
-            kind: {name: np.asarray(local(variable)[replica]) for name, variable in variables.items()}
-            for kind, variables in kinds.items()
-        }
+        values, gradients = (
+            {name: np.array(local(variable)[replica]) for name, variable in variables.items()}
+            for variables in (self._values, self._gradients)
+        )
+        return TapArrays(values, gradients)
 
 
 def _copying(call: Callable[..., tf.Tensor], value: tf.Variable, gradient: tf.Variable) -> Callable[..., tf.Tensor]:
