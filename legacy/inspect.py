@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from absl import flags
 
+from workloads.html import report_flag
 from workloads.support import command, environment, input_files, isolation
 
 flags.DEFINE_list(
@@ -30,6 +31,7 @@ flags.DEFINE_enum(
     "Layout of convolutions, pooling and batch normalization, for a graph in NCHW on a machine without kernels for it.",
 )
 command.define_json()
+report_flag.define_report(flags.FLAGS)
 flags.DEFINE_integer("rows", 40, "Rows to print of each section.", lower_bound=1)
 
 FLAGS = flags.FLAGS
@@ -37,6 +39,7 @@ FLAGS = flags.FLAGS
 
 def main(graph: str) -> int:
     """Prints the page about the file `graph`."""
+    report_flag.check_report(FLAGS)
     feed = command.assignments(FLAGS.feed, "--feed", "placeholder=value")
     limits = isolation.limits_of_files(input_files.require_regular(graph, "graph file"))
     return command.isolated(lambda: _inspect(graph, feed), f"graph file: {graph!r}", limits)
@@ -51,6 +54,13 @@ def _inspect(graph: str, feed: dict[str, str]) -> int:
     for line in page.page_lines(sections, FLAGS.rows):
         print(line)
     command.write_json(sections)
+
+    def html_page() -> str:
+        from legacy.saved.html_page import inspection_page
+
+        return inspection_page(graph, sections)
+
+    report_flag.write_report(html_page, FLAGS)
     return 0
 
 

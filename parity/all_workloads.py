@@ -18,7 +18,7 @@ from typing import Any
 from absl import flags
 
 import parity.verify as verify
-from parity import benchmark
+from parity import benchmark, report_flags
 from parity import flags as parity_flags
 from parity.processes.json_command import run_json_command
 from parity.subcommands import subcommand_list
@@ -196,6 +196,13 @@ def main() -> int:
     verdicts = {0: "PARITY on every workload", 3: "parity NOT SHOWN on every workload", 1: "NO PARITY somewhere"}
     verdict = verdicts[0] if has_parity(results) else verdicts[status]
     print(f"{verdict}, {seconds:.0f} s, everything in {FLAGS.json}")
+
+    def html_page() -> str:
+        from parity.html.speed_page import workloads_page
+
+        return workloads_page(verdict, results)
+
+    report_flags.write_report(html_page, FLAGS)
     return status
 
 

@@ -18,6 +18,7 @@ from absl import flags
 from legacy import flags as legacy_flags
 from modern import flags as modern_flags
 from parity import flags as parity_flags
+from parity import report_flags
 from parity.speed.names import INPUTS, LEGACY_INPUTS, RESIDENT, STREAMED
 from workloads.selection import flags as job_flags
 from workloads.support import command, environment
@@ -55,6 +56,7 @@ flags.DEFINE_float(
     "others_seconds", 120.0, "Seconds that a program of --others may take to answer a line.", lower_bound=0.01
 )
 flags.DEFINE_boolean("memory", True, "Measure each side's peak memory, in a process of its own.")
+report_flags.define_report(flags.FLAGS)
 
 FLAGS = flags.FLAGS
 
@@ -178,6 +180,7 @@ def benchmark_json(result: SpeedResult, peak_bytes: PeakBytes) -> dict[str, Any]
 def main() -> int:
     """Runs the command; returns its exit status."""
     other_paths()
+    report_flags.check_report(FLAGS)
     environment.prepare(exact=False)
     from parity.reports.formatting import make_console
     from parity.reports.speed_table import speed_table
@@ -186,13 +189,22 @@ def main() -> int:
     result = run_benchmark(*plan_from_flags())
     peak_bytes = peak_bytes_if_asked(result, FLAGS.workload)
     print(f"{result.setup.job.workload.name}: job {result.setup.job.digest()}")
-    for line in result_lines(result, peak_bytes, FLAGS.warmup):
+    lines = list(result_lines(result, peak_bytes, FLAGS.warmup))
+    for line in lines:
         print(line)
     content = benchmark_json(result, peak_bytes)
     if result.has_parity:
         make_console().print(speed_table(content))
     command.write_json(content)
+    report_flags.write_report(lambda: _html_page(result, lines, content), FLAGS)
     return 0 if result.has_parity else 1
+
+
+def _html_page(result: SpeedResult, lines: list[str], content: Mapping[str, Any]) -> str:
+    from parity.html.speed_page import speed_page
+
+    job = result.setup.job
+    return speed_page(f"{job.workload.name}: {job.replicas} replicas, global batch {job.global_batch}", lines, content)
 
 
 console = command.entry(main, __doc__)

@@ -1,37 +1,19 @@
-"""`--report`: the HTML file of a command's result. Used as `command.define_json` and its like are."""
+"""`--report` of commands whose page has pictures; see `workloads.html.report_flag`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from absl import flags
 
-from workloads.support import json_file
-from workloads.support.errors import require
+from workloads.html import report_flag
+from workloads.html.report_flag import define_report, write_report
 
-
-def define_report(flag_values: flags.FlagValues = flags.FLAGS) -> None:
-    """Defines `--report`."""
-    flags.DEFINE_string(
-        "report",
-        None,
-        "HTML file to write: the result with pictures, in one file that needs no network.",
-        flag_values=flag_values,
-    )
+__all__ = ["check_report", "define_report", "write_report"]
 
 
 def check_report(flag_values: flags.FlagValues) -> None:
     """Raises `InputError` if `--report` names a file that could not be written, or nothing can draw its pictures."""
-    path = flag_values["report"].value
-    if path is not None:
+    report_flag.check_report(flag_values)
+    if flag_values["report"].value is not None:
         from parity.html.charts import require_matplotlib
 
-        require(path.endswith((".html", ".htm")), "--report", path, "must be the path of an .html file")
-        json_file.require_writable(path, "--report")
-        require_matplotlib("--report", path)
-
-
-def write_report(make_page: Callable[[], str], flag_values: flags.FlagValues) -> None:
-    """Writes the page that `make_page` returns to the file that `--report` names, if it names one."""
-    if flag_values["report"].value is not None:
-        json_file.write_text(flag_values["report"].value, make_page(), "--report")
+        require_matplotlib("--report", flag_values["report"].value)

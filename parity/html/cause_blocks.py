@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from parity.html.page import cause, listing, paragraph
+from workloads.html.page import cause, listing, paragraph
 
 #: Sentences about what no cause explains that are listed.
 MOST_LISTED = 12

@@ -136,6 +136,30 @@ def bars(title: str, x_label: str, values: Mapping[str, Sequence[float]], legend
     return _svg(figure, title)
 
 
+def interval_bars(title: str, x_label: str, values: Mapping[str, tuple[float, float, float]], reference: float) -> str:
+    """Returns horizontal bars with intervals, beside a line to compare them with.
+
+    Args:
+      title: says what is seen; also the text for those who do not see it.
+      x_label: with the unit.
+      values: {bar's name: (lower end of the interval, length of the bar, upper end)}.
+      reference: place of the line.
+
+    Returns:
+      an <svg> element.
+    """
+    figure, axes = _axes(WIDTH, 0.9 + 0.32 * max(len(values), 2))
+    names, lengths = [_short(name) for name in values], [middle for _, middle, _ in values.values()]
+    below = [max(middle - low, 0.0) for low, middle, _ in values.values()]
+    above = [max(high - middle, 0.0) for _, middle, high in values.values()]
+    axes.barh(names, lengths, color=COLORS[0], edgecolor=INK, linewidth=0.4)
+    axes.errorbar(lengths, names, xerr=[below, above], fmt="none", ecolor=INK, elinewidth=1.2, capsize=3)
+    axes.axvline(reference, color=INK, linewidth=0.8, linestyle="--")
+    axes.invert_yaxis()
+    axes.set_xlabel(x_label)
+    return _svg(figure, title)
+
+
 def _axes(width: float, height: float) -> tuple[Figure, Axes]:
     """Returns a figure of one picture, whose text and axes are drawn in `INK`."""
     import matplotlib

@@ -12,8 +12,8 @@ from parity.comparison.difference import compare
 from parity.comparison.history import History
 from parity.diagnosis.evidence import ComparedStep
 from parity.html.cause_blocks import cause_blocks, layer_blocks
-from parity.html.page import Section, listing, page
 from parity.html.pictures import difference_pictures, loss_pictures
+from workloads.html.page import Section, listing, page
 
 
 def diagnosis_page(

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from parity.comparison import stages
 from parity.comparison.history import History, TensorStep
 from parity.html import charts
-from parity.html.page import figure, paragraph
+from workloads.html.page import figure, paragraph
 
 #: Stages with one tensor for each variable, which the picture of layers shows the first of.
 BY_VARIABLE = (stages.INITIAL, stages.COMBINED, stages.WEIGHTS, stages.SLOTS, stages.STATISTICS, stages.AVERAGES)

@@ -10,8 +10,8 @@ from parity.comparison.history import History
 from parity.comparison.result import Verdict
 from parity.html import charts
 from parity.html.cause_blocks import cause_blocks, layer_blocks
-from parity.html.page import Section, figure, listing, page, paragraph, table
 from parity.html.pictures import difference_pictures, loss_pictures
+from workloads.html.page import Section, figure, listing, page, paragraph, table
 
 #: {verdict: mood of the page}.
 MOODS = {Verdict.PARITY.value: "good", Verdict.NO_PARITY.value: "bad", Verdict.NOT_SHOWN.value: "open"}

@@ -6,7 +6,7 @@ import dataclasses
 import html
 from typing import Any
 
-from parity.html.page import paragraph, table
+from workloads.html.page import paragraph, table
 
 
 @dataclasses.dataclass(frozen=True, repr=False)

@@ -1,0 +1,34 @@
+"""`--report`: the HTML file of a command's result. Used as `command.define_json` and its like are."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from absl import flags
+
+from workloads.support import json_file
+from workloads.support.errors import require
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def define_report(flag_values: flags.FlagValues = flags.FLAGS) -> None:
+    """Defines `--report`."""
+    flags.DEFINE_string(
+        "report", None, "HTML file to write: the result as one file that needs no network.", flag_values=flag_values
+    )
+
+
+def check_report(flag_values: flags.FlagValues) -> None:
+    """Raises `InputError` if `--report` names a file that could not be written."""
+    path = flag_values["report"].value
+    if path is not None:
+        require(path.endswith((".html", ".htm")), "--report", path, "must be the path of an .html file")
+        json_file.require_writable(path, "--report")
+
+
+def write_report(make_page: Callable[[], str], flag_values: flags.FlagValues) -> None:
+    """Writes the page that `make_page` returns to the file that `--report` names, if it names one."""
+    if flag_values["report"].value is not None:
+        json_file.write_text(flag_values["report"].value, make_page(), "--report")
