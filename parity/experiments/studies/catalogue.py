@@ -55,5 +55,15 @@ STUDIES = {
             "Are the towers of one `for` loop run one after the other, or at the same time?",
             _FOLDER + "overlap",
         ),
+        Study(
+            "input",
+            "What does input cost, real against made-up, and how far is each way from the step's own speed?",
+            _FOLDER + "input_cost",
+        ),
+        Study(
+            "scaling",
+            "How does throughput grow from one device to four, and do steps per call or the data format raise it?",
+            _FOLDER + "scaling",
+        ),
     )
 }

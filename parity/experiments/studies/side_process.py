@@ -31,6 +31,11 @@ class Alternative(NamedTuple):
     streamed: bool = False
     variables: tuple[tuple[str, str], ...] = ()
 
+    @property
+    def steps_per_call(self) -> int:
+        """Steps that it takes in one call."""
+        return 1 if self.side == LEGACY else self.setup.modern.steps_per_call
+
     def make_program(self) -> Program:
         """Makes the program of its side."""
         return self.setup.legacy_program() if self.side == LEGACY else self.setup.modern_program()

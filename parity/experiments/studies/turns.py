@@ -68,20 +68,19 @@ class Turns(contextlib.ExitStack):
         self._plan, self._progress = plan, progress
         self._processes: dict[str, SideProcess] = {}
 
-    def time(self, alternatives: Sequence[Alternative], title: str, steps_per_call: int = 1) -> TurnTimes:
+    def time(self, alternatives: Sequence[Alternative], title: str) -> TurnTimes:
         """Times alternatives in the same rounds.
 
         Args:
           alternatives: with different names.
           title: for the progress.
-          steps_per_call: of the port, where a block is to be whole calls.
 
         Returns:
           the seconds of one example.
         """
         plan = self._plan
         processes = self._open_all(alternatives, plan.warm_up)
-        steps = [block_steps(process, steps_per_call, plan.seconds) for process in processes]
+        steps = [block_steps(p, a.steps_per_call, plan.seconds) for p, a in zip(processes, alternatives)]
         times = time_rounds(
             processes,
             steps,

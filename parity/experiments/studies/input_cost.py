@@ -1,0 +1,195 @@
+"""Systems 3 and 4: what does input cost, real against made-up, and how far is each way from the step's own speed?
+
+The step's own speed is that with a batch that stays on the devices. Made-up batches are drawn anew at every step; real
+ones are images that are shuffled, cropped and, where the workload asks for it, distorted. Both are made in Python.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from legacy.options import LegacyOptions
+from modern.options import ModernOptions
+from parity.comparison.setup import Setup
+from parity.experiments.images import scanned_digits
+from parity.experiments.studies.report import NO_GPU, ROUNDS, Report, Table
+from parity.experiments.studies.side_process import Alternative
+from parity.experiments.studies.turns import QUICK, TurnPlan, Turns, TurnTimes
+from parity.speed.names import LEGACY, MODERN
+from parity.speed.ratio import SpeedRatio, ratio_json, ratio_text
+from parity.speed.timing import Progress
+from workloads import sources
+from workloads.data.image_source import ImageSource
+from workloads.job import Job
+from workloads.selection import registry
+from workloads.sources import Source
+
+REPLICAS = 2
+
+RESIDENT, MADE_UP, REAL = "resident", "made-up", "real"
+
+
+class Case(NamedTuple):
+    """A job to measure."""
+
+    workload: str
+    size: str
+    global_batch: int
+
+
+CASES = (Case("cifar_cnn", "seed", 64), Case("resnet18", "seed", 32))
+QUICK_CASES = (Case("cifar_cnn", "small", 32),)
+
+
+class Way(NamedTuple):
+    """A way of batches to the devices.
+
+    Attributes:
+      name: of its row.
+      side: "legacy" or "modern".
+      legacy_input: see `LegacyOptions.input`; "" on the modern side.
+    """
+
+    name: str
+    side: str
+    legacy_input: str = ""
+
+
+WAYS = (
+    Way("towers, fed", LEGACY, "feed"),
+    Way("towers, fed and split", LEGACY, "split"),
+    Way("towers, queue runners", LEGACY, "queue"),
+    Way("towers, tf.data iterator", LEGACY, "dataset"),
+    Way("port, tf.data with prefetch", MODERN),
+)
+QUICK_WAYS = WAYS[2:3]
+
+#: {side: name of its step with resident batches}.
+OWN = {LEGACY: "towers, resident", MODERN: "port, resident"}
+
+#: The write-up of resnet18, thousands of examples a second: {GPUs: (made-up, real)}.
+WRITE_UP = {1: (2.0, 1.7), 4: (6.75, 4.9)}
+
+
+def real_images() -> tuple[np.ndarray, np.ndarray]:
+    """Returns scanned digits as colour images: uint8 [count, 32, 32, 3], and their classes."""
+    digits = scanned_digits()
+    return np.repeat(digits.images, 3, axis=-1), digits.labels
+
+
+def alternatives(case: Case, ways: Sequence[Way]) -> list[Alternative]:
+    """Returns each side's step with resident batches, and each way with made-up and with real ones.
+
+    Args:
+      case: the job.
+      ways: to get batches.
+
+    Returns:
+      the alternatives.
+    """
+    images, labels = real_images()
+    make_real = functools.partial(ImageSource, images=images, labels=labels)
+    own = [_alternative(case, OWN[side], Way(OWN[side], side, RESIDENT), sources.Resident) for side in OWN]
+    streamed = [
+        _alternative(case, row_name(way, data), way, make_source)
+        for way in ways
+        for data, make_source in ((MADE_UP, sources.Synthetic), (REAL, make_real))
+    ]
+    return own + streamed
+
+
+def row_name(way: Way, data: str) -> str:
+    """Returns the name of a way with made-up or real batches."""
+    return f"{way.name}, {data}"
+
+
+def _alternative(case: Case, name: str, way: Way, make_source: Callable[[Job], Source]) -> Alternative:
+    job = Job(registry.get(case.workload, case.size), REPLICAS, case.global_batch)
+    options = LegacyOptions(input=way.legacy_input or RESIDENT)
+    setup = Setup(job, make_source, options, ModernOptions(variables="auto"), "cpu")
+    return Alternative(name, way.side, setup, streamed=make_source is not sources.Resident)
+
+
+def run_study(quick: bool, progress: Progress) -> Report:
+    """Times all ways of each job; see `catalogue.Study.run`."""
+    cases, ways = (QUICK_CASES, QUICK_WAYS) if quick else (CASES, WAYS)
+    found = {}
+    for case in cases:
+        with Turns(QUICK if quick else TurnPlan(rounds=16, seconds=0.25), progress) as turns:
+            found[case] = turns.time(alternatives(case, ways), f"{case.workload}: rounds")
+    return make_report(found, ways)
+
+
+def make_report(found: Mapping[Case, TurnTimes], ways: Sequence[Way]) -> Report:
+    """Makes the report.
+
+    Args:
+      found: the times of each job.
+      ways: that were timed.
+
+    Returns:
+      the report.
+    """
+    shares = {case: shares_of_own_speed(times, ways) for case, times in found.items()}
+    return Report(
+        answer=" ".join([*(sentence_about(case, shares[case]) for case in found), write_up_sentence()]),
+        tables=[_table(case, found[case], shares[case]) for case in found],
+        method=f"{' '.join((__doc__ or '').partition(chr(10))[2].split())} {REPLICAS} towers or replicas. {ROUNDS} "
+        "Half a block of streamed batches is taken before its clock starts, so that nothing read ahead is a gift.",
+        limits=(
+            NO_GPU + " Batches are made by the cores that also compute the step; beside a GPU they have cores of their "
+            "own, and a step that takes less time to hide in.",
+            "Real images are scikit-learn's scanned digits, in memory: no file is read and no image decoded.",
+        ),
+        content={
+            "cases": [
+                {
+                    **case._asdict(),
+                    "seconds_per_example": times.to_json(),
+                    "of_own_speed": {name: ratio_json(ratio) for name, ratio in shares[case].items()},
+                }
+                for case, times in found.items()
+            ]
+        },
+    )
+
+
+def shares_of_own_speed(times: TurnTimes, ways: Sequence[Way]) -> dict[str, SpeedRatio]:
+    """Returns the speed of each way over that of its side's step with resident batches, by the name of its row."""
+    return {
+        row_name(way, data): times.speed(row_name(way, data), OWN[way.side]) for way in ways for data in (MADE_UP, REAL)
+    }
+
+
+def sentence_about(case: Case, shares: Mapping[str, SpeedRatio]) -> str:
+    """Returns the answer for one job: how much of its own speed the step keeps with each way."""
+    listed = "; ".join(f"{name}: {ratio_text(share)}" for name, share in shares.items())
+    real = {name: share for name, share in shares.items() if name.endswith(REAL)}
+    best = max(real, key=lambda name: real[name].median)
+    return (
+        f"{case.workload} (batch {case.global_batch}) keeps of its own speed, that with resident batches: {listed}. "
+        f"The best way with real data: {best}."
+    )
+
+
+def write_up_sentence() -> str:
+    """Returns the shares that the write-up's figures give.
+
+    >>> write_up_sentence()
+    'In the write-up of resnet18 real data kept 0.85 of the made-up speed on 1 GPU, 0.73 on 4.'
+    """
+    one, four = (real / made_up for made_up, real in WRITE_UP.values())
+    return f"In the write-up of resnet18 real data kept {one:.2f} of the made-up speed on 1 GPU, {four:.2f} on 4."
+
+
+def _table(case: Case, times: TurnTimes, shares: Mapping[str, SpeedRatio]) -> Table:
+    rows = []
+    for name in times.seconds:
+        share = ratio_text(shares[name]) if name in shares else "1"
+        rows.append((name, f"{1 / times.median(name):.0f}", share))
+    title = f"{case.workload}, {case.size} size, global batch {case.global_batch}"
+    return Table(title, ("input", "examples/s", "of the step's own speed"), rows)

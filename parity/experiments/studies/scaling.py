@@ -1,0 +1,263 @@
+"""System 4's question: how does throughput grow from one to four devices, and what raises it?
+
+Each replica keeps its batch (weak scaling), so that n devices of their own would at best reach n times the examples a
+second. On one CPU the same cores do all the work: what is lost from one replica to several is what being several costs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import tensorflow as tf
+
+from legacy.options import LegacyOptions
+from modern.options import ModernOptions
+from parity.comparison.setup import Setup
+from parity.experiments.studies.data_format import FormatResult, compare_formats
+from parity.experiments.studies.predicted import PREDICTED, predict_alternative
+from parity.experiments.studies.report import NO_GPU, ROUNDS, Report, Table
+from parity.experiments.studies.side_process import Alternative
+from parity.experiments.studies.turns import QUICK, TurnPlan, Turns, TurnTimes
+from parity.speed.names import LEGACY, MODERN
+from parity.speed.ratio import ratio_json, ratio_text
+from parity.speed.timing import Progress
+from workloads import sources
+from workloads.job import Job
+from workloads.selection import registry
+
+SIDES = {LEGACY: "towers", MODERN: "port"}
+REPLICAS = (1, 2, 4)
+
+
+class Net(NamedTuple):
+    """A network and its batch.
+
+    Attributes:
+      workload: its name.
+      size: "small" or "seed".
+      batch: examples of a replica.
+    """
+
+    workload: str
+    size: str
+    batch: int
+
+
+#: Measured; small; the write-up's, which is predicted; and the one of `--quick`.
+MEASURED, SMALL = Net("resnet18", "seed", 16), Net("resnet18", "small", 16)
+OF_WRITE_UP, OF_QUICK = Net("resnet18", "seed", 128), Net("regression", "small", 16)
+
+#: Machines to predict for, with four devices each.
+MACHINES = ("gtx1080tix4", "p100x4", "v100x4")
+
+#: {program of the write-up: thousands of examples a second on one and on four GPUs}.
+WRITE_UP = {
+    "TensorFlow, made-up data": (2.0, 6.75),
+    "TensorFlow, real data": (1.7, 4.9),
+    "MXNet": (2.1, 7.0),
+}
+
+#: Steps in one call of the port.
+STEPS_PER_CALL = (1, 10, 100)
+
+
+class Predictions(NamedTuple):
+    """Predicted examples a second of one side, each replica with the write-up's batch.
+
+    Attributes:
+      side: "towers" or "port".
+      examples: {machine: {number of replicas: examples a second}}.
+    """
+
+    side: str
+    examples: Mapping[str, Mapping[int, float]]
+
+
+def alternative(net: Net, side: str, replicas: int, steps_per_call: int = 1) -> Alternative:
+    """Makes the job on some replicas.
+
+    Args:
+      net: the network.
+      side: "legacy" or "modern".
+      replicas: their number.
+      steps_per_call: of the port.
+
+    Returns:
+      the alternative, with a resident batch.
+    """
+    job = Job(registry.get(net.workload, net.size), replicas, replicas * net.batch)
+    modern = ModernOptions(variables="auto", steps_per_call=steps_per_call)
+    setup = Setup(job, sources.Resident, LegacyOptions(input="resident"), modern, "cpu")
+    name = f"port, {steps_per_call} a call" if steps_per_call > 1 else row_name(side, replicas)
+    return Alternative(name, side, setup)
+
+
+def row_name(side: str, replicas: int) -> str:
+    """Returns the name of a side on some replicas.
+
+    >>> row_name("modern", 2)
+    'port, 2'
+    """
+    return f"{SIDES[side]}, {replicas}"
+
+
+def run_study(quick: bool, progress: Progress) -> Report:
+    """Times both sides on one to four replicas, steps per call and data formats; see `catalogue.Study.run`."""
+    plan = QUICK if quick else TurnPlan(rounds=16, seconds=0.25)
+    net, predicted, of_calls = (OF_QUICK, OF_QUICK, [OF_QUICK]) if quick else (MEASURED, OF_WRITE_UP, [SMALL, MEASURED])
+    counts, machines = (REPLICAS[:2], MACHINES[:1]) if quick else (REPLICAS, MACHINES)
+    calls = {}
+    with Turns(plan, progress) as turns:
+        times = turns.time([alternative(net, side, n) for side in SIDES for n in counts], "replicas: rounds")
+        for each in of_calls:
+            made = [alternative(each, MODERN, 2, steps) for steps in STEPS_PER_CALL]
+            calls[each] = turns.time(made, f"steps per call, {each.size} size: rounds")
+    progress("prediction", 0, 1)
+    predictions = [predict_side(predicted, side, counts, machines) for side in SIDES]
+    progress("data formats", 0, 1)
+    gpus = tf.config.list_logical_devices("GPU")
+    formats = compare_formats("GPU:0" if gpus else "CPU:0", plan)
+    return make_report(net, times, calls, predictions, formats)
+
+
+def predict_side(net: Net, side: str, counts: Sequence[int], machines: Sequence[str]) -> Predictions:
+    """Predicts a side on some replicas.
+
+    Args:
+      net: the network.
+      side: "legacy" or "modern".
+      counts: numbers of replicas.
+      machines: to predict for.
+
+    Returns:
+      the predictions.
+    """
+    examples: dict[str, dict[int, float]] = {machine: {} for machine in machines}
+    for count in counts:
+        steps = predict_alternative(alternative(net, side, count), machines)
+        for machine, step in steps.items():
+            examples[machine][count] = count * net.batch / step.seconds
+    return Predictions(SIDES[side], examples)
+
+
+def make_report(
+    net: Net,
+    times: TurnTimes,
+    calls: Mapping[Net, TurnTimes],
+    predictions: Sequence[Predictions],
+    formats: FormatResult,
+) -> Report:
+    """Makes the report.
+
+    Args:
+      net: the measured network.
+      times: of both sides, by side and number of replicas.
+      calls: of the port by steps per call, for each network.
+      predictions: of both sides.
+      formats: of the images.
+
+    Returns:
+      the report.
+    """
+    tables = [_replicas_table(net, times), _predicted_table(predictions), _calls_table(calls)]
+    answer = [replicas_sentence(times), predicted_sentence(predictions), *calls_sentences(calls), format_text(formats)]
+    return Report(
+        answer=" ".join(answer),
+        tables=tables,
+        method=f"{net.workload}, resident batches. {' '.join((__doc__ or '').partition(chr(10))[2].split())} {ROUNDS}",
+        limits=(
+            f"{NO_GPU} How throughput grows on devices of their own is predicted, not measured.",
+            PREDICTED + " The write-up does not name its GPUs.",
+            "Asynchronous execution is another study: --name=sync_or_async.",
+        ),
+        content={
+            "seconds_per_example": times.to_json(),
+            "predicted": [prediction._asdict() for prediction in predictions],
+            "steps_per_call": [{**each._asdict(), "seconds": of_net.to_json()} for each, of_net in calls.items()],
+            "data_format": {**formats._asdict(), "nchw_over_nhwc": ratio_json(formats.nchw_over_nhwc)},
+            "write_up": WRITE_UP,
+        },
+    )
+
+
+def replicas_sentence(times: TurnTimes) -> str:
+    """Returns a sentence about the measured throughput on several replicas, over that on one."""
+    texts = []
+    for side, name in SIDES.items():
+        others = [row for row in times.seconds if row.startswith(name) and row != row_name(side, 1)]
+        ratios = [f"{ratio_text(times.speed(row, row_name(side, 1)))} on {row.rpartition(' ')[2]}" for row in others]
+        texts.append(f"the {name}: {', '.join(ratios)}")
+    return f"On the same cores, examples a second on several replicas over those on one: {'; '.join(texts)}."
+
+
+def predicted_sentence(predictions: Sequence[Predictions]) -> str:
+    """Returns a sentence about the predicted growth of throughput, beside the write-up's."""
+    texts = []
+    for prediction in predictions:
+        growths = []
+        for machine, examples in prediction.examples.items():
+            least, most = min(examples), max(examples)
+            growth = f"{examples[most] / examples[least]:.2f} times on {machine}"
+            growths.append(f"{growth} ({examples[least]:.0f} to {examples[most]:.0f})")
+        texts.append(f"the {prediction.side}: {', '.join(growths)}")
+    write_up = ", ".join(f"{four / one:.2f} times with {name}" for name, (one, four) in WRITE_UP.items())
+    return (
+        f"Predicted growth from one device to several of their own, in examples a second: {'; '.join(texts)}. "
+        f"The write-up measured from one GPU to four: {write_up}."
+    )
+
+
+def calls_sentences(calls: Mapping[Net, TurnTimes]) -> list[str]:
+    """Returns a sentence for each network about the gain of several steps per call."""
+    found = []
+    for net, times in calls.items():
+        base, *others = times.seconds
+        gains = ", ".join(f"{ratio_text(times.speed(row, base))} ({row})" for row in others)
+        found.append(f"Several steps per call gain, {net.size} size, over one step a call: {gains}.")
+    return found
+
+
+def format_text(formats: FormatResult) -> str:
+    """Returns a sentence about the data formats."""
+    if formats.nchw_over_nhwc is None:
+        listed = "; ".join(f"{name}: {reason}" for name, reason in formats.refused.items())
+        return f"The data formats cannot be compared on {formats.device}, which refuses {listed}."
+    ratio = ratio_text(formats.nchw_over_nhwc)
+    return f"On {formats.device} a residual block in NCHW has {ratio} of its speed in NHWC."
+
+
+def _replicas_table(net: Net, times: TurnTimes) -> Table:
+    bases = {name: row_name(side, 1) for side, name in SIDES.items()}
+    rows = [
+        (row, f"{1 / times.median(row):.0f}", ratio_text(times.speed(row, bases[row.partition(",")[0]])))
+        for row in times.seconds
+    ]
+    title = f"Measured on the same cores, {net.size} size, {net.batch} examples a replica"
+    return Table(title, ("program, replicas", "examples/s", "over one replica"), rows)
+
+
+def _predicted_table(predictions: Sequence[Predictions]) -> Table:
+    rows = []
+    for prediction in predictions:
+        for machine, examples in prediction.examples.items():
+            least, most = min(examples), max(examples)
+            growth = f"{examples[most] / examples[least]:.2f}"
+            rows.append((f"predicted: {prediction.side}, {machine}", *_ends(examples, least, most), growth))
+    for name, (one, four) in WRITE_UP.items():
+        rows.append((f"write-up: {name}", f"{1000 * one:.0f}", f"{1000 * four:.0f}", f"{four / one:.2f}"))
+    title = "Predicted on devices of their own, beside the write-up"
+    return Table(title, ("program", "examples/s, one device", "examples/s, all devices", "growth"), rows)
+
+
+def _ends(examples: Mapping[int, float], least: int, most: int) -> tuple[str, str]:
+    return f"{examples[least]:.0f}", f"{examples[most]:.0f} on {most}"
+
+
+def _calls_table(calls: Mapping[Net, TurnTimes]) -> Table:
+    rows = []
+    for net, times in calls.items():
+        base = next(iter(times.seconds))
+        for row in times.seconds:
+            rows.append((net.size, row, f"{1 / times.median(row):.0f}", ratio_text(times.speed(row, base))))
+    return Table("Steps per call, 2 replicas", ("size", "program", "examples/s", "over one step a call"), rows)
