@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 import tensorflow as tf
 
 from parity.prediction.graph_costs import work_of_ops
-from parity.prediction.step_graph import HOST, Edge, StepNode
+from parity.prediction.step_graph import FEED, HOST, Edge, StepNode
 from parity.prediction.work import Work
 from parity.profiling.kernel_events import short_device
 from parity.profiling.kernel_floor import reached
@@ -54,7 +54,8 @@ def read_nodes(
     constant = _constants(order)
     devices = _devices(order, device_of, places or {})
     groups = _collective_groups(order, devices)
-    return [_node(op, devices, constant, work, groups) for op in order if op.name not in constant]
+    fed = {op.name for op in order if _is_fed(op, places or {})}
+    return [_node(op, devices, constant, work, groups, fed) for op in order if op.name not in constant]
 
 
 def _node(
@@ -63,6 +64,7 @@ def _node(
     constant: set[str],
     work: Mapping[str, Work],
     groups: Mapping[str, str],
+    fed: set[str],
 ) -> StepNode:
     edges = [
         Edge(tensor.name, tensor.op.name, tensor_bytes(tensor))
@@ -71,9 +73,13 @@ def _node(
     ]
     controls = [before.name for before in op.control_inputs if before.name not in constant]
     dtype = op.outputs[0].dtype.base_dtype.name if op.outputs else "float32"
+    kind = op.type
+    if op.name in fed:
+        kind = FEED
+        work = {op.name: Work(0.0, tensor_bytes(op.outputs[0]))}
     return StepNode(
         op.name,
-        op.type,
+        kind,
         devices[op.name],
         dtype,
         work.get(op.name, Work()),
@@ -120,10 +126,15 @@ def _devices(
     for op in order:
         handles = [tensor.op.name for tensor in op.inputs if tensor.dtype == tf.resource or tensor.dtype._is_ref_dtype]
         owner = next((devices[name] for name in handles if name in devices), None)
-        fed = HOST if op.type == "Placeholder" and not op.device and op.name not in places else None
+        fed = HOST if _is_fed(op, places) else None
         here = places.get(op.name, short_device(_canonical(op.device)))
         devices[op.name] = owner or fed or device_of(here)
     return devices
+
+
+def _is_fed(op: tf.Operation, places: Mapping[str, str]) -> bool:
+    """Whether an op is a placeholder that a session is fed, which copies an array of Python's."""
+    return op.type == "Placeholder" and not op.device and op.name not in places
 
 
 def _canonical(device: str) -> str:

@@ -54,7 +54,8 @@ def port_step_graph(setup: Setup, machine: Machine) -> StepGraph:
         nodes = read_nodes(graph, results, lambda device: device_of(device or devices[0]), graph_def, places)
     finally:
         program.close()
-    return StepGraph("modern", nodes, replicas, setup.job.global_batch, parameter_bytes(setup.job))
+    calls = 1 / setup.modern.steps_per_call
+    return StepGraph("modern", nodes, replicas, setup.job.global_batch, parameter_bytes(setup.job), calls)
 
 
 def with_variables(graph: tf.Graph) -> tf.compat.v1.GraphDef:

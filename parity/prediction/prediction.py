@@ -130,7 +130,7 @@ def predict(graph: StepGraph, machine: Machine) -> Prediction:
       the prediction.
     """
     placed = schedule(list(tasks_of(graph, machine)), {HOST: machine.host.lanes})
-    seconds = end_of(placed) + machine.call
+    seconds = end_of(placed) + host_seconds(graph, machine)
     crossing: collections.Counter[tuple[str, str]] = collections.Counter()
     for tensor in graph.crossings():
         crossing[tensor.start, tensor.end] += tensor.size  # type: ignore[assignment]  # a counter of bytes
@@ -139,6 +139,13 @@ def predict(graph: StepGraph, machine: Machine) -> Prediction:
     return Prediction(
         graph.side, machine.name, graph.replicas, graph.examples, seconds, timelines, dict(crossing), placed
     )
+
+
+def host_seconds(graph: StepGraph, machine: Machine) -> float:
+    """Returns the seconds of a step before its graph runs: the call, and the copies of what is fed."""
+    if graph.side == "modern":
+        return graph.calls * machine.function_call + machine.loop
+    return machine.call + sum(machine.feed + 2 * size / machine.host.bandwidth for size in graph.fed())
 
 
 def tasks_of(graph: StepGraph, machine: Machine) -> Iterator[Task]:

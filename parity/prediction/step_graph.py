@@ -11,6 +11,9 @@ from parity.prediction.work import Work
 #: The host among a machine's devices.
 HOST = "CPU:0"
 
+#: Type of the op that stands for feeding a placeholder; the size of its work is the tensor's.
+FEED = "Feed"
+
 
 class Edge(NamedTuple):
     """A tensor that an op reads.
@@ -79,6 +82,7 @@ class StepGraph:
       replicas: number of towers or replicas.
       examples: number of examples in a step.
       parameters: bytes of the weights.
+      calls: calls of the port's function for a step; less than 1 where one call takes several.
     """
 
     side: str
@@ -86,6 +90,13 @@ class StepGraph:
     replicas: int
     examples: int
     parameters: float = 0.0
+    calls: float = 1.0
+
+    def fed(self) -> Iterator[float]:
+        """Yields the bytes of each tensor that the step is fed."""
+        for node in self.nodes:
+            if node.op == FEED:
+                yield node.work.size
 
     def crossings(self) -> Iterator[Crossing]:
         """Yields the tensors that are copied between devices, each once for each device that needs it."""

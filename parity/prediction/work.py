@@ -10,7 +10,7 @@ from parity.profiling.op_kinds import kind_of_op
 
 #: Ops that compute nothing and copy nothing: they hand on what exists. An accelerator launches no kernel for them.
 _FREE = re.compile(
-    r"Const|IdentityN?|Reshape|Squeeze|ExpandDims|NoOp|VarHandleOp|Variable(V2)?|ReadVariableOp|Shape(N)?|Rank|Size"
+    r"Const|Feed|IdentityN?|Reshape|Squeeze|ExpandDims|NoOp|VarHandleOp|Variable(V2)?|ReadVariableOp|Shape(N)?|Rank|Size"
     r"|Placeholder\w*|StopGradient|PreventGradient|_Arg|_Retval|(Ref)?(Switch|Merge|Enter|Exit|NextIteration)|LoopCond"
     r"|ControlTrigger|BroadcastGradientArgs|InvertPermutation|Snapshot|CheckNumerics|Assert"
 )

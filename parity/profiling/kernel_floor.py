@@ -9,13 +9,10 @@ from typing import Any
 import tensorflow as tf
 
 from legacy.towers.program import session_config
+from parity.profiling.op_copies import FloorUnknown, copy_of, stand_in
 from parity.profiling.op_kinds import UPDATES, is_product, kind_of_op
 
 v1 = tf.compat.v1
-
-
-class FloorUnknown(Exception):
-    """A product of the graph cannot be run by itself; the message says why."""
 
 
 class KernelFloor:
@@ -94,38 +91,7 @@ def _chains(products: Sequence[tf.Operation]) -> Iterator[tf.Operation]:
         last: list[tf.Operation] = []
         with tf.device(device):
             for product in of_device:
-                inputs = [_stand_in(tensor, values, device) for tensor in product.inputs]
+                inputs = [stand_in(tensor, values, device) for tensor in product.inputs]
                 with tf.control_dependencies(last):
-                    last = [_copy_of(product, inputs)]
+                    last = [copy_of(product, inputs)]
         yield last[0]
-
-
-def _copy_of(product: tf.Operation, inputs: Sequence[tf.Tensor]) -> tf.Operation:
-    """Adds an op of the same type and attributes with other inputs."""
-    graph = tf.compat.v1.get_default_graph()
-    attributes = {name: value for name, value in product.node_def.attr.items() if not name.startswith("_")}
-    types = [tensor.dtype.base_dtype for tensor in product.outputs]
-    return graph.create_op(product.type, list(inputs), types, attrs=attributes, name="product")
-
-
-def _stand_in(tensor: tf.Tensor, values: dict[Any, tf.Tensor], device: str) -> tf.Tensor:
-    """A tensor of the same shape and type: the constant itself, or random values that are shared by all of a kind."""
-    shape = _known_shape(tensor)
-    if shape is not None:
-        return tf.constant(shape)
-    if not tensor.shape.is_fully_defined():
-        raise FloorUnknown(f"{tensor.op.name}: its shape {tensor.shape} is not known before the graph runs")
-    key = (device, tensor.dtype.base_dtype, tuple(tensor.shape))
-    if key not in values:
-        random = v1.random_normal(key[2], dtype=key[1], seed=0)
-        values[key] = v1.get_variable(f"value{len(values)}", initializer=random, use_resource=True).read_value()
-    return values[key]
-
-
-def _known_shape(tensor: tf.Tensor) -> Any:
-    """The value of a tensor that says a shape, such as that of a convolution's gradient; None for any other."""
-    if tensor.dtype.is_floating:
-        return None
-    if tensor.op.type in ("Shape", "ShapeN"):
-        return tensor.op.inputs[tensor.value_index].shape.as_list()
-    return tf.get_static_value(tensor)

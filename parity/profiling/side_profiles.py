@@ -10,7 +10,8 @@ from typing import Any, NamedTuple, cast
 from legacy.towers.graph_program import GraphProgram
 from parity.comparison.setup import Setup
 from parity.profiling.kernel_events import events_of_steps
-from parity.profiling.kernel_floor import FloorUnknown, KernelFloor
+from parity.profiling.kernel_floor import KernelFloor
+from parity.profiling.op_copies import FloorUnknown
 from parity.profiling.step_profile import StepProfile, profile_of_events
 from parity.speed.ratio import SpeedRatio, ratio_json, speed_ratio
 from parity.speed.timing import Progress, RoundTimes, Runner, block_steps, time_rounds

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from rich.console import RenderableType
 from rich.table import Table
 
+from parity.prediction.measured_here import MeasuredStep
 from parity.prediction.prediction import Prediction
 from parity.prediction.what_if import Gain, binding_resource
 
@@ -66,6 +67,17 @@ def gain_lines(gains: Mapping[str, Sequence[Gain]]) -> Iterator[str]:
         helps = [f"{row.change} {row.gain:.2f}" for row in found if row.gain >= LEAST_GAIN] or ["nothing of these"]
         bound = f"{side}: bound by {binding_resource(found)}"
         yield f"{bound}; what would help (speed, 1.00 is now): {', '.join(helps)}"
+
+
+def error_lines(measured: Sequence[MeasuredStep] | None) -> Iterator[str]:
+    """Yields a line for each step that was predicted for this CPU and measured, or one that says that none was."""
+    if measured is None:
+        yield "error of the prediction: not measured (--nocalibrate)"
+    for row in measured or ():
+        yield (
+            f"error of the prediction for this CPU, {row.side}, {row.replicas} replicas: {row.error:+.0%} "
+            f"(predicted {1e3 * row.predicted:.2f} ms, measured {1e3 * row.measured:.2f} ms a step)"
+        )
 
 
 def prediction_parts(

@@ -18,6 +18,9 @@ with own_flags():
     [
         ({"sides": ["old"]}, "--sides: got 'old', allowed: legacy, modern"),
         ({"sides": []}, "--sides: got .., at least one of legacy, modern"),
+        ({"rounds": 3}, "--rounds: got 3, must be even"),
+        ({"workloads": ["mine"]}, "--workloads: got 'mine', allowed: sigmoid_stack"),
+        ({"replica_counts": ["2", "two"]}, "--replica_counts: got .*, 1 to 8 each"),
         ({"placement": "layers"}, "--placement: got 'layers', here: towers"),
     ],
 )

@@ -30,7 +30,8 @@ DEEP_BENCH = (
 BANDWIDTH = "bandwidth that copies reach: 0.88 of a V100's (paranumal.com, 2018), taken for all accelerators as 0.8"
 ASSUMED = (
     "assumed: 10 us to prepare and launch a kernel from TensorFlow's executor (CUDA's launch alone: about 5), 0.2 ms "
-    "for a call, 0.8 of a CPU's peak in products and 0.7 of its bandwidth"
+    "for a call, 20 us for a turn of a loop over steps, 30 us for each fed tensor, 0.8 of a CPU's peak in products and "
+    "0.7 of its bandwidth"
 )
 
 _EFFICIENCY = {
@@ -58,6 +59,9 @@ def _host(name: str, cores: int, gigahertz: float, flops_per_cycle: int, bandwid
     return Processor(name, flops, bandwidth * GB, memory * GB, 2e-6, 0.5e-6, cores, _HOST_EFFICIENCY)
 
 
+#: Seconds of Python and of the runtime for a call, for a turn of the loop over steps, and for each tensor that is fed.
+_CALL, _LOOP, _FEED = 0.2e-3, 20e-6, 30e-6
+
 #: Connections: rates that large copies reach, about 0.8 of the nominal ones.
 _PCIE3_X16 = Link("PCIe 3.0 x16", 12 * GB, 10e-6)
 _PCIE3_X8 = Link("PCIe 3.0 x8", 6 * GB, 10e-6)
@@ -82,7 +86,10 @@ def _gtx1060() -> Machine:
         _I7,
         _PCIE3_X8,
         topology=THROUGH_HOST,
-        call=0.2e-3,
+        call=_CALL,
+        function_call=_CALL,
+        loop=_LOOP,
+        feed=_FEED,
         network=ETHERNET_10,
         sources=(
             "NVIDIA GeForce GTX 1060: 1,280 cores at 1,708 MHz boost, 192 GB/s",
@@ -102,7 +109,10 @@ def _gtx1080ti() -> Machine:
         _PCIE3_X8,
         Link("PCIe 3.0 x8, peers", 6 * GB, 10e-6),
         topology=PCIE,
-        call=0.2e-3,
+        call=_CALL,
+        function_call=_CALL,
+        loop=_LOOP,
+        feed=_FEED,
         network=ETHERNET_10,
         sources=(
             "NVIDIA GeForce GTX 1080 Ti: 3,584 cores at 1,582 MHz boost, 484 GB/s",
@@ -122,7 +132,10 @@ def _k80() -> Machine:
         Link("PCIe 3.0 x16, shared by two", 6 * GB, 10e-6),
         Link("PCIe 3.0 x16, peers", 6 * GB, 10e-6),
         topology=PCIE,
-        call=0.2e-3,
+        call=_CALL,
+        function_call=_CALL,
+        loop=_LOOP,
+        feed=_FEED,
         network=ETHERNET_10,
         sources=("NVIDIA Tesla K80: 8.73 TFLOP/s with boost and 480 GB/s for two GPUs", "Amazon EC2 p2.8xlarge",
                  DEEP_BENCH, BANDWIDTH, ASSUMED),
@@ -139,7 +152,10 @@ def _p100() -> Machine:
         Link("NVLink 1.0, one link", 18 * GB, 5e-6),
         Link("NVLink 1.0, ring of all", 36 * GB, 10e-6),
         topology=DIRECT,
-        call=0.2e-3,
+        call=_CALL,
+        function_call=_CALL,
+        loop=_LOOP,
+        feed=_FEED,
         network=ETHERNET_50,
         sources=("NVIDIA Tesla P100 SXM2: 10.6 TFLOP/s, 732 GB/s, 4 NVLinks of 20 GB/s each way", "NVIDIA DGX-1",
                  DEEP_BENCH, BANDWIDTH, ASSUMED),
@@ -156,7 +172,10 @@ def _v100() -> Machine:
         Link("NVLink 2.0, one link", 22 * GB, 5e-6),
         Link("NVLink 2.0, rings of all", 120 * GB, 10e-6),
         topology=DIRECT,
-        call=0.2e-3,
+        call=_CALL,
+        function_call=_CALL,
+        loop=_LOOP,
+        feed=_FEED,
         network=INFINIBAND_100,
         sources=("NVIDIA Tesla V100 SXM2: 15.7 TFLOP/s, 900 GB/s, 6 NVLinks of 25 GB/s each way", "NVIDIA DGX-1",
                  DEEP_BENCH, BANDWIDTH, ASSUMED),
@@ -172,7 +191,10 @@ def _h100() -> Machine:
         _PCIE5_X16,
         Link("NVLink 4.0 through NVSwitch", 400 * GB, 5e-6),
         topology=DIRECT,
-        call=0.2e-3,
+        call=_CALL,
+        function_call=_CALL,
+        loop=_LOOP,
+        feed=_FEED,
         network=INFINIBAND_400,
         sources=("NVIDIA H100 SXM5: 67 TFLOP/s in float32, 494 in TF32, 3.35 TB/s, NVLink 450 GB/s each way",
                  "NVIDIA DGX H100", DEEP_BENCH, BANDWIDTH, ASSUMED),

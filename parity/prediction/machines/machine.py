@@ -120,7 +120,10 @@ class Machine:
         without that half of `host_link`'s rate, as each part crosses the host's connections twice.
       topology: one of `TOPOLOGIES`: "through host"; "pcie": copies between accelerators go over the connections that
         lead to the host, without stopping in its memory; "direct": over connections of their own, such as NVLink.
-      call: seconds of the host before and after a step, such as those of `session.run`.
+      call: seconds of a `session.run` that computes nothing.
+      function_call: the same of a `tf.function` that loops over steps.
+      loop: seconds of one turn of that loop.
+      feed: seconds of Python for each tensor that a session is fed, besides the copy.
       network: between machines; None if there is one machine.
       sources: where the numbers come from.
     """
@@ -134,6 +137,9 @@ class Machine:
     ring_link: Optional[Link] = None
     topology: str = THROUGH_HOST
     call: float = 0.0
+    function_call: float = 0.0
+    loop: float = 0.0
+    feed: float = 0.0
     network: Optional[Link] = None
     sources: tuple[str, ...] = ()
 

@@ -59,7 +59,8 @@ def machine_from_json(content: Any, where: str) -> Machine:
     fields.setdefault("topology", Machine.topology)
     require(fields["topology"] in TOPOLOGIES, f"{where}: topology", fields["topology"], f"allowed: {list(TOPOLOGIES)}")
     fields["count"] = _count(fields["count"], f"{where}: count")
-    fields["call"] = _number(fields.get("call", 0.0), f"{where}: call", least=0.0)
+    for name in ("call", "function_call", "loop", "feed"):
+        fields[name] = _number(fields.get(name, 0.0), f"{where}: {name}", least=0.0)
     require(isinstance(fields["name"], str), f"{where}: name", fields["name"], "must be a text")
     sources = fields.get("sources", [])
     texts = isinstance(sources, list) and all(isinstance(text, str) for text in sources)

@@ -1,0 +1,174 @@
+"""Validation of predictions on this CPU: errors of single steps, and the order of alternatives."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import statistics
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
+
+from legacy.options import LegacyOptions
+from modern.options import ModernOptions
+from parity.comparison.setup import Setup
+from parity.prediction.measured_here import Alternative, MeasuredStep, measure_alternatives, this_machine
+from workloads import sources
+from workloads.job import Job
+from workloads.selection import registry
+
+#: Measured differences from here on count for the order.
+LEAST_DIFFERENCE = 0.10
+
+#: {name: options of the towers}: where variables are, how batches come in, how gradients are averaged.
+TOWERS = {
+    "legacy": LegacyOptions(input="resident"),
+    "legacy, fed": LegacyOptions(input="feed"),
+    "legacy, split": LegacyOptions(input="split"),
+    "legacy, add_n": LegacyOptions(input="resident", average="add_n"),
+    "legacy, pinned": LegacyOptions(input="resident", pin_towers_to_cpu=True),
+}
+
+#: {name: options of the port}: where variables are, how gradients are reduced.
+PORTS = {
+    "modern": ModernOptions(all_reduce="tower_order", variables="auto"),
+    "modern, mirrored variables": ModernOptions(all_reduce="tower_order", variables="mirrored"),
+    "modern, strategy's all-reduce": ModernOptions(all_reduce="auto", variables="auto"),
+    "modern, one device": ModernOptions(all_reduce="one_device", variables="auto"),
+}
+
+
+class ValidatedJob(NamedTuple):
+    """The alternatives of one job.
+
+    Attributes:
+      workload: its name.
+      replicas: number of logical devices.
+      steps: a row for each alternative.
+    """
+
+    workload: str
+    replicas: int
+    steps: list[MeasuredStep]
+
+
+class Order(NamedTuple):
+    """Count of the pairs of alternatives whose order was predicted.
+
+    Attributes:
+      right: pairs whose order was predicted.
+      pairs: pairs whose measured difference is above `LEAST_DIFFERENCE`.
+    """
+
+    right: int
+    pairs: int
+
+
+@dataclasses.dataclass(frozen=True)
+class ValidationPlan:
+    """Extent of a validation.
+
+    Attributes:
+      workloads: their names.
+      replicas: numbers of logical devices.
+      size: "small" or "seed".
+      seconds: length of a timed block, about.
+      rounds: rounds in which the alternatives of a job are timed; even.
+    """
+
+    workloads: Sequence[str] = registry.NAMES
+    replicas: Sequence[int] = (1, 2, 4)
+    size: str = "small"
+    seconds: float = 0.2
+    rounds: int = 6
+
+
+def validate(plan: ValidationPlan, progress: Callable[[str, int, int], None]) -> list[ValidatedJob]:
+    """Predicts and measures all alternatives of all jobs; each replica has the same batch at any number of them.
+
+    Args:
+      plan: the extent.
+      progress: called with (text, number done, number in all).
+
+    Returns:
+      a row for each job.
+    """
+    found = []
+    jobs = list(itertools.product(plan.workloads, plan.replicas))
+    for number, (name, replicas) in enumerate(jobs):
+        progress(f"{name}, {replicas} replicas", number, len(jobs))
+        if replicas == plan.replicas[0]:
+            machine = this_machine(setup_of(name, replicas, plan.size, TOWERS["legacy"], PORTS["modern"]))
+        alternatives = alternatives_of(name, replicas, plan.size)
+        found.append(
+            ValidatedJob(name, replicas, measure_alternatives(alternatives, machine, plan.seconds, plan.rounds))
+        )
+    return found
+
+
+def alternatives_of(name: str, replicas: int, size: str) -> dict[str, Alternative]:
+    """Returns {alternative: how it is run} of a job; those of one replica differ in their input only.
+
+    Args:
+      name: of the workload.
+      replicas: number of logical devices.
+      size: "small" or "seed".
+
+    Returns:
+      the alternatives.
+    """
+    towers = {key: options for key, options in TOWERS.items() if replicas > 1 or key in ("legacy", "legacy, fed")}
+    ports = {key: options for key, options in PORTS.items() if replicas > 1 or key == "modern"}
+    made = {
+        key: Alternative("legacy", setup_of(name, replicas, size, options, PORTS["modern"]))
+        for key, options in towers.items()
+    }
+    for key, options in ports.items():
+        made[key] = Alternative("modern", setup_of(name, replicas, size, TOWERS["legacy"], options))
+    return made
+
+
+def setup_of(name: str, replicas: int, size: str, legacy: LegacyOptions, modern: ModernOptions) -> Setup:
+    """Returns the setup of a workload whose replicas each have the batch that they have when there are two.
+
+    Args:
+      name: of the workload.
+      replicas: number of logical devices.
+      size: "small" or "seed".
+      legacy: options of the towers.
+      modern: options of the port.
+
+    Returns:
+      the setup, on one batch that is used at every step.
+    """
+    workload = registry.get(name, size)
+    batch = Job(workload, 2).per_replica_batch * replicas
+    return Setup(Job(workload, replicas, batch), sources.Resident, legacy, modern, "cpu")
+
+
+def median_error(jobs: Iterable[ValidatedJob], names: Sequence[str] = ("legacy", "modern")) -> float:
+    """Returns the median of the absolute relative errors of some alternatives, over all jobs."""
+    return statistics.median(abs(step.error) for job in jobs for step in job.steps if step.name in names)
+
+
+def predicted_order(jobs: Iterable[ValidatedJob]) -> Order:
+    """Counts the pairs of alternatives of the same job whose order was predicted."""
+    right = pairs = 0
+    for job in jobs:
+        for one, other in itertools.combinations(job.steps, 2):
+            if max(one.measured, other.measured) > (1 + LEAST_DIFFERENCE) * min(one.measured, other.measured):
+                pairs += 1
+                right += (one.predicted < other.predicted) == (one.measured < other.measured)
+    return Order(right, pairs)
+
+
+def validation_json(jobs: Sequence[ValidatedJob]) -> dict[str, Any]:
+    """Returns a validation for `--json`; times in seconds."""
+    return {
+        "median_error": median_error(jobs),
+        "median_error_of_all_alternatives": median_error(jobs, (*TOWERS, *PORTS)),
+        "order": predicted_order(jobs)._asdict(),
+        "jobs": [
+            {"workload": job.workload, "replicas": job.replicas, "steps": [step.to_json() for step in job.steps]}
+            for job in jobs
+        ],
+    }

@@ -1,0 +1,93 @@
+"""Calibration: which ops are measured, what their times say, and errors and orders of predictions."""
+
+import pytest
+import tensorflow as tf
+
+from parity.prediction import calibration, op_timing
+from parity.prediction.calibration import MeasuredOp, efficiencies, heaviest
+from parity.prediction.machines.machine import OTHER_KINDS, Processor
+from parity.prediction.measured_here import MeasuredStep, small_setup
+from parity.prediction.step_graph import StepNode
+from parity.prediction.validation import ValidatedJob, alternatives_of, median_error, predicted_order, validation_json
+from parity.prediction.work import Work
+from parity.profiling.op_copies import FloorUnknown
+from parity.profiling.op_kinds import PRODUCTS
+from parity.reports.prediction_tables import error_lines
+from parity.reports.validation_tables import validation_parts
+from tests.cases import Dyadic, setup
+
+UNIT = Processor("unit", {"float32": 1.0}, 1.0, 2.0**30, 0.125, lanes=2)
+
+
+def node(name, op, flops):
+    return StepNode(name, op, "CPU:0", work=Work(flops))
+
+
+def test_the_heaviest_of_each_type_are_measured_once_for_each_amount_of_work():
+    nodes = [node(f"product{i}", "MatMul", 2.0**i) for i in range(6)]
+    nodes += [node("again", "MatMul", 32.0), node("small", "Relu", 2.0**-20), node("free", "Reshape", 64.0)]
+    assert [one.name for one in heaviest(nodes, UNIT)] == ["product5", "product4"]
+
+
+def test_efficiencies_by_type_by_kind_and_for_the_rest():
+    measured = [MeasuredOp("MatMul", 2.0, 4.0), MeasuredOp("Conv2D", 2.0, 12.0), MeasuredOp("Relu", 1.0, 8.0)]
+    found = efficiencies(measured)
+    assert {name: share.compute for name, share in found.items()} == {
+        "MatMul": 0.5, "Conv2D": 1 / 6, PRODUCTS: 0.25, "Relu": 0.125, "rectifiers": 0.125, OTHER_KINDS: 0.125,
+    }  # fmt: skip
+
+
+def test_an_op_is_run_by_itself_with_its_variables():
+    with tf.Graph().as_default() as graph:
+        variable = tf.compat.v1.get_variable("w", (4,), use_resource=True)
+        gradient = tf.compat.v1.placeholder(tf.float32, (4,))
+        update = tf.raw_ops.ResourceApplyGradientDescent(var=variable.handle, alpha=0.5, delta=gradient)
+        unknown = tf.sqrt(tf.compat.v1.placeholder(tf.float32, (None,))).op
+    assert op_timing.seconds_of_op(graph.get_operation_by_name(update.name)) >= 0
+    with pytest.raises(FloorUnknown, match="is not known before the graph runs"):
+        op_timing.seconds_of_op(unknown)
+
+
+def test_this_cpu_has_a_peak_and_costs(monkeypatch):
+    monkeypatch.setattr(calibration, "PRODUCT", 64)
+    monkeypatch.setattr(calibration, "SUM", 1024)
+    monkeypatch.setattr(calibration, "CHAIN", 4)
+    cpu = calibration.plain_cpu()
+    assert cpu.flops["float32"] > 0 and cpu.bandwidth > 0 and cpu.lanes >= 1
+    assert all(seconds >= 0 for seconds in op_timing.seconds_of_calls())
+
+
+def steps(*pairs):
+    """Rows of (predicted, measured)."""
+    names = ("legacy", "modern", "modern, one device")
+    return [MeasuredStep(name, name[:6], 2, *pair) for name, pair in zip(names, pairs)]
+
+
+def test_errors_and_orders_by_hand():
+    jobs = [ValidatedJob("a", 2, steps((5.0, 4.0), (3.0, 4.0), (1.0, 8.0)))]
+    assert median_error(jobs) == 0.25
+    assert median_error(jobs, ("modern, one device",)) == 0.875
+    assert predicted_order(jobs) == (0, 2)  # the first two are equally fast
+    assert predicted_order([ValidatedJob("a", 2, steps((5.0, 4.0), (3.0, 2.0)))]) == (1, 1)
+    content = validation_json(jobs)
+    assert content["order"] == {"right": 0, "pairs": 2} and content["jobs"][0]["steps"][0]["error"] == 0.25
+    _, first, _, last = validation_parts(jobs)
+    assert first.endswith("25%") and last.endswith("right in 0 of 2 (0%)")
+
+
+def test_the_error_stands_beside_a_prediction_or_is_said_to_be_missing():
+    (line,) = error_lines([MeasuredStep("legacy", "legacy", 2, 0.005, 0.004)])
+    assert "legacy, 2 replicas: +25% (predicted 5.00 ms, measured 4.00 ms a step)" in line
+    assert list(error_lines(None)) == ["error of the prediction: not measured (--nocalibrate)"]
+
+
+def test_what_is_measured_here_is_small():
+    assert small_setup(setup("resnet18", 4)).job.global_batch == 32
+    assert small_setup(setup(Dyadic(), 4)).job.workload == Dyadic()
+
+
+def test_alternatives_of_one_replica_differ_in_their_input_only():
+    assert set(alternatives_of("regression", 1, "small")) == {"legacy", "legacy, fed", "modern"}
+    several = alternatives_of("regression", 4, "small")
+    assert len(several) == 9
+    assert {way.setup.job.per_replica_batch for way in several.values()} == {32}
