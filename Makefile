@@ -39,6 +39,13 @@ coverage: .venv/installed
 gpu: .venv/installed
 	$(BIN)/python -m parity.gpu --size=seed --json=gpu.json
 
+# The questions of the write-ups, as pages in docs/studies: about half an hour of two cores that nothing else uses.
+STUDIES = pinned_towers communication overlap input scaling
+studies: .venv/installed
+	for name in $(STUDIES); do \
+		$(BIN)/python -m parity.study --name=$$name --markdown=docs/studies/$$name.md || exit 1; \
+	done
+
 lint: .venv/installed
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
@@ -62,4 +69,4 @@ legacy-python: .venv-tf1/installed
 clean:
 	rm -rf .venv .venv-tf1 build dist *.egg-info report.json .coverage .coverage.*
 
-.PHONY: parity test test-slow fuzz gpu coverage lint legacy-python clean
+.PHONY: parity test test-slow fuzz gpu studies coverage lint legacy-python clean

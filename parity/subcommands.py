@@ -50,7 +50,7 @@ SUBCOMMANDS = (
         "lost-worker", "parity.qualification.lost_worker", "kill a parameter-server worker and compare the loss"
     ),
     Subcommand("gpu", "parity.qualification.gpu", "run every check that a machine with GPUs needs, and write a page"),
-    Subcommand("study", "parity.qualification.study", "compare synchronous and asynchronous training"),
+    Subcommand("study", "parity.qualification.study", "answer a question of the write-ups by measurements (--name)"),
     Subcommand("causes", "parity.causes.__main__", "print the catalogue of causes as Markdown"),
 )
 
