@@ -5,14 +5,11 @@ Recognised: Momentum, mean of the towers' gradients, no clipping.
 Loss, gradients and statistics of each tower have the old graph's bits on made-up numbers.
 
 In the old program:
+  * reads of net/bn/moving_mean, net/bn/moving_variance have no order with the update; here they come after it
   * net/bn/moving_mean: changed by tower_0/net/bn/AssignMovingAvg/AssignSubVariableOp and
     tower_1/net/bn/AssignMovingAvg/AssignSubVariableOp in any order
-  * net/bn/moving_mean: tower_1/net/bn/AssignMovingAvg/ReadVariableOp may use it before or after
-    tower_0/net/bn/AssignMovingAvg/AssignSubVariableOp; taken after
   * net/bn/moving_variance: changed by tower_0/net/bn/AssignMovingAvg_1/AssignSubVariableOp and
     tower_1/net/bn/AssignMovingAvg_1/AssignSubVariableOp in any order
-  * net/bn/moving_variance: tower_1/net/bn/AssignMovingAvg_1/ReadVariableOp may use it before or after
-    tower_0/net/bn/AssignMovingAvg_1/AssignSubVariableOp; taken after
   * the schedule counts updates (global_step), each of 2 x 8 examples, and no constant of it is 2: if its steps were
     planned for one tower's batch, it decays 2 times too late
 """
@@ -39,13 +36,10 @@ def tower_loss(scope, batch):
     scope.update("net/bn/moving_mean", lambda now: now - (now - mean) * 0.1)
     scope.get("net/bn/moving_variance", (6,), ONES, trainable=False)
     scope.update("net/bn/moving_variance", lambda now: now - (now - variance) * 0.1)
-    x = tf.nn.batch_normalization(
-        x, mean, variance, scope.get("net/bn/beta", (6,), ZEROS), scope.get("net/bn/gamma", (6,), ONES), 0.001
-    )
-    x = tf.nn.relu(x)
-    logits = tf.nn.bias_add(
-        tf.matmul(x, scope.get("net/logits/kernel", (6, 3))), scope.get("net/logits/bias", (3,), ZEROS)
-    )
+    gamma = scope.get("net/bn/gamma", (6,), ONES)
+    x = tf.nn.relu(tf.nn.batch_normalization(x, mean, variance, scope.get("net/bn/beta", (6,), ZEROS), gamma, 0.001))
+    x = tf.matmul(x, scope.get("net/logits/kernel", (6, 3)))
+    logits = tf.nn.bias_add(x, scope.get("net/logits/bias", (3,), ZEROS))
     loss = tf.reduce_sum(tf.nn.sparse_softmax_cross_entropy_with_logits(labels=batch["labels"], logits=logits))
     return loss / 8.0
 

@@ -5,14 +5,11 @@ Recognised: Momentum, mean of the towers' gradients, no clipping.
 Loss, gradients and statistics of each tower have the old graph's bits on made-up numbers.
 
 In the old program:
+  * reads of net/bn/moving_mean, net/bn/moving_variance have no order with the update; here they come after it
   * net/bn/moving_mean: changed by tower_0/net/bn/AssignMovingAvg/AssignSubVariableOp and
     tower_1/net/bn/AssignMovingAvg/AssignSubVariableOp in any order
-  * net/bn/moving_mean: tower_1/net/bn/AssignMovingAvg/ReadVariableOp may use it before or after
-    tower_0/net/bn/AssignMovingAvg/AssignSubVariableOp; taken after
   * net/bn/moving_variance: changed by tower_0/net/bn/AssignMovingAvg_1/AssignSubVariableOp and
     tower_1/net/bn/AssignMovingAvg_1/AssignSubVariableOp in any order
-  * net/bn/moving_variance: tower_1/net/bn/AssignMovingAvg_1/ReadVariableOp may use it before or after
-    tower_0/net/bn/AssignMovingAvg_1/AssignSubVariableOp; taken after
   * the schedule counts updates (global_step), each of 2 x 8 examples, and no constant of it is 2: if its steps were
     planned for one tower's batch, it decays 2 times too late
 """
@@ -24,12 +21,9 @@ import tensorflow as tf
 
 ZEROS = tf.compat.v1.zeros_initializer()
 ONES = tf.compat.v1.ones_initializer()
-GLOBAL_BATCH = 16  # of all replicas together, unless --batch says otherwise
-TOWERS = 2  # replicas, unless --replicas says otherwise
-INPUTS = {
-    "features": ((7,), tf.float32, 1),
-    "labels": ((), tf.int32, 3),
-}
+GLOROT = tf.compat.v1.glorot_uniform_initializer()
+GLOBAL_BATCH, TOWERS = 16, 2  # examples of all replicas together; replicas, unless --replicas says otherwise
+INPUTS = {"features": ((7,), tf.float32), "labels": ((), tf.int32)}  # shape and dtype of one example
 SLOTS = {"Momentum": 0.0}
 STEP = "global_step"
 
@@ -42,33 +36,23 @@ def tower_loss(scope, batch):
     scope.update("net/bn/moving_mean", lambda now: now - (now - mean) * 0.1)
     scope.get("net/bn/moving_variance", (6,), ONES, trainable=False)
     scope.update("net/bn/moving_variance", lambda now: now - (now - variance) * 0.1)
-    x = tf.nn.batch_normalization(
-        x, mean, variance, scope.get("net/bn/beta", (6,), ZEROS), scope.get("net/bn/gamma", (6,), ONES), 0.001
-    )
-    x = tf.nn.relu(x)
-    logits = tf.nn.bias_add(
-        tf.matmul(x, scope.get("net/logits/kernel", (6, 3))), scope.get("net/logits/bias", (3,), ZEROS)
-    )
+    gamma = scope.get("net/bn/gamma", (6,), ONES)
+    x = tf.nn.relu(tf.nn.batch_normalization(x, mean, variance, scope.get("net/bn/beta", (6,), ZEROS), gamma, 0.001))
+    x = tf.matmul(x, scope.get("net/logits/kernel", (6, 3)))
+    logits = tf.nn.bias_add(x, scope.get("net/logits/bias", (3,), ZEROS))
     loss = tf.reduce_sum(tf.nn.sparse_softmax_cross_entropy_with_logits(labels=batch["labels"], logits=logits))
     return loss / 8.0
 
 
-def learning_rate(step):
-    """Returns the learning rate of a step, which is an int64 scalar."""
-    return tf.compat.v1.train.piecewise_constant(
-        step, [tf.constant(6, tf.int64), tf.constant(12, tf.int64)], [0.1, 0.05, 0.01]
-    )
-
-
 class Scope:
-    """What the model sees of its replica: variables by name, random numbers, and where statistics' new values go."""
+    """A replica as its model sees it: `get` gives a variable's value; the first pass makes the variables."""
 
-    def __init__(self, values, step=0, replica=0, make=None):
-        self.values, self.step, self.replica, self.make, self.updates = values, step, replica, make, {}
+    def __init__(self, values, step=0, replica=0):
+        self.values, self.step, self.replica, self.updates = values, step, replica, {}
 
-    def get(self, name, shape, initializer=None, trainable=True):
+    def get(self, name, shape, initializer=GLOROT, trainable=True):
         if name not in self.values:
-            self.values[name] = self.make(name, shape, initializer, trainable)
+            self.values[name] = tf.Variable(initializer(shape, tf.float32), trainable=trainable)
         return self.values[name]
 
     def update(self, name, value):
@@ -76,51 +60,40 @@ class Scope:
 
 
 class Trainer:
-    """The training step under `tf.distribute.MirroredStrategy`; variables have the names of the old checkpoints."""
+    """Variables, by their names in the old checkpoints, and the training step under `tf.distribute`."""
 
-    def __init__(self, strategy):
-        self.strategy, self.variables, self.weights = strategy, {}, []
+    def __init__(self, strategy, checkpoint=None):
+        self.strategy, self.variables = strategy, {}
         with strategy.scope():
-            rows = GLOBAL_BATCH // TOWERS
-            example = {name: tf.zeros((rows, *shape), dtype) for name, (shape, dtype, _) in INPUTS.items()}
-            tower_loss(Scope({}, make=self._make), example)
+            example = {n: tf.zeros((GLOBAL_BATCH // TOWERS, *shape), dtype) for n, (shape, dtype) in INPUTS.items()}
+            tower_loss(Scope(self.variables), example)
+            self.weights = [name for name, variable in self.variables.items() if variable.trainable]
             for name in self.weights:
                 for slot, start in SLOTS.items():
-                    self._add(f"{name}/{slot}", tf.fill(self.variables[name].shape, start))
-            self._add(STEP, tf.constant(0, tf.int64))
-
-    def _add(self, name, value):
-        self.variables[name] = tf.Variable(value, name=name.replace(":", "_"))
-        return value
-
-    def _make(self, name, shape, initializer, trainable):
-        self.weights += [name] if trainable else []
-        return self._add(name, (initializer or tf.compat.v1.glorot_uniform_initializer())(shape, tf.float32))
+                    value = tf.fill(self.variables[name].shape, start)
+                    self.variables[f"{name}/{slot}"] = tf.Variable(value, trainable=False)
+            self.variables[STEP] = tf.Variable(0, dtype=tf.int64, trainable=False)
+        for name, variable in self.variables.items() if checkpoint else ():
+            variable.assign(tf.cast(tf.train.load_variable(checkpoint, name), variable.dtype))
 
     def replica_step(self, batch):
         """Runs one step on a replica's share of the batch; returns its loss."""
         context = tf.distribute.get_replica_context()
         replica = int(tf.get_static_value(context.replica_id_in_sync_group))
-        copies = self.strategy.experimental_local_results
-        local = {name: copies(variable)[replica] for name, variable in self.variables.items()}
-        step = local[STEP].read_value()
-        rate = learning_rate(step)
+        local = {n: self.strategy.experimental_local_results(v)[replica] for n, v in self.variables.items()}
         values = {name: variable.read_value() for name, variable in local.items()}
+        step = values[STEP]
+        rate = tf.compat.v1.train.piecewise_constant(
+            step, [tf.constant(6, tf.int64), tf.constant(12, tf.int64)], [0.1, 0.05, 0.01]
+        )
         scope = Scope(values, step, replica)
         loss = tower_loss(scope, batch)
-        weights = [values[name] for name in self.weights]
-        gradients = tf.gradients(loss, weights, unconnected_gradients="zero")
-        gradients = [tf.convert_to_tensor(gradient) for gradient in gradients]
+        gradients = tf.gradients(loss, [values[name] for name in self.weights], unconnected_gradients="zero")
         gradients = context.all_reduce(tf.distribute.ReduceOp.MEAN, gradients)
         for name, gradient in zip(self.weights, gradients):  # with the kernel of 1.x's optimizer
-            weight, slots = local[name], [local[f"{name}/{slot}"] for slot in SLOTS]
+            slots = [local[f"{name}/{slot}"] for slot in SLOTS]
             tf.raw_ops.ResourceApplyMomentum(
-                var=weight.handle,
-                lr=rate,
-                grad=gradient,
-                accum=slots[0].handle,
-                momentum=0.9,
-                use_nesterov=False,
+                var=local[name].handle, lr=rate, grad=gradient, accum=slots[0].handle, momentum=0.9, use_nesterov=False
             )
         for name, change in scope.updates.items():  # each replica changes it in turn, as in the old program
             value = values[name]
@@ -136,60 +109,31 @@ class Trainer:
         """Runs one step on a distributed batch; returns each replica's loss."""
         return self.strategy.experimental_local_results(self.strategy.run(self.replica_step, (batch,)))
 
-    def restore(self, path):
-        """Takes the values of a checkpoint of the old program, or of this one."""
-        reader = tf.train.load_checkpoint(path)
-        for name, variable in self.variables.items():
-            if name != STEP or reader.has_tensor(STEP):
-                variable.assign(tf.cast(reader.get_tensor(name), variable.dtype))
-
     def save(self, path):
         """Writes a checkpoint with the old names."""
         first = {n: self.strategy.experimental_local_results(v)[0] for n, v in self.variables.items()}
         tf.compat.v1.train.Saver(first).save(None, path, write_meta_graph=False)
 
 
-def dataset(path, batch):
-    """Returns a `tf.data.Dataset` of global batches, {input: tensor}: from an .npz file, or made up. Put yours here."""
-    if path:
-        arrays = dict(np.load(path))
-    else:
-        rng, arrays = np.random.RandomState(0), {}
-        for name, (shape, dtype, below) in INPUTS.items():
-            drawn = rng.random_sample((8 * batch, *shape)) * below
-            arrays[name] = drawn.astype(dtype.as_numpy_dtype)
-    return tf.data.Dataset.from_tensor_slices(arrays).repeat().batch(batch, drop_remainder=True)
-
-
-def devices(replicas):
-    """Returns a device for each replica: GPUs where there are enough, else parts of the CPU."""
-    if len(tf.config.list_physical_devices("GPU")) >= replicas:
-        return [f"GPU:{number}" for number in range(replicas)]
-    cpu = tf.config.list_physical_devices("CPU")[0]
-    tf.config.set_logical_device_configuration(cpu, [tf.config.LogicalDeviceConfiguration()] * replicas)
-    return [f"CPU:{number}" for number in range(replicas)]
-
-
 def main():
     parser = argparse.ArgumentParser(description="Trains the model.")
-    parser.add_argument("--data", help=".npz file with an array for each of: " + ", ".join(INPUTS))
+    parser.add_argument("--data", required=True, help=".npz file with an array for each of: " + ", ".join(INPUTS))
     parser.add_argument("--checkpoint", help="checkpoint of the old program, or of this one, to start from")
-    parser.add_argument("--save", help="checkpoint to write at the end")
+    parser.add_argument("--save", default="trained", help="checkpoint to write at the end")
     parser.add_argument("--steps", type=int, default=100)
     parser.add_argument("--replicas", type=int, default=TOWERS)
-    parser.add_argument("--batch", type=int, default=GLOBAL_BATCH)
     flags = parser.parse_args()
-    strategy = tf.distribute.MirroredStrategy(devices(flags.replicas))
-    trainer = Trainer(strategy)
-    if flags.checkpoint:
-        trainer.restore(flags.checkpoint)
-    batches = iter(strategy.experimental_distribute_dataset(dataset(flags.data, flags.batch)))
-    for step in range(flags.steps):
-        losses = trainer.step(next(batches))
-        if step % 10 == 0 or step == flags.steps - 1:
-            print(f"step {step}: loss {np.mean([loss.numpy() for loss in losses]):.6f}")
-    if flags.save:
-        trainer.save(flags.save)
+    kind = "GPU" if len(tf.config.list_physical_devices("GPU")) >= flags.replicas else "CPU"
+    if kind == "CPU":  # of which each replica has a part
+        cpu, part = tf.config.list_physical_devices("CPU")[0], tf.config.LogicalDeviceConfiguration()
+        tf.config.set_logical_device_configuration(cpu, [part] * flags.replicas)
+    strategy = tf.distribute.MirroredStrategy([f"{kind}:{number}" for number in range(flags.replicas)])
+    trainer = Trainer(strategy, flags.checkpoint)
+    dataset = tf.data.Dataset.from_tensor_slices(dict(np.load(flags.data)))  # or one of your own
+    batches = strategy.experimental_distribute_dataset(dataset.repeat().batch(GLOBAL_BATCH, drop_remainder=True))
+    for step, batch in zip(range(flags.steps), batches):
+        print(f"step {step}: loss {np.mean(trainer.step(batch)):.6f}")
+    trainer.save(flags.save)
 
 
 if __name__ == "__main__":

@@ -5,13 +5,8 @@ Recognised: GradientDescent, mean of the towers' gradients, no clipping.
 Loss, gradients and statistics of each tower have the old graph's bits on made-up numbers.
 
 In the old program:
-  * global_step: ExponentialMovingAverage/num_updates may use it before or after GradientDescent; taken before
-  * conv1/weights: ExponentialMovingAverage/AssignMovingAvg/sub_1 may use it before or after
-    GradientDescent/update_conv1/weights/ApplyGradientDescent; taken after
-  * conv1/biases: ExponentialMovingAverage/AssignMovingAvg_1/sub_1 may use it before or after
-    GradientDescent/update_conv1/biases/ApplyGradientDescent; taken after
-  * local/weights: ExponentialMovingAverage/AssignMovingAvg_2/sub_1 may use it before or after
-    GradientDescent/update_local/weights/ApplyGradientDescent; taken after
+  * reads of global_step have no order with the update; here they come before it
+  * reads of conv1/weights, conv1/biases, local/weights have no order with the update; here they come after it
   * the schedule counts updates (global_step), each of 2 x 8 examples, and no constant of it is 2: if its steps were
     planned for one tower's batch, it decays 2 times too late
 """
@@ -30,12 +25,8 @@ from workloads.workload import InputSpec, MovingAverage, Workload
 def tower_loss(scope, batch):
     """Returns the loss of one tower."""
     weights = scope.get("local/weights", (64, 5), initializers.TruncatedNormal(0.1))
-    x = tf.nn.conv2d(
-        batch["images"],
-        scope.get("conv1/weights", (3, 3, 2, 4), initializers.TruncatedNormal(0.2)),
-        strides=1,
-        padding="SAME",
-    )
+    weights2 = scope.get("conv1/weights", (3, 3, 2, 4), initializers.TruncatedNormal(0.2))
+    x = tf.nn.conv2d(batch["images"], weights2, strides=1, padding="SAME")
     x = tf.nn.relu(tf.nn.bias_add(x, scope.get("conv1/biases", (4,), initializers.TruncatedNormal(0.1))))
     x = tf.nn.max_pool2d(x, 2, 2, "SAME")
     x = tf.nn.local_response_normalization(x, 4, bias=1.0, alpha=0.00011111111, beta=0.75)

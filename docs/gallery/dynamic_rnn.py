@@ -45,9 +45,8 @@ def tower_loss(scope, batch):
         lambda *state: lstm_step(length, inputs, bias, kernel, *state),
         [0, tf.zeros([4, 5], tf.float32), tf.zeros([4, 5], tf.float32)],
     )
-    logits = tf.nn.bias_add(
-        tf.matmul(h, scope.get("rnn/dense/kernel", (5, 3))), scope.get("rnn/dense/bias", (3,), ZEROS)
-    )
+    x = tf.matmul(h, scope.get("rnn/dense/kernel", (5, 3)))
+    logits = tf.nn.bias_add(x, scope.get("rnn/dense/bias", (3,), ZEROS))
     return tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels=batch["y"], logits=logits))
 
 

@@ -33,8 +33,9 @@ def tower_loss(scope, batch):
     table = scope.get("lstm/table", (11, 4))
     kernel = scope.get("lstm/basic_lstm_cell/kernel", (9, 20))
     bias = scope.get("lstm/basic_lstm_cell/bias", (20,))
+    x = tf.nn.embedding_lookup(table, text[:, 0])
     c, h = lstm_cell(
-        tf.nn.embedding_lookup(table, text[:, 0]),
+        x,
         scope.get(("state_0/c", "state_1/c")[scope.replica % 2], (4, 5), trainable=False),
         scope.get(("state_0/h", "state_1/h")[scope.replica % 2], (4, 5), trainable=False),
         kernel,

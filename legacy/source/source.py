@@ -282,7 +282,7 @@ def _docstring(plan: Plan, step: TrainingStep, notes: List[str]) -> List[str]:
 
 def _hazards(plan: Plan) -> List[str]:
     """Returns the part of a docstring about races and hazards of the old program; nothing if it has none."""
-    hazards = [race for phase in plan.phases for race in phase.races]
+    hazards = _races([race for phase in plan.phases for race in phase.races])
     hazards += [text for text in plan.about.get("watch", []) if not text.startswith(_ELSEWHERE)]
     if not hazards:
         return []
@@ -290,6 +290,29 @@ def _hazards(plan: Plan) -> List[str]:
     if len(hazards) > MOST_LISTED:
         lines.append(f"  * and {len(hazards) - MOST_LISTED} more; see `python -m legacy.inspect`")
     return lines
+
+
+def _races(texts: Sequence[str]) -> List[str]:
+    """Returns the races of a plan with one line for all variables whose race was settled in the same way.
+
+    >>> race = "{}: read may use it before or after update; taken after"
+    >>> _races([race.format("w"), race.format("v")])
+    ['reads of w, v have no order with the update; here they come after it']
+    """
+    settled: Dict[str, Dict[str, None]] = {}
+    others: List[str] = []
+    for text in texts:
+        name, found, rest = text.partition(": ")
+        taken = rest.rpartition("; taken ")[2]
+        if found and "may use it before or after" in rest and taken in ("before", "after"):
+            settled.setdefault(taken, {})[name] = None
+        else:
+            others.append(text)
+    grouped = [
+        f"reads of {', '.join(names)} have no order with the update; here they come {taken} it"
+        for taken, names in settled.items()
+    ]
+    return grouped + others
 
 
 def _wrapped(text: str) -> List[str]:

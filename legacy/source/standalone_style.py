@@ -7,11 +7,23 @@ from typing import TYPE_CHECKING, Any, Dict, List, Sequence
 
 import numpy as np
 
+from legacy.source.basics.expressions import Variable, leaves
 from legacy.source.basics.forward import example_sizes
 from legacy.source.basics.rendering import WIDTH, literal_text
-from legacy.source.lines.functions import constant_line, function_lines
-from legacy.source.standalone_text import CLIPS, MAIN, NOISE, SCOPE, SEED, TRAINER
-from legacy.source.workload_style import constant_lines, model_lines
+from legacy.source.lines.functions import function_lines
+from legacy.source.standalone_text import (
+    CLIPS,
+    DEFAULT_INITIALIZER,
+    MAIN,
+    NOISE,
+    RESTORE,
+    RESTORE_UNCOUNTED,
+    SCOPE,
+    SCOPE_WITH_UPDATES,
+    SEED,
+    TRAINER,
+)
+from legacy.source.workload_style import all_statements, constant_lines, model_lines
 from workloads import optimizers
 from workloads.lifted.workload import DEFAULT_BATCH
 from workloads.numerics.statistics import FIRST_TOWER, LAST_TOWER, TOWERS_IN_TURN
@@ -29,6 +41,7 @@ _NAMED = {
     "ZEROS": "ZEROS = tf.compat.v1.zeros_initializer()",
     "ONES": "ONES = tf.compat.v1.ones_initializer()",
 }
+_GLOROT = "GLOROT = tf.compat.v1.glorot_uniform_initializer()"
 #: The longest text of the update in one line.
 MOST_UPDATE = 108
 
@@ -50,24 +63,32 @@ def module_text(plan: Plan, step: TrainingStep, docstring: Sequence[str], settin
         model = model.replace(old, new)
     constants = constant_lines(step.model, settings)
     constants += [line for name, line in _NAMED.items() if re.search(rf"(?<![\w.]){name}\b", model)]
+    constants += [_GLOROT] if _leaves_initializers_out(step) else []
     size = plan.towers * (plan.batch or DEFAULT_BATCH)
-    constants.append(constant_line("GLOBAL_BATCH", size, "of all replicas together, unless --batch says otherwise"))
-    constants.append(constant_line("TOWERS", plan.towers, "replicas, unless --replicas says otherwise"))
-    constants += ["INPUTS = {", *_inputs(step), "}"]
-    constants += ["SLOTS = " + _slots_text(plan, step)] if optimizer_of(step).slots() else []
-    constants.append(f"STEP = {literal_text(_counter(plan))}")
+    comment = "examples of all replicas together; replicas, unless --replicas says otherwise"
+    constants.append(f"GLOBAL_BATCH, TOWERS = {size}, {plan.towers}  # {comment}")
+    constants += _inputs_lines(step)
     optimizer = optimizer_of(step)
+    constants += ["SLOTS = " + _slots_text(plan, step)] if optimizer.slots() else []
+    constants.append(f"STEP = {literal_text(_counter(plan) or 'global_step')}")
     constants += [f"ACCUMULATORS = {_texts(_accumulators(plan, optimizer))}"] if optimizer.accumulators() else []
     text = '"""' + "\n".join([*docstring, '"""', "", "import argparse", "", *_IMPORTS, "", *constants])
-    text += "\n\n\n" + model + "\n\n\n"
-    text += "\n".join(_learning_rate_lines(step)) + "\n\n\n" + _scope_text(model) + "\n\n"
-    return text + _trainer(plan, step, optimizer) + "\n\n" + MAIN
+    parts = [model, *_learning_rate_function(step), _scope_text(step, model), _trainer(plan, step, model), MAIN]
+    return text + "".join("\n\n\n" + part.rstrip("\n") for part in parts) + "\n"
 
 
-def _scope_text(model: str) -> str:
-    """Returns the text of the scope, with the functions for random numbers that the model calls."""
+def _scope_text(step: TrainingStep, model: str) -> str:
+    """Returns the text of the scope, with the functions that the model calls."""
     drawn = [text for name, text in NOISE.items() if f"scope.{name}(" in model]
-    return SCOPE.rstrip("\n") + "\n" + "".join(drawn) + (SEED if drawn else "")
+    scope = SCOPE_WITH_UPDATES if any(step.model.statistics.proposals) else SCOPE
+    scope = scope.replace(*DEFAULT_INITIALIZER) if _leaves_initializers_out(step) else scope
+    return scope + "".join(drawn) + (SEED if drawn else "")
+
+
+def _leaves_initializers_out(step: TrainingStep) -> bool:
+    """Returns whether the model asks for a variable without saying how it starts."""
+    asked = [leaf for statement in all_statements(step.model) for leaf in leaves(statement.expression)]
+    return any(isinstance(leaf, Variable) and not leaf.initializer for leaf in asked)
 
 
 def optimizer_of(step: TrainingStep) -> Optimizer:
@@ -77,15 +98,17 @@ def optimizer_of(step: TrainingStep) -> Optimizer:
     return found
 
 
-def _inputs(step: TrainingStep) -> List[str]:
-    """Returns the lines of {input: (shape of one example, dtype, numbers below)}."""
-    lines = []
+def _inputs_lines(step: TrainingStep) -> List[str]:
+    """Returns the lines of {input: (shape of one example, dtype)}."""
+    items = []
     for name, entry in step.model.inputs.items():
-        shape = literal_text(tuple(example_sizes(entry)))
         dtype = "tf.float32" if entry.dtype.startswith("float") else "tf.int32"
-        below = entry.limit or 2
-        lines.append(f"    {literal_text(name)}: ({shape}, {dtype}, {1 if dtype == 'tf.float32' else below}),")
-    return lines
+        items.append(f"{literal_text(name)}: ({literal_text(tuple(example_sizes(entry)))}, {dtype})")
+    line = "INPUTS = {" + ", ".join(items) + "}"
+    comment = "  # shape and dtype of one example"
+    if len(line + comment) <= WIDTH:
+        return [line + comment]
+    return ["INPUTS = {" + comment, *(f"    {item}," for item in items), "}"]
 
 
 def _slots_text(plan: Plan, step: TrainingStep) -> str:
@@ -104,21 +127,28 @@ def _texts(values: Dict[str, float]) -> str:
     return "{" + ", ".join(f"{literal_text(key)}: {literal_text(value)}" for key, value in values.items()) + "}"
 
 
-def _learning_rate_lines(step: TrainingStep) -> List[str]:
+def _learning_rate_function(step: TrainingStep) -> List[str]:
+    """Returns the text of the schedule as a function, unless it is one expression."""
     rate = step.learning_rate
+    if rate.recovery is None:
+        return []
     doc = "Returns the learning rate of a step, which is an int64 scalar."
+    return ["\n".join(function_lines("learning_rate(step)", doc, rate.statements, rate.recovery.shape, {}))]
+
+
+def _rate_text(step: TrainingStep) -> str:
+    """Returns the text of the learning rate at `step`."""
+    rate = step.learning_rate
     if rate.recovery is not None:
-        return function_lines("learning_rate(step)", doc, rate.statements, rate.recovery.shape, {})
+        return "learning_rate(step)"
     if rate.fed:
         constant = next(name for name, source in step.model.settings.items() if source == rate.fed)
-        result = f"tf.constant({constant}, tf.float32)"
-    else:
-        result = _schedule(rate.text)
-    lines = [f"    return {result}"]
-    if len(lines[0]) > WIDTH:
-        function, _, arguments = result.partition("(")
-        lines = [f"    return {function}(", f"        {arguments[:-1]}", "    )"]
-    return ["def learning_rate(step):", f'    """{doc}"""', *lines]
+        return f"tf.constant({constant}, tf.float32)"
+    text = _schedule(rate.text)
+    if len(text) + len("        rate = ") <= WIDTH:
+        return text
+    function, _, arguments = text.partition("(")
+    return f"{function}(\n            {arguments[:-1]}\n        )"
 
 
 def _schedule(text: str) -> str:
@@ -142,12 +172,12 @@ def _schedule(text: str) -> str:
 
 
 def _counter(plan: Plan) -> str:
-    """Returns the name of the variable that counts steps."""
+    """Returns the name of the variable that counts steps, or "" if there is none."""
     counts = [
         effect.writes[0] for effect in plan.phases[0].effects if effect.op in ("AssignAdd", "AssignAddVariableOp")
     ]
     integers = {variable.name for variable in plan.variables if variable.dtype in ("int32", "int64")}
-    return next((name for name in counts if name in integers), "global_step")
+    return next((name for name in counts if name in integers), "")
 
 
 def _accumulators(plan: Plan, optimizer: Optimizer) -> Dict[str, float]:
@@ -159,95 +189,121 @@ def _accumulators(plan: Plan, optimizer: Optimizer) -> Dict[str, float]:
     return found
 
 
-def _trainer(plan: Plan, step: TrainingStep, optimizer: Optimizer) -> str:
+def _trainer(plan: Plan, step: TrainingStep, model: str) -> str:
     """Returns the text of the class that trains."""
-    kernel = optimizer.kernel()
-    tower, combined = _clip(step, "tower"), _clip(step, "combined")
-    slots = [f"{argument}=slots[{number}].handle" for number, argument in enumerate(kernel.slots.values())]
-    statistics = step.model.statistics
-    old = list(_accumulators(plan, optimizer))
-    powers = [f'{argument}=local["{name}"].read_value()' for name, argument in zip(old, kernel.powers.values())]
-    constants = [f"{argument}={literal_text(np.float32(value))}" for argument, value in kernel.constants.items()]
-    attributes = [f"{argument}={literal_text(value)}" for argument, value in kernel.attributes.items()]
-    rest = "".join(f", {text}" for text in [*slots, *powers, *constants, *attributes])
-    update = f"tf.raw_ops.{kernel.op}(var=weight.handle, {kernel.learning_rate}=rate, {kernel.gradient}=gradient{rest})"
-    if len(update) > MOST_UPDATE:
-        inner = update[len(f"tf.raw_ops.{kernel.op}(") : -1].replace(", ", ",\n                ")
-        update = f"tf.raw_ops.{kernel.op}(\n                {inner},\n            )"
+    optimizer, statistics = optimizer_of(step), step.model.statistics
+    makers = [_MAKE_SLOTS] if optimizer.slots() else []
+    makers += [_MAKE_ACCUMULATORS] if optimizer.accumulators() else []
+    makers += [_MAKE_AVERAGES] if step.average is not None else []
+    loss = ["loss = tower_loss(Scope(values, step, replica), batch)"]
+    if any(statistics.proposals):
+        loss = ["scope = Scope(values, step, replica)", "loss = tower_loss(scope, batch)"]
+    gradients = ["gradients = [tf.convert_to_tensor(gradient) for gradient in gradients]"] if _has_rows(model) else []
+    gradients += _clip(step, "tower")
+    gradients.append(f"gradients = context.all_reduce(tf.distribute.ReduceOp.{step.combine.upper()}, gradients)")
+    gradients += _clip(step, "combined")
+    after = _ACCUMULATE if optimizer.accumulators() else ""
+    after += _STATISTICS[statistics.policy] if any(statistics.proposals) else ""
     return TRAINER.format(
-        reduce=step.combine.upper(),
-        clip_tower=tower,
-        clip_combined=combined,
-        update=update,
-        take=_TAKE_SLOTS if kernel.slots else "weight = local[name]",
-        make_slots=_MAKE_SLOTS if kernel.slots else "",
-        accumulate=_ACCUMULATE if optimizer.accumulators() else "",
-        make_accumulators=_MAKE_ACCUMULATORS if optimizer.accumulators() else "",
-        average=_average(step),
-        make_averages=_MAKE_AVERAGES if step.average is not None else "",
-        update_statistics=_STATISTICS[statistics.policy] if any(statistics.proposals) else "",
+        make_others="".join(makers),
+        restore=RESTORE if _counter(plan) else RESTORE_UNCOUNTED,
+        rate=_rate_text(step),
+        loss="\n".join(_INSIDE + line for line in loss),
+        gradients="\n".join(_INSIDE + line for line in gradients),
+        update=_update_text(plan, optimizer),
+        after=after + "".join(_INSIDE + line + "\n" for line in _average(step)),
     )
 
 
-def _clip(step: TrainingStep, where: str) -> str:
+def _has_rows(model: str) -> bool:
+    """Returns whether the model looks up rows, whose gradients are sparse."""
+    return any(f"tf.{name}(" in model for name in ("nn.embedding_lookup", "gather", "gather_nd"))
+
+
+def _update_text(plan: Plan, optimizer: Optimizer) -> str:
+    """Returns the text that updates one weight by the optimizer's kernel."""
+    kernel = optimizer.kernel()
+    slots = [f"{argument}=slots[{number}].handle" for number, argument in enumerate(kernel.slots.values())]
+    old = list(_accumulators(plan, optimizer))
+    powers = [f'{argument}=values["{name}"]' for name, argument in zip(old, kernel.powers.values())]
+    constants = [f"{argument}={literal_text(np.float32(value))}" for argument, value in kernel.constants.items()]
+    attributes = [f"{argument}={literal_text(value)}" for argument, value in kernel.attributes.items()]
+    arguments = ["var=local[name].handle", f"{kernel.learning_rate}=rate", f"{kernel.gradient}=gradient"]
+    arguments += [*slots, *powers, *constants, *attributes]
+    update = f"tf.raw_ops.{kernel.op}({', '.join(arguments)})"
+    if len(update) > MOST_UPDATE:
+        inner = ", ".join(arguments)
+        separator = ",\n                " if len(inner) > MOST_UPDATE - 4 else ", "
+        comma = "," if len(inner) > MOST_UPDATE - 4 else ""
+        inner = separator.join(arguments) + comma
+        update = f"tf.raw_ops.{kernel.op}(\n                {inner}\n            )"
+    return _TAKE_SLOTS + update if kernel.slots else update
+
+
+def _clip(step: TrainingStep, where: str) -> List[str]:
     """Returns the line that clips gradients at a point, or nothing."""
     if step.clip is None or step.clip.where != where:
-        return ""
-    return CLIPS[step.clip.how].format(limit=literal_text(step.clip.limit))
+        return []
+    return [CLIPS[step.clip.how].format(limit=literal_text(step.clip.limit))]
 
 
+def _average(step: TrainingStep) -> List[str]:
+    """Returns the lines that move the averages on."""
+    if step.average is None:
+        return []
+    decay = f"tf.constant({literal_text(step.average.decay)})"
+    lines = [f"decay = {decay}"]
+    if step.average.warm_up:
+        count = "tf.cast(step + 1, tf.float32)" if step.average.counted else "tf.cast(step, tf.float32)"
+        lines = [f"count = {count}", f"decay = tf.minimum({decay}, (1.0 + count) / (10.0 + count))"]
+    return [
+        *lines,
+        "for name in self.weights:",
+        '    average = local[name + "/ExponentialMovingAverage"]',
+        "    average.assign_sub((average - local[name]) * (1.0 - decay))",
+    ]
+
+
+#: Begins a line of the step.
+_INSIDE = " " * 8
 #: {policy: the update of statistics}.
 _STATISTICS = {
-    FIRST_TOWER: """
+    FIRST_TOWER: """\
         for name, value in scope.updates.items():  # the first replica's, as in the old program
             first = value if replica == 0 else tf.zeros_like(value)
-            local[name].assign(context.all_reduce(tf.distribute.ReduceOp.SUM, first))""",
-    LAST_TOWER: """
+            local[name].assign(context.all_reduce(tf.distribute.ReduceOp.SUM, first))
+""",
+    LAST_TOWER: """\
         for name, value in scope.updates.items():  # the last replica's, as in the old program
             last = value if replica == context.num_replicas_in_sync - 1 else tf.zeros_like(value)
-            local[name].assign(context.all_reduce(tf.distribute.ReduceOp.SUM, last))""",
-    TOWERS_IN_TURN: """
+            local[name].assign(context.all_reduce(tf.distribute.ReduceOp.SUM, last))
+""",
+    TOWERS_IN_TURN: """\
         for name, change in scope.updates.items():  # each replica changes it in turn, as in the old program
             value = values[name]
             for turn in range(context.num_replicas_in_sync):
                 own = change(value) if replica == turn else tf.zeros_like(value)
                 value = context.all_reduce(tf.distribute.ReduceOp.SUM, own)
-            local[name].assign(value)""",
+            local[name].assign(value)
+""",
 }
-_ACCUMULATE = """
+_ACCUMULATE = """\
         for name, base in ACCUMULATORS.items():
-            local[name].assign(local[name] * base)"""
-_TAKE_SLOTS = 'weight, slots = local[name], [local[f"{name}/{slot}"] for slot in SLOTS]'
+            local[name].assign(local[name] * base)
+"""
+_TAKE_SLOTS = 'slots = [local[f"{name}/{slot}"] for slot in SLOTS]\n            '
 _MAKE_SLOTS = """\
             for name in self.weights:
                 for slot, start in SLOTS.items():
-                    self._add(f"{name}/{slot}", tf.fill(self.variables[name].shape, start))
+                    value = tf.fill(self.variables[name].shape, start)
+                    self.variables[f"{name}/{slot}"] = tf.Variable(value, trainable=False)
 """
 _MAKE_ACCUMULATORS = """\
             for name, base in ACCUMULATORS.items():
-                self._add(name, tf.constant(base))
+                self.variables[name] = tf.Variable(base, trainable=False)
 """
 _MAKE_AVERAGES = """\
             for name in self.weights:
-                self._add(name + "/ExponentialMovingAverage", self.variables[name].read_value())
+                self.variables[name + "/ExponentialMovingAverage"] = tf.Variable(self.variables[name], trainable=False)
 """
 _IMPORTS = ["import numpy as np", "import tensorflow as tf"]
-
-
-def _average(step: TrainingStep) -> str:
-    """Returns the text that moves the averages on."""
-    if step.average is None:
-        return ""
-    decay = f"tf.constant({literal_text(step.average.decay)})"
-    lines = [""]
-    if step.average.warm_up:
-        count = "tf.cast(step + 1, tf.float32)" if step.average.counted else "tf.cast(step, tf.float32)"
-        lines += [f"        count = {count}", f"        decay = tf.minimum({decay}, (1.0 + count) / (10.0 + count))"]
-    else:
-        lines.append(f"        decay = {decay}")
-    lines += [
-        "        for name in self.weights:",
-        '            average = local[name + "/ExponentialMovingAverage"]',
-        "            average.assign_sub((average - local[name]) * (1.0 - decay))",
-    ]
-    return "\n".join(lines)

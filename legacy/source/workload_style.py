@@ -61,7 +61,7 @@ def model_blocks(model: Model, function: str = "tower_loss") -> List[List[str]]:
         return [model.batch, *example_sizes(entry)]
 
     outlined = outline(model.statements, shape, model.batch)
-    parts = [part.function for statement in _all_statements(model) for part in calls(statement.expression)]
+    parts = [part.function for statement in all_statements(model) for part in calls(statement.expression)]
     blocks = [list(text) for name, text in FUNCTIONS.items() if name in parts]
     blocks += [list(loop.lines) for loop in recovery.loops.values()]
     for made in outlined.functions:
@@ -88,7 +88,7 @@ def constant_lines(model: Model, settings: Mapping[str, Any]) -> List[str]:
     return lines + [constant_line(n, value, f"1 - {literal_text(d)} in float32") for n, (value, d) in rates]
 
 
-def _all_statements(model: Model) -> List[Statement]:
+def all_statements(model: Model) -> List[Statement]:
     """Returns the statements of the model and of its loops."""
     return [*model.statements, *(line for loop in model.recovery.loops.values() for line in loop.statements)]
 

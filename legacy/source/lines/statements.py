@@ -96,13 +96,15 @@ def _with_inlined(expression: Expression, waiting: Dict[str, Expression], result
     alone = isinstance(expression, Call) and expression.function in TAKE_NAMES
     inside: Dict[str, Expression] = {}
     kept = _in_functions(expression)
+    parts = [_sketch(waiting[tensor]) for tensor in dict.fromkeys(values_used(expression)) if tensor in waiting]
+    whole = len(_sketch(expression)) + sum(map(len, parts))
     for tensor in values_used(expression):
         if tensor not in waiting:
             continue
         made = waiting.pop(tensor)
-        simple = isinstance(made, (Item, Variable, Name))
         too_long = len(_sketch(expression)) + len(_sketch(made)) > MOST_TEXT
-        needs_line = alone or heavy and _is_layer(made) or too_long
+        simple = isinstance(made, (Item, Variable, Name)) and not (alone and too_long)
+        needs_line = alone or _is_layer(made) and (heavy or whole > MOST_TEXT) or too_long
         if tensor in kept or needs_line and not simple:
             result.append(Statement((tensor,), made))
         else:

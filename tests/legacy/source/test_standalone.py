@@ -50,8 +50,7 @@ def test_a_standalone_program_trains_with_the_bits_of_the_lift(name, tmp_path):
     streams = {old_towers.stream_name(n.name, [o.name for o in plan.noise]): n.name for n in plan.noise}
     module.Scope.key = lambda scope, stream: noise_key(job.seed, scope.replica, streams[stream])
     strategy = mirrored_strategy([f"CPU:{n}" for n in range(job.replicas)], ModernOptions(exact=True))
-    trainer = module.Trainer(strategy)
-    trainer.restore(old_programs.path(name, "model.ckpt"))
+    trainer = module.Trainer(strategy, old_programs.path(name, "model.ckpt"))
     names = {short: entry.name for short, entry in old_towers.input_names(plan)[0].items()}
     for shards in batches:
 
@@ -100,3 +99,7 @@ def test_the_text_that_all_programs_share_is_python():
 
 def test_constants_of_the_optimizer_are_as_short_as_their_float32():
     assert 'ACCUMULATORS = {"beta1_power": 0.9, "beta2_power": 0.999}' in source("b_adam_clip", "standalone").text
+
+
+def test_a_standalone_program_is_as_short_as_a_person_would_write_it():
+    assert len(source("c_queue_ema", "standalone").text.splitlines()) <= 120
