@@ -181,6 +181,23 @@ class Workload(abc.ABC):
         """Whether the subclass defines `metrics`."""
         return _defines(self, "metrics")
 
+    def predictions(self, scope: Scope, batch: Tensors) -> Tensors:
+        """Builds what the trained model is asked for, for `--export`; a subclass may define it.
+
+        Args:
+          scope: hands out the variables of `loss`, by their names; `scope.training` is False.
+          batch: {input name: tensor [examples, *shape]}; those that it reads are the inputs of the exported signature.
+
+        Returns:
+          {output: tensor [examples, ...]}.
+        """
+        raise NotImplementedError(f"{type(self).__name__}.predictions")
+
+    @property
+    def has_predictions(self) -> bool:
+        """Whether the subclass defines `predictions`."""
+        return _defines(self, "predictions")
+
     def dataset(self, global_batch: int) -> Any:
         """Returns the examples to train on, where they come with the model; a subclass may define it.
 

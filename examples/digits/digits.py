@@ -47,6 +47,10 @@ class Digits(Workload):
     def loss(self, scope, batch):
         return layers.cross_entropy(self.logits(scope, batch["pixels"]), batch["labels"])
 
+    def predictions(self, scope, batch):
+        logits = self.logits(scope, batch["pixels"])
+        return {"digit": tf.argmax(logits, 1, output_type=tf.int32), "probabilities": tf.nn.softmax(logits)}
+
     def metrics(self, scope, batch):
         logits, labels = self.logits(scope, batch["pixels"]), batch["labels"]
         return {

@@ -8,6 +8,7 @@ from workloads.support.errors import require
 
 if TYPE_CHECKING:
     from workloads.program import Program
+    from workloads.training.best import Best
     from workloads.training.evaluation import Evaluation
     from workloads.training.loop import Output
     from workloads.training.summaries import Summaries
@@ -21,11 +22,19 @@ class Evaluating:
       every: steps from one evaluation to the next; None for the end only.
       out: gets a line for each.
       summaries: get the means.
+      best: keeps the best state; None for none.
     """
 
-    def __init__(self, evaluation: Evaluation | None, every: int | None, out: Output, summaries: Summaries) -> None:
+    def __init__(
+        self,
+        evaluation: Evaluation | None,
+        every: int | None,
+        out: Output,
+        summaries: Summaries,
+        best: Best | None = None,
+    ) -> None:
         require(every is None or every >= 1, "--eval_every", every, "must be at least 1")
-        self.every = every
+        self.every, self._best = every, best
         self._evaluation, self._out, self._summaries = evaluation, out, summaries
 
     def after(self, program: Program, step: int, last: bool) -> None:
@@ -43,6 +52,8 @@ class Evaluating:
             return
         result = self._evaluation.evaluate(state)
         self._out.write_evaluation(step, result.means, result.examples)
+        if self._best is not None and self._best.offer(state, result.means):
+            self._out.write_note(f"the best state so far is that of step {step}")
         self._summaries.write(step, {f"evaluation/{name}": value for name, value in result.means.items()})
 
     def close(self) -> None:

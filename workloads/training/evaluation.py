@@ -114,15 +114,13 @@ class Evaluation:
                     }
                     reads = {name: variable.read_value() for name, variable in variables.items()}
                     self._inputs.append(batch)
-                    self._metrics.append(
-                        _metrics_of_part(self._job, _EvaluationFrame(self._job, replica, reads), batch)
-                    )
+                    self._metrics.append(_metrics_of_part(self._job, EvaluationFrame(self._job, replica, reads), batch))
         cpus = 1 + max(int(device.rpartition(":")[2]) for device in self._devices)
         config = v1.ConfigProto(device_count={"CPU": cpus}, allow_soft_placement=True)
         self._session = v1.Session(graph=graph, config=config)
 
 
-class _EvaluationFrame(Frame):
+class EvaluationFrame(Frame):
     """Answers a model with the values of a state; proposals, penalties and masks lead nowhere."""
 
     training = False

@@ -32,6 +32,18 @@ flags.DEFINE_string(
     "Data to evaluate on by the workload's metrics, given as --data: an .npz file, module:function, or TFRecord files.",
 )
 flags.DEFINE_integer("eval_every", None, "Steps between evaluations. Default: one, at the end.")
+flags.DEFINE_string(
+    "keep_best",
+    None,
+    "Metric of the evaluations: the state in which it is highest, or lowest for -METRIC, is kept in "
+    "--checkpoint_dir/best.",
+)
+flags.DEFINE_string(
+    "export",
+    None,
+    "Folder to make: the trained weights by name (weights.npz), and the workload's predictions as a SavedModel; with "
+    "--keep_best those of the best state.",
+)
 flags.DEFINE_boolean("json_lines", False, "Print progress as JSON, one object a line.")
 flags.DEFINE_string("checkpoint_dir", None, "Folder for checkpoints; a run resumes from the newest one in it.")
 flags.DEFINE_integer("checkpoint_every", 100, "Steps between checkpoints; the last step is always saved.")
@@ -114,29 +126,44 @@ def train_from_flags(program: Program, job: Job, source: Source, chief: bool = T
       InputError: a checkpoint, or the folder to save to, cannot be written; or another run uses the folder.
     """
     from workloads.lifted.workload import as_lifted
-    from workloads.training import checkpoints, folder_lock, loop, saving, summaries
+    from workloads.training import checkpoints, export, folder_lock, loop, saving, summaries
+    from workloads.training.best import Best
     from workloads.training.evaluating import Evaluating
 
     errors.require(job.workload.is_lifted or not FLAGS.save, "--save", FLAGS.save, "only for a lifted workload")
+    errors.require(not (job.workload.is_lifted and FLAGS.export), "--export", FLAGS.export, "a lift is kept by --save")
+    complete = not FLAGS.keep_best or (FLAGS.eval_data and FLAGS.checkpoint_dir)
+    errors.require(complete, "--keep_best", FLAGS.keep_best, "needs --eval_data and --checkpoint_dir")
+    if FLAGS.export and chief:
+        export.check_export(FLAGS.export)
     steps = steps_from_flags(source)
     evaluation = evaluation_from_flags(job, job_flags.devices_from_flags(job, workers)) if chief else None
     out = loop.Output(program.side, FLAGS.json_lines, sys.stdout if chief else None)
     with contextlib.ExitStack() as stack:
         kept, shown = None, summaries.Summaries(FLAGS.summary_dir if chief else None)
         stack.callback(shown.close)
-        evaluating = None
+        evaluating = best = None
+        if FLAGS.checkpoint_dir and chief:
+            stack.enter_context(folder_lock.locked_folder(FLAGS.checkpoint_dir))
+        if FLAGS.keep_best and chief:
+            folder = os.path.join(FLAGS.checkpoint_dir, "best")
+            best = Best(FLAGS.keep_best, folder, checkpoints.Checkpoints(folder, job, keep=1))
         if FLAGS.eval_data:
-            evaluating = Evaluating(evaluation, FLAGS.eval_every, out, shown)
+            evaluating = Evaluating(evaluation, FLAGS.eval_every, out, shown, best)
             stack.callback(evaluating.close)
         if FLAGS.checkpoint_dir:
-            if chief:
-                stack.enter_context(folder_lock.locked_folder(FLAGS.checkpoint_dir))
             found = checkpoints.Checkpoints(FLAGS.checkpoint_dir, job, FLAGS.keep_checkpoints, chief)
             kept = saving.Saving(found, FLAGS.checkpoint_every, out.write_note)
             stack.callback(kept.close)
             kept.listen()
             kept.resume(program, chief)
         _, reached = loop.train_program(program, job, steps, FLAGS.log_every, out, kept, shown, evaluating)
+        if FLAGS.export and reached == steps:
+            state = program.state()  # which all workers read together
+            if chief:
+                best_state = state if best is None else best.state(state, out.write_note)
+                exported = export.export_state(job, best_state, source.batch(0), FLAGS.export)
+                out.write_note(f"{FLAGS.export}: {exported.sentence()}")
     if kept is not None and reached < steps:
         return 128 + kept.stopped_by
     if FLAGS.save:
