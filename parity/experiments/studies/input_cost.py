@@ -167,13 +167,28 @@ def shares_of_own_speed(times: TurnTimes, ways: Sequence[Way]) -> dict[str, Spee
 
 def sentence_about(case: Case, shares: Mapping[str, SpeedRatio]) -> str:
     """Returns the answer for one job: how much of its own speed the step keeps with each way."""
-    listed = "; ".join(f"{name}: {ratio_text(share)}" for name, share in shares.items())
-    real = {name: share for name, share in shares.items() if name.endswith(REAL)}
-    best = max(real, key=lambda name: real[name].median)
+    ways = [way for way in WAYS if row_name(way, REAL) in shares]
+    texts = {way: [f"{data} {ratio_text(shares[row_name(way, data)])}" for data in (MADE_UP, REAL)] for way in ways}
+    listed = "; ".join(f"{way.name}: {', '.join(of_way)}" for way, of_way in texts.items())
+    real = {way.name: shares[row_name(way, REAL)] for way in ways}
     return (
         f"{case.workload} (batch {case.global_batch}) keeps of its own speed, that with resident batches: {listed}. "
-        f"The best way with real data: {best}."
+        f"{best_text(real)}"
     )
+
+
+def best_text(shares: Mapping[str, SpeedRatio]) -> str:
+    """Returns a sentence about the best of some ways, and those whose intervals reach its own.
+
+    >>> best_text({"a": SpeedRatio(0.5, 0.4, 0.6, 0), "b": SpeedRatio(0.9, 0.8, 1.0, 0)})
+    'Real data cost least with b.'
+    >>> best_text({"a": SpeedRatio(0.5, 0.4, 0.8, 0), "b": SpeedRatio(0.9, 0.8, 1.0, 0)})
+    'Real data cost least with b; by their intervals these may cost as little: a.'
+    """
+    best = max(shares, key=lambda name: shares[name].median)
+    near = [name for name, share in shares.items() if name != best and share.high >= shares[best].low]
+    beside = f"; by their intervals these may cost as little: {', '.join(near)}" if near else ""
+    return f"Real data cost least with {best}{beside}."
 
 
 def write_up_sentence() -> str:

@@ -42,6 +42,15 @@ def test_the_answer_has_crossing_points_the_places_of_variables_and_the_widths()
     assert [row[0] for row in report.tables[0].rows] == ["64", "256"] and report.tables[0].rows[0][-1] == "4.00"
 
 
+@pytest.mark.parametrize(
+    "slowdown, words", [(1.25, "as the write-up found"), (0.75, "does not agree with the write-up")]
+)
+def test_predictions_are_held_against_the_write_ups_finding(slowdown, words):
+    text = communication.predicted_sentence({"p100x2": {1000: 2.0, 2000: slowdown}})
+    assert f"At 2000 two GPUs are predicted to take {slowdown} times one's time" in text and words in text
+    assert "At 2000" not in communication.predicted_sentence({"p100x2": {1000: 2.0}})
+
+
 @pytest.mark.slow
 def test_the_whole_study_at_a_small_size(in_process):  # noqa: F811
     report = communication.run_study(True, lambda *unused: None)

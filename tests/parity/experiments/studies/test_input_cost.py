@@ -29,8 +29,8 @@ def test_each_way_is_relative_to_its_own_sides_step():
 
 def test_the_answer_names_the_best_way_with_real_data():
     text = input_cost.sentence_about(CASE, input_cost.shares_of_own_speed(times(), WAYS))
-    assert "towers, queue runners, made-up: 0.50 [0.50, 0.50]" in text
-    assert text.endswith("The best way with real data: towers, fed and split, real.")
+    assert "towers, queue runners: made-up 0.50 [0.50, 0.50], real 0.25 [0.25, 0.25]" in text
+    assert text.endswith("Real data cost least with towers, fed and split.")
 
 
 def test_the_table_has_the_steps_own_speed_first():
