@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Dict, List, NamedTuple, Optional, Sequenc
 import numpy as np
 import tensorflow as tf
 
+from legacy.source.basics.branches import merge_branches
 from legacy.source.basics.loops import take_out_loops
 from workloads.lifted.cutter import Cutter
 from workloads.lifted.graph import forget_placement, parse_tensor_name
@@ -233,7 +234,8 @@ class Forward:
 
     def __init__(self, cut: Cut, plan: Plan) -> None:
         self.cut = cut
-        self._graph_def, loops = take_out_loops(with_noise_shapes(cut))
+        without_loops, loops = take_out_loops(with_noise_shapes(cut))
+        self._graph_def = merge_branches(without_loops)
         self.loops = {loop.name: loop for loop in loops}
         self._inputs = {tensor: entry for entry in plan.inputs + plan.common for tensor in entry.tensors}
         self.fixed = plan.batch is not None

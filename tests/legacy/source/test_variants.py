@@ -24,6 +24,16 @@ def source(build, tmp_path):
     return made[0].text
 
 
+@pytest.fixture
+def old_control_flow():
+    """Branches are Switch and Merge, as in the programs of the time."""
+    was_v2 = v1.control_flow_v2_enabled()
+    v1.disable_control_flow_v2()
+    yield
+    if was_v2:
+        v1.enable_control_flow_v2()
+
+
 def mean_gradient(loss):
     """The train op of the mean of the towers' gradients of `loss(tower)`."""
     gradients = towers(lambda tower: tf.gradients(loss(tower), [weights()])[0])
@@ -88,6 +98,22 @@ def test_constants_that_differ_from_tower_to_tower_are_chosen_by_the_replica(tmp
     text = source(build, tmp_path)
     assert "seed = tf.stack([(100, 101)[scope.replica % 2], tf.cast(scope.step, tf.int32)])" in text
     assert "(0.5, 1.5)[scope.replica % 2]" in text and "raw_ops" not in text
+
+
+def test_a_cond_is_a_choice_between_two_values(tmp_path, old_control_flow):
+    def build():
+        xs, step = split_batch(), v1.train.get_or_create_global_step()
+
+        def loss(tower):
+            x = xs[tower]
+            x = v1.cond(tf.reduce_sum(x) > 0.0, lambda: x * 2.0, lambda: tf.square(x))
+            return sum_of_squares(x) * v1.cond(step < 3, lambda: tf.constant(1.0), lambda: tf.constant(0.5))
+
+        return v1.group(mean_gradient(loss), v1.assign_add(step, 1))
+
+    text = source(build, tmp_path)
+    assert "x = tf.where(tf.reduce_sum(x) > 0.0, x * 2.0, tf.square(x))" in text
+    assert "* tf.where(scope.step < 3, 1.0, 0.5)" in text
 
 
 def test_sizes_that_a_graph_leaves_open_are_fixed_also_those_of_its_noise(tmp_path):

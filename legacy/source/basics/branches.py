@@ -1,0 +1,99 @@
+"""Branches of 1.x's `cond`: a choice between two values, of which the graph computes one and the text both.
+
+A tensor that is not chosen gets a gradient of zeros, which changes no bit of the sum that it is added to; only where a
+branch keeps its ops from numbers for which they are not finite, zero times infinity would be left.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Dict, Set
+
+import tensorflow as tf
+
+from legacy.source.basics.unwritten import Unwritten
+from workloads.lifted.graph import parse_tensor_name
+
+v1 = tf.compat.v1
+
+#: Ops that are not finite, or whose gradient is not, for some numbers; the second kind by a constant always is.
+_NOT_FINITE = ("Log", "Sqrt", "Rsqrt", "Reciprocal", "Inv", "Acos", "Asin", "Norm")
+_FINITE_BY_CONSTANTS = ("RealDiv", "Div", "Pow", "FloorDiv", "Mod", "FloorMod")
+
+
+def merge_branches(graph_def: Any) -> Any:
+    """Replaces the branches of a graph by choices.
+
+    Args:
+      graph_def: the GraphDef, without loops.
+
+    Returns:
+      The GraphDef with a `SelectV2` for each Merge and a copy for each Switch.
+
+    Raises:
+      Unwritten: a branch depends on more than one predicate, as in a `cond` within a `cond`.
+    """
+    nodes = {node.name: node for node in graph_def.node}
+    if not any(node.op == "Merge" for node in graph_def.node):
+        return graph_def
+    merged = v1.GraphDef()
+    merged.CopyFrom(graph_def)
+    for node in merged.node:
+        if node.op == "Merge":
+            predicate = _predicate(nodes, node.name)
+            false, true = [text for text in node.input if not text.startswith("^")]
+            node.op = "SelectV2"
+            node.attr.pop("N", None)
+            del node.input[:]
+            node.input.extend([predicate, true, false])
+        elif node.op == "Switch":
+            node.op = "Identity"
+            del node.input[1:]
+        kept = [_copied(nodes, text) for text in node.input if not text.startswith("^")]
+        del node.input[:]
+        node.input.extend(kept)
+    return merged
+
+
+def _predicate(nodes: Dict[str, Any], merge: str) -> str:
+    """Returns the tensor that decides which input of a Merge there is."""
+    found: Set[str] = set()
+    seen: Set[str] = set()
+    todo = [merge]
+    while todo:
+        for text in nodes[todo.pop()].input:
+            name = parse_tensor_name(text.lstrip("^")).node
+            if nodes[name].op == "Switch":
+                found.add(_source(nodes, nodes[name].input[1]))
+            elif nodes[name].op == "Merge":
+                raise Unwritten(f"model: {merge!r} joins branches that hold other branches")
+            elif name not in seen:
+                _require_finite(nodes, name, merge)
+                seen.add(name)
+                todo.append(name)
+    if len(found) != 1:
+        raise Unwritten(f"model: the branches that {merge!r} joins depend on {len(found)} predicates")
+    return found.pop()
+
+
+def _require_finite(nodes: Dict[str, Any], name: str, merge: str) -> None:
+    """Raises `Unwritten` for an op that a branch may keep from numbers for which it is not finite."""
+    node = nodes[name]
+    by = [_source(nodes, text) for text in node.input[1:2] if not text.startswith("^")]
+    constant = all(nodes[parse_tensor_name(text).node].op == "Const" for text in by)
+    if node.op in _NOT_FINITE or node.op in _FINITE_BY_CONSTANTS and not constant:
+        raise Unwritten(f"model: a branch of {merge!r} holds {name!r} ({node.op}), which is not finite for all numbers")
+
+
+def _source(nodes: Dict[str, Any], text: str) -> str:
+    """Returns the tensor that a tensor is a copy of."""
+    while nodes[parse_tensor_name(text).node].op == "Identity":
+        text = nodes[parse_tensor_name(text).node].input[0]
+    return parse_tensor_name(text).name
+
+
+def _copied(nodes: Dict[str, Any], text: str) -> str:
+    """Returns an input with the only output of the copy in place of either output of a Switch."""
+    tensor = parse_tensor_name(text)
+    if nodes[tensor.node].op == "Merge" and tensor.output:
+        raise Unwritten(f"model: it uses which branch {tensor.node!r} took")
+    return tensor.node if nodes[tensor.node].op == "Switch" else text

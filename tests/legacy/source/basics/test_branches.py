@@ -1,0 +1,61 @@
+"""Branches of 1.x's `cond` as choices: the same values on either side of the predicate."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from legacy.source.basics.branches import merge_branches
+from legacy.source.basics.unwritten import Unwritten
+
+v1 = tf.compat.v1
+
+
+def graph_of(build):
+    """GraphDef of what `build` makes of `x` with branches of 1.x; its result is called `result`."""
+    was_v2 = v1.control_flow_v2_enabled()
+    v1.disable_control_flow_v2()
+    try:
+        with tf.Graph().as_default() as graph:
+            tf.identity(build(v1.placeholder(tf.float32, [2], "x")), "result")
+        return graph.as_graph_def()
+    finally:
+        (v1.enable_control_flow_v2 if was_v2 else v1.disable_control_flow_v2)()
+
+
+def value(graph_def, x):
+    with tf.Graph().as_default() as graph, v1.Session() as session:
+        tf.import_graph_def(graph_def, name="")
+        return session.run("result:0", {graph.get_tensor_by_name("x:0"): x}).tolist()
+
+
+def test_a_choice_has_the_values_of_the_branches():
+    graph_def = graph_of(lambda x: v1.cond(x[0] > 0.0, lambda: x * 2.0, lambda: x + 1.0))
+    merged = merge_branches(graph_def)
+    assert not {node.op for node in merged.node} & {"Switch", "Merge"}
+    for x in (np.float32([1, 2]), np.float32([-1, 2])):
+        assert value(merged, x) == value(graph_def, x)
+    assert value(merged, np.float32([1, 2])) != value(merged, np.float32([-1, 2]))
+
+
+def test_constants_of_branches_are_chosen_too():
+    merged = merge_branches(graph_of(lambda x: v1.cond(x[0] > 0.0, lambda: tf.constant(4.0), lambda: tf.constant(2.0))))
+    assert [value(merged, np.float32([sign, 0])) for sign in (1, -1)] == [4.0, 2.0]
+
+
+def test_a_graph_without_branches_stays():
+    graph_def = graph_of(lambda x: x * 2.0)
+    assert merge_branches(graph_def) is graph_def
+
+
+@pytest.mark.parametrize(
+    "branch, reason",
+    [
+        (lambda x: v1.cond(x[1] > 0.0, lambda: x * 2.0, lambda: x), "joins branches that hold other branches"),
+        (lambda x: tf.math.log(x), r"\(Log\), which is not finite for all numbers"),
+        (lambda x: 1.0 / x, r"\(RealDiv\), which is not finite for all numbers"),
+    ],
+)
+def test_what_a_choice_cannot_say_is_refused(branch, reason):
+    graph_def = graph_of(lambda x: v1.cond(x[0] > 0.0, lambda: branch(x), lambda: x / 2.0))
+    with pytest.raises(Unwritten, match=reason):
+        merge_branches(graph_def)
