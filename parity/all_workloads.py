@@ -9,6 +9,7 @@ agrees, but something that matters was not exercised.
 from __future__ import annotations
 
 import concurrent.futures
+import dataclasses
 import functools
 import sys
 import time
@@ -37,6 +38,12 @@ flags.DEFINE_enum(
     "have.",
 )
 flags.DEFINE_list("workloads", list(registry.NAMES), "Names of the workloads.")
+
+flags.DEFINE_string(
+    "devices",
+    None,
+    "Adds a column: both sides predicted on devices that are not here, such as v100x8 (see parity.predict).",
+)
 
 FLAGS = flags.FLAGS
 FLAGS.set_default("json", "report.json")
@@ -144,7 +151,20 @@ def _benchmark_workload(name: str) -> dict[str, Any]:
     peak_bytes = benchmark.peak_bytes_if_asked(result, name)
     for line in result_lines(result, peak_bytes, FLAGS.warmup):
         _print_line(result.setup.job.workload.name, line)
-    return benchmark.benchmark_json(result, peak_bytes)
+    predicted = {"predicted": _predict_workload(name)} if FLAGS.devices else {}
+    return {**benchmark.benchmark_json(result, peak_bytes), **predicted}
+
+
+def _predict_workload(name: str) -> dict[str, Any]:
+    """Predicts both sides of a workload on the machine of `--devices`, with resident batches."""
+    from parity.prediction.machines.selection import machine_named
+    from parity.prediction.prediction import predict_step
+
+    machine = machine_named(FLAGS.devices)
+    setup = parity_flags.setup_from_flags(exact=False, workload_name=name, resident=True)
+    setup = dataclasses.replace(setup, modern=dataclasses.replace(setup.modern, all_reduce="auto"))
+    sides = {side: predict_step(setup, side, machine).to_json() for side in ("legacy", "modern")}
+    return {"machine": machine.name, "sides": sides}
 
 
 def _print_line(workload_name: str, line: str) -> None:
@@ -173,9 +193,20 @@ def check_workloads(names: list[str]) -> None:
         require(name in registry.NAMES or ":" in name or is_lift_folder(name), "--workloads", name, allowed)
 
 
+def check_devices() -> None:
+    """Raises `InputError` unless `--devices` is a machine with a device for each replica."""
+    if FLAGS.devices is None:
+        return
+    from parity.prediction.machines.selection import machine_named
+
+    machine, replicas = machine_named(FLAGS.devices), FLAGS.replicas or 2
+    require(replicas <= machine.count, "--replicas", replicas, f"{machine.name} has {machine.count} devices")
+
+
 def main() -> int:
     """Runs the command; returns its exit status."""
     check_workloads(FLAGS.workloads)
+    check_devices()
     verify.check_flags()
     benchmark.inputs_from_flags()
     benchmark.other_paths()

@@ -22,6 +22,9 @@ RUNS = 5
 #: Seconds that the copies of one op in a run take, about, and how many there are at most.
 RUN_SECONDS, MOST_COPIES = 4e-3, 64
 
+#: Seconds of an op at least, where the clock sees no difference to a call without it.
+LEAST = 1e-9
+
 #: Calls of which the shortest counts, tensors that one of them is fed, and turns of a long loop.
 CALLS, FED, TURNS = 50, 4, 100
 
@@ -68,7 +71,7 @@ def seconds_of_chain(
                 whole, call = (_least_seconds(functools.partial(session.run, op), runs) for op in (step, nothing))
             except tf.errors.OpError as error:
                 raise FloorUnknown(str(error).splitlines()[0])
-    return max(whole - call, 0.0) / (count * width)
+    return max((whole - call) / (count * width), LEAST)
 
 
 class CallSeconds(NamedTuple):

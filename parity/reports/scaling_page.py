@@ -36,9 +36,11 @@ WRITE_UPS_REPLICAS = 4
 
 INTRODUCTION = """# Scaling towards many machines
 
-Made by `{command}`. Nothing on this page was measured here: a step of one replica is predicted (see
-[predict.md](predict.md)), and the all-reduce of its gradients is a formula of latency and bandwidth
-(`parity/prediction/collectives.py`). The step waits for the whole all-reduce, as the port's does.
+Made by `{command}`.
+
+Nothing on this page was measured here: a step of one replica is predicted (see [predict.md](predict.md)), and the
+all-reduce of its gradients is a formula of latency and bandwidth (`parity/prediction/collectives.py`). The step waits
+for the whole all-reduce, as the port's does.
 
 - *ring*: one ring over all replicas; a machine's connection to the network carries it once. 2 (p - 1) messages.
 - *tree*: reduce and broadcast along a binomial tree, inside a machine by its own links, between machines by the

@@ -31,11 +31,26 @@ def workloads_table(results: Mapping[str, Sequence[Mapping[str, Any]]]) -> Table
     table.add_column("speed", no_wrap=True)
     for name in (ONE_DEVICE, *others):
         table.add_column(f"{escape(name)}/\nmodern, 95 %", justify="right", no_wrap=True)
+    machine = _predicted_machine(results["benchmark"])
+    if machine:
+        table.add_column(f"predicted on {escape(machine)},\nlegacy | modern examples/s", justify="right", no_wrap=True)
     speeds = {entry["workload"]: entry for entry in results["benchmark"]}
     for entry in results["verify"]:
-        for row in _workload_rows(entry, speeds[entry["workload"]], others):
-            table.add_row(*row)
+        speed = speeds[entry["workload"]]
+        for number, row in enumerate(_workload_rows(entry, speed, others)):
+            table.add_row(*row, *([_predicted_cell(speed) if number == 0 else ""] if machine else []))
     return table
+
+
+def _predicted_machine(benchmarks: Sequence[Speed]) -> str:
+    """Name of the machine that the speeds are predicted for; "" if they are not."""
+    return next((entry["predicted"]["machine"] for entry in benchmarks if "predicted" in entry), "")
+
+
+def _predicted_cell(speed: Speed) -> str:
+    """Examples a second of both sides on the machine that they are predicted for."""
+    sides = speed["predicted"]["sides"]
+    return " | ".join(f"{sides[side]['examples_per_second']:,.0f}" for side in (LEGACY, MODERN))
 
 
 def _other_names(benchmarks: Sequence[Speed]) -> list[str]:

@@ -7,7 +7,7 @@ import tensorflow as tf
 from absl import flags
 
 from parity.processes.json_command import CommandEnd
-from tests.own_flags import own_flags
+from tests.own_flags import own_flags, set_flags
 from workloads.support.errors import InputError
 
 with own_flags():
@@ -138,3 +138,15 @@ def test_blocks_are_shorter_than_the_benchmarks_unless_flags_say_otherwise(given
     flags.DEFINE_boolean("memory", True, "", flag_values=given)
     all_workloads._set_defaults(all_workloads.SHORTER)
     assert (given.blocks, given.most_blocks, given.block_seconds, given.memory) == (12, 40, 0.1, False)
+
+
+@pytest.mark.parametrize(
+    "values, message",
+    [
+        ({"devices": "abacus"}, "--devices: got 'abacus', allowed: gtx1060"),
+        ({"devices": "v100x2", "replicas": 4}, "--replicas: got 4, v100x2 has 2 devices"),
+    ],
+)
+def test_devices_that_cannot_be_predicted_are_refused(values, message):
+    with set_flags(all_workloads.FLAGS, **values), pytest.raises(InputError, match=message):
+        all_workloads.check_devices()

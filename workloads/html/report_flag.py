@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 
 def define_report(flag_values: flags.FlagValues = flags.FLAGS) -> None:
-    """Defines `--report`."""
-    flags.DEFINE_string(
-        "report", None, "HTML file to write: the result as one file that needs no network.", flag_values=flag_values
-    )
+    """Defines `--report`, once where one command runs others, as `python -m parity` does."""
+    if "report" not in flag_values:
+        text = "HTML file to write: the result as one file that needs no network."
+        flags.DEFINE_string("report", None, text, flag_values=flag_values)
 
 
 def check_report(flag_values: flags.FlagValues) -> None:

@@ -48,6 +48,14 @@ def test_a_workload_that_is_equal_and_timed_with_both_inputs():
     ]
 
 
+def test_predictions_are_a_column_of_their_own():
+    sides = {"legacy": {"examples_per_second": 4096.2}, "modern": {"examples_per_second": 8192.0}}
+    timed = {**TIMED, "predicted": {"machine": "v100x8", "sides": sides}}
+    table = workloads_table({"verify": [VERIFIED], "benchmark": [timed]})
+    assert headings(table)[-1] == "predicted on v100x8,\nlegacy | modern examples/s"
+    assert [row[-1] for row in rows(table)] == ["4,096 | 8,192", ""]
+
+
 def test_another_program_has_a_column_of_its_own():
     mine = contestant("mine", "resident", 10.0, 3.0)
     table = workloads_table(

@@ -1,12 +1,14 @@
 """Machines: built in, and of JSON files, which are checked."""
 
 import json
+import os
 
 import pytest
 
 from parity.prediction.machines.built_in import MACHINES
 from parity.prediction.machines.machine_file import machine_from_json, read_machine
 from parity.prediction.machines.selection import machine_named
+from tests.house import ROOT
 from workloads.support.errors import InputError
 
 
@@ -64,6 +66,13 @@ def change(path, value):
 def test_what_is_no_machine_is_refused_by_name(path, value, message):
     with pytest.raises(InputError, match=message):
         machine_from_json(change(path, value), "file")
+
+
+def test_the_example_of_the_documentation_is_a_machine():
+    with open(os.path.join(ROOT, "docs", "predict.md"), encoding="utf-8") as file:
+        example = file.read().partition("```json")[2].partition("```")[0]
+    machine = machine_from_json(json.loads(example), "docs/predict.md")
+    assert machine.count == 2 and machine.device.efficiency["other kinds"].memory == 0.8
 
 
 def test_files_that_cannot_be_read_are_refused(tmp_path):
