@@ -49,11 +49,14 @@ MEASURED, SMALL = Net("resnet18", "seed", 16), Net("resnet18", "small", 16)
 OF_WRITE_UP, OF_QUICK = Net("resnet18", "seed", 128), Net("regression", "small", 16)
 
 #: Machines to predict for, with four devices each.
-MACHINES = ("gtx1080tix4", "p100x4", "v100x4")
+MACHINES = ("k80x4", "gtx1080tix4", "p100x4", "v100x4")
+
+#: The runs of the write-up that the predictions are held against; their batches cost no input.
+MADE_UP = "TensorFlow, made-up data"
 
 #: {program of the write-up: thousands of examples a second on one and on four GPUs}.
 WRITE_UP = {
-    "TensorFlow, made-up data": (2.0, 6.75),
+    MADE_UP: (2.0, 6.75),
     "TensorFlow, real data": (1.7, 4.9),
     "MXNet": (2.1, 7.0),
 }
@@ -161,9 +164,9 @@ def make_report(
       the report.
     """
     tables = [_replicas_table(net, times), _predicted_table(predictions), _calls_table(calls)]
-    answer = [replicas_sentence(times), predicted_sentence(predictions), *calls_sentences(calls), format_text(formats)]
+    predicted = [predicted_sentence(predictions), beside_write_up(predictions)]
     return Report(
-        answer=" ".join(answer),
+        answer=" ".join([replicas_sentence(times), *predicted, *calls_sentences(calls), format_text(formats)]),
         tables=tables,
         method=f"{net.workload}, resident batches. {' '.join((__doc__ or '').partition(chr(10))[2].split())} {ROUNDS}",
         limits=(
@@ -206,6 +209,22 @@ def predicted_sentence(predictions: Sequence[Predictions]) -> str:
         f"Predicted growth from one device to several of their own, in examples a second: {'; '.join(texts)}. "
         f"The write-up measured from one GPU to four: {write_up}."
     )
+
+
+def beside_write_up(predictions: Sequence[Predictions]) -> str:
+    """Returns a sentence about the error of the predictions, taken for the write-up's runs on made-up data."""
+    one, four = WRITE_UP[MADE_UP]
+    curves = [examples for prediction in predictions for examples in prediction.examples.values()]
+    growths = [examples[max(examples)] / examples[min(examples)] for examples in curves]
+    throughputs = [examples[min(examples)] / (1000 * one) for examples in curves]
+    off = [100 * (growth / (four / one) - 1) for growth in (min(growths), max(growths))]
+    text = (
+        f"Beside the write-up's made-up data the predicted growth is off by {off[0]:+.0f} % to {off[1]:+.0f} %, and "
+        f"the predicted throughput of one device is {min(throughputs):.1f} to {max(throughputs):.1f} times its own."
+    )
+    if min(throughputs) <= 2:
+        return text
+    return text + " Its step spent most of its time on something that is not in the kernels of this graph."
 
 
 def calls_sentences(calls: Mapping[Net, TurnTimes]) -> list[str]:

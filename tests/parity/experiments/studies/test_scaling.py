@@ -27,6 +27,13 @@ def test_the_predicted_growth_stands_beside_the_write_ups():
     assert "3.38 times with TensorFlow, made-up data" in text and "3.33 times with MXNet" in text
 
 
+@pytest.mark.parametrize("one, factor, more", [(3000.0, "1.5 to 1.5", False), (6000.0, "3.0 to 3.0", True)])
+def test_the_error_of_the_predictions_is_said(one, factor, more):
+    text = scaling.beside_write_up([Predictions("towers", {"p100x4": {1: one, 4: 3.375 * one}})])
+    assert f"off by +0 % to +0 %, and the predicted throughput of one device is {factor} times its own." in text
+    assert ("spent most of its time" in text) == more
+
+
 def test_several_steps_per_call_are_over_one():
     calls = {MEASURED: TurnTimes({"port, 2": [1.0] * 4, "port, 10 a call": [0.5] * 4})}
     (sentence,) = scaling.calls_sentences(calls)
