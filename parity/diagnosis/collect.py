@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Mapping, Sequence
 
-from parity.diagnosis.comparable import comparable_record, require_comparable_states
+from parity.diagnosis.comparable import HINT, comparable_record, require_comparable_states
 from parity.diagnosis.context.job_context import Context, context_of_recording
 from parity.diagnosis.evidence import ComparedStep, Evidence
 from workloads.program import Program, State, StepRecord
@@ -137,7 +137,7 @@ def evidence_of_recordings(left: Recording, right: Recording, steps: int = 0) ->
     shapes = {spec.name: spec.shape for spec in left.variables()}
     matching = [spec for spec in right.variables() if shapes.get(spec.name) == spec.shape]
     listed = ", ".join(sorted(shapes)[:4])
-    require(matching, "--right", right.path, "no variable has a name and shape of --left's, such as " + listed)
+    require(matching, "--right", right.path, f"no variable has a name and shape of --left's, such as {listed}; {HINT}")
     about = {"left": left.describe(), "right": right.describe()}
     require_comparable_states(right.path, left.state(), right.state())
     align = functools.partial(comparable_record, right.path)

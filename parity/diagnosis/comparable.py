@@ -11,6 +11,9 @@ from parity.comparison import stages
 from workloads.program import State, StepRecord
 from workloads.support.errors import InputError
 
+#: What helps where names differ.
+HINT = "--names=names.json matches others"
+
 
 def require_comparable_states(path: str, left: State, right: State) -> None:
     """Raises `InputError` if a tensor of two states has other shapes or dtypes, or if they share no weight.
@@ -22,7 +25,7 @@ def require_comparable_states(path: str, left: State, right: State) -> None:
     """
     if not set(left.weights) & set(right.weights):
         listed = ", ".join(sorted(left.weights)[:4]) or "none"
-        raise InputError(f"--right: got {path!r}, no weight has a name of --left's, which are {listed}")
+        raise InputError(f"--right: got {path!r}, no weight has a name of --left's, which are {listed}; {HINT}")
     _require_comparable(path, stages.state_tensors(left), stages.state_tensors(right))
 
 

@@ -27,10 +27,10 @@ def speed_page(headline: str, lines: Sequence[str], content: Mapping[str, Any]) 
     """
     parity = content["parity"]["verdict"]
     sections = [
-        Section("Result", [listing(lines)]),
         Section("How fast, relative to the towers", ratio_pictures({content["workload"]: content})),
-        Section("How fast the port is beside every program", _contestant_pictures(content)),
+        Section("Every program, relative to the port", _contestant_pictures(content)),
         Section("Figures", [_contestants_table(content["contestants"])]),
+        Section("How it was measured", [listing(lines)]),
         Section("Where it was measured", [table(("what", "value"), list(content["environment"].items()))]),
     ]
     ratio = ratio_from_json(content.get("ratio"))
