@@ -89,12 +89,15 @@ def match_names(legacy: Arrays, port: Arrays) -> NameMatch:
 
 
 def read_names(path: str, legacy: Sequence[str], port: Sequence[str]) -> dict[str, str]:
-    """Reads {the port's name: legacy's} from a file that `NameMatch.to_json` made and that may have been edited.
+    """Reads a file that `NameMatch.to_json` made and that may have been edited.
 
     Args:
       path: of the file.
       legacy: names of legacy's variables.
       port: names of the port's.
+
+    Returns:
+      {the port's name: legacy's}.
 
     Raises:
       InputError: it cannot be read, or names a variable that does not exist, or one twice.
