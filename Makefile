@@ -46,6 +46,10 @@ studies: .venv/installed
 		$(BIN)/python -m parity.study --name=$$name --markdown=docs/studies/$$name.md || exit 1; \
 	done
 
+# Versions of Python and TensorFlow, each pair in an environment of its own; writes docs/versions.md.
+matrix:
+	$(PYTHON) -m tests.version_matrix
+
 lint: .venv/installed
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
@@ -67,6 +71,6 @@ legacy-python: .venv-tf1/installed
 	touch $@
 
 clean:
-	rm -rf .venv .venv-tf1 build dist *.egg-info report.json .coverage .coverage.*
+	rm -rf .venv .venv-tf1 .matrix build dist *.egg-info report.json .coverage .coverage.*
 
 .PHONY: parity test test-slow fuzz gpu studies coverage lint legacy-python clean

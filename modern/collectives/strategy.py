@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import tensorflow as tf
-from tensorflow.compiler.xla.tsl.protobuf import coordination_config_pb2
 from tensorflow.python.distribute import collective_all_reduce_strategy, multi_worker_util
 from tensorflow.python.eager import context
 
@@ -90,13 +89,15 @@ class _MultiWorkerExtended(collective_all_reduce_strategy.CollectiveAllReduceExt
         """Starts as TensorFlow's does, which would wait for missing workers for an hour, and here `START_SECONDS`."""
         spec = multi_worker_util.normalize_cluster_spec(cluster_resolver.cluster_spec())
         jobs = [job for job in ("chief", "worker") if job in spec.jobs]
+        # The message's module has moved between versions of TensorFlow; this field has not.
+        settings = tf.compat.v1.ConfigProto().experimental.coordination_config
         context.context().configure_coordination_service(
             service_type="standalone",
             service_leader=multi_worker_util.coordination_leader(spec),
             cluster_register_timeout_in_ms=1000 * START_SECONDS,
             heartbeat_timeout_in_ms=1000 * HEARTBEAT_SECONDS,
             coordinated_jobs=[
-                coordination_config_pb2.CoordinatedJob(name=job, num_tasks=spec.num_tasks(job)) for job in jobs
+                settings.coordinated_job_list.add(name=job, num_tasks=spec.num_tasks(job)) for job in jobs
             ],
         )
         super()._initialize_multi_worker(cluster_resolver)

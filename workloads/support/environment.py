@@ -11,9 +11,13 @@ import sys
 from collections.abc import Iterator
 
 from workloads.support import allocator
+from workloads.support.errors import require
 
 #: The module by which TensorFlow's import takes all of Keras along.
 _KERAS = "keras.src.optimizers"
+
+#: The versions of TensorFlow that this project runs with: one of 1.x, and from one of 2.x on.
+LAST_OF_1, FIRST_OF_2 = (1, 15), (2, 16)
 
 #: Option of the system call `prctl`: the signal that a process gets when its parent ends.
 _PR_SET_PDEATHSIG = 1
@@ -25,6 +29,9 @@ def prepare(exact: bool) -> None:
     Args:
       exact: for runs that must give identical bits: oneDNN's graph rewrite off, which fuses ops differently in
         a session and in a function. (Grappler, the other one, is switched off where programs are built.)
+
+    Raises:
+      InputError: this TensorFlow is one that the project does not run with.
     """
     if "tensorflow" in sys.modules:
         raise RuntimeError("environment.prepare must be called before TensorFlow is imported")
@@ -39,11 +46,19 @@ def prepare(exact: bool) -> None:
     with _muted_stderr(), _keras_left_out(), _no_collections():
         import tensorflow as tf
 
+        require_supported(tf.__version__)
         tf.config.experimental.list_physical_devices("GPU")
         # By default it depends on whether TensorFlow's first use is inside a graph, where there is none: then an op
         # without a GPU kernel fails in the port.
         tf.config.set_soft_device_placement(True)
         tf.compat.v1.logging.set_verbosity(tf.compat.v1.logging.ERROR)
+
+
+def require_supported(version: str) -> None:
+    """Raises `InputError` unless the project runs with a version of TensorFlow, such as "2.16.2"."""
+    numbers = tuple(int(number) for number in version.split(".")[:2])
+    allowed = "must be 1.15, or 2.16 or later (docs/versions.md)"
+    require(numbers == LAST_OF_1 or numbers >= FIRST_OF_2, "TensorFlow", version, allowed)
 
 
 @contextlib.contextmanager

@@ -1,0 +1,160 @@
+"""`python -m tests.version_matrix` (`make matrix`): tries versions of Python and TensorFlow, pair by pair.
+
+Each pair has an environment of its own, made by pip from the project's own files. There the five workloads are verified
+bit by bit, and an old graph is lifted and verified. `make matrix` writes this page. Exit status 0: every pair that can
+be installed runs; 1: not.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import glob
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+RECORDED = ROOT / "tests" / "legacy" / "recordings" / "a_split_sgd"
+
+PYTHONS = ("3.10", "3.11", "3.12", "3.13")
+TENSORFLOWS = ("2.16", "2.17", "2.18", "2.19", "2.20", "2.21")
+WORKLOADS = ("sigmoid_stack", "regression", "cifar_cnn", "resnet18", "stacked_lstm")
+
+RUNS, NO_PYTHON, NO_WHEEL = "runs", "no such Python here", "no TensorFlow for it"
+
+
+@dataclasses.dataclass(frozen=True)
+class Pair:
+    """One environment.
+
+    Attributes:
+      python: version, such as "3.11".
+      tensorflow: version, such as "2.16".
+    """
+
+    python: str
+    tensorflow: str
+
+    @property
+    def folder(self) -> str:
+        """Name of its environment's folder."""
+        return f"python{self.python}-tensorflow{self.tensorflow}"
+
+
+def find_python(version: str) -> str | None:
+    """Returns the path of an interpreter, from PATH or from pyenv; None without one."""
+    found = glob.glob(os.path.expanduser(f"~/.pyenv/versions/{version}.*/bin/python"))
+    return shutil.which(f"python{version}") or next(iter(sorted(found)), None)
+
+
+def make_environment(pair: Pair, folder: pathlib.Path) -> str:
+    """Makes a pair's environment, unless it is there.
+
+    Returns:
+      "", or the reason why there is none.
+    """
+    done = folder / "installed"
+    if done.exists():
+        return ""
+    interpreter = find_python(pair.python)
+    if interpreter is None:
+        return NO_PYTHON
+    subprocess.run([interpreter, "-m", "venv", "--clear", str(folder)], check=True)
+    pip = [str(folder / "bin" / "python"), "-m", "pip", "--quiet", "--disable-pip-version-check", "install"]
+    ended = subprocess.run(
+        [*pip, "--editable", str(ROOT), f"tensorflow=={pair.tensorflow}.*"], capture_output=True, text=True
+    )
+    if ended.returncode:
+        missing = "No matching distribution" in ended.stderr
+        return NO_WHEEL if missing else "pip: " + last_line(ended.stderr)
+    done.touch()
+    return ""
+
+
+def commands(lift: pathlib.Path) -> Iterator[tuple[str, list[str]]]:
+    """Yields (name, arguments of Python) of what is run in each environment; the lift is written to `lift`."""
+    exact = ["--steps=5", "--tolerance=exact"]
+    for name in WORKLOADS:
+        yield name, ["-m", "parity.verify", f"--workload={name}", "--replicas=2", *exact]
+    graph, checkpoint = RECORDED / "graph.meta", RECORDED / "model.ckpt"
+    yield "lift", ["-m", "legacy.lift", str(graph), f"--checkpoint={checkpoint}", f"--out={lift}"]
+    yield "a lifted graph", ["-m", "parity.verify", f"--workload={lift}", *exact]
+
+
+def try_pair(pair: Pair, folder: pathlib.Path) -> str:
+    """Runs every command in a pair's environment; returns `RUNS`, or what failed first and its last line."""
+    reason = make_environment(pair, folder)
+    if reason:
+        return reason
+    lift = folder / "lift"
+    shutil.rmtree(lift, ignore_errors=True)
+    for name, arguments in commands(lift):
+        command = [str(folder / "bin" / "python"), *arguments]
+        ended = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+        if ended.returncode:
+            return f"{name}: {last_line(ended.stderr or ended.stdout)}"
+    return RUNS
+
+
+def last_line(text: str) -> str:
+    """Returns the last line of a command's output."""
+    return text.strip().rpartition("\n")[2]
+
+
+def page(results: dict[Pair, str], pythons: Sequence[str], tensorflows: Sequence[str]) -> str:
+    """Returns the page: a table with a row for each TensorFlow and a column for each Python, and notes on failures."""
+    lines = ["# Versions of Python and TensorFlow", "", *(__doc__ or "").split("\n")[2:-1], ""]
+    lines.append("| TensorFlow | " + " | ".join(f"Python {version}" for version in pythons) + " |")
+    lines.append("|" + "---|" * (len(pythons) + 1))
+    notes: list[str] = []
+    for tensorflow in tensorflows:
+        cells = []
+        for python in pythons:
+            result = results.get(Pair(python, tensorflow), "not tried")
+            short = result if result in (RUNS, NO_PYTHON, NO_WHEEL, "not tried") else "fails"
+            cells.append(short)
+            if short == "fails":
+                notes.append(f"* TensorFlow {tensorflow}, Python {python}: {result}")
+        lines.append(f"| {tensorflow} | " + " | ".join(cells) + " |")
+    lines += ["", *notes] if notes else []
+    lines += [
+        "",
+        "Earlier versions of TensorFlow 2 are refused by one line. `workloads/` and `legacy/` also run under",
+        "TensorFlow 1.15 on Python 3.7 (`--legacy_python`), and `legacy/recorder.py` alone under any from 0.12 on.",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def main() -> int:
+    """Tries the pairs; returns the exit status."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--pythons", default=",".join(PYTHONS), help="versions of Python, separated by commas")
+    parser.add_argument("--tensorflows", default=",".join(TENSORFLOWS), help="versions of TensorFlow")
+    parser.add_argument("--folder", type=pathlib.Path, default=ROOT / ".matrix", help="folder of the environments")
+    parser.add_argument(
+        "--markdown", type=pathlib.Path, default=ROOT / "docs" / "versions.md", help="the page to write"
+    )
+    parser.add_argument("--keep", action="store_true", help="keep environments after they are tried (2 GB each)")
+    arguments = parser.parse_args()
+    pythons, tensorflows = arguments.pythons.split(","), arguments.tensorflows.split(",")
+    pairs = [Pair(python, tensorflow) for tensorflow in tensorflows for python in pythons]
+    results: dict[Pair, str] = {}
+    for number, pair in enumerate(pairs):
+        folder = arguments.folder.resolve() / pair.folder
+        print(f"{number + 1}/{len(pairs)} {pair.folder} ...", file=sys.stderr, flush=True)
+        results[pair] = try_pair(pair, folder)
+        print(f"    {results[pair]}", file=sys.stderr, flush=True)
+        if not arguments.keep:
+            shutil.rmtree(folder, ignore_errors=True)
+    text = page(results, pythons, tensorflows)
+    arguments.markdown.write_text(text, encoding="utf-8")
+    print(text, end="")
+    return 0 if set(results.values()) <= {RUNS, NO_PYTHON, NO_WHEEL} else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
