@@ -14,7 +14,7 @@ from parity.comparison import stages
 from parity.coverage.graph_constants import ConstantIndex, GraphConstant
 from parity.coverage.mutant import Effect, Mutant
 from parity.coverage.observed_step import ObservedStep
-from workloads.program import StepRecord
+from workloads.program import Arrays, State, StepRecord
 from workloads.support.errors import InputError
 
 #: {pattern of a constant's name: the reason why no step depends on it}, for guards inside of TensorFlow's functions.
@@ -48,6 +48,27 @@ class MutatedTowers:
         for constant in self.index.constants():
             if with_towers or not constant.in_towers:
                 yield from self._mutants_of(constant)
+
+    def find_flat(self, state: State, steps: int) -> State:
+        """Takes steps with the graph's own constants.
+
+        Args:
+          state: the state to start from.
+          steps: number of steps.
+
+        Returns:
+          the state before the step in which a tower's gradient was smallest.
+        """
+        self._program.load(state)
+        self._program.replace_tensors({})
+        smallest, found = np.inf, state
+        for _ in range(steps):
+            record = self._program.step()
+            length = min((_length(gradients) for gradients in record.gradients), default=np.inf)
+            if 0.0 < length < smallest:
+                smallest, found = length, state
+            state = record.state
+        return found
 
     def close(self) -> None:
         """Closes the towers."""
@@ -88,6 +109,11 @@ class MutatedTowers:
         self._program.load(step.before)
         self._program.replace_tensors(values)
         return self._program.step()
+
+
+def _length(gradients: Arrays) -> float:
+    """The Euclidean length of one tower's gradients."""
+    return float(np.sqrt(sum(np.sum(np.square(np.asarray(value, np.float64))) for value in gradients.values())))
 
 
 def why_guard(tensor: str) -> str:

@@ -20,11 +20,21 @@ LATE = (1_000, 100_000, 10_000_000)
 #: Multiples of the weights, tried while a constant is missing.
 SCALES = (4.0, 0.25, 32.0, 1 / 32)
 
+#: Number of steps among which one of small gradients is sought, while a constant is missing: what caps a small gradient
+#: shows there alone.
+MORE_STEPS = 300
+
 #: A function that changes a state's arrays.
 ChangeState = Callable[[State], State]
 
 
-def visits_of_lift(workload: LiftedWorkload, numbers: Sequence[int], last: State, view: View) -> Iterator[Visit]:
+#: A function that takes a number of steps from a state on, and returns the state before that of the smallest gradients.
+FindFlat = Callable[[State, int], State]
+
+
+def visits_of_lift(
+    workload: LiftedWorkload, numbers: Sequence[int], last: State, view: View, find_flat: FindFlat | None = None
+) -> Iterator[Visit]:
     """Makes the visits of a lifted program, while any mutant is missing.
 
     Args:
@@ -32,6 +42,7 @@ def visits_of_lift(workload: LiftedWorkload, numbers: Sequence[int], last: State
       numbers: that its learning rates are made of.
       last: the state after the ordinary steps.
       view: what has been seen so far.
+      find_flat: for the visit of small gradients; None for no such visit.
 
     Yields:
       the visits; of a program with several train ops, each state once for each.
@@ -44,6 +55,8 @@ def visits_of_lift(workload: LiftedWorkload, numbers: Sequence[int], last: State
         for _ in range(phases):
             yield Visit(name, dataclasses.replace(changed, step=step))
             step += 1
+    if find_flat is not None and view.is_missing(""):
+        yield Visit(f"the smallest gradients of {MORE_STEPS} more steps", find_flat(last, MORE_STEPS))
 
 
 def _changes(workload: LiftedWorkload, numbers: Sequence[int]) -> Iterator[tuple[str, ChangeState]]:

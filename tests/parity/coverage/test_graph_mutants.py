@@ -3,6 +3,7 @@
 import contextlib
 import dataclasses
 
+import numpy as np
 import pytest
 
 from parity.causes.basics.injection import in_workload
@@ -55,6 +56,17 @@ def test_changed_constants_are_seen(towers, steps):
     assert momentum and all(name in update_only for name in momentum)
     for name in dropped + momentum:
         assert any(sight.sees_bits(effect) for step in steps for effect in mutants[name].effects(step)), name
+
+
+def test_the_step_of_the_smallest_gradients_is_found(towers, steps):
+    def length(step):
+        squares = [[np.sum(np.square(np.float64(g))) for g in of_tower.values()] for of_tower in step.record.gradients]
+        return min(map(sum, squares))
+
+    lengths = [length(step) for step in steps]
+    found = towers.find_flat(steps[0].before, len(steps))
+    assert found.step == int(np.argmin(lengths)) and len(set(lengths)) > 1
+    assert towers.find_flat(steps[0].before, 1).step == 0
 
 
 CHANGES = {
