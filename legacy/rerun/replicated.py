@@ -121,7 +121,8 @@ class ReplicatedOldGraph(OldGraphProgram):
         )
 
     def tower_tensors(self) -> list[str]:
-        names = [name for wanted in self._wanted for tower in wanted for name in tower]
+        run = sorted(set(self._towers))
+        names = [name for wanted in self._wanted for tower in run for name in wanted[tower]]
         return [self._tensor(name).name for name in dict.fromkeys(names)]
 
     def given_tensors(self) -> list[str]:
