@@ -10,6 +10,8 @@ from legacy.source.model import Model, names_of_lift, recover_model
 from legacy.source.statistics import find_states
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from workloads.lifted.graph import Graph
     from workloads.lifted.plan import Phase, Plan
 
@@ -69,6 +71,31 @@ def recover_losses(plan: Plan, graph: Graph, reasons: Sequence[str]) -> Imported
     if not found:
         raise Unwritten("\n".join(more))
     return ImportedStep(found, list(more))
+
+
+def keep_proven(step: ImportedStep, prove: Callable[[ImportedStep], str]) -> ImportedStep:
+    """Leaves out the losses that are written and do not compute what the old graph does.
+
+    Args:
+      step: the losses.
+      prove: raises `Unwritten` for losses that differ from the old graph's.
+
+    Returns:
+      The step with those that do not; the step itself if it has one loss.
+    """
+    if len(step.losses) == 1:
+        return step
+    kept: List[WrittenLoss] = []
+    reasons = list(step.reasons)
+    for loss in step.losses:
+        try:
+            prove(ImportedStep([loss], []))
+            kept.append(loss)
+        except Unwritten as reason:
+            reasons.append(f"{loss.phase.train_op}: {reason}")
+    if not kept:
+        raise Unwritten("\n".join(reasons))
+    return ImportedStep(kept, reasons)
 
 
 def _unused(name: str, taken: Sequence[str]) -> str:

@@ -13,7 +13,7 @@ from legacy.source import imported_style, standalone_style, workload_style
 from legacy.source.basics.expressions import calls
 from legacy.source.basics.rendering import WIDTH
 from legacy.source.basics.unwritten import Unwritten
-from legacy.source.imported_step import ImportedStep, WrittenLoss, recover_losses
+from legacy.source.imported_step import ImportedStep, WrittenLoss, keep_proven, recover_losses
 from legacy.source.initial import find_initializers
 from legacy.source.model import InputNames
 from legacy.source.proof import Tower, compare_tower
@@ -101,7 +101,8 @@ def source_text(
         return Source(STYLES[style](plan, step, _docstring(plan, step, notes), values), notes)
     except (Unwritten, *_SURPRISES) as reason:
         if style != "workload":
-            raise _refusal(plan, reason) from reason
+            hint = "--style=workload with --out may write the losses, and import the rest from its folder"
+            raise _refusal(plan, Unwritten("\n".join([*_reason(reason).splitlines(), hint]))) from reason
         return _source_with_import(plan, graph, initial, reason, folder)
 
 
@@ -111,8 +112,12 @@ def _source_with_import(
     """Returns the source of the losses, with the rest of the step imported from the lift."""
     try:
         step = recover_losses(plan, graph, _reason(reason).splitlines())
-        notes = [note for loss in step.losses for note in _notes(loss.model, [])]
-        proof = _proof(plan, graph, initial, step.losses, imported_style.losses_lines(step), {})
+
+        def prove(part: ImportedStep) -> str:
+            return _proof(plan, graph, initial, part.losses, imported_style.losses_lines(part), {})
+
+        step = keep_proven(step, prove)
+        notes, proof = [note for loss in step.losses for note in _notes(loss.model, [])], prove(step)
     except (Unwritten, *_SURPRISES) as error:
         raise _refusal(plan, error) from error
     if not folder:

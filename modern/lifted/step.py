@@ -21,6 +21,7 @@ from modern.mirrored.variables import MirroredState
 from modern.options import ModernOptions
 from workloads.job import Job
 from workloads.lifted.noise import drawn_nodes
+from workloads.lifted.plan import Phase, Plan
 from workloads.lifted.workload import as_lifted
 
 
@@ -62,7 +63,9 @@ class LiftedStep:
         cutter = workload.cutter({node: "drawn" for node in drawn_nodes(plan)} if noise == "drawn" else {})
         self._exchange = make_exchange(job, described, options.all_reduce)
         loss = workload.losses.get(described.train_op)
-        written = None if loss is None else WrittenTower(described, loss, job.dtype, noise == "drawn")
+        written = (
+            None if loss is None else WrittenTower(described, loss, _loss_dtype(plan, described), noise == "drawn")
+        )
         self._tower_runner = TowerRunner(plan, described, cutter, new_gradients, written)
         self._update_runner = UpdateRunner(plan, described, workload.graph, cutter, self._exchange)
         self._cuts = set(self._exchange.cuts)
@@ -93,3 +96,8 @@ class LiftedStep:
         update = self._update_runner.run(groups, values)
         tf.raw_ops.AssignAddVariableOp(resource=local.step.handle, value=tf.ones([], tf.int64))
         return LiftedStepTensors(results.losses, results.gradients, update.combined, update.learning_rates)
+
+
+def _loss_dtype(plan: Plan, phase: Phase) -> str:
+    """Returns the name of the dtype of a phase's losses, which is float64 in a lift that was rewritten so."""
+    return plan.tensors[phase.losses[0]].dtype if phase.losses else "float32"

@@ -62,7 +62,7 @@ class WrittenTower:
         """Returns {tensor of the old graph: value}."""
         frame, what = WrittenFrame(values, self._dtype, self._drawn), f"loss of {self._phase.train_op}"
         with user_code.calling(what, self._loss, "a scalar from scope.get's variables and the batch"):
-            result = self._loss(Scope(frame), values.batch)
+            result = self._loss(Scope(frame), {name: self._as_run(value) for name, value in values.batch.items()})
         check_loss(what, result, frame.dtype)
         given, raw = frame.values_given, raw_gradients(self._phase, tower)
         weights = [weight for weight in raw if weight in given]
@@ -73,6 +73,10 @@ class WrittenTower:
             if effect.writes[0] in frame.updates:
                 found[effect.values[0]] = frame.updates[effect.writes[0]]
         return found
+
+    def _as_run(self, value: tf.Tensor) -> tf.Tensor:
+        """Returns an input in the run's float dtype: a lift in float64 has the inputs of the one in float32."""
+        return tf.cast(value, self._dtype) if value.dtype.is_floating else value
 
 
 def raw_gradients(phase: Phase, tower: int) -> Mapping[str, str]:

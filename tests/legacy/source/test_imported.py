@@ -5,7 +5,8 @@ import tensorflow as tf
 
 from legacy.options import LegacyOptions
 from legacy.saved.lifting import lift_graph
-from legacy.source.imported_step import recover_losses
+from legacy.source.basics.unwritten import Unwritten
+from legacy.source.imported_step import keep_proven, recover_losses
 from legacy.source.imported_style import losses_lines
 from legacy.source.source import source_of_analysis, write_source
 from modern.options import ModernOptions
@@ -71,6 +72,8 @@ def test_a_source_that_imports_says_what_and_why():
     assert "\n  * train ops: d_train, g_train run in turn; a workload has one loss and one update\n" in made.text
     with pytest.raises(InputError, match="(?s)train ops: .*with --out, the losses are written, and the rest is"):
         source("l_gan")
+    with pytest.raises(InputError, match="(?s)train ops: .*--style=workload with --out may write the losses"):
+        source("l_gan", "standalone")
 
 
 def test_functions_of_two_losses_that_differ_have_names_of_their_own():
@@ -79,6 +82,21 @@ def test_functions_of_two_losses_that_differ_have_names_of_their_own():
     assert [loss.function for loss in step.losses] == ["d_train_loss", "g_train_loss"]
     defined = [line.partition("(")[0] for line in losses_lines(step) if line.startswith("def ")]
     assert len(defined) == len(set(defined))
+
+
+def test_a_loss_that_is_not_proven_is_left_to_the_lift():
+    lift = load_lift(old_programs.lifted("l_gan"))
+    step = recover_losses(lift.plan, lift.graph, ["reason"])
+
+    def prove(part):
+        if part.losses[0].phase.train_op == "d_train":
+            raise Unwritten("it differs")
+        return "equal"
+
+    kept = keep_proven(step, prove)
+    assert [loss.function for loss in kept.losses] == ["g_train_loss"]
+    assert kept.reasons == ["reason", "d_train: it differs"]
+    assert keep_proven(kept, prove) == kept
 
 
 def variant(build, tmp_path):
