@@ -44,7 +44,7 @@ def read_nodes(
     Returns:
       the ops, each after those that it needs.
     """
-    needed = reached(results, lambda op: [*(tensor.op for tensor in _forward_inputs(op)), *op.control_inputs])
+    needed = reached(results, lambda op: [*(tensor.op for tensor in op.inputs), *op.control_inputs])
     graph_def = tf.compat.v1.GraphDef() if graph_def is None else graph_def
     if not graph_def.node:
         graph_def.CopyFrom(graph.as_graph_def())

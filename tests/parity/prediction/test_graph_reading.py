@@ -7,8 +7,10 @@ from parity.prediction import legacy_graph, port_graph
 from parity.prediction.graph_costs import work_of_ops
 from parity.prediction.graph_reading import read_nodes, tensor_bytes
 from parity.prediction.machines.built_in import MACHINES
+from parity.prediction.prediction import predict
 from parity.prediction.shapes import ShapesOnly, parameter_bytes
 from parity.prediction.step_graph import Edge
+from tests import old_programs
 from tests.cases import Dyadic, setup
 from workloads.job import Job
 
@@ -73,3 +75,13 @@ def test_both_sides_read_their_own_step():
     updates = [node for node in port.nodes if node.op == "ResourceApplyGradientDescent"]
     assert {node.device for node in updates} == {"GPU:0", "GPU:1"}
     assert all(node.work.size > 0 for node in updates)  # the captured variables' shapes are known
+
+
+def test_an_old_graph_goes_in_as_it_is():
+    made = old_programs.setup("h_dynamic_rnn", all_reduce="auto")  # with a loop, whose body counts once
+    legacy = legacy_graph.legacy_step_graph(made, MACHINES["v100"])
+    assert {node.device for node in legacy.nodes} == {"CPU:0", "GPU:0", "GPU:1"}
+    ops = {node.op for node in legacy.nodes}
+    assert "Merge" in ops and "NextIteration" in ops
+    assert predict(legacy, MACHINES["v100"]).seconds > 0
+    assert list(legacy.fed())
