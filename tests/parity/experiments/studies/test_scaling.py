@@ -65,4 +65,4 @@ def test_the_whole_study_of_a_small_job(in_process):  # noqa: F811
     report = scaling.run_study(True, lambda *unused: None)
     assert in_process.opened[:4] == ["towers, 1", "towers, 2", "port, 1", "port, 2"]
     assert in_process.opened[4:] == ["port, 2", "port, 10 a call", "port, 100 a call"]
-    assert set(report.content["predicted"][0]["examples"]["gtx1080tix4"]) == {1, 2}
+    assert set(report.content["predicted"][0]["examples"][scaling.MACHINES[0]]) == {1, 2}
