@@ -12,6 +12,7 @@ import tensorflow as tf
 from legacy.towers.graph_program import GraphProgram
 from parity.comparison import stages
 from parity.coverage.graph_constants import ConstantIndex, GraphConstant
+from parity.coverage.loop_constants import OUTSIDE
 from parity.coverage.mutant import Effect, Mutant
 from parity.coverage.observed_step import ObservedStep
 from workloads.program import Arrays, State, StepRecord
@@ -79,7 +80,7 @@ class MutatedTowers:
             key = len(self._refused)
             self._refused[key] = ""
             yield Mutant(
-                f"constant {constant.name}",
+                f"constant {constant.name.removesuffix(OUTSIDE)}",
                 change,
                 functools.partial(self._effects, values, key),
                 lambda: HINT,

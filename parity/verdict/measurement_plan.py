@@ -14,6 +14,7 @@ from parity.comparison.setup import Setup
 from parity.coverage import sight, update_mutants
 from parity.coverage.graph_mutants import MutatedTowers
 from parity.coverage.lifted_visits import visits_of_lift
+from parity.coverage.loop_constants import with_loop_constants_outside
 from parity.coverage.measurement import ChooseVisits, Measurement
 from parity.coverage.mutant import Mutant
 from parity.coverage.native_mutants import input_mutants, native_mutants
@@ -22,6 +23,7 @@ from parity.coverage.sight import Sight
 from parity.coverage.update_mutants import GradientLog
 from parity.coverage.visits import visits_of_job
 from workloads.job import Job
+from workloads.lifted.graph import Graph
 from workloads.lifted.workload import LiftedWorkload, as_lifted
 from workloads.scope import VariableSpec
 from workloads.sources import Source
@@ -98,8 +100,12 @@ def _of_lift(
 def _towers(setup: Setup) -> MutatedTowers:
     """Towers of their own for changed constants; a queue could not be started anew for each."""
     options = dataclasses.replace(setup.legacy, input="feed")
-    source = setup.make_source(setup.job)
-    program = legacy.factory.legacy_program(setup.job, source, options, setup.devices(), setup.replicated)
+    source, job = setup.make_source(setup.job), setup.job
+    if job.workload.is_lifted:
+        lift = as_lifted(job.workload)
+        graph = Graph(with_loop_constants_outside(lift.graph.graph_def))
+        job = dataclasses.replace(job, workload=dataclasses.replace(lift, graph=graph))
+    program = legacy.factory.legacy_program(job, source, options, setup.devices(), setup.replicated)
     assert isinstance(program, GraphProgram)  # both kinds of legacy programs are
     return MutatedTowers(program)
 

@@ -26,7 +26,7 @@ def frame_and_counter(graph: Graph, imported: ImportedGraph, name: str) -> LoopC
       The frame and the int32 scalar that counts iterations in the loop's body; None if the node's inputs come from
       several loops, if the loop is inside another one, or if nothing counts.
     """
-    frames = {enter: _frame(graph, enter) for enter in _enters(graph, name)}
+    frames = {enter: _frame(graph, enter) for enter in nearest_enters(graph, name)}
     if len(set(frames.values())) != 1:
         return None
     inside = graph.frames()
@@ -37,7 +37,7 @@ def frame_and_counter(graph: Graph, imported: ImportedGraph, name: str) -> LoopC
     return None if counter is None else LoopCounter(frame, counter)
 
 
-def _enters(graph: Graph, name: str) -> list[str]:
+def nearest_enters(graph: Graph, name: str) -> list[str]:
     """Returns the nearest Enter nodes among the ancestors of a node, control dependencies included."""
     seen, todo, found = {name}, [name], []
     while todo:
@@ -55,7 +55,9 @@ def _enters(graph: Graph, name: str) -> list[str]:
 def _counter(graph: Graph, imported: ImportedGraph, frame: str) -> str | None:
     """Returns the body's copy of the first int32 scalar, breadth first, that a frame's condition compares."""
     for condition in graph.nodes:
-        if graph.type(condition) == "LoopCond" and frame in {_frame(graph, e) for e in _enters(graph, condition)}:
+        if graph.type(condition) == "LoopCond" and frame in {
+            _frame(graph, e) for e in nearest_enters(graph, condition)
+        }:
             for merge in _compared(graph, condition):
                 if imported.dtype(merge) == "int32" and imported.shape(merge) in ((), None):
                     return _in_body(graph, merge)

@@ -1,9 +1,10 @@
-"""Bounds of integer inputs: labels stay below the number of classes, and indices below the number of rows."""
+"""Bounds of integer inputs: labels stay below the number of classes, indices below that of rows, lengths end a loop."""
 
 from __future__ import annotations
 
 from legacy.saved.graph.imported import ImportedGraph
-from workloads.lifted.graph import Graph, TensorId
+from legacy.saved.graph.loops import nearest_enters
+from workloads.lifted.graph import ENTERS, MERGES, Graph, TensorId
 
 #: Ops that rearrange the elements of their input and do not change their values.
 PASSES = [
@@ -40,6 +41,9 @@ _BOUNDED = {
     "GatherV2": (1, 0),
 }
 
+#: Ops by which a loop's body compares its counter with the lengths of sequences.
+_COMPARISONS = ("GreaterEqual", "Greater", "Less", "LessEqual")
+
 
 def upper_bound(graph: Graph, imported: ImportedGraph, tensor: TensorId) -> int:
     """Returns the number that the integers of a tensor must stay below, as far as its users tell.
@@ -50,8 +54,8 @@ def upper_bound(graph: Graph, imported: ImportedGraph, tensor: TensorId) -> int:
       tensor: integers.
 
     Returns:
-      The lowest bound of all ops that take them as class labels or as rows of a table, directly or rearranged; 0 if
-      there is none.
+      The lowest bound of all ops that take them as class labels, as rows of a table or as lengths of sequences,
+      directly or rearranged; 0 if there is none.
     """
     bounds: list[int] = []
     columns: list[int] = []  # of a sparse matrix, whose indices are rows and columns
@@ -80,6 +84,8 @@ def _bound(graph: Graph, imported: ImportedGraph, user: str, position: int) -> i
         return _variable_rows(graph, inputs[0].node)
     if (op_type, position) == ("SparseTensorDenseMatMul", 0) and not graph.nodes[user].attr["adjoint_a"].b:
         return (imported.shape(*inputs[3]) or (None,))[1 if graph.nodes[user].attr["adjoint_b"].b else 0]
+    if op_type in _COMPARISONS and user in graph.frames():
+        return _most_turns(graph, imported, user)
     if (op_type, position) == ("CTCLoss", 2):
         classes = (imported.shape(*inputs[0]) or (None,))[-1]
         return None if classes is None else classes - 1  # the last one is the blank
@@ -94,6 +100,41 @@ def _bound(graph: Graph, imported: ImportedGraph, user: str, position: int) -> i
         return None
     shape = imported.shape(*inputs[0])
     return shape[dimension] if shape else None
+
+
+def _most_turns(graph: Graph, imported: ImportedGraph, inside: str) -> int | None:
+    """Returns one more than the turns that a loop takes at most, if its condition compares a counter with a constant.
+
+    Args:
+      graph, imported: the graph.
+      inside: a node of the loop.
+    """
+    frames = _frames(graph, inside)
+    turns = []
+    for name in graph.nodes:
+        if graph.type(name) == "Less" and name in graph.frames():
+            counter, limit = graph.inputs(name)
+            if graph.type(counter.node) in MERGES and _frames(graph, name) == frames:
+                outside = graph.inputs(limit.node)[0] if graph.type(limit.node) in ENTERS else limit
+                value = _scalar(graph, imported, outside)
+                turns += [] if value is None else [value]
+    return min(turns) + 1 if turns else None
+
+
+def _frames(graph: Graph, inside: str) -> set[bytes]:
+    """Returns the names of the frames that a node's inputs enter."""
+    return {graph.nodes[enter].attr["frame_name"].s for enter in nearest_enters(graph, inside)}
+
+
+def _scalar(graph: Graph, imported: ImportedGraph, tensor: TensorId) -> int | None:
+    """Returns an integer that is a constant, or an element of a constant vector such as a shape."""
+    value = imported.constant(*tensor)
+    if value is None and graph.type(tensor.node) == "StridedSlice":
+        vector, begin = (imported.constant(*source) for source in graph.inputs(tensor.node)[:2])
+        is_element = graph.nodes[tensor.node].attr["shrink_axis_mask"].i == 1
+        if vector is not None and begin is not None and is_element and vector.ndim == 1:
+            value = vector[begin[0]]
+    return None if value is None else int(value)
 
 
 def _variable_rows(graph: Graph, handle: str) -> int | None:

@@ -53,6 +53,33 @@ def test_other_uses_set_none(use):
     assert bound(use) == 0
 
 
+def loop(labels, steps, name="time"):
+    """A loop as `dynamic_rnn` makes it: a row is kept once the counter has reached its length."""
+    rows = tf.zeros([4])
+
+    def body(time, sums):
+        return time + 1, tf.where(tf.greater_equal(time, labels), sums, sums + 1.0)
+
+    v1.disable_control_flow_v2()
+    try:
+        v1.while_loop(lambda time, _: tf.less(time, steps), body, (tf.constant(0, name=name), rows))
+    finally:
+        v1.enable_control_flow_v2()
+
+
+@pytest.mark.parametrize(
+    "steps, expected",
+    [
+        (lambda: 5, 6),
+        (lambda: tf.shape(v1.placeholder(tf.float32, [4, 7, 3]))[1], 8),
+        (lambda: v1.placeholder(tf.int32, [], name="steps"), 0),
+    ],
+    ids=["a number", "a dimension", "not known"],
+)
+def test_lengths_of_sequences_are_at_most_the_turns_of_the_loop(steps, expected):
+    assert bound(lambda labels: loop(labels, steps())) == expected
+
+
 @pytest.mark.parametrize("adjoint, expected", [(False, 7), (True, 0)])
 def test_the_columns_of_a_sparse_matrix_are_the_rows_of_what_it_is_multiplied_with(adjoint, expected):
     def build():
