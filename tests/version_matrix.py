@@ -1,8 +1,8 @@
 """`python -m tests.version_matrix` (`make matrix`): tries versions of Python and TensorFlow, pair by pair.
 
 Each pair has an environment of its own, made by pip from the project's own files. There the five workloads are verified
-bit by bit, and an old graph is lifted and verified. `make matrix` writes this page. Exit status 0: every pair that can
-be installed runs; 1: not.
+bit by bit, and an old graph is lifted and verified. Writes docs/versions.md. Exit status 0: every pair that can be
+installed runs; 1: not.
 """
 
 from __future__ import annotations
@@ -23,6 +23,18 @@ RECORDED = ROOT / "tests" / "legacy" / "recordings" / "a_split_sgd"
 PYTHONS = ("3.10", "3.11", "3.12", "3.13")
 TENSORFLOWS = ("2.16", "2.17", "2.18", "2.19", "2.20", "2.21")
 WORKLOADS = ("sigmoid_stack", "regression", "cifar_cnn", "resnet18", "stacked_lstm")
+
+#: The page's first lines.
+INTRODUCTION = """\
+Written by `make matrix`. Each pair has an environment of its own, made by pip from the project's own files. There the
+five workloads are verified bit by bit (2 replicas, 5 steps), and an old graph is lifted and verified.
+"""
+
+#: Its last lines.
+OTHERS = """\
+Earlier versions of TensorFlow 2 are refused by one line. `workloads/` and `legacy/` also run under TensorFlow 1.15 on
+Python 3.7 (`--legacy_python`), and `legacy/recorder.py` alone under any from 0.12 on.
+"""
 
 RUNS, NO_PYTHON, NO_WHEEL = "runs", "no such Python here", "no TensorFlow for it"
 
@@ -107,7 +119,7 @@ def last_line(text: str) -> str:
 
 def page(results: dict[Pair, str], pythons: Sequence[str], tensorflows: Sequence[str]) -> str:
     """Returns the page: a table with a row for each TensorFlow and a column for each Python, and notes on failures."""
-    lines = ["# Versions of Python and TensorFlow", "", *(__doc__ or "").split("\n")[2:-1], ""]
+    lines = ["# Versions of Python and TensorFlow", "", INTRODUCTION]
     lines.append("| TensorFlow | " + " | ".join(f"Python {version}" for version in pythons) + " |")
     lines.append("|" + "---|" * (len(pythons) + 1))
     notes: list[str] = []
@@ -121,12 +133,8 @@ def page(results: dict[Pair, str], pythons: Sequence[str], tensorflows: Sequence
                 notes.append(f"* TensorFlow {tensorflow}, Python {python}: {result}")
         lines.append(f"| {tensorflow} | " + " | ".join(cells) + " |")
     lines += ["", *notes] if notes else []
-    lines += [
-        "",
-        "Earlier versions of TensorFlow 2 are refused by one line. `workloads/` and `legacy/` also run under",
-        "TensorFlow 1.15 on Python 3.7 (`--legacy_python`), and `legacy/recorder.py` alone under any from 0.12 on.",
-    ]
-    return "\n".join(lines) + "\n"
+    lines += ["", OTHERS]
+    return "\n".join(lines)
 
 
 def main() -> int:
