@@ -126,8 +126,14 @@ class ReplicatedOldGraph(OldGraphProgram):
         return [self._tensor(name).name for name in dict.fromkeys(names)]
 
     def given_tensors(self) -> list[str]:
-        combines = [combine for phase in self._plan.phases for combine in phase.combine if not combine.affine]
-        return [self._tensor(combine.tensor).name for combine in combines]
+        names: List[str] = []
+        for phase in self._plan.phases:
+            names += [name for row in phase.crossings for name in row if name is not None]
+            for combine in phase.combine:
+                names += [name for tower in combine.parts for name in tower] if combine.affine else [combine.tensor]
+        # What the update assigns to a tower's own state is replaced by each replica's own afterwards.
+        states = [e.node for phase in self._plan.phases for e in phase.effects if e.writes[0] in self._tower_of_state]
+        return [self._tensor(name).name for name in dict.fromkeys(names)] + [f"{node}:0" for node in states]
 
     def _given_tensors(self) -> list[str]:
         return joined_rows(self._plan)
