@@ -61,7 +61,7 @@ class HDynamicRnn(Workload):
     clip: Any = Clip(0.3, where="combined", how="norm")
 
     def inputs(self):
-        return {"x": InputSpec((5, 3)), "length": InputSpec((), "int", classes=2), "y": InputSpec((), "int", classes=3)}
+        return {"x": InputSpec((5, 3)), "length": InputSpec((), "int", classes=6), "y": InputSpec((), "int", classes=3)}
 
     def loss(self, scope, batch):
         return tower_loss(scope, batch)

@@ -108,8 +108,7 @@ def run_checks(machine: Machine, known: Sequence[CheckResult]) -> list[CheckResu
 
 def write_results(machine: Machine, results: Sequence[CheckResult]) -> None:
     """Writes the results to `--json`, if that is asked for."""
-    if FLAGS.json:
-        json_file.write_json(FLAGS.json, {"gpus": machine.gpus, "checks": [result.to_json() for result in results]})
+    command.write_json({"gpus": machine.gpus, "checks": [result.to_json() for result in results]}, FLAGS)
 
 
 def exit_status(results: Sequence[CheckResult]) -> int:

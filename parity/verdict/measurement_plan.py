@@ -12,9 +12,9 @@ import legacy.factory
 from legacy.towers.graph_program import GraphProgram
 from parity.comparison.setup import Setup
 from parity.coverage import sight, update_mutants
-from parity.coverage.graph_mutants import MutatedTowers
+from parity.coverage.graph.loop_constants import with_loop_constants_outside
+from parity.coverage.graph.mutants import MutatedTowers
 from parity.coverage.lifted_visits import visits_of_lift
-from parity.coverage.loop_constants import with_loop_constants_outside
 from parity.coverage.measurement import ChooseVisits, Measurement
 from parity.coverage.mutant import Mutant
 from parity.coverage.native_mutants import input_mutants, native_mutants

@@ -2,7 +2,7 @@
 
 import tensorflow as tf
 
-from parity.coverage.graph_zeros import find_zeros, reaches
+from parity.coverage.graph.zeros import find_zeros, reaches
 from workloads.lifted.graph import Graph
 
 v1 = tf.compat.v1

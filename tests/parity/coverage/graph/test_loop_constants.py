@@ -3,7 +3,7 @@
 import numpy as np
 import tensorflow as tf
 
-from parity.coverage.loop_constants import OUTSIDE, with_loop_constants_outside
+from parity.coverage.graph.loop_constants import OUTSIDE, with_loop_constants_outside
 
 v1 = tf.compat.v1
 

@@ -9,7 +9,7 @@ import pytest
 from parity.causes.basics.injection import in_workload
 from parity.comparison import stages
 from parity.coverage import sight
-from parity.coverage.graph_mutants import MutatedTowers, why_guard
+from parity.coverage.graph.mutants import MutatedTowers, why_guard
 from parity.coverage.mutant import Effect
 from parity.coverage.native_mutants import native_mutants
 from parity.coverage.observed_step import ObservedStep

@@ -5,7 +5,7 @@ import pytest
 import tensorflow as tf
 
 from legacy.towers.graph_program import GraphProgram
-from parity.coverage.graph_constants import ConstantIndex, GraphConstant
+from parity.coverage.graph.constants import ConstantIndex, GraphConstant
 
 v1 = tf.compat.v1
 

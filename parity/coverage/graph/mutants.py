@@ -11,8 +11,8 @@ import tensorflow as tf
 
 from legacy.towers.graph_program import GraphProgram
 from parity.comparison import stages
-from parity.coverage.graph_constants import ConstantIndex, GraphConstant
-from parity.coverage.loop_constants import OUTSIDE
+from parity.coverage.graph.constants import ConstantIndex, GraphConstant
+from parity.coverage.graph.loop_constants import OUTSIDE
 from parity.coverage.mutant import Effect, Mutant
 from parity.coverage.observed_step import ObservedStep
 from workloads.program import Arrays, State, StepRecord

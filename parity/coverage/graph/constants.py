@@ -13,7 +13,7 @@ import tensorflow as tf
 
 from legacy.towers.graph_program import GraphProgram
 from parity.coverage.changed_constants import EPSILON_FACTOR, FACTOR, FROM_ZERO
-from parity.coverage.graph_zeros import find_zeros, reaches
+from parity.coverage.graph.zeros import find_zeros, reaches
 from workloads.lifted.graph import Graph, forget_placement, parse_tensor_name
 
 #: A scalar below this is an epsilon: its size alone matters.
