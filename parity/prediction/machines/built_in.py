@@ -6,8 +6,6 @@ others have published (`_GPU`). Nothing here was fitted to a result of the five 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from parity.prediction.machines.machine import (
     DIRECT,
     OTHER_KINDS,
@@ -78,30 +76,54 @@ _I7 = _host("Core i7-6700K", 4, 4.0, 32, 34.1, 16)
 _DGX1 = _host("2 x Xeon E5-2698 v4", 40, 2.2, 32, 153.6, 512)
 
 
-def _gtx1060() -> Machine:
+def _machine(
+    name: str,
+    device: Processor,
+    count: int,
+    host: Processor,
+    host_link: Link,
+    peer_link: Link | None = None,
+    ring_link: Link | None = None,
+    *,
+    topology: str,
+    network: Link,
+    sources: tuple[str, ...],
+) -> Machine:
+    """A machine with what all have alike: the costs of calls, and the sources of the shares that kernels reach."""
     return Machine(
+        name,
+        device,
+        count,
+        host,
+        host_link,
+        peer_link,
+        ring_link,
+        topology=topology,
+        call=_CALL,
+        function_call=_CALL,
+        loop=_LOOP,
+        feed=_FEED,
+        network=network,
+        sources=(*sources, DEEP_BENCH, BANDWIDTH, ASSUMED),
+    )
+
+
+_MACHINES = (
+    _machine(
         "gtx1060",
         _gpu("GTX 1060 6 GB", 4.37, 192, 6, 0.137),
         4,
         _I7,
         _PCIE3_X8,
         topology=THROUGH_HOST,
-        call=_CALL,
-        function_call=_CALL,
-        loop=_LOOP,
-        feed=_FEED,
         network=ETHERNET_10,
         sources=(
             "NVIDIA GeForce GTX 1060: 1,280 cores at 1,708 MHz boost, 192 GB/s",
             "Intel Core i7-6700K, one of the i7s of its time, with AVX2: 4 cores at 4.0 GHz, 34.1 GB/s; its 16 "
             "lanes of PCIe 3.0 are divided among two cards, which are not taken to be peers",
-            DEEP_BENCH, BANDWIDTH, ASSUMED,
         ),
-    )  # fmt: skip
-
-
-def _gtx1080ti() -> Machine:
-    return Machine(
+    ),
+    _machine(
         "gtx1080ti",
         _gpu("GTX 1080 Ti", 11.34, 484, 11, 0.354),
         4,
@@ -109,22 +131,10 @@ def _gtx1080ti() -> Machine:
         _PCIE3_X8,
         Link("PCIe 3.0 x8, peers", 6 * GB, 10e-6),
         topology=PCIE,
-        call=_CALL,
-        function_call=_CALL,
-        loop=_LOOP,
-        feed=_FEED,
         network=ETHERNET_10,
-        sources=(
-            "NVIDIA GeForce GTX 1080 Ti: 3,584 cores at 1,582 MHz boost, 484 GB/s",
-            DEEP_BENCH,
-            BANDWIDTH,
-            ASSUMED,
-        ),
-    )
-
-
-def _k80() -> Machine:
-    return Machine(
+        sources=("NVIDIA GeForce GTX 1080 Ti: 3,584 cores at 1,582 MHz boost, 484 GB/s",),
+    ),
+    _machine(
         "k80",
         _gpu("half a K80", 4.37, 240, 12, 1.46),
         8,
@@ -132,18 +142,13 @@ def _k80() -> Machine:
         Link("PCIe 3.0 x16, shared by two", 6 * GB, 10e-6),
         Link("PCIe 3.0 x16, peers", 6 * GB, 10e-6),
         topology=PCIE,
-        call=_CALL,
-        function_call=_CALL,
-        loop=_LOOP,
-        feed=_FEED,
         network=ETHERNET_10,
-        sources=("NVIDIA Tesla K80: 8.73 TFLOP/s with boost and 480 GB/s for two GPUs", "Amazon EC2 p2.8xlarge",
-                 DEEP_BENCH, BANDWIDTH, ASSUMED),
-    )  # fmt: skip
-
-
-def _p100() -> Machine:
-    return Machine(
+        sources=(
+            "NVIDIA Tesla K80: 8.73 TFLOP/s with boost and 480 GB/s for two GPUs",
+            "Amazon EC2 p2.8xlarge",
+        ),
+    ),
+    _machine(
         "p100",
         _gpu("P100 SXM2", 10.6, 732, 16, 5.3),
         8,
@@ -152,18 +157,13 @@ def _p100() -> Machine:
         Link("NVLink 1.0, one link", 18 * GB, 5e-6),
         Link("NVLink 1.0, ring of all", 36 * GB, 10e-6),
         topology=DIRECT,
-        call=_CALL,
-        function_call=_CALL,
-        loop=_LOOP,
-        feed=_FEED,
         network=ETHERNET_50,
-        sources=("NVIDIA Tesla P100 SXM2: 10.6 TFLOP/s, 732 GB/s, 4 NVLinks of 20 GB/s each way", "NVIDIA DGX-1",
-                 DEEP_BENCH, BANDWIDTH, ASSUMED),
-    )  # fmt: skip
-
-
-def _v100() -> Machine:
-    return Machine(
+        sources=(
+            "NVIDIA Tesla P100 SXM2: 10.6 TFLOP/s, 732 GB/s, 4 NVLinks of 20 GB/s each way",
+            "NVIDIA DGX-1",
+        ),
+    ),
+    _machine(
         "v100",
         _gpu("V100 SXM2", 15.7, 900, 16, 7.8),
         8,
@@ -172,18 +172,13 @@ def _v100() -> Machine:
         Link("NVLink 2.0, one link", 22 * GB, 5e-6),
         Link("NVLink 2.0, rings of all", 120 * GB, 10e-6),
         topology=DIRECT,
-        call=_CALL,
-        function_call=_CALL,
-        loop=_LOOP,
-        feed=_FEED,
         network=INFINIBAND_100,
-        sources=("NVIDIA Tesla V100 SXM2: 15.7 TFLOP/s, 900 GB/s, 6 NVLinks of 25 GB/s each way", "NVIDIA DGX-1",
-                 DEEP_BENCH, BANDWIDTH, ASSUMED),
-    )  # fmt: skip
-
-
-def _h100() -> Machine:
-    return Machine(
+        sources=(
+            "NVIDIA Tesla V100 SXM2: 15.7 TFLOP/s, 900 GB/s, 6 NVLinks of 25 GB/s each way",
+            "NVIDIA DGX-1",
+        ),
+    ),
+    _machine(
         "h100",
         _gpu("H100 SXM5", 67, 3350, 80, 34, tf32=494),
         8,
@@ -191,17 +186,13 @@ def _h100() -> Machine:
         _PCIE5_X16,
         Link("NVLink 4.0 through NVSwitch", 400 * GB, 5e-6),
         topology=DIRECT,
-        call=_CALL,
-        function_call=_CALL,
-        loop=_LOOP,
-        feed=_FEED,
         network=INFINIBAND_400,
-        sources=("NVIDIA H100 SXM5: 67 TFLOP/s in float32, 494 in TF32, 3.35 TB/s, NVLink 450 GB/s each way",
-                 "NVIDIA DGX H100", DEEP_BENCH, BANDWIDTH, ASSUMED),
-    )  # fmt: skip
-
-
-_MAKERS: tuple[Callable[[], Machine], ...] = (_gtx1060, _gtx1080ti, _k80, _p100, _v100, _h100)
+        sources=(
+            "NVIDIA H100 SXM5: 67 TFLOP/s in float32, 494 in TF32, 3.35 TB/s, NVLink 450 GB/s each way",
+            "NVIDIA DGX H100",
+        ),
+    ),
+)
 
 #: {name: machine with as many accelerators as it has at most}.
-MACHINES = {machine.name: machine for machine in (make() for make in _MAKERS)}
+MACHINES = {machine.name: machine for machine in _MACHINES}
