@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterable
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -216,6 +217,11 @@ def relative(gap: float, scale: float) -> float:
     if gap == 0.0:
         return 0.0
     return gap / scale if scale > 0.0 else float("inf")
+
+
+def length(values: Iterable[np.ndarray]) -> float:
+    """Returns the Euclidean length of all elements of several arrays, summed in float64."""
+    return float(np.sqrt(sum(float(np.sum(np.square(value, dtype=np.float64))) for value in values)))
 
 
 def bits(array: np.ndarray) -> np.ndarray:

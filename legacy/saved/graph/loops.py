@@ -26,18 +26,27 @@ def frame_and_counter(graph: Graph, imported: ImportedGraph, name: str) -> LoopC
       The frame and the int32 scalar that counts iterations in the loop's body; None if the node's inputs come from
       several loops, if the loop is inside another one, or if nothing counts.
     """
-    frames = {enter: _frame(graph, enter) for enter in nearest_enters(graph, name)}
-    if len(set(frames.values())) != 1:
+    enter = enter_of_only_loop(graph, name)
+    if enter is None:
         return None
-    inside = graph.frames()
-    if any(producer in inside for enter in frames for producer, _ in graph.inputs(enter)):
-        return None
-    frame = next(iter(frames.values()))
+    frame = _frame(graph, enter)
     counter = _counter(graph, imported, frame)
     return None if counter is None else LoopCounter(frame, counter)
 
 
-def nearest_enters(graph: Graph, name: str) -> list[str]:
+def enter_of_only_loop(graph: Graph, name: str) -> str | None:
+    """Returns an Enter of the loop that a node is in; None if it is in none, in several, or in one inside another."""
+    enters, inside = _nearest_enters(graph, name), graph.frames()
+    nested = any(producer in inside for enter in enters for producer, _ in graph.inputs(enter))
+    return enters[0] if len({_frame(graph, enter) for enter in enters}) == 1 and not nested else None
+
+
+def frames_entered(graph: Graph, name: str) -> set[str]:
+    """Returns the names of the frames that a node's inputs enter, control dependencies included."""
+    return {_frame(graph, enter) for enter in _nearest_enters(graph, name)}
+
+
+def _nearest_enters(graph: Graph, name: str) -> list[str]:
     """Returns the nearest Enter nodes among the ancestors of a node, control dependencies included."""
     seen, todo, found = {name}, [name], []
     while todo:
@@ -55,9 +64,7 @@ def nearest_enters(graph: Graph, name: str) -> list[str]:
 def _counter(graph: Graph, imported: ImportedGraph, frame: str) -> str | None:
     """Returns the body's copy of the first int32 scalar, breadth first, that a frame's condition compares."""
     for condition in graph.nodes:
-        if graph.type(condition) == "LoopCond" and frame in {
-            _frame(graph, e) for e in nearest_enters(graph, condition)
-        }:
+        if graph.type(condition) == "LoopCond" and frame in frames_entered(graph, condition):
             for merge in _compared(graph, condition):
                 if imported.dtype(merge) == "int32" and imported.shape(merge) in ((), None):
                     return _in_body(graph, merge)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from legacy.saved.graph.imported import ImportedGraph
-from legacy.saved.graph.loops import nearest_enters
+from legacy.saved.graph.loops import frames_entered
 from workloads.lifted.graph import ENTERS, MERGES, Graph, TensorId
 
 #: Ops that rearrange the elements of their input and do not change their values.
@@ -109,21 +109,16 @@ def _most_turns(graph: Graph, imported: ImportedGraph, inside: str) -> int | Non
       graph, imported: the graph.
       inside: a node of the loop.
     """
-    frames = _frames(graph, inside)
+    frames = frames_entered(graph, inside)
     turns = []
     for name in graph.nodes:
         if graph.type(name) == "Less" and name in graph.frames():
             counter, limit = graph.inputs(name)
-            if graph.type(counter.node) in MERGES and _frames(graph, name) == frames:
+            if graph.type(counter.node) in MERGES and frames_entered(graph, name) == frames:
                 outside = graph.inputs(limit.node)[0] if graph.type(limit.node) in ENTERS else limit
                 value = _scalar(graph, imported, outside)
                 turns += [] if value is None else [value]
     return min(turns) + 1 if turns else None
-
-
-def _frames(graph: Graph, inside: str) -> set[bytes]:
-    """Returns the names of the frames that a node's inputs enter."""
-    return {graph.nodes[enter].attr["frame_name"].s for enter in nearest_enters(graph, inside)}
 
 
 def _scalar(graph: Graph, imported: ImportedGraph, tensor: TensorId) -> int | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tensorflow as tf
 
-from legacy.saved.graph.loops import nearest_enters
+from legacy.saved.graph.loops import enter_of_only_loop
 from workloads.lifted.graph import Graph
 
 #: Suffix of the name of a constant that was moved out of its loop.
@@ -30,12 +30,12 @@ def with_loop_constants_outside(graph_def: tf.compat.v1.GraphDef) -> tf.compat.v
     moved.CopyFrom(graph_def)
     for node in list(moved.node):
         if node.op == "Const" and node.name in inside and tf.as_dtype(node.attr["dtype"].type).is_floating:
-            enter = _enter_of_only_loop(graph, node.name, inside)
+            enter = enter_of_only_loop(graph, node.name)
             if enter is not None:
                 constant = moved.node.add(name=node.name + OUTSIDE, op="Const", device=node.device)
                 for name, value in node.attr.items():
                     constant.attr[name].CopyFrom(value)
-                _make_enter(node, constant, enter)
+                _make_enter(node, constant, graph.nodes[enter])
     return moved
 
 
@@ -51,11 +51,3 @@ def _make_enter(node: tf.compat.v1.NodeDef, constant: tf.compat.v1.NodeDef, like
     node.attr["is_constant"].b = True
     for name in ("frame_name", "parallel_iterations"):
         node.attr[name].CopyFrom(like.attr[name])
-
-
-def _enter_of_only_loop(graph: Graph, name: str, inside: set[str]) -> tf.compat.v1.NodeDef | None:
-    """Returns an Enter of the loop that a node is in; None if it is in several, or in one inside of another."""
-    enters = [graph.nodes[enter] for enter in nearest_enters(graph, name)]
-    frames = {enter.attr["frame_name"].s for enter in enters}
-    nested = any(tensor.node in inside for enter in enters for tensor in graph.inputs(enter.name))
-    return enters[0] if len(frames) == 1 and not nested else None

@@ -11,11 +11,12 @@ import tensorflow as tf
 
 from legacy.towers.graph_program import GraphProgram
 from parity.comparison import stages
+from parity.comparison.difference import length
 from parity.coverage.graph.constants import ConstantIndex, GraphConstant
 from parity.coverage.graph.loop_constants import OUTSIDE
 from parity.coverage.mutant import Effect, Mutant
 from parity.coverage.observed_step import ObservedStep
-from workloads.program import Arrays, State, StepRecord
+from workloads.program import State, StepRecord
 from workloads.support.errors import InputError
 
 #: {pattern of a constant's name: the reason why no step depends on it}, for guards inside of TensorFlow's functions.
@@ -65,9 +66,9 @@ class MutatedTowers:
         smallest, found = np.inf, state
         for _ in range(steps):
             record = self._program.step()
-            length = min((_length(gradients) for gradients in record.gradients), default=np.inf)
-            if 0.0 < length < smallest:
-                smallest, found = length, state
+            shortest = min((length(gradients.values()) for gradients in record.gradients), default=np.inf)
+            if 0.0 < shortest < smallest:
+                smallest, found = shortest, state
             state = record.state
         return found
 
@@ -110,11 +111,6 @@ class MutatedTowers:
         self._program.load(step.before)
         self._program.replace_tensors(values)
         return self._program.step()
-
-
-def _length(gradients: Arrays) -> float:
-    """The Euclidean length of one tower's gradients."""
-    return float(np.sqrt(sum(np.sum(np.square(np.asarray(value, np.float64))) for value in gradients.values())))
 
 
 def why_guard(tensor: str) -> str:

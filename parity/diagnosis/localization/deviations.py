@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from parity.comparison import stages
+from parity.comparison.difference import length
 from parity.diagnosis.candidates.combined_forms import combine_gradients
 from parity.diagnosis.candidates.statistics_owners import MOST_UNEXPLAINED, KeptStatistics, unexplained_part
 from parity.diagnosis.evidence import Evidence, measured_once
@@ -95,10 +96,10 @@ def _gradients(step: ComparedStep, evidence: Evidence) -> dict[str, bool]:
         return {}
     wrong: dict[str, bool] = {}
     for left, right in zip(step.left.gradients, step.right.gradients):
-        noise = ROUNDINGS * evidence.eps * _length(left.values())
+        noise = ROUNDINGS * evidence.eps * length(left.values())
         for name, value in left.items():
             if name in right and np.shape(value) == np.shape(right[name]):
-                limit = noise + evidence.clean_residual * _length([value])
+                limit = noise + evidence.clean_residual * length([value])
                 wrong[name] = wrong.get(name, False) or _differ(value, right[name], limit)
     return wrong
 
@@ -117,9 +118,9 @@ def _combined(step: ComparedStep, evidence: Evidence) -> dict[str, bool]:
     if not names or not all(np.all(np.isfinite(g[name])) for g in record.gradients for name in names):
         return {}
     expected = combine_gradients([{name: g[name] for name in names} for g in record.gradients], left.first)
-    noise = ROUNDINGS * evidence.eps * _length(expected.values())
+    noise = ROUNDINGS * evidence.eps * length(expected.values())
     return {
-        name: _differ(value, record.combined[name], noise + evidence.clean_residual * _length([value]))
+        name: _differ(value, record.combined[name], noise + evidence.clean_residual * length([value]))
         for name, value in expected.items()
     }
 
@@ -161,7 +162,7 @@ def _statistics(step: ComparedStep, evidence: Evidence) -> dict[str, bool]:
 
 def _proposes_other(left: np.ndarray, right: np.ndarray, old: np.ndarray, evidence: Evidence) -> bool:
     moved = np.subtract(left, old, dtype=np.float64)
-    limit = ROUNDINGS * evidence.eps * _length([old]) + evidence.clean_residual * _length([moved])
+    limit = ROUNDINGS * evidence.eps * length([old]) + evidence.clean_residual * length([moved])
     return _differ(left, right, limit)
 
 
@@ -185,12 +186,8 @@ def _averages(step: ComparedStep, evidence: Evidence) -> dict[str, bool]:
     return wrong
 
 
-def _length(values: Iterable[np.ndarray]) -> float:
-    return float(np.sqrt(sum(float(np.sum(np.square(value, dtype=np.float64))) for value in values)))
-
-
 def _differ(left: np.ndarray, right: np.ndarray, limit: float) -> bool:
     """Tells whether two arrays differ by more than `limit`; true for what is finite on one side only."""
     if np.array_equal(left, right, equal_nan=True):
         return False
-    return not _length([np.subtract(right, left, dtype=np.float64)]) <= limit
+    return not length([np.subtract(right, left, dtype=np.float64)]) <= limit
