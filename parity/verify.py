@@ -168,6 +168,7 @@ def _verify_programs(setup: Setup, old: OldGraph | None = None) -> Verdict:
             from parity.verdict.explanation import explain_failure  # with all causes: where there are any
 
             explanation = explain_failure(setup, recording_from_flags(setup, folder), result)
+            result.first_layer = result.first_layer or explanation.first_layer
     parted = _forward_difference(setup, old, result)
     terminal = make_console()
     print_plain_lines(terminal, [] if parted is None else [parted.sentence()])

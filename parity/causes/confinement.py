@@ -111,8 +111,8 @@ def _place_finding(finding: Finding, place: _Place, part: Evidence) -> Finding:
         sentence=f"Only {place.words}: {finding.sentence}",
         confidence=finding.confidence if sure else MEDIUM,
         because=finding.because + "; elsewhere both sides agree" + ("" if sure else "; very few numbers show it"),
-        variables=tuple(place.names or ()),
-        steps=tuple(place.steps or ()),
+        variables=tuple(place.names or finding.variables),
+        steps=tuple(place.steps or finding.steps),
         confined=True,
     )
 

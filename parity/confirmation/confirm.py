@@ -213,7 +213,9 @@ class _Search:
         remains_at_start = any(stage == stages.INITIAL for stage, _ in best.agreement.remaining)
         first = best.first_state if remains_at_start else first_state
         context = job_context.context_of_job(best.port_setup.job, self._evidence.context.about)
-        return catalogue.recognize_causes(Evidence(context, first, first_state, rows))
+        rest = dataclasses.replace(self._evidence, context=context, left=first, right=first_state, steps=rows)
+        rest.retake_last_step = None
+        return catalogue.recognize_causes(rest)
 
     def _conclude(self, pool: Sequence[RecognizedCause], best: _Planting | None) -> Explained:
         """Gives every cause its confirmation and the confidence that follows from it."""

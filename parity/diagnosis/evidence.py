@@ -69,6 +69,10 @@ class Evidence:
       steps: the steps, in order.
       retake_last_step: takes the right side's last step once more, from the same state, and returns its record; None
         if it cannot be taken again.
+      retake_with_taps: takes the step that follows a state on both sides, with the values inside of the model
+        recorded, and returns the records (left, right); None if that cannot be done.
+      agreed_steps: number of the run's first steps, before those of the evidence, in which everything agreed; 0 if the
+        evidence begins with the run.
       facts: {name of the function: its result} of the functions that are `measured_once`.
     """
 
@@ -77,6 +81,8 @@ class Evidence:
     right: State
     steps: list[ComparedStep]
     retake_last_step: Callable[[], StepRecord] | None = None
+    retake_with_taps: Callable[[State], tuple[StepRecord, StepRecord]] | None = None
+    agreed_steps: int = 0
     facts: dict[str, Any] = dataclasses.field(default_factory=dict, init=False, repr=False, compare=False)
 
     @property

@@ -15,7 +15,10 @@ from parity.confirmation.recorded_setup import setup_of_recordings
 from parity.diagnosis import collect
 from parity.diagnosis.context import job_context
 from parity.diagnosis.evidence import Evidence
+from parity.diagnosis.localization.layers import find_parting_layer
+from parity.layers.first_layer import FirstLayer
 from parity.verdict.compare_programs import settings_of_programs
+from parity.verdict.tapped_step import tapped_step
 from workloads.records.reader import Recording
 
 
@@ -32,6 +35,12 @@ class Explanation(NamedTuple):
     recognized: list[RecognizedCause]
     evidence: Evidence
     remaining: tuple[Remainder, ...] | None = None
+
+    @property
+    def first_layer(self) -> FirstLayer | None:
+        """The layer in which the passes part; None where a confirmed cause explains that, or none stands out."""
+        confirmed = any(entry.confirmation is not None and entry.confirmation.confirmed for entry in self.recognized)
+        return None if confirmed else find_parting_layer(self.evidence)
 
 
 class StepCounts(NamedTuple):
@@ -76,6 +85,8 @@ def explain_failure(setup: Setup, recording: Recording | None, verification: Ver
             for program in (left, right):
                 program.load(verification.failed_visit.state)
         evidence = collect.collect_evidence(left, right, context, counts.free, counts.locked)
+        evidence.retake_with_taps = None if recording is not None else tapped_step(setup)
+        evidence.agreed_steps = verification.steps if verification.failed_visit is not None else 0
         recognized = catalogue.recognize_causes(evidence)
     return _confirmed(setup, evidence, recognized)
 

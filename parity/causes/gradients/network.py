@@ -13,14 +13,22 @@ from parity.causes.gradients import faulty_layers
 from parity.causes.gradients.numerics import tf32
 from parity.causes.statistics.batch_norm import bn_epsilon
 from parity.comparison import stages
+from parity.diagnosis.localization.layers import find_parting_layer
 from parity.diagnosis.signatures.layer_inputs import compare_layer_inputs
 from parity.diagnosis.signatures.passes import Passes, compare_passes
 from parity.diagnosis.signatures.smoothed_labels import find_smoothed_labels
+from parity.layers.first_layer import FORWARD
 
 if TYPE_CHECKING:
     from parity.comparison.setup import Setup
     from parity.diagnosis.evidence import Evidence
     from workloads.workload import Workload
+
+#: Taps of layers that end without an activation.
+WITHOUT_ACTIVATION = ("/conv.output", "/dense.output", "/batch_norm.output")
+
+#: Gradients that differ by more than this part of their length, while the losses agree, have another backward pass.
+FAR_APART = 1e-2
 
 
 def label_smoothing(evidence: Evidence) -> Finding | None:
@@ -30,10 +38,12 @@ def label_smoothing(evidence: Evidence) -> Finding | None:
         return None
     return Finding(
         f"The port smooths its labels: {format_number(found.smoothing)} of each is spread over all classes.",
-        HIGH,
+        HIGH if found.distinct else LOW,
         f"the gradient of {found.name} differs by {format_number(found.smoothing)} x (share of the class in the batch "
-        f"- 1 / classes), with whole numbers of examples, in {found.gradients} gradients",
+        f"- 1 / classes), with whole numbers of examples, in {found.gradients} gradients"
+        + ("" if found.distinct else "; a factor of the loss would look the same, for all classes are equally likely"),
         {"smoothing": found.smoothing},
+        ambiguous=not found.distinct,
     )
 
 
@@ -46,6 +56,8 @@ def rectifier(evidence: Evidence) -> Finding | None:
     passes = compare_passes(evidence)
     if passes is None or not passes.revived or passes.losses_agree or _explained(evidence):
         return None
+    if _parts_in_a_product(evidence):
+        return None
     return Finding(
         f"Units that are dead in legacy get gradients in the port ({', '.join(passes.revived[:3])}): its rectifier has "
         "a slope for negative numbers (leaky), or is another function.",
@@ -57,20 +69,27 @@ def rectifier(evidence: Evidence) -> Finding | None:
 
 
 def forward_pass(evidence: Evidence) -> Finding | None:
-    """Recognizes FORWARD_PASS: losses differ from the same weights and batches, and no cause says why."""
+    """Recognizes FORWARD_PASS: losses differ from the same weights and batches, and no cause says why.
+
+    Activations may also show that the forward passes differ by too little for the losses to do so.
+    """
     passes = compare_passes(evidence)
-    if passes is None or passes.losses_agree or _explained(evidence) or not passes.unequal_gradients:
+    if passes is None or _explained(evidence) or not passes.unequal_gradients:
+        return None
+    layer = find_parting_layer(evidence)
+    if passes.losses_agree and (layer is None or layer.way != FORWARD):
         return None
     if rectifier(evidence) or label_smoothing(evidence) or bn_epsilon(evidence) or _is_noise(evidence):
         return None
     return Finding(
         f"From the same weights and batches the port computes another loss{_on_replicas(passes)}: "
-        f"{_where(passes, evidence)}. A convolution's padding, stride or dilation, an activation, a constant of a "
-        "layer, what is done to the batch or the loss itself differs there.",
-        LOW,
+        f"{_where(passes, evidence) if layer is None else layer.sentence()}. A convolution's padding, stride or "
+        "dilation, an activation, a constant of a layer, what is done to the batch or the loss itself differs there.",
+        LOW if layer is None else MEDIUM,
         f"gradients of {len(passes.unequal_gradients)} weights differ without a factor or a penalty's form, and "
         f"{len(passes.equal_gradients)} agree",
-        variables=tuple(passes.unequal_norms[:1]),
+        {} if layer is None else {"layer": layer.layer},
+        variables=tuple(passes.unequal_norms[:1]) if layer is None else (),
     )
 
 
@@ -83,16 +102,31 @@ def backward_pass(evidence: Evidence) -> Finding | None:
         return None
     if not passes.unequal_gradients or not passes.equal_gradients:
         return None
-    listed = ", ".join(passes.unequal_gradients[:4])
+    layer = find_parting_layer(evidence)
+    if layer is not None and layer.way == FORWARD:
+        return None
+    listed, clear = ", ".join(passes.unequal_gradients[:4]), layer is not None or _are_far_apart(evidence)
     return Finding(
-        f"The forward pass is the same and the gradients of {len(passes.unequal_gradients)} weights are not "
+        f"The losses are the same and the gradients of {len(passes.unequal_gradients)} weights are not "
         f"({listed}): a gradient is stopped in a branch, or an op has another gradient, between these weights and the "
-        "loss.",
-        MEDIUM,
+        f"loss{'' if layer is None else '; ' + layer.sentence()}.",
+        MEDIUM if clear else LOW,
         f"all losses agree to rounding, as do the gradients of the other {len(passes.equal_gradients)} weights; no "
-        "factor or penalty explains the difference",
+        "factor or penalty explains the difference"
+        + ("" if clear else "; it is so small that the forward pass may differ by too little to show in the losses"),
         variables=tuple(passes.unequal_gradients),
     )
+
+
+def _are_far_apart(evidence: Evidence) -> bool:
+    """Whether the gradients of some replica differ by more than a forward pass does that leaves the losses alone."""
+    return any(np.hypot(entry.fit.residual, entry.fit.factor - 1) > FAR_APART for entry in evidence.gradients)
+
+
+def _parts_in_a_product(evidence: Evidence) -> bool:
+    """Whether the passes part in what a layer with weights makes of equal inputs, before any activation."""
+    layer = find_parting_layer(evidence)
+    return layer is not None and layer.way == FORWARD and layer.tensor.endswith(WITHOUT_ACTIVATION)
 
 
 def _on_replicas(passes: Passes) -> str:

@@ -62,7 +62,7 @@ def step_counter(evidence: Evidence) -> Finding | None:
 def learning_rate_frozen(evidence: Evidence) -> Finding | None:
     """Recognizes LEARNING_RATE_FROZEN: the port's learning rate is constant and legacy's is not."""
     rates = evidence.learning_rates
-    if rates.equal or not _is_frozen(rates):
+    if rates.equal or not _is_frozen(rates) or evidence.agreed_steps:
         return None
     at_first = near(rates.right[0], rates.left[0], 1e-6)
     stays = f"{rates.right[0]:.6g}" + (", legacy's first," if at_first else "")
@@ -71,13 +71,17 @@ def learning_rate_frozen(evidence: Evidence) -> Finding | None:
         HIGH if at_first else MEDIUM,
         f"{len(rates.steps)} steps were seen",
         {"rate": float(rates.right[0])},
+        ambiguous=not at_first,
     )
 
 
 def learning_rate_scaled(evidence: Evidence) -> Finding | None:
-    """Recognizes LEARNING_RATE_SCALED: the ratio to legacy's learning rate is the same in every step."""
+    """Recognizes LEARNING_RATE_SCALED: the ratio to legacy's learning rate is the same in every step.
+
+    Where other steps had equal rates, a factor in the steps that are seen is another schedule.
+    """
     rates = evidence.learning_rates
-    if rates.equal or not len(rates.steps) or _is_frozen(rates) or spread(rates.ratio) > 1e-5:
+    if rates.equal or not len(rates.steps) or _is_frozen(rates) or spread(rates.ratio) > 1e-5 or evidence.agreed_steps:
         return None
     ratio = float(np.median(rates.ratio))
     known_as = " (the number of replicas)" if near(ratio, evidence.replicas, 1e-5) else ""
@@ -102,9 +106,12 @@ def learning_rate_schedule(evidence: Evidence) -> Finding | None:
     if rates.equal or not len(rates.steps) or any(criterion(evidence) for criterion in others):
         return None
     first = int(np.argmax(np.abs(rates.ratio - 1) > 1e-6))
+    agreed = evidence.agreed_steps
     return Finding(
         f"The learning rate follows another schedule: {rates.right[first]:.6g} against legacy's "
-        f"{rates.left[first]:.6g} at step {rates.steps[first]}, where they first differ.",
+        f"{rates.left[first]:.6g} at step {rates.steps[first]}, where they first differ"
+        + (f", and the same in the first {agreed} steps." if agreed else ".")
+        + (" It is legacy's last rate at once, without a warm-up." if _lacks_warm_up(rates) else ""),
         MEDIUM,
         "no factor, no shift by a step, and no step count times or over the replicas fits",
         {"rates": tuple(zip(rates.steps, map(float, rates.right)))},
@@ -112,7 +119,14 @@ def learning_rate_schedule(evidence: Evidence) -> Finding | None:
 
 
 def _is_frozen(rates: LearningRates) -> bool:
-    return len(set(rates.right.tolist())) == 1 and len(set(rates.left.tolist())) > 1
+    stays = len(set(rates.right.tolist())) == 1 and len(set(rates.left.tolist())) > 1
+    return stays and not _lacks_warm_up(rates)
+
+
+def _lacks_warm_up(rates: LearningRates) -> bool:
+    """Whether legacy's learning rate rises to the one that the port has in every step."""
+    stays = len(set(rates.right.tolist())) == 1
+    return stays and bool(rates.left[0] < rates.left[-1]) and near(rates.right[0], rates.left[-1], 1e-6)
 
 
 @dataclasses.dataclass(frozen=True)

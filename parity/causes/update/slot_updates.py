@@ -44,6 +44,8 @@ def optimizer_constant(evidence: Evidence) -> Finding | None:
         noise = max(fit.residual for side in (left, right) for fit in side.slots[slot] if fit.residual < MOST_RESIDUAL)
         if abs(legacy - port) <= SAME_PART * min(abs(legacy), abs(1 - legacy)) + max(LEAST_PART, 10 * noise):
             continue
+        if abs(1 - port) <= LEAST_PART:
+            continue  # the slot takes up nothing: no constant does that
         if _is_average(rule) and not all(map(_sums_to_one, right.slots[slot])):
             continue  # no constant makes it: whatever is kept, the rest is taken up
         if rule.rescaled and (

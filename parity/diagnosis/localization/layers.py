@@ -9,7 +9,7 @@ import numpy as np
 
 from parity.comparison import stages, tolerance
 from parity.comparison.difference import Difference, compare
-from parity.diagnosis.evidence import ComparedStep
+from parity.diagnosis.evidence import ComparedStep, Evidence, measured_once
 from parity.layers.first_layer import FirstLayer, find_first_layer
 from workloads.taps import is_input, is_tapped
 
@@ -47,6 +47,25 @@ def first_layer_of_steps(steps: Sequence[ComparedStep], patterns: Sequence[str] 
         if beyond:
             return find_first_layer(stages.differing_tensors(beyond), taps, step.left, step.right)
     return None
+
+
+@measured_once
+def find_parting_layer(evidence: Evidence) -> FirstLayer | None:
+    """Returns the layer in which the two sides' passes part, from recorded taps, or from a step taken again with taps.
+
+    None also where the batches or the passes agree to rounding, or where nothing can be taken again.
+    """
+    recorded = first_layer_of_steps(evidence.steps)
+    if recorded is not None or evidence.retake_with_taps is None:
+        return recorded
+    other_batch = {batch.step for batch in evidence.batches if not batch.same}
+    found = [entry for entry in evidence.deviations.found if entry.stage in (stages.LOSS, stages.GRADIENTS)]
+    off = {number for entry in found for number in entry.steps} - other_batch
+    step = next((step for step in evidence.steps if step.left.step in off), None)
+    if step is None:
+        return None
+    before = step.left_before
+    return first_layer_of_steps([ComparedStep(*evidence.retake_with_taps(before), before, before, locked=True)])
 
 
 def _gaps(step: ComparedStep, taps: Sequence[str]) -> Iterator[_Gap]:

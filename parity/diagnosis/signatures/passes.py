@@ -35,9 +35,10 @@ class Passes(NamedTuple):
       first_gap: relative difference of the moments in the first of those; 0 where there is none.
       unequal_gradients: weights whose gradients differ.
       equal_gradients: weights whose gradients agree.
-      revived: weights of which many elements have no gradient in any replica of the left, and have one on the right.
-        Only those before the first normalization that sees other moments: behind it units get other inputs, by which
-        dead ones may be revived whatever the activation is.
+      revived: weights of which many elements have no gradient in any replica of the left, and have one on the right;
+        none unless that is so of every weight with such elements, for other inputs revive some units, whatever the
+        activation is. Only those before the first normalization that sees other moments: behind it units get other
+        inputs.
       replicas: those whose losses ever differ, where others' never do; else empty.
     """
 
@@ -74,7 +75,7 @@ def compare_passes(evidence: Evidence) -> Passes | None:
         first_gap=gaps[unequal[0]] if unequal else 0.0,
         unequal_gradients=[name for name in evidence.left.weights if name in wrong],
         equal_gradients=[name for name in evidence.left.weights if name in compared and name not in wrong],
-        revived=[name for name in wrong if name in with_same_inputs and _is_revived(steps, name)],
+        revived=_revived(steps, [name for name in wrong if name in with_same_inputs]),
         replicas=tuple(sorted(off)) if len(off) < len(steps[0].left.losses) else (),
     )
 
@@ -106,18 +107,33 @@ def _other_losses(step: ComparedStep, eps: float) -> list[int]:
     return [replica for replica, (a, b) in enumerate(pairs) if not abs(b - a) <= SAME_LOSS * eps * abs(a)]
 
 
-def _is_revived(steps: Iterable[ComparedStep], name: str) -> bool:
-    """Whether elements without a gradient on all of the left's replicas have one on the right, as dead units may."""
+def _revived(steps: Iterable[ComparedStep], names: Iterable[str]) -> list[str]:
+    """Returns the weights that have elements without a gradient on all of the left's replicas, if all are revived."""
+    counts = {name: _count_dead(steps, name) for name in names}
+    dead = {name: count for name, count in counts.items() if count.dead}
+    all_revived = all(count.revived >= max(1.0, REVIVED * count.dead) for count in dead.values())
+    return list(dead) if all_revived else []
+
+
+class _DeadElements(NamedTuple):
+    """Numbers of elements, over all steps: without a gradient on the left, and of them with one on the right."""
+
+    dead: int
+    revived: int
+
+
+def _count_dead(steps: Iterable[ComparedStep], name: str) -> _DeadElements:
+    """Counts elements of a weight that have no gradient on all of the left's replicas, as those of dead units have."""
     dead_count = revived_count = 0
     for step in steps:
         left, right = (_gradients(record.gradients, name) for record in (step.left, step.right))
         if not left or len(left) != len(right) or left[0].shape != right[0].shape:
-            return False
+            return _DeadElements(0, 0)
         dead = np.all([gradient == 0 for gradient in left], axis=0)
         alive = np.any([gradient != 0 for gradient in right], axis=0)
         if not np.all(dead):
             dead_count, revived_count = dead_count + int(np.sum(dead)), revived_count + int(np.sum(dead & alive))
-    return revived_count > 0 and revived_count >= REVIVED * dead_count
+    return _DeadElements(dead_count, revived_count)
 
 
 def _gradients(replicas: Iterable[dict[str, np.ndarray]], name: str) -> list[np.ndarray]:

@@ -1,7 +1,9 @@
 """Smoothed labels: the trace that label smoothing leaves in the gradient of the logits' biases.
 
 The gradient of the biases of a softmax cross-entropy is the mean of the probabilities less the mean of the labels. Of
-smoothed labels it differs by `s (c_k / b - 1 / K)`, where c_k of the b examples have class k of K: whole numbers.
+smoothed labels it differs by `s (c_k / b - 1 / K)`, where c_k of the b examples have class k of K: whole numbers, to
+rounding. Where the probabilities are nearly 1 / K, as in a new net, that is nearly a multiple of the gradient itself,
+and so is what a temperature, or another loss, changes: there the counts are whole, too, but not to rounding.
 """
 
 from __future__ import annotations
@@ -11,11 +13,20 @@ from typing import NamedTuple
 
 import numpy as np
 
+from parity.comparison.fits import fit_factor, near
 from parity.diagnosis.evidence import Evidence, measured_once
 from parity.diagnosis.localization.deviations import find_deviations
+from parity.diagnosis.stage_checks.side_step import weights_gap
 
-#: A count of examples is whole within this part of an example, and counts are tried up to so many examples.
-WHOLE, MOST_EXAMPLES = 0.02, 4096
+#: A count of examples is whole within so many times what rounding makes of it, and never beyond this part of an
+#: example; counts are tried up to so many examples.
+MOST_ROUNDING, WHOLE, MOST_EXAMPLES = 4.0, 0.02, 4096
+
+#: Gradients show one smoothing if it is the same within this part.
+SAME_SMOOTHING = 1e-2
+
+#: A gap that is a multiple of the gradient within so many times its rounding has other explanations.
+PARALLEL = 8.0
 
 #: Smoothing is between these bounds.
 LEAST, MOST = 1e-4, 0.95
@@ -28,11 +39,21 @@ class SmoothedLabels(NamedTuple):
       name: the biases of the logits.
       smoothing: part of each label that is spread over all classes.
       gradients: number of gradients (replicas and steps) that it explains.
+      distinct: whether it is told apart from a factor of the loss: not all gaps are multiples of their gradients.
     """
 
     name: str
     smoothing: float
     gradients: int
+    distinct: bool = True
+
+
+class _Gap(NamedTuple):
+    """One gradient of the biases: the left's, by how much the right's differs, and its rounding."""
+
+    left: np.ndarray
+    gap: np.ndarray
+    noise: float
 
 
 @measured_once
@@ -42,40 +63,50 @@ def find_smoothed_labels(evidence: Evidence) -> SmoothedLabels | None:
     names = [name for name in find_deviations(evidence).gradients.names if np.ndim(evidence.left.weights[name]) == 1]
     for name in names:
         gaps = list(_gaps(evidence, name))
-        if gaps and gaps[0][0].size > 2 and 1 < batch <= MOST_EXAMPLES:
+        if gaps and gaps[0].gap.size > 2 and 1 < batch <= MOST_EXAMPLES:
             smoothing = _common_smoothing(gaps, batch)
             if smoothing is not None:
-                return SmoothedLabels(name, smoothing, len(gaps))
+                return SmoothedLabels(name, smoothing, len(gaps), not all(map(_is_parallel, gaps)))
     return None
 
 
-def _gaps(evidence: Evidence, name: str) -> Iterator[tuple[np.ndarray, float]]:
-    """(difference of the gradients, its rounding) of each replica in each step from the same state."""
+def _gaps(evidence: Evidence, name: str) -> Iterator[_Gap]:
+    """The gradients of each replica in each step from the same bits of the weights; some are always the same."""
     for step in evidence.steps:
-        if step.same_state and len(step.left.gradients) == len(step.right.gradients):
+        same = weights_gap(step.left_before.weights, step.right_before.weights) == 0
+        if same and len(step.left.gradients) == len(step.right.gradients):
             for left, right in zip(step.left.gradients, step.right.gradients):
                 if name in left and name in right:
                     a, b = np.asarray(left[name], np.float64), np.asarray(right[name], np.float64)
-                    yield b - a, 16 * evidence.eps * max(1.0, float(np.max(np.abs(a))))
+                    yield _Gap(a, b - a, 16 * evidence.eps * max(1.0, float(np.max(np.abs(a)))))
 
 
-def _common_smoothing(gaps: list[tuple[np.ndarray, float]], batch: int) -> float | None:
+def _is_parallel(entry: _Gap) -> bool:
+    """Whether the gap is a multiple of the gradient, to rounding."""
+    fit = fit_factor(entry.left, entry.gap)
+    return fit.residual * float(np.linalg.norm(entry.gap)) <= PARALLEL * entry.noise
+
+
+def _common_smoothing(gaps: list[_Gap], batch: int) -> float | None:
     """The one s for which every difference is `s (counts / batch - 1 / classes)`, or None."""
-    first, noise = gaps[0]
+    _, first, noise = gaps[0]
     if abs(float(first.sum())) > noise * first.size or not float(np.ptp(first)) > 100 * noise:
         return None
     for width in range(1, batch + 1):  # largest count less smallest count
         smoothing = float(np.ptp(first)) * batch / width
         possible = LEAST <= smoothing <= MOST
-        if possible and all(_counts_are_whole(gap, smoothing, batch, rounding) for gap, rounding in gaps):
+        if possible and all(_counts_are_whole(entry, smoothing, batch) for entry in gaps):
             return smoothing
     return None
 
 
-def _counts_are_whole(gap: np.ndarray, smoothing: float, batch: int, noise: float) -> bool:
-    counts = (gap / smoothing + 1 / gap.size) * batch
-    allowed = noise * batch / smoothing
-    if allowed > WHOLE:
-        return False
+def _counts_are_whole(entry: _Gap, smoothing: float, batch: int) -> bool:
+    counts = (entry.gap / smoothing + 1 / entry.gap.size) * batch
     whole = np.rint(counts)
-    return bool(np.all(whole >= 0)) and whole.sum() == batch and float(np.max(np.abs(counts - whole))) <= WHOLE
+    if MOST_ROUNDING * entry.noise * batch / smoothing > WHOLE or np.any(whole < 0) or whole.sum() != batch:
+        return False
+    shares = whole / batch - 1 / entry.gap.size
+    power = float(shares @ shares)
+    fitted = float(shares @ entry.gap) / power if power else smoothing
+    rest = float(np.max(np.abs(entry.gap - fitted * shares)))
+    return rest <= MOST_ROUNDING * entry.noise and near(fitted, smoothing, SAME_SMOOTHING)

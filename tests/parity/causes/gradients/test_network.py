@@ -5,18 +5,24 @@ from parity.causes.gradients import network
 from parity.diagnosis.signatures.layer_inputs import LayerInputs
 from parity.diagnosis.signatures.passes import Passes
 from parity.diagnosis.signatures.smoothed_labels import SmoothedLabels
-from tests.parity.causes.facts import gradient_factors
+from parity.layers.first_layer import BACKWARD, FORWARD, FirstLayer
+from tests.parity.causes.facts import gradient_factors, replica_gradient
 from tests.parity.step_records import made_up_evidence
 
 NO_INPUTS = LayerInputs([], [])
 EQUAL = Passes(True, ["stem", "next"], [], 0.0, [], ["a", "b"], [])
 
 
-def findings(passes=EQUAL, smoothed=None, factors=None, inputs=NO_INPUTS):
-    evidence = made_up_evidence((), gradient_factors=factors, statistics=None, gradients=[])
+def findings(passes=EQUAL, smoothed=None, factors=None, inputs=NO_INPUTS, layer=None, gradients=()):
+    evidence = made_up_evidence((), gradient_factors=factors, statistics=None, gradients=list(gradients))
     evidence.facts.update(compare_passes=passes, find_smoothed_labels=smoothed, compare_layer_inputs=inputs)
+    evidence.facts.update(find_parting_layer=layer)
     found = {cause.id: cause.criterion(evidence) for cause in network.CAUSES}
     return {name: finding for name, finding in found.items() if finding is not None}
+
+
+def parting(tensor, way=FORWARD):
+    return FirstLayer(tensor.split("/")[0], way, tensor, step=0)
 
 
 def test_equal_passes_are_no_cause():
@@ -73,6 +79,33 @@ def test_equal_losses_and_other_gradients_are_the_backward_passs():
     assert list(found) == ["BACKWARD_PASS"]
     assert found["BACKWARD_PASS"].variables == ("a",)
     assert findings(EQUAL._replace(unequal_gradients=["a"], equal_gradients=[])) == {}
+
+
+def test_a_layer_that_is_known_is_named():
+    passes = EQUAL._replace(losses_agree=False, unequal_gradients=["a"])
+    finding = findings(passes, layer=parting("lstm1/lstm.output"))["FORWARD_PASS"]
+    assert "first layer that differs: lstm1" in finding.sentence
+    assert (finding.confidence, finding.constants) == (MEDIUM, {"layer": "lstm1"})
+    assert findings(passes)["FORWARD_PASS"].confidence == LOW
+
+
+def test_activations_show_a_forward_pass_that_differs_too_little_for_the_losses():
+    passes = EQUAL._replace(unequal_gradients=["a"])
+    assert list(findings(passes, layer=parting("lstm1/lstm.output"))) == ["FORWARD_PASS"]
+    assert list(findings(passes, layer=parting("lstm1/lstm.output", BACKWARD))) == ["BACKWARD_PASS"]
+
+
+@pytest.mark.parametrize("residual, confidence", [(0.5, MEDIUM), (1e-4, LOW)])
+def test_gradients_that_differ_little_may_come_from_another_forward_pass(residual, confidence):
+    gradients = [replica_gradient(residual=residual)]
+    finding = findings(EQUAL._replace(unequal_gradients=["a"]), gradients=gradients)["BACKWARD_PASS"]
+    assert finding.confidence == confidence
+
+
+@pytest.mark.parametrize("tensor, cause", [("one/relu", "RECTIFIER"), ("one/conv.output", "FORWARD_PASS")])
+def test_what_parts_before_any_activation_is_no_rectifier(tensor, cause):
+    passes = EQUAL._replace(losses_agree=False, unequal_gradients=["a"], revived=["a"])
+    assert list(findings(passes, layer=parting(tensor))) == [cause]
 
 
 def test_what_one_factor_explains_is_no_matter_of_the_network():

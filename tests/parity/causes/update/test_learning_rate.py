@@ -133,3 +133,18 @@ def test_a_constant_ratio_after_the_first_steps_may_be_another_boundary(first, l
     finding = CRITERIA["LEARNING_RATE_SCALED"](evidence)
     assert (finding.confidence == HIGH, finding.ambiguous) == (sure, not sure)
     assert ("every step" in finding.sentence) is sure
+
+
+def test_a_rate_without_legacys_warm_up_is_another_schedule():
+    found = recognized([1.0, 2.0, 3.0, 4.0, 4.0], [4.0] * 5)
+    assert list(found) == ["LEARNING_RATE_SCHEDULE"]
+    assert "legacy's last rate at once, without a warm-up" in found["LEARNING_RATE_SCHEDULE"].sentence
+
+
+@pytest.mark.parametrize("left, right", [([1.0] * 4, [8.0] * 4), (FALLING, [8.5 * rate for rate in FALLING])])
+def test_a_factor_in_steps_after_others_that_agreed_is_another_schedule(left, right):
+    evidence = made_up_evidence((), Context(2, 8), learning_rates=learning_rates(left, right, first=1000))
+    assert CRITERIA["LEARNING_RATE_SCALED"](evidence) and not CRITERIA["LEARNING_RATE_SCHEDULE"](evidence)
+    evidence.agreed_steps = 20
+    assert not CRITERIA["LEARNING_RATE_SCALED"](evidence)
+    assert "the same in the first 20 steps" in CRITERIA["LEARNING_RATE_SCHEDULE"](evidence).sentence

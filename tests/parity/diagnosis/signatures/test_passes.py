@@ -75,3 +75,15 @@ def test_units_behind_other_moments_may_be_revived_by_them():
 
 def test_other_batches_are_not_compared():
     assert passes(batches=[batch()]) is None
+
+
+def test_units_that_are_revived_in_some_weights_only_have_other_inputs():
+    state = made_up_state({"a": [1.0, 2.0], "b": [1.0, 2.0]})
+    left = step_record(losses=[1.0], gradients=[{"a": [0.0, 1.0], "b": [0.0, 1.0]}], state=state)
+
+    def revived(first, second):
+        right = step_record(losses=[1.5], gradients=[{"a": [first, 1.5], "b": [second, 1.5]}], state=state)
+        return compare_passes(made_up_evidence([compared_step(left, right, state)], Context(1, 4))).revived
+
+    assert revived(0.5, 0.5) == ["a", "b"]
+    assert revived(0.5, 0.0) == revived(0.0, 0.5) == []

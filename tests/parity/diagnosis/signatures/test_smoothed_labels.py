@@ -32,3 +32,21 @@ def test_counts_must_be_of_the_batch():
 
 def test_equal_gradients_are_not_smoothed():
     assert smoothed(np.zeros((2, 4))) is None
+
+
+def test_counts_that_are_whole_by_less_than_rounding_explains_are_no_smoothing():
+    almost = COUNTS + 0.01 * np.array([1, -1, 1, -1])
+    assert smoothed(0.125 * (almost / 8 - 1 / 4)) is None
+
+
+def test_a_smoothing_is_told_apart_from_a_factor_of_the_loss():
+    assert smoothed(0.125 * (COUNTS / 8 - 1 / 4)).distinct
+
+
+def test_a_factor_of_the_loss_looks_the_same_where_all_classes_are_equally_likely():
+    counts = np.array([1, 3, 0, 4])
+    gradient = (1 / 4 - counts / 8).astype(np.float32)
+    left, right = (step_record(gradients=[{"biases": factor * gradient}]) for factor in (1.0, 0.875))
+    step = compared_step(left, right, made_up_state({"biases": gradient}))
+    found = find_smoothed_labels(made_up_evidence([step], Context(1, 8)))
+    assert found.smoothing == 0.125 and not found.distinct
