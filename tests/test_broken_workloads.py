@@ -1,8 +1,6 @@
 """Whatever is wrong with a user's own workload or data is told in one line that names their file and line."""
 
-import os
 import re
-import subprocess
 import sys
 
 import pytest
@@ -10,6 +8,7 @@ import pytest
 from tests import broken_workloads, old_programs
 from tests.broken_workloads import AT_BUILD, AT_RUN, DATA, FIELDS, Healthy, NoDataclass, line_of
 from tests.cases import setup
+from tests.commands import run
 from workloads.data.function import FunctionData
 from workloads.job import Job
 from workloads.lifted import sources
@@ -17,7 +16,6 @@ from workloads.selection import registry
 from workloads.support import command, user_code
 from workloads.support.errors import InputError, UserError
 
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 STEPS = 2
 
 
@@ -155,16 +153,6 @@ def test_a_module_that_cannot_be_used(text, error, says, tmp_path, monkeypatch):
     sys.modules.pop("mine", None)
 
 
-def run_command(*arguments):
-    return subprocess.run(
-        [sys.executable, "-m", *arguments],
-        cwd=ROOT,
-        env=dict(os.environ, PYTHONPATH=ROOT),
-        capture_output=True,
-        text=True,
-    )
-
-
 def workload_flag(name):
     """`--workload` for the case of that name; it is found by the function that makes the workload."""
     return f"--workload=tests.broken_workload_modules:{name}"
@@ -187,7 +175,7 @@ COMMANDS = [
 )
 def test_a_command_ends_with_one_line_and_its_status(name, arguments):
     case = next(case for case in AT_BUILD + AT_RUN if case.name == name)
-    process = run_command(*arguments, workload_flag(name))
+    process = run(*arguments, workload_flag(name))
     assert process.returncode == (command.USER_CODE if case.error is UserError else 2), process.stderr
     assert process.stderr.count("\n") == 1 and process.stderr.startswith("error: ")
     assert f"broken_workloads.py:{line_of(case.function)}: " in process.stderr
@@ -195,7 +183,7 @@ def test_a_command_ends_with_one_line_and_its_status(name, arguments):
 
 @pytest.mark.slow
 def test_the_whole_traceback_is_there_if_it_is_asked_for():
-    process = run_command("modern.train", workload_flag("wrong_key"), "--traceback")
+    process = run("modern.train", workload_flag("wrong_key"), "--traceback")
     assert process.returncode == command.USER_CODE
     assert "Traceback (most recent call last)" in process.stderr and "in wrong_key" in process.stderr
     assert process.stderr.splitlines()[-1].startswith("error: tests/broken_workloads.py:")
@@ -203,6 +191,6 @@ def test_the_whole_traceback_is_there_if_it_is_asked_for():
 
 @pytest.mark.slow
 def test_an_older_interpreters_error_is_told_alike(legacy_python):
-    process = run_command("parity.verify", f"--legacy_python={legacy_python}", workload_flag("wrong_key"))
+    process = run("parity.verify", f"--legacy_python={legacy_python}", workload_flag("wrong_key"))
     assert (process.returncode, process.stderr.count("\n")) == (command.USER_CODE, 1), process.stderr
     assert "KeyError: 'pixles'" in process.stderr

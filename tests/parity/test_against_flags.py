@@ -6,8 +6,8 @@ import pytest
 
 from parity import against_flags
 from tests import old_programs
+from tests.commands import refused, run
 from tests.marks import slow_after
-from tests.parity.test_commands import refused, run
 
 PORT = "tests/parity/against/hand_ports.py"
 

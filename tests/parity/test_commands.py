@@ -8,11 +8,10 @@ import sys
 
 import pytest
 
+from tests.commands import ROOT, refused, run
 from tests.marks import slow_after
 from tests.parity.speed.scripts import good, script
 from workloads.data import cifar10
-
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 
 def readme_workload():
@@ -20,21 +19,6 @@ def readme_workload():
     with open(os.path.join(ROOT, "docs", "workloads.md"), encoding="utf-8") as file:
         blocks = re.findall(r"```python\n(.*?)```", file.read(), re.DOTALL)
     return next(block for block in blocks if "(Workload)" in block)
-
-
-def run(*arguments, cwd=ROOT):
-    """The finished process of `python -m <arguments>`, started as from an installed package."""
-    path = os.pathsep.join([ROOT, os.environ.get("PYTHONPATH", "")])
-    environment = {k: v for k, v in os.environ.items() if not k.startswith("TF_")}
-    command = [sys.executable, "-m", *arguments]
-    return subprocess.run(command, cwd=cwd, env={**environment, "PYTHONPATH": path}, capture_output=True, text=True)
-
-
-def refused(process):
-    """The one line of a refusal."""
-    assert process.returncode == 2, process.stderr + process.stdout
-    assert len(process.stderr.strip().splitlines()) == 1, process.stderr
-    return process.stderr
 
 
 @pytest.fixture(scope="module")

@@ -5,8 +5,8 @@ import json
 import numpy as np
 import pytest
 
+from tests.commands import refused, run
 from tests.marks import slow_after
-from tests.parity.test_commands import refused, run
 from workloads.records.reader import Recording
 from workloads.records.writer import Writer
 

@@ -6,8 +6,8 @@ import subprocess
 
 import pytest
 
+from tests.commands import refused, run, run_anew
 from tests.full_disk import full_disk
-from tests.parity.test_commands import refused, run
 from tests.parity.test_workers import descendants, final, start
 from workloads.training import folder_lock
 
@@ -102,7 +102,7 @@ def test_a_second_run_in_a_folder_is_refused(slow, tmp_path):
 
 def test_a_full_disk_while_saving_is_one_line(tmp_path):
     with full_disk(30000):  # the first process writes nothing else
-        process = run("modern.train", "--workload=regression", "--steps=10", f"--checkpoint_dir={tmp_path / 'a'}")
+        process = run_anew("modern.train", "--workload=regression", "--steps=10", f"--checkpoint_dir={tmp_path / 'a'}")
     assert "cannot write step-00000010: File too large" in refused(process)
     assert os.listdir(tmp_path / "a") == [folder_lock.NAME]
 

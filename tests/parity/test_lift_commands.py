@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from tests import old_programs
+from tests.commands import refused, run
 from tests.marks import slow_after
-from tests.parity.test_commands import refused, run
 
 
 @pytest.fixture(scope="module")

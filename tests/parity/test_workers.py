@@ -13,8 +13,8 @@ import pytest
 from modern.multi_worker import cluster_program
 from parity.processes import kill_and_resume, worker_loss
 from tests.cases import Dyadic, records, setup
+from tests.commands import ROOT, refused, run
 from tests.marks import slow_after
-from tests.parity.test_commands import ROOT, refused, run
 from workloads import sources
 from workloads.program import STATES
 from workloads.support import addresses, child_processes

@@ -8,7 +8,7 @@ import pytest
 from parity.experiments import sync_or_async
 from parity.experiments.images import LabelledImages
 from parity.experiments.sync_or_async import LEARNING_RATES, STALENESS, Case, ExchangeableSource, Outcome
-from tests.parity.test_commands import run
+from tests.commands import run
 from workloads import sources
 from workloads.job import Job
 from workloads.selection import registry
