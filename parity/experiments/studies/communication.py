@@ -8,55 +8,24 @@ takes 2 - 1/n times one tower's. Below that batch, communication dominates.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, cast
+from typing import Any
 
-from legacy.options import LegacyOptions
-from legacy.towers.program import LegacyProgram
-from modern.options import ModernOptions
-from parity.comparison.setup import Setup
+from parity.experiments.studies.communication_points import (
+    BASES,
+    ONE,
+    TWO,
+    Form,
+    Point,
+    alternative,
+    measure_point,
+)
 from parity.experiments.studies.crossing import Crossing, crossing_of_ratios, crossing_point, point_text
-from parity.experiments.studies.host_apart import towers_beside_the_host
 from parity.experiments.studies.predicted import PREDICTED, predict_alternative
 from parity.experiments.studies.report import NO_GPU, ROUNDS, Report, Table
-from parity.experiments.studies.side_process import Alternative
-from parity.experiments.studies.turns import QUICK, TurnPlan, Turns, TurnTimes
-from parity.profiling.device_trace import trace_session
-from parity.speed.names import LEGACY, MODERN
-from parity.speed.ratio import SpeedRatio, ratio_json, ratio_text
+from parity.experiments.studies.turns import QUICK, TurnPlan, Turns
+from parity.speed.ratio import ratio_json, ratio_text
 from parity.speed.timing import Progress
-from workloads import sources
-from workloads.job import Job
-from workloads.program import Program
-from workloads.selection import registry
-
-
-class Form(NamedTuple):
-    """A way to run the job.
-
-    Attributes:
-      name: of its column.
-      side: "legacy" or "modern".
-      replicas: number of towers or replicas.
-      variables: see `LegacyOptions.variables`.
-    """
-
-    name: str
-    side: str
-    replicas: int
-    variables: str = "cpu"
-
-
-ONE, ONE_REPLICA = Form("1 tower", LEGACY, 1), Form("1 replica of the port", MODERN, 1)
-TWO = Form("2 towers, variables on the CPU", LEGACY, 2)
-TWO_ON_FIRST = Form("2 towers, variables on the first tower's device", LEGACY, 2, "tower")
-FOUR = Form("4 towers, variables on the CPU", LEGACY, 4)
-TWO_REPLICAS = Form("2 replicas of the port", MODERN, 2)
-
-#: {form: the one that its time is relative to}.
-BASES = {TWO: ONE, TWO_ON_FIRST: ONE, FOUR: ONE, TWO_REPLICAS: ONE_REPLICA}
-FORMS = (ONE, ONE_REPLICA, *BASES)
 
 #: Global batches; the last is the write-up's.
 BATCHES, QUICK_BATCHES = (32, 64, 128, 256, 512, 1000, 2000), (32, 64)
@@ -70,91 +39,6 @@ PREDICTED_BATCHES = (250, 500, 1000, 2000, 4000, 8000, 16000)
 
 #: Widths of the hidden layers over the write-up's, and the global batch at which they are compared.
 WIDTHS, QUICK_WIDTHS, BATCH_OF_WIDTHS = (0.25, 0.5, 1.0, 2.0), (0.25,), 256
-
-
-class Point(NamedTuple):
-    """The measurement of one batch and width.
-
-    Attributes:
-      width: of the hidden layers, over the write-up's.
-      global_batch: examples of a step.
-      slowdowns: {name of a form: its step's time over that of its base}.
-      first_over_cpu: speed of two towers with the variables on the first one's device over that with them on the CPU.
-      milliseconds: of one tower's step, the median.
-      bytes_crossing: bytes that cross between the host and two towers in a step.
-    """
-
-    width: float
-    global_batch: int
-    slowdowns: Mapping[str, SpeedRatio]
-    first_over_cpu: SpeedRatio
-    milliseconds: float
-    bytes_crossing: int
-
-
-def alternative(form: Form, width: float, global_batch: int, legacy_input: str = "resident") -> Alternative:
-    """Makes a form of the job.
-
-    Args:
-      form: the form.
-      width: of the hidden layers, over the write-up's.
-      global_batch: examples of a step.
-      legacy_input: see `LegacyOptions.input`.
-
-    Returns:
-      the alternative; the towers' devices are not the host's.
-    """
-    seed = cast(Any, registry.get("regression", "seed"))
-    workload = dataclasses.replace(seed, hidden=tuple(max(1, int(width * units)) for units in seed.hidden))
-    options = LegacyOptions(input=legacy_input, variables=form.variables)
-    job = Job(workload, form.replicas, global_batch)
-    setup = Setup(job, sources.Resident, options, ModernOptions(variables="auto"), "cpu", towers=towers_beside_the_host)
-    return Alternative(form.name, form.side, setup)
-
-
-def measure_point(turns: Turns, width: float, global_batch: int) -> Point:
-    """Times all forms at one batch and width.
-
-    Args:
-      turns: the processes.
-      width: of the hidden layers, over the write-up's.
-      global_batch: examples of a step.
-
-    Returns:
-      the measurement.
-    """
-    made = [alternative(form, width, global_batch) for form in FORMS]
-    times = turns.time(made, f"batch {global_batch}, width {width:g}: rounds")
-    crossing = turns.observe(made[FORMS.index(TWO)], bytes_of_step)
-    return point_of_times(width, global_batch, times, crossing)
-
-
-def point_of_times(width: float, global_batch: int, times: TurnTimes, bytes_crossing: int) -> Point:
-    """Returns the `Point` of all forms' times; see there for the arguments.
-
-    Args:
-      width: see `Point`.
-      global_batch: see `Point`.
-      times: of one example, by form.
-      bytes_crossing: see `Point`.
-
-    Returns:
-      the point.
-    """
-    return Point(
-        width,
-        global_batch,
-        {form.name: times.speed(base.name, form.name) for form, base in BASES.items()},
-        times.speed(TWO_ON_FIRST.name, TWO.name),
-        1000 * times.median(ONE.name) * global_batch,
-        bytes_crossing,
-    )
-
-
-def bytes_of_step(program: Program) -> int:
-    """Returns the bytes that cross between devices in a step of towers; runs in their process."""
-    program.run(1)
-    return sum(trace_session(cast(LegacyProgram, program)).crossing.values())
 
 
 def run_study(quick: bool, progress: Progress) -> Report:

@@ -3,7 +3,17 @@
 import pytest
 
 from parity.experiments.studies import communication
-from parity.experiments.studies.communication import FORMS, FOUR, ONE, TWO, TWO_ON_FIRST, TWO_REPLICAS
+from parity.experiments.studies.communication_points import (
+    BASES,
+    FORMS,
+    FOUR,
+    ONE,
+    ONE_REPLICA,
+    TWO,
+    TWO_ON_FIRST,
+    TWO_REPLICAS,
+    point_of_times,
+)
 from parity.experiments.studies.turns import TurnTimes
 from tests.parity.experiments.studies.in_process import in_process  # noqa: F401
 
@@ -13,7 +23,7 @@ def point(global_batch, slowdown, width=1.0, first=None):
     seconds = {form.name: [1.0 if form.replicas == 1 else slowdown] * 4 for form in FORMS}
     if first is not None:
         seconds[TWO_ON_FIRST.name] = [first] * 4
-    return communication.point_of_times(width, global_batch, TurnTimes(seconds), 4000000)
+    return point_of_times(width, global_batch, TurnTimes(seconds), 4000000)
 
 
 PREDICTED = {"gtx1060x2": {64: 1.5, 256: 0.5}, "v100x2": {64: 2.0, 256: 1.5}}
@@ -58,5 +68,5 @@ def test_the_whole_study_at_a_small_size(in_process):  # noqa: F811
     # 600 -> 128 -> 32 -> 32 -> 1 and four scalar biases, in float32: to each of two towers, and back from it.
     weights = 4 * (600 * 128 + 128 * 32 + 32 * 32 + 32 + 4)
     assert 4 * weights <= first["bytes_crossing"] <= 4 * weights + 1000
-    assert set(first["slowdowns"]) == {form.name for form in communication.BASES}
-    assert in_process.opened[:2] == [ONE.name, communication.ONE_REPLICA.name]
+    assert set(first["slowdowns"]) == {form.name for form in BASES}
+    assert in_process.opened[:2] == [ONE.name, ONE_REPLICA.name]
