@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from legacy.saved.analysis import analyse, data_trial, initial_values
+from legacy.saved.analysis import analyse, initial_values
+from legacy.saved.data_trial.fitting import fit_made_up_data
 from legacy.saved.graph import graph_file
 from legacy.saved.graph.layout import as_requested
 from legacy.saved.report import facts
@@ -75,7 +76,7 @@ def lift_graph(
     switches = {name: value for name, value in found.plan.settings.items() if name in start}
     start.update((name, np.array(value, start[name].dtype)) for name, value in switches.items())
     report("trying made-up data")
-    data_trial.fit_made_up_data(found.plan, found.context, start)
+    fit_made_up_data(found.plan, found.context, start)
     found.plan.about = dict(facts.description_fields(facts.program_facts(saved, found)), graph=os.path.basename(path))
     found.plan.about["written by TensorFlow"] = saved.written_by
     if out:

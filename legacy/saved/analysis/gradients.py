@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from legacy.saved.analysis import reduction_probe
 from legacy.saved.analysis.context import Context
+from legacy.saved.analysis.meeting_tensors import nearest_tensors
+from legacy.saved.analysis.reduction_probe import Reduction, recognise_reduction
 from legacy.saved.graph import op_types
 from legacy.saved.graph.gradient_names import GRADIENTS
 from workloads.lifted.cutter import Cutter
@@ -32,19 +33,17 @@ def probe_gradients(context: Context, phase: PhaseParts, cutter: Cutter) -> tupl
     """
     nodes, count = phase.divided.tower_nodes, context.towers.count
     combines: list[Combine] = []
-    known: dict[str, reduction_probe.Reduction | None] = {}
+    known: dict[str, Reduction | None] = {}
     gradients: list[dict[str, str]] = [{} for _ in range(count)]
     for effect in phase.effects:
         shape = context.state.variables[effect.writes[0]].shape
         for label, value in _update_inputs(context, effect):
             target = parse_tensor_name(value)
-            parts = reduction_probe.nearest_tensors(context.graph, target, nodes, _similar_to(context, target), count)
+            parts = nearest_tensors(context.graph, target, nodes, _similar_to(context, target), count)
             if not any(parts):
                 continue
             combines.append(
-                reduction_probe.recognise_reduction(
-                    context.graph, cutter, context.imported, label, target, parts, nodes, shape, known
-                )
+                recognise_reduction(context.graph, cutter, context.imported, label, target, parts, nodes, shape, known)
             )
             for tower, tensors in enumerate(parts):
                 gradients[tower].update(_labelled(label, tensors))

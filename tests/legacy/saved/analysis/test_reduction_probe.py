@@ -5,9 +5,9 @@ import pytest
 import tensorflow as tf
 
 from legacy.saved.analysis import reduction_probe
-from legacy.saved.analysis.reduction_probe import Reduction, nearest_tensors, recognise_reduction
+from legacy.saved.analysis.reduction_probe import Reduction, recognise_reduction
 from legacy.saved.graph.imported import ImportedGraph
-from tests.legacy.saved.graphs import graph_of, traced
+from tests.legacy.saved.graphs import traced
 from workloads.lifted.cutter import Cutter
 from workloads.lifted.graph import TensorId
 from workloads.lifted.plan_records import TensorType
@@ -139,28 +139,3 @@ def test_the_mean_of_one_tower_is_its_sum():
 
 def test_scalars_are_not_concatenated():
     assert reduction_probe._compare(np.array([1.0, 2.0]), [np.array(1.0), np.array(2.0)], False) is None
-
-
-NEAREST = """
-    g0 = Const()
-    g1 = Const()
-    h0 = Mul(g0)
-    other = Const()
-    mean = AddN(h0, g1)
-    norm = L2Norm(other)
-    clipped = Mul(mean, norm)
-    """
-
-
-def test_the_nearest_tensors_of_each_tower_are_taken():
-    graph = graph_of(NEAREST)
-    found = nearest_tensors(graph, TensorId("clipped", 0), dict(TOWER_NODES, other=1), lambda *_: True, 2)
-    assert found == [[("h0", 0)], [("g1", 0), ("other", 0)]]
-    like = nearest_tensors(graph, TensorId("clipped", 0), dict(TOWER_NODES, other=1), lambda n, _: n != "other", 2)
-    assert like == [[("h0", 0)], [("g1", 0)]]
-
-
-def test_a_tower_without_a_like_tensor_has_none():
-    graph = graph_of(NEAREST)
-    found = nearest_tensors(graph, TensorId("clipped", 0), TOWER_NODES, lambda name, _: name == "g1", 2)
-    assert found == [[], [("g1", 0)]]

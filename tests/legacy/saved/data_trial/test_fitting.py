@@ -1,11 +1,10 @@
 """Sizes and ranges of made-up data that a graph runs with, found by trying."""
 
 import numpy as np
-import pytest
 import tensorflow as tf
 
-from legacy.saved.analysis import data_trial
 from legacy.saved.analysis.analyse import analyse_graph
+from legacy.saved.data_trial import fitting
 from tests.legacy.saved.graphs import saved, traced
 from workloads.lifted.plan import Input
 
@@ -23,7 +22,7 @@ def fitted(make_loss):
     found = analyse_graph(saved(traced(build), trainable_variables=["w"]), "made up")
     for variable in found.plan.variables:
         variable.shape = [3, 2]
-    data_trial.fit_made_up_data(found.plan, found.context, {"w": np.array(W, "float32")})
+    fitting.fit_made_up_data(found.plan, found.context, {"w": np.array(W, "float32")})
     return found.plan
 
 
@@ -47,11 +46,6 @@ def test_dimensions_that_must_be_equal_become_equal():
         return tf.reduce_sum((tf.matmul(x, w) - y) ** 2)
 
     assert inputs_of(fitted(loss)) == {"x": ([None, 3], 0, 0), "y": ([None, 2], 0, 0)}
-
-
-def test_numbers_in_the_name_of_a_node_are_no_sizes():
-    message = "Incompatible shapes: [7,2] vs. [7,13]\n\t [[{{node tower_1/layer5/sub}}]] at 3.5 in fc6/9"
-    assert data_trial.SIZE_PATTERN.findall(message) == ["7", "2", "7", "13"]
 
 
 def test_a_rank_is_found_for_an_input_without_one():
@@ -83,25 +77,9 @@ def test_a_batch_that_the_graph_fixes_is_found():
     assert sizes[0] * sizes[1] == 12
 
 
-@pytest.mark.parametrize("message, expected", [("shapes [7,3] vs. [7,11]", {3, 7}), ("no numbers", set())])
-def test_numbers_in_an_error_become_sizes(message, expected):
-    sizes = data_trial._Sizes(0.0, {("x", 1): 11}, 7)
-    corrected = list(data_trial._corrected(sizes, True, message))
-    assert {other.open["x", 1] for other in corrected if other.batch == 7} - {11} == expected
-    assert all(other.cost > 0 for other in corrected)
-    constant, tie = (min(o.cost for o in corrected if o.open["x", 1] == s) for s in (3, 7)) if expected else (0, 1)
-    assert constant < tie
-
-
-def test_products_of_sizes_are_divided():
-    sizes = data_trial._Sizes(0.0, {("x", 1): 11}, 4)
-    message = "a tensor with 44 values, but the requested shape has 12"
-    assert min(data_trial._corrected(sizes, False, message)).open == {("x", 1): 3}
-
-
 def test_closed_inputs_are_not_tried():
     def closed(dtype, shape, limit=0):
-        return data_trial._is_open(Input("x", dtype, shape, "batch", limit, ["x:0"], "x:0"))
+        return fitting._is_open(Input("x", dtype, shape, "batch", limit, ["x:0"], "x:0"))
 
     assert not closed("float32", [4, 3]) and not closed("int32", [4], 5) and not closed("string", [None])
     assert closed("int32", [4]) and closed("float32", None) and closed("float32", [4, None]) and closed("bool", [4])

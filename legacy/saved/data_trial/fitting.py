@@ -1,0 +1,181 @@
+"""Finds made-up data that a graph can run with, by trying: sizes of open dimensions, and ranges of integers.
+
+A graph may leave dimensions open that must fit its variables, each other, or a constant inside it, and integers that
+must be lengths, labels or masks. Where batches drawn without this knowledge fail, or give no finite loss or no
+gradient, every open dimension gets a prime number of its own: the numbers in an op's error then tell which dimension is
+wrong, and what it must be.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import tensorflow as tf
+
+from legacy.saved.analysis.context import Context
+from legacy.saved.data_trial.trial_run import Outcome, TrialRunner
+from legacy.saved.data_trial.trial_sizes import BATCH_PRIME, PRIMES, corrected_sizes, first_sizes, with_sizes
+from legacy.saved.tower_search import inputs
+from workloads.lifted.graph import parse_tensor_name
+from workloads.lifted.made_up_data import OPEN, VALUES
+from workloads.lifted.plan import Input, Plan
+from workloads.lifted.workload import DEFAULT_BATCH
+from workloads.support.errors import InputError
+
+#: Runs of the graph that are tried, in all and for one choice of ranks and ranges.
+MOST_RUNS, MOST_RUNS_OF_A_CHOICE = 200, 24
+#: Nodes that all runs together may compute, but for the first runs: a large graph is tried less often.
+MOST_NODES, FIRST_RUNS = 200_000, 12
+#: The most that corrections of the sizes may cost, tried in turn.
+MOST_COSTS = (4.0, 9.0)
+#: Ranks that are tried for an input of unknown rank.
+RANKS = (2, 1, 4, 3)
+
+
+def fit_made_up_data(plan: Plan, context: Context, start: Mapping[str, np.ndarray]) -> None:
+    """Sets `example`, `low` and `limit` of a plan's inputs, and its batch, so that the graph runs with made-up data.
+
+    Where data without them do, nothing is changed; where none are found, neither.
+
+    Args:
+      plan: the plan of a lift; changed.
+      context: of the subgraph that a step runs.
+      start: {variable: initial value}.
+    """
+    entries = plan.inputs + plan.common
+    if not any(_is_open(entry) for entry in entries):
+        return
+    try:
+        search = _Search(plan, context, start)
+    except (InputError, ValueError, tf.errors.OpError):
+        return
+    found = search.best()
+    if found is not None:
+        plan.batch = found.batch if plan.batch is None else plan.batch
+        for entry, fitted in zip(entries, found.entries):
+            entry.example, entry.low, entry.limit = fitted.example, fitted.low, fitted.limit
+            if entry.shape is None:
+                entry.kind = "setting" if not fitted.example else entry.kind
+
+
+def _is_open(entry: Input) -> bool:
+    """Returns whether made-up values of an input could be wrong."""
+    if entry.dtype in ("string", "resource", "variant"):
+        return False
+    is_unbounded = entry.dtype.startswith("int") and not entry.limit
+    return is_unbounded or entry.shape is None or None in entry.shape or bool(entry.sparse) or entry.dtype == "bool"
+
+
+class _Fit(NamedTuple):
+    """A choice of made-up data.
+
+    Attributes:
+      entries: the inputs with `example`, `low` and `limit` set.
+      batch: number of a tower's examples that the graph needs, or None if it takes any.
+      outcome: of the run with it.
+    """
+
+    entries: list[Input]
+    batch: int | None
+    outcome: Outcome
+
+
+class _Search:
+    """Tries made-up data.
+
+    Args:
+      plan: the plan.
+      context: of the subgraph that a step runs.
+      start: {variable: initial value}.
+    """
+
+    def __init__(self, plan: Plan, context: Context, start: Mapping[str, np.ndarray]) -> None:
+        self._plan, self._entries = plan, plan.inputs + plan.common
+        self._runner = TrialRunner(plan, context.graph, start)
+        self._runs = 0
+        self._most_runs = min(MOST_RUNS, max(FIRST_RUNS, MOST_NODES // len(context.graph.nodes)))
+        rows = [[parse_tensor_name(name) for name in entry.tensors] for entry in plan.inputs]
+        parts = [inputs.constant_part(context.graph, context.imported, row) for row in rows]
+        self._batches = [part for part in dict.fromkeys(parts) if part and plan.batch is None]
+        self._batches.append(plan.batch or BATCH_PRIME)
+
+    def best(self) -> _Fit | None:
+        """Returns data with which the graph runs, finite and with gradients if there are such; None if none need be."""
+        first = self._run(self._entries, self._plan.batch or DEFAULT_BATCH)
+        if first.is_good:
+            return None
+        fallback: _Fit | None = None
+        for most_cost in MOST_COSTS:
+            for batch, entries in itertools.product(self._batches, _choices(self._entries)):
+                fit = self._solved(entries, batch, most_cost)
+                if fit is not None and fit.outcome.is_good:
+                    return fit
+                fallback = fallback or fit
+                if self._runs >= self._most_runs:
+                    return fallback if first.message else None
+        return fallback if first.message else None
+
+    def _run(self, entries: Sequence[Input], batch: int) -> Outcome:
+        """Runs twice, with different values; returns the first outcome that is not good."""
+        outcome = Outcome("")
+        for seed in range(2):
+            self._runs += 1
+            outcome = self._runner.run(entries, batch, seed)
+            if not outcome.is_good:
+                break
+        return outcome
+
+    def _solved(self, entries: Sequence[Input], batch: int, most_cost: float) -> _Fit | None:
+        """Returns sizes of the open dimensions with which the graph runs; None if none cost so little."""
+        todo = [first_sizes(entries, batch)]
+        seen = set()
+        most_runs = min(self._most_runs, self._runs + MOST_RUNS_OF_A_CHOICE)
+        while todo and self._runs < most_runs:
+            sizes = todo.pop(min(range(len(todo)), key=lambda i: todo[i].cost))
+            key = (tuple(sorted(sizes.open.items())), sizes.batch)
+            if key in seen:
+                continue
+            seen.add(key)
+            sized = [with_sizes(entry, sizes) for entry in entries]
+            outcome = self._run(sized, sizes.batch)
+            if not outcome.message:
+                is_pinned = self._plan.batch is None and sizes.batch != BATCH_PRIME
+                return _Fit(sized, sizes.batch if is_pinned else None, outcome)
+            corrected = corrected_sizes(sizes, batch == BATCH_PRIME, outcome.message)
+            todo += [other for other in corrected if other.cost <= most_cost]
+        return None
+
+
+def _choices(entries: Sequence[Input]) -> Iterator[list[Input]]:
+    """Yields the inputs with ranks for those of unknown rank, and with ranges for integers without a bound."""
+    unknown = [entry.name for entry in entries if entry.shape is None and entry.kind != "setting"]
+    sizes = sorted({size for entry in entries for size in (entry.shape or [])[1:] if size} | {OPEN, *PRIMES[:2]})
+    for rank in RANKS if unknown else (0,):
+        ranked = [
+            _with_rank(entry, 1 if entry.dtype.startswith("int") and rank == 2 else rank)
+            if entry.name in unknown
+            else entry
+            for entry in entries
+        ]
+        for low, limit in [(0, 0), (1, 2), (0, 1), *((size, size + 1) for size in sizes)]:
+            yield [_with_range(entry, low, limit) for entry in ranked]
+
+
+def _with_rank(entry: Input, rank: int) -> Input:
+    """Returns an input of unknown rank with all dimensions open."""
+    return dataclasses.replace(entry, shape=[None] * rank)
+
+
+def _with_range(entry: Input, low: int, limit: int) -> Input:
+    """Returns an input with another range, if it is of integers without a bound, or of booleans."""
+    if entry.sparse and not entry.sparse.endswith("/" + VALUES):
+        return entry
+    if entry.dtype == "bool" and entry.kind != "setting":
+        return dataclasses.replace(entry, low=min(low, 1))
+    if entry.dtype.startswith("int") and not entry.limit and entry.kind != "setting":
+        return dataclasses.replace(entry, low=low, limit=limit)
+    return entry

@@ -1,0 +1,112 @@
+"""Runs the towers of a plan once on made-up data, and says how that ended."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import tensorflow as tf
+
+from legacy.towers.program import session_config
+from workloads.lifted.graph import Graph
+from workloads.lifted.importing import import_graph
+from workloads.lifted.made_up_data import BatchSize, made_up_sparse_tensor, made_up_values, sparse_groups, tie_parts
+from workloads.lifted.piece import VariableVersion
+from workloads.lifted.plan import Input, Plan
+from workloads.lifted.workload import LiftedWorkload
+from workloads.support.errors import InputError
+
+v1 = tf.compat.v1
+
+
+class Outcome(NamedTuple):
+    """Outcome of one run.
+
+    Attributes:
+      message: the error's, or empty.
+      finite: whether all losses and gradients are finite.
+      trains: whether each tower has a gradient that is not zero.
+    """
+
+    message: str
+    finite: bool = False
+    trains: bool = False
+
+    @property
+    def is_good(self) -> bool:
+        """Whether the run can be compared with another one and shows anything."""
+        return not self.message and self.finite and self.trains
+
+
+class TrialRunner:
+    """Runs the towers of a plan on made-up data: all losses and gradients of all train ops.
+
+    Args:
+      plan: the plan.
+      graph: the subgraph that a step runs.
+      start: {variable: initial value}.
+    """
+
+    def __init__(self, plan: Plan, graph: Graph, start: Mapping[str, np.ndarray]) -> None:
+        self._plan = plan
+        self._towers = [
+            [name for phase in plan.phases for name in (phase.gradients[tower] if phase.gradients else {}).values()]
+            for tower in range(plan.towers)
+        ]
+        self._losses = [name for phase in plan.phases for name in phase.losses]
+        fetches = list(dict.fromkeys(self._losses + [name for tower in self._towers for name in tower]))
+        entries = plan.inputs + plan.common
+        cutter = LiftedWorkload(plan.name, plan=plan, graph=graph).cutter({})
+        piece = cutter.piece(fetches, {tensor for entry in entries for tensor in entry.tensors})
+        with tf.Graph().as_default() as imported:
+            tensors = import_graph(piece.graph_def, fetches=piece.fetches, subject="graph file")
+            self._tensors = dict(zip(fetches, tensors))
+        self._session = v1.Session(graph=imported, config=session_config(["CPU:0"], True))
+        self._holders: dict[str, Any] = {}
+        self._fixed: dict[Any, np.ndarray] = {}
+        for feed in piece.feeds:
+            holder = imported.get_tensor_by_name(feed.placeholder + ":0")
+            if isinstance(feed.key, VariableVersion):
+                self._fixed[holder] = np.asarray(start[feed.key.variable])
+            elif feed.kind == "noise":
+                self._fixed[holder] = np.array([1, 2], np.int32)
+            else:
+                self._holders[feed.key] = holder
+
+    def run(self, entries: Sequence[Input], batch: int, seed: int) -> Outcome:
+        """Runs once.
+
+        Args:
+          entries: the inputs, with ranks and ranges of their made-up values.
+          batch: number of a tower's examples.
+          seed: of the values.
+
+        Returns:
+          the outcome; an error is one, too.
+        """
+        size = BatchSize(batch, self._plan.towers)
+        feed = dict(self._fixed)
+        try:
+            shards = [_made_up(entries, size, seed * self._plan.towers + k) for k in range(self._plan.towers)]
+            tie_parts(entries, shards)
+            for tower, values in enumerate(shards):
+                for entry in entries:
+                    tensor = entry.tensors[tower] if len(entry.tensors) > 1 else entry.tensors[0]
+                    if tensor in self._holders:
+                        feed[self._holders[tensor]] = values[entry.name]
+            results = self._session.run(self._tensors, feed)
+        except (tf.errors.OpError, ValueError, InputError) as error:
+            return Outcome(getattr(error, "message", None) or str(error))
+        finite = all(np.isfinite(np.asarray(value, np.float64)).all() for value in results.values())
+        trains = all(any(np.any(results[name]) for name in tower) for tower in self._towers if tower)
+        return Outcome("", finite, trains and any(self._towers))
+
+
+def _made_up(entries: Sequence[Input], size: BatchSize, seed: int) -> dict[str, np.ndarray]:
+    """Returns {input: made-up values} of one tower."""
+    rng = np.random.RandomState(seed)
+    values = {entry.name: made_up_values(entry, size, rng) for entry in entries if not entry.sparse}
+    for parts in sparse_groups(entries).values():
+        values.update(made_up_sparse_tensor(parts, size, rng))
+    return values

@@ -1,0 +1,101 @@
+"""Sizes of open dimensions that are tried, and how the numbers in an op's error correct them."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from workloads.lifted.plan import Input
+
+#: Sizes by which open dimensions are told apart; none of them is common in models.
+PRIMES = (11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53)
+#: Sizes of an image's sides.
+IMAGE_SIDES = (64, 96)
+#: The batch's own.
+BATCH_PRIME = 7
+#: Corrections cost one each, more where two dimensions become one or the batch changes. What is cheap is tried first.
+TIE_COST, BATCH_COST = 0.5, 3.0
+#: Larger numbers in messages are no sizes.
+LARGEST = 1 << 20
+#: A size in an error's message; digits in the name of a node, such as tower_1/sub, are none.
+SIZE_PATTERN = re.compile(r"(?<![\w/.])\d+(?![\w/.]*[\w/])")
+
+#: (input's name, dimension): an open dimension.
+Dimension = tuple[str, int]
+
+
+class Sizes(NamedTuple):
+    """Sizes of open dimensions.
+
+    Attributes:
+      cost: of the corrections that led to them.
+      open: {open dimension: size}.
+      batch: number of a tower's examples.
+    """
+
+    cost: float
+    open: dict[Dimension, int]
+    batch: int
+
+
+def first_sizes(entries: Sequence[Input], batch: int) -> Sizes:
+    """Returns the sizes that are tried first: a prime of its own for each open dimension but the examples'.
+
+    Args:
+      entries: the inputs.
+      batch: number of a tower's examples.
+    """
+    dimensions = [
+        (entry.name, i) for entry in entries for i, size in enumerate(entry.shape or []) if size is None and i
+    ]
+    start = {dimension: PRIMES[k % len(PRIMES)] for k, dimension in enumerate(dimensions)}
+    return Sizes(0.0, {**start, **_image_sizes(entries)}, batch)
+
+
+def _image_sizes(entries: Sequence[Input]) -> dict[Dimension, int]:
+    """Returns sizes of the open sides of one image input, of the first with three channels if there are several.
+
+    A network may halve an image five times and put it together again, which it cannot do with primes.
+    """
+    images = [entry for entry in entries if len(entry.shape or []) == 4]
+    images.sort(key=lambda entry: (entry.shape or [])[3] != 3)
+    sides = [(images[0].name, i) for i in (1, 2) if (images[0].shape or [])[i] is None] if images else []
+    return dict(zip(sides, IMAGE_SIDES))
+
+
+def with_sizes(entry: Input, sizes: Sizes) -> Input:
+    """Returns an input with the given sizes of its open dimensions; one that is the batch's stays open."""
+    shape = [sizes.open.get((entry.name, i), size) for i, size in enumerate(entry.shape or [])]
+    is_batch = [old is None and new == sizes.batch for old, new in zip(entry.shape or [], shape)]
+    return dataclasses.replace(entry, example=[None if own else size for own, size in zip(is_batch, shape)])
+
+
+def corrected_sizes(sizes: Sizes, batch_is_open: bool, message: str) -> Iterator[Sizes]:
+    """Reads sizes from an error: a number in it that is a multiple of a size is to become another one.
+
+    Dimensions of the same size stay tied to each other.
+
+    Args:
+      sizes: those of the run that failed.
+      batch_is_open: whether the batch may change.
+      message: the error's.
+
+    Yields:
+      the sizes with one correction.
+    """
+    numbers = [int(text) for text in dict.fromkeys(SIZE_PATTERN.findall(message)) if 0 < int(text) < LARGEST]
+    known = set(sizes.open.values()) | {sizes.batch}
+    for value in dict.fromkeys([*sizes.open.values(), *([sizes.batch] if batch_is_open else [])]):
+        for number in [number for number in numbers if number % value == 0]:
+            for other in [other for other in numbers if other != number]:
+                factor = number // value
+                size, cost = (other // factor, 1.0) if other % factor == 0 else (other, 2.0)
+                if size == value:
+                    continue
+                cost += TIE_COST if size in known else 0.0
+                cost += BATCH_COST if value == sizes.batch else 0.0
+                changed = {dimension: size if old == value else old for dimension, old in sizes.open.items()}
+                batch = size if value == sizes.batch and batch_is_open else sizes.batch
+                yield Sizes(sizes.cost + cost, changed, batch)
