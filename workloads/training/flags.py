@@ -18,7 +18,12 @@ if TYPE_CHECKING:
     from workloads.job import Job
     from workloads.program import Program
     from workloads.sources import Source
+    from workloads.training.best import Best
+    from workloads.training.evaluating import Evaluating
     from workloads.training.evaluation import Evaluation
+    from workloads.training.loop import Output
+    from workloads.training.saving import Saving
+    from workloads.training.summaries import Summaries
 
 flags.DEFINE_integer("steps", 200, "Steps to train, those before a checkpoint that is resumed included.")
 flags.DEFINE_integer("epochs", None, "Instead of --steps: passes over the data, where their number is known.")
@@ -126,37 +131,22 @@ def train_from_flags(program: Program, job: Job, source: Source, chief: bool = T
       InputError: a checkpoint, or the folder to save to, cannot be written; or another run uses the folder.
     """
     from workloads.lifted.workload import as_lifted
-    from workloads.training import checkpoints, export, folder_lock, loop, saving, summaries
-    from workloads.training.best import Best
-    from workloads.training.evaluating import Evaluating
+    from workloads.training import export, folder_lock, loop, summaries
 
-    errors.require(job.workload.is_lifted or not FLAGS.save, "--save", FLAGS.save, "only for a lifted workload")
-    errors.require(not (job.workload.is_lifted and FLAGS.export), "--export", FLAGS.export, "a lift is kept by --save")
-    complete = not FLAGS.keep_best or (FLAGS.eval_data and FLAGS.checkpoint_dir)
-    errors.require(complete, "--keep_best", FLAGS.keep_best, "needs --eval_data and --checkpoint_dir")
+    _check_what_is_kept(job)
     if FLAGS.export and chief:
         export.check_export(FLAGS.export)
     steps = steps_from_flags(source)
     evaluation = evaluation_from_flags(job, job_flags.devices_from_flags(job, workers)) if chief else None
     out = loop.Output(program.side, FLAGS.json_lines, sys.stdout if chief else None)
     with contextlib.ExitStack() as stack:
-        kept, shown = None, summaries.Summaries(FLAGS.summary_dir if chief else None)
+        shown = summaries.Summaries(FLAGS.summary_dir if chief else None)
         stack.callback(shown.close)
-        evaluating = best = None
         if FLAGS.checkpoint_dir and chief:
             stack.enter_context(folder_lock.locked_folder(FLAGS.checkpoint_dir))
-        if FLAGS.keep_best and chief:
-            folder = os.path.join(FLAGS.checkpoint_dir, "best")
-            best = Best(FLAGS.keep_best, folder, checkpoints.Checkpoints(folder, job, keep=1))
-        if FLAGS.eval_data:
-            evaluating = Evaluating(evaluation, FLAGS.eval_every, out, shown, best)
-            stack.callback(evaluating.close)
-        if FLAGS.checkpoint_dir:
-            found = checkpoints.Checkpoints(FLAGS.checkpoint_dir, job, FLAGS.keep_checkpoints, chief)
-            kept = saving.Saving(found, FLAGS.checkpoint_every, out.write_note)
-            stack.callback(kept.close)
-            kept.listen()
-            kept.resume(program, chief)
+        best = _best_from_flags(job) if chief else None
+        evaluating = _evaluating_from_flags(stack, evaluation, out, shown, best)
+        kept = _saving_from_flags(stack, program, job, out, chief)
         _, reached = loop.train_program(program, job, steps, FLAGS.log_every, out, kept, shown, evaluating)
         if FLAGS.export and reached == steps:
             state = program.state()  # which all workers read together
@@ -169,3 +159,52 @@ def train_from_flags(program: Program, job: Job, source: Source, chief: bool = T
     if FLAGS.save:
         as_lifted(job.workload).save(FLAGS.save, program.state())
     return 0
+
+
+def _check_what_is_kept(job: Job) -> None:
+    """Raises `InputError` for flags of what a run leaves that do not fit the workload or each other."""
+    is_lifted = job.workload.is_lifted
+    errors.require(is_lifted or not FLAGS.save, "--save", FLAGS.save, "only for a lifted workload")
+    errors.require(not (is_lifted and FLAGS.export), "--export", FLAGS.export, "a lift is kept by --save")
+    complete = not FLAGS.keep_best or (FLAGS.eval_data and FLAGS.checkpoint_dir)
+    errors.require(complete, "--keep_best", FLAGS.keep_best, "needs --eval_data and --checkpoint_dir")
+
+
+def _best_from_flags(job: Job) -> Best | None:
+    """Returns the best state so far, which is kept beside the checkpoints; None without `--keep_best`."""
+    from workloads.training import checkpoints
+    from workloads.training.best import Best
+
+    if not FLAGS.keep_best:
+        return None
+    folder = os.path.join(FLAGS.checkpoint_dir, "best")
+    return Best(FLAGS.keep_best, folder, checkpoints.Checkpoints(folder, job, keep=1))
+
+
+def _evaluating_from_flags(
+    stack: contextlib.ExitStack, evaluation: Evaluation | None, out: Output, shown: Summaries, best: Best | None
+) -> Evaluating | None:
+    """Returns the evaluations while training, which end with `stack`; None without `--eval_data`."""
+    from workloads.training.evaluating import Evaluating
+
+    if not FLAGS.eval_data:
+        return None
+    evaluating = Evaluating(evaluation, FLAGS.eval_every, out, shown, best)
+    stack.callback(evaluating.close)
+    return evaluating
+
+
+def _saving_from_flags(
+    stack: contextlib.ExitStack, program: Program, job: Job, out: Output, chief: bool
+) -> Saving | None:
+    """Resumes from the newest checkpoint; returns what saves more until `stack` ends. None without a folder."""
+    from workloads.training import checkpoints, saving
+
+    if not FLAGS.checkpoint_dir:
+        return None
+    found = checkpoints.Checkpoints(FLAGS.checkpoint_dir, job, FLAGS.keep_checkpoints, chief)
+    kept = saving.Saving(found, FLAGS.checkpoint_every, out.write_note)
+    stack.callback(kept.close)
+    kept.listen()
+    kept.resume(program, chief)
+    return kept
