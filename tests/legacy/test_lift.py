@@ -12,6 +12,7 @@ import tensorflow as tf
 from legacy.saved.lifting import lift_graph
 from parity.comparison.verification import verify
 from tests import old_programs
+from tests.marks import slow_after
 from workloads.data.opening import open_data
 from workloads.lifted import sources
 from workloads.lifted.folder import write_lift
@@ -40,8 +41,14 @@ def test_all_reduce_means_what_the_graphs_combining_means(name):
     assert result.passed, result.first
 
 
-@pytest.mark.parametrize("name", [name for name in old_programs.NAMES if name != "i_odd_combine"])
-@pytest.mark.parametrize("replicas", [1, 3])
+SCALABLE = [name for name in old_programs.NAMES if name != "i_odd_combine"]
+#: Three replicas of each program, and one of those with statistics, clipping, several phases and a state of towers.
+OTHER_NUMBERS = [(name, 3) for name in SCALABLE]
+OTHER_NUMBERS += [(name, 1) for name in ("d_batch_norm", "b_adam_clip", "l_gan", "m_carried_state")]
+OTHER_NUMBERS += [(name, 1) for name in SCALABLE if (name, 1) not in OTHER_NUMBERS]
+
+
+@pytest.mark.parametrize("name, replicas", slow_after(len(SCALABLE) + 4, OTHER_NUMBERS))
 def test_runs_at_other_numbers_of_replicas(name, replicas):
     setup = old_programs.setup(name, replicas)
     with setup.modern_program() as program:

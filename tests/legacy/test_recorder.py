@@ -57,8 +57,6 @@ def test_records_a_program_without_changing_its_graph(tmp_path):
     assert run.returncode == 0, run.stderr
     assert run.stdout.strip().endswith("['op', 'w']")  # the program gets its own answer
     assert checkpoint.read_checkpoint(str(tmp_path / "run" / "model.ckpt"))["m/w"].tolist() == [[1, 1]] * 3
-    again = run_script(sys.executable, script, tmp_path / "run", tmp_path)
-    assert again.returncode != 0 and "holds a recording already" in again.stderr
     plan = type("Plan", (), {"phases": [type("Phase", (), {"train_op": "GradientDescent"})]})
     steps = RecordedSteps(str(tmp_path / "run"), plan)
     assert len(steps) == 3  # of five

@@ -151,27 +151,6 @@ def test_a_benchmark_says_parity_ratio_and_every_block(tmp_path):
     assert {one["parity"] for one in result["contestants"]} == {None, "parity"}
 
 
-@pytest.mark.parametrize(
-    "module",
-    [
-        "parity",
-        "parity.verify",
-        "parity.benchmark",
-        "parity.survival",
-        "parity.lost_worker",
-        "parity.placement",
-        "legacy.train",
-        "legacy.record",
-        "modern.train",
-    ],
-)
-def test_help_explains_every_flag(module):
-    process = run(module, "--help")
-    assert process.returncode == 0
-    assert f"python -m {module}" in process.stdout
-    assert "--workload" in process.stdout and "The job, which both sides share." in process.stdout
-
-
 @pytest.mark.parametrize("name", ["sigmoid_stack", "regression", "cifar_cnn", "resnet18", "stacked_lstm"])
 def test_the_true_old_tensorflow_against_the_port(name, tmp_path, legacy_python):
     out = tmp_path / "out.json"

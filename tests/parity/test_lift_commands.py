@@ -163,9 +163,3 @@ def test_bad_input_is_refused_in_one_line(arguments, message, lifted, tmp_path):
     arguments = [text.replace("GRAPH", graph).replace("LIFT", lifted) for text in arguments]
     assert message in refused(run(*arguments, cwd=tmp_path))
     assert not os.listdir(tmp_path)
-
-
-@pytest.mark.parametrize("module", ["legacy.lift", "legacy.inspect", "legacy.convert"])
-def test_help_explains(module):
-    process = run(module, "--help")
-    assert process.returncode == 0 and f"python -m {module}" in process.stdout

@@ -37,21 +37,24 @@ def blamed(result):
     return result.first.step, result.first.stage
 
 
-@pytest.mark.parametrize("fault, workload, step, stage", FAULTS, ids=[fault[0] for fault in FAULTS])
-@pytest.mark.parametrize("mode", ["free", "locked"])
+QUICK = ("sum_for_mean", "keras_epsilon", "last_replicas_statistics", "one_step_of_the_average_skipped")
+IN_ORDER = sorted(FAULTS, key=lambda fault: fault[0] not in QUICK)
+#: Every fault in one mode and a few in both; the other combinations are slow.
+MODES = [(*fault, "free") for fault in FAULTS] + [(*fault, "locked") for fault in IN_ORDER]
+
+
+@pytest.mark.parametrize(
+    "fault, workload, step, stage, mode",
+    slow_after(len(FAULTS) + len(QUICK), MODES),
+    ids=[f"{case[-1]}-{case[0]}" for case in MODES],
+)
 def test_exact(fault, workload, step, stage, mode):
     made, inject = setup(workload, 2), INJECTED[fault]
     with made.legacy_program() as left, inject(made) as right:
         assert blamed(verify(left, right, made.job, 4, mode, "exact")) == (step, stage)
 
 
-QUICK = ("sum_for_mean", "keras_epsilon", "last_replicas_statistics", "one_step_of_the_average_skipped")
-IN_ORDER = sorted(FAULTS, key=lambda fault: fault[0] not in QUICK)
-
-
-@pytest.mark.parametrize(
-    "fault, workload, step, stage", slow_after(len(QUICK), IN_ORDER), ids=[fault[0] for fault in IN_ORDER]
-)
+@pytest.mark.parametrize("fault, workload, step, stage", slow_after(2, IN_ORDER), ids=[fault[0] for fault in IN_ORDER])
 def test_auto(fault, workload, step, stage):
     made = dataclasses.replace(setup(workload, 2), port=INJECTED[fault])
     with contextlib.ExitStack() as stack:

@@ -15,6 +15,19 @@ from workloads.support.errors import InputError
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
+#: Heading of the job's flags in a command's help, and some of the subcommands that have them.
+OF_THE_JOB = "The job, which both sides share."
+WITH_A_JOB = {
+    "verify",
+    "benchmark",
+    "survival",
+    "lost-worker",
+    "placement",
+    "legacy-train",
+    "legacy-record",
+    "modern-train",
+}
+
 
 def run(*arguments, cwd):
     """The finished process of this interpreter, with the project on its path behind `cwd`."""
@@ -28,6 +41,10 @@ def test_every_subcommand_is_a_module_with_a_console():
         with open(source, encoding="utf-8") as file:
             assert "\nconsole = command.entry(main, " in file.read(), subcommand
     assert len({subcommand.name for subcommand in SUBCOMMANDS}) == len(SUBCOMMANDS)
+
+
+def test_the_subcommands_with_a_job_exist():
+    assert {subcommand.name for subcommand in SUBCOMMANDS} > WITH_A_JOB
 
 
 def test_every_command_of_setup_cfg_is_a_subcommand():
@@ -61,6 +78,7 @@ def test_the_version_is_said_without_tensorflow(tmp_path):
 def test_help_lists_the_subcommands(tmp_path):
     process = run("-m", "parity", "--help", cwd=tmp_path)
     assert process.returncode == 0 and subcommand_list() in process.stdout and "--phase" in process.stdout
+    assert "--workload" in process.stdout and OF_THE_JOB in process.stdout
 
 
 def test_a_subcommand_gets_the_rest_of_the_command_line(tmp_path):
@@ -116,6 +134,8 @@ def test_help_begins_with_the_commands_own_description_and_knows_its_json(subcom
     process = run("-c", "from parity.__main__ import console; console()", subcommand.name, "--help", cwd=tmp_path)
     assert process.returncode == 0, process.stderr
     assert process.stdout.startswith(f"`python -m {subcommand.module.split('.')[0]}"), process.stdout[:80]
+    if subcommand.name in WITH_A_JOB:
+        assert "--workload" in process.stdout and OF_THE_JOB in process.stdout
     with open(importlib.util.find_spec(subcommand.module).origin, encoding="utf-8") as file:
         assert ("--json\n" in process.stdout) == ("command.write_json(" in file.read())
 

@@ -6,6 +6,7 @@ from modern.mirrored.rules import UpdateRules
 from modern.mirrored.update_rules import Tf1Rules
 from modern.mirrored.variables import LocalState
 from tests.cases import Everything, assert_same, records, setup
+from tests.marks import slow_after
 from workloads import optimizers
 from workloads.program import State
 from workloads.workload import MovingAverage
@@ -23,8 +24,16 @@ RULES = [
 ]
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("rule", RULES, ids=repr)
+DTYPES = ("float32", "float64")
+
+
+def each_in_turn(cases):
+    """(case, dtype) of the cases, with the dtypes in turn; then the other combinations, which are slow."""
+    first = [(case, DTYPES[number % 2]) for number, case in enumerate(cases)]
+    return slow_after(len(cases), first + [(case, DTYPES[1 - number % 2]) for number, case in enumerate(cases)])
+
+
+@pytest.mark.parametrize("rule, dtype", each_in_turn(RULES), ids=repr)
 def test_kernels_are_those_of_the_1x_optimizers(rule, dtype):
     made = setup(Everything(optimizer=rule), 2, dtype=dtype)
     assert_same(records(made.legacy_program(), STEPS), records(made.modern_program(), STEPS))
@@ -38,8 +47,10 @@ def test_a_different_epsilon_is_seen(rule):
         assert_same(left, right)
 
 
-@pytest.mark.parametrize("average", [MovingAverage(0.999), MovingAverage(0.5), MovingAverage(0.75, warm_up=False)])
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
+AVERAGES = [MovingAverage(0.999), MovingAverage(0.5), MovingAverage(0.75, warm_up=False)]
+
+
+@pytest.mark.parametrize("average, dtype", each_in_turn(AVERAGES), ids=repr)
 def test_moving_averages(average, dtype):
     made = setup(Everything(moving_average=average), 2, dtype=dtype)
     assert_same(records(made.legacy_program(), STEPS), records(made.modern_program(), STEPS))

@@ -92,7 +92,7 @@ def test_steps_are_read_rightly_from_several_threads():
     expected = [steps.tensor(step, "images:0").tobytes() for step in range(20)]
 
     def read(offset):
-        numbers = [(offset + step // 3) % 20 for step in range(300)]
+        numbers = [(offset + step // 3) % 20 for step in range(60)]
         return all(steps.tensor(number, "images:0").tobytes() == expected[number] for number in numbers)
 
     interval = sys.getswitchinterval()
