@@ -18,6 +18,7 @@ from parity.diagnosis import collect
 from parity.diagnosis.context import job_context
 from parity.fault_injection.pairs import PAIRS
 from tests.cases import setup
+from tests.marks import slow_after
 from tests.parity.causes import injected
 from tests.parity.causes.facts import HEALTHY
 from tests.parity.causes.injected import FAULTS, SMALL
@@ -123,8 +124,9 @@ def test_pairs_are_of_known_faults():
     assert {name for pair in PAIRS for name in pair} <= set(FAULTS)
 
 
-@pytest.mark.parametrize("replicas", [2, 4])
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize(
+    "replicas, dtype", slow_after(2, [(4, "float32"), (2, "float64"), (2, "float32"), (4, "float64")])
+)
 def test_without_a_fault_nothing_is_named(replicas, dtype):
     made = setup(SMALL, replicas, dtype=dtype)
     with made.legacy_program() as left, made.modern_program() as right:
