@@ -9,7 +9,6 @@ from tests import broken_workloads, old_programs
 from tests.broken_workloads import AT_BUILD, AT_RUN, DATA, FIELDS, Healthy, NoDataclass, line_of
 from tests.cases import setup
 from tests.commands import run
-from tests.marks import slow_after
 from workloads.data.function import FunctionData
 from workloads.job import Job
 from workloads.lifted import sources
@@ -60,16 +59,8 @@ def test_a_fault_that_shows_before_the_first_step(case, side):
     assert_told_as(told(lambda: run_side(case.workload, side)), case)
 
 
-def on_both_sides(group):
-    """(case, side) of the cases on sides in turn; then on the other one, slow for what the source alone checks."""
-    sides = ("legacy", "modern")
-    first = [(case, sides[number % 2]) for number, case in enumerate(group)]
-    other = [(case, sides[1 - number % 2]) for number, case in enumerate(group)]
-    other.sort(key=lambda one: one[0].error is InputError)
-    return slow_after(len(first) + sum(case.error is UserError for case in group), first + other)
-
-
-@pytest.mark.parametrize("case, side", on_both_sides(AT_RUN), ids=lambda value: getattr(value, "name", value))
+@cases(AT_RUN)
+@pytest.mark.parametrize("side", ["legacy", "modern"])
 def test_a_fault_that_shows_in_a_step(case, side):
     assert_told_as(told(lambda: run_side(case.workload, side)), case)
 

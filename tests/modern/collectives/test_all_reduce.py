@@ -26,13 +26,12 @@ def reduced(name, how, values, form="stack"):
     return [np.asarray(result) for result in results]
 
 
-SIZES = [("hierarchical_copy", replicas) for replicas in (2, 4, 6)]
-SIZES += [(name, replicas) for name in ("auto", "one_device", "tower_order") for replicas in (2, 3, 4, 8)]
-#: The mean at every size, and the sum at the largest and the smallest of each all-reduce.
-REDUCTIONS = [(*size, "MEAN") for size in SIZES] + [(*size, "SUM") for size in SIZES if size[1] in (2, 6, 8)]
-
-
-@pytest.mark.parametrize("name, replicas, how", REDUCTIONS)
+@pytest.mark.parametrize(
+    "name, replicas",
+    [("hierarchical_copy", 2), ("hierarchical_copy", 4), ("hierarchical_copy", 6)]
+    + [(name, replicas) for name in ("auto", "one_device", "tower_order") for replicas in (2, 3, 4, 8)],
+)
+@pytest.mark.parametrize("how", ["MEAN", "SUM"])
 def test_every_reduction_on_small_integers(name, replicas, how):
     values = np.arange(replicas * 6, dtype=np.float32).reshape(replicas, 6) * replicas
     expected = values.mean(0) if how == "MEAN" else values.sum(0)
