@@ -14,6 +14,7 @@ from parity.comparison.fits import (
     fit_combination,
     fit_factor,
     flatten_arrays,
+    near,
     relative_norm,
     spread,
 )
@@ -28,6 +29,16 @@ if TYPE_CHECKING:
 
 #: A form beside the best one also explains a side if its residual is at most so many times the best's.
 AS_GOOD = 10
+
+#: Or if it is at most so many roundings, which are those of a norm: one more for so many elements along the side of a
+#: square, whose squares kernels add up in a row.
+LEAST_ROUNDINGS, MOST_ROUNDINGS, SIDE = 6.0, 20.0, 16.0
+
+#: A limit that the fits show is a candidate's if it is within this part of it.
+SAME_LIMIT = 1e-4
+
+#: Added to the norm by PyTorch's `clip_grad_norm_`.
+EPSILON = 1e-6
 
 
 @dataclasses.dataclass(frozen=True)
@@ -110,7 +121,7 @@ def _fit_side(evidence: Evidence, side: int, candidates: list[CombinedForm]) -> 
         return None
     noise = max([evidence.clean_residual] + [step.noise for step in steps])
     fits = [_fit_step(step) for step in steps]
-    forms = candidates + _possible_forms(_possible_limits(evidence, fits, noise), candidates)
+    forms = candidates + _possible_forms(_possible_limits(evidence, fits, noise, candidates), candidates)
     return CombinedFit(
         fits=_explaining_forms(steps, forms, noise, evidence.eps),
         weights=[fit.weight for fit in fits],
@@ -165,18 +176,21 @@ def _candidates(evidence: Evidence, left: CombinedFit | None) -> list[CombinedFo
     return ([stated] if stated is not None else []) + (list(left.fits)[:1] if left is not None else [])
 
 
-def _possible_limits(evidence: Evidence, fits: Sequence[_StepFits], noise: float) -> list[float]:
-    """Clipping limits to try: the workload's, that times and over the replicas, and those that the fits show."""
+def _possible_limits(
+    evidence: Evidence, fits: Sequence[_StepFits], noise: float, candidates: Sequence[CombinedForm]
+) -> list[float]:
+    """Clipping limits to try: the candidates', those times and over the replicas, and others that the fits show."""
     replicas = len(fits[0].replica_norms)
-    limits = []
+    limits = [form.limit for form in candidates if form.where is not None]
     if evidence.context.clip is not None:
         limit = evidence.context.clip.limit
-        limits = [limit, limit * replicas, limit / replicas]
+        limits += [limit, limit * replicas, limit / replicas]
     for unclipped in (1.0, 1.0 / replicas):  # the weight of a sum, and of a mean
         for lengths in (_lengths_after(fits, unclipped, noise), _lengths_before(fits, unclipped, noise)):
             shown = len(lengths) > 1 or len(fits) == 1  # one of many steps shows a factor of that step as well
             if lengths and shown and spread(lengths) <= 1e-3:
-                limits.append(float(np.median(lengths)))
+                shown_limit = float(np.median(lengths))
+                limits += [] if any(near(shown_limit, limit, SAME_LIMIT) for limit in limits) else [shown_limit]
     return list(dict.fromkeys(limit for limit in limits if limit > 0))
 
 
@@ -200,15 +214,18 @@ def _possible_forms(limits: Sequence[float], candidates: Sequence[CombinedForm])
     """All forms to try: without clipping first, then by the number of choices that differ from the first candidate."""
     like = candidates[0] if candidates else CombinedForm("mean")
     clipped = [
-        CombinedForm(reduce, where, how, limit)
+        CombinedForm(reduce, where, how, limit, epsilon)
         for reduce in ("mean", "sum")
         for how in CLIP_HOW
         for where in ("combined", "tower")
         for limit in limits
+        for epsilon in (0.0, EPSILON)
+        if how != "value" or not epsilon
     ]
 
     def unlike(form: CombinedForm) -> int:
-        return (form.reduce != like.reduce) + (form.where != like.where) + (form.how != like.how)
+        other = (form.reduce != like.reduce) + (form.where != like.where) + (form.how != like.how)
+        return other + (form.epsilon != like.epsilon)
 
     return [CombinedForm("mean"), CombinedForm("sum"), *sorted(clipped, key=unlike)]
 
@@ -219,7 +236,9 @@ def _explaining_forms(
     """{form: largest residual} of the forms that explain every step about as well as the best one does."""
     residuals = {form: _largest_residual(steps, form, noise) for form in dict.fromkeys(forms)}
     fits = {form: worst for form, worst in residuals.items() if worst is not None}
-    limit = max(AS_GOOD * min(fits.values(), default=0.0), 20 * eps)
+    elements = max(np.size(gradient[name]) for step in steps for gradient in step.gradients for name in step.names)
+    roundings = min(MOST_ROUNDINGS, LEAST_ROUNDINGS + float(np.sqrt(elements)) / SIDE)
+    limit = max(AS_GOOD * min(fits.values(), default=0.0), roundings * eps)
     return {form: worst for form, worst in fits.items() if worst <= limit}
 
 

@@ -8,9 +8,16 @@ from typing import TYPE_CHECKING
 from parity.causes.basics import injection
 from parity.causes.basics.cause import Cause, Fault, Finding
 from parity.causes.combining.clip_place import clip_before_reduce
-from parity.causes.combining.form_difference import change_clip, clip_of, form_difference, plant_form
+from parity.causes.combining.form_difference import (
+    change_clip,
+    clip_of,
+    clip_with_epsilon,
+    form_difference,
+    plant_form,
+)
 from parity.comparison import stages
 from parity.comparison.fits import near
+from parity.diagnosis.combined_gradients import EPSILON
 from workloads.workload import Clip
 
 if TYPE_CHECKING:
@@ -45,6 +52,24 @@ def clip_limit(evidence: Evidence) -> Finding | None:
     )
 
 
+def clip_epsilon(evidence: Evidence) -> Finding | None:
+    """Recognizes CLIP_EPSILON: both sides clip in the same way, and one adds an epsilon to the norm."""
+    found = form_difference(evidence)
+    if found is None or found.legacy.where is None or found.legacy.epsilon == found.port.epsilon:
+        return None
+    if dataclasses.replace(found.port, limit=found.legacy.limit, epsilon=found.legacy.epsilon) != found.legacy:
+        return None
+    if not near(found.legacy.limit, found.port.limit, 1e-4):
+        return None
+    return Finding(
+        f"The port clips to {found.port.limit:.6g} over the norm + {found.port.epsilon:g}, legacy over the norm "
+        f"{f'+ {found.legacy.epsilon:g}' if found.legacy.epsilon else 'itself'}.",
+        found.confidence,
+        found.because,
+        found.constants,
+    )
+
+
 def clip_missing(evidence: Evidence) -> Finding | None:
     """Recognizes CLIP_MISSING: one side clips and the other does not."""
     found = form_difference(evidence)
@@ -54,7 +79,8 @@ def clip_missing(evidence: Evidence) -> Finding | None:
         sentence = f"Legacy clips its gradients to {found.legacy.limit:.6g} and the port does not."
     else:
         sentence = f"The port clips its gradients to {found.port.limit:.6g} and legacy does not."
-    return Finding(sentence, found.confidence, found.because, found.constants)
+    because = "a limit that these gradients do not reach would look the same; " + found.because
+    return Finding(sentence, found.confidence, because, found.constants)
 
 
 def _scale_limit(factor: float) -> injection.Change:
@@ -63,6 +89,11 @@ def _scale_limit(factor: float) -> injection.Change:
         return dataclasses.replace(healthy, limit=healthy.limit * factor)
 
     return injection.in_workload(lambda job: {"clip": clip(job.workload)})
+
+
+def _clip_small_gradients(workload: Workload) -> Workload | None:
+    """Clips gradients of a norm beside which PyTorch's epsilon is more than rounding; None for larger ones."""
+    return injection.with_clip("combined")(workload) if workload.gradient_norm < 1.0 else None
 
 
 _clip_combined, _clip_towers = injection.with_clip("combined"), injection.with_clip("tower")
@@ -106,6 +137,17 @@ CAUSES = (
             ),
             Fault("clip_limit_of_another_run", _scale_limit(0.8), _clip_towers),
         ),
+    ),
+    Cause(
+        id="CLIP_EPSILON",
+        stage=stages.COMBINED,
+        title="an epsilon is added to the norm that clipping divides by",
+        signature="Clipped gradients are smaller by epsilon / norm, about 1e-6, in every step in which clipping acts",
+        why="PyTorch's clip_grad_norm_ multiplies with limit / (norm + 1e-6); TensorFlow adds nothing.",
+        fix="Multiply with min(1, limit / norm).",
+        criterion=clip_epsilon,
+        plant=plant_form,
+        faults=(Fault("clipped_as_by_pytorch", clip_with_epsilon(EPSILON), _clip_small_gradients),),
     ),
     Cause(
         id="CLIP_MISSING",

@@ -5,12 +5,16 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from modern.mirrored.replica_step import ReplicaStep
 from parity.causes.basics import injection
 from parity.causes.basics.cause import HIGH, MEDIUM, Finding
 from parity.causes.basics.wording import shortest_decimal
 from workloads.workload import Clip
 
 if TYPE_CHECKING:
+    import tensorflow as tf
+
+    from modern.mirrored.step_tensors import Tensors
     from parity.comparison.setup import Setup
     from parity.diagnosis.candidates.combined_forms import CombinedForm
     from parity.diagnosis.combined_gradients import CombinedFit
@@ -62,14 +66,43 @@ def form_difference(evidence: Evidence) -> FormDifference | None:
 
 def _form_constants(form: CombinedForm) -> dict[str, Any]:
     limit = shortest_decimal(form.limit) if form.where is not None else 0.0
-    return {"reduce": form.reduce, "where": form.where or "", "how": form.how, "limit": limit}
+    return {"reduce": form.reduce, "where": form.where or "", "how": form.how, "limit": limit, "epsilon": form.epsilon}
 
 
 def plant_form(finding: Finding, setup: Setup) -> injection.Change:
     """Plants the port's way of combining and clipping."""
     fitted = finding.constants
     clip = Clip(fitted["limit"], fitted["where"], fitted["how"]) if fitted["where"] else None
-    return injection.in_workload(lambda job: {"clip": clip, "combine": fitted["reduce"]})
+    change = injection.in_workload(lambda job: {"clip": clip, "combine": fitted["reduce"]})
+    return change + clip_with_epsilon(fitted["epsilon"]) if fitted["epsilon"] else change
+
+
+def clip_with_epsilon(epsilon: float) -> injection.Change:
+    """Returns the change to a clipping that adds `epsilon` to the norm, as PyTorch's `clip_grad_norm_` does."""
+
+    class Step(ReplicaStep):
+        """Clips by the workload's rule, to the limit over the norm and epsilon."""
+
+        def _combine(self, context: tf.distribute.ReplicaContext, gradients: Tensors) -> Tensors:
+            rule, job = clip_of(self._job.workload), self._job
+            before = _clipped(gradients, rule, epsilon) if rule.where == "tower" else gradients
+            self._job = dataclasses.replace(job, workload=dataclasses.replace(job.workload, clip=None))
+            try:
+                combined = super()._combine(context, before)
+            finally:
+                self._job = job
+            return _clipped(combined, rule, epsilon) if rule.where == "combined" else combined
+
+    return injection.in_replica_step(Step)
+
+
+def _clipped(gradients: Tensors, rule: Clip, epsilon: float) -> Tensors:
+    """Returns the gradients clipped by their norm, or each by its own, with epsilon added to it."""
+    import tensorflow as tf
+
+    whole = tf.linalg.global_norm(list(gradients.values()))
+    norms = {name: whole if rule.how == "global_norm" else tf.norm(value) for name, value in gradients.items()}
+    return {name: g * tf.minimum(1.0, rule.limit / (norms[name] + epsilon)) for name, g in gradients.items()}
 
 
 def clip_of(workload: Workload) -> Clip:

@@ -20,17 +20,20 @@ class CombinedForm:
       where: "tower" to clip each replica's gradients first, "combined" to clip the result, None for no clipping.
       how: as in `Clip`: "global_norm", "norm" (each weight's gradient on its own) or "value"; unused without clipping.
       limit: as in `Clip`; unused without clipping.
+      epsilon: added to the norm that the limit is divided by; unused for values.
     """
 
     reduce: str
     where: str | None = None
     how: str = "global_norm"
     limit: float = 0.0
+    epsilon: float = 0.0
 
     def __str__(self) -> str:
         if self.where is None:
             return f"the {self.reduce} of the replicas' gradients"
-        clip = "clipped to {:.6g} ({})".format(self.limit, self.how.replace("_", " "))
+        norm = self.how.replace("_", " ") + (f" + {self.epsilon:g}" if self.epsilon else "")
+        clip = f"clipped to {self.limit:.6g} ({norm})"
         if self.where == "tower":
             return f"the {self.reduce} of each replica's gradients {clip}"
         return f"the {self.reduce} of the replicas' gradients, then {clip}"
@@ -55,7 +58,8 @@ def combine_gradients(gradients: Sequence[Mapping[str, np.ndarray]], form: Combi
 def clip_gradients(gradients: Mapping[str, np.ndarray], form: CombinedForm) -> Arrays:
     """Returns {weight: gradient}, float64, clipped at the form's limit.
 
-    As `tf.clip_by_global_norm`, `tf.clip_by_norm` and `tf.clip_by_value` do it.
+    As `tf.clip_by_global_norm`, `tf.clip_by_norm` and `tf.clip_by_value` do it; with an epsilon as PyTorch's
+    `clip_grad_norm_` does, which adds 1e-6 to the norm.
     """
     wide = {name: np.asarray(value, np.float64) for name, value in gradients.items()}
     if form.how == "value":
@@ -63,7 +67,7 @@ def clip_gradients(gradients: Mapping[str, np.ndarray], form: CombinedForm) -> A
     norms = {name: np.linalg.norm(value) for name, value in wide.items()}
     whole = np.sqrt(sum(norm**2 for norm in norms.values()))
     lengths = {name: whole if form.how == "global_norm" else norms[name] for name in wide}
-    return {name: value * (form.limit / max(lengths[name], form.limit)) for name, value in wide.items()}
+    return {name: value * (form.limit / max(lengths[name] + form.epsilon, form.limit)) for name, value in wide.items()}
 
 
 def _sum(addends: Sequence[np.ndarray]) -> np.ndarray:

@@ -13,8 +13,12 @@ from parity.diagnosis.stage_checks.side_step import SideStep
 from parity.diagnosis.stage_checks.tensor_error import TensorError, elements_error
 from workloads.program import Arrays
 
-#: Roundings of a sum of two gradients, and of the factor that clipping multiplies with.
-MOST_SUM, CLIPPED = 4.0, 16.0
+#: Roundings of a sum of two gradients.
+MOST_SUM = 4.0
+
+#: The factor that clipping multiplies with counts as so many of them, at most, and one more for so many elements along
+#: the side of a square: kernels add up the squares of a large tensor in a row, and their rounding walks at random.
+CLIPPED, MOST_CLIPPED, SIDE = 1.5, 16.0, 64.0
 
 
 def check_combined(side: SideStep, form: CombinedForm, eps: float) -> list[TensorError]:
@@ -51,11 +55,17 @@ def _errors(
         actual = np.asarray(side.record.combined[name], np.float64)
         with np.errstate(all="ignore"):
             addends = sum((np.abs(np.asarray(g[name], np.float64)) for g in gradients), np.zeros(()))
-            scaled = CLIPPED if form.where is not None else 0.0
+            scaled = _norm_roundings(gradients[0]) if form.where is not None else 0.0
             unit = eps * (share * addends + scaled * np.abs(value)) + np.finfo(np.float32).tiny
         roundings = elements_error(actual, value, unit)
         fact = "" if roundings <= most else combined_fact(actual, name, gradients)
         yield TensorError(stages.COMBINED, name, side.record.step, roundings, most, fact)
+
+
+def _norm_roundings(gradients: Arrays) -> float:
+    """Roundings of a factor that is made of the gradients' norm."""
+    largest = max((np.size(value) for value in gradients.values()), default=0)
+    return min(MOST_CLIPPED, CLIPPED + float(np.sqrt(largest)) / SIDE)
 
 
 def combined_fact(actual: np.ndarray, name: str, gradients: Sequence[Arrays]) -> str:

@@ -141,3 +141,18 @@ def test_a_combined_gradient_that_is_not_shown_is_worked_out_from_the_update():
 def test_steps_that_cannot_be_fitted_are_left_out(combined):
     record = step_record(gradients=REPLICAS, combined=combined)
     assert fit_combined_gradients(made_up_evidence([compared_step(record)])) == (None, None)
+
+
+def test_pytorchs_epsilon_is_found_beside_a_norm_that_is_not_large():
+    context = Context(replicas=2, combine="mean", clip=Clip(0.25, "combined"))
+    small = [{"w": [3.0 / 16, 4.0 / 16]}, {"w": [-4.0 / 16, 3.0 / 16]}]
+    mean = np.array([-0.5, 3.5]) / 16 * 2
+    gradients = [{"w": (np.asarray(g["w"]) * 2).tolist()} for g in small]
+    norm = np.linalg.norm(mean)
+    plain, with_epsilon = mean * 0.25 / norm, mean * 0.25 / (norm + 1e-6)
+    left, right = fits_of(
+        plain.tolist(), with_epsilon.tolist(), gradients=gradients, right_gradients=gradients, context=context
+    )
+    assert left.first == CombinedForm("mean", "combined", "global_norm", 0.25)
+    assert right.first == CombinedForm("mean", "combined", "global_norm", 0.25, 1e-6)
+    assert left.first not in right.fits and right.first not in left.fits

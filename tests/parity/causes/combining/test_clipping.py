@@ -1,13 +1,15 @@
 import dataclasses
 
 import pytest
+import tensorflow as tf
 
 from parity.causes.basics.cause import HIGH, MEDIUM
 from parity.causes.combining import clip_place, clipping
+from parity.causes.combining.form_difference import clip_with_epsilon
 from parity.diagnosis.candidates.combined_forms import CombinedForm
 from tests.cases import Dyadic
 from tests.parity.causes.facts import FOUR_REPLICAS, combined_fit
-from tests.parity.causes.stub_step import change_of
+from tests.parity.causes.stub_step import change_of, combine
 from tests.parity.step_records import made_up_evidence
 from workloads.job import Job
 from workloads.workload import Clip
@@ -120,3 +122,23 @@ def job(clip):
 )
 def test_faults_change_the_workload_s_clipping(fault, clip, changed):
     assert change_of(fault).fields[0](job(clip)) == {"clip": changed}
+
+
+def test_an_epsilon_beside_the_norm_is_named():
+    found = of_forms(COMBINED, dataclasses.replace(COMBINED, epsilon=1e-6))
+    assert list(found) == ["CLIP_EPSILON"]
+    assert found["CLIP_EPSILON"].sentence == "The port clips to 2 over the norm + 1e-06, legacy over the norm itself."
+    other_limit = of_forms(COMBINED, CombinedForm("mean", "combined", limit=3.0, epsilon=1e-6))
+    assert list(other_limit) == ["CLIP_LIMIT"]
+
+
+@pytest.mark.parametrize("where", ["combined", "tower"])
+@pytest.mark.parametrize("norm, epsilon, factor", [(5.0, 3.0, 0.25), (1.0, 0.5, 1.0)])
+def test_clipping_as_by_pytorch_adds_to_the_norm_and_never_enlarges(where, norm, epsilon, factor):
+    workload = Dyadic(clip=Clip(2.0, where))
+    (step_class,) = clip_with_epsilon(epsilon).steps
+    step = object.__new__(step_class)
+    step._job = Job(workload, 4, global_batch=8)
+    combined = combine(step, {"w": tf.constant([0.6 * norm, 0.8 * norm], tf.float64)})
+    assert combined["w"].numpy().tolist() == pytest.approx([0.6 * norm * factor, 0.8 * norm * factor], rel=1e-15)
+    assert step._job.workload is workload

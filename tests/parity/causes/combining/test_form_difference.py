@@ -20,7 +20,7 @@ def test_a_workload_that_does_not_clip_has_no_clipping_to_change():
 def test_the_port_s_form_is_planted():
     evidence = made_up_evidence((), FOUR_REPLICAS, combined_fits=(combined_fit(MEAN), combined_fit(CLIPPED)))
     constants = form_difference(evidence).constants
-    assert constants == {"reduce": "mean", "where": "combined", "how": "global_norm", "limit": 2.0}
+    assert constants == {"reduce": "mean", "where": "combined", "how": "global_norm", "limit": 2.0, "epsilon": 0.0}
     (fields,) = plant_form(Finding("", HIGH, "", constants), None).fields
     assert fields(None) == {"clip": Clip(2.0, "combined"), "combine": "mean"}
 

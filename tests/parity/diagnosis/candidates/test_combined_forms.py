@@ -46,3 +46,11 @@ def test_a_limit_above_the_length_clips_nothing(limit, kept):
 )
 def test_forms_are_printed_in_words(form, text):
     assert str(form) == text
+
+
+def test_an_epsilon_is_added_to_the_norm_that_the_limit_is_divided_by():
+    form = CombinedForm("mean", "tower", "global_norm", 2.5, epsilon=5.0)  # gradients of length 5
+    plain = clip_gradients(gradients()[0], CombinedForm("mean", "tower", "global_norm", 2.5))
+    for name, value in clip_gradients(gradients()[0], form).items():
+        assert value.tolist() == (0.5 * plain[name]).tolist()
+    assert str(form) == "the mean of each replica's gradients clipped to 2.5 (global norm + 5)"

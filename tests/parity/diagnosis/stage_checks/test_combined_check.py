@@ -41,3 +41,19 @@ def test_nothing_is_checked_without_replica_gradients_or_a_whole_norm():
     form = CombinedForm("mean", "combined", "global_norm", 1.0)
     gradients = [{"w": [1.0], "other": [1.0]}]
     assert check_combined(side({}, {}, gradients=gradients, combined={"w": [1.0]}), form, EPS) == []
+
+
+@pytest.mark.parametrize("roundings, off", [(2.0, False), (30.0, True)])
+def test_a_few_roundings_of_the_norm_are_no_fault(roundings, off):
+    form = CombinedForm("mean", "combined", "global_norm", 2.0 * np.sqrt(2.0))
+    factor = 1 + roundings * EPS
+    assert checked([2.0 * factor, 2.0 * factor, 0.0], form).off == off
+
+
+def test_the_norm_of_a_large_tensor_loses_more_roundings():
+    form, length = CombinedForm("mean", "combined", "global_norm", 512.0), 2**20
+    gradients = [{"w": np.ones(length, np.float32)}]
+    for roundings, off in [(30.0, False), (200.0, True)]:
+        combined = {"w": np.full(length, 0.5 * (1 + roundings * EPS), np.float32)}
+        (error,) = check_combined(side({}, {}, gradients=gradients, combined=combined), form, EPS)
+        assert error.off == off
