@@ -9,7 +9,15 @@ import numpy as np
 from parity.causes.basics import injection
 from parity.causes.basics.cause import HIGH, LOW, Cause, Fault, Finding
 from parity.causes.basics.wording import format_number, shortest_decimal
-from parity.causes.update import framework_rules, momentum_slots, optimizer_variants, slot_updates, sparse, step_length
+from parity.causes.update import (
+    framework_rules,
+    momentum_slots,
+    optimizer_variants,
+    other_inputs,
+    slot_updates,
+    sparse,
+    step_length,
+)
 from parity.causes.update.epsilon import another_epsilon
 from parity.causes.update.explaining_forms import BETTER, EXPLAINED, better_form, forms_of_kind
 from parity.causes.update.planted_formulas import form_named, updates_by_formula
@@ -78,7 +86,7 @@ def update_unknown(evidence: Evidence) -> Finding | None:
     """Recognizes UPDATE_UNKNOWN: the rule explains legacy's update, and nothing explains the port's."""
     sides = evidence.both_updates
     others = (update_form, update_scaled, another_epsilon, sparse.sparse_duplicates)
-    subjects = (momentum_slots, slot_updates, step_length, optimizer_variants)
+    subjects = (momentum_slots, slot_updates, other_inputs, step_length, optimizer_variants)
     known = (*others, *(criterion for subject in subjects for criterion in subject.CRITERIA))
     if sides is None or any(criterion(evidence) for criterion in known):
         return None

@@ -76,6 +76,15 @@ def test_a_fault_of_some_steps_is_named_with_the_steps():
     assert (found["GRADIENT_SCALE"].variables, found["GRADIENT_SCALE"].steps) == ((), (2, 4))
 
 
+def test_a_cause_of_some_steps_keeps_the_variables_that_it_names():
+    evidence = evidence_of({})
+    for number, step in enumerate(evidence.steps):
+        if number >= 3:  # from there on the port leaves one weight alone
+            step.right.state.weights["a"] = step.right_before.weights["a"]
+    finding = confined(evidence)["VARIABLE_NOT_TRAINED"]
+    assert (finding.variables, finding.steps, finding.confined) == (("a",), (3, 4, 5), True)
+
+
 def test_a_stage_that_a_cause_explains_is_left_alone():
     evidence = evidence_of({"a": [0.75] * 6})
     cause = next(cause for cause in catalogue.CAUSES if cause.id == "UPDATE_SCALED")
