@@ -14,11 +14,15 @@ from workloads.workload import Clip
 if TYPE_CHECKING:
     import tensorflow as tf
 
+    from modern.mirrored.rules import UpdateRules
     from modern.mirrored.step_tensors import Tensors
+    from modern.mirrored.variables import MirroredState
+    from modern.options import ModernOptions
     from parity.comparison.setup import Setup
     from parity.diagnosis.candidates.combined_forms import CombinedForm
     from parity.diagnosis.combined_gradients import CombinedFit
     from parity.diagnosis.evidence import Evidence
+    from workloads.job import Job
     from workloads.workload import Workload
 
 
@@ -83,15 +87,18 @@ def clip_with_epsilon(epsilon: float) -> injection.Change:
     class Step(ReplicaStep):
         """Clips by the workload's rule, to the limit over the norm and epsilon."""
 
+        def __init__(
+            self, job: Job, options: ModernOptions, variables: MirroredState, rules: UpdateRules, first: int = 0
+        ) -> None:
+            workload = dataclasses.replace(job.workload, clip=None)
+            super().__init__(dataclasses.replace(job, workload=workload), options, variables, rules, first)
+            self._rule = clip_of(job.workload)
+
         def _combine(self, context: tf.distribute.ReplicaContext, gradients: Tensors) -> Tensors:
-            rule, job = clip_of(self._job.workload), self._job
-            before = _clipped(gradients, rule, epsilon) if rule.where == "tower" else gradients
-            self._job = dataclasses.replace(job, workload=dataclasses.replace(job.workload, clip=None))
-            try:
-                combined = super()._combine(context, before)
-            finally:
-                self._job = job
-            return _clipped(combined, rule, epsilon) if rule.where == "combined" else combined
+            where = self._rule.where
+            before = _clipped(gradients, self._rule, epsilon) if where == "tower" else gradients
+            combined = super()._combine(context, before)
+            return _clipped(combined, self._rule, epsilon) if where == "combined" else combined
 
     return injection.in_replica_step(Step)
 

@@ -3,6 +3,7 @@ import dataclasses
 import pytest
 import tensorflow as tf
 
+from modern.options import ModernOptions
 from parity.causes.basics.cause import HIGH, MEDIUM
 from parity.causes.combining import clip_place, clipping
 from parity.causes.combining.form_difference import clip_with_epsilon
@@ -135,10 +136,8 @@ def test_an_epsilon_beside_the_norm_is_named():
 @pytest.mark.parametrize("where", ["combined", "tower"])
 @pytest.mark.parametrize("norm, epsilon, factor", [(5.0, 3.0, 0.25), (1.0, 0.5, 1.0)])
 def test_clipping_as_by_pytorch_adds_to_the_norm_and_never_enlarges(where, norm, epsilon, factor):
-    workload = Dyadic(clip=Clip(2.0, where))
     (step_class,) = clip_with_epsilon(epsilon).steps
-    step = object.__new__(step_class)
-    step._job = Job(workload, 4, global_batch=8)
+    job = Job(Dyadic(clip=Clip(2.0, where)), 4, global_batch=8)
+    step = step_class(job, ModernOptions(), variables=None, rules=None)
     combined = combine(step, {"w": tf.constant([0.6 * norm, 0.8 * norm], tf.float64)})
     assert combined["w"].numpy().tolist() == pytest.approx([0.6 * norm * factor, 0.8 * norm * factor], rel=1e-15)
-    assert step._job.workload is workload
