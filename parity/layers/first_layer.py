@@ -2,8 +2,9 @@
 
 Both sides took the step from the same state and batch. In the forward pass a fault shows in the first tap that differs.
 A fault of the backward pass leaves all of these alone: it shows on the way back, in the last tap whose gradient
-differs, or in a layer whose weights' gradients differ although the gradient that reaches it agrees. What differs only
-later, such as a moving statistic, belongs to the layer of its variable.
+differs, or in a layer whose weights' gradients differ although the gradient that reaches it agrees. Where the loss
+differs and no tap does, but the gradient to the last tap, it is the loss. What differs only later, such as a moving
+statistic, belongs to the layer of its variable.
 """
 
 from __future__ import annotations
@@ -74,7 +75,7 @@ def find_first_layer(
       the finding.
     """
     search = _Search(differing, taps, left, right)
-    found = search.forward() or search.backward()
+    found = search.forward() or search.loss() or search.backward()
     if found is None and differing.loss:
         return FirstLayer(LOSS_FUNCTION, FORWARD, "loss", left.step)
     return found or search.later()
@@ -97,6 +98,13 @@ class _Search:
             return None
         producer = producer_of(name, self.taps, self.left) or self._tap_before(name) if is_input(name) else None
         return self._found(layer_of_tap(producer or name), FORWARD, name, found[name], [name] if producer else [])
+
+    def loss(self) -> FirstLayer | None:
+        """The loss, where it differs, as does what it hands back to the last tap; a penalty hands nothing to it."""
+        hands_back = bool(self.taps) and self.taps[-1] in self.differing.activation_gradients
+        return (
+            FirstLayer(LOSS_FUNCTION, FORWARD, "loss", self.left.step) if self.differing.loss and hands_back else None
+        )
 
     def backward(self) -> FirstLayer | None:
         """The place where gradients first differ on the way back from the loss."""

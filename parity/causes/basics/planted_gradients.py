@@ -60,6 +60,19 @@ def partly_scaled_gradients(factors: Mapping[str, float]) -> injection.Change:
     return injection.in_replica_step(Step)
 
 
+def scaled_combined(factors: Mapping[str, float]) -> injection.Change:
+    """Plants a factor of some combined gradients, given as {weight: factor}."""
+
+    class Step(ReplicaStep):
+        """Multiplies some combined gradients."""
+
+        def _combine(self, context: tf.distribute.ReplicaContext, gradients: Tensors) -> Tensors:
+            combined = super()._combine(context, gradients)
+            return {name: g * factors[name] if name in factors else g for name, g in combined.items()}
+
+    return injection.in_replica_step(Step)
+
+
 def gradients_scaled_by_step(
     factors: StepFactors, losses: StepFactors, decays: Mapping[int, Mapping[str, Sequence[float]]] | None = None
 ) -> injection.Change:

@@ -9,6 +9,7 @@ import numpy as np
 from modern.mirrored.replica_step import ReplicaStep
 from parity.causes.basics import injection
 from parity.causes.basics.cause import HIGH, Cause, Fault, Finding
+from parity.causes.basics.planted_gradients import scaled_combined
 from parity.causes.basics.wording import format_number, shortest_decimal
 from parity.comparison import stages
 from parity.comparison.fits import FactorFit, fit_factor, near, spread
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from modern.mirrored.step_tensors import Tensors
     from modern.mirrored.training_step import PassResult
     from modern.mirrored.variables import LocalState
+    from parity.comparison.setup import Setup
     from parity.diagnosis.evidence import Evidence
 
 #: A factor is the same in all steps, and differs from 1, by at least this part.
@@ -43,6 +45,7 @@ def combined_partly_scaled(evidence: Evidence) -> Finding | None:
         {"factors": tuple((name, shortest_decimal(factor, SAME_FACTOR)) for name, factor in factors.items())},
         variables=tuple(factors),
         steps=tuple(deviations.steps) if deviations.in_some_steps else (),
+        confined=deviations.in_some_steps,
     )
 
 
@@ -86,6 +89,10 @@ def replica_scaled(evidence: Evidence) -> Finding | None:
     )
 
 
+def _plant_combined(finding: Finding, setup: Setup) -> injection.Change:
+    return scaled_combined(dict(finding.constants["factors"]))
+
+
 class _FirstCombinedNegated(ReplicaStep):
     """Negates the first weight's combined gradient."""
 
@@ -115,6 +122,7 @@ CAUSES = (
         "layers, a sum for some variables and a mean for others.",
         fix="Combine all gradients alike.",
         criterion=combined_partly_scaled,
+        plant=_plant_combined,
         faults=(
             Fault("one_gradient_negated", injection.in_replica_step(_FirstCombinedNegated), injection.without_clip),
         ),

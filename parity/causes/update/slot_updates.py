@@ -37,6 +37,8 @@ def optimizer_constant(evidence: Evidence) -> Finding | None:
     if sides is None or optimizer is None:
         return None
     left, right = sides
+    found: dict[str, float] = {}
+    sentences = []
     for slot, rule in optimizer.slot_rules().items():
         legacy, port = (kept_part(side.slots[slot], averaging=not rule.rescaled) for side in (left, right))
         if not (np.isfinite(legacy) and np.isfinite(port)):
@@ -52,14 +54,15 @@ def optimizer_constant(evidence: Evidence) -> Finding | None:
             momentum_form(evidence) or adds_learning_rate(right.slots[slot], learning_rates_of(right))
         ):
             continue
-        return Finding(
+        found[rule.constant] = decay_of_share(1 - port)
+        sentences.append(
             f"Slot {slot} keeps {format_number(port)} of itself in each of the port's steps and "
-            f"{format_number(legacy)} in each of legacy's: another {rule.constant}.",
-            HIGH,
-            f"least-squares fit of the slot by its old value and the gradient, in {len(right.steps)} steps",
-            {rule.constant: decay_of_share(1 - port)},
+            f"{format_number(legacy)} in each of legacy's: another {rule.constant}."
         )
-    return None
+    if not found:
+        return None
+    because = f"least-squares fit of the slot by its old value and the gradient, in {len(right.steps)} steps"
+    return Finding(" ".join(sentences), HIGH, because, found)
 
 
 def _is_average(rule: SlotRule) -> bool:

@@ -112,6 +112,10 @@ def test_the_replicas_gradients_may_count_differently(dyadic, users_steps):
     assert mine.combined["a"] == 0.25 * users_steps[0].record.gradients[0]["a"]
     (partly,) = take(dyadic, users_steps[:1], planted_gradients.partly_scaled_gradients({"a": 0.0}))
     assert partly.gradients[0]["a"] == 0.0 and partly.gradients[0]["b"] == users_steps[0].record.gradients[0]["b"]
+    (reduced,) = take(dyadic, users_steps[:1], planted_gradients.scaled_combined({"a": 4.0}))
+    assert reduced.gradients == users_steps[0].record.gradients
+    assert reduced.combined["a"] == 4.0 * users_steps[0].record.combined["a"]
+    assert reduced.combined["b"] == users_steps[0].record.combined["b"]
 
 
 def test_penalties_and_swaps_are_planted_in_single_weights(dyadic, users_steps):

@@ -47,6 +47,14 @@ def test_the_first_activation_that_differs_names_its_layer():
     assert layer == FirstLayer("shortcut", FORWARD, "shortcut/conv.output", 0, (0,))
 
 
+def test_a_loss_that_differs_behind_equal_activations_is_named():
+    loss, last = (stages.LOSS, "replica 0"), on_replica(stages.ACTIVATION_GRADIENTS, "logits/dense.output")
+    assert found(loss, last) == FirstLayer(LOSS_FUNCTION, FORWARD, "loss", 0)
+    penalty = found(loss, on_replica(stages.GRADIENTS, "shortcut/weights"))
+    assert (penalty.layer, penalty.way) == ("shortcut", BACKWARD)
+    assert found(last).way == BACKWARD  # the losses agree
+
+
 def test_an_input_that_differs_lies_between_its_producer_and_its_layer():
     layer = found(on_replica(stages.ACTIVATIONS, "shortcut/conv.input"))
     assert (layer.layer, layer.readers) == ("stem", ("shortcut",))

@@ -57,6 +57,16 @@ def test_another_beta_is_named():
     assert recognized(adam_side(), adam_side(v=0.5), ADAM)["OPTIMIZER_CONSTANT"].sentence.endswith("another beta2.")
 
 
+def test_all_constants_that_differ_are_named_together():
+    found = recognized(adam_side(), adam_side(m=0.25, v=0.5), ADAM)["OPTIMIZER_CONSTANT"]
+    assert found.constants == {"beta1": 0.25, "beta2": 0.5}
+    assert "another beta1" in found.sentence and "another beta2" in found.sentence
+
+
+def test_a_slot_that_takes_up_nothing_has_no_other_constant():
+    assert "OPTIMIZER_CONSTANT" not in recognized(adam_side(), adam_side(m=1.0), ADAM)
+
+
 @pytest.mark.parametrize(
     "gain, causes", [(0.5, ["OPTIMIZER_CONSTANT"]), (0.500049, ["OPTIMIZER_CONSTANT"]), (0.25, []), (0.501, [])]
 )
