@@ -41,22 +41,22 @@ LEAST_SHOWN = 2
 
 
 class _Reading(NamedTuple):
-    """Gradients that an update may read: the mean of those of `count` steps, the last of them `lag` steps before."""
+    """Gradients that an update may read: the mean of those of `steps` steps, the last of them `lag` steps before."""
 
     lag: int
-    count: int
+    steps: int
 
     @property
     def words(self) -> str:
-        if self.count > 1:
-            return f"the mean of the gradients of the last {self.count} steps"
+        if self.steps > 1:
+            return f"the mean of the gradients of the last {self.steps} steps"
         return "the gradient of the step before" if self.lag == 1 else f"the gradient of {self.lag} steps before"
 
 
 def stale_gradient(evidence: Evidence) -> Finding | None:
     """Recognizes STALE_GRADIENT: the rule explains the port's updates with gradients of the steps before."""
     late = [_Reading(lag, 1) for lag in range(1, MOST_STEPS)]
-    for reading in late + [_Reading(0, count) for count in range(2, MOST_STEPS + 1)]:
+    for reading in late + [_Reading(0, steps) for steps in range(2, MOST_STEPS + 1)]:
         shown = _explained_with(evidence, reading)
         if shown >= LEAST_SHOWN:
             return Finding(
@@ -64,7 +64,7 @@ def stale_gradient(evidence: Evidence) -> Finding | None:
                 HIGH,
                 f"the optimizer's rule explains slots and weights of {shown} steps with it, to rounding, and of none "
                 "with the step's own gradient",
-                {"lag": reading.lag, "count": reading.count},
+                {"lag": reading.lag, "steps": reading.steps},
             )
     return None
 
@@ -72,11 +72,11 @@ def stale_gradient(evidence: Evidence) -> Finding | None:
 def _explained_with(evidence: Evidence, reading: _Reading) -> int:
     """Number of the steps that the rule explains with such gradients only; 0 if one is not explained."""
     off, shown = set(_off_steps(evidence, _UPDATE)), 0
-    needed = reading.lag + reading.count - 1
+    needed = reading.lag + reading.steps - 1
     for index, step in enumerate(evidence.steps):
         if step.left.step not in off or index < needed:
             continue
-        rows = [evidence.steps[index - reading.lag - back].right for back in range(reading.count)]
+        rows = [evidence.steps[index - reading.lag - back].right for back in range(reading.steps)]
         if rows[-1].step != step.right.step - needed:
             return 0  # steps between them were not kept
         if any(set(row.combined) != set(step.right.combined) for row in rows):
