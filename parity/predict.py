@@ -23,8 +23,8 @@ from workloads.support.errors import require
 if TYPE_CHECKING:
     from parity.comparison.setup import Setup
     from parity.prediction.machines.machine import Machine
-    from parity.prediction.measured_here import MeasuredStep
     from parity.prediction.prediction import Prediction
+    from parity.prediction.this_machine.measured_step import MeasuredStep
 
 SIDES = ("legacy", "modern")
 SCALINGS = ("weak", "strong")
@@ -118,11 +118,11 @@ def predict_curves(setup: Setup, machine: Machine) -> dict[str, dict[int, Predic
 
 def measured_error(setup: Setup) -> list[MeasuredStep]:
     """Predicts and measures a job's small size on the CPU of this machine; returns a row for each side."""
-    from parity.prediction.measured_here import Alternative, measure_alternatives, small_setup, this_machine
+    from parity.prediction.this_machine.measured_step import Alternative, measure_alternatives, small_setup
 
     small = small_setup(setup)
     ways = {side: Alternative(side, small) for side in FLAGS.sides}
-    return measure_alternatives(ways, this_machine(small), FLAGS.block_seconds, FLAGS.rounds)
+    return measure_alternatives(ways, small, FLAGS.block_seconds, FLAGS.rounds)
 
 
 def chosen_machine(setup: Setup) -> Machine:
@@ -131,14 +131,18 @@ def chosen_machine(setup: Setup) -> Machine:
 
     if FLAGS.devices != THIS_CPU:
         return machine_named(FLAGS.devices)
-    from parity.prediction.measured_here import this_machine
+    from parity.prediction.this_machine.measured_step import this_machine
+    from parity.prediction.this_machine.pace import paces_of_this_machine
 
-    return this_machine(setup)
+    setup.devices()  # the CPU cannot be divided once TensorFlow runs
+    paces = paces_of_this_machine()
+    with paces.dispatch, paces.compute:
+        return this_machine(setup, paces)
 
 
 def validate() -> int:
     """Runs `--validate`; returns the exit status."""
-    from parity.prediction.validation import ValidationPlan, validate, validation_json
+    from parity.prediction.this_machine.validation import ValidationPlan, validate, validation_json
     from parity.reports.formatting import make_console
     from parity.reports.progress import Progress
     from parity.reports.validation_tables import validation_parts

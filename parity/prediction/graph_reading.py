@@ -11,7 +11,6 @@ from parity.prediction.graph_costs import work_of_ops
 from parity.prediction.step_graph import FEED, HOST, Edge, StepNode
 from parity.prediction.work import Work
 from parity.profiling.kernel_events import short_device
-from parity.profiling.kernel_floor import reached
 
 #: Ops whose value is known once the shapes are.
 _SHAPES = ("Shape", "ShapeN", "Size", "Rank", "BroadcastGradientArgs")
@@ -32,7 +31,8 @@ def read_nodes(
 ) -> list[StepNode]:
     """Reads the ops that some results need.
 
-    Ops on constants and on static shapes are left out, as Grappler computes them before the first step.
+    Ops on constants and on static shapes are left out, as Grappler computes them before the first step; so are those
+    that others only wait for.
 
     Args:
       graph: the graph.
@@ -44,7 +44,7 @@ def read_nodes(
     Returns:
       the ops, each after those that it needs.
     """
-    needed = reached(results, lambda op: [*(tensor.op for tensor in op.inputs), *op.control_inputs])
+    needed = ops_that_run(results)
     graph_def = tf.compat.v1.GraphDef() if graph_def is None else graph_def
     if not graph_def.node:
         graph_def.CopyFrom(graph.as_graph_def())
@@ -56,6 +56,30 @@ def read_nodes(
     groups = _collective_groups(order, devices)
     fed = {op.name for op in order if _is_fed(op, places or {})}
     return [_node(op, devices, constant, work, groups, fed) for op in order if op.name not in constant]
+
+
+def ops_that_run(results: Iterable[tf.Operation]) -> set[tf.Operation]:
+    """Returns the ops that Grappler's dependency optimizer keeps.
+
+    An op without side effects whose values nobody reads does not run, though others may wait for it; what it reads is
+    waited for instead. A gradient by an input batch is such an op: `tf.gradients` makes it, and a group waits for it.
+    """
+    found: set[tf.Operation] = set()
+    seen: set[tf.Operation] = set()
+    open_ends = [(op, True) for op in results]
+    while open_ends:
+        op, needed = open_ends.pop()
+        needed = needed or _has_side_effects(op)
+        if op in (found if needed else seen | found):
+            continue
+        (found if needed else seen).add(op)
+        open_ends += [(tensor.op, needed) for tensor in op.inputs]
+        open_ends += [(before, False) for before in op.control_inputs]
+    return found
+
+
+def _has_side_effects(op: tf.Operation) -> bool:
+    return bool(op.op_def.is_stateful) or any(tensor.dtype._is_ref_dtype for tensor in op.inputs)
 
 
 def _node(

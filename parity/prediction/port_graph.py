@@ -55,7 +55,8 @@ def port_step_graph(setup: Setup, machine: Machine) -> StepGraph:
     finally:
         program.close()
     calls = 1 / setup.modern.steps_per_call
-    return StepGraph("modern", nodes, replicas, setup.job.global_batch, parameter_bytes(setup.job), calls)
+    captures = len(graph.variables)
+    return StepGraph("modern", nodes, replicas, setup.job.global_batch, parameter_bytes(setup.job), calls, captures)
 
 
 def with_variables(graph: tf.Graph) -> tf.compat.v1.GraphDef:

@@ -144,7 +144,7 @@ def predict(graph: StepGraph, machine: Machine) -> Prediction:
 def host_seconds(graph: StepGraph, machine: Machine) -> float:
     """Returns the seconds of a step before its graph runs: the call, and the copies of what is fed."""
     if graph.side == "modern":
-        return graph.calls * machine.function_call + machine.loop
+        return graph.calls * (machine.function_call + graph.captures * machine.capture) + machine.loop
     return machine.call + sum(machine.feed + 2 * size / machine.host.bandwidth for size in graph.fed())
 
 

@@ -83,6 +83,7 @@ class StepGraph:
       examples: number of examples in a step.
       parameters: bytes of the weights.
       calls: calls of the port's function for a step; less than 1 where one call takes several.
+      captures: variables that the function reads or updates.
     """
 
     side: str
@@ -91,6 +92,7 @@ class StepGraph:
     examples: int
     parameters: float = 0.0
     calls: float = 1.0
+    captures: int = 0
 
     def fed(self) -> Iterator[float]:
         """Yields the bytes of each tensor that the step is fed."""

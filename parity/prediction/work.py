@@ -8,16 +8,22 @@ from typing import NamedTuple
 from parity.prediction.machines.machine import Processor
 from parity.profiling.op_kinds import kind_of_op
 
+#: Ops that Grappler takes out of the graph before the first step.
+_PRUNED = re.compile(r"IdentityN?|NoOp|StopGradient|PreventGradient|Snapshot")
+
 #: Ops that compute nothing and copy nothing: they hand on what exists. An accelerator launches no kernel for them.
 _FREE = re.compile(
-    r"Const|Feed|IdentityN?|Reshape|Squeeze|ExpandDims|NoOp|VarHandleOp|Variable(V2)?|ReadVariableOp|Shape(N)?|Rank|Size"
-    r"|Placeholder\w*|StopGradient|PreventGradient|_Arg|_Retval|(Ref)?(Switch|Merge|Enter|Exit|NextIteration)|LoopCond"
-    r"|ControlTrigger|BroadcastGradientArgs|InvertPermutation|Snapshot|CheckNumerics|Assert"
+    r"Const|Feed|Reshape|Squeeze|ExpandDims|VarHandleOp|Variable(V2)?|ReadVariableOp|Shape(N)?|Rank|Size"
+    r"|Placeholder\w*|_Arg|_Retval|(Ref)?(Switch|Merge|Enter|Exit|NextIteration)|LoopCond"
+    r"|ControlTrigger|BroadcastGradientArgs|InvertPermutation|CheckNumerics|Assert"
 )
 
 #: Seconds of one lane's work for which a CPU kernel asks for another lane: the 100,000 cycles of Eigen's cost model
 #: (`kPerThreadCycles` in unsupported/Eigen/CXX11/src/Tensor/TensorCostModel.h) at 3 GHz.
 GRAIN = 33e-6
+
+#: Gain of a further lane, over that of one that computes as much as the first, below which others may use it meanwhile.
+LEAST_GAIN = 0.5
 
 
 class Work(NamedTuple):
@@ -48,6 +54,8 @@ def seconds_of(op: str, work: Work, dtype: str, processor: Processor) -> tuple[f
     Returns:
       the seconds for each number of lanes that is of use.
     """
+    if _PRUNED.fullmatch(op):
+        return (0.0,)
     if _FREE.fullmatch(op):
         return (processor.hand_on,)
     kind = kind_of_op(op)
@@ -56,6 +64,10 @@ def seconds_of(op: str, work: Work, dtype: str, processor: Processor) -> tuple[f
     traffic = work.size / (processor.bandwidth * efficiency.memory)
     if processor.lanes == 1:
         return (max(arithmetic, traffic, processor.launch),)
-    whole = max(arithmetic, traffic)  # on all lanes
-    most = min(processor.lanes, max(1, int(whole * processor.lanes / GRAIN)))
-    return tuple(processor.launch + whole * processor.lanes / lanes for lanes in range(1, most + 1))
+    one = max(arithmetic, traffic) * processor.lanes  # on one lane, the others being busy as well
+    most = min(processor.lanes, max(1, int(one / GRAIN)))
+    speedup = efficiency.speedup or processor.lanes
+    gain = (speedup - 1) / (processor.lanes - 1)  # of each further lane
+    if gain < LEAST_GAIN:
+        return (processor.launch + one / speedup,)
+    return tuple(processor.launch + one / (1 + gain * more) for more in range(most))

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from rich.console import RenderableType
 from rich.table import Table
 
-from parity.prediction.measured_here import MeasuredStep
 from parity.prediction.prediction import Prediction
+from parity.prediction.this_machine.measured_step import MeasuredStep
 from parity.prediction.what_if import Gain, binding_resource
 
 #: Changes that gain less are left out.

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from rich.console import RenderableType
 from rich.table import Table
 
-from parity.prediction.validation import (
+from parity.prediction.this_machine.validation import (
     LEAST_DIFFERENCE,
     PORTS,
     TOWERS,

@@ -13,15 +13,15 @@ from typing import Any
 
 from parity.experiments.studies.communication_points import (
     BASES,
-    ONE,
     TWO,
+    TWO_REPLICAS,
     Form,
     Point,
-    alternative,
     measure_point,
+    predicted_slowdowns,
 )
 from parity.experiments.studies.crossing import Crossing, crossing_of_ratios, crossing_point, point_text
-from parity.experiments.studies.predicted import PREDICTED, predict_alternative
+from parity.experiments.studies.predicted import PREDICTED
 from parity.experiments.studies.report import NO_GPU, ROUNDS, Report, Table
 from parity.experiments.studies.turns import QUICK, TurnPlan, Turns
 from parity.speed.ratio import ratio_json, ratio_text
@@ -33,8 +33,7 @@ BATCHES, QUICK_BATCHES = (32, 64, 128, 256, 512, 1000, 2000), (32, 64)
 #: The write-up's global batch, at which one card was best.
 WRITE_UP_BATCH = 2000
 
-#: Two GPUs to predict for, and the global batches.
-MACHINES = ("gtx1060x2", "p100x2", "v100x2")
+#: Global batches of the predictions.
 PREDICTED_BATCHES = (250, 500, 1000, 2000, 4000, 8000, 16000)
 
 #: Widths of the hidden layers over the write-up's, and the global batch at which they are compared.
@@ -49,23 +48,6 @@ def run_study(quick: bool, progress: Progress) -> Report:
         by_width = [measure_point(turns, width, BATCH_OF_WIDTHS) for width in widths]
     progress("prediction", 0, 1)
     return make_report(by_batch, by_width, predicted_slowdowns(PREDICTED_BATCHES[-1:] if quick else PREDICTED_BATCHES))
-
-
-def predicted_slowdowns(batches: Sequence[int]) -> dict[str, dict[int, float]]:
-    """Predicts the time of two towers, as the write-up fed them, over that of one, on devices of their own.
-
-    Args:
-      batches: global batches.
-
-    Returns:
-      {machine of `MACHINES`: {global batch: time over one tower's}}.
-    """
-    found: dict[str, dict[int, float]] = {machine: {} for machine in MACHINES}
-    for batch in batches:
-        one, two = (predict_alternative(alternative(form, 1.0, batch, "feed"), MACHINES) for form in (ONE, TWO))
-        for machine in MACHINES:
-            found[machine][batch] = two[machine].seconds / one[machine].seconds
-    return found
 
 
 def make_report(
@@ -97,7 +79,8 @@ def make_report(
         _predicted_table(predicted),
     ]
     return Report(
-        answer=" ".join([*sentences(crossings, by_batch, by_width), predicted_sentence(predicted)]),
+        answer=answer(crossings[TWO_REPLICAS], predicted),
+        findings=findings(crossings, by_batch, by_width, predicted),
         tables=tables,
         method=f"regression, resident batches. {' '.join((__doc__ or '').partition(chr(10))[2].split())} {ROUNDS}",
         limits=(
@@ -129,25 +112,42 @@ def crossing_of_form(form: Form, by_batch: Sequence[Point]) -> Crossing:
     return crossing_of_ratios([point.global_batch for point in by_batch], slowdowns, break_even(form.replicas))
 
 
-def sentences(
-    crossings: Mapping[Form, Crossing], by_batch: Sequence[Point], by_width: Sequence[Point]
-) -> Sequence[str]:
-    """Answers in sentences.
+def answer(crossing: Crossing, predicted: Mapping[str, Mapping[int, float]]) -> str:
+    """Returns the answer in one sentence.
+
+    Args:
+      crossing: of two replicas of the port.
+      predicted: see `predicted_slowdowns`.
+    """
+    return (
+        f"Communication dominates below a global batch of {crossing.text()} for two replicas of the port on this CPU, "
+        f"and below a predicted {_predicted_points(predicted)} for two towers that are fed, on GPUs."
+    )
+
+
+def findings(
+    crossings: Mapping[Form, Crossing],
+    by_batch: Sequence[Point],
+    by_width: Sequence[Point],
+    predicted: Mapping[str, Mapping[int, float]],
+) -> list[str]:
+    """Returns what else was found.
 
     Args:
       crossings: of each form.
       by_batch: see `make_report`.
       by_width: see `make_report`.
+      predicted: see `predicted_slowdowns`.
 
     Returns:
-      the sentences.
+      sentences.
     """
     last = by_batch[-1]
-    listed = "; ".join(f"{form.name}: {crossing.text()}" for form, crossing in crossings.items())
-    return (
-        f"Communication dominates below a global batch of about (95 % interval): {listed}.",
+    listed = "; ".join(f"{form.name} {crossing.text()}" for form, crossing in crossings.items())
+    return [
+        f"The batch below which communication dominates, with its 95 % interval: {listed}.",
         f"At a batch of {last.global_batch} two towers take {ratio_text(last.slowdowns[TWO.name])} times one tower's "
-        f"time on the same cores, where {break_even(2):g} is the break-even of devices of their own.",
+        f"time on the same cores; {break_even(2):g} is the break-even of devices of their own.",
         f"The write-up found one card best at {WRITE_UP_BATCH}, so that the crossing point of its GPUs lies above it; "
         "they compute this batch many times as fast as these cores.",
         "Two towers with the variables on the first tower's device have "
@@ -156,36 +156,33 @@ def sentences(
         f"At a batch of {by_width[0].global_batch} two towers take "
         + ", ".join(f"{ratio_text(point.slowdowns[TWO.name])} at {point.width:g} of the width" for point in by_width)
         + " times one tower's time.",
-    )
+        *_beside_write_up(predicted),
+    ]
 
 
-def predicted_sentence(predicted: Mapping[str, Mapping[int, float]]) -> str:
-    """Returns a sentence about the predicted crossing points; see `predicted_slowdowns`."""
+def _predicted_points(predicted: Mapping[str, Mapping[int, float]]) -> str:
+    """The batches from which on two GPUs are predicted to be faster than one."""
     texts = []
     for machine, slowdowns in predicted.items():
         batches = sorted(slowdowns)
         point = crossing_point(batches, [slowdowns[batch] for batch in batches], 1.0)
-        texts.append(f"{machine}: {point_text(point, batches[0], batches[-1])}")
-    return (
-        f"Predicted batch from which on two GPUs, fed as in the write-up, are faster than one: {'; '.join(texts)}."
-        + _beside_write_up(
-            [slowdowns[WRITE_UP_BATCH] for slowdowns in predicted.values() if WRITE_UP_BATCH in slowdowns]
-        )
-    )
+        texts.append(f"{point_text(point, batches[0], batches[-1])} ({machine})")
+    return ", ".join(texts)
 
 
-def _beside_write_up(slowdowns: Sequence[float]) -> str:
-    """Whether predictions at the write-up's batch agree with its finding; "" without predictions."""
+def _beside_write_up(predicted: Mapping[str, Mapping[int, float]]) -> list[str]:
+    """Whether predictions at the write-up's batch agree with its finding; nothing without predictions for it."""
+    slowdowns = [of_machine[WRITE_UP_BATCH] for of_machine in predicted.values() if WRITE_UP_BATCH in of_machine]
     if not slowdowns:
-        return ""
+        return []
     listed = ", ".join(f"{slowdown:.2f}" for slowdown in slowdowns)
-    found = f" At {WRITE_UP_BATCH} two GPUs are predicted to take {listed} times one's time"
+    found = f"At {WRITE_UP_BATCH} two GPUs are predicted to take {listed} times one's time"
     if min(slowdowns) >= 1:
-        return f"{found}, as the write-up found."
-    return (
+        return [f"{found}, as the write-up found."]
+    return [
         f"{found}, which does not agree with the write-up's finding: copies, combining and arithmetic alone do not "
         "explain it. A prediction does not count what Python does between steps, such as making the batches."
-    )
+    ]
 
 
 def _predicted_table(predicted: Mapping[str, Mapping[int, float]]) -> Table:

@@ -1,9 +1,9 @@
-"""Points of the study of communication: the forms of its job, timed at one global batch and one width."""
+"""Study of communication: the forms of the job, their times at a batch and width, and predicted times."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, cast
 
 from legacy.options import LegacyOptions
@@ -11,6 +11,7 @@ from legacy.towers.program import LegacyProgram
 from modern.options import ModernOptions
 from parity.comparison.setup import Setup
 from parity.experiments.studies.host_apart import towers_beside_the_host
+from parity.experiments.studies.predicted import predict_alternative
 from parity.experiments.studies.side_process import Alternative
 from parity.experiments.studies.turns import Turns, TurnTimes
 from parity.profiling.device_trace import trace_session
@@ -39,14 +40,22 @@ class Form(NamedTuple):
 
 
 ONE, ONE_REPLICA = Form("1 tower", LEGACY, 1), Form("1 replica of the port", MODERN, 1)
+
 TWO = Form("2 towers, variables on the CPU", LEGACY, 2)
+
 TWO_ON_FIRST = Form("2 towers, variables on the first tower's device", LEGACY, 2, "tower")
+
 FOUR = Form("4 towers, variables on the CPU", LEGACY, 4)
+
 TWO_REPLICAS = Form("2 replicas of the port", MODERN, 2)
 
 #: {form: the one that its time is relative to}.
 BASES = {TWO: ONE, TWO_ON_FIRST: ONE, FOUR: ONE, TWO_REPLICAS: ONE_REPLICA}
+
 FORMS = (ONE, ONE_REPLICA, *BASES)
+
+#: Two GPUs to predict for.
+MACHINES = ("gtx1060x2", "p100x2", "v100x2")
 
 
 class Point(NamedTuple):
@@ -132,3 +141,20 @@ def bytes_of_step(program: Program) -> int:
     """Returns the bytes that cross between devices in a step of towers; runs in their process."""
     program.run(1)
     return sum(trace_session(cast(LegacyProgram, program)).crossing.values())
+
+
+def predicted_slowdowns(batches: Sequence[int]) -> dict[str, dict[int, float]]:
+    """Predicts the time of two towers, as the write-up fed them, over that of one, on devices of their own.
+
+    Args:
+      batches: global batches.
+
+    Returns:
+      {machine of `MACHINES`: {global batch: time over one tower's}}.
+    """
+    found: dict[str, dict[int, float]] = {machine: {} for machine in MACHINES}
+    for batch in batches:
+        one, two = (predict_alternative(alternative(form, 1.0, batch, "feed"), MACHINES) for form in (ONE, TWO))
+        for machine in MACHINES:
+            found[machine][batch] = two[machine].seconds / one[machine].seconds
+    return found

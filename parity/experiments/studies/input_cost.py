@@ -136,7 +136,8 @@ def make_report(found: Mapping[Case, TurnTimes], ways: Sequence[Way]) -> Report:
     """
     shares = {case: shares_of_own_speed(times, ways) for case, times in found.items()}
     return Report(
-        answer=" ".join([*(sentence_about(case, shares[case]) for case in found), write_up_sentence()]),
+        answer=answer({case.workload: real_shares(shares[case]) for case in found}),
+        findings=[*(sentence_about(case, shares[case]) for case in found), write_up_sentence()],
         tables=[_table(case, found[case], shares[case]) for case in found],
         method=f"{' '.join((__doc__ or '').partition(chr(10))[2].split())} {REPLICAS} towers or replicas. {ROUNDS} "
         "Half a block of streamed batches is taken before its clock starts, so that nothing read ahead is a gift.",
@@ -165,15 +166,39 @@ def shares_of_own_speed(times: TurnTimes, ways: Sequence[Way]) -> dict[str, Spee
     }
 
 
+def real_shares(shares: Mapping[str, SpeedRatio]) -> dict[str, SpeedRatio]:
+    """Returns the speed that each way keeps with real batches, by the name of the way."""
+    return {way.name: shares[row_name(way, REAL)] for way in WAYS if row_name(way, REAL) in shares}
+
+
+def answer(real: Mapping[str, Mapping[str, SpeedRatio]]) -> str:
+    """Returns the answer in one sentence.
+
+    Args:
+      real: {workload: {name of a way: speed with real batches over the step's own}}.
+
+    Returns:
+      the sentence.
+
+    >>> cheap, dear = SpeedRatio(0.9, 0.8, 1.0, 0), SpeedRatio(0.5, 0.4, 0.6, 0)
+    >>> answer({"resnet18": {"port, tf.data with prefetch": dear, "towers, fed": cheap}})
+    'With real data resnet18 keeps between 0.50 [0.40, 0.60] (port, tf.data with prefetch) and 0.90 [0.80, 1.00] \
+(towers, fed) of the speed that it has with a resident batch.'
+    """
+    texts = []
+    for workload, shares in real.items():
+        worst, best = (choose(shares, key=lambda name: shares[name].median) for choose in (min, max))
+        between = " and ".join(f"{ratio_text(shares[name])} ({name})" for name in (worst, best))
+        texts.append(f"{workload} keeps between {between}")
+    return f"With real data {', and '.join(texts)} of the speed that it has with a resident batch."
+
+
 def sentence_about(case: Case, shares: Mapping[str, SpeedRatio]) -> str:
-    """Returns the answer for one job: how much of its own speed the step keeps with each way."""
-    ways = [way for way in WAYS if row_name(way, REAL) in shares]
-    texts = {way: [f"{data} {ratio_text(shares[row_name(way, data)])}" for data in (MADE_UP, REAL)] for way in ways}
-    listed = "; ".join(f"{way.name}: {', '.join(of_way)}" for way, of_way in texts.items())
-    real = {way.name: shares[row_name(way, REAL)] for way in ways}
+    """Returns the findings for one job: which way keeps most of the step's own speed, and what making batches costs."""
+    made_up = [shares[name].median for name in shares if name.endswith(MADE_UP)]
     return (
-        f"{case.workload} (batch {case.global_batch}) keeps of its own speed, that with resident batches: {listed}. "
-        f"{best_text(real)}"
+        f"{case.workload}, batch {case.global_batch}: batches that are drawn anew keep {min(made_up):.2f} to "
+        f"{max(made_up):.2f} of the step's own speed, by the way that they take. {best_text(real_shares(shares))}"
     )
 
 
@@ -187,7 +212,7 @@ def best_text(shares: Mapping[str, SpeedRatio]) -> str:
     """
     best = max(shares, key=lambda name: shares[name].median)
     near = [name for name, share in shares.items() if name != best and share.high >= shares[best].low]
-    beside = f"; by their intervals these may cost as little: {', '.join(near)}" if near else ""
+    beside = f"; by their intervals these may cost as little: {'; '.join(near)}" if near else ""
     return f"Real data cost least with {best}{beside}."
 
 

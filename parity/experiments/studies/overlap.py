@@ -6,7 +6,7 @@ step during which two or more towers, or replicas, run kernels of their own.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from legacy.options import LegacyOptions
@@ -118,9 +118,12 @@ def make_report(rows: Sequence[Row], steps: int) -> Report:
       steps: number of traced steps of each.
     """
     cases = list(dict.fromkeys(row.case for row in rows))
-    sentences = [sentence for case in cases for sentence in sentences_about([row for row in rows if row.case == case])]
     return Report(
-        answer=" ".join(["The loop builds the graph and runs nothing.", *sentences]),
+        answer=answer([row for row in rows if row.program in (TOWERS, CONTROL)]),
+        findings=[
+            "The loop builds the graph and runs nothing.",
+            *(finding_about([row for row in rows if row.case == case]) for case in cases),
+        ],
         tables=[_table(case, [row for row in rows if row.case == case]) for case in cases],
         method=(
             f"{REPLICAS} towers or replicas, {steps} steps of each program, each step under TensorFlow's profiler by "
@@ -136,17 +139,28 @@ def make_report(rows: Sequence[Row], steps: int) -> Report:
     )
 
 
-def sentences_about(rows: Sequence[Row]) -> Iterator[str]:
-    """Yields the answer for one job, from the rows of all its programs."""
-    by_name = {row.program: row for row in rows}
-    case, towers = rows[0].case, by_name[TOWERS]
-    listed = "; ".join(
-        f"{row.program}: {percent_text(row.of_step)}" for row in rows if row.program not in (TOWERS, CONTROL)
-    )
-    yield (
-        f"In {case.workload} (batch {case.global_batch}) the towers run {verdict(towers.of_replicas)}: two run kernels "
-        f"during {percent_text(towers.of_step)} of a step, which is {percent_text(towers.of_replicas)} of the time in "
-        f"which any does ({listed}; with one thread for ops: {percent_text(by_name[CONTROL].of_step)})."
+def answer(rows: Sequence[Row]) -> str:
+    """Returns the answer in one sentence, from the rows of the towers with resident batches and of the control."""
+    texts = [
+        f"{verdict(row.of_replicas)} in {row.case.workload} ({percent_text(row.of_step)} of the step)"
+        for row in rows
+        if row.program == TOWERS
+    ]
+    controls = [row.of_step for row in rows if row.program == CONTROL]
+    highest = max(controls, key=lambda share: share.mean)
+    return f"The towers run {', '.join(texts)}; with one thread for ops it is at most {percent_text(highest)}."
+
+
+def finding_about(rows: Sequence[Row]) -> str:
+    """Returns the finding for one job, from the rows of all its programs."""
+    towers = next(row for row in rows if row.program == TOWERS)
+    others = [row.of_step for row in rows if row.program not in (TOWERS, CONTROL)]
+    least, most = (choose(others, key=lambda share: share.mean) for choose in (min, max))
+    case = towers.case
+    return (
+        f"{case.workload}, batch {case.global_batch}: two towers run kernels during {percent_text(towers.of_step)} of "
+        f"a step, which is {percent_text(towers.of_replicas)} of the time in which any does; with other inputs, and in "
+        f"the port, it is {percent_text(least)} to {percent_text(most)} of a step."
     )
 
 

@@ -7,39 +7,24 @@ crosses between it and the towers' devices.
 
 from __future__ import annotations
 
-import dataclasses
-import os
-import statistics
-import tempfile
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, cast
+from typing import Any
 
-from legacy.options import LegacyOptions
-from legacy.saved.report.page import inspect_graph
-from legacy.towers.program import LegacyProgram
-from modern.options import ModernOptions
-from parity.comparison.setup import Setup
-from parity.experiments.studies.host_apart import HOST, OneBatch, tower_devices, towers_beside_the_host
+from parity.experiments.studies.placements import (
+    DEFAULT,
+    FORWARD_PINNED,
+    PINNED,
+    PLACEMENTS,
+    REPAIRED,
+    Seen,
+    alternatives,
+    look_at_placement,
+)
 from parity.experiments.studies.predicted import PREDICTED, PredictedStep, predict_alternative
 from parity.experiments.studies.report import NO_GPU, ROUNDS, Report, Table
-from parity.experiments.studies.side_process import Alternative
 from parity.experiments.studies.turns import QUICK, TurnPlan, Turns, TurnTimes
-from parity.profiling.device_trace import trace_session
-from parity.profiling.device_waits import Wait, kernel_share, longest_wait
-from parity.profiling.kernel_events import device_graphs, kernel_events, profile_of_run
-from parity.speed.names import LEGACY
 from parity.speed.ratio import ratio_json, ratio_text
 from parity.speed.timing import Progress
-from workloads.job import Job
-from workloads.program import Program
-from workloads.selection import registry
-
-DEFAULT, PINNED, FORWARD_PINNED, REPAIRED = PLACEMENTS = (
-    "one device",
-    "two towers, pinned to the CPU",
-    "two towers, forward passes pinned",
-    "two towers, repaired",
-)
 
 #: The write-up's seconds a step, on two GTX 1060.
 WRITE_UP = {DEFAULT: 0.868, PINNED: 4.885}
@@ -52,75 +37,6 @@ SIZE, QUICK_SIZE, WRITE_UP_SIZE = (256, 64), (32, 8), (1000, 64)
 
 #: Steps that are traced.
 TRACES = 9
-
-
-class Seen(NamedTuple):
-    """The step of one placement, from traces.
-
-    Attributes:
-      crossing: {(from device, to device): bytes}.
-      host_share: share of the kernels' time that the host's kernels take; the median.
-      wait: the longest wait of the first tower's device; of the step with the median share.
-      hazards: {name: description} of the hazards that `legacy.inspect` finds in the graph.
-    """
-
-    crossing: dict[tuple[str, str], int]
-    host_share: float
-    wait: Wait
-    hazards: dict[str, str]
-
-    @property
-    def bytes_crossing(self) -> int:
-        """Bytes that cross between devices in a step."""
-        return sum(self.crossing.values())
-
-
-def alternatives(dim: int, global_batch: int) -> dict[str, Alternative]:
-    """Returns the placements by name.
-
-    Args:
-      dim: length of the matrices; the write-up's is 1000.
-      global_batch: the write-up's is 64.
-    """
-    workload = dataclasses.replace(cast(Any, registry.get("sigmoid_stack", "seed")), dim=dim)
-    options = {
-        DEFAULT: LegacyOptions(input="split", variables="tower"),
-        PINNED: LegacyOptions(input="split", pin_towers_to_cpu=True),
-        FORWARD_PINNED: LegacyOptions(input="split", pin_towers_to_cpu=True, pin_backward=False),
-        REPAIRED: LegacyOptions(input="split"),
-    }
-    found = {}
-    for name in PLACEMENTS:
-        job = Job(workload, 1 if name == DEFAULT else 2, global_batch)
-        setup = Setup(job, OneBatch, options[name], ModernOptions(), "cpu", towers=towers_beside_the_host)
-        found[name] = Alternative(name, LEGACY, setup)
-    return found
-
-
-def look_at_placement(program: Program, traces: int) -> Seen:
-    """Traces steps of a placement and inspects its graph; runs in its process.
-
-    Args:
-      program: the towers.
-      traces: number of steps.
-
-    Returns:
-      the step.
-    """
-    towers = cast(LegacyProgram, program)
-    first = tower_devices(1)[0]
-    graphs = device_graphs(program)
-    events = [list(kernel_events(profile_of_run(lambda: program.run(1)), graphs)) for _ in range(traces)]
-    waits = sorted((longest_wait(step, first) for step in events), key=lambda wait: wait.share)
-    with tempfile.TemporaryDirectory() as folder:
-        towers.export(folder)
-        rows = inspect_graph(os.path.join(folder, "graph.meta"))["hazards"]
-    return Seen(
-        trace_session(towers).crossing,
-        statistics.median(kernel_share(step, HOST) for step in events),
-        waits[len(waits) // 2],
-        {row["hazard"]: row["what"] for row in reversed(rows)},
-    )
 
 
 def run_study(quick: bool, progress: Progress) -> Report:
@@ -164,7 +80,8 @@ def make_report(
         "predicted": {name: step._asdict() for name, step in predicted.items()},
     }
     return Report(
-        answer=" ".join([*sentences(times, seen), predicted_sentence(predicted)]),
+        answer=answer(times, seen, predicted),
+        findings=[*findings(times, seen), predicted_sentence(predicted)],
         tables=[
             Table(f"sigmoid_stack, {dim} x {dim} matrices, global batch {global_batch}", headings, rows),
             predicted_table(predicted),
@@ -183,23 +100,40 @@ def make_report(
     )
 
 
-def sentences(times: TurnTimes, seen: Mapping[str, Seen]) -> list[str]:
-    """Returns the answer, sentence by sentence."""
+def answer(times: TurnTimes, seen: Mapping[str, Seen], predicted: Mapping[str, PredictedStep]) -> str:
+    """Returns the answer in one sentence.
+
+    Args:
+      times: see `make_report`.
+      seen: see `make_report`.
+      predicted: see `make_report`.
+
+    Returns:
+      the sentence.
+    """
+    gain = predicted[PINNED].seconds / predicted[REPAIRED].seconds
+    return (
+        "The tower version is slow because `tf.device('/cpu:0')` inside the loop puts "
+        f"{seen[PINNED].host_share:.0%} of the kernels' time on the host (repaired: {seen[REPAIRED].host_share:.0%}); "
+        f"mending it gains a predicted {gain:.1f} times on {MACHINE}, and {ratio_text(times.speed(REPAIRED, PINNED))} "
+        "times here, where the host is as fast as the towers' devices."
+    )
+
+
+def findings(times: TurnTimes, seen: Mapping[str, Seen]) -> list[str]:
+    """Returns what else was measured, in sentences; see `make_report` for the arguments."""
     pinned, forward, repaired = (seen[name] for name in (PINNED, FORWARD_PINNED, REPAIRED))
     ratio = WRITE_UP[PINNED] / WRITE_UP[DEFAULT]
     return [
-        "The towers are slow because they do not run on the GPUs: with `tf.device('/cpu:0')` inside the loop "
-        f"{pinned.host_share:.0%} of the kernels' time is spent on the host (forward passes alone pinned: "
-        f"{forward.host_share:.0%}; repaired: {repaired.host_share:.0%}).",
+        f"With the forward passes alone pinned, {forward.host_share:.0%} of the kernels' time is spent on the host.",
         wait_sentence(pinned),
         f"Pinned, {megabytes(pinned.bytes_crossing)} cross between the devices in a step; with the forward passes "
         f"alone pinned {megabytes(forward.bytes_crossing)}, since activations go to the towers' devices; repaired "
         f"{megabytes(repaired.bytes_crossing)}: each tower's part of the batch, the weights and the gradients.",
         hazard_sentence(pinned, repaired),
-        "On this machine, whose host is as fast as the towers' devices, mending gains "
-        f"{ratio_text(times.speed(REPAIRED, PINNED))} times the pinned speed, and the repaired towers have "
-        f"{ratio_text(times.speed(REPAIRED, DEFAULT))} of one device's; on the write-up's GPUs the pinned towers took "
-        f"{ratio:.1f} times as long as one device ({WRITE_UP[PINNED]} s and {WRITE_UP[DEFAULT]} s).",
+        f"On this machine the repaired towers have {ratio_text(times.speed(REPAIRED, DEFAULT))} of one device's speed; "
+        f"on the write-up's GPUs the pinned towers took {ratio:.1f} times as long as one device ({WRITE_UP[PINNED]} s "
+        f"and {WRITE_UP[DEFAULT]} s).",
     ]
 
 
@@ -207,8 +141,7 @@ def predicted_sentence(predicted: Mapping[str, PredictedStep]) -> str:
     """Returns a sentence about the predictions beside the write-up's times."""
     beside = {name: f" (write-up: {seconds} s)" for name, seconds in WRITE_UP.items()}
     listed = "; ".join(f"{name}: {predicted[name].seconds:.3g} s{beside.get(name, '')}" for name in PLACEMENTS)
-    gain = predicted[PINNED].seconds / predicted[REPAIRED].seconds
-    return f"Predicted for {MACHINE}: {listed}; mending gains {gain:.1f} times."
+    return f"Predicted for {MACHINE}: {listed}."
 
 
 def predicted_table(predicted: Mapping[str, PredictedStep]) -> Table:

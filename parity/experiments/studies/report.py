@@ -45,7 +45,8 @@ class Report(NamedTuple):
     """The result of a study.
 
     Attributes:
-      answer: a paragraph with numbers and intervals.
+      answer: one sentence with numbers and intervals.
+      findings: what else was found, a sentence or two each.
       tables: the measurements.
       method: how they were taken, in sentences.
       limits: what they cannot show, one sentence or more each.
@@ -53,6 +54,7 @@ class Report(NamedTuple):
     """
 
     answer: str
+    findings: Sequence[str]
     tables: Sequence[Table]
     method: str
     limits: Sequence[str]
@@ -60,7 +62,7 @@ class Report(NamedTuple):
 
     def to_json(self) -> dict[str, Any]:
         """Returns the report for `--json`."""
-        return {"answer": self.answer, "limits": list(self.limits), **self.content}
+        return {"answer": self.answer, "findings": list(self.findings), "limits": list(self.limits), **self.content}
 
 
 def report_lines(question: str, report: Report, closing: Sequence[str]) -> Iterator[str]:
@@ -77,6 +79,8 @@ def report_lines(question: str, report: Report, closing: Sequence[str]) -> Itera
     yield f"# {question}"
     yield ""
     yield report.answer
+    yield from ("", "## Findings", "")
+    yield from (f"- {finding}" for finding in report.findings)
     for table in report.tables:
         yield ""
         yield from table.lines()

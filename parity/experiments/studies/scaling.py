@@ -7,49 +7,24 @@ second. On one CPU the same cores do all the work: what is lost from one replica
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
 import tensorflow as tf
 
-from legacy.options import LegacyOptions
-from modern.options import ModernOptions
-from parity.comparison.setup import Setup
 from parity.experiments.studies.data_format import FormatResult, compare_formats
-from parity.experiments.studies.predicted import PREDICTED, predict_alternative
+from parity.experiments.studies.predicted import PREDICTED
 from parity.experiments.studies.report import NO_GPU, ROUNDS, Report, Table
-from parity.experiments.studies.side_process import Alternative
+from parity.experiments.studies.throughput import MACHINES, SIDES, Net, Predictions, alternative, predict_side, row_name
 from parity.experiments.studies.turns import QUICK, TurnPlan, Turns, TurnTimes
-from parity.speed.names import LEGACY, MODERN
+from parity.speed.names import MODERN
 from parity.speed.ratio import ratio_json, ratio_text
 from parity.speed.timing import Progress
-from workloads import sources
-from workloads.job import Job
-from workloads.selection import registry
 
-SIDES = {LEGACY: "towers", MODERN: "port"}
 REPLICAS = (1, 2, 4)
-
-
-class Net(NamedTuple):
-    """A network and its batch.
-
-    Attributes:
-      workload: its name.
-      size: "small" or "seed".
-      batch: examples of a replica.
-    """
-
-    workload: str
-    size: str
-    batch: int
-
 
 #: Measured; small; the write-up's, which is predicted; and the one of `--quick`.
 MEASURED, SMALL = Net("resnet18", "seed", 16), Net("resnet18", "small", 16)
-OF_WRITE_UP, OF_QUICK = Net("resnet18", "seed", 128), Net("regression", "small", 16)
 
-#: Machines to predict for, with four devices each.
-MACHINES = ("k80x4", "gtx1080tix4", "p100x4", "v100x4")
+OF_WRITE_UP, OF_QUICK = Net("resnet18", "seed", 128), Net("regression", "small", 16)
 
 #: The runs of the write-up that the predictions are held against; their batches cost no input.
 MADE_UP = "TensorFlow, made-up data"
@@ -63,46 +38,6 @@ WRITE_UP = {
 
 #: Steps in one call of the port.
 STEPS_PER_CALL = (1, 10, 100)
-
-
-class Predictions(NamedTuple):
-    """Predicted examples a second of one side, each replica with the write-up's batch.
-
-    Attributes:
-      side: "towers" or "port".
-      examples: {machine: {number of replicas: examples a second}}.
-    """
-
-    side: str
-    examples: Mapping[str, Mapping[int, float]]
-
-
-def alternative(net: Net, side: str, replicas: int, steps_per_call: int = 1) -> Alternative:
-    """Makes the job on some replicas.
-
-    Args:
-      net: the network.
-      side: "legacy" or "modern".
-      replicas: their number.
-      steps_per_call: of the port.
-
-    Returns:
-      the alternative, with a resident batch.
-    """
-    job = Job(registry.get(net.workload, net.size), replicas, replicas * net.batch)
-    modern = ModernOptions(variables="auto", steps_per_call=steps_per_call)
-    setup = Setup(job, sources.Resident, LegacyOptions(input="resident"), modern, "cpu")
-    name = f"port, {steps_per_call} a call" if steps_per_call > 1 else row_name(side, replicas)
-    return Alternative(name, side, setup)
-
-
-def row_name(side: str, replicas: int) -> str:
-    """Returns the name of a side on some replicas.
-
-    >>> row_name("modern", 2)
-    'port, 2'
-    """
-    return f"{SIDES[side]}, {replicas}"
 
 
 def run_study(quick: bool, progress: Progress) -> Report:
@@ -122,26 +57,6 @@ def run_study(quick: bool, progress: Progress) -> Report:
     gpus = tf.config.list_logical_devices("GPU")
     formats = compare_formats("GPU:0" if gpus else "CPU:0", plan)
     return make_report(net, times, calls, predictions, formats)
-
-
-def predict_side(net: Net, side: str, counts: Sequence[int], machines: Sequence[str]) -> Predictions:
-    """Predicts a side on some replicas.
-
-    Args:
-      net: the network.
-      side: "legacy" or "modern".
-      counts: numbers of replicas.
-      machines: to predict for.
-
-    Returns:
-      the predictions.
-    """
-    examples: dict[str, dict[int, float]] = {machine: {} for machine in machines}
-    for count in counts:
-        steps = predict_alternative(alternative(net, side, count), machines)
-        for machine, step in steps.items():
-            examples[machine][count] = count * net.batch / step.seconds
-    return Predictions(SIDES[side], examples)
 
 
 def make_report(
@@ -164,9 +79,14 @@ def make_report(
       the report.
     """
     tables = [_replicas_table(net, times), _predicted_table(predictions), _calls_table(calls)]
-    predicted = [predicted_sentence(predictions), beside_write_up(predictions)]
     return Report(
-        answer=" ".join([replicas_sentence(times), *predicted, *calls_sentences(calls), format_text(formats)]),
+        answer=answer(times, predictions),
+        findings=[
+            predicted_sentence(predictions),
+            beside_write_up(predictions),
+            *calls_sentences(calls),
+            format_text(formats),
+        ],
         tables=tables,
         method=f"{net.workload}, resident batches. {' '.join((__doc__ or '').partition(chr(10))[2].split())} {ROUNDS}",
         limits=(
@@ -184,14 +104,39 @@ def make_report(
     )
 
 
-def replicas_sentence(times: TurnTimes) -> str:
-    """Returns a sentence about the measured throughput on several replicas, over that on one."""
-    texts = []
-    for side, name in SIDES.items():
-        others = [row for row in times.seconds if row.startswith(name) and row != row_name(side, 1)]
-        ratios = [f"{ratio_text(times.speed(row, row_name(side, 1)))} on {row.rpartition(' ')[2]}" for row in others]
-        texts.append(f"the {name}: {', '.join(ratios)}")
-    return f"On the same cores, examples a second on several replicas over those on one: {'; '.join(texts)}."
+def answer(times: TurnTimes, predictions: Sequence[Predictions]) -> str:
+    """Returns the answer in one sentence: the growth of throughput, measured on the same cores and predicted.
+
+    Args:
+      times: see `make_report`.
+      predictions: see `make_report`.
+
+    Returns:
+      the sentence.
+    """
+    most = max(int(row.rpartition(" ")[2]) for row in times.seconds)
+    measured = " and ".join(
+        f"{ratio_text(times.speed(row_name(side, most), row_name(side, 1)))} times as many examples a second to the "
+        f"{name}"
+        for side, name in SIDES.items()
+    )
+    growths = {
+        prediction.side: [
+            examples[max(examples)] / examples[min(examples)] for examples in prediction.examples.values()
+        ]
+        for prediction in predictions
+    }
+    predicted = ", ".join(f"{min(growth):.2f} to {max(growth):.2f} to the {side}" for side, growth in growths.items())
+    one, four = WRITE_UP[MADE_UP]
+    return (
+        f"{most} replicas on the same cores give {measured}; on devices of their own a predicted {predicted}, where "
+        f"the write-up measured {four / one:.2f}."
+    )
+
+
+def growths_of(prediction: Predictions) -> list[float]:
+    """Returns the predicted examples a second on most replicas over those on fewest, for each machine."""
+    return [examples[max(examples)] / examples[min(examples)] for examples in prediction.examples.values()]
 
 
 def predicted_sentence(predictions: Sequence[Predictions]) -> str:
@@ -215,7 +160,7 @@ def beside_write_up(predictions: Sequence[Predictions]) -> str:
     """Returns a sentence about the error of the predictions, taken for the write-up's runs on made-up data."""
     one, four = WRITE_UP[MADE_UP]
     curves = [examples for prediction in predictions for examples in prediction.examples.values()]
-    growths = [examples[max(examples)] / examples[min(examples)] for examples in curves]
+    growths = [growth for prediction in predictions for growth in growths_of(prediction)]
     throughputs = [examples[min(examples)] / (1000 * one) for examples in curves]
     off = [100 * (growth / (four / one) - 1) for growth in (min(growths), max(growths))]
     text = (

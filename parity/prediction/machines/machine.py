@@ -32,11 +32,13 @@ class Efficiency:
       memory: of the memory's bandwidth, above 0. Above 1 where operands come from a cache.
       large: of the peak rate for kernels of `LARGE` operations and more; between `SMALL` and `LARGE` the share grows
         with the logarithm of their number. None: `compute` at any size.
+      speedup: speed of a kernel on all of a processor's lanes over that on one of them. None: the number of lanes.
     """
 
     compute: float = 1.0
     memory: float = 1.0
     large: Optional[float] = None
+    speedup: Optional[float] = None
 
     def compute_at(self, flops: float) -> float:
         """Returns the share of the peak rate for a kernel of so many operations."""
@@ -120,8 +122,9 @@ class Machine:
         without that half of `host_link`'s rate, as each part crosses the host's connections twice.
       topology: one of `TOPOLOGIES`: "through host"; "pcie": copies between accelerators go over the connections that
         lead to the host, without stopping in its memory; "direct": over connections of their own, such as NVLink.
-      call: seconds of a `session.run` that computes nothing.
+      call: seconds of a `session.run` that computes next to nothing.
       function_call: the same of a `tf.function` that loops over steps.
+      capture: seconds more for each variable that the function reads or updates.
       loop: seconds of one turn of that loop.
       feed: seconds of Python for each tensor that a session is fed, besides the copy.
       network: between machines; None if there is one machine.
@@ -138,6 +141,7 @@ class Machine:
     topology: str = THROUGH_HOST
     call: float = 0.0
     function_call: float = 0.0
+    capture: float = 0.0
     loop: float = 0.0
     feed: float = 0.0
     network: Optional[Link] = None

@@ -42,6 +42,17 @@ def test_only_what_is_needed_and_not_constant_is_read():
     assert nodes[1].inputs == (Edge("x:0", "x", 24.0),)
 
 
+def test_what_others_only_wait_for_does_not_run_unless_it_changes_something():
+    with tf.Graph().as_default() as graph:
+        x, variable = v1.placeholder(tf.float32, (4,), name="x"), v1.get_variable("w", (4,), use_resource=True)
+        with tf.control_dependencies([variable.assign_add(tf.sqrt(x, name="read"))]):
+            waited_for = tf.square(x, name="not_read")
+        with tf.control_dependencies([waited_for]):
+            result = tf.negative(x, name="result")
+    types = [node.op for node in read_nodes(graph, [result.op], lambda device: device)]
+    assert sorted(types) == ["AssignAddVariableOp", "Feed", "Neg", "Sqrt", "VarHandleOp"]
+
+
 def test_ops_of_a_variable_are_where_it_is():
     with tf.Graph().as_default() as graph:
         with tf.device("/cpu:0"):

@@ -1,5 +1,7 @@
 """The roofline: the longer one of arithmetic and traffic, and at least a launch."""
 
+import dataclasses
+
 from parity.prediction.machines.machine import LARGE, OTHER_KINDS, SMALL, TF32, Efficiency, Processor
 from parity.prediction.work import GRAIN, Work, seconds_of
 from parity.profiling.op_kinds import PRODUCTS
@@ -43,5 +45,9 @@ def test_products_of_float32_use_tensor_cores_where_there_are_some():
 def test_a_cpu_dispatches_before_it_computes_and_divides_long_kernels():
     cpu = Processor("cpu", {"float32": 8.0}, 2.0**30, 2.0**30, 0.125, hand_on=0.5, lanes=4)
     assert seconds_of("MatMul", Work(32.0), "float32", cpu) == (16.125, 8.125, 4 * 4 / 3 + 0.125, 4.125)
+    shared = dataclasses.replace(cpu, efficiency={PRODUCTS: Efficiency(speedup=2.5)})  # each further lane: half as good
+    assert seconds_of("MatMul", Work(32.0), "float32", shared) == (16.125, 16 / 1.5 + 0.125, 8.125, 6.525)
+    hardly_shared = dataclasses.replace(cpu, efficiency={PRODUCTS: Efficiency(speedup=1.25)})
+    assert seconds_of("MatMul", Work(32.0), "float32", hardly_shared) == (16 / 1.25 + 0.125,)
     assert seconds_of("MatMul", Work(GRAIN), "float32", cpu) == (GRAIN / 2 + 0.125,)
     assert seconds_of("Reshape", Work(), "float32", cpu) == (0.5,)

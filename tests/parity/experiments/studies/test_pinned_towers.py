@@ -3,7 +3,7 @@
 import pytest
 
 from parity.experiments.studies import pinned_towers
-from parity.experiments.studies.pinned_towers import DEFAULT, FORWARD_PINNED, PINNED, PLACEMENTS, REPAIRED, Seen
+from parity.experiments.studies.placements import DEFAULT, FORWARD_PINNED, PINNED, PLACEMENTS, REPAIRED, Seen
 from parity.experiments.studies.predicted import PredictedStep
 from parity.experiments.studies.turns import TurnTimes
 from parity.profiling.device_waits import Wait
@@ -26,17 +26,31 @@ def of_placements(hazards=None):
     }
 
 
-def test_the_answer_has_the_share_of_the_host_the_bytes_the_hazard_and_the_gain():
-    text = " ".join(pinned_towers.sentences(TIMES, of_placements({"TOWER_ON_CPU": "tower 0", "BOTH": "here too"})))
-    assert "100% of the kernels' time is spent on the host (forward passes alone pinned: 50%; repaired: 0%)" in text
+def predicted(**seconds):
+    names = {"default": DEFAULT, "pinned": PINNED, "forward": FORWARD_PINNED, "repaired": REPAIRED}
+    return {names[key]: PredictedStep("gtx1060x2", value, 2e6) for key, value in seconds.items()}
+
+
+PREDICTED = predicted(default=1.0, pinned=6.0, forward=3.0, repaired=0.5)
+
+
+def test_the_answer_has_the_share_of_the_host_and_the_gain():
+    text = pinned_towers.answer(TIMES, of_placements(), PREDICTED)
+    assert "100% of the kernels' time on the host (repaired: 0%)" in text
+    assert "a predicted 12.0 times on gtx1060x2, and 8.00 [8.00, 8.00] times here" in text
+
+
+def test_the_findings_have_the_bytes_and_the_hazard():
+    text = " ".join(pinned_towers.findings(TIMES, of_placements({"TOWER_ON_CPU": "tower 0", "BOTH": "here too"})))
+    assert "With the forward passes alone pinned, 50% of the kernels' time is spent on the host." in text
     assert "waits for the whole step: it runs no op at all" in text
     assert "Pinned, 0.00 MB cross" in text and "pinned 16.00 MB" in text and "repaired 4.00 MB" in text
     assert "not in the repaired one: TOWER_ON_CPU (tower 0)." in text
-    assert "mending gains 8.00 [8.00, 8.00] times the pinned speed" in text and "5.6 times as long" in text
+    assert "5.6 times as long as one device" in text
 
 
 def test_a_graph_without_a_hazard_of_its_own_has_none_to_name():
-    text = " ".join(pinned_towers.sentences(TIMES, of_placements({"BOTH": "here too"})))
+    text = " ".join(pinned_towers.findings(TIMES, of_placements({"BOTH": "here too"})))
     assert "finds no hazard in the pinned graph that the repaired one lacks" in text
 
 
@@ -52,11 +66,8 @@ def test_what_a_device_waits_for(wait, words):
 
 
 def test_predictions_stand_beside_the_write_ups_times():
-    seconds = {DEFAULT: 1.0, PINNED: 6.0, FORWARD_PINNED: 3.0, REPAIRED: 0.5}
-    predicted = {name: PredictedStep("gtx1060x2", value, 2e6) for name, value in seconds.items()}
-    text = pinned_towers.predicted_sentence(predicted)
-    assert "one device: 1 s (write-up: 0.868 s); " in text and "mending gains 12.0 times." in text
-    rows = {row[0]: row[1:] for row in pinned_towers.predicted_table(predicted).rows}
+    assert "one device: 1 s (write-up: 0.868 s); " in pinned_towers.predicted_sentence(PREDICTED)
+    rows = {row[0]: row[1:] for row in pinned_towers.predicted_table(PREDICTED).rows}
     assert rows[PINNED] == ("6.000", "4.885", "2.00 MB") and rows[REPAIRED] == ("0.500", "-", "2.00 MB")
 
 

@@ -4,7 +4,8 @@ import pytest
 
 from parity.experiments.studies import scaling
 from parity.experiments.studies.data_format import NCHW, FormatResult
-from parity.experiments.studies.scaling import MEASURED, Predictions
+from parity.experiments.studies.scaling import MEASURED
+from parity.experiments.studies.throughput import Predictions
 from parity.experiments.studies.turns import TurnTimes
 from parity.speed.ratio import SpeedRatio
 from tests.parity.experiments.studies.in_process import in_process  # noqa: F401
@@ -17,8 +18,10 @@ PREDICTIONS = [Predictions("towers", {"p100x4": {1: 100.0, 4: 300.0}})]
 
 
 def test_throughput_on_several_replicas_is_over_that_on_one():
-    text = scaling.replicas_sentence(TIMES)
-    assert "the towers: 0.50 [0.50, 0.50] on 4; the port: 2.00 [2.00, 2.00] on 4." in text
+    text = scaling.answer(TIMES, PREDICTIONS)
+    assert "4 replicas on the same cores give 0.50 [0.50, 0.50] times as many examples a second to the towers" in text
+    assert "2.00 [2.00, 2.00] times as many examples a second to the port" in text
+    assert "a predicted 3.00 to 3.00 to the towers, where the write-up measured 3.38." in text
 
 
 def test_the_predicted_growth_stands_beside_the_write_ups():

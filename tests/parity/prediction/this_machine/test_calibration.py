@@ -3,12 +3,19 @@
 import pytest
 import tensorflow as tf
 
-from parity.prediction import calibration, op_timing
-from parity.prediction.calibration import MeasuredOp, efficiencies, heaviest
 from parity.prediction.machines.machine import OTHER_KINDS, Processor
-from parity.prediction.measured_here import MeasuredStep, small_setup
 from parity.prediction.step_graph import StepNode
-from parity.prediction.validation import ValidatedJob, alternatives_of, median_error, predicted_order, validation_json
+from parity.prediction.this_machine import calibration, call_timing, op_timing
+from parity.prediction.this_machine.calibration import MeasuredOp, efficiencies, heaviest
+from parity.prediction.this_machine.measured_step import MeasuredStep, small_setup
+from parity.prediction.this_machine.pace import paces_of_this_machine
+from parity.prediction.this_machine.validation import (
+    ValidatedJob,
+    alternatives_of,
+    median_error,
+    predicted_order,
+    validation_json,
+)
 from parity.prediction.work import Work
 from parity.profiling.op_copies import FloorUnknown
 from parity.profiling.op_kinds import PRODUCTS
@@ -30,11 +37,15 @@ def test_the_heaviest_of_each_type_are_measured_once_for_each_amount_of_work():
 
 
 def test_efficiencies_by_type_by_kind_and_for_the_rest():
-    measured = [MeasuredOp("MatMul", 2.0, 4.0), MeasuredOp("Conv2D", 2.0, 12.0), MeasuredOp("Relu", 1.0, 8.0)]
-    found = efficiencies(measured)
+    measured = [
+        MeasuredOp("MatMul", 2.0, 4.0, 4.0), MeasuredOp("Conv2D", 2.0, 16.0, 12.0), MeasuredOp("Relu", 1.0, 16.0, 8.0),
+    ]  # fmt: skip
+    found = efficiencies(measured, lanes=2)
     assert {name: share.compute for name, share in found.items()} == {
         "MatMul": 0.5, "Conv2D": 1 / 6, PRODUCTS: 0.25, "Relu": 0.125, "rectifiers": 0.125, OTHER_KINDS: 0.125,
     }  # fmt: skip
+    # As fast on each of two lanes as on both: no gain by the second. A product that takes both takes half the time.
+    assert found["Relu"].speedup == 1.0 and found["MatMul"].speedup == 2.0 and found["Conv2D"].speedup == 1.5
 
 
 def test_an_op_is_run_by_itself_with_its_variables():
@@ -52,9 +63,11 @@ def test_this_cpu_has_a_peak_and_costs(monkeypatch):
     monkeypatch.setattr(calibration, "PRODUCT", 64)
     monkeypatch.setattr(calibration, "SUM", 1024)
     monkeypatch.setattr(calibration, "CHAIN", 4)
-    cpu = calibration.plain_cpu()
+    paces = paces_of_this_machine()
+    with paces.dispatch, paces.compute:
+        cpu = calibration.plain_cpu(paces)
     assert cpu.flops["float32"] > 0 and cpu.bandwidth > 0 and cpu.lanes >= 1
-    assert all(seconds >= 0 for seconds in op_timing.seconds_of_calls())
+    assert all(seconds >= 0 for seconds in call_timing.seconds_of_calls(["CPU:0"]))
 
 
 def steps(*pairs):
@@ -86,8 +99,10 @@ def test_what_is_measured_here_is_small():
     assert small_setup(setup(Dyadic(), 4)).job.workload == Dyadic()
 
 
-def test_alternatives_of_one_replica_differ_in_their_input_only():
-    assert set(alternatives_of("regression", 1, "small")) == {"legacy", "legacy, fed", "modern"}
+def test_alternatives_of_one_replica_have_no_placements_and_no_reductions():
+    assert set(alternatives_of("regression", 1, "small")) == {
+        "legacy", "legacy, fed", "modern", "modern, one step a call",
+    }  # fmt: skip
     several = alternatives_of("regression", 4, "small")
-    assert len(several) == 9
+    assert len(several) == 10
     assert {way.setup.job.per_replica_batch for way in several.values()} == {32}

@@ -9,12 +9,13 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from parity.comparison.setup import Setup
-from parity.prediction.calibration import calibrated_cpu, plain_cpu
 from parity.prediction.legacy_graph import read_towers, towers_program
-from parity.prediction.machines.machine import Link, Machine
+from parity.prediction.machines.machine import Link, Machine, Processor
 from parity.prediction.machines.selection import THIS_CPU
-from parity.prediction.prediction import predict_step
-from parity.speed.timing import block_steps, time_rounds
+from parity.prediction.prediction import predict, step_graph
+from parity.prediction.this_machine.calibration import calibrated_cpu, slowed_down
+from parity.prediction.this_machine.pace import Paces, paces_of_this_machine
+from parity.speed.timing import Runner, block_steps, time_rounds
 from workloads import sources
 from workloads.job import Job
 from workloads.program import Program
@@ -67,12 +68,12 @@ class Alternative(NamedTuple):
         return self.setup.legacy_program() if self.side == "legacy" else self.setup.modern_program()
 
 
-def this_machine(setup: Setup) -> Machine:
-    """Returns the CPU of this machine, calibrated by the ops of a job's towers."""
-    setup.devices()  # the CPU cannot be divided once TensorFlow runs
-    rough = Machine(THIS_CPU, None, setup.logical_cpus, plain_cpu(), Link("memory", 1.0, 0.0))
+def this_machine(setup: Setup, paces: Paces) -> Machine:
+    """Returns the CPU of this machine, calibrated by the ops of a job's towers, at the standards of paces."""
+    unmeasured = Processor("this CPU", {"float32": 1.0}, 1.0, 1.0, 0.0)
+    rough = Machine(THIS_CPU, None, setup.logical_cpus, unmeasured, Link("memory", 1.0, 0.0))
     with towers_program(setup, rough) as program:
-        return calibrated_cpu(program.graph, read_towers(program), setup.logical_cpus)
+        return calibrated_cpu(program.graph, read_towers(program), setup.logical_cpus, paces)
 
 
 def small_setup(setup: Setup) -> Setup:
@@ -89,34 +90,39 @@ def small_setup(setup: Setup) -> Setup:
 
 
 def measure_alternatives(
-    alternatives: Mapping[str, Alternative], machine: Machine, seconds: float, rounds: int
+    alternatives: Mapping[str, Alternative], setup: Setup, seconds: float, rounds: int
 ) -> list[MeasuredStep]:
-    """Predicts ways to run a job on this CPU, then times them in interleaved rounds.
+    """Predicts ways to run a job on this CPU, and times them in interleaved rounds.
+
+    The speed of the machine drifts. It is calibrated at the paces that it had at the start; a prediction is for those
+    that it has during the rounds, which small graphs measure that take turns with the alternatives.
 
     Args:
       alternatives: {name: how to run the job}.
-      machine: this CPU.
+      setup: the CPU is calibrated by its towers.
       seconds: length of a timed block, about.
       rounds: number of rounds; even.
 
     Returns:
       a row for each.
     """
-    predicted = [predict_step(way.setup, way.side, machine).seconds for way in alternatives.values()]
+    setup.devices()  # the CPU cannot be divided once TensorFlow runs
     with contextlib.ExitStack() as stack:
+        paces = paces_of_this_machine()
+        for pace in paces:
+            stack.enter_context(pace)
+        machine = this_machine(setup, paces)
+        graphs = [step_graph(way.setup, way.side, machine) for way in alternatives.values()]
         programs = [stack.enter_context(way.program()) for way in alternatives.values()]
         for program in programs:
             program.run(WARM_UP)
-        calls = [way.setup.modern.steps_per_call for way in alternatives.values()]
-        steps = [block_steps(program, call, seconds) for program, call in zip(programs, calls)]
-        times = time_rounds(programs, steps, rounds)
+        calls = [1] * len(paces) + [way.setup.modern.steps_per_call for way in alternatives.values()]
+        runners: list[Runner] = [*paces, *programs]
+        steps = [block_steps(runner, call, seconds) for runner, call in zip(runners, calls)]
+        times = time_rounds(runners, steps, rounds)
+    measured = [statistics.median(times.seconds_per_step(number)) for number in range(len(runners))]
+    then = slowed_down(machine, *(now / pace.standard for now, pace in zip(measured, paces)))
     return [
-        MeasuredStep(
-            name,
-            way.side,
-            way.setup.job.replicas,
-            predicted[number],
-            statistics.median(times.seconds_per_step(number)),
-        )
-        for number, (name, way) in enumerate(alternatives.items())
+        MeasuredStep(name, way.side, way.setup.job.replicas, predict(graph, then).seconds, seconds_of_step)
+        for (name, way), graph, seconds_of_step in zip(alternatives.items(), graphs, measured[len(paces) :])
     ]

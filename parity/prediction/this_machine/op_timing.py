@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import functools
+import statistics
 import time
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
-import numpy as np
 import tensorflow as tf
 
 from legacy.towers.program import session_config
-from modern.mirrored import step_loop
 from parity.profiling.op_copies import FloorUnknown, copy_of, stand_in
 
 v1 = tf.compat.v1
 
-#: Runs of which the shortest counts, as other work on the machine disturbs it least; after one that warms up.
+#: Runs of which the median counts, as with the steps that are predicted; after one that warms up.
 RUNS = 5
 
 #: Seconds that the copies of one op in a run take, about, and how many there are at most.
@@ -25,19 +24,23 @@ RUN_SECONDS, MOST_COPIES = 4e-3, 64
 #: Seconds of an op at least, where the clock sees no difference to a call without it.
 LEAST = 1e-9
 
-#: Calls of which the shortest counts, tensors that one of them is fed, and turns of a long loop.
-CALLS, FED, TURNS = 50, 4, 100
 
+def seconds_of_op(op: tf.Operation, width: int = 1) -> float:
+    """Returns the seconds that an op takes by itself, dispatch included, in chains of several copies.
 
-def seconds_of_op(op: tf.Operation) -> float:
-    """Returns the seconds that an op takes by itself, dispatch included, in a chain of several copies.
+    Args:
+      op: the op.
+      width: number of chains side by side; the seconds are those of all, divided by the ops of all.
+
+    Returns:
+      the seconds.
 
     Raises:
       FloorUnknown: the op cannot be run by itself.
     """
     first = seconds_of_chain(lambda before: _one_copy(op, before), 2, runs=2)
     copies = max(2, min(MOST_COPIES, int(RUN_SECONDS / max(first, 1e-9))))
-    return seconds_of_chain(lambda before: _one_copy(op, before), copies)
+    return seconds_of_chain(lambda before: _one_copy(op, before), copies, width=width)
 
 
 def seconds_of_chain(
@@ -48,7 +51,7 @@ def seconds_of_chain(
     Args:
       add_op: adds the op to the current graph, after the given ones.
       count: length of the chain.
-      runs: number of runs, of which the shortest counts.
+      runs: number of runs, of which the median counts.
       width: number of chains side by side; the seconds are those of all, divided by the ops of all.
 
     Returns:
@@ -68,46 +71,21 @@ def seconds_of_chain(
         with v1.Session(graph=graph, config=session_config(["CPU:0"], exact=True)) as session:
             try:
                 session.run(initialize)
-                whole, call = (_least_seconds(functools.partial(session.run, op), runs) for op in (step, nothing))
+                whole, call = (median_seconds(functools.partial(session.run, op), runs) for op in (step, nothing))
             except tf.errors.OpError as error:
                 raise FloorUnknown(str(error).splitlines()[0])
     return max((whole - call) / (count * width), LEAST)
 
 
-class CallSeconds(NamedTuple):
-    """Seconds of the host around a step; see `Machine`."""
-
-    call: float
-    function_call: float
-    loop: float
-    feed: float
-
-
-def seconds_of_calls() -> CallSeconds:
-    """Measures a `session.run` that computes nothing, one that is fed, and a function that loops over one step."""
-    empty = step_loop.trace_step_loop(lambda: [], 1, "float32")
-    one, many = (
-        _least_seconds(functools.partial(step_loop.run_steps, empty, turns, turns), CALLS) for turns in (1, TURNS)
-    )
-    loop = max(many - one, 0.0) / (TURNS - 1)
-    with tf.Graph().as_default() as graph:
-        holders = [v1.placeholder(tf.float32, (8,)) for _ in range(FED)]
-        nothing, used = tf.no_op(), tf.group(*(tf.identity(holder) for holder in holders))
-        feed = {holder: np.zeros(8, np.float32) for holder in holders}
-        with v1.Session(graph=graph, config=session_config(["CPU:0"], exact=True)) as session:
-            call = _least_seconds(lambda: session.run(nothing), CALLS)
-            fed = _least_seconds(lambda: session.run(used, feed), CALLS)
-    return CallSeconds(call, max(one - loop, 0.0), loop, max(fed - call, 0.0) / FED)
-
-
-def _least_seconds(run: Callable[[], Any], runs: int) -> float:
+def median_seconds(run: Callable[[], Any], runs: int) -> float:
+    """Returns the median seconds of some runs, after one that warms up."""
     run()
     seconds = []
     for _ in range(runs):
         start = time.perf_counter()
         run()
         seconds.append(time.perf_counter() - start)
-    return min(seconds)
+    return statistics.median(seconds)
 
 
 def _one_copy(op: tf.Operation, before: list[tf.Operation]) -> tf.Operation:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from legacy.options import LegacyOptions
 from modern.options import ModernOptions
 from parity.comparison.setup import Setup
-from parity.prediction.measured_here import Alternative, MeasuredStep, measure_alternatives, this_machine
+from parity.prediction.this_machine.measured_step import Alternative, MeasuredStep, measure_alternatives
 from workloads import sources
 from workloads.job import Job
 from workloads.selection import registry
@@ -28,13 +28,20 @@ TOWERS = {
     "legacy, pinned": LegacyOptions(input="resident", pin_towers_to_cpu=True),
 }
 
-#: {name: options of the port}: where variables are, how gradients are reduced.
+#: Options of the port, with the steps per call that its commands take.
+_PORT = ModernOptions(all_reduce="tower_order", variables="auto", steps_per_call=100)
+
+#: {name: options of the port}: where variables are, how gradients are reduced, how many steps a call takes.
 PORTS = {
-    "modern": ModernOptions(all_reduce="tower_order", variables="auto"),
-    "modern, mirrored variables": ModernOptions(all_reduce="tower_order", variables="mirrored"),
-    "modern, strategy's all-reduce": ModernOptions(all_reduce="auto", variables="auto"),
-    "modern, one device": ModernOptions(all_reduce="one_device", variables="auto"),
+    "modern": _PORT,
+    "modern, mirrored variables": dataclasses.replace(_PORT, variables="mirrored"),
+    "modern, strategy's all-reduce": dataclasses.replace(_PORT, all_reduce="auto"),
+    "modern, one device": dataclasses.replace(_PORT, all_reduce="one_device"),
+    "modern, one step a call": dataclasses.replace(_PORT, steps_per_call=1),
 }
+
+#: Alternatives that one replica has too.
+_OF_ONE_REPLICA = ("legacy", "legacy, fed", "modern", "modern, one step a call")
 
 
 class ValidatedJob(NamedTuple):
@@ -96,17 +103,14 @@ def validate(plan: ValidationPlan, progress: Callable[[str, int, int], None]) ->
     jobs = list(itertools.product(plan.workloads, plan.replicas))
     for number, (name, replicas) in enumerate(jobs):
         progress(f"{name}, {replicas} replicas", number, len(jobs))
-        if replicas == plan.replicas[0]:
-            machine = this_machine(setup_of(name, replicas, plan.size, TOWERS["legacy"], PORTS["modern"]))
+        setup = setup_of(name, replicas, plan.size, TOWERS["legacy"], PORTS["modern"])
         alternatives = alternatives_of(name, replicas, plan.size)
-        found.append(
-            ValidatedJob(name, replicas, measure_alternatives(alternatives, machine, plan.seconds, plan.rounds))
-        )
+        found.append(ValidatedJob(name, replicas, measure_alternatives(alternatives, setup, plan.seconds, plan.rounds)))
     return found
 
 
 def alternatives_of(name: str, replicas: int, size: str) -> dict[str, Alternative]:
-    """Returns {alternative: how it is run} of a job; those of one replica differ in their input only.
+    """Returns {alternative: how it is run} of a job; one replica has no placements and no reductions.
 
     Args:
       name: of the workload.
@@ -116,8 +120,8 @@ def alternatives_of(name: str, replicas: int, size: str) -> dict[str, Alternativ
     Returns:
       the alternatives.
     """
-    towers = {key: options for key, options in TOWERS.items() if replicas > 1 or key in ("legacy", "legacy, fed")}
-    ports = {key: options for key, options in PORTS.items() if replicas > 1 or key == "modern"}
+    towers = {key: options for key, options in TOWERS.items() if replicas > 1 or key in _OF_ONE_REPLICA}
+    ports = {key: options for key, options in PORTS.items() if replicas > 1 or key in _OF_ONE_REPLICA}
     made = {
         key: Alternative("legacy", setup_of(name, replicas, size, options, PORTS["modern"]))
         for key, options in towers.items()

@@ -1,0 +1,201 @@
+"""Calibration of the CPU of this machine: what its kernels reach, measured op by op; no step is measured for it."""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+import functools
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+import tensorflow as tf
+
+from parity.prediction.machines.machine import OTHER_KINDS, Efficiency, Link, Machine, Processor
+from parity.prediction.machines.selection import THIS_CPU
+from parity.prediction.step_graph import StepNode
+from parity.prediction.this_machine.call_timing import CallSeconds, seconds_of_calls
+from parity.prediction.this_machine.op_timing import seconds_of_chain, seconds_of_op
+from parity.prediction.this_machine.pace import Pace, Paces
+from parity.prediction.work import seconds_of
+from parity.profiling.op_copies import FloorUnknown
+from parity.profiling.op_kinds import PRODUCTS, kind_of_op
+
+v1 = tf.compat.v1
+
+#: Rows of the square product whose rate is the peak; elements of the sum whose traffic is the bandwidth.
+PRODUCT, SUM = 1024, 2**23
+
+#: Ops of one type that are measured at most, and the share of the step's ideal time below which a type is not.
+MOST_OF_A_TYPE, LEAST_SHARE = 2, 0.005
+
+#: Ops whose kernel is another one where the op of the forward pass is in the graph (oneDNN's keep a workspace).
+WITH_FORWARD = ("MaxPoolGrad", "AvgPoolGrad", "LRNGrad")
+
+#: Length and number of the chains that measure the dispatch of an op: several ops are ready at a time, as in a step.
+CHAIN, WIDTH = 60, 8
+
+
+def calibrated_cpu(graph: tf.Graph, nodes: Sequence[StepNode], count: int, paces: Paces) -> Machine:
+    """Measures the CPU of this machine with the ops of a step, each run by itself.
+
+    Args:
+      graph: the graph of the towers.
+      nodes: the ops of a step of it.
+      count: number of logical devices, which all are this CPU.
+      paces: all times are those at their standards.
+
+    Returns:
+      the machine.
+    """
+    plain = plain_cpu(paces)
+    efficiency = efficiencies(_measured(graph, heaviest(nodes, plain), plain, paces.compute), plain.lanes)
+    calls, slow = paces.dispatch.watch(lambda: seconds_of_calls([f"CPU:{number}" for number in range(count)]))
+    host = dataclasses.replace(plain, efficiency=efficiency)
+    return Machine(
+        THIS_CPU,
+        None,
+        count,
+        host,
+        Link("memory", host.bandwidth, host.launch),
+        **{name: seconds / slow for name, seconds in calls._asdict().items()},
+        sources=("measured on this machine, each op by itself",),
+    )
+
+
+def slowed_down(machine: Machine, dispatch: float, compute: float) -> Machine:
+    """Returns a machine at another pace.
+
+    Args:
+      machine: this CPU.
+      dispatch: factor of the seconds of dispatching ops and of calls.
+      compute: factor of the seconds of kernels.
+
+    Returns:
+      the machine.
+    """
+    host = machine.host
+    slower = dataclasses.replace(
+        host,
+        flops={dtype: rate / compute for dtype, rate in host.flops.items()},
+        bandwidth=host.bandwidth / compute,
+        launch=host.launch * dispatch,
+        hand_on=host.hand_on * dispatch,
+    )
+    calls = {name: getattr(machine, name) * dispatch for name in CallSeconds._fields}
+    return dataclasses.replace(machine, host=slower, **calls)
+
+
+def plain_cpu(paces: Paces) -> Processor:
+    """Measures this CPU's peak, bandwidth and dispatch at the paces' standards; its kernels are taken to reach them."""
+
+    def seconds(pace: Pace, function: Callable[..., tf.Tensor], shape: list[int], count: int, width: int = 1) -> float:
+        chain = functools.partial(seconds_of_chain, functools.partial(_apply, function, shape), count, width=width)
+        measured, slow = pace.watch(chain)
+        return measured / slow
+
+    peak = 2 * PRODUCT**3 / seconds(paces.compute, tf.matmul, [PRODUCT, PRODUCT], 4)
+    bandwidth = 2 * 4 * SUM / seconds(paces.compute, tf.add, [SUM], 4)
+    lanes = len(os.sched_getaffinity(0))
+    launch, hand_on = (lanes * seconds(paces.dispatch, run, [8], CHAIN, WIDTH) for run in (tf.add, _first_of))
+    memory = float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+    return Processor("this CPU", {"float32": peak, "float64": peak / 2}, bandwidth, memory, launch, hand_on, lanes)
+
+
+def _first_of(value: tf.Tensor, _: tf.Tensor) -> tf.Tensor:
+    return tf.identity(value)
+
+
+def _apply(
+    function: Callable[[tf.Tensor, tf.Tensor], tf.Tensor], shape: list[int], before: list[tf.Operation]
+) -> tf.Operation:
+    """Adds a function of a variable's value with itself to the current graph, after other ops."""
+    with v1.variable_scope(v1.get_variable_scope(), reuse=v1.AUTO_REUSE):
+        value = v1.get_variable("value", shape, initializer=v1.ones_initializer(), use_resource=True).read_value()
+    with tf.control_dependencies(before):
+        return function(value, value).op
+
+
+def heaviest(nodes: Iterable[StepNode], plain: Processor) -> list[StepNode]:
+    """Returns the ops to measure: of each type that matters, those with the most work, one of each amount.
+
+    Args:
+      nodes: the ops of a step.
+      plain: the CPU whose kernels reach the peak.
+
+    Returns:
+      the ops.
+    """
+    of_type: dict[str, dict[tuple[float, float], StepNode]] = collections.defaultdict(dict)
+    for node in nodes:
+        if ideal_seconds(node, plain) > 0 and node.op not in WITH_FORWARD:
+            of_type[node.op].setdefault(node.work, node)
+    whole = sum(ideal_seconds(node, plain) for node in nodes)
+    found: list[StepNode] = []
+    for candidates in of_type.values():
+        ordered = sorted(candidates.values(), key=lambda node: -ideal_seconds(node, plain))
+        if sum(ideal_seconds(node, plain) for node in ordered) >= LEAST_SHARE * whole:
+            found += ordered[:MOST_OF_A_TYPE]
+    return found
+
+
+def ideal_seconds(node: StepNode, plain: Processor) -> float:
+    """Returns the seconds of an op on all lanes at the peak, without its dispatch."""
+    instant = dataclasses.replace(plain, launch=0.0, hand_on=0.0, lanes=1)
+    return seconds_of(node.op, node.work, node.dtype, instant)[0]
+
+
+class MeasuredOp(NamedTuple):
+    """An op that was run by itself.
+
+    Attributes:
+      op: its type.
+      ideal: seconds at the peak, on all lanes.
+      alone: seconds measured, without its dispatch.
+      together: the same where a copy of it runs on each lane, divided by their number.
+    """
+
+    op: str
+    ideal: float
+    alone: float
+    together: float
+
+
+def _measured(graph: tf.Graph, nodes: Iterable[StepNode], plain: Processor, pace: Pace) -> Iterator[MeasuredOp]:
+    """Measures ops; those that cannot be run by themselves are left out."""
+    for node in nodes:
+        op = graph.get_operation_by_name(node.name)
+        found = []
+        try:
+            for width in (1, plain.lanes):
+                seconds, slow = pace.watch(functools.partial(seconds_of_op, op, width))
+                dispatch = plain.launch / width
+                found.append(max(seconds / slow - dispatch, dispatch / 4))
+        except FloorUnknown:
+            continue
+        yield MeasuredOp(node.op, ideal_seconds(node, plain), *found)
+
+
+def efficiencies(measured: Iterable[MeasuredOp], lanes: int) -> dict[str, Efficiency]:
+    """Returns the efficiency of the types and kinds of op that were measured.
+
+    A type without a measurement gets its kind's, and a kind without one that of all ops but products.
+
+    Args:
+      measured: the ops.
+      lanes: of the processor.
+
+    Returns:
+      {type of op, kind of op, or `OTHER_KINDS`: share of the peak, and speed on all lanes over that on one}.
+    """
+    of_name: dict[str, list[MeasuredOp]] = collections.defaultdict(list)
+    for one in measured:
+        kind = kind_of_op(one.op)
+        for name in {one.op, kind, *([] if kind == PRODUCTS else [OTHER_KINDS])}:
+            of_name[name].append(one)
+    found = {}
+    for name, ops in of_name.items():
+        ideal, alone, together = (sum(getattr(one, field) for one in ops) for field in MeasuredOp._fields[1:])
+        speedup = min(max(lanes * together / alone, 1.0), float(lanes))
+        found[name] = Efficiency(ideal / together, ideal / together, speedup=speedup)
+    return found

@@ -1,0 +1,85 @@
+"""Times of calls on the CPU of this machine: of a session, and of a function that loops over steps."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import tensorflow as tf
+
+from legacy.towers.program import session_config
+from modern.mirrored import step_loop
+from parity.prediction.this_machine.op_timing import median_seconds
+
+v1 = tf.compat.v1
+
+#: Calls of which the median counts, tensors that one of them is fed, variables of one device that a function captures,
+#: and turns of a long loop.
+CALLS, FED, CAPTURED, TURNS = 50, 4, 20, 100
+
+
+class CallSeconds(NamedTuple):
+    """Seconds of the host around a step; see `Machine`."""
+
+    call: float
+    function_call: float
+    capture: float
+    loop: float
+    feed: float
+
+
+def seconds_of_calls(devices: Sequence[str]) -> CallSeconds:
+    """Measures calls of a session and of a function that loops over steps; a step adds to a variable on each device.
+
+    Args:
+      devices: such as ["CPU:0", "CPU:1"].
+
+    Returns:
+      the seconds; those of the additions are among those of a call and of a turn.
+    """
+    call, feed = _session_seconds(devices)
+    few, many = _loop_of_additions(devices, 1), _loop_of_additions(devices, CAPTURED)
+    one, captured = (median_seconds(functools.partial(step_loop.run_steps, run, 1, 1), CALLS) for run in (few, many))
+    turns = median_seconds(functools.partial(step_loop.run_steps, few, TURNS, TURNS), CALLS)
+    loop = max(turns - one, 0.0) / (TURNS - 1)
+    capture = max(captured - one, 0.0) / ((CAPTURED - 1) * len(devices))
+    return CallSeconds(call, max(one - loop, 0.0), capture, loop, feed)
+
+
+def _loop_of_additions(devices: Sequence[str], count: int) -> Callable[[tf.Tensor], Sequence[tf.Tensor]]:
+    """A loop over steps that add to the first of `count` variables on each device and read the others."""
+    variables = []
+    for device in devices:
+        with tf.device(device):
+            variables.append([tf.Variable(0.0) for _ in range(count)])
+
+    def take_step() -> list[tf.Tensor]:
+        sums = []
+        for device, of_device in zip(devices, variables):
+            with tf.device(device):
+                of_device[0].assign_add(1.0)
+                sums.append(tf.add_n([variable.read_value() for variable in of_device]))
+        return sums
+
+    return step_loop.trace_step_loop(take_step, len(devices), "float32")
+
+
+def _session_seconds(devices: Sequence[str]) -> tuple[float, float]:
+    """Seconds of a `session.run` that adds to a variable on each device, and of each tensor that it is fed."""
+    with tf.Graph().as_default() as graph:
+        holders = [v1.placeholder(tf.float32, (8,)) for _ in range(FED)]
+        added: list[tf.Operation] = []
+        for device in devices:
+            with tf.device(device):
+                variable = v1.get_variable(f"on_{len(added)}", [], initializer=v1.zeros_initializer())
+                added.append(v1.assign_add(variable, 1.0).op)
+        step = tf.group(*added)
+        fed_step = tf.group(step, *(tf.negative(holder) for holder in holders))
+        feed = {holder: np.zeros(8, np.float32) for holder in holders}
+        with v1.Session(graph=graph, config=session_config(list(devices), exact=True)) as session:
+            session.run(v1.global_variables_initializer())
+            call = median_seconds(lambda: session.run(step), CALLS)
+            fed = median_seconds(lambda: session.run(fed_step, feed), CALLS)
+    return call, max(fed - call, 0.0) / FED
