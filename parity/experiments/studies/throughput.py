@@ -18,6 +18,10 @@ from workloads.selection import registry
 SIDES = {LEGACY: "towers", MODERN: "port"}
 
 
+#: Steps in one call of the port, as predicted: the default of its commands.
+PREDICTED_STEPS_PER_CALL = 100
+
+
 class Net(NamedTuple):
     """A network and its batch.
 
@@ -77,7 +81,7 @@ def row_name(side: str, replicas: int) -> str:
 
 
 def predict_side(net: Net, side: str, counts: Sequence[int], machines: Sequence[str]) -> Predictions:
-    """Predicts a side on some replicas.
+    """Predicts a side on some replicas; the port takes as many steps a call as its commands do.
 
     Args:
       net: the network.
@@ -90,7 +94,7 @@ def predict_side(net: Net, side: str, counts: Sequence[int], machines: Sequence[
     """
     examples: dict[str, dict[int, float]] = {machine: {} for machine in machines}
     for count in counts:
-        steps = predict_alternative(alternative(net, side, count), machines)
+        steps = predict_alternative(alternative(net, side, count, PREDICTED_STEPS_PER_CALL), machines)
         for machine, step in steps.items():
             examples[machine][count] = count * net.batch / step.seconds
     return Predictions(SIDES[side], examples)

@@ -28,7 +28,7 @@ DEEP_BENCH = (
 BANDWIDTH = "bandwidth that copies reach: 0.88 of a V100's (paranumal.com, 2018), taken for all accelerators as 0.8"
 ASSUMED = (
     "assumed: 10 us to prepare and launch a kernel from TensorFlow's executor (CUDA's launch alone: about 5), 0.2 ms "
-    "for a call, 10 us for each variable that a function captures, 20 us for a turn of a loop over steps, 30 us for "
+    "for a call, 5 us for each variable that a function captures, 20 us for a turn of a loop over steps, 30 us for "
     "each fed tensor, 0.8 of a CPU's peak in products and 0.7 of its bandwidth"
 )
 
@@ -59,7 +59,7 @@ def _host(name: str, cores: int, gigahertz: float, flops_per_cycle: int, bandwid
 
 #: Seconds of Python and of the runtime for a call, for each variable that a function captures, for a turn of the loop
 #: over steps, and for each tensor that is fed.
-_CALL, _CAPTURE, _LOOP, _FEED = 0.2e-3, 10e-6, 20e-6, 30e-6
+_CALL, _CAPTURE, _LOOP, _FEED = 0.2e-3, 5e-6, 20e-6, 30e-6
 
 #: Connections: rates that large copies reach, about 0.8 of the nominal ones.
 _PCIE3_X16 = Link("PCIe 3.0 x16", 12 * GB, 10e-6)
