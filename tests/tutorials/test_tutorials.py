@@ -1,0 +1,25 @@
+"""Every tutorial does what it says, in an empty folder."""
+
+import pytest
+
+from tests.tutorials.page import PAGES, run_page
+
+#: Pages that `make test` runs; the others take longer and are run by `make test-slow`.
+QUICK = ("workload.md",)
+NAMES = sorted(path.name for path in PAGES.glob("*.md") if path.name != "README.md")
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[] if name in QUICK else [pytest.mark.slow]) for name in NAMES]
+)
+def test_a_tutorial(name, tmp_path):
+    run_page(PAGES / name, tmp_path)
+
+
+def test_the_quick_ones_are_there():
+    assert set(QUICK) < set(NAMES)
+
+
+def test_the_list_of_tutorials_names_each():
+    overview = (PAGES / "README.md").read_text(encoding="utf-8")
+    assert [name for name in NAMES if f"]({name})" not in overview] == []
