@@ -7,6 +7,8 @@ statistics, devices, and the hazards of a port.
 
 from __future__ import annotations
 
+import os
+
 from absl import flags
 
 from workloads.html import report_flag
@@ -49,7 +51,9 @@ def _inspect(graph: str, feed: dict[str, str]) -> int:
     """Prints the page; runs in a child process, since a damaged graph can crash TensorFlow."""
     environment.prepare(exact=False)
     from legacy.saved.report import page
+    from workloads.progress.progress import Progress
 
+    Progress("inspect " + os.path.basename(graph)).stage("reading the graph")
     sections = page.inspect_graph(graph, FLAGS.train_op, feed, FLAGS["with"].value, FLAGS.layout)
     for line in page.page_lines(sections, FLAGS.rows):
         print(line)

@@ -11,7 +11,6 @@ to prove it, loss and gradients of each tower are run once, on made-up numbers.
 from __future__ import annotations
 
 import os
-import sys
 from typing import TYPE_CHECKING
 
 from absl import flags
@@ -95,12 +94,14 @@ def _lift(graph: str, feed: dict[str, str], carry: dict[str, str], settings: dic
     from legacy.saved.lifting import lift_graph
     from legacy.source.source import source_of_analysis, write_source
     from workloads.lifted.replication import own_number_only
+    from workloads.progress.progress import Progress
 
     written: list[str] = []
+    progress = Progress("lift " + os.path.basename(graph))
 
     def write(found: Analysis, values: Arrays) -> None:
         if FLAGS.source:
-            _tell("writing " + FLAGS.source)
+            progress.stage("writing " + FLAGS.source)
             folder = os.path.relpath(FLAGS.out, os.path.dirname(FLAGS.source) or ".") if FLAGS.out else ""
             made = source_of_analysis(found, values, settings, FLAGS.style, folder)
             write_source(FLAGS.source, made)
@@ -116,7 +117,7 @@ def _lift(graph: str, feed: dict[str, str], carry: dict[str, str], settings: dic
         FLAGS.allow_ops,
         FLAGS.name,
         carry,
-        _tell,
+        progress.stage,
         write,
         beside=FLAGS["with"].value,
         layout=FLAGS.layout,
@@ -124,16 +125,10 @@ def _lift(graph: str, feed: dict[str, str], carry: dict[str, str], settings: dic
     reason = own_number_only(plan)
     replicas = f"; runs on {plan.towers} replicas only: {reason}" if reason else ""
     if FLAGS.out:
-        print(f"{FLAGS.out}: {plan.name}, {plan.towers} towers, told apart by {plan.found_by}{replicas}")
+        print(f"{FLAGS.out}: {plan.name}, {plan.towers} towers, recognised by {plan.found_by}{replicas}")
     for line in written:
         print(line)
     return 0
-
-
-def _tell(text: str) -> None:
-    """Prints what is being done, on a terminal only."""
-    if sys.stderr.isatty():
-        sys.stderr.write(text + "\n")
 
 
 console = command.entry(main, __doc__, "GRAPH")

@@ -24,6 +24,7 @@ from parity import flags as parity_flags
 from parity.processes.json_command import run_json_command
 from parity.subcommands import subcommand_list
 from workloads.lifted import is_lift_folder
+from workloads.progress import display
 from workloads.selection import registry
 from workloads.support import command, environment
 from workloads.support.errors import InputError, require
@@ -82,6 +83,7 @@ def run_phases() -> Results | int:
       InputError: a phase ended without a result.
     """
     results: Results = {}
+    display.end()  # the phases show what they do
     for phase, processes in ((VERIFY, VERIFIERS), (BENCHMARK, 1)):
         portions = [FLAGS.workloads[first::processes] for first in range(min(processes, len(FLAGS.workloads)))]
         with concurrent.futures.ThreadPoolExecutor(processes) as pool:
@@ -97,7 +99,8 @@ def run_phases() -> Results | int:
 
 def _run_portion(phase: str, workloads: Sequence[str]) -> list[dict[str, Any]] | int:
     """Runs a phase over some workloads as a child process; see `run_phases`."""
-    end = run_json_command("parity", phase_arguments(phase, workloads), passes_output_on=True)
+    variables = {display.VARIABLE: display.LINES} if phase == VERIFY else {}  # several share the terminal
+    end = run_json_command("parity", phase_arguments(phase, workloads), variables, passes_output_on=True)
     if end.status in (2, command.USER_CODE):
         return end.status  # the child has printed why
     if end.result is None:
@@ -148,6 +151,8 @@ def _benchmark_workload(name: str) -> dict[str, Any]:
     from parity.reports.speed_text import result_lines
 
     result = benchmark.run_benchmark(*benchmark.plan_from_flags(name))
+    if result.partial:
+        raise KeyboardInterrupt
     peak_bytes = benchmark.peak_bytes_if_asked(result, name)
     for line in result_lines(result, peak_bytes, FLAGS.warmup):
         _print_line(result.setup.job.workload.name, line)

@@ -3,7 +3,8 @@
 Legacy, the port, and the port on one device without a strategy, each with resident and with streamed batches, are timed
 in the same rounds of one process, each block ending when its last loss is read. Parity of the programs that are timed
 is checked first; without it no speed is reported. Speeds are relative to the port's with the same input, in the median,
-with a 95 % interval. Exit status 0: measured; 1: no parity; 2: input that cannot be used.
+with a 95 % interval. Exit status 0: measured; 1: no parity; 2: input that cannot be used; 130: Ctrl-C, which while
+blocks are timed ends with a partial report.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from legacy import flags as legacy_flags
 from modern import flags as modern_flags
 from parity import flags as parity_flags
 from parity import report_flags
+from parity.processes.interruption import interruptible
 from parity.speed.names import INPUTS, LEGACY_INPUTS, RESIDENT, STREAMED
 from workloads.selection import flags as job_flags
 from workloads.support import command, environment
@@ -112,15 +114,20 @@ def plan_from_flags(workload_name: str | None = None) -> tuple[dict[str, Setup],
 
 def run_benchmark(setups: Mapping[str, Setup], plan: MeasurementPlan) -> SpeedResult:
     """Measures the speed of all programs, and shows the progress on stderr."""
-    from parity.reports.progress import Progress
     from parity.speed.measurement import measure_speed
     from parity.speed.other_program import enter_others
+    from workloads.progress.progress import Progress
 
     name = next(iter(setups.values())).job.workload.name
     progress = Progress("benchmark " + name)
-    with contextlib.ExitStack() as stack:
+    progress.stage("building the programs")
+    with contextlib.ExitStack() as stack, interruptible() as interruption:
         others = enter_others(stack, other_paths(), setups, FLAGS.size, FLAGS.others_seconds)
-        result = measure_speed(setups, plan, lambda text, done, total: progress.update(done, total, text), others)
+
+        def show(text: str, done: int, total: int) -> None:
+            progress.update(done, max(done, total), text)
+
+        result = measure_speed(setups, plan, show, others, interruption)
     progress.done()
     return result
 
@@ -187,9 +194,10 @@ def main() -> int:
     from parity.reports.speed_text import result_lines
 
     result = run_benchmark(*plan_from_flags())
-    peak_bytes = peak_bytes_if_asked(result, FLAGS.workload)
+    peak_bytes = {} if result.partial else peak_bytes_if_asked(result, FLAGS.workload)
     print(f"{result.setup.job.workload.name}: job {result.setup.job.digest()}")
     lines = list(result_lines(result, peak_bytes, FLAGS.warmup))
+    lines += ["interrupted: fewer blocks than asked for, and no peak memory"] if result.partial else []
     for line in lines:
         print(line)
     content = benchmark_json(result, peak_bytes)
@@ -197,6 +205,8 @@ def main() -> int:
         make_console().print(speed_table(content))
     command.write_json(content)
     report_flags.write_report(lambda: _html_page(result, lines, content), FLAGS)
+    if result.partial:
+        raise KeyboardInterrupt
     return 0 if result.has_parity else 1
 
 

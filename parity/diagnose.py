@@ -3,7 +3,8 @@
 The recordings may come from anywhere (`legacy.record`, or `workloads/records/writer.py` in any training loop); the left
 one is the reference. Causes are named from the numbers alone, each with the fitted figures, the fix, and the
 confidence. Exit status 0: nothing differs but rounding, or in other terms only; 1: something does; 2: input that cannot
-be used; 3: nothing differs, but weights could not be compared.
+be used; 3: nothing differs, but weights could not be compared; 130: Ctrl-C, which while causes are confirmed ends with
+a partial report.
 """
 
 from __future__ import annotations
@@ -84,6 +85,7 @@ def main() -> int:
     from parity.reports import causes
     from parity.reports.formatting import make_console, print_plain_lines
     from parity.verdict.explanation import explain_recordings
+    from workloads.progress.progress import Progress
     from workloads.records.reader import Recording
 
     with Recording(FLAGS.left, "--left") as left, _right_recording(left) as right:
@@ -93,10 +95,12 @@ def main() -> int:
                 holds, "--taps", ",".join(FLAGS.taps or ()), f"--{name} holds no activations; record it with --taps"
             )
         unmatched = uncompared_weights(left.state(), right.state())
+        Progress("diagnose").stage("reading the recordings, looking for causes")
         explanation = explain_recordings(left, right, FLAGS.steps, FLAGS.confirm)
         jobs_differ = list(causes.job_difference_lines(left.manifest, right.manifest))
     differs = first_differing_stage(explanation.evidence) is not None
     notes = [f"not compared: {line}" for line in unmatched]
+    notes += ["interrupted before the causes were confirmed"] if explanation.partial else []
     layer = _first_layer(explanation.evidence) if differs else None
     lines = causes.cause_lines(explanation.recognized, explanation.evidence, differs, explanation.remaining)
     located = [] if layer is None else [layer.sentence()]
@@ -115,6 +119,8 @@ def main() -> int:
         return diagnosis_page(names, not status, content, explanation.evidence.steps, [*notes, *jobs_differ])
 
     report_flags.write_report(html_page, FLAGS)
+    if explanation.partial:
+        raise KeyboardInterrupt
     return NOT_SHOWN if unmatched and not status else status
 
 

@@ -144,8 +144,8 @@ def validate() -> int:
     """Runs `--validate`; returns the exit status."""
     from parity.prediction.this_machine.validation import ValidationPlan, validate, validation_json
     from parity.reports.formatting import make_console
-    from parity.reports.progress import Progress
     from parity.reports.validation_tables import validation_parts
+    from workloads.progress.progress import Progress
 
     counts = tuple(int(count) for count in FLAGS.replica_counts)
     size = FLAGS.size if FLAGS["size"].present else "small"

@@ -36,7 +36,7 @@ def main() -> int:
     from parity.profiling.side_profiles import ProfilePlan, profile_sides
     from parity.reports.formatting import make_console
     from parity.reports.profile_tables import profile_tables
-    from parity.reports.progress import Progress
+    from workloads.progress.progress import Progress
 
     setup = parity_flags.timed_setup(FLAGS.stream)
     progress = Progress("profile " + setup.job.workload.name)

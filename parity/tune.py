@@ -42,11 +42,11 @@ def main() -> int:
     check_flags()
     environment.prepare(exact=False)
     from parity.reports.formatting import make_console
-    from parity.reports.progress import Progress
     from parity.tuning.search import SearchPlan, search_settings
     from parity.tuning.settings import is_same_at_any_replicas, knobs_of
     from parity.tuning.tuned_process import TunedProcess
     from parity.tuning.tuning_table import tuning_lines, tuning_table
+    from workloads.progress.progress import Progress
 
     setup = parity_flags.timed_setup(FLAGS.stream)
     knobs = list(knobs_of(setup, len(os.sched_getaffinity(0)), is_same_at_any_replicas(setup.job)))

@@ -7,7 +7,7 @@ The first steps do not exercise every choice of a job: both sides also take sing
 boundary of the schedule or where clipping acts. And every choice is changed, one at a time, to measure whether the
 comparison would have detected it.
 Exit status 0: parity; 1: no parity; 2: input that cannot be used; 3: not shown: all agrees, but something that matters
-was not exercised.
+was not exercised; 130: Ctrl-C, which after the first step ends the comparison with a partial report.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ from legacy import flags as legacy_flags
 from parity import against_flags, report_flags
 from parity import flags as parity_flags
 from parity.processes import child_command
+from parity.processes.interruption import interruptible
+from workloads.progress.progress import Progress
 from workloads.selection import flags as job_flags
 from workloads.selection import tap_flags
 from workloads.support import command, environment
@@ -160,13 +162,16 @@ def _verify_programs(setup: Setup, old: OldGraph | None = None) -> Verdict:
     from parity.verdict.compare_programs import compare_programs
 
     explanation = None
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, interruptible() as interruption:
         recording = recording_from_flags(setup, folder)
-        comparison = compare_programs(setup, recording, plan_from_flags())
+        comparison = compare_programs(setup, recording, plan_from_flags(), interruption)
+        interruption.close()
         result = comparison.verification
-        if not result.passed and not result.mismatched and setup.job.staleness is None:
+        explicable = setup.job.staleness is None and not result.partial
+        if not result.passed and not result.mismatched and explicable:
             from parity.verdict.explanation import explain_failure  # with all causes: where there are any
 
+            Progress("verify " + setup.job.workload.name).stage("looking for the cause")
             explanation = explain_failure(setup, recording_from_flags(setup, folder), result)
             result.first_layer = result.first_layer or explanation.first_layer
     parted = _forward_difference(setup, old, result)
@@ -176,6 +181,8 @@ def _verify_programs(setup: Setup, old: OldGraph | None = None) -> Verdict:
     content = report.verification_json(setup, comparison, recording, explanation)
     command.write_json({**content, "forward_difference": None if parted is None else parted.to_json()})
     report_flags.write_report(lambda: report.verification_html(setup, comparison, content), FLAGS)
+    if result.partial:
+        raise KeyboardInterrupt
     return result.verdict
 
 

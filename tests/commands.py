@@ -8,6 +8,7 @@ import sys
 
 from tests import fork_server
 from tests.fork_server import ROOT
+from tests.stderr import without_progress
 
 #: Commands that import TensorFlow for exact runs, whatever their flags; see `environment.prepare`.
 EXACT = {
@@ -42,5 +43,6 @@ def environment() -> dict[str, str]:
 def refused(process: subprocess.CompletedProcess[str]) -> str:
     """Returns the one line of a refusal."""
     assert process.returncode == 2, process.stderr + process.stdout
-    assert len(process.stderr.strip().splitlines()) == 1, process.stderr
-    return process.stderr
+    refusal = without_progress(process.stderr)
+    assert len(refusal.strip().splitlines()) == 1, process.stderr
+    return refusal

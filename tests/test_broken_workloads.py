@@ -9,6 +9,7 @@ from tests import broken_workloads, old_programs
 from tests.broken_workloads import AT_BUILD, AT_RUN, DATA, FIELDS, Healthy, NoDataclass, line_of
 from tests.cases import setup
 from tests.commands import run
+from tests.stderr import without_progress
 from workloads.data.function import FunctionData
 from workloads.job import Job
 from workloads.lifted import sources
@@ -177,7 +178,8 @@ def test_a_command_ends_with_one_line_and_its_status(name, arguments):
     case = next(case for case in AT_BUILD + AT_RUN if case.name == name)
     process = run(*arguments, workload_flag(name))
     assert process.returncode == (command.USER_CODE if case.error is UserError else 2), process.stderr
-    assert process.stderr.count("\n") == 1 and process.stderr.startswith("error: ")
+    refusal = without_progress(process.stderr)
+    assert refusal.count("\n") == 1 and refusal.startswith("error: ")
     assert f"broken_workloads.py:{line_of(case.function)}: " in process.stderr
 
 
@@ -192,5 +194,6 @@ def test_the_whole_traceback_is_there_if_it_is_asked_for():
 @pytest.mark.slow
 def test_an_older_interpreters_error_is_told_alike(legacy_python):
     process = run("parity.verify", f"--legacy_python={legacy_python}", workload_flag("wrong_key"))
-    assert (process.returncode, process.stderr.count("\n")) == (command.USER_CODE, 1), process.stderr
+    refusal = without_progress(process.stderr)
+    assert (process.returncode, refusal.count("\n")) == (command.USER_CODE, 1), process.stderr
     assert "KeyError: 'pixles'" in process.stderr

@@ -61,6 +61,8 @@ class State:
 class StepRecord:
     """One step as seen from outside. Lists are over replicas, in order.
 
+    The attributes from `examples` on help to name a cause, and are empty where a source of records does not know them.
+
     Attributes:
       step: number of the step, from 0.
       digests: digest of each replica's batch, as the replica itself saw it.
@@ -70,8 +72,6 @@ class StepRecord:
       learning_rate: float32 scalar that the optimizer got.
       state: `State` after the step.
       drift: names of mirrored variables whose copies disagree between replicas; empty where there is one copy.
-
-    The rest is not compared but helps to name a cause; empty where a source of records does not know it:
       examples: each replica's `writer.example_ids`.
       masks: each replica's {dropout name: boolean array, true where kept}.
       proposals: each replica's {statistic: the value it proposes}, of which the workload takes one or the mean.

@@ -76,6 +76,8 @@ class Verification:
       drift: mirrored variables whose copies disagreed, with the step.
       races: variables, with the step, that another order of reads and updates explains.
       floor: {stage: {measure: distance}}, see `noise_floor`; empty if it was not measured.
+      loss: of the left side in the last step, averaged over its replicas; None before the first.
+      partial: the comparison was ended before its last step.
     """
 
     tolerance_name: str
@@ -98,6 +100,8 @@ class Verification:
     visits: list[str] = dataclasses.field(default_factory=list)
     failed_visit: Visit | None = None
     first_layer: FirstLayer | None = None
+    loss: float | None = None
+    partial: bool = False
 
     @property
     def verdict(self) -> Verdict:
@@ -124,6 +128,7 @@ class Verification:
             "tolerance": self.tolerance_name,
             "mode": self.mode,
             "steps": self.steps,
+            "partial": self.partial,
             "first_failure": first,
             "first_layer": None if self.first_layer is None else self.first_layer.to_json(),
             "mismatched_variables": self.mismatched,

@@ -13,6 +13,8 @@ import dataclasses
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
+import numpy as np
+
 from parity.comparison.history import History
 from parity.comparison.judge import Judge
 from parity.comparison.references import References
@@ -54,6 +56,7 @@ def verify(
     tour: Tour | None = None,
     rules: StepCheck | None = None,
     history: History | None = None,
+    stop: Callable[[], bool] = lambda: False,
 ) -> Verification:
     """Steps two programs side by side and compares every tensor of their records.
 
@@ -75,6 +78,7 @@ def verify(
       tour: looks at every step, and names the states that both sides take one more step from after the others; or None.
       rules: judges each step that both sides took from the same state by what each side recorded; or None.
       history: keeps the run's losses and what each tensor differs by; or None.
+      stop: called after each step; true ends the comparison with the steps so far, which is then partial.
 
     Returns:
       The `Verification`. A step beyond tolerance does not end the run: later stages show how the difference spreads.
@@ -94,10 +98,16 @@ def verify(
         record = comparison.take_step(state)
         training.add(record, state)
         state = record.state
-        result.steps = step + 1
+        result.steps, result.loss = step + 1, _mean(record.losses)
         if progress is not None:
             progress(step + 1, result)
-    if tour is None:
+        result.partial = step + 1 < steps and stop()
+        if result.partial:
+            result.not_shown.append(f"interrupted after {step + 1} of {steps} steps")
+            break
+    if result.partial:
+        pass
+    elif tour is None:
         result.not_shown += training.not_shown()
     else:  # which says more of a run that does not train: whether it is the learning rate
         comparison.take_visits(tour, state)
@@ -172,6 +182,10 @@ class _Comparison:
         """Returns all that take each step from the left side's state."""
         candidates = (self.right if self._is_locked() else None, self.lockstep, self.references, *self.alternatives)
         return [follower for follower in candidates if follower is not None]
+
+
+def _mean(losses: Sequence[np.ndarray]) -> float | None:
+    return float(np.mean(np.asarray(losses, np.float64))) if len(losses) else None
 
 
 def _with_proposals(left: StepRecord, right: StepRecord) -> StepRecord:

@@ -15,7 +15,7 @@ from absl import flags
 from parity import flags as parity_flags  # noqa: F401  --json
 from parity.experiments import false_alarms
 from parity.processes.pool import process_pool
-from parity.reports.progress import Progress
+from workloads.progress.progress import Progress
 from workloads.support import command
 
 flags.DEFINE_integer("runs", 540, "Number of runs.", lower_bound=1)

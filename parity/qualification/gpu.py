@@ -20,8 +20,8 @@ from absl import flags
 from parity import flags as parity_flags  # noqa: F401  --json
 from parity.qualification import gpu_checks
 from parity.qualification.gpu_checks import Check, CheckResult, Machine, run_check
-from parity.reports.progress import Progress
 from parity.speed.names import INPUTS
+from workloads.progress.progress import Progress
 from workloads.selection import registry
 from workloads.support import command, environment, json_file
 from workloads.support.errors import InputError, require

@@ -16,7 +16,7 @@ from modern import flags as modern_flags
 from modern.multi_worker import measured_staleness
 from parity import flags as parity_flags  # noqa: F401  --json
 from parity.processes import worker_loss
-from parity.reports.progress import Progress
+from workloads.progress.progress import Progress
 from workloads.selection import flags as job_flags
 from workloads.support import command, environment
 from workloads.support.errors import require

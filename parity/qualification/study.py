@@ -16,7 +16,7 @@ from absl import flags
 
 from parity.experiments.studies.catalogue import STUDIES
 from parity.processes.pool import process_pool
-from parity.reports.progress import Progress
+from workloads.progress.progress import Progress
 from workloads.support import command, environment, json_file
 from workloads.support.errors import require
 

@@ -22,7 +22,7 @@ from absl import flags
 from modern import flags as modern_flags
 from parity import flags as parity_flags  # noqa: F401  --json
 from parity.processes import child_command, kill_and_resume, kill_moments
-from parity.reports.progress import Progress
+from workloads.progress.progress import Progress
 from workloads.selection import flags as job_flags
 from workloads.support import command, environment
 from workloads.support.errors import require

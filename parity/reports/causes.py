@@ -107,7 +107,10 @@ def job_difference_lines(left: Mapping[str, Any], right: Mapping[str, Any]) -> I
 
 
 def causes_json(
-    recognized: Sequence[RecognizedCause], evidence: Evidence, remaining: tuple[Remainder, ...] | None = None
+    recognized: Sequence[RecognizedCause],
+    evidence: Evidence,
+    remaining: tuple[Remainder, ...] | None = None,
+    partial: bool = False,
 ) -> dict[str, Any]:
     """Returns {"causes", "facts", "unexplained", "remaining", ...} for `--json`.
 
@@ -115,6 +118,7 @@ def causes_json(
       recognized: the causes, the most likely first.
       evidence: facts about the two runs.
       remaining: tensors that the causes do not explain; None where nothing could be planted.
+      partial: the causes were to be planted, and that was interrupted.
 
     Returns:
       {key: value}.
@@ -126,4 +130,5 @@ def causes_json(
         "unexplained": [entry.to_json() for entry in unexplained_deviations(evidence, recognized)],
         "unjudged": evidence.deviations.unjudged,
         "pure_rounding": evidence.deviations.pure_rounding,
+        "partial": partial,
     }

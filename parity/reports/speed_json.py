@@ -31,6 +31,7 @@ def speed_json(result: SpeedResult, peak_bytes: Mapping[str, int | None], warmup
         "job_digest": job.digest(),
         "input": main_input,
         "verdict": result.verdict(main_input),
+        "partial": result.partial,
         "parity": result.verification.to_json(),
         "settings": {name: side.settings for name, side in sides.items()},
         "legacy_input_trials_seconds": result.input_trials,

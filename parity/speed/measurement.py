@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol, cast
 
 from parity.comparison.setup import Setup
+from parity.processes.interruption import Interruption
 from parity.speed.entrants import Comparison, Entrant, enter_programs
 from parity.speed.fastest_input import choose_fastest_input
 from parity.speed.names import LEGACY, MODERN, STREAMED
@@ -15,6 +16,9 @@ from parity.speed.ratio import UNDECIDED, speed_ratio, speed_verdict
 from parity.speed.speed_result import SpeedResult
 from parity.speed.timing import Progress, RoundTimes, Runner, RunnerFailed, block_steps, seconds_of_run, time_rounds
 from workloads.program import Program
+
+#: Rounds from which on a measurement that is interrupted has ratios to report.
+FEWEST_ROUNDS = 4
 
 
 @dataclasses.dataclass(frozen=True)
@@ -45,7 +49,11 @@ class _TracedProgram(Protocol):
 
 
 def measure_speed(
-    setups: Mapping[str, Setup], plan: MeasurementPlan, progress: Progress, others: Sequence[Entrant] = ()
+    setups: Mapping[str, Setup],
+    plan: MeasurementPlan,
+    progress: Progress,
+    others: Sequence[Entrant] = (),
+    interruption: Interruption | None = None,
 ) -> SpeedResult:
     """Checks parity of the programs of each input, then times all of them in the same rounds.
 
@@ -54,6 +62,7 @@ def measure_speed(
       plan: lengths and numbers of the parts.
       progress: called with (text, number done, number in all).
       others: further programs, which nothing is known of but their speed.
+      interruption: ends the timing early; None for none.
 
     Returns:
       the result; without timings if legacy and the port are not equal.
@@ -79,11 +88,18 @@ def measure_speed(
         entrants += others
         result = SpeedResult(chosen, [entrant.contestant for entrant in entrants], trials)
         if result.has_parity:
-            _time_all([entrant for entrant in entrants if entrant.runner is not None], result, plan, progress)
+            ready = [entrant for entrant in entrants if entrant.runner is not None]
+            _time_all(ready, result, plan, progress, interruption)
     return result
 
 
-def _time_all(entrants: Sequence[Entrant], result: SpeedResult, plan: MeasurementPlan, progress: Progress) -> None:
+def _time_all(
+    entrants: Sequence[Entrant],
+    result: SpeedResult,
+    plan: MeasurementPlan,
+    progress: Progress,
+    interruption: Interruption | None,
+) -> None:
     """Warms all programs up and times them; fills their contestants."""
     ready = [entrant for entrant in entrants if _is_warmed_up(entrant, result, plan)]
     runners = [cast(Runner, entrant.runner) for entrant in ready]
@@ -92,14 +108,22 @@ def _time_all(entrants: Sequence[Entrant], result: SpeedResult, plan: Measuremen
     steps = [entrant.contestant.steps for entrant in ready]
     places = {(e.contestant.name, e.contestant.input): number for number, e in enumerate(ready)}
     sides = [(places[LEGACY, name], places[MODERN, name]) for name in result.setups]
+
+    def show(rounds: int) -> None:
+        progress("timing, blocks per program", rounds, plan.blocks)
+        if interruption is not None and rounds >= FEWEST_ROUNDS:
+            interruption.keep_results()
+
     times = time_rounds(
         runners,
         steps,
         plan.blocks,
         lambda times: _needs_more_rounds(times, sides, plan),
-        lambda done: progress("timing, blocks per program", done, plan.blocks),
+        show,
         [_lead_in(entrant) for entrant in ready],
+        stop=lambda: interruption is not None and interruption.asked,
     )
+    result.partial = interruption is not None and interruption.asked
     if [_traces(port) for port in ports] != traces:
         raise RuntimeError("a tf.function was traced inside a timed block; the times mean nothing")
     for number, entrant in enumerate(ready):

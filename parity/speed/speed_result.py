@@ -72,11 +72,13 @@ class SpeedResult:
       setups: {input: the job on both sides, with legacy's input that was chosen}; the first one is the main one.
       contestants: all programs, each side's first.
       input_trials: {legacy input: seconds per step}; empty if none was tried.
+      partial: the timing was ended before it had all its blocks.
     """
 
     setups: dict[str, Setup]
     contestants: list[Contestant]
     input_trials: dict[str, float] = dataclasses.field(default_factory=dict)
+    partial: bool = False
 
     @property
     def setup(self) -> Setup:

@@ -80,6 +80,7 @@ def time_rounds(
     progress: Callable[[int], object] | None = None,
     lead_ins: Sequence[int] | None = None,
     rest: Callable[[Runner], object] | None = None,
+    stop: Callable[[], bool] = lambda: False,
 ) -> RoundTimes:
     """Times blocks of all runners in the order of `round_orders`; each block ends with the last loss on the host.
 
@@ -94,6 +95,7 @@ def time_rounds(
         during the others' blocks are no gift; 0 for none. After such a block the next one waits until this process is
         at rest, so that its reading ahead is not the next one's burden.
       rest: called with a runner after such a block, instead of that wait; for runners in processes of their own.
+      stop: called after every two rounds; true ends the timing with those so far.
 
     Returns:
       the times; an even number of rounds.
@@ -107,7 +109,7 @@ def time_rounds(
                     _time_block(runners[number], number, times, lead_ins[number] if lead_ins else 0, rest)
         if progress is not None:
             progress(times.rounds)
-        if len(times.failures) == len(runners):
+        if len(times.failures) == len(runners) or stop():
             break
     return times
 

@@ -13,10 +13,12 @@ from parity.comparison.result import Verification
 from parity.comparison.setup import Setup
 from parity.comparison.verification import StepCheck, verify
 from parity.coverage.measurement import Measurement
-from parity.reports.progress import Progress
+from parity.processes.interruption import Interruption
+from parity.reports.stage_states import stage_states
 from parity.verdict.measurement_plan import CoveragePlan, measurement
 from parity.verdict.near_batches import with_near_batches
 from workloads.program import Program
+from workloads.progress.progress import Progress
 from workloads.records.reader import Recording
 
 
@@ -71,13 +73,16 @@ def settings_of_programs(left: Program, right: Program) -> Settings:
     return Settings(left.describe(), right.describe())
 
 
-def compare_programs(setup: Setup, left: Program | None, plan: ComparisonPlan) -> Comparison:
+def compare_programs(
+    setup: Setup, left: Program | None, plan: ComparisonPlan, interruption: Interruption | None = None
+) -> Comparison:
     """Compares a program with the port, and shows the progress on stderr.
 
     Args:
       setup: the job and how both sides run it.
       left: a recording of the towers; None for towers that are built here.
       plan: steps, mode and tolerance.
+      interruption: ends the comparison early; None for none.
 
     Returns:
       the verification and both programs' settings.
@@ -87,9 +92,15 @@ def compare_programs(setup: Setup, left: Program | None, plan: ComparisonPlan) -
     units = tolerance.keras_units(setup.job.workload.optimizer, setup.modern.update_rules)
     with_lockstep = auto and plan.mode == "free"
     progress = Progress("verify " + setup.job.workload.name)
+    progress.stage("building both sides")
 
     def show(done: int, so_far: Verification) -> None:
-        progress.update(done, plan.steps, "" if so_far.passed else "NO PARITY")
+        text = "" if so_far.passed else "NO PARITY"
+        progress.update(done, plan.steps, text, so_far.loss, stage_states(so_far.stages))
+        if interruption is not None:
+            interruption.keep_results()
+        if done == plan.steps:
+            progress.stage("steps from other states, and mutants")
 
     history = History() if plan.with_history else None
     with contextlib.ExitStack() as stack:
@@ -115,8 +126,9 @@ def compare_programs(setup: Setup, left: Program | None, plan: ComparisonPlan) -
             tour=coverage,
             rules=_rule_check(setup, units) if auto else None,
             history=history,
+            stop=lambda: interruption is not None and interruption.asked,
         )
-        verification.not_shown += coverage.reasons()
+        verification.not_shown += [] if verification.partial else coverage.reasons()
         progress.done()
         return Comparison(verification, settings_of_programs(left, right), coverage, history)
 

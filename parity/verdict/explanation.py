@@ -17,6 +17,7 @@ from parity.diagnosis.context import job_context
 from parity.diagnosis.evidence import Evidence
 from parity.diagnosis.localization.layers import find_parting_layer
 from parity.layers.first_layer import FirstLayer
+from parity.processes.interruption import interruptible
 from parity.verdict.compare_programs import settings_of_programs
 from parity.verdict.tapped_step import tapped_step
 from workloads.records.reader import Recording
@@ -30,11 +31,13 @@ class Explanation(NamedTuple):
       evidence: the steps that show them.
       remaining: tensors that the causes do not explain when they are planted into a clean port; None where nothing
         could be planted.
+      partial: ended before the causes were planted.
     """
 
     recognized: list[RecognizedCause]
     evidence: Evidence
     remaining: tuple[Remainder, ...] | None = None
+    partial: bool = False
 
     @property
     def first_layer(self) -> FirstLayer | None:
@@ -97,7 +100,7 @@ def _confirmed(setup: Setup, evidence: Evidence, recognized: list[RecognizedCaus
 
 
 def explain_recordings(left: Recording, right: Recording, steps: int = 0, confirm: bool = False) -> Explanation:
-    """Recognizes the causes of the difference between two open recordings.
+    """Recognizes the causes of the difference between two open recordings; Ctrl-C leaves out what confirms them.
 
     Args:
       left: the reference.
@@ -114,6 +117,14 @@ def explain_recordings(left: Recording, right: Recording, steps: int = 0, confir
     evidence = collect.evidence_of_recordings(left, right, steps)
     recognized = catalogue.recognize_causes(evidence)
     setup = setup_of_recordings(left, right) if confirm else None
+    unconfirmed = Explanation(without_planting(evidence, recognized), evidence)
     if setup is None:
-        return Explanation(without_planting(evidence, recognized), evidence)
-    return _confirmed(setup, evidence, recognized)
+        return unconfirmed
+    with interruptible() as interruption:
+        interruption.keep_results(raises=True)
+        try:
+            return _confirmed(setup, evidence, recognized)
+        except (Exception, KeyboardInterrupt):  # TensorFlow may make another exception of it
+            if not interruption.asked:
+                raise
+            return unconfirmed._replace(partial=True)

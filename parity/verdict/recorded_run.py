@@ -10,10 +10,10 @@ from parity.comparison import three_ways
 from parity.comparison.result import Verification
 from parity.comparison.setup import Setup
 from parity.comparison.three_ways import ORIGINAL_AND_PORT, ThreeWays
-from parity.reports.progress import Progress
 from parity.reports.verification_tables import comparisons_table
 from parity.reports.verification_text import verification_notes
 from parity.verdict import report
+from workloads.progress.progress import Progress
 from workloads.support import environment
 
 

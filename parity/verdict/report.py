@@ -46,7 +46,7 @@ def print_verification(console: Console, setup: Setup, comparison: Comparison, e
     if explanation is not None:
         from parity.reports.causes import cause_lines  # takes long to import, and most runs have nothing to explain
 
-        found, evidence, remaining = explanation
+        found, evidence, remaining, _ = explanation
         print_plain_lines(console, cause_lines(found, evidence, remaining=remaining))
     console.print(headline(setup.job, verification.mode), style="bold")
     console.print(tables.settings_table(settings.differences(left, right), "legacy", "modern"))
@@ -114,7 +114,7 @@ def verification_json(
     if explanation is not None:
         from parity.reports.causes import causes_json
 
-        causes = causes_json(*explanation)
+        causes = causes_json(*explanation[:3])
     return {
         "workload": setup.job.workload.name,
         "job": setup.job.describe(),

@@ -17,6 +17,7 @@ from typing import NamedTuple, NoReturn
 
 from tests.fuzz import mutations
 from tests.fuzz.corpus import KINDS
+from tests.stderr import without_progress
 
 #: How many different sound inputs there are of a kind.
 CHOICES = 4
@@ -120,7 +121,7 @@ def _problem(status: int, text: str) -> str:
         return "hang"
     if status not in STATUSES:
         return f"status {status}"
-    lines = [line for line in text.splitlines() if not _NATIVE.match(line)]
+    lines = [line for line in without_progress(text).splitlines() if not _NATIVE.match(line)]
     if status == 2 and (len(lines) != 1 or not lines[0].startswith("error: ")):
         return f"{len(lines)} lines: {lines[:3]}"
     return ""

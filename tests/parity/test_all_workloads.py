@@ -52,11 +52,12 @@ def children(monkeypatch, statuses):
     started = []
     monkeypatch.setattr(all_workloads, "FLAGS", SimpleNamespace(workloads=["a", "b", "c"]))
 
-    def run(module, arguments, passes_output_on):
+    def run(module, arguments, variables, passes_output_on):
         assert module == "parity" and passes_output_on
         phase = arguments[-1].partition("=")[2]
         workloads = arguments[-2].partition("=")[2].split(",")
         started.append((phase, workloads))
+        assert variables == ({"TOWER_PARITY_PROGRESS": "lines"} if phase == "verify" else {})
         status, writes = statuses[phase]
         return CommandEnd(status, [f"{phase} {name}" for name in workloads] if writes else None, "")
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from absl import flags
 
+from workloads.progress.progress import Progress
 from workloads.selection import flags as job_flags
 from workloads.selection import tap_flags
 from workloads.support import environment, json_file
@@ -37,12 +37,11 @@ def record_from_flags(make_program: Callable[[Job, Source, list[str]], Program])
     job, make_source = job_flags.job_from_flags()
     start = time.time()
     with make_program(job, make_source(job), job_flags.devices_from_flags(job)) as program:
-        record_program(program, job, FLAGS.steps, FLAGS.out, _progress)
-    seconds, first = time.time() - start, "\n" if sys.stderr.isatty() else ""
-    print(f"{first}{FLAGS.out}: {FLAGS.steps} steps of {job.workload.name} on {job.replicas} replicas, {seconds:.1f} s")
+        progress = Progress(f"record {program.side} {job.workload.name}")
+        progress.stage("first step")
+        steps = FLAGS.steps
+        record_program(program, job, steps, FLAGS.out, lambda step, loss: progress.update(step + 1, steps, loss=loss))
+        progress.done()
+    seconds = time.time() - start
+    print(f"{FLAGS.out}: {FLAGS.steps} steps of {job.workload.name} on {job.replicas} replicas, {seconds:.1f} s")
     return 0
-
-
-def _progress(step: int, loss: float) -> None:
-    if sys.stderr.isatty():
-        sys.stderr.write(f"\rrecording step {step + 1}/{FLAGS.steps}  loss {loss:.6g} ")

@@ -24,6 +24,7 @@ from collections.abc import Callable, Sequence
 
 from absl import flags
 
+from workloads.progress import display
 from workloads.support import ending, flag_help, isolation, json_file, user_code
 from workloads.support.ending import BROKEN_PIPE, INTERRUPTED, TERMINATED, Terminated
 from workloads.support.errors import CommandError, InputError, UserError, require
@@ -80,7 +81,16 @@ def entry(main: Callable[..., int | None], description: str | None, *operands: s
 def _run(main: Callable[..., int | None], given: Sequence[str]) -> int | None:
     """Runs `main`, in a child process if the flags name what can crash TensorFlow."""
     subjects = [subject for subject in (find() for find in _find_untrusted) if subject]
-    return isolated(lambda: main(*given), subjects[0], isolation.Limits()) if subjects else main(*given)
+    if subjects:
+        return isolated(lambda: main(*given), subjects[0], isolation.Limits())
+    with display.displayed(command_name()):
+        return main(*given)
+
+
+def command_name() -> str:
+    """Returns the name of the command that this process runs, such as "parity.verify"."""
+    spec = getattr(sys.modules["__main__"], "__spec__", None)
+    return spec.name.replace(".__main__", "") if spec else os.path.basename(sys.argv[0])
 
 
 def isolate_if(find_untrusted: Callable[[], str | None]) -> None:
@@ -124,7 +134,13 @@ def isolated(work: Callable[[], int | None], subject: str, limits: isolation.Lim
     Returns:
       the exit status.
     """
-    return isolation.run_isolated(lambda: status_of(work), subject, limits)
+
+    def displayed() -> int | None:
+        with display.displayed(command_name()):
+            return work()
+
+    display.end()  # the child shows what it does
+    return isolation.run_isolated(lambda: status_of(displayed), subject, limits)
 
 
 def _full_disk(error: BaseException) -> InputError | None:

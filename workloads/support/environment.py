@@ -10,6 +10,7 @@ import signal
 import sys
 from collections.abc import Iterator
 
+from workloads.progress.progress import Progress
 from workloads.support import allocator
 from workloads.support.errors import require
 
@@ -37,6 +38,8 @@ def prepare(exact: bool) -> None:
         raise RuntimeError("environment.prepare must be called before TensorFlow is imported")
     set_variables(exact)
     allocator.keep_freed_memory()
+    loading = Progress("TensorFlow")
+    loading.stage("loading", at_once=True)  # during which no other thread may come to say so
     with importing_tensorflow():
         import tensorflow as tf
 
@@ -46,6 +49,7 @@ def prepare(exact: bool) -> None:
         # without a GPU kernel fails in the port.
         tf.config.set_soft_device_placement(True)
         tf.compat.v1.logging.set_verbosity(tf.compat.v1.logging.ERROR)
+    loading.done()
 
 
 def set_variables(exact: bool) -> None:

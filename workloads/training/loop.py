@@ -8,6 +8,8 @@ import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple, Optional, TextIO
 
+from workloads.progress import display
+from workloads.progress.progress import Progress
 from workloads.support import environment
 from workloads.support.errors import require
 
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
     from workloads.training.summaries import Summaries
 
 
-#: Seconds of training between two looks for a signal, where checkpoints are saved.
+#: Seconds of training between two looks for a signal, and two changes of what is shown.
 PORTION_SECONDS = 1.0
 
 
@@ -67,17 +69,21 @@ def train_program(
       the last loss and the step reached.
     """
     step, loss, first, done, seconds, most = program.state().step, None, True, 0, 0.0, 1
+    progress = Progress(f"{program.side} {job.workload.name}")
+    progress.stage("first step")
+    in_portions = bool(program.agree(int(saving is not None or display.is_on())))
     if step >= steps and evaluating is not None:  # a finished run
         evaluating.after(program, step, last=True)
     while step < steps:
         portion = next_stop(step, steps, log_every, *[each.every for each in (saving, evaluating) if each]) - step
-        if saving is not None:  # a signal is waited for by all workers, each after as many steps
+        if in_portions:  # a signal is waited for by all workers, each after as many steps
             portion = min(portion, program.agree(most))
         before = time.perf_counter()
         losses = program.run(portion)
         elapsed = max(time.perf_counter() - before, 1e-6)
         most = max(1, int(PORTION_SECONDS * portion / elapsed))
         step, done, seconds = step + portion, done + portion, seconds + elapsed
+        progress.update(step, steps, loss=sum(map(float, losses)) / len(losses))
         if step % log_every == 0 or step == steps:
             loss = sum(map(float, losses)) / len(losses)
             speed = job.global_batch * done / seconds
@@ -90,6 +96,7 @@ def train_program(
             evaluating.after(program, step, step == steps)
         if saving is not None and saving.after(program, step, step == steps):
             break
+    progress.done()
     out.write_memory(environment.peak_bytes())
     return Outcome(loss, step)
 

@@ -127,3 +127,9 @@ def test_the_steps_of_a_block_are_not_those_of_a_call_that_costs_more_than_its_s
 
 def test_a_clock_that_stands_still_ends_the_search(clock):
     assert timing.block_steps(TimedProgram(clock, 0.0), 10, 1.0) == 10
+
+
+def test_timing_ends_early_after_whole_rounds_if_it_is_asked_to(clock):
+    made, asked = [TimedProgram(clock, 1), TimedProgram(clock, 1)], iter([False, True])
+    times = timing.time_rounds(made, [1, 1], 20, stop=lambda: next(asked))
+    assert [len(seconds) for seconds in times.seconds] == [4, 4]

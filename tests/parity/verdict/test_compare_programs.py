@@ -5,6 +5,7 @@ import dataclasses
 import pytest
 
 from parity.comparison.verification import verify
+from parity.processes.interruption import Interruption
 from parity.verdict import compare_programs
 from parity.verdict.compare_programs import ComparisonPlan
 from tests.cases import Dyadic, setup
@@ -53,3 +54,23 @@ def test_a_left_side_that_is_given_is_not_built():
 def test_settings_of_programs_are_by_side():
     settings = compare_programs.settings_of_programs(MadeUpProgram([]), MadeUpProgram([None]))
     assert settings._asdict() == {"left": {"records": "0"}, "right": {"records": "1"}}
+
+
+class AskedToEnd(Interruption):
+    """An interruption that comes with the first results."""
+
+    def keep_results(self, raises=False):
+        self.asked = True
+
+
+def test_an_interrupted_comparison_shows_the_steps_that_it_took():
+    comparison = compare_programs.compare_programs(setup(Dyadic()), None, ComparisonPlan(3), AskedToEnd())
+    result = comparison.verification
+    assert (result.steps, result.partial, result.verdict.value) == (1, True, "not shown")
+    assert result.not_shown == ["interrupted after 1 of 3 steps"] and result.visits == []
+    assert result.to_json()["partial"] and result.to_json()["stages"]["weights"]["tensors"] > 0
+
+
+def test_ctrl_c_in_the_last_step_leaves_nothing_out():
+    comparison = compare_programs.compare_programs(setup(Dyadic()), None, ComparisonPlan(1), AskedToEnd())
+    assert not comparison.verification.partial
