@@ -1,5 +1,6 @@
 # make parity: everything, from nothing.  make test, make test-slow: the test suite.  make lint: formatter, linter, type checker.
-# make coverage: line coverage of the analysis core, and its floors.  make fuzz: damaged inputs.
+# make docs: the documentation site, in build/site.  make coverage: line coverage of the analysis core, and its floors.
+# make fuzz: damaged inputs.
 PYTHON ?= $(shell for v in 3.11 3.12 3.13 3.10; do command -v python$$v && break; done || command -v python3)
 BIN := .venv/bin
 
@@ -50,6 +51,14 @@ studies: .venv/installed
 matrix:
 	$(PYTHON) -m tests.version_matrix
 
+# The pages of docs/ and the docstrings as a site; a broken link, or a docstring that cannot be read, is an error.
+docs: .venv/docs-installed
+	$(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going -b html -c docs/site . build/site
+
+.venv/docs-installed: .venv/installed
+	$(BIN)/python -m pip install --quiet --editable ".[docs]"
+	touch $@
+
 lint: .venv/installed
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
@@ -73,4 +82,4 @@ legacy-python: .venv-tf1/installed
 clean:
 	rm -rf .venv .venv-tf1 .matrix build dist *.egg-info report.json .coverage .coverage.*
 
-.PHONY: parity test test-slow fuzz gpu studies coverage lint legacy-python clean
+.PHONY: parity docs test test-slow fuzz gpu studies coverage lint legacy-python clean
