@@ -86,16 +86,18 @@ def rst_of_markdown(text: str) -> str:
     """Returns a docstring as reStructuredText: code in backticks, asterisks that are no emphasis, indented code.
 
     >>> print(rst_of_markdown("Shape `[n, *shape]` of 2 * n:\\n\\n    x = 1"))
-    Shape ``[n, *shape]`` of 2 \\* n::
+    Shape ``[n, *shape]`` of 2 \\* n:
+    <BLANKLINE>
+    ::
     <BLANKLINE>
         x = 1
     """
-    text = re.sub(r":\n\n(?= {4,}\S)(?! +>>>)", "::\n\n", text)
-    parts = re.split(r"(`[^`]+`)", text)
-    text = "".join(f"`{part}`" if part.startswith("`") else _escaped(part) for part in parts)
-    return re.sub(r"(``[^`]+``)(?=\w)", r"\1\\ ", text)  # `Program`s
-
-
-def _escaped(text: str) -> str:
-    """Escapes asterisks, but for those that begin a line, such as of `*arguments`, which napoleon knows."""
-    return re.sub(r"(?m)^(\s*\*+)|\*", lambda found: found.group(1) or r"\*", text)
+    text = re.sub(r"(?m)^(\S.*)\n\n(?= {4,}\S)(?! +>>>)", r"\1\n\n::\n\n", text)
+    code_and_text = re.split(r"`([^`]+)`", text)  # text, code, text, code, ..., text
+    for number, part in enumerate(code_and_text):
+        if number % 2:
+            ends_in_a_word = code_and_text[number + 1][:1].isalnum()  # as in `Program`s
+            code_and_text[number] = f"``{part}``" + ("\\ " if ends_in_a_word else "")
+        else:
+            code_and_text[number] = re.sub(r"(?m)^(\s*\*+)|\*", lambda found: found.group(1) or r"\*", part)
+    return "".join(code_and_text)
