@@ -22,13 +22,17 @@ from typing import NamedTuple
 
 from markdown_it import MarkdownIt
 
+from tests import commands as project
+
 ROOT = pathlib.Path(__file__).parents[2]
 PAGES = ROOT / "docs" / "tutorials"
 
 _ANY_NUMBER = r"[-+]?\d+\.\d+(?:e[-+]?\d+)?"
 #: Parts of a shown line that are not compared letter by letter.
-_LOOSE = re.compile(rf"(?P<any>\.\.\.)|(?P<number>{_ANY_NUMBER})|(?P<space>\s+)")
+_LOOSE = re.compile(rf"(?P<any>\s*\.\.\.)|(?P<number>{_ANY_NUMBER})|(?P<space>\s+)")
 _STATUS = re.compile(r"# exit status (\d+)$")
+#: A line that is one of the project's commands, and nothing of the shell's.
+_COMMAND = re.compile(r"python -m ((?:legacy|modern|parity)\.[\w./:=,\- ]+?)\s*(?:#.*)?")
 
 
 class Block(NamedTuple):
@@ -103,11 +107,20 @@ def run_page(path: pathlib.Path, folder: pathlib.Path) -> None:
 
 
 def _run(command: str, status: int, folder: pathlib.Path, place: str) -> str:
-    """Runs one line of shell in the folder; returns all that it prints."""
+    """Runs one line of shell in the folder; returns all that it prints, stderr first where it can tell."""
+    plain = _COMMAND.fullmatch(command)
+    ended = project.run(*plain.group(1).split(), cwd=folder) if plain else _run_in_shell(command, folder)
+    assert ended.returncode == status, (
+        f"{place}: {command}: exit status {ended.returncode}\n{ended.stderr}{ended.stdout}"
+    )
+    return (ended.stderr or "") + ended.stdout
+
+
+def _run_in_shell(command: str, folder: pathlib.Path) -> subprocess.CompletedProcess[str]:
     kept = {name: value for name, value in os.environ.items() if not name.startswith("TF_")}
     places = {"PATH": (str(pathlib.Path(sys.executable).parent), kept["PATH"]), "PYTHONPATH": (str(ROOT),)}
     environment = {**kept, **{name: os.pathsep.join(each) for name, each in places.items()}, "TOWER_PARITY": str(ROOT)}
-    ended = subprocess.run(
+    return subprocess.run(
         ["bash", "-c", command],
         cwd=folder,
         env=environment,
@@ -115,5 +128,3 @@ def _run(command: str, status: int, folder: pathlib.Path, place: str) -> str:
         stderr=subprocess.STDOUT,
         text=True,
     )
-    assert ended.returncode == status, f"{place}: {command}: exit status {ended.returncode}\n{ended.stdout}"
-    return ended.stdout
