@@ -145,7 +145,7 @@ class _Session:
         terminal = os.isatty(self._descriptor) and os.environ.get(VARIABLE) != LINES
         self.display = Display(self._write, terminal, Activity(title), self._plain)
         self._streams = sys.stdout, sys.stderr
-        sys.stdout, sys.stderr = (_Stream(stream, self.display) for stream in self._streams)  # type: ignore[assignment]
+        sys.stdout, sys.stderr = (_Stream(stream, self.display) for stream in self._streams)
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._keep_up_to_date, daemon=True)
         self._thread.start()
