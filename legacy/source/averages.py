@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, NamedTuple, Optional, Sequence
 
 import numpy as np
 
+from legacy.source.basics.cut import cut_part
 from legacy.source.basics.expressions import Call, Definition, Infix, Literal, Name, Value, Variable, call
-from legacy.source.basics.forward import Forward, cut_part
+from legacy.source.basics.forward import Forward
 from legacy.source.basics.unwritten import Unwritten
 from legacy.source.definitions.recovery import Names, Recovery
 from legacy.source.lines.complements import decay_of

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Dict, List, Optional, Sequence
 import numpy as np
 import tensorflow as tf
 
-from legacy.source.basics.forward import Cut, cut_part
+from legacy.source.basics.cut import Cut, cut_part
 from legacy.source.basics.unwritten import Unwritten
 from workloads.lifted.graph import made_dense, parse_tensor_name
 from workloads.lifted.importing import import_graph
@@ -41,24 +41,35 @@ def find_clipping(plan: Plan, graph: Graph, phase: Phase) -> Optional[Clip]:
     Raises:
       Unwritten: something is done to the gradients that is no clipping, or they are clipped twice.
     """
-    weights = [v.name for v in plan.variables if v.role == "weight" and v.name in phase.gradients[0]]
-    given = phase.gradients[0]
+    rules = [rule for rule in (clipping_of_towers(plan, graph, phase), clipping_after(plan, graph, phase)) if rule]
+    if len(rules) > 1:
+        raise Unwritten("clipping: in each tower, and again after combining")
+    return rules[0] if rules else None
+
+
+def clipping_of_towers(plan: Plan, graph: Graph, phase: Phase) -> Optional[Clip]:
+    """Finds how each tower clips its gradients; see `find_clipping`."""
+    weights, given = _weights(plan, phase), phase.gradients[0]
     raw = raw_gradients(graph, phase, 0)
     sparse = [name for name in weights if indices_label(name) in raw]
     if sparse:
         raise Unwritten(f"gradients: rows of {sparse[0]!r} reach the optimizer, and a workload's gradients are dense")
-    found = []
-    if all(name in raw for name in weights):
-        found.append(_rule_between(plan, graph, phase, [raw[n] for n in weights], [given[n] for n in weights], "tower"))
+    if not all(name in raw for name in weights):
+        return None
+    return _rule_between(plan, graph, phase, [raw[n] for n in weights], [given[n] for n in weights], "tower")
+
+
+def clipping_after(plan: Plan, graph: Graph, phase: Phase) -> Optional[Clip]:
+    """Finds how the combined gradients are clipped; see `find_clipping`."""
     combined = {combine.weight: combine.tensor for combine in phase.combine}
     used = {effect.writes[0]: effect.gradient for effect in phase.effects if effect.gradient}
-    names = [name for name in weights if name in combined and name in used]
+    names = [name for name in _weights(plan, phase) if name in combined and name in used]
     before, after = [combined[name] for name in names], [str(used[name]) for name in names]
-    found.append(_rule_between(plan, graph, phase, before, after, "combined"))
-    rules = [rule for rule in found if rule is not None]
-    if len(rules) > 1:
-        raise Unwritten("clipping: in each tower, and again after combining")
-    return rules[0] if rules else None
+    return _rule_between(plan, graph, phase, before, after, "combined")
+
+
+def _weights(plan: Plan, phase: Phase) -> List[str]:
+    return [v.name for v in plan.variables if v.role == "weight" and v.name in phase.gradients[0]]
 
 
 def raw_gradients(graph: Graph, phase: Phase, tower: int) -> Dict[str, str]:

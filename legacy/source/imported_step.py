@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Dict, List, NamedTuple, Sequence
 
 from legacy.source.basics.unwritten import Unwritten
+from legacy.source.input_names import names_of_lift
 from legacy.source.lines.naming import identifier
-from legacy.source.model import Model, names_of_lift, recover_model
+from legacy.source.model import Model, recover_model
 from legacy.source.statistics import find_states
 
 if TYPE_CHECKING:

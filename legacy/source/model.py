@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any, Dict, List, NamedTuple, Sequence, Tuple
 
+from legacy.source.basics.cut import cut_part
 from legacy.source.basics.expressions import (
     Definition,
     Expression,
@@ -18,18 +18,17 @@ from legacy.source.basics.expressions import (
     leaves,
     replace,
 )
-from legacy.source.basics.forward import Forward, cut_part, example_sizes
+from legacy.source.basics.forward import Forward
 from legacy.source.basics.unwritten import Unwritten
 from legacy.source.definitions.alignment import align_towers, by_replica
 from legacy.source.definitions.differences import adopt_values, merge_losses
 from legacy.source.definitions.recovery import Names, Recovery
+from legacy.source.input_names import InputNames, input_names
 from legacy.source.lines.complements import name_complements
-from legacy.source.lines.naming import identifier
 from legacy.source.lines.statements import Statement, build_statements
 from legacy.source.statistics import ASSIGNS, EACH_TOWER, Proposal, Statistics
 from workloads.lifted.graph import CONTROL_FLOW
 from workloads.lifted.piece import VariableVersion
-from workloads.lifted.plan import Input
 from workloads.numerics.statistics import TOWERS_IN_TURN
 
 if TYPE_CHECKING:
@@ -38,7 +37,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from workloads.lifted.graph import Graph
-    from workloads.lifted.plan import Phase, Plan
+    from workloads.lifted.plan import Input, Phase, Plan
 
 #: Parameter of a function from a statistic's value to the next one.
 NOW = Name("now")
@@ -68,20 +67,6 @@ class Model(NamedTuple):
     batch: int
     streams: Dict[str, str]
     rates: Dict[str, Tuple[np.float32, float]]
-
-
-class InputNames(NamedTuple):
-    """Names of what enters a program.
-
-    Attributes:
-      inputs: {name in the text: input} of data.
-      settings: {constant of the text: name} of the scalars that were fed.
-      streams: {random stream of the plan: name in the text}.
-    """
-
-    inputs: Dict[str, Input]
-    settings: Dict[str, str]
-    streams: Dict[str, str]
 
 
 def recover_model(
@@ -259,67 +244,3 @@ def _names(plan: Plan, tower: int, names: InputNames, trainable: Any, initialize
         if node:
             noise[node + ":0"] = (names.streams[random.name], random.op)
     return Names(given, noise, trainable, initializers)
-
-
-def stream_name(name: str, others: Sequence[str]) -> str:
-    """Returns a short name of a random stream: the part of its path that tells it from the others.
-
-    >>> stream_name("clone_0/drop/random_uniform/RandomUniform", ["clone_0/drop/random_uniform/RandomUniform"])
-    'drop'
-    """
-    parts = name.split("/")
-    short = [part for part in parts[:-1] if part not in ("random_uniform", "random_normal", "truncated_normal")]
-    if len(short) > 1:
-        short = short[1:]
-    text = "/".join(short)
-    alone = [other for other in others if f"/{text}/" in f"/{other}/"]
-    return text if text and alone == [name] else name
-
-
-def input_names(plan: Plan) -> InputNames:
-    """Names the inputs of a program as a workload.
-
-    Raises:
-      Unwritten: an input is no batch of examples.
-    """
-    data = [entry for entry in plan.inputs + plan.common if entry.kind != "setting"]
-    for entry in data:
-        if entry.kind != "batch" or entry in plan.common:
-            raise Unwritten(f"inputs: {entry.name!r} is no batch of examples, which towers share out ({entry.kind})")
-        if not entry.shape and not entry.example:
-            raise Unwritten(f"inputs: the rank of {entry.name!r} is not known")
-    words = [_input_name(entry) for entry in data]
-    kinds = [(example_sizes(entry), entry.dtype.startswith("float")) for entry in data]
-    inputs: Dict[str, Input] = {}
-    for entry, kind, short in zip(data, kinds, words):
-        found_again = kinds.count(kind) == 1 or entry.name.rpartition("/")[2] == short
-        inputs[short if found_again and words.count(short) == 1 else entry.name] = entry
-    settings: Dict[str, str] = {}
-    for entry in plan.inputs + plan.common:
-        if entry.kind == "setting" and entry.name not in settings.values():
-            settings[_unused(identifier(entry.name).upper(), settings)] = entry.name
-    others = [entry.name for entry in plan.noise]
-    return InputNames(inputs, settings, {name: stream_name(name, others) for name in others})
-
-
-def names_of_lift(plan: Plan) -> InputNames:
-    """Names the inputs of a program as its lift names them: scalars that were fed are in the batch too."""
-    inputs = {entry.name: entry for entry in plan.inputs + plan.common}
-    return InputNames(inputs, {}, {entry.name: entry.name for entry in plan.noise})
-
-
-def _input_name(entry: Input) -> str:
-    """Returns a readable name of an input: its placeholder's, or what data of its shape mostly are."""
-    word = identifier(entry.name)
-    if not re.search(r"(?i)dequeue|placeholder|getnext|get_next|split|slice|batch|unstage|value", word):
-        return word
-    rank = 1 + len(example_sizes(entry))
-    if entry.dtype.startswith("int"):
-        return "labels" if rank == 1 else "ids"
-    return "images" if rank == 4 else "features" if rank == 2 else "data"
-
-
-def _unused(name: str, taken: Mapping[str, Any]) -> str:
-    while name in taken:
-        name += "_"
-    return name

@@ -8,7 +8,7 @@ import numpy as np
 import tensorflow as tf
 
 from legacy.saved.graph.imported import ImportedGraph
-from legacy.source.basics.forward import Cut, cut_part, example_sizes
+from legacy.source.basics.cut import Cut, cut_part, example_sizes
 from legacy.source.clipping import raw_gradients
 from legacy.source.learning import find_counters
 from legacy.towers.program import session_config
@@ -20,7 +20,7 @@ from workloads.scope import Frame, Scope
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from legacy.source.model import InputNames
+    from legacy.source.input_names import InputNames
     from legacy.source.statistics import Proposal
     from workloads.initializers import Initializer
     from workloads.lifted.graph import Graph

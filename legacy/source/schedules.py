@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, List, NamedTuple, Optional, Sequence, Tuple
 import numpy as np
 import tensorflow as tf
 
+from legacy.source.basics.cut import Cut, cut_part
 from legacy.source.basics.expressions import Call, Definition, Expression, Infix, Literal, Name, call
-from legacy.source.basics.forward import Cut, Forward, cut_part
+from legacy.source.basics.forward import Forward
 from legacy.source.basics.rendering import expression_text
 from legacy.source.basics.unwritten import Unwritten
 from legacy.source.definitions.recovery import Names, Recovery

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Dict, List, Sequence
 
+from legacy.source.basics.cut import example_sizes
 from legacy.source.basics.expressions import calls
-from legacy.source.basics.forward import example_sizes
 from legacy.source.basics.rendering import WIDTH, literal_text
-from legacy.source.lines.abstraction import words_of
 from legacy.source.lines.functions import constant_line, function_lines
 from legacy.source.lines.outlining import outline
+from legacy.source.lines.words import words_of
 from legacy.source.ops.cells import FUNCTIONS
 from workloads import initializers
 from workloads.lifted.workload import DEFAULT_BATCH

@@ -6,7 +6,7 @@ branch keeps its ops from numbers for which they are not finite, zero times infi
 
 from __future__ import annotations
 
-from typing import Any, Dict, Set
+from typing import Any, Dict, Set, Tuple
 
 import tensorflow as tf
 
@@ -30,7 +30,7 @@ def merge_branches(graph_def: Any) -> Any:
       The GraphDef with a `SelectV2` for each Merge and a copy for each Switch.
 
     Raises:
-      Unwritten: a branch depends on more than one predicate, as in a `cond` within a `cond`.
+      Unwritten: a branch depends on more than one predicate, or is not finite for all numbers.
     """
     nodes = {node.name: node for node in graph_def.node}
     if not any(node.op == "Merge" for node in graph_def.node):
@@ -55,21 +55,26 @@ def merge_branches(graph_def: Any) -> Any:
 
 
 def _predicate(nodes: Dict[str, Any], merge: str) -> str:
-    """Returns the tensor that decides which input of a Merge there is."""
+    """Returns the tensor that decides which input of a Merge there is.
+
+    On the way back from a Merge, each Merge of a `cond` within its branches is followed by a Switch of that one before
+    the Merge's own Switch is reached.
+    """
     found: Set[str] = set()
-    seen: Set[str] = set()
-    todo = [merge]
+    todo = [(merge, 0)]
+    seen: Set[Tuple[str, int]] = set(todo)
     while todo:
-        for text in nodes[todo.pop()].input:
+        node, inner = todo.pop()
+        for text in nodes[node].input:
             name = parse_tensor_name(text.lstrip("^")).node
-            if nodes[name].op == "Switch":
+            if nodes[name].op == "Switch" and not inner:
                 found.add(_source(nodes, nodes[name].input[1]))
-            elif nodes[name].op == "Merge":
-                raise Unwritten(f"model: {merge!r} joins branches that hold other branches")
-            elif name not in seen:
-                _require_finite(nodes, name, merge)
-                seen.add(name)
-                todo.append(name)
+                continue
+            _require_finite(nodes, name, merge)
+            depth = inner + {"Switch": -1, "Merge": 1}.get(nodes[name].op, 0)
+            if (name, depth) not in seen:
+                seen.add((name, depth))
+                todo.append((name, depth))
     if len(found) != 1:
         raise Unwritten(f"model: the branches that {merge!r} joins depend on {len(found)} predicates")
     return found.pop()
@@ -85,8 +90,8 @@ def _require_finite(nodes: Dict[str, Any], name: str, merge: str) -> None:
 
 
 def _source(nodes: Dict[str, Any], text: str) -> str:
-    """Returns the tensor that a tensor is a copy of."""
-    while nodes[parse_tensor_name(text).node].op == "Identity":
+    """Returns the tensor that a tensor is a copy of, also in a branch."""
+    while nodes[parse_tensor_name(text).node].op in ("Identity", "Switch"):
         text = nodes[parse_tensor_name(text).node].input[0]
     return parse_tensor_name(text).name
 

@@ -1,220 +1,29 @@
-"""The forward pass of one tower as a graph of its own, with static shapes and with constants computed."""
+"""The forward pass of one tower at two batch sizes, which tell the constants that follow the batch."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Dict, List, NamedTuple, Optional, Sequence, Set
+from typing import TYPE_CHECKING, Dict, List, Optional, Sequence
 
 import numpy as np
 import tensorflow as tf
 
 from legacy.source.basics.branches import merge_branches
+from legacy.source.basics.cut import Cut, example_sizes, with_noise_shapes
 from legacy.source.basics.loops import take_out_loops
-from workloads.lifted.cutter import Cutter
-from workloads.lifted.graph import forget_placement, parse_tensor_name
-from workloads.lifted.importing import import_graph
-from workloads.lifted.made_up_data import BatchSize, made_up_shape
-from workloads.lifted.noise import loop_counters
-from workloads.lifted.piece import VariableVersion
-from workloads.lifted.plan_records import TensorType
+from legacy.source.basics.typed import Typed
+from workloads.lifted.graph import parse_tensor_name
 from workloads.support.errors import InputError
 
 if TYPE_CHECKING:
     from legacy.source.basics.loops import Loop
-    from workloads.lifted.graph import Graph
-    from workloads.lifted.piece import Feed, Fetch, Piece
-    from workloads.lifted.plan import Input, Plan
-    from workloads.lifted.plan_records import ReadVersion
+    from workloads.lifted.plan import Plan
 
 v1 = tf.compat.v1
 
 #: Batch sizes of a graph that takes any: what differs between the two depends on the batch.
 BATCHES = ((14, 22), (8, 12), (8, 16))
-#: The largest constant that is computed instead of written as the ops that make it.
-MOST_FOLDED = 64
-#: Ops whose value follows from the static shape of their input.
-SHAPE_OPS = ("Shape", "ShapeN", "Size", "Rank")
-ONES = ("OnesLike", "ZerosLike")
 #: Graphs of this version and later may have placeholders that are known to be scalars.
 _SCALAR_PLACEHOLDERS = 24
-_CONTROL_FLOW = ("Enter", "Exit", "Switch", "Merge", "NextIteration", "LoopCond")
-
-
-class Cut(NamedTuple):
-    """A part of the graph that is to be written, cut out.
-
-    Attributes:
-      piece: the part.
-      feeds: {placeholder: feed}.
-      fetches: names of the tensors in it that are computed.
-      noise_shapes: {placeholder of random numbers: tensor of their shape}, where the graph does not tell it at once.
-    """
-
-    piece: Piece
-    feeds: Dict[str, Feed]
-    fetches: List[str]
-    noise_shapes: Dict[str, str] = {}
-
-
-def cutter_of(plan: Plan, graph: Graph) -> Cutter:
-    """Returns a cutter of a lift's graph that makes random numbers inputs; those in loops stay keyed."""
-    entries = plan.noise + plan.common_noise
-    random = {node: entry.how if entry.in_loop else "drawn" for entry in entries for node in entry.nodes if node}
-    variables = {v.name: TensorType(v.dtype, list(v.shape)) for v in plan.variables}
-    return Cutter(graph, plan.aliases, variables, plan.tensors.__getitem__, random, loop_counters(plan))
-
-
-def cut_part(
-    plan: Plan,
-    graph: Graph,
-    fetches: Sequence[str | Fetch],
-    cuts: Sequence[str],
-    versions: Sequence[ReadVersion] = (),
-) -> Cut:
-    """Cuts a part out of a lift's graph.
-
-    Args:
-      plan: of the lift.
-      graph: of the lift.
-      fetches: the tensors that it computes.
-      cuts: the tensors that are given.
-      versions: the reads that see a variable after the step has changed it.
-
-    Returns:
-      The part.
-    """
-    cutter = cutter_of(plan, graph)
-    piece = cutter.piece(fetches, cuts, versions)
-    drawn = [str(feed.key) for feed in piece.feeds if feed.kind == "drawn"]
-    drawn = [tensor for tensor in drawn if None in (plan.tensors[tensor].shape or [None])]
-    sizes = [graph.inputs(parse_tensor_name(tensor).node)[0].name for tensor in drawn]
-    if sizes:
-        piece = cutter.piece([*fetches, *sizes], cuts, versions)
-    shapes = dict(zip(drawn, piece.fetches[len(fetches) :]))
-    feeds = {feed.placeholder: feed for feed in piece.feeds}
-    known = {name: shapes[str(feed.key)] for name, feed in feeds.items() if str(feed.key) in shapes}
-    return Cut(piece, feeds, list(piece.fetches[: len(fetches)]), known)
-
-
-def with_noise_shapes(cut: Cut) -> Any:
-    """Returns a part's GraphDef with random ops for random numbers whose shape follows from other tensors."""
-    graph_def = v1.GraphDef()
-    graph_def.CopyFrom(cut.piece.graph_def)
-    for node in graph_def.node:
-        if node.name in cut.noise_shapes:
-            node.op = "RandomUniform"
-            node.input.append(cut.noise_shapes[node.name])
-            node.attr["T"].type = tf.int32.as_datatype_enum
-            del node.attr["shape"]
-    return graph_def
-
-
-class Typed:
-    """A part of the graph as TensorFlow imports it with static shapes, at one batch size.
-
-    Args:
-      graph_def: the part.
-      shapes: {placeholder: static shape}.
-      opaque: names of ops whose results do not follow from their inputs alone, such as loops.
-
-    Attributes:
-      graph: the `tf.Graph`.
-      constants: {tensor: its value} of the tensors that follow from shapes and constants alone, if they are small.
-    """
-
-    def __init__(self, graph_def: Any, shapes: Dict[str, Sequence[Optional[int]]], opaque: Sequence[str] = ()) -> None:
-        self._opaque = set(opaque)
-        shaped = v1.GraphDef()
-        shaped.CopyFrom(graph_def)
-        for node in shaped.node:
-            if node.name in shapes:
-                node.attr["shape"].shape.CopyFrom(tf.TensorShape(shapes[node.name]).as_proto())
-        self.graph = tf.Graph()
-        with self.graph.as_default():
-            import_graph(shaped, subject="graph file")
-        self.constants = self._computed_constants()
-
-    def operations(self) -> list[tf.Operation]:
-        """Returns the ops, in the order of the graph."""
-        return self.graph.get_operations()
-
-    def _computed_constants(self) -> Dict[str, np.ndarray]:
-        folding = v1.GraphDef()
-        library: Set[str] = set()
-        small: List[str] = []
-        for operation in self.operations():
-            value = _known_value(operation)
-            if value is not None:
-                for number, array in enumerate(value):
-                    node = folding.node.add(name=_flat(operation.outputs[number].name), op="Const")
-                    node.attr["dtype"].type = operation.outputs[number].dtype.as_datatype_enum
-                    node.attr["value"].tensor.CopyFrom(v1.make_tensor_proto(array))
-            elif operation.name not in self._opaque and _is_foldable(operation, library):
-                node = folding.node.add()
-                node.CopyFrom(operation.node_def)
-                forget_placement(node)
-                del node.input[:]
-                node.input.extend(_source(tensor) for tensor in operation.inputs)
-            else:
-                continue
-            library |= {out.name for out in operation.outputs}
-            small += [out.name for out in operation.outputs if _is_small(out)]
-        if not small:
-            return {}
-        with tf.Graph().as_default(), v1.Session() as session:
-            known = [self.graph.get_tensor_by_name(name) for name in small]
-            sources = [_source(tensor) for tensor in known]
-            fetches = [source if ":" in source else source + ":0" for source in sources]
-            values = session.run(import_graph(folding, fetches=fetches, subject="graph file"))
-        return dict(zip(small, values))
-
-
-def _flat(tensor: str) -> str:
-    """Returns the name of the constant that stands for one output of a shape op."""
-    return tensor.replace(":", "__shape_")
-
-
-def _source(tensor: tf.Tensor) -> str:
-    """Returns the text by which a NodeDef of the folded graph takes a tensor."""
-    return _flat(tensor.name) if _known_value(tensor.op) is not None else tensor.name
-
-
-def _known_value(operation: tf.Operation) -> List[np.ndarray] | None:
-    """Returns the values of an op's outputs if they follow from the static shapes of its inputs."""
-    if not operation.inputs or not _has_static_inputs(operation):
-        return None
-    if operation.type in SHAPE_OPS:
-        return [_shape_value(operation, number) for number in range(len(operation.outputs))]
-    if operation.type in ONES and _is_small(operation.outputs[0]):
-        like = np.ones if operation.type == "OnesLike" else np.zeros
-        return [like(operation.outputs[0].shape.as_list(), operation.outputs[0].dtype.as_numpy_dtype)]
-    return None
-
-
-def _has_static_inputs(operation: tf.Operation) -> bool:
-    return all(tensor.shape.is_fully_defined() for tensor in operation.inputs)
-
-
-def _shape_value(operation: tf.Operation, number: int) -> np.ndarray:
-    shape = operation.inputs[number].shape.as_list()
-    dtype = operation.outputs[number].dtype.as_numpy_dtype
-    if operation.type == "Size":
-        return np.array(np.prod(shape, dtype=np.int64), dtype)
-    return np.array(len(shape) if operation.type == "Rank" else shape, dtype)
-
-
-def _is_foldable(operation: tf.Operation, known: Set[str]) -> bool:
-    """Returns whether an op's value follows from known tensors alone."""
-    if operation.type == "Const":
-        return True
-    if operation.type in _CONTROL_FLOW or operation.op_def.is_stateful or not operation.inputs:
-        return False
-    return all(tensor.name in known for tensor in operation.inputs)
-
-
-def _is_small(tensor: tf.Tensor) -> bool:
-    shape = tensor.shape
-    numbers = tensor.dtype.is_floating or tensor.dtype.is_integer or tensor.dtype.is_bool
-    return bool(numbers and shape.is_fully_defined() and shape.num_elements() <= MOST_FOLDED)
 
 
 class Forward:
@@ -318,13 +127,3 @@ def _typed_inside(loop: Loop, outer: Typed) -> Typed:
             made.op = "Const"
             made.attr["value"].tensor.CopyFrom(v1.make_tensor_proto(known[node.name]))
     return Typed(inside, shapes)
-
-
-def example_sizes(entry: Input) -> List[int]:
-    """Returns the shape of one example of an input; sizes that the graph leaves open are those of made-up data."""
-    return list(made_up_shape(entry, BatchSize(1, 1))[1:])
-
-
-def variable_of(feed: Feed) -> VariableVersion | None:
-    """Returns the variable that a feed reads, or None."""
-    return feed.key if isinstance(feed.key, VariableVersion) else None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Dict, List, NamedTuple, Sequence, Set, Tuple
 
+from legacy.source.basics.cut import variable_of
 from legacy.source.basics.expressions import (
     Definition,
     Expression,
@@ -15,7 +16,7 @@ from legacy.source.basics.expressions import (
     leaves,
     values_used,
 )
-from legacy.source.basics.forward import LoopInside, variable_of
+from legacy.source.basics.forward import LoopInside
 from legacy.source.basics.unwritten import Unwritten
 from legacy.source.definitions.loops import write_loop
 from legacy.source.ops import arithmetic, arrays, neural, random_numbers, tensor_arrays

@@ -2,61 +2,20 @@
 
 from __future__ import annotations
 
-import re
-from typing import TYPE_CHECKING, Any, Dict, List, NamedTuple, Optional, Sequence, Set, Tuple
+from typing import TYPE_CHECKING, Dict, List, NamedTuple, Optional, Sequence, Set, Tuple
 
-from legacy.source.basics.expressions import (
-    Argument,
-    Call,
-    Channels,
-    Literal,
-    Name,
-    Scoped,
-    Value,
-    calls,
-    leaves,
-    values_used,
-)
-from legacy.source.lines.holes import Hole, skeleton, with_holes
+from legacy.source.basics.expressions import Argument, Call, Name, leaves, values_used
+from legacy.source.lines.holes import with_holes
+from legacy.source.lines.parameters import Parameters
 from legacy.source.lines.statements import Statement
+from legacy.source.lines.words import function_name
 from legacy.source.ops.view import BATCH_SIZE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-#: Words for functions, by the calls that they make.
-WORDS = {
-    "tf.nn.conv2d": "conv",
-    "tf.nn.depthwise_conv2d": "depthwise",
-    "tf.nn.conv2d_transpose": "deconv",
-    "tf.matmul": "dense",
-    "tf.compat.v1.nn.fused_batch_norm": "norm",
-    "tf.nn.batch_normalization": "norm",
-    "tf.nn.embedding_lookup": "embed",
-    "tf.nn.max_pool2d": "pool",
-    "lstm_cell": "lstm",
-    "lstm_state": "lstm",
-    "tf.nn.local_response_normalization": "lrn",
-}
-#: The same in a sentence.
-LONG = {
-    "tf.nn.conv2d": "a convolution",
-    "tf.nn.depthwise_conv2d": "a depthwise convolution",
-    "tf.nn.conv2d_transpose": "a transposed convolution",
-    "tf.matmul": "a dense layer",
-    "tf.compat.v1.nn.fused_batch_norm": "batch norm with its statistics",
-    "tf.nn.batch_normalization": "batch norm with its statistics",
-    "tf.nn.embedding_lookup": "an embedding",
-    "tf.nn.max_pool2d": "pooling",
-    "lstm_cell": "an LSTM cell",
-    "lstm_state": "an LSTM cell",
-    "tf.nn.relu": "a rectifier",
-    "tf.sigmoid": "a sigmoid",
-    "tf.tanh": "a hyperbolic tangent",
-    "tf.nn.l2_loss": "an L2 term",
-}
-#: Names of a function's tensors, and the most of its results.
-TENSORS, MOST_RESULTS = ("x", "y", "z", "u", "v", "w"), 2
+#: The most results of a function.
+MOST_RESULTS = 2
 
 
 class Function(NamedTuple):
@@ -104,12 +63,12 @@ def make_function(
     outputs = _outputs(statements, starts, length)
     if not 0 < len(outputs) <= MOST_RESULTS:
         return None
-    work = _Blocks(blocks, shape)
+    work = Parameters(blocks, shape)
     body = [Statement(s.targets, with_holes(s.expression, work.contents(row))) for row, s in enumerate(blocks[0])]
     needs_batch = any(leaf == BATCH_SIZE for statement in body for leaf in leaves(statement.expression))
     if needs_batch and not work.rows_follow(batch):
         return None
-    name = _function_name(body, taken)
+    name = function_name(body, taken)
     results = [blocks[0][row].targets[number] for row, number in outputs]
     batch_of = next(iter(work.tensors.values()), "") if needs_batch else ""
     function = Function(name, work.parameters, work.tensors, body, results, batch_of)
@@ -133,215 +92,3 @@ def _outputs(statements: Sequence[Statement], starts: Sequence[int], length: int
             targets = statements[start + row].targets
             found |= {(row, number) for number, target in enumerate(targets) if target in used}
     return sorted(found)
-
-
-class _Blocks:
-    """The holes of some blocks that do the same, and the parameters that they need.
-
-    Args:
-      blocks: statements of each.
-      shape: returns a tensor's static shape, or None.
-
-    Attributes:
-      parameters: names, in order.
-      tensors: {tensor of the first block: parameter}.
-    """
-
-    def __init__(self, blocks: Sequence[Sequence[Statement]], shape: Callable[[str], Optional[List[int]]]) -> None:
-        self._shape = shape
-        self._inner = {target for statement in blocks[0] for target in statement.targets}
-        #: For each hole of the first block, by row: the holes at that place in all blocks.
-        self._rows: List[List[List[Hole]]] = []
-        for row in range(len(blocks[0])):
-            columns = [skeleton(block[row].expression)[1] for block in blocks]
-            self._rows.append([list(hole) for hole in zip(*columns)])
-        self.parameters: List[str] = []
-        self.tensors: Dict[str, str] = {}
-        self._arguments: List[List[Any]] = []  # for each parameter its value in each block
-        self._values = self._value_parameters()
-        self._prefixes = self._name_prefixes(len(blocks))
-        self._prefix_parameter: Optional[str] = None
-        if self._prefixes is not None and len(set(self._prefixes)) > 1:
-            self._prefix_parameter = self._add("name", [Literal(prefix) for prefix in self._prefixes])
-        self._contents = [[self._content(holes) for holes in row] for row in self._rows]
-
-    def contents(self, row: int) -> List[Any]:
-        """Returns what the holes of a row hold in the function's body."""
-        return self._contents[row]
-
-    def arguments(self, block: int) -> List[Any]:
-        """Returns the arguments of the call for a block."""
-        return [values[block] for values in self._arguments]
-
-    def rows_follow(self, batch: int) -> bool:
-        """Returns whether the first tensor has as many rows as the batch in every block."""
-        for holes in (hole for row in self._rows for hole in row):
-            if holes[0].kind == "value" and self._is_outer(holes[0]):
-                shapes = [self._shape(_tensor_name(hole.content)) for hole in holes]
-                return all(shape is not None and shape[:1] == [batch] for shape in shapes)
-        return False
-
-    def _is_outer(self, hole: Hole) -> bool:
-        return not (isinstance(hole.content, Value) and hole.content.tensor in self._inner)
-
-    def _value_parameters(self) -> Dict[str, Any]:
-        """Makes a parameter for each tensor from outside; returns {its text in the first block: what stands for it}."""
-        found: Dict[str, Any] = {}
-        seen: Dict[str, Tuple[str, ...]] = {}
-        for holes in (hole for row in self._rows for hole in row):
-            if holes[0].kind != "value" or not self._is_outer(holes[0]):
-                continue
-            contents = [hole.content for hole in holes]
-            texts = tuple(map(repr, contents))
-            known = [name for name, others in seen.items() if others == texts]
-            if not known:
-                name = TENSORS[len(seen)] if len(seen) < len(TENSORS) else f"x{len(seen)}"
-                seen[self._add(name, contents)] = texts
-                known = [name]
-            first = contents[0]
-            stands = first if isinstance(first, Value) else Value("parameter " + known[0])
-            self.tensors.setdefault(stands.tensor, known[0])
-            # One tensor of the first block may be two parameters, where other blocks hand over different tensors.
-            if self.tensors[stands.tensor] != known[0]:
-                stands = Value("parameter " + known[0])
-                self.tensors[stands.tensor] = known[0]
-            found["|".join(texts)] = stands
-        return found
-
-    def _name_prefixes(self, count: int) -> Optional[List[str]]:
-        """Returns what the names of variables begin with in each block, if the rest is the same in all; else None."""
-        columns = [hole for row in self._rows for hole in row if hole[0].kind == "name"]
-        names = [[_text(hole[block].content) for hole in columns] for block in range(count)]
-        if not columns or any(name is None for block in names for name in block):
-            return None
-        texts = [[str(name) for name in block] for block in names]
-        if all(block == texts[0] for block in texts):
-            return None
-        prefixes = [_common_folder(block) for block in texts]
-        rests = [[name[len(prefix) :] for name in block] for prefix, block in zip(prefixes, texts)]
-        if all(rest == rests[0] for rest in rests) and all(prefixes):
-            return prefixes
-        return None
-
-    def _content(self, holes: List[Hole]) -> Any:
-        """Returns what stands for a hole in the body: the same content, or a parameter."""
-        first = holes[0]
-        contents = [hole.content for hole in holes]
-        if first.kind == "value":
-            return self._values["|".join(map(repr, contents))] if self._is_outer(first) else first.content
-        if all(repr(content) == repr(contents[0]) for content in contents):
-            return first.content
-        if first.kind == "name":
-            return self._named(contents)
-        if first.kind == "size":
-            return self._sized(contents, first.label)
-        if first.kind == "initializer":
-            return self._parameter("initializer", [Name(text) for text in contents]).text
-        return self._parameter(first.label or "value", contents)
-
-    def _named(self, contents: List[Any]) -> Any:
-        texts = [_text(content) for content in contents]
-        if self._prefix_parameter is not None and self._prefixes is not None and None not in texts:
-            rest = str(texts[0])[len(self._prefixes[0]) :]
-            if not rest:
-                return Name(self._prefix_parameter)
-            return Scoped(Name(self._prefix_parameter), rest)
-        plain = [str(text) for text in texts]
-        start, end = _common_ends(plain)
-        middles = [text[len(start) : len(text) - len(end)] for text in plain]
-        if all(re.fullmatch(r"\d+", middle) for middle in middles):
-            index = self._parameter("index", [Literal(int(middle)) for middle in middles])
-            return Name('f"' + start + "{" + index.text + "}" + end + '"')
-        return self._parameter("name", contents)
-
-    def _sized(self, contents: List[Any], label: str) -> Any:
-        """Returns a size: the channels of the first tensor where it is these, or else a parameter."""
-        if label == "units":
-            for holes in (hole for row in self._rows for hole in row):
-                if holes[0].kind == "value" and self._is_outer(holes[0]):
-                    shapes = [self._shape(_tensor_name(hole.content)) for hole in holes]
-                    if all(shape and shape[-1] == size for shape, size in zip(shapes, contents)):
-                        return Channels(self._values["|".join(repr(hole.content) for hole in holes)])
-                    break
-        return self._parameter(label, [Literal(size) for size in contents])
-
-    def _parameter(self, name: str, values: List[Any]) -> Name:
-        """Returns the parameter with these values in the blocks; makes it if there is none."""
-        texts = [repr(value) for value in values]
-        for known, others in zip(self.parameters, self._arguments):
-            if [repr(other) for other in others] == texts:
-                return Name(known)
-        return Name(self._add(name, values))
-
-    def _add(self, name: str, values: List[Any]) -> str:
-        free, number = name, 2
-        while free in self.parameters:
-            free, number = f"{name}{number}", number + 1
-        self.parameters.append(free)
-        self._arguments.append(values)
-        return free
-
-
-def _tensor_name(content: Any) -> str:
-    """Returns the name by which the shape of a value or of an input is asked for."""
-    return content.tensor if isinstance(content, Value) else "batch:" + content.key.strip('"')
-
-
-def _text(content: Any) -> Optional[str]:
-    return content.value if isinstance(content, Literal) and isinstance(content.value, str) else None
-
-
-def _common_folder(names: Sequence[str]) -> str:
-    """Returns the folders that all names are in, without the last "/".
-
-    >>> _common_folder(["a/b/w", "a/b/c/w"]), _common_folder(["a", "b"])
-    ('a/b', '')
-    """
-    parts = [name.split("/")[:-1] for name in names]
-    common: List[str] = []
-    for folders in zip(*parts):
-        if len(set(folders)) > 1:
-            break
-        common.append(folders[0])
-    return "/".join(common)
-
-
-def _common_ends(texts: Sequence[str]) -> Tuple[str, str]:
-    """Returns the longest common beginning, and the longest common end of the rest; digits are not torn apart."""
-    least, most = min(texts), max(texts)
-    start = 0
-    while start < min(len(least), len(most)) and least[start] == most[start]:
-        start += 1
-    while start and least[start - 1].isdigit():
-        start -= 1
-    end = 0
-    shortest = min(len(text) for text in texts) - start
-    while end < shortest and len({text[len(text) - end - 1] for text in texts}) == 1:
-        end += 1
-    while end and texts[0][len(texts[0]) - end].isdigit():
-        end -= 1
-    return texts[0][:start], texts[0][len(texts[0]) - end :]
-
-
-def words_of(body: Sequence[Statement]) -> List[str]:
-    """Returns what a function's calls do, in words, in their order: "convolution", "batch norm"."""
-    found = [LONG.get(part.function) for statement in body for part in calls(statement.expression)]
-    own = [part.function for statement in body for part in calls(statement.expression)]
-    own = [name for name in own if "." not in name and name not in LONG]
-    words = [word for word in found if word] + [f"`{name}`" for name in own]
-    return list(dict.fromkeys(words)) or ["what several places compute alike"]
-
-
-def _function_name(body: Sequence[Statement], taken: Set[str]) -> str:
-    """Returns a name that says what a function computes."""
-    words: List[str] = []
-    for statement in body:
-        for part in calls(statement.expression):
-            word = WORDS.get(part.function, "" if "." in part.function else "block")
-            if word and word not in words:
-                words.append(word)
-    name = "block" if "block" in words else "lstm" if "lstm" in words else "_".join(words[:3]) or "step"
-    free, number = name, 2
-    while free in taken:
-        free, number = f"{name}{number}", number + 1
-    return free

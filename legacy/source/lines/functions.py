@@ -42,18 +42,30 @@ def function_lines(
     lines = [f"def {signature}:", f'    """{docstring}"""']
     if any(leaf == BATCH_SIZE for statement in statements for leaf in leaves(statement.expression)):
         lines.append(f"    batch_size = int({batch_from}.shape[0])")
-    for position, statement in enumerate(statements):
-        expression = named(statement.expression, names)
-        if statement.targets:
-            targets = ", ".join(names[target] for target in statement.targets)
-            lines += _assignment(targets, expression)
-        elif position == len(statements) - 1 and not results:
-            lines += layout("return ", expression, "", 4)
-        else:
-            lines += layout("", expression, "", 4)
+    last = statements[-1:] if not results else []
+    lines += statement_lines(statements[: len(statements) - len(last)], names)
+    for statement in last:
+        lines += _statement(statement, names, "return ")
     if results:
         _return(lines, [names[tensor] for tensor in results])
     return lines
+
+
+def statement_lines(statements: Sequence[Statement], names: Dict[str, str]) -> List[str]:
+    """Returns the lines of some statements: assignments, and calls for their effect.
+
+    >>> from legacy.source.lines.statements import Statement
+    >>> statement_lines([Statement(("x:0",), Name("y")), Statement((), Value("x:0"))], {"x:0": "x"})
+    ['    x = y', '    x']
+    """
+    return [line for statement in statements for line in _statement(statement, names)]
+
+
+def _statement(statement: Statement, names: Dict[str, str], start: str = "") -> List[str]:
+    expression = named(statement.expression, names)
+    if not statement.targets:
+        return layout(start, expression, "", 4)
+    return _assignment(", ".join(names[target] for target in statement.targets), expression)
 
 
 def _return(lines: List[str], results: List[str]) -> None:

@@ -3,7 +3,7 @@
 import importlib.util
 import sys
 
-from legacy.source.model import input_names, stream_name
+from legacy.source.input_names import input_names, stream_name
 from legacy.source.proof import Tower, compare_tower
 from legacy.source.statistics import find_statistics
 

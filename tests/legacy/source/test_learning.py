@@ -8,8 +8,8 @@ import tensorflow as tf
 
 from legacy.source import workload_style
 from legacy.source.averages import Average, find_average
+from legacy.source.basics.cut import Cut
 from legacy.source.basics.expressions import Infix, Literal, Name, call
-from legacy.source.basics.forward import Cut
 from legacy.source.basics.rendering import expression_text
 from legacy.source.basics.unwritten import Unwritten
 from legacy.source.clipping import measured_rule

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from legacy.source import standalone_text
 from legacy.source.source import write_source
-from legacy.source.standalone_style import _schedule
+from legacy.source.standalone import text as standalone_text
+from legacy.source.standalone.optimizer_text import schedule_text
 from modern.collectives.strategy import mirrored_strategy
 from modern.options import ModernOptions
 from tests import old_programs
@@ -86,7 +86,7 @@ def test_the_gallery_is_current(name):
 
 
 def test_schedules_are_written_in_tensorflows_own_words():
-    text = _schedule("schedules.PiecewiseConstant((6, 12), (0.1, 0.05, 0.01))")
+    text = schedule_text("schedules.PiecewiseConstant((6, 12), (0.1, 0.05, 0.01))")
     expected = "[tf.constant(6, tf.int64), tf.constant(12, tf.int64)], [0.1, 0.05, 0.01])"
     assert text == "tf.compat.v1.train.piecewise_constant(step, " + expected
 

@@ -3,8 +3,9 @@
 import numpy as np
 import tensorflow as tf
 
+from legacy.source.basics.cut import Cut
 from legacy.source.basics.expressions import Definition, Item, Name
-from legacy.source.basics.forward import Cut, Forward
+from legacy.source.basics.forward import Forward
 from legacy.source.definitions.recovery import Names, Recovery
 from legacy.source.lines.functions import function_lines
 from legacy.source.lines.statements import build_statements

@@ -3,7 +3,9 @@
 import numpy as np
 import tensorflow as tf
 
-from legacy.source.basics.forward import BATCHES, Cut, Forward, Typed
+from legacy.source.basics.cut import Cut
+from legacy.source.basics.forward import BATCHES, Forward
+from legacy.source.basics.typed import Typed
 from tests.legacy.source.tiny import plan_of
 from workloads.lifted.piece import Feed, Piece
 

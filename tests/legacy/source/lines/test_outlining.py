@@ -4,10 +4,10 @@ import tensorflow as tf
 
 from legacy.source.basics.expressions import Definition, Infix, Literal, Scoped, Value, Variable, call
 from legacy.source.basics.rendering import expression_text
-from legacy.source.lines.abstraction import words_of
 from legacy.source.lines.holes import skeleton, with_holes
 from legacy.source.lines.outlining import outline
 from legacy.source.lines.statements import build_statements
+from legacy.source.lines.words import words_of
 from tests.legacy.source.tiny import recovered
 
 v1 = tf.compat.v1

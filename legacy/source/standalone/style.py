@@ -5,13 +5,20 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Dict, List, Sequence
 
-import numpy as np
-
+from legacy.source.basics.cut import example_sizes
 from legacy.source.basics.expressions import Variable, leaves
-from legacy.source.basics.forward import example_sizes
 from legacy.source.basics.rendering import WIDTH, literal_text
 from legacy.source.lines.functions import function_lines
-from legacy.source.standalone_text import (
+from legacy.source.standalone.optimizer_text import (
+    accumulators_of,
+    counter_of,
+    optimizer_of,
+    rate_text,
+    slots_text,
+    texts,
+    update_text,
+)
+from legacy.source.standalone.text import (
     CLIPS,
     DEFAULT_INITIALIZER,
     MAIN,
@@ -24,14 +31,12 @@ from legacy.source.standalone_text import (
     TRAINER,
 )
 from legacy.source.workload_style import all_statements, constant_lines, model_lines
-from workloads import optimizers
 from workloads.lifted.workload import DEFAULT_BATCH
 from workloads.numerics.statistics import FIRST_TOWER, LAST_TOWER, TOWERS_IN_TURN
 
 if TYPE_CHECKING:
     from legacy.source.training_step import TrainingStep
     from workloads.lifted.plan import Plan
-    from workloads.optimizers import Optimizer
 
 #: Initializers of `workloads.initializers` in TensorFlow's own words.
 _INITIALIZERS = {"initializers.Constant(": "constant(", "initializers.TruncatedNormal(": "truncated_normal(stddev="}
@@ -42,8 +47,6 @@ _NAMED = {
     "ONES": "ONES = tf.compat.v1.ones_initializer()",
 }
 _GLOROT = "GLOROT = tf.compat.v1.glorot_uniform_initializer()"
-#: The longest text of the update in one line.
-MOST_UPDATE = 108
 
 
 def module_text(plan: Plan, step: TrainingStep, docstring: Sequence[str], settings: Dict[str, Any]) -> str:
@@ -69,9 +72,9 @@ def module_text(plan: Plan, step: TrainingStep, docstring: Sequence[str], settin
     constants.append(f"GLOBAL_BATCH, TOWERS = {size}, {plan.towers}  # {comment}")
     constants += _inputs_lines(step)
     optimizer = optimizer_of(step)
-    constants += ["SLOTS = " + _slots_text(plan, step)] if optimizer.slots() else []
-    constants.append(f"STEP = {literal_text(_counter(plan) or 'global_step')}")
-    constants += [f"ACCUMULATORS = {_texts(_accumulators(plan, optimizer))}"] if optimizer.accumulators() else []
+    constants += ["SLOTS = " + slots_text(plan, step)] if optimizer.slots() else []
+    constants.append(f"STEP = {literal_text(counter_of(plan) or 'global_step')}")
+    constants += [f"ACCUMULATORS = {texts(accumulators_of(plan, optimizer))}"] if optimizer.accumulators() else []
     text = '"""' + "\n".join([*docstring, '"""', "", "import argparse", "", *_IMPORTS, "", *constants])
     parts = [model, *_learning_rate_function(step), _scope_text(step, model), _trainer(plan, step, model), MAIN]
     return text + "".join("\n\n\n" + part.rstrip("\n") for part in parts) + "\n"
@@ -91,13 +94,6 @@ def _leaves_initializers_out(step: TrainingStep) -> bool:
     return any(isinstance(leaf, Variable) and not leaf.initializer for leaf in asked)
 
 
-def optimizer_of(step: TrainingStep) -> Optimizer:
-    """Returns the optimizer of a step, with its constants."""
-    constants = {n: float(str(v)) if isinstance(v, np.floating) else v for n, v in step.rule.constants.items()}
-    found: Optimizer = getattr(optimizers, step.rule.name)(**constants)
-    return found
-
-
 def _inputs_lines(step: TrainingStep) -> List[str]:
     """Returns the lines of {input: (shape of one example, dtype)}."""
     items = []
@@ -111,22 +107,6 @@ def _inputs_lines(step: TrainingStep) -> List[str]:
     return ["INPUTS = {" + comment, *(f"    {item}," for item in items), "}"]
 
 
-def _slots_text(plan: Plan, step: TrainingStep) -> str:
-    """Returns {slot's suffix in the old checkpoint: value to start from}, in the order of the optimizer's slots."""
-    optimizer = optimizer_of(step)
-    suffixes: List[str] = []
-    for effect in plan.phases[0].effects:
-        if len(effect.writes) > 1 and len(effect.writes) - 1 == len(optimizer.slots()):
-            weight = effect.writes[0]
-            suffixes = [slot[len(weight) + 1 :] for slot in effect.writes[1:] if slot.startswith(weight + "/")]
-            break
-    return _texts(dict(zip(suffixes, optimizer.slots().values())))
-
-
-def _texts(values: Dict[str, float]) -> str:
-    return "{" + ", ".join(f"{literal_text(key)}: {literal_text(value)}" for key, value in values.items()) + "}"
-
-
 def _learning_rate_function(step: TrainingStep) -> List[str]:
     """Returns the text of the schedule as a function, unless it is one expression."""
     rate = step.learning_rate
@@ -134,59 +114,6 @@ def _learning_rate_function(step: TrainingStep) -> List[str]:
         return []
     doc = "Returns the learning rate of a step, which is an int64 scalar."
     return ["\n".join(function_lines("learning_rate(step)", doc, rate.statements, rate.recovery.shape, {}))]
-
-
-def _rate_text(step: TrainingStep) -> str:
-    """Returns the text of the learning rate at `step`."""
-    rate = step.learning_rate
-    if rate.recovery is not None:
-        return "learning_rate(step)"
-    if rate.fed:
-        constant = next(name for name, source in step.model.settings.items() if source == rate.fed)
-        return f"tf.constant({constant}, tf.float32)"
-    text = _schedule(rate.text)
-    if len(text) + len("        rate = ") <= WIDTH:
-        return text
-    function, _, arguments = text.partition("(")
-    return f"{function}(\n            {arguments[:-1]}\n        )"
-
-
-def _schedule(text: str) -> str:
-    """Returns a schedule of `workloads.schedules` in TensorFlow's own words.
-
-    >>> _schedule("schedules.ExponentialDecay(0.1, 6, 0.5, staircase=True)")
-    'tf.compat.v1.train.exponential_decay(0.1, step, 6, 0.5, staircase=True)'
-    >>> _schedule("schedules.Fixed(0.1)")
-    'tf.constant(0.1, tf.float32)'
-    """
-    name, _, arguments = text[len("schedules.") :].partition("(")
-    arguments = arguments[:-1]
-    if name == "Fixed":
-        return f"tf.constant({arguments}, tf.float32)"
-    if name == "ExponentialDecay":
-        rate, rest = arguments.split(", ", 1)
-        return f"tf.compat.v1.train.exponential_decay({rate}, step, {rest})"
-    boundaries, values = re.findall(r"\(.*?\)", arguments)
-    listed = ", ".join(f"tf.constant({number}, tf.int64)" for number in boundaries.strip("(),").split(", "))
-    return f"tf.compat.v1.train.piecewise_constant(step, [{listed}], [{values.strip('()')}])"
-
-
-def _counter(plan: Plan) -> str:
-    """Returns the name of the variable that counts steps, or "" if there is none."""
-    counts = [
-        effect.writes[0] for effect in plan.phases[0].effects if effect.op in ("AssignAdd", "AssignAddVariableOp")
-    ]
-    integers = {variable.name for variable in plan.variables if variable.dtype in ("int32", "int64")}
-    return next((name for name in counts if name in integers), "")
-
-
-def _accumulators(plan: Plan, optimizer: Optimizer) -> Dict[str, float]:
-    """Returns {name in the old graph: value to start from} of the optimizer's accumulators."""
-    found = {}
-    for name, start in optimizer.accumulators().items():
-        alike = [v.name for v in plan.variables if v.role == "slot" and re.search(rf"(^|/){name}(_\d+)?$", v.name)]
-        found[alike[0] if alike else name] = start
-    return found
 
 
 def _trainer(plan: Plan, step: TrainingStep, model: str) -> str:
@@ -206,11 +133,11 @@ def _trainer(plan: Plan, step: TrainingStep, model: str) -> str:
     after += _STATISTICS[statistics.policy] if any(statistics.proposals) else ""
     return TRAINER.format(
         make_others="".join(makers),
-        restore=RESTORE if _counter(plan) else RESTORE_UNCOUNTED,
-        rate=_rate_text(step),
+        restore=RESTORE if counter_of(plan) else RESTORE_UNCOUNTED,
+        rate=rate_text(step),
         loss="\n".join(_INSIDE + line for line in loss),
         gradients="\n".join(_INSIDE + line for line in gradients),
-        update=_update_text(plan, optimizer),
+        update=update_text(plan, optimizer),
         after=after + "".join(_INSIDE + line + "\n" for line in _average(step)),
     )
 
@@ -218,26 +145,6 @@ def _trainer(plan: Plan, step: TrainingStep, model: str) -> str:
 def _has_rows(model: str) -> bool:
     """Returns whether the model looks up rows, whose gradients are sparse."""
     return any(f"tf.{name}(" in model for name in ("nn.embedding_lookup", "gather", "gather_nd"))
-
-
-def _update_text(plan: Plan, optimizer: Optimizer) -> str:
-    """Returns the text that updates one weight by the optimizer's kernel."""
-    kernel = optimizer.kernel()
-    slots = [f"{argument}=slots[{number}].handle" for number, argument in enumerate(kernel.slots.values())]
-    old = list(_accumulators(plan, optimizer))
-    powers = [f'{argument}=values["{name}"]' for name, argument in zip(old, kernel.powers.values())]
-    constants = [f"{argument}={literal_text(np.float32(value))}" for argument, value in kernel.constants.items()]
-    attributes = [f"{argument}={literal_text(value)}" for argument, value in kernel.attributes.items()]
-    arguments = ["var=local[name].handle", f"{kernel.learning_rate}=rate", f"{kernel.gradient}=gradient"]
-    arguments += [*slots, *powers, *constants, *attributes]
-    update = f"tf.raw_ops.{kernel.op}({', '.join(arguments)})"
-    if len(update) > MOST_UPDATE:
-        inner = ", ".join(arguments)
-        separator = ",\n                " if len(inner) > MOST_UPDATE - 4 else ", "
-        comma = "," if len(inner) > MOST_UPDATE - 4 else ""
-        inner = separator.join(arguments) + comma
-        update = f"tf.raw_ops.{kernel.op}(\n                {inner}\n            )"
-    return _TAKE_SLOTS + update if kernel.slots else update
 
 
 def _clip(step: TrainingStep, where: str) -> List[str]:
@@ -291,7 +198,6 @@ _ACCUMULATE = """\
         for name, base in ACCUMULATORS.items():
             local[name].assign(local[name] * base)
 """
-_TAKE_SLOTS = 'slots = [local[f"{name}/{slot}"] for slot in SLOTS]\n            '
 _MAKE_SLOTS = """\
             for name in self.weights:
                 for slot, start in SLOTS.items():

@@ -1,0 +1,101 @@
+"""Parts of a lift's graph that are to be written: what is cut out, and what enters them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Dict, List, NamedTuple, Sequence
+
+import tensorflow as tf
+
+from workloads.lifted.cutter import Cutter
+from workloads.lifted.graph import parse_tensor_name
+from workloads.lifted.made_up_data import BatchSize, made_up_shape
+from workloads.lifted.noise import loop_counters
+from workloads.lifted.piece import VariableVersion
+from workloads.lifted.plan_records import TensorType
+
+if TYPE_CHECKING:
+    from workloads.lifted.graph import Graph
+    from workloads.lifted.piece import Feed, Fetch, Piece
+    from workloads.lifted.plan import Input, Plan
+    from workloads.lifted.plan_records import ReadVersion
+
+v1 = tf.compat.v1
+
+
+class Cut(NamedTuple):
+    """A part of the graph that is to be written, cut out.
+
+    Attributes:
+      piece: the part.
+      feeds: {placeholder: feed}.
+      fetches: names of the tensors in it that are computed.
+      noise_shapes: {placeholder of random numbers: tensor of their shape}, where the graph does not tell it at once.
+    """
+
+    piece: Piece
+    feeds: Dict[str, Feed]
+    fetches: List[str]
+    noise_shapes: Dict[str, str] = {}
+
+
+def cutter_of(plan: Plan, graph: Graph) -> Cutter:
+    """Returns a cutter of a lift's graph that makes random numbers inputs; those in loops stay keyed."""
+    entries = plan.noise + plan.common_noise
+    random = {node: entry.how if entry.in_loop else "drawn" for entry in entries for node in entry.nodes if node}
+    variables = {v.name: TensorType(v.dtype, list(v.shape)) for v in plan.variables}
+    return Cutter(graph, plan.aliases, variables, plan.tensors.__getitem__, random, loop_counters(plan))
+
+
+def cut_part(
+    plan: Plan,
+    graph: Graph,
+    fetches: Sequence[str | Fetch],
+    cuts: Sequence[str],
+    versions: Sequence[ReadVersion] = (),
+) -> Cut:
+    """Cuts a part out of a lift's graph.
+
+    Args:
+      plan: of the lift.
+      graph: of the lift.
+      fetches: the tensors that it computes.
+      cuts: the tensors that are given.
+      versions: the reads that see a variable after the step has changed it.
+
+    Returns:
+      The part.
+    """
+    cutter = cutter_of(plan, graph)
+    piece = cutter.piece(fetches, cuts, versions)
+    drawn = [str(feed.key) for feed in piece.feeds if feed.kind == "drawn"]
+    drawn = [tensor for tensor in drawn if None in (plan.tensors[tensor].shape or [None])]
+    sizes = [graph.inputs(parse_tensor_name(tensor).node)[0].name for tensor in drawn]
+    if sizes:
+        piece = cutter.piece([*fetches, *sizes], cuts, versions)
+    shapes = dict(zip(drawn, piece.fetches[len(fetches) :]))
+    feeds = {feed.placeholder: feed for feed in piece.feeds}
+    known = {name: shapes[str(feed.key)] for name, feed in feeds.items() if str(feed.key) in shapes}
+    return Cut(piece, feeds, list(piece.fetches[: len(fetches)]), known)
+
+
+def with_noise_shapes(cut: Cut) -> Any:
+    """Returns a part's GraphDef with random ops for random numbers whose shape follows from other tensors."""
+    graph_def = v1.GraphDef()
+    graph_def.CopyFrom(cut.piece.graph_def)
+    for node in graph_def.node:
+        if node.name in cut.noise_shapes:
+            node.op = "RandomUniform"
+            node.input.append(cut.noise_shapes[node.name])
+            node.attr["T"].type = tf.int32.as_datatype_enum
+            del node.attr["shape"]
+    return graph_def
+
+
+def example_sizes(entry: Input) -> List[int]:
+    """Returns the shape of one example of an input; sizes that the graph leaves open are those of made-up data."""
+    return list(made_up_shape(entry, BatchSize(1, 1))[1:])
+
+
+def variable_of(feed: Feed) -> VariableVersion | None:
+    """Returns the variable that a feed reads, or None."""
+    return feed.key if isinstance(feed.key, VariableVersion) else None

@@ -1,0 +1,129 @@
+"""A part of the graph with static shapes, at one batch size, and the constants that follow from these shapes."""
+
+from __future__ import annotations
+
+from typing import Any, Dict, List, Optional, Sequence, Set
+
+import numpy as np
+import tensorflow as tf
+
+from workloads.lifted.graph import forget_placement
+from workloads.lifted.importing import import_graph
+
+v1 = tf.compat.v1
+
+#: The largest constant that is computed instead of written as the ops that make it.
+MOST_FOLDED = 64
+#: Ops whose value follows from the static shape of their input.
+SHAPE_OPS = ("Shape", "ShapeN", "Size", "Rank")
+ONES = ("OnesLike", "ZerosLike")
+_CONTROL_FLOW = ("Enter", "Exit", "Switch", "Merge", "NextIteration", "LoopCond")
+
+
+class Typed:
+    """A part of the graph as TensorFlow imports it with static shapes, at one batch size.
+
+    Args:
+      graph_def: the part.
+      shapes: {placeholder: static shape}.
+      opaque: names of ops whose results do not follow from their inputs alone, such as loops.
+
+    Attributes:
+      graph: the `tf.Graph`.
+      constants: {tensor: its value} of the tensors that follow from shapes and constants alone, if they are small.
+    """
+
+    def __init__(self, graph_def: Any, shapes: Dict[str, Sequence[Optional[int]]], opaque: Sequence[str] = ()) -> None:
+        self._opaque = set(opaque)
+        shaped = v1.GraphDef()
+        shaped.CopyFrom(graph_def)
+        for node in shaped.node:
+            if node.name in shapes:
+                node.attr["shape"].shape.CopyFrom(tf.TensorShape(shapes[node.name]).as_proto())
+        self.graph = tf.Graph()
+        with self.graph.as_default():
+            import_graph(shaped, subject="graph file")
+        self.constants = self._computed_constants()
+
+    def operations(self) -> list[tf.Operation]:
+        """Returns the ops, in the order of the graph."""
+        return self.graph.get_operations()
+
+    def _computed_constants(self) -> Dict[str, np.ndarray]:
+        folding = v1.GraphDef()
+        library: Set[str] = set()
+        small: List[str] = []
+        for operation in self.operations():
+            value = _known_value(operation)
+            if value is not None:
+                for number, array in enumerate(value):
+                    node = folding.node.add(name=_flat(operation.outputs[number].name), op="Const")
+                    node.attr["dtype"].type = operation.outputs[number].dtype.as_datatype_enum
+                    node.attr["value"].tensor.CopyFrom(v1.make_tensor_proto(array))
+            elif operation.name not in self._opaque and _is_foldable(operation, library):
+                node = folding.node.add()
+                node.CopyFrom(operation.node_def)
+                forget_placement(node)
+                del node.input[:]
+                node.input.extend(_source(tensor) for tensor in operation.inputs)
+            else:
+                continue
+            library |= {out.name for out in operation.outputs}
+            small += [out.name for out in operation.outputs if _is_small(out)]
+        if not small:
+            return {}
+        with tf.Graph().as_default(), v1.Session() as session:
+            known = [self.graph.get_tensor_by_name(name) for name in small]
+            sources = [_source(tensor) for tensor in known]
+            fetches = [source if ":" in source else source + ":0" for source in sources]
+            values = session.run(import_graph(folding, fetches=fetches, subject="graph file"))
+        return dict(zip(small, values))
+
+
+def _flat(tensor: str) -> str:
+    """Returns the name of the constant that stands for one output of a shape op."""
+    return tensor.replace(":", "__shape_")
+
+
+def _source(tensor: tf.Tensor) -> str:
+    """Returns the text by which a NodeDef of the folded graph takes a tensor."""
+    return _flat(tensor.name) if _known_value(tensor.op) is not None else tensor.name
+
+
+def _known_value(operation: tf.Operation) -> List[np.ndarray] | None:
+    """Returns the values of an op's outputs if they follow from the static shapes of its inputs."""
+    if not operation.inputs or not _has_static_inputs(operation):
+        return None
+    if operation.type in SHAPE_OPS:
+        return [_shape_value(operation, number) for number in range(len(operation.outputs))]
+    if operation.type in ONES and _is_small(operation.outputs[0]):
+        like = np.ones if operation.type == "OnesLike" else np.zeros
+        return [like(operation.outputs[0].shape.as_list(), operation.outputs[0].dtype.as_numpy_dtype)]
+    return None
+
+
+def _has_static_inputs(operation: tf.Operation) -> bool:
+    return all(tensor.shape.is_fully_defined() for tensor in operation.inputs)
+
+
+def _shape_value(operation: tf.Operation, number: int) -> np.ndarray:
+    shape = operation.inputs[number].shape.as_list()
+    dtype = operation.outputs[number].dtype.as_numpy_dtype
+    if operation.type == "Size":
+        return np.array(np.prod(shape, dtype=np.int64), dtype)
+    return np.array(len(shape) if operation.type == "Rank" else shape, dtype)
+
+
+def _is_foldable(operation: tf.Operation, known: Set[str]) -> bool:
+    """Returns whether an op's value follows from known tensors alone."""
+    if operation.type == "Const":
+        return True
+    if operation.type in _CONTROL_FLOW or operation.op_def.is_stateful or not operation.inputs:
+        return False
+    return all(tensor.name in known for tensor in operation.inputs)
+
+
+def _is_small(tensor: tf.Tensor) -> bool:
+    shape = tensor.shape
+    numbers = tensor.dtype.is_floating or tensor.dtype.is_integer or tensor.dtype.is_bool
+    return bool(numbers and shape.is_fully_defined() and shape.num_elements() <= MOST_FOLDED)
