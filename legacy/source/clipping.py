@@ -48,7 +48,19 @@ def find_clipping(plan: Plan, graph: Graph, phase: Phase) -> Optional[Clip]:
 
 
 def clipping_of_towers(plan: Plan, graph: Graph, phase: Phase) -> Optional[Clip]:
-    """Finds how each tower clips its gradients; see `find_clipping`."""
+    """Finds how each tower clips its gradients.
+
+    Args:
+      plan: of the lift.
+      graph: of the lift.
+      phase: the train op.
+
+    Returns:
+      The rule; None for no clipping.
+
+    Raises:
+      Unwritten: see `find_clipping`.
+    """
     weights, given = _weights(plan, phase), phase.gradients[0]
     raw = raw_gradients(graph, phase, 0)
     sparse = [name for name in weights if indices_label(name) in raw]
@@ -60,7 +72,19 @@ def clipping_of_towers(plan: Plan, graph: Graph, phase: Phase) -> Optional[Clip]
 
 
 def clipping_after(plan: Plan, graph: Graph, phase: Phase) -> Optional[Clip]:
-    """Finds how the combined gradients are clipped; see `find_clipping`."""
+    """Finds how the combined gradients are clipped.
+
+    Args:
+      plan: of the lift.
+      graph: of the lift.
+      phase: the train op.
+
+    Returns:
+      The rule; None for no clipping.
+
+    Raises:
+      Unwritten: see `find_clipping`.
+    """
     combined = {combine.weight: combine.tensor for combine in phase.combine}
     used = {effect.writes[0]: effect.gradient for effect in phase.effects if effect.gradient}
     names = [name for name in _weights(plan, phase) if name in combined and name in used]
@@ -83,7 +107,7 @@ def raw_gradients(graph: Graph, phase: Phase, tower: int) -> Dict[str, str]:
     Returns:
       {weight: tensor}.
     """
-    if not phase.raw:
+    if not phase.raw or not all(phase.raw):
         return phase.gradients[tower]
     return {name: made_dense(graph, tensor) for name, tensor in phase.raw[tower].items()}
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from legacy.source.lines.statements import Statement
     from legacy.source.model import Model
     from legacy.source.training_step import TrainingStep
+    from legacy.source.update.recovered import WrittenStep
     from workloads.lifted.plan import Plan
 
 #: Of hazards and the like, so many are listed.
@@ -54,6 +55,28 @@ def docstring_of_losses(plan: Plan, step: ImportedStep, proof: str, folder: str)
     lines += ["  * " + text for text in step.reasons]
     lines += _hazards(plan)
     return [line for text in lines for line in _wrapped(text)]
+
+
+def docstring_of_update(plan: Plan, step: WrittenStep, notes: Sequence[str]) -> List[str]:
+    """Returns the lines of the docstring of a standalone module whose update is the old graph's own.
+
+    Args:
+      plan: of the lift.
+      step: the training step.
+      notes: what is to be said about it.
+
+    Returns:
+      The lines.
+    """
+    lines = [f"{plan.name}: the training step of an old graph, decompiled to TensorFlow 2.", "", _origin(plan)]
+    lines.append("The update is written as the old graph computes it, since no named optimizer describes it:")
+    lines += ["  * " + text for text in step.reasons]
+    if any(not update.path.combine for update in step.updates):
+        lines.append(
+            f"For {plan.towers} replicas only: the update uses the results of each of the {plan.towers} towers."
+        )
+    lines += [note[0].upper() + note[1:] + "." for note in notes]
+    return [line for text in [*lines, *_hazards(plan)] for line in _wrapped(text)]
 
 
 def _origin(plan: Plan) -> str:

@@ -67,11 +67,16 @@ def recover_losses(plan: Plan, graph: Graph, reasons: Sequence[str]) -> Imported
         except Unwritten as reason:
             more[str(reason) if len(plan.phases) == 1 else f"{phase.train_op}: {reason}"] = None
             continue
-        name = "tower_loss" if len(plan.phases) == 1 else identifier(phase.train_op) + "_loss"
-        found.append(WrittenLoss(_unused(name, [loss.function for loss in found]), phase, model))
+        found.append(WrittenLoss(loss_function(plan, phase, found), phase, model))
     if not found:
         raise Unwritten("\n".join(more))
     return ImportedStep(found, list(more))
+
+
+def loss_function(plan: Plan, phase: Phase, others: Sequence[WrittenLoss]) -> str:
+    """Returns the name of the function of a train op's loss, which none of the others has."""
+    name = "tower_loss" if len(plan.phases) == 1 else identifier(phase.train_op) + "_loss"
+    return _unused(name, [loss.function for loss in others])
 
 
 def keep_proven(step: ImportedStep, prove: Callable[[ImportedStep], str]) -> ImportedStep:

@@ -11,13 +11,14 @@ from legacy.source.basics.rendering import literal_text
 from workloads.initializers import fans
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from workloads.lifted.graph import Graph
     from workloads.lifted.plan import Variable
 
 _ASSIGNS = ("Assign", "AssignVariableOp")
 _COPIES = ("Identity", "Cast")
+_FILLED = {"ZEROS": 0.0, "ONES": 1.0}
 #: Relative difference within which a limit is Glorot's.
 _NEAR = 1e-5
 
@@ -41,6 +42,32 @@ def find_initializers(whole: Graph, variables: Sequence[Variable]) -> Tuple[Dict
             unknown.append(variable.name)
         texts[variable.name] = text or ""
     return texts, unknown
+
+
+def first_values(
+    variables: Sequence[Variable], initializers: Mapping[str, str], initial: Mapping[str, np.ndarray]
+) -> Dict[str, float]:
+    """Returns the numbers that variables start from which are filled with one.
+
+    Args:
+      variables: the variables.
+      initializers: {variable: text of its initializer}.
+      initial: {variable: value at hand}, which tells it where the initializer is not known.
+
+    Returns:
+      {variable: number}; 0 for one that starts from several.
+    """
+    found: Dict[str, float] = {}
+    for variable in variables:
+        text = initializers.get(variable.name, "")
+        value = np.ravel(initial.get(variable.name, np.zeros(1)))
+        if text in _FILLED:
+            found[variable.name] = _FILLED[text]
+        elif text.startswith("initializers.Constant("):
+            found[variable.name] = float(text[len("initializers.Constant(") : -1])
+        else:
+            found[variable.name] = float(value[0]) if value.size and (value == value[0]).all() else 0.0
+    return found
 
 
 def _text(whole: Graph, variable: Variable) -> Optional[str]:

@@ -9,13 +9,16 @@ import tensorflow as tf
 
 from legacy.source import imported_style, workload_style
 from legacy.source.basics.unwritten import Unwritten
-from legacy.source.docstring import MOST_LISTED, docstring, docstring_of_losses, notes_on
+from legacy.source.docstring import MOST_LISTED, docstring, docstring_of_losses, docstring_of_update, notes_on
 from legacy.source.imported_step import ImportedStep, WrittenLoss, keep_proven, recover_losses
-from legacy.source.initial import find_initializers
+from legacy.source.imported_style import losses_lines
+from legacy.source.initial import find_initializers, first_values
 from legacy.source.input_names import InputNames
 from legacy.source.proof import Tower, compare_tower
 from legacy.source.standalone import style as standalone_style
+from legacy.source.standalone import update_style
 from legacy.source.training_step import recover_step
+from legacy.source.update.recovered import recover_updates
 from workloads import initializers as _workload_initializers
 from workloads.support.errors import InputError
 
@@ -90,10 +93,36 @@ def source_text(
         notes.append(_proof(plan, graph, initial, [loss], workload_style.model_lines(step.model), values))
         return Source(STYLES[style](plan, step, docstring(plan, step, notes), values), notes)
     except (Unwritten, *_SURPRISES) as reason:
-        if style != "workload":
-            hint = "--style=workload with --out may write the losses, and import the rest from its folder"
-            raise _refusal(plan, Unwritten("\n".join([*_reason(reason).splitlines(), hint]))) from reason
+        if style == "standalone":
+            return _source_with_update(plan, graph, whole, initial, reason, settings or {})
         return _source_with_import(plan, graph, initial, reason, folder)
+
+
+def _source_with_update(
+    plan: Plan,
+    graph: Graph,
+    whole: Graph,
+    initial: Dict[str, np.ndarray],
+    reason: Exception,
+    settings: Mapping[str, str],
+) -> Source:
+    """Returns the standalone source of a step whose update is written as the old graph computes it."""
+    initializers, _ = find_initializers(whole, plan.variables)
+    try:
+        step = recover_updates(plan, graph, initializers, _reason(reason).splitlines())
+        losses = [update.loss for update in step.updates]
+        fed = {name: source for loss in losses for name, source in loss.model.settings.items()}
+        values, assumed = _setting_values(fed, settings)
+        notes = [note for loss in losses for note in notes_on(loss.model, assumed)]
+        notes.append(_proof(plan, graph, initial, losses, losses_lines(ImportedStep(losses, [])), values))
+        notes = list(dict.fromkeys(notes))
+        starts = first_values(plan.variables, initializers, initial)
+        text = update_style.module_text(plan, step, docstring_of_update(plan, step, notes), values, starts)
+        return Source(text, [*notes, *(f"update as in the old graph: {why}" for why in step.reasons)])
+    except (Unwritten, *_SURPRISES) as error:
+        hint = "--style=workload with --out may write the losses, and import the rest from its folder"
+        reasons = dict.fromkeys([*_reason(reason).splitlines(), *_reason(error).splitlines(), hint])
+        raise _refusal(plan, Unwritten("\n".join(reasons))) from error
 
 
 def _source_with_import(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import TYPE_CHECKING, Dict, List, NamedTuple, Sequence, Tuple
 
 from legacy.saved.graph.imported import ImportedGraph
@@ -92,6 +93,29 @@ def find_statistics(plan: Plan, graph: Graph, phase: Phase, counters: Sequence[s
         for tower, effect in effects:
             proposals[tower].append(Proposal(name, effect.op, effect.values[0], effect.node))
     return Statistics(next(iter(policies.values()), FIRST_TOWER), proposals)
+
+
+def find_known(plan: Plan, graph: Graph, phase: Phase, counters: Sequence[str]) -> Statistics:
+    """Finds the changes that a model's function can propose, and leaves all others to the update.
+
+    Args:
+      plan: of the lift.
+      graph: of the lift.
+      phase: the train op.
+      counters: names of the variables that count steps.
+
+    Returns:
+      The towers' own states, or else the statistics; none if neither is changed in a known way.
+    """
+    states = find_states(plan, phase)
+    if any(states.proposals):
+        return states
+    statistics = {variable.name for variable in plan.variables if variable.role == "statistic"}
+    own = [effect for effect in phase.effects if effect.writes[0] in statistics and effect.condition is None]
+    try:
+        return find_statistics(plan, graph, dataclasses.replace(phase, effects=own), counters)
+    except Unwritten:
+        return Statistics(FIRST_TOWER, [[] for _ in range(plan.towers)])
 
 
 def find_states(plan: Plan, phase: Phase) -> Statistics:

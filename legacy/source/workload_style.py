@@ -11,7 +11,7 @@ from legacy.source.basics.rendering import WIDTH, literal_text
 from legacy.source.lines.functions import constant_line, function_lines
 from legacy.source.lines.outlining import outline
 from legacy.source.lines.words import words_of
-from legacy.source.ops.cells import FUNCTIONS
+from legacy.source.ops import cells, neural
 from workloads import initializers
 from workloads.lifted.workload import DEFAULT_BATCH
 from workloads.numerics.statistics import FIRST_TOWER
@@ -33,6 +33,8 @@ _SCHEDULE = [
     "    def __call__(self, step, global_batch):",
     "        return learning_rate(step)",
 ]
+#: Functions that the text has where something calls them.
+_FUNCTIONS = {**cells.FUNCTIONS, **neural.FUNCTIONS}
 #: Initializers that have a name in the text.
 _NAMED = {
     "ZEROS": "ZEROS = initializers.Constant(0.0)",
@@ -62,7 +64,7 @@ def model_blocks(model: Model, function: str = "tower_loss") -> List[List[str]]:
 
     outlined = outline(model.statements, shape, model.batch)
     parts = [part.function for statement in all_statements(model) for part in calls(statement.expression)]
-    blocks = [list(text) for name, text in FUNCTIONS.items() if name in parts]
+    blocks = [list(text) for name, text in _FUNCTIONS.items() if name in parts]
     blocks += [list(loop.lines) for loop in recovery.loops.values()]
     for made in outlined.functions:
         signature = f"{made.name}({', '.join(['scope', *made.parameters])})"

@@ -45,27 +45,35 @@ def function_lines(
     last = statements[-1:] if not results else []
     lines += statement_lines(statements[: len(statements) - len(last)], names)
     for statement in last:
-        lines += _statement(statement, names, "return ")
+        lines += _statement(statement, names, 4, "return ")
     if results:
         _return(lines, [names[tensor] for tensor in results])
     return lines
 
 
-def statement_lines(statements: Sequence[Statement], names: Dict[str, str]) -> List[str]:
+def statement_lines(statements: Sequence[Statement], names: Dict[str, str], indent: int = 4) -> List[str]:
     """Returns the lines of some statements: assignments, and calls for their effect.
 
     >>> from legacy.source.lines.statements import Statement
     >>> statement_lines([Statement(("x:0",), Name("y")), Statement((), Value("x:0"))], {"x:0": "x"})
     ['    x = y', '    x']
+
+    Args:
+      statements: the statements.
+      names: {tensor: name}.
+      indent: columns that the lines are indented by.
+
+    Returns:
+      The lines.
     """
-    return [line for statement in statements for line in _statement(statement, names)]
+    return [line for statement in statements for line in _statement(statement, names, indent)]
 
 
-def _statement(statement: Statement, names: Dict[str, str], start: str = "") -> List[str]:
+def _statement(statement: Statement, names: Dict[str, str], indent: int, start: str = "") -> List[str]:
     expression = named(statement.expression, names)
     if not statement.targets:
-        return layout(start, expression, "", 4)
-    return _assignment(", ".join(names[target] for target in statement.targets), expression)
+        return layout(start, expression, "", indent)
+    return _assignment(", ".join(names[target] for target in statement.targets), expression, indent)
 
 
 def _return(lines: List[str], results: List[str]) -> None:
@@ -77,11 +85,11 @@ def _return(lines: List[str], results: List[str]) -> None:
         lines.append("    return " + ", ".join(results))
 
 
-def _assignment(target: str, expression: Expression) -> List[str]:
+def _assignment(target: str, expression: Expression, indent: int) -> List[str]:
     """Returns the lines of an assignment; `x = x + y` as `x += y`."""
     if isinstance(expression, Infix) and expression.symbol in ("+", "-", "*", "/") and expression.left == Name(target):
-        return layout(f"{target} {expression.symbol}= ", expression.right, "", 4)
-    return layout(target + " = ", expression, "", 4)
+        return layout(f"{target} {expression.symbol}= ", expression.right, "", indent)
+    return layout(target + " = ", expression, "", indent)
 
 
 def named(expression: Expression, names: Dict[str, str]) -> Expression:

@@ -32,7 +32,10 @@ _TYPICAL = {
     "lstm_cell": ("c", "h"),
     "tf.nn.moments": ("mean", "variance"),
     "tf.compat.v1.nn.fused_batch_norm": ("x", "mean", "variance"),
+    "fused_batch_norm": ("x", "mean", "variance"),
 }
+#: {argument of a call: name of what is given}; the last ones of optimizers' kernels.
+_TELLING = {"logits": "logits", "labels": "labels", "grad": "gradient", "delta": "gradient", "lr": "rate"}
 _COMPARISONS = ("<", "<=", ">", ">=")
 #: Words that name no value in text: Python's and those that the program's text uses.
 RESERVED = {"and", "as", "batch", "from", "for", "if", "in", "is", "lambda", "not", "or", "scope", "self", "tf", "np"}
@@ -105,8 +108,8 @@ def _hints_of_use(expression: Expression) -> Dict[str, str]:
     found = {}
     for part in calls(expression):
         for argument in part.arguments:
-            if argument.keyword in ("logits", "labels") and isinstance(argument.value, Value):
-                found[argument.value.tensor] = argument.keyword
+            if argument.keyword in _TELLING and isinstance(argument.value, Value):
+                found[argument.value.tensor] = _TELLING[argument.keyword]
         if part.function.startswith("tf.random.stateless") and isinstance(part.arguments[1].value, Value):
             found[part.arguments[1].value.tensor] = "seed"
         if part.function == "tf.while_loop":

@@ -34,6 +34,7 @@ LAYERS = {
     "tf.nn.local_response_normalization",
     "tf.nn.batch_normalization",
     "tf.compat.v1.nn.fused_batch_norm",
+    "fused_batch_norm",
     "tf.nn.embedding_lookup",
     "tf.nn.sparse_softmax_cross_entropy_with_logits",
     "tf.nn.softmax_cross_entropy_with_logits",
@@ -44,7 +45,7 @@ LAYERS = {
 }
 #: Layers whose tensors have names, so that layers that are alike look alike.
 TAKE_NAMES = {name for name in LAYERS if name.startswith(("tf.nn.conv", "tf.nn.dep", "tf.nn.batch", "tf.compat"))}
-TAKE_NAMES |= {"tf.matmul", "tf.nn.max_pool2d", "tf.nn.avg_pool2d"}
+TAKE_NAMES |= {"fused_batch_norm", "tf.matmul", "tf.nn.max_pool2d", "tf.nn.avg_pool2d"}
 #: The longest text of an expression that another one is put into.
 MOST_TEXT = 100
 

@@ -242,6 +242,17 @@ def write_range(op: OpView) -> Expression | None:
     return call("tf.range", op.argument(1))
 
 
+def write_shape(op: OpView) -> Expression | None:
+    """Writes the shape of a tensor, where it is not known."""
+    dtype = op.operation.outputs[0].dtype.name
+    return call("tf.shape", op.argument(0), out_type=OMIT if dtype == "int32" else Name("tf." + dtype))
+
+
+def write_unique(op: OpView) -> Expression | None:
+    """Writes the different entries of a vector, and the place of each entry among them."""
+    return call("tf.unique", op.argument(0)) if op.operation.outputs[1].dtype.name == "int32" else None
+
+
 def write_broadcast(op: OpView) -> Expression | None:
     """Writes a broadcast to a shape."""
     shape = sizes_expression(op, op.output_shape())
@@ -290,11 +301,14 @@ WRITERS: Dict[str, Callable[[OpView], Expression | None]] = {
     "ReverseV2": write_reverse,
     "Slice": write_slice,
     "Split": write_split,
+    "Shape": write_shape,
     "SplitV": write_split,
     "Squeeze": write_squeeze,
     "StridedSlice": write_strided_slice,
     "Tile": write_tile,
     "Transpose": write_transpose,
     "Where": lambda op: call("tf.where", op.argument(0)),
+    "Unique": write_unique,
     "Unpack": write_unstack,
+    "UnsortedSegmentSum": lambda op: call("tf.math.unsorted_segment_sum", *op.arguments()),
 }

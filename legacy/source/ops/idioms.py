@@ -183,6 +183,26 @@ def match_same_reshape(op: OpView) -> Optional[Match]:
     return Match((), None, op.tensor(0)) if unchanged else None
 
 
+def match_tensordot(op: OpView) -> Optional[Match]:
+    """Matches a product of two tensors reshaped to matrices, reshaped to the dimensions that are left: a tensordot."""
+    product = op.producer(0)
+    if product.type != "MatMul" or product.attribute("transpose_a") or product.attribute("transpose_b"):
+        return None
+    left, right = (product.producer(n) for n in (0, 1))
+    if "Reshape" not in (left.type, right.type):
+        return None
+    ends = [(side, 0) if side.type == "Reshape" else (product, n) for n, side in enumerate((left, right))]
+    one, two = (view.shape(position) for view, position in ends)
+    inner, result = product.shape(0), op.output_shape()
+    if one is None or two is None or inner is None or result is None:
+        return None
+    for axes in range(1, min(len(one), len(two)) + 1):
+        shared = one[len(one) - axes :]
+        if shared == two[:axes] and int(np.prod(shared)) == inner[1] and result == one[: len(one) - axes] + two[axes:]:
+            return Match((op.output,), call("tf.tensordot", *(view.argument(n) for view, n in ends), axes))
+    return None
+
+
 #: {op type: its idioms, in the order in which they are tried}.
 IDIOMS: Dict[str, List[Callable[[OpView], Optional[Match]]]] = {
     "Add": [match_batch_normalization, match_sigmoid_cross_entropy, match_neutral],
@@ -199,7 +219,7 @@ IDIOMS: Dict[str, List[Callable[[OpView], Optional[Match]]]] = {
     "Mul": [match_lstm_cell, match_neutral],
     "PlaceholderWithDefault": [match_copy],
     "RealDiv": [match_neutral],
-    "Reshape": [match_same_reshape],
+    "Reshape": [match_same_reshape, match_tensordot],
     "Snapshot": [match_copy],
     "Squeeze": [match_moments, match_same_reshape],
     "Sub": [match_neutral],

@@ -17,6 +17,18 @@ if TYPE_CHECKING:
     from legacy.source.basics.expressions import Expression
     from legacy.source.ops.view import OpView
 
+#: `tf.compat.v1.nn.fused_batch_norm` takes this in place of a smaller epsilon; the kernel takes any.
+LEAST_EPSILON = np.float32(1.001e-5)
+#: {function: its text} of what is written for a smaller one.
+FUNCTIONS = {
+    "fused_batch_norm": [
+        "def fused_batch_norm(x, scale, offset, epsilon):",
+        '    """Normalizes [batch, height, width, channels] by its moments; returns the result, mean and variance."""',
+        "    none = tf.constant([], tf.float32)  # tf.compat.v1.nn.fused_batch_norm has no epsilon below 1.001e-5",
+        "    kernel = tf.raw_ops.FusedBatchNormV3",
+        "    return kernel(x=x, scale=scale, offset=offset, mean=none, variance=none, epsilon=epsilon)[:3]",
+    ]
+}
 _POOLS = {"MaxPool": "tf.nn.max_pool2d", "AvgPool": "tf.nn.avg_pool2d"}
 
 
@@ -96,7 +108,10 @@ def write_fused_batch_norm(op: OpView) -> Expression | None:
         return None
     if "exponential_avg_factor" in op.operation.node_def.attr and op.attribute("exponential_avg_factor") != 1.0:
         return None
-    return call("tf.compat.v1.nn.fused_batch_norm", *op.arguments(0, 3), epsilon=np.float32(op.attribute("epsilon")))
+    epsilon = np.float32(op.attribute("epsilon"))
+    if epsilon < LEAST_EPSILON and op.dtype() == "float32":
+        return call("fused_batch_norm", *op.arguments(0, 3), epsilon)
+    return call("tf.compat.v1.nn.fused_batch_norm", *op.arguments(0, 3), epsilon=epsilon)
 
 
 def write_sparse_cross_entropy(op: OpView) -> Expression | None:

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any, Dict, List, Sequence
 
-from legacy.source.basics.cut import example_sizes
-from legacy.source.basics.expressions import Variable, leaves
-from legacy.source.basics.rendering import WIDTH, literal_text
+from legacy.source.basics.rendering import literal_text
 from legacy.source.lines.functions import function_lines
 from legacy.source.standalone.optimizer_text import (
     accumulators_of,
@@ -18,35 +15,13 @@ from legacy.source.standalone.optimizer_text import (
     texts,
     update_text,
 )
-from legacy.source.standalone.text import (
-    CLIPS,
-    DEFAULT_INITIALIZER,
-    MAIN,
-    NOISE,
-    RESTORE,
-    RESTORE_UNCOUNTED,
-    SCOPE,
-    SCOPE_WITH_UPDATES,
-    SEED,
-    TRAINER,
-)
-from legacy.source.workload_style import all_statements, constant_lines, model_lines
-from workloads.lifted.workload import DEFAULT_BATCH
-from workloads.numerics.statistics import FIRST_TOWER, LAST_TOWER, TOWERS_IN_TURN
+from legacy.source.standalone.parts import constants_of, has_rows, in_tensorflows_words, scope_text, statistics_text
+from legacy.source.standalone.text import CLIPS, MAIN, RESTORE, RESTORE_UNCOUNTED, TRAINER
+from legacy.source.workload_style import model_lines
 
 if TYPE_CHECKING:
     from legacy.source.training_step import TrainingStep
     from workloads.lifted.plan import Plan
-
-#: Initializers of `workloads.initializers` in TensorFlow's own words.
-_INITIALIZERS = {"initializers.Constant(": "constant(", "initializers.TruncatedNormal(": "truncated_normal(stddev="}
-_NAMED = {
-    "constant": "constant = tf.compat.v1.constant_initializer",
-    "truncated_normal": "truncated_normal = tf.compat.v1.truncated_normal_initializer",
-    "ZEROS": "ZEROS = tf.compat.v1.zeros_initializer()",
-    "ONES": "ONES = tf.compat.v1.ones_initializer()",
-}
-_GLOROT = "GLOROT = tf.compat.v1.glorot_uniform_initializer()"
 
 
 def module_text(plan: Plan, step: TrainingStep, docstring: Sequence[str], settings: Dict[str, Any]) -> str:
@@ -61,50 +36,15 @@ def module_text(plan: Plan, step: TrainingStep, docstring: Sequence[str], settin
     Returns:
       The text.
     """
-    model = "\n".join(model_lines(step.model))
-    for old, new in _INITIALIZERS.items():
-        model = model.replace(old, new)
-    constants = constant_lines(step.model, settings)
-    constants += [line for name, line in _NAMED.items() if re.search(rf"(?<![\w.]){name}\b", model)]
-    constants += [_GLOROT] if _leaves_initializers_out(step) else []
-    size = plan.towers * (plan.batch or DEFAULT_BATCH)
-    comment = "examples of all replicas together; replicas, unless --replicas says otherwise"
-    constants.append(f"GLOBAL_BATCH, TOWERS = {size}, {plan.towers}  # {comment}")
-    constants += _inputs_lines(step)
+    model = in_tensorflows_words(model_lines(step.model))
+    constants = constants_of(plan, [step.model], settings, model, any_number=True)
     optimizer = optimizer_of(step)
     constants += ["SLOTS = " + slots_text(plan, step)] if optimizer.slots() else []
     constants.append(f"STEP = {literal_text(counter_of(plan) or 'global_step')}")
     constants += [f"ACCUMULATORS = {texts(accumulators_of(plan, optimizer))}"] if optimizer.accumulators() else []
     text = '"""' + "\n".join([*docstring, '"""', "", "import argparse", "", *_IMPORTS, "", *constants])
-    parts = [model, *_learning_rate_function(step), _scope_text(step, model), _trainer(plan, step, model), MAIN]
+    parts = [model, *_learning_rate_function(step), scope_text([step.model], model), _trainer(plan, step, model), MAIN]
     return text + "".join("\n\n\n" + part.rstrip("\n") for part in parts) + "\n"
-
-
-def _scope_text(step: TrainingStep, model: str) -> str:
-    """Returns the text of the scope, with the functions that the model calls."""
-    drawn = [text for name, text in NOISE.items() if f"scope.{name}(" in model]
-    scope = SCOPE_WITH_UPDATES if any(step.model.statistics.proposals) else SCOPE
-    scope = scope.replace(*DEFAULT_INITIALIZER) if _leaves_initializers_out(step) else scope
-    return scope + "".join(drawn) + (SEED if drawn else "")
-
-
-def _leaves_initializers_out(step: TrainingStep) -> bool:
-    """Returns whether the model asks for a variable without saying how it starts."""
-    asked = [leaf for statement in all_statements(step.model) for leaf in leaves(statement.expression)]
-    return any(isinstance(leaf, Variable) and not leaf.initializer for leaf in asked)
-
-
-def _inputs_lines(step: TrainingStep) -> List[str]:
-    """Returns the lines of {input: (shape of one example, dtype)}."""
-    items = []
-    for name, entry in step.model.inputs.items():
-        dtype = "tf.float32" if entry.dtype.startswith("float") else "tf.int32"
-        items.append(f"{literal_text(name)}: ({literal_text(tuple(example_sizes(entry)))}, {dtype})")
-    line = "INPUTS = {" + ", ".join(items) + "}"
-    comment = "  # shape and dtype of one example"
-    if len(line + comment) <= WIDTH:
-        return [line + comment]
-    return ["INPUTS = {" + comment, *(f"    {item}," for item in items), "}"]
 
 
 def _learning_rate_function(step: TrainingStep) -> List[str]:
@@ -125,12 +65,12 @@ def _trainer(plan: Plan, step: TrainingStep, model: str) -> str:
     loss = ["loss = tower_loss(Scope(values, step, replica), batch)"]
     if any(statistics.proposals):
         loss = ["scope = Scope(values, step, replica)", "loss = tower_loss(scope, batch)"]
-    gradients = ["gradients = [tf.convert_to_tensor(gradient) for gradient in gradients]"] if _has_rows(model) else []
+    gradients = ["gradients = [tf.convert_to_tensor(gradient) for gradient in gradients]"] if has_rows(model) else []
     gradients += _clip(step, "tower")
     gradients.append(f"gradients = context.all_reduce(tf.distribute.ReduceOp.{step.combine.upper()}, gradients)")
     gradients += _clip(step, "combined")
     after = _ACCUMULATE if optimizer.accumulators() else ""
-    after += _STATISTICS[statistics.policy] if any(statistics.proposals) else ""
+    after += statistics_text(step.model)
     return TRAINER.format(
         make_others="".join(makers),
         restore=RESTORE if counter_of(plan) else RESTORE_UNCOUNTED,
@@ -140,11 +80,6 @@ def _trainer(plan: Plan, step: TrainingStep, model: str) -> str:
         update=update_text(plan, optimizer),
         after=after + "".join(_INSIDE + line + "\n" for line in _average(step)),
     )
-
-
-def _has_rows(model: str) -> bool:
-    """Returns whether the model looks up rows, whose gradients are sparse."""
-    return any(f"tf.{name}(" in model for name in ("nn.embedding_lookup", "gather", "gather_nd"))
 
 
 def _clip(step: TrainingStep, where: str) -> List[str]:
@@ -173,27 +108,6 @@ def _average(step: TrainingStep) -> List[str]:
 
 #: Begins a line of the step.
 _INSIDE = " " * 8
-#: {policy: the update of statistics}.
-_STATISTICS = {
-    FIRST_TOWER: """\
-        for name, value in scope.updates.items():  # the first replica's, as in the old program
-            first = value if replica == 0 else tf.zeros_like(value)
-            local[name].assign(context.all_reduce(tf.distribute.ReduceOp.SUM, first))
-""",
-    LAST_TOWER: """\
-        for name, value in scope.updates.items():  # the last replica's, as in the old program
-            last = value if replica == context.num_replicas_in_sync - 1 else tf.zeros_like(value)
-            local[name].assign(context.all_reduce(tf.distribute.ReduceOp.SUM, last))
-""",
-    TOWERS_IN_TURN: """\
-        for name, change in scope.updates.items():  # each replica changes it in turn, as in the old program
-            value = values[name]
-            for turn in range(context.num_replicas_in_sync):
-                own = change(value) if replica == turn else tf.zeros_like(value)
-                value = context.all_reduce(tf.distribute.ReduceOp.SUM, own)
-            local[name].assign(value)
-""",
-}
 _ACCUMULATE = """\
         for name, base in ACCUMULATORS.items():
             local[name].assign(local[name] * base)

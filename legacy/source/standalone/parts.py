@@ -1,0 +1,126 @@
+"""Parts of standalone programs that follow from their models: constants, inputs, scope, update of statistics."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Sequence
+
+from legacy.source.basics.cut import example_sizes
+from legacy.source.basics.expressions import Variable, leaves
+from legacy.source.basics.rendering import WIDTH, literal_text
+from legacy.source.standalone.text import DEFAULT_INITIALIZER, NOISE, SCOPE, SCOPE_WITH_UPDATES, SEED
+from legacy.source.statistics import EACH_TOWER
+from legacy.source.workload_style import all_statements, constant_lines
+from workloads.lifted.workload import DEFAULT_BATCH
+from workloads.numerics.statistics import FIRST_TOWER, LAST_TOWER, TOWERS_IN_TURN
+
+if TYPE_CHECKING:
+    from legacy.source.model import Model
+    from workloads.lifted.plan import Plan
+
+#: Initializers of `workloads.initializers` in TensorFlow's own words.
+_INITIALIZERS = {"initializers.Constant(": "constant(", "initializers.TruncatedNormal(": "truncated_normal(stddev="}
+_NAMED = {
+    "constant": "constant = tf.compat.v1.constant_initializer",
+    "truncated_normal": "truncated_normal = tf.compat.v1.truncated_normal_initializer",
+    "ZEROS": "ZEROS = tf.compat.v1.zeros_initializer()",
+    "ONES": "ONES = tf.compat.v1.ones_initializer()",
+}
+_GLOROT = "GLOROT = tf.compat.v1.glorot_uniform_initializer()"
+
+
+def in_tensorflows_words(lines: Sequence[str]) -> str:
+    """Returns the text of a model's functions with TensorFlow's initializers in place of this project's."""
+    text = "\n".join(lines)
+    for old, new in _INITIALIZERS.items():
+        text = text.replace(old, new)
+    return text
+
+
+def constants_of(
+    plan: Plan, models: Sequence[Model], settings: Mapping[str, Any], text: str, any_number: bool
+) -> List[str]:
+    """Returns the lines of a program's constants, up to its inputs.
+
+    Args:
+      plan: of the lift.
+      models: of its train ops.
+      settings: {constant: value} of the scalars that were fed.
+      text: of the models' functions.
+      any_number: whether the program runs on any number of replicas.
+
+    Returns:
+      The lines.
+    """
+    lines = list(dict.fromkeys(line for model in models for line in constant_lines(model, settings)))
+    lines += [line for name, line in _NAMED.items() if re.search(rf"(?<![\w.]){name}\b", text)]
+    lines += [_GLOROT] if any(map(_leaves_initializers_out, models)) else []
+    size = plan.towers * (plan.batch or DEFAULT_BATCH)
+    comment = "examples of all replicas together; replicas"
+    comment += ", unless --replicas says otherwise" if any_number else ""
+    lines.append(f"GLOBAL_BATCH, TOWERS = {size}, {plan.towers}  # {comment}")
+    return lines + _inputs_lines(models[0])
+
+
+def scope_text(models: Sequence[Model], text: str) -> str:
+    """Returns the text of the scope, with the functions that the models' text calls."""
+    drawn = [function for name, function in NOISE.items() if f"scope.{name}(" in text]
+    scope = SCOPE_WITH_UPDATES if any(any(model.statistics.proposals) for model in models) else SCOPE
+    scope = scope.replace(*DEFAULT_INITIALIZER) if any(map(_leaves_initializers_out, models)) else scope
+    return scope + "".join(drawn) + (SEED if drawn else "")
+
+
+def _leaves_initializers_out(model: Model) -> bool:
+    """Returns whether a model asks for a variable without saying how it starts."""
+    asked = [leaf for statement in all_statements(model) for leaf in leaves(statement.expression)]
+    return any(isinstance(leaf, Variable) and not leaf.initializer for leaf in asked)
+
+
+def _inputs_lines(model: Model) -> List[str]:
+    """Returns the lines of {input: (shape of one example, dtype)}."""
+    items = []
+    for name, entry in model.inputs.items():
+        dtype = "tf.float32" if entry.dtype.startswith("float") else "tf.int32"
+        items.append(f"{literal_text(name)}: ({literal_text(tuple(example_sizes(entry)))}, {dtype})")
+    line = "INPUTS = {" + ", ".join(items) + "}"
+    comment = "  # shape and dtype of one example"
+    if len(line + comment) <= WIDTH:
+        return [line + comment]
+    return ["INPUTS = {" + comment, *(f"    {item}," for item in items), "}"]
+
+
+def has_rows(model: str) -> bool:
+    """Returns whether the model looks up rows, whose gradients are sparse."""
+    return any(f"tf.{name}(" in model for name in ("nn.embedding_lookup", "gather", "gather_nd"))
+
+
+def statistics_text(model: Model) -> str:
+    """Returns the text of the update of a model's statistics, or "" if it has none."""
+    return _STATISTICS[model.statistics.policy] if any(model.statistics.proposals) else ""
+
+
+#: {policy: the update of statistics}.
+_STATISTICS: Dict[str, str] = {
+    FIRST_TOWER: """\
+        for name, value in scope.updates.items():  # the first replica's, as in the old program
+            first = value if replica == 0 else tf.zeros_like(value)
+            local[name].assign(context.all_reduce(tf.distribute.ReduceOp.SUM, first))
+""",
+    LAST_TOWER: """\
+        for name, value in scope.updates.items():  # the last replica's, as in the old program
+            last = value if replica == context.num_replicas_in_sync - 1 else tf.zeros_like(value)
+            local[name].assign(context.all_reduce(tf.distribute.ReduceOp.SUM, last))
+""",
+    TOWERS_IN_TURN: """\
+        for name, change in scope.updates.items():  # each replica changes it in turn, as in the old program
+            value = values[name]
+            for turn in range(context.num_replicas_in_sync):
+                own = change(value) if replica == turn else tf.zeros_like(value)
+                value = context.all_reduce(tf.distribute.ReduceOp.SUM, own)
+            local[name].assign(value)
+""",
+    EACH_TOWER: """\
+        for name, value in scope.updates.items():  # each replica has a state of its own
+            local[name].assign(value)
+""",
+}

@@ -1,0 +1,87 @@
+"""Paths of the towers' gradients to the update: reduced by a known rule, or all of them handed to every replica."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Dict, List, NamedTuple, Optional
+
+from legacy.source.basics.expressions import Name
+from legacy.source.basics.rendering import literal_text
+from legacy.source.basics.unwritten import Unwritten
+from legacy.source.clipping import clipping_after, clipping_of_towers, raw_gradients
+from legacy.source.learning import combining
+from workloads.lifted.plan import indices_label
+
+if TYPE_CHECKING:
+    from workloads.lifted.graph import Graph
+    from workloads.lifted.plan import Phase, Plan
+    from workloads.numerics.clip_rule import Clip
+
+#: Part of one by which a factor on the losses may differ from one.
+_NEAR_ONE = 1e-6
+
+
+class GradientPath(NamedTuple):
+    """The way of a train op's gradients from the towers to the update.
+
+    Attributes:
+      weights: names of those that have gradients, in order.
+      rows: those of which the update gets rows, with their indices.
+      combine: "mean" or "sum"; "" where the update gets the gradients of all towers.
+      clip: what each tower does to its gradients, or None.
+      clip_after: what is done to the combined gradients, or None.
+      scale: factor on the towers' losses before they are differentiated.
+      tensors: {tensor of the old graph: expression} of what the update is given.
+    """
+
+    weights: List[str]
+    rows: List[str]
+    combine: str
+    clip: Optional[Clip]
+    clip_after: Optional[Clip]
+    scale: float
+    tensors: Dict[str, Name]
+
+
+def find_path(plan: Plan, graph: Graph, phase: Phase) -> GradientPath:
+    """Finds the way of a train op's gradients.
+
+    Args:
+      plan: of the lift.
+      graph: of the lift.
+      phase: the train op.
+
+    Returns:
+      The way; where combining and clipping are not known, all towers' gradients before any clipping reach the update.
+    """
+    names = list(raw_gradients(graph, phase, 0))
+    weights = [variable.name for variable in plan.variables if variable.name in names]
+    rows = [name for name in weights if indices_label(name) in names]
+    scale = phase.loss_scale if phase.shared_loss and abs(phase.loss_scale - 1.0) > _NEAR_ONE else 1.0
+    combined = {combine.weight: combine.tensor for combine in phase.combine}
+    try:
+        combine, clip = combining(plan, graph, phase), clipping_of_towers(plan, graph, phase)
+        if rows or not set(weights) <= set(combined):
+            raise Unwritten("gradients: not all are combined in a known way")
+    except Unwritten:
+        return GradientPath(weights, rows, "", None, None, scale, _of_all_towers(plan, graph, phase))
+    try:
+        clip_after = clipping_after(plan, graph, phase)
+    except Unwritten:
+        clip_after = None
+    used = {effect.writes[0]: effect.gradient for effect in phase.effects if effect.gradient}
+    ends = {name: str(used.get(name) if clip_after else combined[name]) for name in weights}
+    tensors = {ends[name]: Name(f"gradients[{literal_text(name)}]") for name in weights}
+    return GradientPath(weights, [], combine, clip, clip_after, scale, tensors)
+
+
+def _of_all_towers(plan: Plan, graph: Graph, phase: Phase) -> Dict[str, Name]:
+    """Returns the tensors of all towers: their losses, and their gradients as differentiation gives them."""
+    found: Dict[str, Name] = {}
+    for tower in range(plan.towers):
+        raw = raw_gradients(graph, phase, tower)
+        for name, tensor in raw.items():
+            weight = name[: -len(indices_label(""))] if name.endswith(indices_label("")) else name
+            part = ".indices" if weight != name else ".values" if indices_label(name) in raw else ""
+            found[tensor] = Name(f"gradients[{literal_text(weight)}][{tower}]{part}")
+        found[phase.losses[tower]] = Name(f"losses[{tower}]")
+    return found

@@ -1,0 +1,132 @@
+"""A step whose losses are functions, and whose update is written as the old graph computes it."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Dict, List, NamedTuple, Sequence
+
+from legacy.saved.graph.imported import ImportedGraph
+from legacy.source.basics.expressions import Name
+from legacy.source.basics.rendering import literal_text
+from legacy.source.basics.unwritten import Unwritten
+from legacy.source.imported_step import WrittenLoss, loss_function
+from legacy.source.learning import find_counters
+from legacy.source.lines.naming import identifier
+from legacy.source.model import recover_model
+from legacy.source.statistics import find_known
+from legacy.source.update.lines import update_lines
+from legacy.source.update.paths import GradientPath, find_path
+from workloads.lifted.plan_records import TensorType
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from workloads.lifted.graph import Graph
+    from workloads.lifted.plan import Phase, Plan
+
+
+class WrittenUpdate(NamedTuple):
+    """One train op.
+
+    Attributes:
+      function: its name in the text.
+      loss: its loss.
+      path: the way of its gradients.
+      group: name of the list of its weights in the text.
+      lines: the body of the update.
+    """
+
+    function: str
+    loss: WrittenLoss
+    path: GradientPath
+    group: str
+    lines: List[str]
+
+
+class WrittenStep(NamedTuple):
+    """A step.
+
+    Attributes:
+      updates: its train ops, in turn.
+      groups: {name of a list in the text: the weights in it}.
+      reasons: why no optimizer with named fields describes it.
+    """
+
+    updates: List[WrittenUpdate]
+    groups: Dict[str, List[str]]
+    reasons: List[str]
+
+
+def recover_updates(plan: Plan, graph: Graph, initializers: Mapping[str, str], reasons: Sequence[str]) -> WrittenStep:
+    """Recovers a step with its update.
+
+    Args:
+      plan: of the lift.
+      graph: of the lift.
+      initializers: {variable: text of its initializer}.
+      reasons: why no optimizer with named fields describes it.
+
+    Returns:
+      The step.
+
+    Raises:
+      Unwritten: a part of it cannot be written.
+    """
+    paths = [find_path(plan, graph, phase) for phase in plan.phases]
+    alone = len(plan.phases) == 1
+    groups: Dict[str, List[str]] = {}
+    names: List[str] = []
+    for phase, path in zip(plan.phases, paths):
+        wanted = "WEIGHTS" if alone else identifier(phase.train_op).upper() + "_WEIGHTS"
+        known = [name for name, weights in groups.items() if weights == path.weights]
+        names.append(known[0] if known else wanted)
+        groups[names[-1]] = path.weights
+    updates: List[WrittenUpdate] = []
+    for phase, path, group in zip(plan.phases, paths, names):
+        try:
+            updates.append(_update(plan, graph, phase, path, group, groups, initializers, updates))
+        except Unwritten as reason:
+            raise reason if alone else Unwritten(f"{phase.train_op}: {reason}") from reason
+    return WrittenStep(updates, groups, list(reasons))
+
+
+def _update(
+    plan: Plan,
+    graph: Graph,
+    phase: Phase,
+    path: GradientPath,
+    group: str,
+    groups: Mapping[str, Sequence[str]],
+    initializers: Mapping[str, str],
+    before: Sequence[WrittenUpdate],
+) -> WrittenUpdate:
+    if phase.returns and any(phase.returns):
+        raise Unwritten("towers: a tower's loss depends on all towers' results")
+    counters = find_counters(phase, ImportedGraph(graph)) if len(plan.phases) == 1 else []
+    known = find_known(plan, graph, phase, counters)
+    model = recover_model(plan, graph, phase, known, initializers, counters)
+    loss = WrittenLoss(loss_function(plan, phase, [update.loss for update in before]), phase, model)
+    proposed = {proposal.node for own in known.proposals for proposal in own}
+    effects = [effect for effect in phase.effects if effect.node not in proposed]
+    given = dict(path.tensors)
+    for constant, source in model.settings.items():
+        entries = [entry for entry in plan.inputs + plan.common if entry.name == source]
+        given.update((tensor, Name(constant)) for entry in entries for tensor in entry.tensors)
+    lines = update_lines(_with_types(plan, path), graph, phase, effects, given, groups)
+    function = "train_step" if len(plan.phases) == 1 else _unused(identifier(phase.train_op), before)
+    return WrittenUpdate(function, loss, path, group, lines)
+
+
+def _with_types(plan: Plan, path: GradientPath) -> Plan:
+    """Returns the plan with the types of the gradients that an update begins with."""
+    variables = {f"gradients[{literal_text(v.name)}]": TensorType(v.dtype, list(v.shape)) for v in plan.variables}
+    types = {tensor: variables[one.text] for tensor, one in path.tensors.items() if one.text in variables}
+    return dataclasses.replace(plan, tensors={**types, **plan.tensors})
+
+
+def _unused(name: str, before: Sequence[WrittenUpdate]) -> str:
+    taken = [update.function for update in before]
+    unused, number = name, 2
+    while unused in taken:
+        unused, number = f"{name}_{number}", number + 1
+    return unused

@@ -1,0 +1,51 @@
+"""Lists over the towers: what is done to each tower's loss or gradient alike is written once, for all."""
+
+from __future__ import annotations
+
+import re
+
+from legacy.source.basics.expressions import Expression, Listing, Name, replace, values_used
+from legacy.source.basics.rendering import expression_text
+
+_ELEMENT = re.compile(r"(losses|gradients\[[^]]+\])\[(\d+)\]")
+
+
+def with_lists(expression: Expression, towers: int) -> Expression:
+    """Returns an expression with a list of the towers in place of each listing of all towers' parts.
+
+    >>> part = lambda n: Name(f"losses[{n}]")
+    >>> with_lists(Listing((part(0), part(1))), 2)
+    Name(text='losses')
+    >>> with_lists(Listing((part(1), part(0))), 2)
+    Listing(items=(Name(text='losses[1]'), Name(text='losses[0]')))
+
+    Args:
+      expression: the expression.
+      towers: number of towers.
+
+    Returns:
+      The expression.
+    """
+
+    def joined(part: Expression) -> Expression | None:
+        if not isinstance(part, Listing) or len(part.items) != towers or any(map(values_used, part.items)):
+            return None
+        return _list_of_all([expression_text(item) for item in part.items])
+
+    return replace(expression, joined)
+
+
+def _list_of_all(texts: list[str]) -> Name | None:
+    """Returns the list whose items have these texts, if they are alike for the towers in their order."""
+    found = [_ELEMENT.findall(text) for text in texts]
+    bases = {base for elements in found for base, _ in elements}
+    in_order = all(elements and {int(n) for _, n in elements} == {tower} for tower, elements in enumerate(found))
+    if not in_order or len(bases) != 1:
+        return None
+    base = bases.pop()
+    item = "loss" if base == "losses" else "gradient"
+    bodies = {text.replace(f"{base}[{tower}]", item) for tower, text in enumerate(texts)}
+    if len(bodies) != 1:
+        return None
+    body = bodies.pop()
+    return Name(base if body == item else f"[{body} for {item} in {base}]")
