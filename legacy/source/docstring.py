@@ -71,10 +71,9 @@ def docstring_of_update(plan: Plan, step: WrittenStep, notes: Sequence[str]) -> 
     lines = [f"{plan.name}: the training step of an old graph, decompiled to TensorFlow 2.", "", _origin(plan)]
     lines.append("The update is written as the old graph computes it, since no named optimizer describes it:")
     lines += ["  * " + text for text in step.reasons]
-    if any(not update.path.combine for update in step.updates):
-        lines.append(
-            f"For {plan.towers} replicas only: the update uses the results of each of the {plan.towers} towers."
-        )
+    if not step.any_number:
+        why = "the update uses the results of each tower" if step.gathers else "each tower has a state of its own"
+        lines.append(f"For {plan.towers} replicas only: {why}.")
     lines += [note[0].upper() + note[1:] + "." for note in notes]
     return [line for text in [*lines, *_hazards(plan)] for line in _wrapped(text)]
 

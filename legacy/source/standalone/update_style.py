@@ -57,8 +57,7 @@ def module_text(
     """
     models = [update.loss.model for update in step.updates]
     functions = in_tensorflows_words(losses_lines(ImportedStep([update.loss for update in step.updates], [])))
-    gathers = any(not update.path.combine for update in step.updates)
-    lines = constants_of(plan, models, settings, functions, any_number=not gathers)
+    lines = constants_of(plan, models, settings, functions, any_number=step.any_number)
     for name, weights in step.groups.items():
         lines += listed(name, weights)
     slots, others = _variables(plan, step, models, starts)
@@ -73,9 +72,9 @@ def module_text(
     text = '"""' + "\n".join([*docstring, '"""', "", *imports, "import tensorflow as tf", "", *lines])
     parts = [functions, *(train_op_text(update, functions) for update in step.updates)]
     names = ", ".join(update.function for update in step.updates)
-    parts += [*([GATHER] if gathers else []), f"TRAIN_OPS = [{names}]"]
+    parts += [*([GATHER] if step.gathers else []), f"TRAIN_OPS = [{names}]"]
     parts += [scope_text(models, functions), _trainer_text(step, bool(slots), counter, owners)]
-    parts.append(_main_text(gathers))
+    parts.append(_main_text(not step.any_number))
     return text + "".join("\n\n\n" + part.rstrip("\n") for part in parts) + "\n"
 
 
@@ -127,9 +126,10 @@ def listed(name: str, items: Sequence[str]) -> List[str]:
     line = f"{name} = {literal_text(list(items))}"
     if len(line) <= WIDTH:
         return [line]
-    return textwrap.wrap(
-        line, WIDTH, subsequent_indent=" " * (len(name) + 4), break_long_words=False, break_on_hyphens=False
+    wrapped = textwrap.wrap(
+        ", ".join(map(literal_text, items)), WIDTH - 4, break_long_words=False, break_on_hyphens=False
     )
+    return [f"{name} = [", *(_INDENT + text for text in wrapped), "]"]
 
 
 def _variables(
@@ -176,9 +176,19 @@ def _slot_lines(slots: Mapping[str, Mapping[str, Any]], groups: Mapping[str, Seq
     items = []
     for text, weights in alike.items():
         names = [name for name, group in groups.items() if set(group) == set(weights)]
-        items.append(f"({names[0] if names else literal_text(weights)}, {text})")
-    line = "SLOTS = [" + ", ".join(items) + "]"
-    return [line] if len(line) <= WIDTH else ["SLOTS = [", *(f"    {item}," for item in items), "]"]
+        items.append((names[0] if names else literal_text(weights), text))
+    line = "SLOTS = [" + ", ".join(f"({weights}, {slots})" for weights, slots in items) + "]"
+    if len(line) <= WIDTH:
+        return [line]
+    lines = []
+    for weights, slots in items:
+        line = f"{_INDENT}({weights}, {slots}),"
+        lines += (
+            [line]
+            if len(line) <= WIDTH
+            else [f"{_INDENT}(", f"{_INDENT * 2}{weights},", f"{_INDENT * 2}{slots},", f"{_INDENT}),"]
+        )
+    return ["SLOTS = [", *lines, "]"]
 
 
 def _dict_text(values: Mapping[str, Any]) -> str:

@@ -13,7 +13,7 @@ from legacy.source.imported_step import WrittenLoss, loss_function
 from legacy.source.learning import find_counters
 from legacy.source.lines.naming import identifier
 from legacy.source.model import recover_model
-from legacy.source.statistics import find_known
+from legacy.source.statistics import EACH_TOWER, find_known
 from legacy.source.update.lines import update_lines
 from legacy.source.update.paths import GradientPath, find_path
 from workloads.lifted.plan_records import TensorType
@@ -55,6 +55,17 @@ class WrittenStep(NamedTuple):
     updates: List[WrittenUpdate]
     groups: Dict[str, List[str]]
     reasons: List[str]
+
+    @property
+    def gathers(self) -> bool:
+        """Whether an update uses the results of each tower."""
+        return any(not update.path.combine for update in self.updates)
+
+    @property
+    def any_number(self) -> bool:
+        """Whether the program runs on any number of replicas: no tower's results or states are used by themselves."""
+        own_states = any(update.loss.model.statistics.policy == EACH_TOWER for update in self.updates)
+        return not self.gathers and not own_states
 
 
 def recover_updates(plan: Plan, graph: Graph, initializers: Mapping[str, str], reasons: Sequence[str]) -> WrittenStep:
