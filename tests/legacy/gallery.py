@@ -24,6 +24,8 @@ SOURCES = {
     "batch_norm_of_all_towers.py": ("j_dataset_resource", "workload", ""),
     "batch_norm_of_all_towers_standalone.py": ("j_dataset_resource", "standalone", ""),
     "generative_adversarial.py": ("l_gan", "workload", "lifted"),
+    "generative_adversarial_standalone.py": ("l_gan", "standalone", ""),
+    "odd_combining_standalone.py": ("i_odd_combine", "standalone", ""),
     "recurrent_state.py": ("m_carried_state", "workload", "lifted"),
     "dynamic_rnn.py": ("h_dynamic_rnn", "workload", ""),
 }

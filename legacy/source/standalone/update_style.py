@@ -126,10 +126,16 @@ def listed(name: str, items: Sequence[str]) -> List[str]:
     line = f"{name} = {literal_text(list(items))}"
     if len(line) <= WIDTH:
         return [line]
-    wrapped = textwrap.wrap(
-        ", ".join(map(literal_text, items)), WIDTH - 4, break_long_words=False, break_on_hyphens=False
+    return [f"{name} = [", *_wrapped(items, 4), "]"]
+
+
+def _wrapped(items: Sequence[str], indent: int) -> List[str]:
+    """Returns the lines of a list's items."""
+    text = ", ".join(map(literal_text, items)) + ","
+    pad = " " * indent
+    return textwrap.wrap(
+        text, WIDTH, initial_indent=pad, subsequent_indent=pad, break_long_words=False, break_on_hyphens=False
     )
-    return [f"{name} = [", *(_INDENT + text for text in wrapped), "]"]
 
 
 def _variables(
@@ -173,22 +179,13 @@ def _slot_lines(slots: Mapping[str, Mapping[str, Any]], groups: Mapping[str, Seq
     alike: Dict[str, List[str]] = {}
     for weight, own in slots.items():
         alike.setdefault(_dict_text(own), []).append(weight)
-    items = []
+    lines = []
     for text, weights in alike.items():
         names = [name for name, group in groups.items() if set(group) == set(weights)]
-        items.append((names[0] if names else literal_text(weights), text))
-    line = "SLOTS = [" + ", ".join(f"({weights}, {slots})" for weights, slots in items) + "]"
-    if len(line) <= WIDTH:
-        return [line]
-    lines = []
-    for weights, slots in items:
-        line = f"{_INDENT}({weights}, {slots}),"
-        lines += (
-            [line]
-            if len(line) <= WIDTH
-            else [f"{_INDENT}(", f"{_INDENT * 2}{weights},", f"{_INDENT * 2}{slots},", f"{_INDENT}),"]
-        )
-    return ["SLOTS = [", *lines, "]"]
+        line = f"{_INDENT}({names[0] if names else literal_text(weights)}, {text}),"
+        lines += [line] if len(line) <= WIDTH else [_INDENT + "([", *_wrapped(weights, 8), f"{_INDENT}], {text}),"]
+    alone = f"SLOTS = [{lines[0].strip()[:-1]}]" if len(lines) == 1 else ""
+    return [alone] if alone and len(alone) <= WIDTH else ["SLOTS = [", *lines, "]"]
 
 
 def _dict_text(values: Mapping[str, Any]) -> str:

@@ -72,8 +72,6 @@ def test_a_source_that_imports_says_what_and_why():
     assert "\n  * train ops: d_train, g_train run in turn; a workload has one loss and one update\n" in made.text
     with pytest.raises(InputError, match="(?s)train ops: .*with --out, the losses are written, and the rest is"):
         source("l_gan")
-    with pytest.raises(InputError, match="(?s)train ops: .*--style=workload with --out may write the losses"):
-        source("l_gan", "standalone")
 
 
 def test_functions_of_two_losses_that_differ_have_names_of_their_own():

@@ -1,0 +1,117 @@
+"""Updates that no named optimizer describes: lists over the towers, loops over the weights, order of the changes."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from legacy.saved.lifting import lift_graph
+from legacy.source.basics.expressions import Listing, Name, Value, call
+from legacy.source.basics.rendering import expression_text
+from legacy.source.initial import first_values
+from legacy.source.source import source_of_analysis
+from legacy.source.standalone.update_style import listed
+from legacy.source.update.lines import of_name
+from legacy.source.update.towers import with_lists
+from tests.legacy.test_variants import TOWERS, apply, split_batch, sum_of_squares, towers, weights
+from workloads.lifted.plan import Variable
+from workloads.support.errors import InputError
+
+v1 = tf.compat.v1
+
+
+def of_towers(make, count=2):
+    return call("tf.add_n", Listing(tuple(make(Name(f"gradients[name][{tower}]")) for tower in range(count))))
+
+
+def test_what_is_done_to_each_tower_alike_is_a_list():
+    assert expression_text(with_lists(of_towers(lambda one: one), 2)) == "tf.add_n(gradients[name])"
+    squares = with_lists(of_towers(lambda one: call("tf.square", one)), 2)
+    assert expression_text(squares) == "tf.add_n([tf.square(gradient) for gradient in gradients[name]])"
+
+
+def test_a_list_of_some_towers_or_of_other_values_stays():
+    two_of_three = of_towers(lambda one: one)
+    assert with_lists(two_of_three, 3) == two_of_three
+    with_value = Listing((Name("losses[0]"), Value("x:0")))
+    assert with_lists(with_value, 2) == with_value
+    swapped = Listing((Name("losses[1]"), Name("losses[0]")))
+    assert with_lists(swapped, 2) == swapped
+
+
+@pytest.mark.parametrize(
+    "text, expected",
+    [
+        ('values["net/w"]', "values[name]"),
+        ('variables["net/w/Adam_1"].handle', 'variables[name + "/Adam_1"].handle'),
+        ('values["shadow/net/w"]', 'values[f"shadow/{name}"]'),
+        ('values["net/w2"]', 'values["net/w2"]'),
+    ],
+)
+def test_a_loop_over_weights_has_their_name_as_a_variable(text, expected):
+    assert of_name(text, "net/w") == expected
+
+
+def test_first_values_are_those_of_the_initializers_or_of_the_values_at_hand():
+    variables = [Variable(name, [2], "float32", "slot") for name in ("zeros", "constant", "filled", "drawn")]
+    texts = {"zeros": "ZEROS", "constant": "initializers.Constant(0.5)"}
+    initial = {name: np.float32([3, 3]) for name in ("zeros", "constant", "filled")}
+    found = first_values(variables, texts, {**initial, "drawn": np.float32([1, 2])})
+    assert found == {"zeros": 0.0, "constant": 0.5, "filled": 3.0, "drawn": 0.0}
+
+
+def test_a_long_list_has_a_line_for_as_many_as_fit():
+    assert listed("A", ["x"]) == ['A = ["x"]']
+    lines = listed("WEIGHTS", [f"layer_{number}/kernel" for number in range(9)])
+    assert lines[0] == "WEIGHTS = [" and lines[-1] == "]" and max(map(len, lines)) <= 120
+
+
+def source(build, tmp_path):
+    """The standalone source of a program that `build` makes in a graph of its own; it returns the train op."""
+    with tf.Graph().as_default() as graph:
+        graph.seed = 1
+        name = build().name
+        path = str(tmp_path / "graph.meta")
+        v1.train.export_meta_graph(path)
+    made = []
+    lift_graph(
+        path, None, train_op=[name], use=lambda *found: made.append(source_of_analysis(*found, {}, style="standalone"))
+    )
+    return made[0].text
+
+
+def test_an_optimizer_that_was_written_by_hand_is_written_in_its_order(tmp_path):
+    def build():
+        xs, moment = split_batch(), v1.get_variable("net/w/moment", [3, 2], trainable=False, use_resource=False)
+        gradient = tf.add_n(towers(lambda tower: tf.gradients(sum_of_squares(xs[tower]), [weights()])[0]))
+        moved = v1.assign(moment, 0.5 * moment + gradient)
+        return v1.assign_sub(weights(), 0.25 * moved)
+
+    lines = source(build, tmp_path).splitlines()
+    first = lines.index('    variables["net/w/moment"].assign(0.5 * values["net/w/moment"] + gradients["net/w"])')
+    assert lines[first + 1] == '    variables["net/w"].assign_sub(0.25 * variables["net/w/moment"].read_value())'
+
+
+def test_a_penalty_outside_of_the_towers_is_part_of_the_update(tmp_path):
+    def build():
+        xs = split_batch()
+        loss = tf.add_n(towers(lambda tower: sum_of_squares(xs[tower]))) / TOWERS + tf.nn.l2_loss(weights())
+        return v1.train.MomentumOptimizer(0.1, 0.9).minimize(loss)
+
+    text = source(build, tmp_path)
+    assert "tf.constant(0.5), unconnected_gradients" in text
+    assert 'tf.add_n([values["net/w"], gradients["net/w"][0], gradients["net/w"][1]])' in text
+
+
+def test_a_change_in_a_branch_is_refused(tmp_path):
+    def build():
+        xs = split_batch()
+        mean = tf.add_n(towers(lambda tower: tf.gradients(sum_of_squares(xs[tower]), [weights()])[0])) / TOWERS
+        was_v2 = v1.control_flow_v2_enabled()
+        v1.disable_control_flow_v2()
+        train = v1.cond(tf.reduce_all(v1.is_finite(mean)), lambda: v1.group(apply(mean)), lambda: v1.no_op())
+        if was_v2:
+            v1.enable_control_flow_v2()
+        return train
+
+    with pytest.raises(InputError, match="updates: 'net/w' is changed in a branch of a cond only"):
+        source(build, tmp_path)
