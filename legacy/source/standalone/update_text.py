@@ -56,8 +56,6 @@ SAVED = "saved = {n: values[0] for n, values in copies.items()}"
 SAVED_BY_OWNER = "saved = {n: values[OWNERS.get(n, 0)] for n, values in copies.items()}"
 
 GATHER = '''def gather(context, value):
-    """Returns the values of all replicas, in their order; of the rows of a sparse gradient, these."""
-    if isinstance(value, tf.IndexedSlices):
-        return [tf.IndexedSlices(*rows) for rows in zip(gather(context, value.values), gather(context, value.indices))]
-    return tf.unstack(context.all_gather(value[tf.newaxis], 0), context.num_replicas_in_sync)
+    """Returns the values of all replicas, in their order."""
+    return context.merge_call(lambda strategy, values: list(strategy.experimental_local_results(values)), (value,))
 '''
