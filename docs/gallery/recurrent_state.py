@@ -46,11 +46,10 @@ def tower_loss(scope, batch):
     c, h3 = lstm_cell(tf.nn.embedding_lookup(table, text[:, 2]), c, h2, kernel, bias, 1.0)
     scope.update(("state_0/c", "state_1/c")[scope.replica % 2], c)
     scope.update(("state_0/h", "state_1/h")[scope.replica % 2], h3)
-    x = tf.reshape(tf.stack([h, h2, h3], axis=1), [-1, 5])
-    x = tf.matmul(x, scope.get("lstm/softmax/kernel", (5, 11)))
-    x = tf.nn.bias_add(tf.reshape(x, [-1, 3, 11]), scope.get("lstm/softmax/bias", (11,)))
+    x = tf.stack([h, h2, h3], axis=1)
+    x = tf.tensordot(x, scope.get("lstm/softmax/kernel", (5, 11)), 1)
     labels = tf.reshape(text[:, 1:], [-1])
-    logits = tf.reshape(x, [-1, 11])
+    logits = tf.reshape(tf.nn.bias_add(x, scope.get("lstm/softmax/bias", (11,))), [-1, 11])
     losses = tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits)
     return tf.reduce_sum(tf.reshape(losses, [-1, 3])) / 4.0
 

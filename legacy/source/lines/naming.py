@@ -36,6 +36,10 @@ _TYPICAL = {
 }
 #: {argument of a call: name of what is given}; the last ones of optimizers' kernels.
 _TELLING = {"logits": "logits", "labels": "labels", "grad": "gradient", "delta": "gradient", "lr": "rate"}
+#: {method of a tensor array: name of its result}.
+_METHODS = {"unstack": "inputs", "write": "outputs"}
+#: Names of ops, which say nothing about their results.
+_OPS = {"add", "addn", "sub", "mul", "truediv", "div", "neg", "cast", "pow", "sum", "squeeze", "floordiv", "maximum"}
 _COMPARISONS = ("<", "<=", ">", ">=")
 #: Words that name no value in text: Python's and those that the program's text uses.
 RESERVED = {"and", "as", "batch", "from", "for", "if", "in", "is", "lambda", "not", "or", "scope", "self", "tf", "np"}
@@ -136,8 +140,8 @@ def _hint(statement: Statement, number: int, shape: Optional[List[int]]) -> str:
         name = expression.name
         text = name if isinstance(name, str) else name.rest if isinstance(name, Scoped) else name.text.strip('"')
         return identifier(re.sub(r"\{\w+\}", "", text).replace(".", "/"))
-    if isinstance(expression, Method) and expression.name == "unstack":
-        return "inputs"
+    if isinstance(expression, Method) and expression.name in _METHODS:
+        return _METHODS[expression.name]
     if isinstance(expression, Infix) and expression.symbol in _COMPARISONS:
         return "mask"
     functions = {part.function for part in calls(expression)}
@@ -147,7 +151,8 @@ def _hint(statement: Statement, number: int, shape: Optional[List[int]]) -> str:
         return "losses" if shape else "loss"
     if shape is None or len(shape) >= 2:
         return "x"
-    return identifier(statement.targets[number].partition(":")[0])
+    name = identifier(statement.targets[number].partition(":")[0])
+    return "x" if name.rstrip("_") in _OPS else name
 
 
 def identifier(path: str) -> str:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 #: Functions that begin a layer: what one of them takes from another one stands on a line of its own.
 LAYERS = {
     "tf.matmul",
+    "tf.tensordot",
     "tf.nn.conv2d",
     "tf.nn.conv2d_transpose",
     "tf.nn.depthwise_conv2d",
@@ -45,7 +46,7 @@ LAYERS = {
 }
 #: Layers whose tensors have names, so that layers that are alike look alike.
 TAKE_NAMES = {name for name in LAYERS if name.startswith(("tf.nn.conv", "tf.nn.dep", "tf.nn.batch", "tf.compat"))}
-TAKE_NAMES |= {"fused_batch_norm", "tf.matmul", "tf.nn.max_pool2d", "tf.nn.avg_pool2d"}
+TAKE_NAMES |= {"fused_batch_norm", "tf.matmul", "tf.tensordot", "tf.nn.max_pool2d", "tf.nn.avg_pool2d"}
 #: The longest text of an expression that another one is put into.
 MOST_TEXT = 100
 

@@ -102,8 +102,13 @@ def write_negation(op: OpView) -> Expression | None:
 def write_reduction(op: OpView) -> Expression | None:
     """Writes a reduction over constant axes; `axis` is left out where all are meant."""
     axes, rank = op.constant(1), op.shape(0)
-    if axes is None or rank is None:
+    if axes is None:
         return None
+    if rank is None:
+        known = axes.size and int(np.min(axes)) >= 0
+        kept = True if op.attribute("keep_dims") else OMIT
+        listed = [int(axis) for axis in np.atleast_1d(axes)]
+        return call(REDUCTIONS[op.type], op.argument(0), axis=_axis(listed), keepdims=kept) if known else None
     wanted = [int(axis) % max(1, len(rank)) for axis in np.atleast_1d(axes)]
     keep = op.attribute("keep_dims")
     if not wanted:

@@ -1,4 +1,4 @@
-"""The LSTM cell: the ops that compute its next state from its four gates, and the function that is written for them."""
+"""LSTM and GRU cells: the ops that compute the next state from the gates, and the functions written for them."""
 
 from __future__ import annotations
 
@@ -20,6 +20,14 @@ FUNCTIONS = {
         "    i, j, f, o = tf.split(gates, 4, axis=1)",
         "    c = c * tf.sigmoid(f + forget_bias) + tf.sigmoid(i) * tf.tanh(j)",
         "    return c, tf.tanh(c) * tf.sigmoid(o)",
+    ],
+    "gru_cell": [
+        "def gru_cell(x, h, kernel, bias, candidate_kernel, candidate_bias):",
+        '    """Runs a GRU cell of 1.x on [batch, features]; returns its next state."""',
+        "    gates = tf.sigmoid(tf.nn.bias_add(tf.matmul(tf.concat([x, h], axis=1), kernel), bias))",
+        "    r, u = tf.split(gates, 2, axis=1)",
+        "    x = tf.matmul(tf.concat([x, r * h], axis=1), candidate_kernel)",
+        "    return u * h + (1.0 - u) * tf.tanh(tf.nn.bias_add(x, candidate_bias))",
     ],
     "lstm_state": [
         "def lstm_state(gates, c, forget_bias):",
@@ -67,6 +75,41 @@ def _cell(split: OpView, before: Expression, forget_bias: object) -> Expression:
         return call("lstm_state", split.argument(1), before, forget_bias)
     x, h = joined.arguments(0, 2)
     return call("lstm_cell", x, before, h, product.argument(1), gates.argument(1), forget_bias)
+
+
+def match_gru_cell(op: OpView) -> Optional[Match]:
+    """Matches `u * h + (1 - u) * tanh(...)` with the gates r and u, as `GRUCell` computes it."""
+    kept, new = op.producer(0), op.producer(1)
+    if kept.type != "Mul" or new.type != "Mul" or new.producer(0).type != "Sub" or new.producer(1).type != "Tanh":
+        return None
+    rest, candidate = new.producer(0), _layer(new.producer(1).producer(0))
+    one = rest.constant(0)
+    if one is None or one.shape != () or float(one) != 1.0 or rest.tensor(1) != kept.tensor(0) or candidate is None:
+        return None
+    split, reset = kept.producer(0), candidate[0].producer(1)
+    gates = split.producer(1) if split.type == "Split" else split
+    layer = _layer(gates.producer(0)) if gates.type == "Sigmoid" else None
+    axis = split.constant(0) if split.type == "Split" else None
+    if layer is None or axis is None or int(axis) not in (1, -1) or reset.type != "Mul":
+        return None
+    parts = tuple(output.name for output in split.operation.outputs)
+    joined = layer[0]
+    same = joined.tensor(0) == candidate[0].tensor(0) and joined.tensor(1) == reset.tensor(1) == kept.tensor(1)
+    if not same or parts != (reset.tensor(0), kept.tensor(0)):
+        return None
+    kernels = (layer[1].argument(1), layer[2].argument(1), candidate[1].argument(1), candidate[2].argument(1))
+    return Match((op.output,), call("gru_cell", joined.argument(0), kept.argument(1), *kernels))
+
+
+def _layer(op: OpView) -> Optional[Tuple[OpView, OpView, OpView]]:
+    """Returns join, product and sum of a dense layer on two joined tensors; None for something else."""
+    if op.type != "BiasAdd" or op.producer(0).type != "MatMul":
+        return None
+    product = op.producer(0)
+    joined = product.producer(0)
+    axis = joined.constant(2) if joined.type == "ConcatV2" and len(joined.operation.inputs) == 3 else None
+    plain = not product.attribute("transpose_a") and not product.attribute("transpose_b")
+    return (joined, product, op) if plain and axis is not None and int(axis) in (1, -1) else None
 
 
 def _pair(op: OpView, one: str, other: str) -> Optional[Tuple[OpView, OpView]]:

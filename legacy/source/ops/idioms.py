@@ -8,7 +8,7 @@ import numpy as np
 import tensorflow as tf
 
 from legacy.source.basics.expressions import OMIT, Expression, Infix, Literal, call
-from legacy.source.ops.cells import match_lstm_cell
+from legacy.source.ops.cells import match_gru_cell, match_lstm_cell
 from legacy.source.ops.match import Match
 
 if TYPE_CHECKING:
@@ -205,9 +205,9 @@ def match_tensordot(op: OpView) -> Optional[Match]:
 
 #: {op type: its idioms, in the order in which they are tried}.
 IDIOMS: Dict[str, List[Callable[[OpView], Optional[Match]]]] = {
-    "Add": [match_batch_normalization, match_sigmoid_cross_entropy, match_neutral],
+    "Add": [match_batch_normalization, match_sigmoid_cross_entropy, match_gru_cell, match_neutral],
     "AddN": [match_single],
-    "AddV2": [match_batch_normalization, match_sigmoid_cross_entropy, match_neutral],
+    "AddV2": [match_batch_normalization, match_sigmoid_cross_entropy, match_gru_cell, match_neutral],
     "BroadcastTo": [match_same_reshape],
     "CheckNumerics": [match_copy],
     "Div": [match_neutral],

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Sequence, Tuple
 import numpy as np
 
 from legacy.source.basics.expressions import Item, Variable, leaves
-from legacy.source.basics.rendering import WIDTH, literal_text
+from legacy.source.basics.rendering import WIDTH, literal_text, wrapped_items
 from legacy.source.imported_step import ImportedStep
 from legacy.source.imported_style import losses_lines
 from legacy.source.standalone.optimizer_text import counter_of
@@ -126,16 +126,7 @@ def listed(name: str, items: Sequence[str]) -> List[str]:
     line = f"{name} = {literal_text(list(items))}"
     if len(line) <= WIDTH:
         return [line]
-    return [f"{name} = [", *_wrapped(items, 4), "]"]
-
-
-def _wrapped(items: Sequence[str], indent: int) -> List[str]:
-    """Returns the lines of a list's items."""
-    text = ", ".join(map(literal_text, items)) + ","
-    pad = " " * indent
-    return textwrap.wrap(
-        text, WIDTH, initial_indent=pad, subsequent_indent=pad, break_long_words=False, break_on_hyphens=False
-    )
+    return [f"{name} = [", *wrapped_items(items, 4), "]"]
 
 
 def _variables(
@@ -146,7 +137,7 @@ def _variables(
     slots: Dict[str, Dict[str, Any]] = {}
     others: Dict[str, str] = {}
     for variable in plan.variables:
-        if variable.name in asked:
+        if variable.name in asked and variable.dtype.startswith("float"):
             continue
         if variable.of in asked and variable.name.startswith(variable.of + "/"):
             start = None if variable.role == "average" else starts[variable.name]
@@ -183,7 +174,7 @@ def _slot_lines(slots: Mapping[str, Mapping[str, Any]], groups: Mapping[str, Seq
     for text, weights in alike.items():
         names = [name for name, group in groups.items() if set(group) == set(weights)]
         line = f"{_INDENT}({names[0] if names else literal_text(weights)}, {text}),"
-        lines += [line] if len(line) <= WIDTH else [_INDENT + "([", *_wrapped(weights, 8), f"{_INDENT}], {text}),"]
+        lines += [line] if len(line) <= WIDTH else [_INDENT + "([", *wrapped_items(weights, 8), f"{_INDENT}], {text}),"]
     alone = f"SLOTS = [{lines[0].strip()[:-1]}]" if len(lines) == 1 else ""
     return [alone] if alone and len(alone) <= WIDTH else ["SLOTS = [", *lines, "]"]
 

@@ -1,0 +1,228 @@
+"""l_gan: the training step of an old graph, decompiled to TensorFlow 2.
+
+From graph.meta, written by TensorFlow 1.15.5; 2 towers, told apart by device /gpu:k.
+The update is written as the old graph computes it, since no named optimizer describes it:
+  * train ops: d_train, g_train run in turn; a workload has one loss and one update
+Loss, gradients and statistics of each tower have the old graph's bits on made-up numbers.
+
+In the old program:
+  * reads of discriminator/d2/kernel, discriminator/d2/bias have no order with the update; here they come before it
+  * and 2 more races of d_train, of the same kinds (--json)
+  * d_train: 4 weights are clipped by value, at -0.5 and 0.5 besides their update: discriminator/d1/kernel,
+    discriminator/d1/bias, discriminator/d2/kernel, discriminator/d2/bias
+"""
+
+import argparse
+import itertools
+
+import numpy as np
+import tensorflow as tf
+
+ZEROS = tf.compat.v1.zeros_initializer()
+GLOROT = tf.compat.v1.glorot_uniform_initializer()
+GLOBAL_BATCH, TOWERS = 16, 2  # examples of all replicas together; replicas, unless --replicas says otherwise
+INPUTS = {"real": ((2,), tf.float32)}  # shape and dtype of one example
+D_TRAIN_WEIGHTS = ["discriminator/d1/kernel", "discriminator/d1/bias", "discriminator/d2/kernel"]
+G_TRAIN_WEIGHTS = ["generator/g1/kernel", "generator/g1/bias", "generator/g2/kernel", "generator/g2/bias"]
+OTHERS = {  # shape, first value and dtype of the update's variables
+    "beta1_power": ((), 0.5, tf.float32),
+    "beta2_power": ((), 0.999, tf.float32),
+    "step": ((), 0, tf.int64),
+}
+SLOTS = [
+    ([
+        "discriminator/d1/kernel", "discriminator/d1/bias", "discriminator/d2/kernel", "discriminator/d2/bias",
+    ], {"RMSProp": 1.0, "RMSProp_1": 0.0}),
+    (G_TRAIN_WEIGHTS, {"Adam": 0.0, "Adam_1": 0.0}),
+]
+STEP = "step"
+
+
+def d_train_loss(scope, batch):
+    """Returns the loss of one tower."""
+    batch_size = int(batch["real"].shape[0])
+    x = scope.normal("tower_0", [batch_size, 3])
+    x = tf.matmul(x, scope.get("generator/g1/kernel", (3, 8)))
+    x = tf.nn.relu(tf.nn.bias_add(x, scope.get("generator/g1/bias", (8,), ZEROS)))
+    x = tf.matmul(x, scope.get("generator/g2/kernel", (8, 2)))
+    kernel = scope.get("discriminator/d1/kernel", (2, 8))
+    x = tf.nn.bias_add(x, scope.get("generator/g2/bias", (2,), ZEROS))
+    bias = scope.get("discriminator/d1/bias", (8,), ZEROS)
+    kernel2 = scope.get("discriminator/d2/kernel", (8, 1))
+    x = tf.nn.leaky_relu(tf.nn.bias_add(tf.matmul(x, kernel), bias), alpha=0.2)
+    bias2 = scope.get("discriminator/d2/bias", (1,), ZEROS)
+    y = tf.nn.leaky_relu(tf.nn.bias_add(tf.matmul(batch["real"], kernel), bias), alpha=0.2)
+    mean = tf.reduce_mean(tf.nn.bias_add(tf.matmul(x, kernel2), bias2))
+    mean2 = tf.reduce_mean(tf.nn.bias_add(tf.matmul(y, kernel2), bias2))
+    return mean - mean2
+
+
+def g_train_loss(scope, batch):
+    """Returns the loss of one tower."""
+    batch_size = int(batch["real"].shape[0])
+    x = scope.normal("tower_0", [batch_size, 3])
+    x = tf.matmul(x, scope.get("generator/g1/kernel", (3, 8)))
+    x = tf.nn.relu(tf.nn.bias_add(x, scope.get("generator/g1/bias", (8,), ZEROS)))
+    x = tf.matmul(x, scope.get("generator/g2/kernel", (8, 2)))
+    x = tf.nn.bias_add(x, scope.get("generator/g2/bias", (2,), ZEROS))
+    x = tf.matmul(x, scope.get("discriminator/d1/kernel", (2, 8)))
+    x = tf.nn.leaky_relu(tf.nn.bias_add(x, scope.get("discriminator/d1/bias", (8,), ZEROS)), alpha=0.2)
+    x = tf.matmul(x, scope.get("discriminator/d2/kernel", (8, 1)))
+    return -tf.reduce_mean(tf.nn.bias_add(x, scope.get("discriminator/d2/bias", (1,), ZEROS)))
+
+
+def d_train(scope, batch, variables, context):
+    """Runs a replica's part of d_train; returns its loss."""
+    values = scope.values
+    loss = d_train_loss(scope, batch)
+    gradients = tf.gradients(loss, [values[name] for name in D_TRAIN_WEIGHTS], unconnected_gradients="zero")
+    gradients = [tf.clip_by_value(gradient, -0.1, 0.1) for gradient in gradients]
+    gradients = context.all_reduce(tf.distribute.ReduceOp.MEAN, gradients)
+    gradients = dict(zip(D_TRAIN_WEIGHTS, gradients))
+    tf.raw_ops.ResourceApplyRMSProp(
+        var=variables["discriminator/d2/bias"].handle,
+        ms=variables["discriminator/d2/bias/RMSProp"].handle,
+        mom=variables["discriminator/d2/bias/RMSProp_1"].handle,
+        lr=0.005,
+        rho=0.9,
+        momentum=0.0,
+        epsilon=1e-10,
+        grad=tf.constant([0.0], tf.float32),
+    )
+    for name in D_TRAIN_WEIGHTS:
+        tf.raw_ops.ResourceApplyRMSProp(
+            var=variables[name].handle,
+            ms=variables[name + "/RMSProp"].handle,
+            mom=variables[name + "/RMSProp_1"].handle,
+            lr=0.005,
+            rho=0.9,
+            momentum=0.0,
+            epsilon=1e-10,
+            grad=gradients[name],
+        )
+    for name in (
+        "discriminator/d1/kernel", "discriminator/d1/bias", "discriminator/d2/kernel", "discriminator/d2/bias",
+    ):
+        variables[name].assign(tf.maximum(tf.minimum(variables[name].read_value(), 0.5), -0.5))
+    return loss
+
+
+def g_train(scope, batch, variables, context):
+    """Runs a replica's part of g_train; returns its loss."""
+    values = scope.values
+    loss = g_train_loss(scope, batch)
+    gradients = tf.gradients(loss, [values[name] for name in G_TRAIN_WEIGHTS], unconnected_gradients="zero")
+    gradients = context.all_reduce(tf.distribute.ReduceOp.MEAN, gradients)
+    gradients = dict(zip(G_TRAIN_WEIGHTS, gradients))
+    for name in G_TRAIN_WEIGHTS:
+        tf.raw_ops.ResourceApplyAdam(
+            var=variables[name].handle,
+            m=variables[name + "/Adam"].handle,
+            v=variables[name + "/Adam_1"].handle,
+            beta1_power=values["beta1_power"],
+            beta2_power=values["beta2_power"],
+            lr=0.01,
+            beta1=0.5,
+            beta2=0.999,
+            epsilon=1e-8,
+            grad=gradients[name],
+        )
+    variables["beta1_power"].assign(values["beta1_power"] * 0.5)
+    variables["beta2_power"].assign(values["beta2_power"] * 0.999)
+    return loss
+
+
+TRAIN_OPS = [d_train, g_train]
+
+
+class Scope:
+    """A replica as its model sees it: `get` gives a variable's value; the first pass makes the variables."""
+
+    def __init__(self, values, step=0, replica=0):
+        self.values, self.step, self.replica = values, step, replica
+
+    def get(self, name, shape, initializer=GLOROT, trainable=True):
+        if name not in self.values:
+            self.values[name] = tf.Variable(initializer(shape, tf.float32), trainable=trainable)
+        return self.values[name]
+
+    def normal(self, name, shape):
+        return tf.random.stateless_normal(shape, self.seed(name))
+
+    def seed(self, name):
+        return tf.stack([self.key(name), tf.cast(self.step, tf.int32)])
+
+    def key(self, name):
+        """Returns a number of its own for each random stream of each replica, the same in every run."""
+        return sum(ord(letter) * 31**place for place, letter in enumerate(name)) % (1 << 30) + self.replica
+
+
+class Trainer:
+    """Variables, by their names in the old checkpoints, and the training step under `tf.distribute`."""
+
+    def __init__(self, strategy, checkpoint=None):
+        self.strategy, self.variables = strategy, {}
+        with strategy.scope():
+            example = {n: tf.zeros((GLOBAL_BATCH // TOWERS, *shape), dtype) for n, (shape, dtype) in INPUTS.items()}
+            for name, (shape, start, dtype) in OTHERS.items():
+                self.variables[name] = tf.Variable(tf.fill(shape, tf.constant(start, dtype)), trainable=False)
+            d_train_loss(Scope(self.variables), example)
+            g_train_loss(Scope(self.variables), example)
+            for weights, slots in SLOTS:
+                for name, (slot, start) in itertools.product(weights, slots.items()):
+                    weight = self.variables[name]
+                    value = tf.identity(weight) if start is None else tf.fill(weight.shape, start)
+                    self.variables[f"{name}/{slot}"] = tf.Variable(value, trainable=False)
+        for name, variable in self.variables.items() if checkpoint else ():
+            if name != STEP or tf.train.load_checkpoint(checkpoint).has_tensor(STEP):
+                variable.assign(tf.cast(tf.train.load_variable(checkpoint, name), variable.dtype))
+
+    def replica_step(self, train_op, batch):
+        """Runs a train op on a replica's share of the batch; returns its loss."""
+        context = tf.distribute.get_replica_context()
+        replica = int(tf.get_static_value(context.replica_id_in_sync_group))
+        variables = {n: self.strategy.experimental_local_results(v)[replica] for n, v in self.variables.items()}
+        values = {name: variable.read_value() for name, variable in variables.items()}
+        loss = train_op(Scope(values, values[STEP], replica), batch, variables, context)
+        variables[STEP].assign_add(1)
+        return loss
+
+    @tf.function
+    def run(self, train_op, batch):
+        """Runs a train op on a distributed batch; returns each replica's loss."""
+        return self.strategy.experimental_local_results(self.strategy.run(self.replica_step, (train_op, batch)))
+
+    def step(self, batch, number=0):
+        """Runs step `number`; train ops take turns."""
+        return self.run(TRAIN_OPS[number % len(TRAIN_OPS)], batch)
+
+    def save(self, path):
+        """Writes a checkpoint with the old names."""
+        copies = {n: self.strategy.experimental_local_results(v) for n, v in self.variables.items()}
+        saved = {n: values[0] for n, values in copies.items()}
+        tf.compat.v1.train.Saver(saved).save(None, path, write_meta_graph=False)
+
+
+def main():
+    parser = argparse.ArgumentParser(description="Trains the model.")
+    parser.add_argument("--data", required=True, help=".npz file with an array for each of: " + ", ".join(INPUTS))
+    parser.add_argument("--checkpoint", help="checkpoint of the old program, or of this one, to start from")
+    parser.add_argument("--save", default="trained", help="checkpoint to write at the end")
+    parser.add_argument("--steps", type=int, default=100)
+    parser.add_argument("--replicas", type=int, default=TOWERS)
+    flags = parser.parse_args()
+    kind = "GPU" if len(tf.config.list_physical_devices("GPU")) >= flags.replicas else "CPU"
+    if kind == "CPU":  # of which each replica has a part
+        cpu, part = tf.config.list_physical_devices("CPU")[0], tf.config.LogicalDeviceConfiguration()
+        tf.config.set_logical_device_configuration(cpu, [part] * flags.replicas)
+    strategy = tf.distribute.MirroredStrategy([f"{kind}:{number}" for number in range(flags.replicas)])
+    trainer = Trainer(strategy, flags.checkpoint)
+    dataset = tf.data.Dataset.from_tensor_slices(dict(np.load(flags.data)))  # or one of your own
+    batches = strategy.experimental_distribute_dataset(dataset.repeat().batch(GLOBAL_BATCH, drop_remainder=True))
+    for step, batch in zip(range(flags.steps), batches):
+        print(f"step {step}: loss {np.mean(trainer.step(batch, step)):.6f}")
+    trainer.save(flags.save)
+
+
+if __name__ == "__main__":
+    main()
