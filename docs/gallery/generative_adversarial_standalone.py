@@ -29,12 +29,13 @@ OTHERS = {  # shape, first value and dtype of the update's variables
     "beta2_power": ((), 0.999, tf.float32),
     "step": ((), 0, tf.int64),
 }
-SLOTS = [
-    ([
-        "discriminator/d1/kernel", "discriminator/d1/bias", "discriminator/d2/kernel", "discriminator/d2/bias",
-    ], {"RMSProp": 1.0, "RMSProp_1": 0.0}),
-    (G_TRAIN_WEIGHTS, {"Adam": 0.0, "Adam_1": 0.0}),
+RMSPROP_WEIGHTS = [
+    "discriminator/d1/kernel",
+    "discriminator/d1/bias",
+    "discriminator/d2/kernel",
+    "discriminator/d2/bias",
 ]
+SLOTS = [(RMSPROP_WEIGHTS, {"RMSProp": 1.0, "RMSProp_1": 0.0}), (G_TRAIN_WEIGHTS, {"Adam": 0.0, "Adam_1": 0.0})]
 STEP = "step"
 
 
@@ -101,7 +102,10 @@ def d_train(scope, batch, variables, context):
             grad=gradients[name],
         )
     for name in (
-        "discriminator/d1/kernel", "discriminator/d1/bias", "discriminator/d2/kernel", "discriminator/d2/bias",
+        "discriminator/d1/kernel",
+        "discriminator/d1/bias",
+        "discriminator/d2/kernel",
+        "discriminator/d2/bias",
     ):
         variables[name].assign(tf.maximum(tf.minimum(variables[name].read_value(), 0.5), -0.5))
     return loss

@@ -195,17 +195,25 @@ def _new_results(
 ) -> Tuple[List[np.ndarray], Arrays]:
     """Returns what the written function computes, and {statistic: its new value}."""
     with tf.Graph().as_default(), v1.Session(config=session_config(["CPU:0"], True)) as session:
-        tensors = {name: tf.constant(value) for name, value in tower.values.items() if value.dtype.kind != "O"}
+        fed: Dict[tf.Tensor, np.ndarray] = {}
+
+        def given(value: np.ndarray) -> tf.Tensor:
+            """Returns a placeholder: a graph of constants would be computed by other kernels, before it is run."""
+            holder = v1.placeholder(value.dtype, value.shape)
+            fed[holder] = value
+            return holder
+
+        tensors = {name: given(np.asarray(value)) for name, value in tower.values.items() if value.dtype.kind != "O"}
         counts = [int(tower.values[name]) for name in find_counters(tower.phase, ImportedGraph(tower.graph))]
-        drawn = {name: tf.constant(value) for name, value in noises.items()}
+        drawn = {name: given(value) for name, value in noises.items()}
         frame = GivenFrame(tensors, drawn, tower.number, next(iter(counts), 0))
         batch = {}
         for name, entry in tower.names.inputs.items():
             value = data[entry.name]
-            batch[name] = tf.constant(value.astype(np.int32) if value.dtype.kind == "i" else value)
+            batch[name] = given(value.astype(np.int32) if value.dtype.kind == "i" else value)
         result = loss(Scope(frame), batch)
         made = v1.gradients(result, [tensors[name] for name in weights], unconnected_gradients="zero")
         rows = [raw_gradients(tower.graph, tower.phase, tower.number).get(indices_label(name)) for name in weights]
         shown = [g.values if row and isinstance(g, tf.IndexedSlices) else g for g, row in zip(made, rows)]
-        new = session.run([result, *(tf.convert_to_tensor(gradient) for gradient in shown)])
-        return new, {name: session.run(value) for name, value in frame.updates.items()}
+        new = session.run([result, *(tf.convert_to_tensor(gradient) for gradient in shown)], fed)
+        return new, {name: session.run(value, fed) for name, value in frame.updates.items()}

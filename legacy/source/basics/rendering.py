@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import textwrap
+import re
 from typing import TYPE_CHECKING, Any, List
 
 import numpy as np
@@ -89,6 +89,8 @@ def _text(node: Expression, outer: int) -> str:
         right = _UNARY if node.symbol == "**" else own + 1
         left = own + 1 if node.symbol == "**" else own
         text = f"{_text(node.left, left)} {node.symbol} {_text(node.right, right)}"
+        if node.symbol == "**" and re.fullmatch(r"-?[\w.]+ \*\* -?[\w.]+", text):
+            text = text.replace(" ", "")
         if node.symbol == "+" and isinstance(node.right, Literal) and text.rpartition(" + ")[2].startswith("-"):
             text = " - ".join(text.rsplit(" + -", 1))  # the same bits
         return f"({text})" if own < outer else text
@@ -138,17 +140,13 @@ def variable_call(node: Variable) -> Call:
     return Call("scope.get", tuple(arguments))
 
 
-def wrapped_items(items: Sequence[str], indent: int) -> List[str]:
-    """Returns the lines of the texts of a list, as many on a line as fit.
+def item_lines(items: Sequence[str], indent: int) -> List[str]:
+    """Returns the lines of the texts of a list that is too long for one.
 
-    >>> wrapped_items(["a", "b"], 4)
-    ['    "a", "b",']
+    >>> item_lines(["a", "b"], 4)
+    ['    "a",', '    "b",']
     """
-    pad = " " * indent
-    text = ", ".join(map(literal_text, items)) + ","
-    return textwrap.wrap(
-        text, WIDTH, initial_indent=pad, subsequent_indent=pad, break_long_words=False, break_on_hyphens=False
-    )
+    return [f"{' ' * indent}{literal_text(item)}," for item in items]
 
 
 def layout(prefix: str, node: Expression, suffix: str = "", indent: int = 0) -> list[str]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Sequence, Tuple
 import numpy as np
 
 from legacy.source.basics.expressions import Item, Variable, leaves
-from legacy.source.basics.rendering import WIDTH, literal_text, wrapped_items
+from legacy.source.basics.rendering import WIDTH, item_lines, literal_text
 from legacy.source.imported_step import ImportedStep
 from legacy.source.imported_style import losses_lines
 from legacy.source.standalone.optimizer_text import counter_of
@@ -126,7 +126,7 @@ def listed(name: str, items: Sequence[str]) -> List[str]:
     line = f"{name} = {literal_text(list(items))}"
     if len(line) <= WIDTH:
         return [line]
-    return [f"{name} = [", *wrapped_items(items, 4), "]"]
+    return [f"{name} = [", *item_lines(items, 4), "]"]
 
 
 def _variables(
@@ -170,13 +170,24 @@ def _slot_lines(slots: Mapping[str, Mapping[str, Any]], groups: Mapping[str, Seq
     alike: Dict[str, List[str]] = {}
     for weight, own in slots.items():
         alike.setdefault(_dict_text(own), []).append(weight)
-    lines = []
+    lines, items = [], []
     for text, weights in alike.items():
-        names = [name for name, group in groups.items() if set(group) == set(weights)]
-        line = f"{_INDENT}({names[0] if names else literal_text(weights)}, {text}),"
-        lines += [line] if len(line) <= WIDTH else [_INDENT + "([", *wrapped_items(weights, 8), f"{_INDENT}], {text}),"]
-    alone = f"SLOTS = [{lines[0].strip()[:-1]}]" if len(lines) == 1 else ""
-    return [alone] if alone and len(alone) <= WIDTH else ["SLOTS = [", *lines, "]"]
+        name = _sum_of_groups(weights, groups)
+        if not name:
+            name = re.sub(r"\W", "_", next(iter(slots[weights[0]]))).upper() + "_WEIGHTS"
+            lines += listed(name, weights)
+        items.append(f"({name}, {text})")
+    line = "SLOTS = [" + ", ".join(items) + "]"
+    return [*lines, line] if len(line) <= WIDTH else [*lines, "SLOTS = [", *(f"{_INDENT}{i}," for i in items), "]"]
+
+
+def _sum_of_groups(weights: Sequence[str], groups: Mapping[str, Sequence[str]]) -> str:
+    """Returns the text of a list of weights as one of those that have names, or as all of them, or ""."""
+    for name, group in groups.items():
+        if set(group) == set(weights):
+            return name
+    everything = [weight for group in groups.values() for weight in group]
+    return " + ".join(groups) if sorted(everything) == sorted(weights) else ""
 
 
 def _dict_text(values: Mapping[str, Any]) -> str:

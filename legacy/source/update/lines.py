@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Counter, Dict, List, NamedTuple, Sequence, Set
 from legacy.source.basics.cut import Cut, cut_part, variable_of
 from legacy.source.basics.expressions import Definition, Expression, Listing, Method, Name, Value, replace, values_used
 from legacy.source.basics.forward import Forward
-from legacy.source.basics.rendering import WIDTH, literal_text, wrapped_items
+from legacy.source.basics.rendering import WIDTH, item_lines, literal_text
 from legacy.source.basics.unwritten import Unwritten
 from legacy.source.definitions.recovery import Names, Recovery
 from legacy.source.lines.functions import statement_lines
@@ -199,4 +199,4 @@ def _loop_head(owners: Sequence[str], groups: Mapping[str, Sequence[str]]) -> Li
         if set(weights) == set(owners):
             return [f"{_INDENT}for name in {name}:"]
     line = f"{_INDENT}for name in {literal_text(tuple(owners))}:"
-    return [line] if len(line) <= WIDTH else [f"{_INDENT}for name in (", *wrapped_items(owners, 8), f"{_INDENT}):"]
+    return [line] if len(line) <= WIDTH else [f"{_INDENT}for name in (", *item_lines(owners, 8), f"{_INDENT}):"]

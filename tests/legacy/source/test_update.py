@@ -59,7 +59,7 @@ def test_first_values_are_those_of_the_initializers_or_of_the_values_at_hand():
     assert found == {"zeros": 0.0, "constant": 0.5, "filled": 3.0, "drawn": 0.0}
 
 
-def test_a_long_list_has_a_line_for_as_many_as_fit():
+def test_a_long_list_has_a_line_for_each_item():
     assert listed("A", ["x"]) == ['A = ["x"]']
     lines = listed("WEIGHTS", [f"layer_{number}/kernel" for number in range(9)])
     assert lines[0] == "WEIGHTS = [" and lines[-1] == "]" and max(map(len, lines)) <= 120
