@@ -9,8 +9,8 @@ import tensorflow as tf
 
 from legacy.saved.graph.imported import ImportedGraph
 from legacy.source.basics.cut import Cut, cut_part, example_sizes
-from legacy.source.clipping import raw_gradients
-from legacy.source.learning import find_counters
+from legacy.source.step.clipping import raw_gradients
+from legacy.source.step.learning import find_counters
 from legacy.towers.program import session_config
 from workloads.lifted.importing import import_graph
 from workloads.lifted.piece import VariableVersion
@@ -20,8 +20,8 @@ from workloads.scope import Frame, Scope
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from legacy.source.input_names import InputNames
-    from legacy.source.statistics import Proposal
+    from legacy.source.step.input_names import InputNames
+    from legacy.source.step.statistics import Proposal
     from workloads.initializers import Initializer
     from workloads.lifted.graph import Graph
     from workloads.lifted.plan import Phase, Plan

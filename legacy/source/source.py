@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Any, Dict, List, NamedTuple
 
 import tensorflow as tf
 
-from legacy.source import imported_style, workload_style
 from legacy.source.basics.unwritten import Unwritten
-from legacy.source.docstring import MOST_LISTED, docstring, docstring_of_losses, docstring_of_update, notes_on
-from legacy.source.imported_step import ImportedStep, WrittenLoss, keep_proven, recover_losses
-from legacy.source.imported_style import losses_lines
-from legacy.source.initial import find_initializers, first_values
-from legacy.source.input_names import InputNames
 from legacy.source.proof import Tower, compare_tower
 from legacy.source.standalone import style as standalone_style
 from legacy.source.standalone import update_style
-from legacy.source.training_step import recover_step
+from legacy.source.step.imported_step import ImportedStep, WrittenLoss, keep_proven, recover_losses
+from legacy.source.step.initial import find_initializers, first_values
+from legacy.source.step.input_names import InputNames
+from legacy.source.step.training_step import recover_step
+from legacy.source.styles import imported_style, workload_style
+from legacy.source.styles.docstring import MOST_LISTED, docstring, docstring_of_losses, docstring_of_update, notes_on
+from legacy.source.styles.imported_style import losses_lines
 from legacy.source.update.recovered import recover_updates
 from workloads import initializers as _workload_initializers
 from workloads.support.errors import InputError

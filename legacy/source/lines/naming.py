@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 CHAIN = ("x", "y", "z", "u", "v", "w")
 _TYPICAL = {
     "lstm_cell": ("c", "h"),
+    "lstm_state": ("c", "h"),
     "tf.nn.moments": ("mean", "variance"),
     "tf.compat.v1.nn.fused_batch_norm": ("x", "mean", "variance"),
     "fused_batch_norm": ("x", "mean", "variance"),

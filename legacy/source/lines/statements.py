@@ -46,7 +46,7 @@ LAYERS = {
 }
 #: Layers whose tensors have names, so that layers that are alike look alike.
 TAKE_NAMES = {name for name in LAYERS if name.startswith(("tf.nn.conv", "tf.nn.dep", "tf.nn.batch", "tf.compat"))}
-TAKE_NAMES |= {"fused_batch_norm", "tf.matmul", "tf.tensordot", "tf.nn.max_pool2d", "tf.nn.avg_pool2d"}
+TAKE_NAMES |= {"fused_batch_norm", "tf.matmul", "tf.nn.max_pool2d", "tf.nn.avg_pool2d"}
 #: The longest text of an expression that another one is put into.
 MOST_TEXT = 100
 

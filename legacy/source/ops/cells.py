@@ -53,16 +53,24 @@ def match_lstm_cell(op: OpView) -> Optional[Match]:
         new = _pair(state.producer(added), "Sigmoid", "Tanh")
         for position in (0, 1):
             forget = state.producer(kept).producer(position)
-            if new is None or forget.type != "Sigmoid" or forget.producer(0).type not in _ADD:
+            if new is None or forget.type != "Sigmoid":
                 continue
-            shifted = forget.producer(0)
-            gates = (new[0].tensor(0), new[1].tensor(0), shifted.tensor(0), output.tensor(0))
+            gate, bias = _forget_gate(forget)
+            gates = (new[0].tensor(0), new[1].tensor(0), gate, output.tensor(0))
             split = new[0].producer(0)
-            bias = shifted.constant(1)
-            if _are_parts(split, gates) and bias is not None and bias.shape == ():
+            if _are_parts(split, gates):
                 before = state.producer(kept).argument(1 - position)
-                return Match((state.output, op.output), _cell(split, before, bias[()]))
+                return Match((state.output, op.output), _cell(split, before, bias))
     return None
+
+
+def _forget_gate(op: OpView) -> Tuple[str, object]:
+    """Returns the tensor of the forget gate behind its sigmoid, and the constant that is added to it."""
+    shifted = op.producer(0)
+    bias = shifted.constant(1) if shifted.type in _ADD else None
+    if bias is None or bias.shape != ():
+        return op.tensor(0), 0.0
+    return shifted.tensor(0), bias[()]
 
 
 def _cell(split: OpView, before: Expression, forget_bias: object) -> Expression:

@@ -11,7 +11,7 @@ from legacy.source.basics.rendering import WIDTH, literal_text
 from workloads import optimizers
 
 if TYPE_CHECKING:
-    from legacy.source.training_step import TrainingStep
+    from legacy.source.step.training_step import TrainingStep
     from workloads.lifted.plan import Plan
     from workloads.optimizers import Optimizer
 

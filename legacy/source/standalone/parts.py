@@ -9,13 +9,13 @@ from legacy.source.basics.cut import example_sizes
 from legacy.source.basics.expressions import Variable, leaves
 from legacy.source.basics.rendering import WIDTH, literal_text
 from legacy.source.standalone.text import DEFAULT_INITIALIZER, NOISE, SCOPE, SCOPE_WITH_UPDATES, SEED
-from legacy.source.statistics import EACH_TOWER
-from legacy.source.workload_style import all_statements, constant_lines
+from legacy.source.step.statistics import EACH_TOWER
+from legacy.source.styles.workload_style import all_statements, constant_lines
 from workloads.lifted.workload import DEFAULT_BATCH
 from workloads.numerics.statistics import FIRST_TOWER, LAST_TOWER, TOWERS_IN_TURN
 
 if TYPE_CHECKING:
-    from legacy.source.model import Model
+    from legacy.source.step.model import Model
     from workloads.lifted.plan import Plan
 
 #: Initializers of `workloads.initializers` in TensorFlow's own words.

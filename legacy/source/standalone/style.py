@@ -17,10 +17,10 @@ from legacy.source.standalone.optimizer_text import (
 )
 from legacy.source.standalone.parts import constants_of, has_rows, in_tensorflows_words, scope_text, statistics_text
 from legacy.source.standalone.text import CLIPS, MAIN, RESTORE, RESTORE_UNCOUNTED, TRAINER
-from legacy.source.workload_style import model_lines
+from legacy.source.styles.workload_style import model_lines
 
 if TYPE_CHECKING:
-    from legacy.source.training_step import TrainingStep
+    from legacy.source.step.training_step import TrainingStep
     from workloads.lifted.plan import Plan
 
 

@@ -10,8 +10,6 @@ import numpy as np
 
 from legacy.source.basics.expressions import Item, Variable, leaves
 from legacy.source.basics.rendering import WIDTH, item_lines, literal_text
-from legacy.source.imported_step import ImportedStep
-from legacy.source.imported_style import losses_lines
 from legacy.source.standalone.optimizer_text import counter_of
 from legacy.source.standalone.parts import constants_of, has_rows, in_tensorflows_words, scope_text, statistics_text
 from legacy.source.standalone.text import CLIPS, MAIN, RESTORE, RESTORE_UNCOUNTED
@@ -25,11 +23,13 @@ from legacy.source.standalone.update_text import (
     SAVED_BY_OWNER,
     TRAINER,
 )
-from legacy.source.statistics import EACH_TOWER
-from legacy.source.workload_style import all_statements
+from legacy.source.step.imported_step import ImportedStep
+from legacy.source.step.statistics import EACH_TOWER
+from legacy.source.styles.imported_style import losses_lines
+from legacy.source.styles.workload_style import all_statements
 
 if TYPE_CHECKING:
-    from legacy.source.model import Model
+    from legacy.source.step.model import Model
     from legacy.source.update.recovered import WrittenStep, WrittenUpdate
     from workloads.lifted.plan import Plan
     from workloads.lifted.plan import Variable as PlanVariable

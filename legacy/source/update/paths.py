@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Dict, List, NamedTuple, Optional
 from legacy.source.basics.expressions import Name
 from legacy.source.basics.rendering import literal_text
 from legacy.source.basics.unwritten import Unwritten
-from legacy.source.clipping import clipping_after, clipping_of_towers, raw_gradients
-from legacy.source.learning import combining
+from legacy.source.step.clipping import clipping_after, clipping_of_towers, raw_gradients
+from legacy.source.step.learning import combining
 from workloads.lifted.plan import indices_label
 
 if TYPE_CHECKING:

@@ -9,11 +9,11 @@ from legacy.saved.graph.imported import ImportedGraph
 from legacy.source.basics.expressions import Name
 from legacy.source.basics.rendering import literal_text
 from legacy.source.basics.unwritten import Unwritten
-from legacy.source.imported_step import WrittenLoss, loss_function
-from legacy.source.learning import find_counters
 from legacy.source.lines.naming import identifier
-from legacy.source.model import recover_model
-from legacy.source.statistics import EACH_TOWER, find_known
+from legacy.source.step.imported_step import WrittenLoss, loss_function
+from legacy.source.step.learning import find_counters
+from legacy.source.step.model import recover_model
+from legacy.source.step.statistics import EACH_TOWER, find_known
 from legacy.source.update.lines import update_lines
 from legacy.source.update.paths import GradientPath, find_path
 from workloads.lifted.plan_records import TensorType

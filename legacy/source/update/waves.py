@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import collections
-from typing import TYPE_CHECKING, Counter, Dict, List, NamedTuple, Sequence
+from typing import TYPE_CHECKING, Dict, List, NamedTuple, Sequence
 
 from legacy.source.basics.cut import cut_part, variable_of
 from legacy.source.basics.unwritten import Unwritten
@@ -83,8 +83,3 @@ def _units(plan: Plan, effects: Sequence[Effect]) -> List[Unit]:
     for effect in effects:
         found.setdefault(owners.get(effect.writes[0], effect.writes[0]), []).append(effect)
     return [Unit(owner, own) for owner, own in found.items()]
-
-
-def changed_variables(effects: Sequence[Effect]) -> Counter[str]:
-    """Returns how often each variable is changed."""
-    return collections.Counter(name for effect in effects for name in effect.writes)

@@ -3,9 +3,9 @@
 import importlib.util
 import sys
 
-from legacy.source.input_names import input_names, stream_name
 from legacy.source.proof import Tower, compare_tower
-from legacy.source.statistics import find_statistics
+from legacy.source.step.input_names import input_names, stream_name
+from legacy.source.step.statistics import find_statistics
 
 __all__ = ["differing", "input_names", "load", "stream_name"]
 

@@ -6,9 +6,9 @@ import tensorflow as tf
 from legacy.options import LegacyOptions
 from legacy.saved.lifting import lift_graph
 from legacy.source.basics.unwritten import Unwritten
-from legacy.source.imported_step import keep_proven, recover_losses
-from legacy.source.imported_style import losses_lines
 from legacy.source.source import source_of_analysis, write_source
+from legacy.source.step.imported_step import keep_proven, recover_losses
+from legacy.source.styles.imported_style import losses_lines
 from modern.options import ModernOptions
 from parity.comparison import stages
 from parity.comparison.setup import Setup

@@ -6,17 +6,17 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from legacy.source import workload_style
-from legacy.source.averages import Average, find_average
 from legacy.source.basics.cut import Cut
 from legacy.source.basics.expressions import Infix, Literal, Name, call
 from legacy.source.basics.rendering import expression_text
 from legacy.source.basics.unwritten import Unwritten
-from legacy.source.clipping import measured_rule
-from legacy.source.initial import find_initializers
-from legacy.source.learning import Rule, combining
 from legacy.source.lines.functions import constant_line
-from legacy.source.schedules import STEP, exponential_decay, find_learning_rate
+from legacy.source.step.averages import Average, find_average
+from legacy.source.step.clipping import measured_rule
+from legacy.source.step.initial import find_initializers
+from legacy.source.step.learning import Rule, combining
+from legacy.source.step.schedules import STEP, exponential_decay, find_learning_rate
+from legacy.source.styles import workload_style
 from tests import old_programs
 from tests.legacy.saved.graphs import traced
 from tests.legacy.source.tiny import plan_of

@@ -31,7 +31,8 @@ def source_of(name, tmp_path):
     )
     (source,) = made
     by_hand = (pathlib.Path(models.__path__[0]) / (name + ".py")).read_text(encoding="utf-8")
-    assert "tf.raw_ops" not in source.text
+    assert source.text.count("tf.raw_ops") == source.text.count("kernel = tf.raw_ops.FusedBatchNormV3") <= 1
+    assert source.notes[-1].startswith("loss, gradients and statistics of each tower have the old graph's bits")
     return source.text, len(by_hand.splitlines())
 
 
@@ -45,4 +46,4 @@ def test_a_source_is_at_most_twice_as_long_as_the_workload(name, tmp_path):
 def test_dropout_whose_seeds_differ_by_tower_is_written(tmp_path):
     text, by_hand = source_of("stacked_lstm", tmp_path)
     assert text.count("[scope.replica % 2], tf.cast(scope.step, tf.int32)])") == 3
-    assert len(text.splitlines()) <= 2.2 * by_hand
+    assert len(text.splitlines()) <= 2 * by_hand

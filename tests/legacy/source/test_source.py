@@ -3,11 +3,11 @@
 import pytest
 
 from legacy.source import source as source_module
-from legacy.source import workload_style
 from legacy.source.basics.expressions import Literal, call
-from legacy.source.docstring import raw_ops
 from legacy.source.lines.statements import Statement
 from legacy.source.source import write_source
+from legacy.source.styles import workload_style
+from legacy.source.styles.docstring import raw_ops
 from tests import old_programs
 from tests.legacy.gallery import source
 from tests.legacy.source import old_towers

@@ -1,5 +1,7 @@
 """Updates that no named optimizer describes: lists over the towers, loops over the weights, order of the changes."""
 
+import ast
+
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -7,13 +9,22 @@ import tensorflow as tf
 from legacy.saved.lifting import lift_graph
 from legacy.source.basics.expressions import Listing, Name, Value, call
 from legacy.source.basics.rendering import expression_text
-from legacy.source.initial import first_values
 from legacy.source.source import source_of_analysis
+from legacy.source.standalone import update_text
+from legacy.source.standalone.parts import has_rows
 from legacy.source.standalone.update_style import listed
+from legacy.source.step.initial import first_values
+from legacy.source.step.input_names import stream_name
+from legacy.source.update.changes import change_call, local
 from legacy.source.update.lines import of_name
+from legacy.source.update.paths import find_path
+from legacy.source.update.recovered import WrittenStep
 from legacy.source.update.towers import with_lists
+from legacy.source.update.waves import waves_of
+from tests import old_programs
 from tests.legacy.test_variants import TOWERS, apply, split_batch, sum_of_squares, towers, weights
-from workloads.lifted.plan import Variable
+from workloads.lifted.plan import Effect, Variable
+from workloads.lifted.workload import load_lift
 from workloads.support.errors import InputError
 
 v1 = tf.compat.v1
@@ -63,6 +74,43 @@ def test_a_long_list_has_a_line_for_each_item():
     assert listed("A", ["x"]) == ['A = ["x"]']
     lines = listed("WEIGHTS", [f"layer_{number}/kernel" for number in range(9)])
     assert lines[0] == "WEIGHTS = [" and lines[-1] == "]" and max(map(len, lines)) <= 120
+
+
+def lift(name):
+    return load_lift(old_programs.lifted(name))
+
+
+def test_gradients_that_are_averaged_are_reduced_and_others_are_those_of_all_towers():
+    gan, odd, rows = lift("l_gan"), lift("i_odd_combine"), lift("g_embedding_adagrad")
+    path = find_path(gan.plan, gan.graph, gan.plan.phases[0])
+    assert path.combine == "mean" and path.clip.how == "value" and path.clip_after is None
+    path = find_path(odd.plan, odd.graph, odd.plan.phases[0])
+    assert path.combine == "" and {"losses[2]", 'gradients["m/dense/bias"][0]'} <= {
+        n.text for n in path.tensors.values()
+    }
+    path = find_path(rows.plan, rows.graph, rows.plan.phases[0])
+    assert path.rows == ["lm/embedding"] and Name('gradients["lm/embedding"][3].indices') in path.tensors.values()
+    assert WrittenStep([], {}, []).any_number
+
+
+def test_changes_of_changed_values_are_a_wave_of_their_own():
+    gan = lift("l_gan")
+    phase = gan.plan.phases[0]
+    path = find_path(gan.plan, gan.graph, phase)
+    first, second = waves_of(gan.plan, gan.graph, phase, phase.effects, list(path.tensors))
+    assert {effect.op for unit in first for effect in unit.effects} == {"ApplyRMSProp"}
+    assert {effect.op for unit in second for effect in unit.effects} == {"Assign"}
+
+
+def test_an_assignment_is_a_method_of_the_replicas_own_variable():
+    made = change_call(None, Effect("op", "AssignSub", ["w"], ["x:0"]), [Value("x:0")])
+    assert expression_text(made) == expression_text(local("w")) + ".assign_sub(<x:0>)"
+
+
+def test_the_text_that_all_written_updates_share_is_python():
+    assert [node.name for node in ast.parse(update_text.GATHER).body] == ["gather"]
+    assert has_rows("tf.nn.embedding_lookup(x)") and not has_rows("tf.matmul(x)")
+    assert stream_name("t/drop/random_uniform/RandomUniform", ["t/drop/random_uniform/RandomUniform"]) == "drop"
 
 
 def source(build, tmp_path):

@@ -82,3 +82,30 @@ def test_an_lstm_cell_is_recognised_by_its_ops_and_one_with_other_gates_is_not()
 
     text = "\n".join(written(other, X, shapes, batch=4))
     assert "lstm_" not in text and "tf.tanh" in text
+
+
+def gru(x, h, kernel, bias, candidate, candidate_bias, update=lambda u, h, new: u * h + (1.0 - u) * new):
+    gates = tf.sigmoid(tf.nn.bias_add(tf.matmul(tf.concat([x, h], 1), kernel), bias))
+    r, u = tf.split(gates, 2, axis=1)
+    new = tf.tanh(tf.nn.bias_add(tf.matmul(tf.concat([x, r * h], 1), candidate), candidate_bias))
+    return update(u, h, new)
+
+
+GRU = {"kernel": [5, 4], "bias": [4], "candidate": [5, 2], "candidate_bias": [2]}
+
+
+def test_a_gru_cell_is_recognised_by_its_ops_and_one_with_swapped_gates_is_not():
+    inputs = {"x": [3], "h": [2]}
+    assert "gru_cell(" in "\n".join(written(gru, inputs, GRU))
+
+    def swapped(x, h, kernel, bias, candidate, candidate_bias):
+        return gru(x, h, kernel, bias, candidate, candidate_bias, lambda u, h, new: u * new + (1.0 - u) * h)
+
+    assert "gru_cell(" not in "\n".join(written(swapped, inputs, GRU))
+
+
+def test_a_dense_layer_on_more_dimensions_is_a_tensordot():
+    lines = written(lambda x, w: tf.tensordot(x, w, 1), {"x": [5, 3]}, {"w": [3, 2]})
+    assert lines == ['return tf.tensordot(batch["x"], scope.get("w", (3, 2)), 1)']
+    plain = written(lambda x, w: tf.matmul(tf.reshape(x, [-1, 6]), w), {"x": [2, 3]}, {"w": [6, 2]})
+    assert "tf.tensordot" not in "\n".join(plain)

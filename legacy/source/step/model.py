@@ -23,10 +23,10 @@ from legacy.source.basics.unwritten import Unwritten
 from legacy.source.definitions.alignment import align_towers, by_replica
 from legacy.source.definitions.differences import adopt_values, merge_losses
 from legacy.source.definitions.recovery import Names, Recovery
-from legacy.source.input_names import InputNames, input_names
 from legacy.source.lines.complements import name_complements
 from legacy.source.lines.statements import Statement, build_statements
-from legacy.source.statistics import ASSIGNS, EACH_TOWER, Proposal, Statistics
+from legacy.source.step.input_names import InputNames, input_names
+from legacy.source.step.statistics import ASSIGNS, EACH_TOWER, Proposal, Statistics
 from workloads.lifted.graph import CONTROL_FLOW
 from workloads.lifted.piece import VariableVersion
 from workloads.numerics.statistics import TOWERS_IN_TURN

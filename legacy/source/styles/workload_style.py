@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from legacy.source.lines.statements import Statement
-    from legacy.source.model import Model
-    from legacy.source.training_step import TrainingStep
+    from legacy.source.step.model import Model
+    from legacy.source.step.training_step import TrainingStep
     from workloads.lifted.plan import Input, Plan
 
 #: The class of a schedule that is a function of its own.

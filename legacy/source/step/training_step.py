@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING, Dict, List, NamedTuple, Optional, TypeVar
 import numpy as np
 
 from legacy.saved.graph.imported import ImportedGraph
-from legacy.source.averages import Average, find_average
 from legacy.source.basics.unwritten import Unwritten
-from legacy.source.clipping import find_clipping
-from legacy.source.learning import (
+from legacy.source.step.averages import Average, find_average
+from legacy.source.step.clipping import find_clipping
+from legacy.source.step.learning import (
     Rule,
     combining,
     find_counters,
     find_rule,
     learning_rate_tensor,
 )
-from legacy.source.model import Model, recover_model
-from legacy.source.schedules import LearningRate, find_learning_rate
-from legacy.source.statistics import Statistics, find_statistics
+from legacy.source.step.model import Model, recover_model
+from legacy.source.step.schedules import LearningRate, find_learning_rate
+from legacy.source.step.statistics import Statistics, find_statistics
 from workloads.numerics.statistics import FIRST_TOWER
 
 if TYPE_CHECKING:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Dict, List, NamedTuple, Sequence
 
 from legacy.source.basics.unwritten import Unwritten
-from legacy.source.input_names import names_of_lift
 from legacy.source.lines.naming import identifier
-from legacy.source.model import Model, recover_model
-from legacy.source.statistics import find_states
+from legacy.source.step.input_names import names_of_lift
+from legacy.source.step.model import Model, recover_model
+from legacy.source.step.statistics import find_states
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -74,7 +74,16 @@ def recover_losses(plan: Plan, graph: Graph, reasons: Sequence[str]) -> Imported
 
 
 def loss_function(plan: Plan, phase: Phase, others: Sequence[WrittenLoss]) -> str:
-    """Returns the name of the function of a train op's loss, which none of the others has."""
+    """Returns the name of the function of a train op's loss.
+
+    Args:
+      plan: of the lift.
+      phase: the train op.
+      others: losses that have names already.
+
+    Returns:
+      The name, which none of the others has.
+    """
     name = "tower_loss" if len(plan.phases) == 1 else identifier(phase.train_op) + "_loss"
     return _unused(name, [loss.function for loss in others])
 

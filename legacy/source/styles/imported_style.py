@@ -6,10 +6,10 @@ import re
 from typing import TYPE_CHECKING, Dict, List, Sequence
 
 from legacy.source.basics.rendering import literal_text
-from legacy.source.workload_style import constant_lines, function_name, model_blocks
+from legacy.source.styles.workload_style import constant_lines, function_name, model_blocks
 
 if TYPE_CHECKING:
-    from legacy.source.imported_step import ImportedStep
+    from legacy.source.step.imported_step import ImportedStep
 
 
 def module_text(step: ImportedStep, docstring: Sequence[str], folder: str) -> str:

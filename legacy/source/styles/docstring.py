@@ -12,10 +12,10 @@ from legacy.source.basics.rendering import WIDTH
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from legacy.source.imported_step import ImportedStep
     from legacy.source.lines.statements import Statement
-    from legacy.source.model import Model
-    from legacy.source.training_step import TrainingStep
+    from legacy.source.step.imported_step import ImportedStep
+    from legacy.source.step.model import Model
+    from legacy.source.step.training_step import TrainingStep
     from legacy.source.update.recovered import WrittenStep
     from workloads.lifted.plan import Plan
 
@@ -48,7 +48,17 @@ def raw_ops(statements: Sequence[Statement]) -> List[str]:
 
 
 def docstring_of_losses(plan: Plan, step: ImportedStep, proof: str, folder: str) -> List[str]:
-    """Returns the lines of the docstring of a module that imports its update."""
+    """Returns the lines of the docstring of a module that imports its update.
+
+    Args:
+      plan: of the lift.
+      step: the losses.
+      proof: sentence on how they compare with the old graph.
+      folder: of the lift.
+
+    Returns:
+      The lines.
+    """
     lines = [f"{plan.name}: the losses of an old graph's training step, decompiled to TensorFlow 2.", ""]
     lines += [_origin(plan), proof[0].upper() + proof[1:] + ".", ""]
     lines.append(f"All that follows from loss and gradients is imported from the folder {folder!r}, since:")
@@ -85,7 +95,16 @@ def _origin(plan: Plan) -> str:
 
 
 def docstring(plan: Plan, step: TrainingStep, notes: List[str]) -> List[str]:
-    """Returns the lines of the module's docstring."""
+    """Returns the lines of the module's docstring.
+
+    Args:
+      plan: of the lift.
+      step: the training step.
+      notes: what is to be said about it.
+
+    Returns:
+      The lines.
+    """
     lines = [f"{plan.name}: the training step of an old graph, decompiled to TensorFlow 2.", "", _origin(plan)]
     clip = f"clipping {step.clip.how} of {step.clip.where} gradients" if step.clip else "no clipping"
     lines.append(f"Recognised: {step.rule.name}, {step.combine} of the towers' gradients, {clip}.")

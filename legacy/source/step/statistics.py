@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Dict, List, NamedTuple, Sequence, Tuple
 
 from legacy.saved.graph.imported import ImportedGraph
 from legacy.source.basics.unwritten import Unwritten
-from legacy.source.learning import find_counters, is_rule
+from legacy.source.step.learning import find_counters, is_rule
 from workloads.lifted.graph import parse_tensor_name
 from workloads.numerics.statistics import FIRST_TOWER, LAST_TOWER, TOWERS_IN_TURN
 
