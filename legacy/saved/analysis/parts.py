@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterable
 from typing import Dict, NamedTuple, Tuple
 
 from legacy.saved.analysis.ordering import Order
+from legacy.saved.analysis.tower_nodes import find_tower_nodes
 from legacy.saved.graph import op_types
 from legacy.saved.graph.gradient_names import is_gradient_op
 from legacy.saved.graph.imported import ImportedGraph
@@ -20,9 +21,6 @@ from legacy.saved.graph.variables import VariableUses
 from legacy.saved.tower_search.towers import Towers
 from workloads.lifted.graph import Graph, TensorId
 from workloads.support.errors import InputError
-
-#: Ops that prepare a gradient for the average, where their other inputs are constants.
-PREPARES = ("ExpandDims", "Pack", "Reshape", "Mul", "RealDiv", "Div", "Cast")
 
 #: {(tensor that the crossings lead to, number): {tower: crossing}}; towers' matching crossings share a key.
 Crossings = Dict[Tuple[TensorId, int], Dict[int, TensorId]]
@@ -78,8 +76,7 @@ def divide_step(
       InputError: a tower uses a variable after the step has changed it, or towers exchange results more than twice.
     """
     members = graph.ancestors(phase_members | {name for name, _ in losses}, controls=False)
-    tower_nodes = _tower_nodes(graph, state, towers, members, order, losses)
-    _release_preparations(graph, imported, tower_nodes, members, losses)
+    tower_nodes = find_tower_nodes(graph, imported, state, towers, members, order, losses)
     owners = _owned_inputs(graph, towers, tower_nodes)
     returns = _returns(graph, towers.count, members, tower_nodes, owners)
     crossings = _crossings(graph, state, [TensorId(name, 0) for name in order.effects], tower_nodes, {})
@@ -116,82 +113,6 @@ def tensors_leaving(graph: Graph, state: VariableUses, effect: str, tower_nodes:
             seen.add(name)
             todo += reversed(graph.inputs(name))
     return list(found)
-
-
-def _tower_nodes(
-    graph: Graph, state: VariableUses, towers: Towers, members: set[str], order: Order, losses: list[TensorId]
-) -> dict[str, int]:
-    """{node: tower} of the nodes that depend on one tower and are computed before the step changes any variable."""
-    late = _late_nodes(graph, state, members, order)
-    to_rules = graph.ancestors(state.rules, controls=False)
-    useful = _useful_nodes(graph, state, members, order.effects, losses)
-    statistics = _statistics_nodes(graph, state, order.effects)
-    tower_nodes = {}
-    for name in members:
-        tower = towers.tower_of(name)
-        if tower is None or name in state.writes:
-            continue
-        if name in late:
-            if name in useful and name in to_rules:
-                raise InputError(f"graph file: {name!r}: tower {tower} uses a variable after the step changed it")
-        elif name in useful or name not in statistics:
-            tower_nodes[name] = tower
-    return tower_nodes
-
-
-def _late_nodes(graph: Graph, state: VariableUses, members: set[str], order: Order) -> set[str]:
-    """Nodes whose value depends on a variable that the step has changed before."""
-    first = {name for (name, _), version in order.versions.items() if version > 0}
-    return graph.descendants(first | set(order.effects), controls=False) & members
-
-
-def _useful_nodes(
-    graph: Graph, state: VariableUses, members: set[str], effects: list[str], losses: list[TensorId]
-) -> set[str]:
-    """Nodes that losses and update rules depend on."""
-    ends = {name for name, _ in losses}
-    for effect in effects:
-        if effect in state.rules:
-            ends |= {producer for producer, _ in graph.inputs(effect)}
-    return graph.ancestors(ends, stop=set(effects), controls=False) & members
-
-
-def _statistics_nodes(graph: Graph, state: VariableUses, effects: list[str]) -> set[str]:
-    """Nodes that depend on variables which no update rule changes but another update op does, e.g. moving means."""
-    plain = {variable for effect in effects if effect not in state.rules for variable in state.writes[effect]}
-    plain -= {variable for effect in effects if effect in state.rules for variable in state.writes[effect]}
-    conditional = graph.frames() | graph.branches()  # a part cannot end inside a loop or a branch
-    found = {name for name, variables in state.reads.items() if plain & set(variables) and name not in conditional}
-    todo = list(found)
-    while todo:
-        for user, _, _ in graph.users(todo.pop()):
-            if user not in found and user not in conditional:
-                found.add(user)
-                todo.append(user)
-    return found
-
-
-def _release_preparations(
-    graph: Graph, imported: ImportedGraph, tower_nodes: dict[str, int], members: set[str], losses: list[TensorId]
-) -> None:
-    """Takes out of the towers the ops that only prepare a gradient for the average: expand_dims, a division by N."""
-    losses_nodes = {name for name, _ in losses}
-    todo = list(tower_nodes)
-    while todo:
-        name = todo.pop()
-        users = [user for user, _, _ in graph.users(name) if user in members]
-        if name not in tower_nodes or name in losses_nodes or not users or any(user in tower_nodes for user in users):
-            continue
-        if graph.type(name) in PREPARES and "_grad/" not in name and _is_unary(graph, imported, name, tower_nodes):
-            del tower_nodes[name]
-            todo += [producer for producer, _ in graph.inputs(name)]
-
-
-def _is_unary(graph: Graph, imported: ImportedGraph, name: str, tower_nodes: dict[str, int]) -> bool:
-    """Whether a node has one input from its tower, and constants otherwise."""
-    others = [tensor for tensor in graph.inputs(name) if tensor[0] not in tower_nodes]
-    constant = all(imported.constant(*tensor) is not None for tensor in others)
-    return constant and len(graph.inputs(name)) - len(others) == 1
 
 
 def _owned_inputs(graph: Graph, towers: Towers, tower_nodes: dict[str, int]) -> dict[TensorId, int]:

@@ -4,45 +4,16 @@ import types
 
 import pytest
 
-from legacy.saved.analysis.ordering import Order
 from legacy.saved.analysis.parts import divide_step, tensors_leaving
-from legacy.saved.tower_search.batch_slices import DATA
-from legacy.saved.tower_search.towers import Towers
+from tests.legacy.saved.analysis.labelled_step import STEP, STEP_TOWERS, labelled_step
 from tests.legacy.saved.graphs import graph_of
 from workloads.lifted.graph import TensorId
 from workloads.support.errors import InputError
 
-STEP = """
-    w = VariableV2()
-    rate = Const()
-    x0 = Placeholder()
-    x1 = Placeholder()
-    a = Mul(x0, w)
-    b = Mul(x1, w)
-    sum = AddN(a, b)
-    train = ApplyGradientDescent(w, rate, sum)
-    """
-STEP_TOWERS = {"a": 0, "b": 1}
 
-
-def divided(
-    text, towers, rules=("train",), writes=None, reads=None, versions=None, losses=(), constants=(), data=("x0", "x1")
-):
-    """The parts of a step of two towers that runs all nodes; `towers` is {node: tower}, `data` what is before them."""
-    graph = graph_of(text)
-    writes = writes or {"train": ["w"]}
-    state = types.SimpleNamespace(
-        aliases={TensorId(name, 0): name for name in graph.nodes if graph.type(name) == "VariableV2"},
-        reads=reads or {},
-        writes=writes,
-        rules=set(rules),
-    )
-    imported = types.SimpleNamespace(constant=lambda name, output: 2.0 if name in constants else None)
-    masks = dict({name: DATA for name in data}, **{name: DATA | 2 << tower for name, tower in towers.items()})
-    order = Order(list(writes), versions or {}, [], [])
-    losses = [TensorId(name, 0) for name in losses]
-    found = Towers(2, "labels by hand", masks, dict(towers), set())
-    return divide_step(graph, imported, state, found, set(graph.nodes), order, losses)
+def divided(*arguments, **options):
+    """The parts of a step; see `labelled_step`."""
+    return divide_step(**labelled_step(*arguments, **options))
 
 
 def test_cuts_and_crossings_enclose_each_tower():
@@ -99,18 +70,6 @@ def test_the_first_towers_tensor_is_alone_where_only_it_updates_a_statistic():
     assert list(parts.crossings.values()) == [{0: ("a", 0), 1: ("b", 0)}], "each crossing is listed once"
     without_rule = divided(text, dict(STEP_TOWERS, change=0), writes=writes)
     assert without_rule.tower_nodes["change"] == 0, "negative control: it reads no statistic"
-
-
-def test_a_tower_that_trains_on_a_changed_variable_is_refused():
-    with pytest.raises(InputError, match="'a': tower 0 uses a variable after the step changed it"):
-        divided(STEP, STEP_TOWERS, versions={("a", "w"): 1})
-
-
-def test_a_late_read_that_trains_nothing_is_computed_once():
-    text = STEP + "late = Neg(w, ^train)\nm = VariableV2()\nmove = AssignSub(m, late)\n"
-    writes = {"train": ["w"], "move": ["m"]}
-    parts = divided(text, dict(STEP_TOWERS, late=0), writes=writes, versions={("late", "w"): 1})
-    assert "late" not in parts.tower_nodes
 
 
 RETURN = """

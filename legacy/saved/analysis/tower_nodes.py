@@ -1,0 +1,121 @@
+"""The nodes of a step that its towers compute, each with its tower; the others are computed once."""
+
+from __future__ import annotations
+
+from legacy.saved.analysis.ordering import Order
+from legacy.saved.graph.imported import ImportedGraph
+from legacy.saved.graph.variables import VariableUses
+from legacy.saved.tower_search.towers import Towers
+from workloads.lifted.graph import Graph, TensorId
+from workloads.support.errors import InputError
+
+#: Ops that prepare a gradient for the average, where their other inputs are constants.
+PREPARES = ("ExpandDims", "Pack", "Reshape", "Mul", "RealDiv", "Div", "Cast")
+
+
+def find_tower_nodes(
+    graph: Graph,
+    imported: ImportedGraph,
+    state: VariableUses,
+    towers: Towers,
+    members: set[str],
+    order: Order,
+    losses: list[TensorId],
+) -> dict[str, int]:
+    """Finds the nodes that the towers compute.
+
+    Args:
+      graph: the cut graph.
+      imported: the same graph as TensorFlow imports it.
+      state: its variables.
+      towers: the towers, and the nodes that depend on each.
+      members: nodes that the step runs.
+      order: the order of the step's reads and updates.
+      losses: tensors that the towers compute besides.
+
+    Returns:
+      {node: tower} of the nodes that depend on one tower and are computed before the step changes any variable, without
+      those that only prepare a gradient for the average.
+
+    Raises:
+      InputError: a tower uses a variable after the step has changed it.
+    """
+    tower_nodes = _nodes_before_updates(graph, state, towers, members, order, losses)
+    _release_preparations(graph, imported, tower_nodes, members, losses)
+    return tower_nodes
+
+
+def _nodes_before_updates(
+    graph: Graph, state: VariableUses, towers: Towers, members: set[str], order: Order, losses: list[TensorId]
+) -> dict[str, int]:
+    """{node: tower} of the nodes that depend on one tower and are computed before the step changes any variable."""
+    late = _late_nodes(graph, state, members, order)
+    to_rules = graph.ancestors(state.rules, controls=False)
+    useful = _useful_nodes(graph, state, members, order.effects, losses)
+    statistics = _statistics_nodes(graph, state, order.effects)
+    tower_nodes = {}
+    for name in members:
+        tower = towers.tower_of(name)
+        if tower is None or name in state.writes:
+            continue
+        if name in late:
+            if name in useful and name in to_rules:
+                raise InputError(f"graph file: {name!r}: tower {tower} uses a variable after the step changed it")
+        elif name in useful or name not in statistics:
+            tower_nodes[name] = tower
+    return tower_nodes
+
+
+def _late_nodes(graph: Graph, state: VariableUses, members: set[str], order: Order) -> set[str]:
+    """Nodes whose value depends on a variable that the step has changed before."""
+    first = {name for (name, _), version in order.versions.items() if version > 0}
+    return graph.descendants(first | set(order.effects), controls=False) & members
+
+
+def _useful_nodes(
+    graph: Graph, state: VariableUses, members: set[str], effects: list[str], losses: list[TensorId]
+) -> set[str]:
+    """Nodes that losses and update rules depend on."""
+    ends = {name for name, _ in losses}
+    for effect in effects:
+        if effect in state.rules:
+            ends |= {producer for producer, _ in graph.inputs(effect)}
+    return graph.ancestors(ends, stop=set(effects), controls=False) & members
+
+
+def _statistics_nodes(graph: Graph, state: VariableUses, effects: list[str]) -> set[str]:
+    """Nodes that depend on variables which no update rule changes but another update op does, e.g. moving means."""
+    plain = {variable for effect in effects if effect not in state.rules for variable in state.writes[effect]}
+    plain -= {variable for effect in effects if effect in state.rules for variable in state.writes[effect]}
+    conditional = graph.frames() | graph.branches()  # a part cannot end inside a loop or a branch
+    found = {name for name, variables in state.reads.items() if plain & set(variables) and name not in conditional}
+    todo = list(found)
+    while todo:
+        for user, _, _ in graph.users(todo.pop()):
+            if user not in found and user not in conditional:
+                found.add(user)
+                todo.append(user)
+    return found
+
+
+def _release_preparations(
+    graph: Graph, imported: ImportedGraph, tower_nodes: dict[str, int], members: set[str], losses: list[TensorId]
+) -> None:
+    """Takes out of the towers the ops that only prepare a gradient for the average: expand_dims, a division by N."""
+    losses_nodes = {name for name, _ in losses}
+    todo = list(tower_nodes)
+    while todo:
+        name = todo.pop()
+        users = [user for user, _, _ in graph.users(name) if user in members]
+        if name not in tower_nodes or name in losses_nodes or not users or any(user in tower_nodes for user in users):
+            continue
+        if graph.type(name) in PREPARES and "_grad/" not in name and _is_unary(graph, imported, name, tower_nodes):
+            del tower_nodes[name]
+            todo += [producer for producer, _ in graph.inputs(name)]
+
+
+def _is_unary(graph: Graph, imported: ImportedGraph, name: str, tower_nodes: dict[str, int]) -> bool:
+    """Whether a node has one input from its tower, and constants otherwise."""
+    others = [tensor for tensor in graph.inputs(name) if tensor[0] not in tower_nodes]
+    constant = all(imported.constant(*tensor) is not None for tensor in others)
+    return constant and len(graph.inputs(name)) - len(others) == 1

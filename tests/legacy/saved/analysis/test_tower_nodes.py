@@ -1,0 +1,29 @@
+"""Nodes that towers compute, on graphs whose nodes are labelled by hand; `test_parts.py` has what follows from them."""
+
+import pytest
+
+from legacy.saved.analysis.tower_nodes import find_tower_nodes
+from tests.legacy.saved.analysis.labelled_step import STEP, STEP_TOWERS, labelled_step
+from workloads.support.errors import InputError
+
+
+def tower_nodes(*arguments, **options):
+    """{node: tower} of a step; see `labelled_step`."""
+    step = labelled_step(*arguments, **options)
+    return find_tower_nodes(members=step.pop("phase_members"), **step)
+
+
+def test_what_depends_on_one_tower_is_its_own_and_what_depends_on_both_is_not():
+    assert tower_nodes(STEP, STEP_TOWERS) == {"a": 0, "b": 1}
+
+
+def test_a_tower_that_trains_on_a_changed_variable_is_refused():
+    with pytest.raises(InputError, match="'a': tower 0 uses a variable after the step changed it"):
+        tower_nodes(STEP, STEP_TOWERS, versions={("a", "w"): 1})
+
+
+def test_a_late_read_that_trains_nothing_is_computed_once():
+    text = STEP + "late = Neg(w, ^train)\nm = VariableV2()\nmove = AssignSub(m, late)\n"
+    writes = {"train": ["w"], "move": ["m"]}
+    found = tower_nodes(text, dict(STEP_TOWERS, late=0), writes=writes, versions={("late", "w"): 1})
+    assert "late" not in found
