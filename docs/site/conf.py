@@ -20,7 +20,7 @@ import parity  # noqa: E402  found by the line above
 
 #: {heading of the navigation: pages under it}.
 NAVIGATION = {
-    "Tutorials": ["README", "verdict", "workload", "migrate", "machines"],
+    "Tutorials": ["README", "verdict", "workload", "migrate", "keras", "machines"],
     "Prove and explain": ["verify", "coverage", "diagnose", "causes", "lift", "gallery/README"],
     "Describe and train": ["workloads", "clusters", "asynchronous", "model_parallel", "study"],
     "Speed": ["speed", "predict", "scaling", "studies/README", "studies/*", "gpu"],

@@ -5,10 +5,11 @@ import dataclasses
 import pytest
 
 from parity.comparison.result import Verification
+from parity.processes.interruption import Interruption
 from parity.speed import entrants, measurement, timing
 from parity.speed.entrants import Entrant
 from parity.speed.joint_verification import Outcome
-from parity.speed.measurement import MeasurementPlan, measure_speed
+from parity.speed.measurement import FEWEST_ROUNDS, MeasurementPlan, measure_speed
 from parity.speed.names import RESIDENT, STREAMED
 from parity.speed.speed_result import Contestant
 from tests.parity.speed.fakes import Clock, FailingProgram, MadeUpSetup, TimedProgram
@@ -175,3 +176,18 @@ def test_another_program_that_fails_has_no_speed_and_the_rest_has(after, clock, 
     mine = by_place(result)["mine", RESIDENT]
     assert (mine.problem, mine.seconds) == ("died", [])
     assert result.ratio_to("modern", mine) is None and result.verdict(RESIDENT) == "slower"
+
+
+class AskedToEnd(Interruption):
+    """An interruption that comes as soon as there are ratios to report."""
+
+    def keep_results(self, raises=False):
+        self.asked = True
+
+
+def test_an_interrupted_measurement_has_the_ratios_of_its_rounds(clock, verified):
+    setup, plan = MadeUpSetup(clock, {"feed": 0.5}), dataclasses.replace(PLAN, blocks=20, most_blocks=20)
+    result = measure_speed({RESIDENT: setup}, plan, ignore, (), AskedToEnd())
+    assert result.partial and result.has_parity
+    assert {len(contestant.seconds) for contestant in result.contestants} == {FEWEST_ROUNDS}
+    assert result.port_to_legacy(RESIDENT).median > 0
