@@ -272,3 +272,34 @@ def test_an_optimizer_written_by_hand_has_its_slots(tmp_path):
     assert roles["first"] == roles["second"] == ("slot", "net/w") and roles["net/w"] == ("weight", "")
     assert roles["count"] == ("statistic", "")
     assert_same(setup)
+
+
+def test_a_loss_scale_that_rises_or_falls_in_opposite_branches(tmp_path):
+    """Mixed precision of 2018: the step is skipped after an overflow; no more than one of the two updates runs."""
+
+    def build():
+        v1.disable_control_flow_v2()
+        xs, scale = split_batch(), plain("scale", [], 3.0)
+        grads = towers(lambda i: tf.gradients(sum_of_squares(xs[i]) * tf.exp(scale), [weights()])[0])
+        mean = tf.add_n(grads) / TOWERS * tf.exp(-scale)
+        rise = lambda: tf.group(v1.assign_add(scale, 0.25), apply(mean))  # noqa: E731
+        fall = lambda: tf.group(v1.assign_sub(scale, 1.0))  # noqa: E731
+        return v1.group(v1.cond(tf.reduce_all(v1.is_finite(mean)), rise, fall), name="train")
+
+    setup = lifted(build, tmp_path)
+    plan = setup.job.workload.plan
+    assert plan.towers == TOWERS and not any("changed by" in race for race in plan.phases[0].races)
+    assert_same(setup)
+
+
+def test_centered_rmsprop_whose_slots_were_made_in_another_order(tmp_path):
+    def build():
+        xs = split_batch()
+        grads = towers(lambda i: gradient_of(xs[i]))
+        optimizer = v1.train.RMSPropOptimizer(0.125, momentum=0.5, centered=True)
+        return optimizer.apply_gradients([(tf.add_n(grads) / TOWERS, weights())], name="train")
+
+    setup = lifted(build, tmp_path)
+    (effect,) = [e for e in setup.job.workload.plan.phases[0].effects if "RMSProp" in e.op]
+    assert effect.writes == ["net/w", "net/w/RMSProp_1", "net/w/RMSProp", "net/w/RMSProp_2"]
+    assert_same(setup)

@@ -61,6 +61,7 @@ class Cutter:
         self._random = random
         self._loops = loops or {}
         self._conditional = graph.frames() | graph.branches()
+        self._in_control = self._conditional | {name for name in graph.nodes if graph.type(name) in CONTROL_FLOW}
 
     def with_signature(self, signature: Callable[[str], TensorType]) -> Cutter:
         """Returns a cutter of the same graph with another source of tensors' types."""
@@ -149,7 +150,7 @@ class Cutter:
         comes from what the piece leaves out (an update, an assertion), it comes from what that is in the loop by.
         """
         is_held = any(tensor.node in self._conditional for tensor in self._graph.inputs(name))
-        todo, seen = list(self._graph.controls(name)), {name}
+        todo, seen = [control for control in self._graph.controls(name) if control in self._in_control], {name}
         while todo:
             control = todo.pop(0)
             if control in seen:

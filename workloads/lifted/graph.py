@@ -77,13 +77,9 @@ def input_text(tensor: TensorId) -> str:
 
 def _parsed_inputs(node: Any) -> Tuple[List[TensorId], List[str]]:
     """Returns the data inputs of a NodeDef, and the names of its control inputs."""
-    inputs, controls = [], []
-    for text in node.input:
-        if text.startswith("^"):
-            controls.append(text[1:])
-        else:
-            inputs.append(parse_tensor_name(text))
-    return inputs, controls
+    texts = list(node.input)  # an update may wait for thousands of others
+    inputs = [parse_tensor_name(text) for text in texts if text[:1] != "^"]
+    return inputs, [text[1:] for text in texts if text[:1] == "^"]
 
 
 def forget_placement(node: Any) -> None:
@@ -119,6 +115,8 @@ class Graph:
         for name, node in self.nodes.items():
             self._inputs[name], self._controls[name] = _parsed_inputs(node)
         self._types: Dict[str, str] = {name: node.op for name, node in self.nodes.items()}
+        self._whole_order: List[str] = []
+        self._needed_by: Dict[str, List[str]] = {}
         self._regions: Dict[Tuple[str, ...], Set[str]] = {}
         self._edges: Dict[Tuple[bool, bool], Dict[str, List[str]]] = {}
         self._users: Dict[str, List[Use]] = collections.defaultdict(list)
@@ -200,29 +198,51 @@ class Graph:
         Raises:
           ValueError: there is no such order; the message is the name of a node on the cycle.
         """
-        chosen, edges = set(members), self._neighbours(False, True)
-        after: Dict[str, List[str]] = {name: [] for name in self.nodes if name in chosen}
-        waits = dict.fromkeys(after, 0)  # `members` may be a set, whose order varies; the graph's does not
-        for name in after:
-            for producer in self._forward_inputs(name) if self._types[name] in MERGES else edges[name]:
-                if producer in waits:
-                    after[producer].append(name)
-                    waits[name] += 1
-        for before, name in extra:
-            after[before].append(name)
+        chosen, further = self.nodes.keys() & set(members), list(extra)
+        is_whole = len(chosen) == len(self.nodes) and not further
+        if is_whole and self._whole_order:
+            return list(self._whole_order)
+        waits = self._numbers_of_producers(chosen)
+        added: Dict[str, List[str]] = collections.defaultdict(list)
+        for before, name in further:
+            added[before].append(name)
             waits[name] += 1
+        followers = self._followers()
         ready: Deque[str] = collections.deque(name for name, count in waits.items() if count == 0)
         ordered = []
         while ready:
             name = ready.popleft()
             ordered.append(name)
-            for user in after[name]:
-                waits[user] -= 1
-                if waits[user] == 0:
-                    ready.append(user)
+            for user in followers[name] + added[name] if name in added else followers[name]:
+                if user in chosen:
+                    waits[user] -= 1
+                    if waits[user] == 0:
+                        ready.append(user)
         if len(ordered) < len(waits):
             raise ValueError(next(name for name, count in waits.items() if count > 0))
+        if is_whole:
+            self._whole_order = list(ordered)
         return ordered
+
+    def _numbers_of_producers(self, chosen: Collection[str]) -> Dict[str, int]:
+        """Returns {node of some: how many of them it needs, edge by edge; without a loop's back edges}, in order."""
+        edges, found = self._neighbours(False, True), {}
+        for name in self.nodes:  # not in the order of `chosen`, which may vary
+            if name in chosen:
+                before = self._forward_inputs(name) if self._types[name] in MERGES else edges[name]
+                found[name] = len([producer for producer in before if producer in chosen])
+        return found
+
+    def _followers(self) -> Dict[str, List[str]]:
+        """Returns {node: those that need it, in the order of the GraphDef}; a loop's back edges do not count; kept."""
+        if not self._needed_by:
+            edges = self._neighbours(False, True)
+            self._needed_by = {name: [] for name in self.nodes}
+            for name in self.nodes:
+                for producer in self._forward_inputs(name) if self._types[name] in MERGES else edges[name]:
+                    if producer in self._needed_by:
+                        self._needed_by[producer].append(name)
+        return self._needed_by
 
     def _forward_inputs(self, name: str) -> List[str]:
         """Returns the producers of all inputs of a Merge but a loop's back edge."""

@@ -61,8 +61,9 @@ def _problems(graph_def: Any) -> Iterator[str]:
     for function in graph_def.library.function:
         definitions[function.signature.name] = _definition(function.signature)
     outputs: Dict[str, Optional[int]] = {}
+    proper = {name for name in nodes if _DATA_INPUT.fullmatch(name)}
     for name, node in nodes.items():
-        yield from _input_problems(node, nodes)
+        yield from _input_problems(node, nodes, proper)
         op_type = node.op
         if op_type not in definitions:
             known_op = registered_op(op_type)
@@ -133,13 +134,18 @@ def _arguments(arguments: Any) -> _Arguments:
     return _Arguments(len(arguments) - len(counted) - len(typed), counted, typed)
 
 
-def _input_problems(node: Any, nodes: Mapping[str, Any]) -> Iterator[str]:
-    """Yields inputs of a node that are no names of nodes, or not in order."""
+def _input_problems(node: Any, nodes: Mapping[str, Any], proper: Set[str]) -> Iterator[str]:
+    """Yields inputs of a node that are no names of nodes, or not in order; the `proper` names are of a node's form."""
+    texts = list(node.input)
+    data = [text for text in texts if text[:1] != "^"]
+    waits_for = [text[1:] for text in texts[len(data) :]]
+    if texts[: len(data)] == data and proper.issuperset(data) and proper.issuperset(waits_for):
+        return
     controls = False
-    for text in node.input:
+    for text in texts:
         control = text.startswith("^")
         name = text[1:] if control else text
-        if name in nodes and not (controls and not control) and _DATA_INPUT.fullmatch(name):
+        if name in proper and not (controls and not control):
             controls = controls or control
             continue
         if not _DATA_INPUT.fullmatch(name) or (control and ":" in name):

@@ -33,6 +33,11 @@ class Analysis(NamedTuple):
     context: Context
 
 
+def graph_of_file(saved: SavedGraph, found: Analysis | None = None) -> Graph:
+    """Returns the index of a saved graph: the analysis' own, where nothing was folded into it."""
+    return found.whole if found is not None and found.whole.graph_def is saved.graph_def else Graph(saved.graph_def)
+
+
 def analyse_graph(
     saved: SavedGraph,
     name: str,
@@ -106,7 +111,7 @@ def _plan(context: Context, cut: cone.Cone, name: str, analysed: list[phases.Pha
         phases=planned,
         differences=matched.differences,
         unsafe=dict(cut.unsafe),
-        notes=[*phases.leak_notes(context, analysed), *_phase_notes(context, analysed)],
+        notes=[*filter(None, [towers.doubt]), *phases.leak_notes(context, analysed), *_phase_notes(context, analysed)],
     )
 
 

@@ -74,20 +74,29 @@ def find_losses(graph: Graph, towers: Towers, members: Collection[str]) -> Tower
 def differentiated(graph: Graph, members: Collection[str]) -> list[str]:
     """Returns the forward nodes that `tf.gradients` started from, by the names of the gradient ops among `members`.
 
-    The forward nodes need not be members: a mean's gradient depends on the mean's shape, and not on the mean.
+    The forward nodes need not be members: a mean's gradient depends on the mean's shape, and not on the mean. What is
+    differentiated on the way to a loss, such as a critic's value in a gradient penalty, is none.
     """
-    targets: list[str] = []
+    starts: dict[str, list[str]] = {}
     for root in graph.nodes:
         scope = gradient_names.gradient_scope(root) if root in members else None
-        if scope is None:
+        if scope is None or _is_integer(graph, root):
             continue
         named: list[str] = []
         for user, _, _ in graph.users(root):
-            forward = gradient_names.forward_name_in(user, scope) if user in members else None
+            forward = gradient_names.forward_name_in(user, scope, graph.nodes) if user in members else None
             if forward is not None and forward in graph.nodes:
                 named.append(forward)
-        targets += _sum_of(graph, list(dict.fromkeys(named)))
-    return list(dict.fromkeys(targets))
+        starts[root] = _sum_of(graph, list(dict.fromkeys(named)))
+    targets = list(dict.fromkeys(target for found in starts.values() for target in found))
+    inner = graph.ancestors(targets, controls=False) & set(starts)
+    return list(dict.fromkeys(target for root, found in starts.items() if root not in inner for target in found))
+
+
+def _is_integer(graph: Graph, name: str) -> bool:
+    """Returns whether a node is a constant whole number, such as an axis, and so no derivative."""
+    node = graph.nodes[name]
+    return node.op == "Const" and node.attr["dtype"].type in (tf.int32.as_datatype_enum, tf.int64.as_datatype_enum)
 
 
 def _sum_of(graph: Graph, terms: list[str]) -> list[str]:

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from legacy.saved.graph import op_types
+from legacy.saved.graph.conditions import after_the_branch, exclude_each_other, predicates_of
 from legacy.saved.graph.variables import VariableUses
 from workloads.lifted.graph import ENTERS, EXITS, Graph
 from workloads.lifted.plan_records import ControlDependency
@@ -118,12 +119,39 @@ def order_step(
     frames = graph.frames()
     # A control edge may not leave a loop: only an Exit does.
     dependencies = [dependency for dependency in ordering.dependencies if not frames & set(dependency)]
+    behind = list(dict.fromkeys(_out_of_branch(graph, members, dependency) for dependency in dependencies))
     try:
-        final = graph.order(members, dependencies)
-    except ValueError as error:
-        raise InputError(f"graph file: no order of reads and updates around {str(error)!r} satisfies the graph")
+        final, dependencies = graph.order(members, behind), behind
+    except ValueError:  # two branches that wait for each other's parts cannot wait for each other's ends
+        final = _final_order(graph, members, dependencies)
     effects = [name for name in final if name in state.writes]
     return Order(effects, ordering.versions, dependencies, ordering.races)
+
+
+def _final_order(graph: Graph, members: set[str], dependencies: list[ControlDependency]) -> list[str]:
+    """Returns the nodes of a step in an order that control dependencies ask for.
+
+    Raises:
+      InputError: they close a cycle.
+    """
+    try:
+        return graph.order(members, dependencies)
+    except ValueError as error:
+        raise InputError(f"graph file: no order of reads and updates around {str(error)!r} satisfies the graph")
+
+
+def _out_of_branch(graph: Graph, members: set[str], dependency: ControlDependency) -> ControlDependency:
+    """Returns a control dependency that holds too where a `cond` does not run its first node.
+
+    It comes from behind the `cond`, unless its second node is in the same branch or leads there.
+    """
+    before, after = dependency
+    if before not in graph.branches() or predicates_of(graph, before) & predicates_of(graph, after):
+        return dependency
+    behind = after_the_branch(graph, before)
+    if behind is None or behind not in members or after in graph.ancestors([behind]):
+        return dependency
+    return ControlDependency(behind, after)
 
 
 class _ChosenOrder:
@@ -186,6 +214,8 @@ class _Ordering:
         self._effects, self._bit, self._readers = flow.effects, flow.bit, flow.readers
         self._effects_before, self._effects_behind = flow.effects_before, flow.effects_behind
         self._chosen = _ChosenOrder(flow)
+        taken = {producer for rule in state.rules for producer, _ in graph.inputs(rule)}
+        self._computed_with = graph.ancestors(taken, stop=set(flow.effects), controls=False)
         self.versions: dict[tuple[str, str], int] = {}
         self.dependencies: list[ControlDependency] = []
         self.races: list[str] = []
@@ -212,7 +242,7 @@ class _Ordering:
             updates.reverse()
         updates = self._chosen.sorted(updates)
         for first, second in zip(updates, updates[1:]):
-            if not self._runs_before(first, second):
+            if not self._runs_before(first, second) and not exclude_each_other(self._graph, first, second):
                 self._depend(first, second)
                 self.races.append(f"{variable}: changed by {first} and {second} in any order")
         return updates
@@ -224,10 +254,16 @@ class _Ordering:
 
     def _version_read(self, variable: str, updates: list[str], reader: str) -> int:
         """The number of updates that run before a node reads the variable."""
-        for version, update in enumerate(updates):
-            if update == reader or not self._is_read_after(variable, updates, version, reader):
-                return version
-        return len(updates)
+        count = 0
+        for number, update in enumerate(updates):
+            if update == reader:
+                return number
+            if exclude_each_other(self._graph, update, reader):
+                continue  # of two opposite branches, one runs
+            if not self._is_read_after(variable, updates, number, reader):
+                return count
+            count = number + 1
+        return count
 
     def _is_read_after(self, variable: str, updates: list[str], index: int, reader: str) -> bool:
         """Whether a node reads the variable after update number `index`; decides it where the graph does not."""
@@ -250,6 +286,7 @@ class _Ordering:
         """Whether a read that races with update number `index` is taken to come after it.
 
         A read that leads to a later update of the same variable is: two towers that update one statistic take turns.
+        One that the gradients depend on, too, is not, as where batch renormalization corrects by a moving mean.
         So is a moving average of weights that is not ordered against their update: it mostly sees the new weight, as
         its authors meant. Every other read belongs to the step's computation, which starts from the variables' values
         at the beginning of the step.
@@ -257,7 +294,8 @@ class _Ordering:
         rules, depends_on_data = self._state.rules, reader in self._depends_on_data
         trained = bool(set(updates) & rules)
         behind = {name for name in self._effects if self._effects_behind[reader] & self._bit[name]}
-        if not (trained and depends_on_data) and any(later in behind | {reader} for later in updates[index + 1 :]):
+        computed_with = depends_on_data if trained else reader in self._computed_with
+        if not computed_with and any(later in behind | {reader} for later in updates[index + 1 :]):
             return True
         return updates[index] in rules and not depends_on_data and not behind & rules
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from legacy.saved.analysis import gradients, losses, ordering, parts, roles, tensor_matching
 from legacy.saved.analysis.context import Context
+from legacy.saved.graph import gradient_names
 from workloads.lifted.cutter import Cutter
 from workloads.lifted.graph import TensorId, tensor_name
 from workloads.lifted.plan import Combine, Effect, Phase, Variable
@@ -110,12 +111,18 @@ def _loss_scale(context: Context, phase: PhaseParts, cutter: Cutter, combine: li
 
 
 def leak_notes(context: Context, analysed: list[PhaseParts]) -> Iterator[str]:
-    """Yields a sentence for each tower that takes tensors of another one in its forward pass."""
-    members = set().union(*[phase.members for phase in analysed])
-    minimized = graph_ends(context, members)
+    """Yields a sentence for each tower that takes tensors of another one in its forward pass.
+
+    The forward pass is what losses and gradient ops are made of: an op that has a tower's device or name but lies
+    behind its gradients combines the towers' results, and must take them all.
+    """
+    graph, members = context.graph, set().union(*[phase.members for phase in analysed])
+    minimized = graph.ancestors(losses.differentiated(graph, members), controls=False)
+    backward = [name for name in members if gradient_names.is_gradient_op(name)]
+    forward = minimized | graph.ancestors(backward, controls=False)
     seen: set[tuple[int, int]] = set()
-    for leak in context.towers.leaks(context.graph):
-        if (leak.tower, leak.other) not in seen:
+    for leak in context.towers.leaks(graph):
+        if leak.user in forward and (leak.tower, leak.other) not in seen:
             seen.add((leak.tower, leak.other))
             taken = f"{leak.user} takes {leak.tensor.name}"
             if leak.user in minimized:
@@ -124,18 +131,12 @@ def leak_notes(context: Context, analysed: list[PhaseParts]) -> Iterator[str]:
                 yield f"tower {leak.tower} uses what tower {leak.other} computes: {taken}"
 
 
-def graph_ends(context: Context, members: set[str]) -> set[str]:
-    """Returns the nodes that the differentiated losses of some nodes depend on, these included."""
-    return context.graph.ancestors(losses.differentiated(context.graph, members), controls=False)
-
-
 def phase_notes(context: Context, phase: PhaseParts) -> Iterator[str]:
     """Yields a sentence for each thing about a train op's losses that is unusual."""
     if phase.losses:
         name, shape = phase.losses[0].name, context.imported.shape(*phase.losses[0])
-        if shape != ():
-            dimensions = "?" if shape is None else list(shape)
-            yield f"{phase.target}: the loss {name} has the shape {dimensions}; what is minimized is its sum"
+        if shape and phase.losses[0].node in losses.differentiated(context.graph, phase.members):
+            yield f"{phase.target}: the loss {name} has the shape {list(shape)}; what is minimized is its sum"
     if phase.other_losses:
         others = ", ".join(row[0].name for row in phase.other_losses[:MOST_LISTED])
         yield f"{phase.target}: further losses are differentiated besides {phase.losses[0].name}: {others}"

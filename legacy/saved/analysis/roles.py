@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from legacy.saved.graph import op_types
+from legacy.saved.graph.conditions import enclosing_conditions
 from legacy.saved.graph.gradient_names import GRADIENTS as GRADIENT_SCOPE
 from legacy.saved.graph.imported import ImportedGraph
 from legacy.saved.graph.variables import VariableUses
@@ -75,36 +76,11 @@ def _condition(graph: Graph, name: str) -> Condition:
     Raises:
       InputError: the node is in several.
     """
-    conditions = {_switch_condition(graph, switch, output) for switch, output in _entering_switches(graph, name)}
-    if len(conditions) == 1:
-        predicate, branch = conditions.pop()
-        if branch is not None:
-            return Condition(predicate, branch)
-    raise InputError(f"graph file: {name!r} changes variables inside nested conditions, which is not lifted")
-
-
-def _entering_switches(graph: Graph, name: str) -> set[TensorId]:
-    """Outputs of the Switch nodes by which data and control enter the branch that a node is in."""
-    branches = graph.branches()
-    found: set[TensorId] = set()
-    seen, todo = {name}, [name]
-    while todo:
-        node = todo.pop()
-        for before, output in graph.inputs(node) + [TensorId(control, 0) for control in graph.controls(node)]:
-            if graph.type(before) in SWITCHES:
-                found.add(TensorId(before, output))
-            elif before in branches and before not in seen:
-                seen.add(before)
-                todo.append(before)
-    return found
-
-
-def _switch_condition(graph: Graph, switch: str, output: int) -> tuple[str, bool | None]:
-    """(predicate's name, the branch that the output leads to, or None if the Switch is in a branch itself)."""
-    data, predicate = graph.inputs(switch)
-    predicate = graph.origin(predicate)
-    nested = data[0] in graph.branches() or predicate[0] in graph.branches()
-    return tensor_name(*predicate), None if nested else bool(output)
+    found = enclosing_conditions(graph, name)
+    if len(found) != 1 or len(found[0]) != 1:
+        raise InputError(f"graph file: {name!r} changes variables inside nested conditions, which is not lifted")
+    ((predicate, value),) = found[0]
+    return Condition(predicate.name, bool(value))
 
 
 def _before_cond(graph: Graph, tensor: TensorId, condition: Condition | None) -> str | None:
@@ -164,7 +140,7 @@ def _weights_and_slots(
     slots: dict[str, str] = {}
     changed = {variable for effect in effects for variable in effect.writes}
     for effect in effects:
-        if effect.node not in state.rules and not op_types.is_sparse(effect.op):
+        if effect.node not in state.rules:
             continue
         weight = effect.writes[0]
         weights.add(weight)
@@ -200,8 +176,8 @@ def _slots_by_hand(graph: Graph, state: VariableUses, effect: Effect, changed: s
 
 
 def _variable_behind(graph: Graph, state: VariableUses, tensor: TensorId) -> str | None:
-    """The variable whose value a tensor is, or None."""
-    if graph.type(tensor[0]) == "ReadVariableOp":
+    """The variable whose value a tensor is, also where it enters a `cond`; None for any other tensor."""
+    while graph.type(tensor[0]) in ("ReadVariableOp", *SWITCHES) and tensor not in state.aliases:
         tensor = graph.inputs(tensor[0])[0]
     return state.aliases.get(tensor)
 

@@ -28,6 +28,8 @@ from workloads.support.errors import InputError
 
 #: Runs of the graph that are tried, in all and for one choice of ranks and ranges.
 MOST_RUNS, MOST_RUNS_OF_A_CHOICE = 200, 24
+#: Draws of values with which data must do, as lengths must with labels: for graphs of so many nodes fewer.
+SEEDS, SEEDS_OF_LARGE, LARGE = 8, 2, 10_000
 #: Nodes that all runs together may compute, but for the first runs: a large graph is tried less often.
 MOST_NODES, FIRST_RUNS = 200_000, 12
 #: The most that corrections of the sizes may cost, tried in turn.
@@ -47,7 +49,8 @@ def fit_made_up_data(plan: Plan, context: Context, start: Mapping[str, np.ndarra
       start: {variable: initial value}.
     """
     entries = plan.inputs + plan.common
-    if not any(_is_open(entry) for entry in entries):
+    tells = any(phase.losses or any(phase.gradients) for phase in plan.phases)
+    if not tells or not any(_is_open(entry) for entry in entries):
         return
     try:
         search = _Search(plan, context, start)
@@ -97,6 +100,7 @@ class _Search:
         self._plan, self._entries = plan, plan.inputs + plan.common
         self._runner = TrialRunner(plan, context.graph, start)
         self._runs = 0
+        self._is_small = len(context.graph.nodes) < LARGE
         self._most_runs = min(MOST_RUNS, max(FIRST_RUNS, MOST_NODES // len(context.graph.nodes)))
         rows = [[parse_tensor_name(name) for name in entry.tensors] for entry in plan.inputs]
         parts = [inputs.constant_part(context.graph, context.imported, row) for row in rows]
@@ -120,9 +124,9 @@ class _Search:
         return fallback if first.message else None
 
     def _run(self, entries: Sequence[Input], batch: int) -> Outcome:
-        """Runs twice, with different values; returns the first outcome that is not good."""
+        """Runs several times, with different values; returns the first outcome that is not good."""
         outcome = Outcome("")
-        for seed in range(2):
+        for seed in range(SEEDS if self._is_small else SEEDS_OF_LARGE):
             self._runs += 1
             outcome = self._runner.run(entries, batch, seed)
             if not outcome.is_good:
@@ -177,5 +181,5 @@ def _with_range(entry: Input, low: int, limit: int) -> Input:
     if entry.dtype == "bool" and entry.kind != "setting":
         return dataclasses.replace(entry, low=min(low, 1))
     if entry.dtype.startswith("int") and not entry.limit and entry.kind != "setting":
-        return dataclasses.replace(entry, low=low, limit=limit)
+        return dataclasses.replace(entry, low=max(low, entry.low), limit=limit)
     return entry

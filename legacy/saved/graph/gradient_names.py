@@ -8,6 +8,7 @@ was called.
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 
 #: The name scope that `tf.gradients` opens.
 GRADIENTS = re.compile(r"(^|/)gradients(_\d+)?/")
@@ -30,33 +31,34 @@ def gradient_scope(root: str) -> str | None:
     return root[: match.start(3)] if match else None
 
 
-def forward_name(name: str) -> str | None:
+def forward_name(name: str, nodes: Collection[str] = ()) -> str | None:
     """Returns the forward op that a gradient op differentiates, or None if the name does not tell.
 
     >>> forward_name("tower_0/gradients_1/tower_0/conv_grad/Reshape")
     'tower_0/conv'
     """
     match = GRADIENTS.search(name)
-    return forward_name_in(name, name[: match.end()]) if match else None
+    return forward_name_in(name, name[: match.end()], nodes) if match else None
 
 
-def forward_name_in(name: str, scope: str) -> str | None:
+def forward_name_in(name: str, scope: str, nodes: Collection[str] = ()) -> str | None:
     """Returns the forward op that a gradient op of one gradient graph differentiates.
 
     Args:
       name: of the gradient op.
       scope: of the gradient graph, with the slash: "gradients/".
+      nodes: names of the graph's nodes, which decide where a name scope of the program ends in "_grad", too.
 
     Returns:
       The forward op's name; None if the node is not in the scope or belongs to no forward op.
 
     >>> forward_name_in("gradients/tower_0/loss_grad/Reshape", "gradients/")
     'tower_0/loss'
+    >>> forward_name_in("gradients/G_grad/mul_grad/Mul", "gradients/", ["G_grad/mul"])
+    'G_grad/mul'
     """
     if not name.startswith(scope):
         return None
     parts = name[len(scope) :].split("/")
-    for i, part in enumerate(parts):
-        if part.endswith("_grad"):
-            return "/".join(parts[:i] + [part[: -len("_grad")]])
-    return None
+    found = ["/".join(parts[:i] + [part[: -len("_grad")]]) for i, part in enumerate(parts) if part.endswith("_grad")]
+    return next((forward for forward in found if forward in nodes), found[0] if found else None)

@@ -61,6 +61,9 @@ class VariableUses:
             if graph.type(name) in op_types.VARIABLES:
                 self.variables[name] = _variable(graph, name)
                 self._follow(name)
+        for name, written in self.writes.items():
+            taken = [self.aliases.get(tensor, "") for tensor in graph.inputs(name)]
+            written.sort(key=taken.index)  # slots may have been made in another order than the update rule takes them
         by_hand = gradient_assignments(graph, trainable)
         self.rules = {name for name in self.writes if op_types.is_apply(graph.type(name)) or name in by_hand}
 
@@ -79,14 +82,14 @@ class VariableUses:
     def _record_use(self, variable: str, user: str, position: int) -> list[TensorId]:
         """Records one use of a variable; returns the user's outputs that are aliases of the variable."""
         if self._imported.takes_reference(user, position):
-            return self._record_reference(variable, user)
+            return self._record_reference(variable, user, position)
         if self._graph.type(user) == "Identity":
             return [TensorId(user, 0)]
         if variable not in self.reads.setdefault(user, []):
             self.reads[user].append(variable)
         return []
 
-    def _record_reference(self, variable: str, user: str) -> list[TensorId]:
+    def _record_reference(self, variable: str, user: str, position: int) -> list[TensorId]:
         """Records a use of a variable's reference or handle; returns the outputs that are aliases of it."""
         op_type = self._graph.type(user)
         if op_type in op_types.HANDLE_PASSES:
@@ -101,7 +104,7 @@ class VariableUses:
         self.writes.setdefault(user, []).append(variable)
         # An effect on several variables passes the first one's reference on.
         gives_reference = any(argument.is_ref for argument in self._imported.definition(user).output_arg)
-        return [TensorId(user, 0)] if gives_reference and len(self.writes[user]) == 1 else []
+        return [TensorId(user, 0)] if gives_reference and position == 0 else []
 
 
 def _variable(graph: Graph, name: str) -> GraphVariable:
@@ -110,3 +113,23 @@ def _variable(graph: Graph, name: str) -> GraphVariable:
     shape = None if proto.unknown_rank else [dimension.size for dimension in proto.dim]
     dtype = tf.as_dtype(attributes["dtype"].type).base_dtype.name
     return GraphVariable(name, shape, dtype, graph.type(name) == "VarHandleOp")
+
+
+def partitioned_variables(graph: Graph) -> list[str]:
+    """Returns the names of partitioned variables, of which a checkpoint has the slices under one name, sorted.
+
+    Args:
+      graph: the whole graph; a saver's op says which slice of which tensor each of its inputs is.
+    """
+    found: set[str] = set()
+    for name in graph.nodes:
+        if graph.type(name) == "SaveV2":
+            names, slices = (_texts(graph, tensor.node) for tensor in graph.inputs(name)[1:3])
+            found |= {text for text, part in zip(names, slices) if part}
+    return sorted(found)
+
+
+def _texts(graph: Graph, name: str) -> list[str]:
+    """Returns the strings that a Const holds; none of any other node."""
+    node = graph.nodes[name]
+    return [text.decode("utf-8") for text in node.attr["value"].tensor.string_val] if node.op == "Const" else []

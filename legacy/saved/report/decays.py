@@ -32,11 +32,18 @@ class Decays:
     def __init__(self, cutter: Cutter, given: Iterable[str]) -> None:
         self._cutter, self._given = cutter, [parse_tensor_name(name) for name in given]
         self._known: dict[tuple[object, ...], str] = {}
+        self._texts: dict[str, str] = {}
 
     def text(self, effect: Effect) -> str:
         """Returns the decay of an update, such as "0.99" or "0.1 at step 0, later 0.999"; "-" if it has none."""
         if not effect.op.startswith("Assign") or len(effect.values) != 1 or effect.condition is not None:
             return "-"
+        if effect.node not in self._texts:
+            self._texts[effect.node] = self._found(effect)
+        return self._texts[effect.node]
+
+    def _found(self, effect: Effect) -> str:
+        """Returns the decay of an assignment of one value."""
         piece = self._cutter.piece([effect.values[0]], self._given)
         nodes = [(node.op, node.attr["value"].SerializeToString()) for node in piece.graph_def.node]
         roles = [(feed.kind, feed.kind == "read" and _variable(feed) == effect.writes[0]) for feed in piece.feeds]

@@ -13,15 +13,15 @@ from typing import Any, Dict, List
 import numpy as np
 import tensorflow as tf
 
-from legacy.saved.analysis.analyse import Analysis
+from legacy.saved.analysis.analyse import Analysis, graph_of_file
 from legacy.saved.graph import train_ops
 from legacy.saved.graph.gradient_names import GRADIENTS
 from legacy.saved.graph.graph_file import SavedGraph
 from legacy.saved.report.decays import Decays
-from legacy.saved.report.learning import LearningFacts, is_counter
+from legacy.saved.report.learning import LearningFacts
 from legacy.saved.report.update_sources import UpdateSources
 from legacy.saved.report.whole_facts import device_rows
-from workloads.lifted.graph import Graph, parse_tensor_name
+from workloads.lifted.graph import parse_tensor_name
 from workloads.lifted.plan import Phase, Variable
 from workloads.lifted.replication import replica_counts
 
@@ -78,7 +78,8 @@ class _ProgramFacts:
         self._learning, self._context = LearningFacts(found), found.context
         crossings = {name for phase in self._plan.phases for row in phase.crossings for name in row if name}
         self._decays = Decays(self._learning.cutter, sorted(crossings))
-        self._whole = Graph(saved.graph_def)
+        self._whole = graph_of_file(saved, found)
+        self._changed = {name for phase in self._plan.phases for effect in phase.effects for name in effect.writes}
         self._update_sources = [UpdateSources(self._graph, phase) for phase in self._plan.phases]
 
     def sections(self) -> Sections:
@@ -178,8 +179,10 @@ class _ProgramFacts:
         }
 
     def _role(self, variable: Variable) -> str:
-        if variable.role == "statistic" and is_counter(self._plan, variable.name):
+        if variable.role == "statistic" and self._learning.is_counter(variable.name):
             return "step counter"
+        if variable.role == "statistic" and variable.name not in self._changed:
+            return "not changed by a step"
         rates = {self._plan.aliases.get(e.learning_rate or "") for phase in self._plan.phases for e in phase.effects}
         if variable.role == "slot" and not variable.of and variable.name in rates:
             return "learning rate"
@@ -191,15 +194,15 @@ class _ProgramFacts:
         rows = []
         for phase in self._plan.phases:
             for effect in phase.effects:
-                if effect.writes and is_counter(self._plan, effect.writes[0]) and effect.values:
-                    by = self._context.imported.constant(*parse_tensor_name(effect.values[0]))
-                    text = "-" if by is None else f"{float(by):g}"
+                if effect.writes and self._learning.is_counter(effect.writes[0]) and effect.values:
+                    by = self._learning.addend(effect)
+                    text = "-" if by is None else f"{by:g}"
                     rows.append({"variable": effect.writes[0], "rises by": text, "by op": effect.node})
         return rows
 
     def _updates(self, *roles: str) -> list[Row]:
         """A row for each update of a variable with one of the roles, step counters aside."""
-        chosen = [v for v in self._plan.variables if v.role in roles and not is_counter(self._plan, v.name)]
+        chosen = [v for v in self._plan.variables if v.role in roles and not self._learning.is_counter(v.name)]
         weight_of = {variable.name: variable.of for variable in chosen}
         return [
             {
@@ -256,9 +259,9 @@ class _ProgramFacts:
         odd = list(dict.fromkeys(combine.weight for combine in kept if combine.weight not in alone))
         if odd:
             yield "combining not recognised, kept as written: " + ", ".join(odd[:MOST_LISTED])
-        summed = any(combine.kind == "sum" for combine in phase.combine)
+        summed = any(combine.kind == "sum" for combine in phase.combine) and not phase.shared_loss
         if summed and abs(phase.loss_scale - 1) < WEIGHT_TOLERANCE and towers > 1:
-            yield f"{phase.train_op}: gradients are summed over towers, not averaged"
+            yield f"{phase.train_op}: {self._learning.sum_text(phase)}"
         yield from self._weight_warnings(phase)
         yield from self._schedule_warnings(phase)
 
@@ -279,10 +282,15 @@ class _ProgramFacts:
     def _schedule_warnings(self, phase: Phase) -> Iterator[str]:
         """Yields a sentence for a schedule that has no constant of the number of towers."""
         towers, batch = self._plan.towers, self._plan.batch
+        told: set[str] = set()
         for row in self._learning.learning_rates() if towers > 1 else []:
-            counters = [v.name for v in self._plan.variables if is_counter(self._plan, v.name) and v.name in row["is"]]
+            counters = [
+                v.name for v in self._plan.variables if self._learning.is_counter(v.name) and v.name in row["is"]
+            ]
             numbers = row["is"].partition("; constants ")[2].partition(";")[0].split(", ")
-            if counters and row["train op"] == phase.train_op and str(towers) not in numbers:
+            counted = {str(towers), str(towers * (batch or 1))} & set(numbers)
+            if counters and row["train op"] == phase.train_op and not counted and counters[0] not in told:
+                told.add(counters[0])
                 examples = f"{towers} x {batch}" if batch else f"{towers} batches of"
                 yield (
                     f"the schedule counts updates ({counters[0]}), each of {examples} examples, and no constant of it "

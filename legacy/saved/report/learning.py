@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import collections
+import re
 from collections.abc import Iterable
 
 import numpy as np
 import tensorflow as tf
 
+from legacy.saved.analysis import updates_by_hand
 from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.analysis.losses import differentiated
 from legacy.saved.graph import op_types
@@ -30,6 +32,8 @@ MOST_VALUES, LAST_STEP = 8, 10**7
 SCALE_TOLERANCE = 1e-6
 #: So many op types of a combination are listed.
 MOST_OPS = 6
+#: Name scopes of clipping and of the norm that it takes: their numbers are no constants of an optimizer.
+CLIPPING = re.compile(r"clip_by_|(^|/)global_norm")
 #: A tower's clipping ends at most so many nodes before its gradient leaves it.
 CLIP_DEPTH = 6
 
@@ -53,6 +57,7 @@ class LearningFacts:
         self.clippings = Clippings(self._graph)
         combines = [combine for phase in self._plan.phases for combine in phase.combine]
         self._towers_ends = {parse_tensor_name(n)[0] for one in combines for tower in one.parts for n in tower}
+        self._schedules: dict[tuple[object, ...], str] = {}
         self._positions = {name: position for position, name in enumerate(self._graph.nodes)}
 
     def losses(self) -> list[dict[str, str]]:
@@ -62,6 +67,8 @@ class LearningFacts:
             for tensor in phase.losses[:1]:
                 counted = "" if phase.loss_scale == 1 else f", counted {phase.loss_scale:g} times"
                 text = "the loss of the first tower" + counted
+                if phase.shared_loss and self._imported.shape(*parse_tensor_name(tensor)) != ():
+                    text = "the first tower's part of one loss that all towers' results make"
                 terms = [(term, self._term_text(term)) for term in self._terms(parse_tensor_name(tensor)[0])]
                 rows += [{"train op": phase.train_op, "term": n, "is": t} for n, t in [(tensor, text)] + terms]
             rows += [
@@ -115,12 +122,67 @@ class LearningFacts:
         ]
 
     def learning_rates(self) -> list[dict[str, str]]:
-        """The tensors that update rules take as learning rate."""
+        """The tensors that update rules take as learning rate, and those by which rules written by hand scale."""
+        rows: dict[tuple[str, ...], list[str]] = collections.OrderedDict()
+        for phase in self._plan.phases:
+            for tensor in dict.fromkeys(filter(None, map(self._rate, phase.effects))):
+                facts = self._learning_rate(tensor)
+                rows.setdefault((phase.train_op, facts["is"], facts["values"]), []).append(tensor)
         return [
-            {"train op": phase.train_op, "tensor": tensor, **self._learning_rate(tensor)}
-            for phase in self._plan.phases
-            for tensor in dict.fromkeys(effect.learning_rate for effect in phase.effects if effect.learning_rate)
+            {"train op": op, "tensor": names[0], "is": text, "values": values}
+            for (op, text, values), names in rows.items()
         ]
+
+    def is_counter(self, variable: str) -> bool:
+        """Whether a variable counts: see `is_counter`; or every step assigns it its own value and a constant more."""
+        effects = [e for phase in self._plan.phases for e in phase.effects if variable in e.writes]
+        by_hand = bool(effects) and all(self.addend(effect) is not None for effect in effects)
+        return is_counter(self._plan, variable) or (by_hand and self._context.state.variables[variable].shape == [])
+
+    def addend(self, effect: Effect) -> float | None:
+        """The constant that an update adds to a variable; None for others."""
+        return updates_by_hand.addend(self._context, effect)
+
+    def sum_text(self, phase: Phase) -> str:
+        """A sentence on a sum of the towers' gradients: a mean where their losses are divided, or scaled later."""
+        towers = self._plan.towers
+        factors = [self._data_factor(parse_tensor_name(name).node) for name in phase.losses]
+        if factors and all(abs(factor * towers - 1) < SCALE_TOLERANCE for factor in factors):
+            return (
+                f"what each tower's loss makes of its data counts 1/{towers}: the sum of gradients is a mean of those"
+            )
+        effects = {effect.writes[0]: effect for effect in phase.effects if effect.gradient and effect.writes}
+        summed = [one for one in phase.combine if one.kind == "sum" and one.weight in effects]
+        scaled = [one for one in summed if self._is_scaled_later(effects[one.weight].gradient or "", one.tensor)]
+        if summed and len(scaled) == len(summed):
+            return "gradients are summed over towers, and the sums multiplied by numbers that the graph computes"
+        return "gradients are summed over towers, not averaged"
+
+    def _is_scaled_later(self, gradient: str, combined: str) -> bool:
+        """Whether a combined gradient is multiplied or divided before the update takes it, other than to clip it."""
+        return any(
+            self._graph.type(name) in ("Mul", "RealDiv", "Div") and not CLIPPING.search(name)
+            for name in self._between([gradient], [combined])
+        )
+
+    def _data_factor(self, name: str) -> float:
+        """The outermost constant factor on the first term of a loss that depends on data."""
+        graph, kind = self._graph, self._graph.type(name)
+        inputs = [tensor for tensor in graph.inputs(name) if tensor.node in self._context.data]
+        if kind in ("Identity", "Add", "AddV2", "AddN") and inputs:
+            return self._data_factor(inputs[0].node)
+        if kind in ("Mul", "RealDiv", "Div") and len(inputs) == 1:
+            other = next(tensor for tensor in graph.inputs(name) if tensor != inputs[0])
+            number = updates_by_hand.scalar(self._context, other)
+            if number:
+                return number if kind == "Mul" else 1.0 / number
+        return 1.0
+
+    def _rate(self, effect: Effect) -> str | None:
+        """The learning rate that an update takes; of one written by hand, the scalar that its last product has."""
+        if effect.learning_rate or effect.node not in self._rules or op_types.is_apply(effect.op):
+            return effect.learning_rate
+        return updates_by_hand.learning_rate(self._context, effect)
 
     def _signature(self, tensor: str) -> TensorType:
         name, output = parse_tensor_name(tensor)
@@ -214,8 +276,11 @@ class LearningFacts:
         combined = [name for entry in entries for tower in entry.parts for name in tower]
         slots = self._slot_updates(effect, combined)
         ends = [value for update in [effect, *slots] for value in update.values]
-        nodes = sorted(self._between(ends, combined), key=self._positions.__getitem__)
-        numbers = [scalar_constant(self._graph.nodes[name]) for name in nodes if "clip_by_" not in name]
+        rate = parse_tensor_name(self._rate(effect) or "").node
+        given = [*self._towers_ends, *(entry.tensor for entry in phase.combine if entry.tensor not in effect.values)]
+        given += [rate] if rate and scalar_constant(self._graph.nodes[rate]) is None else []
+        nodes = sorted(self._between(ends, given), key=self._positions.__getitem__)
+        numbers = [scalar_constant(self._graph.nodes[name]) for name in nodes if not CLIPPING.search(name)]
         texts = [f"{number:g}" for number in numbers if isinstance(number, float) and np.isfinite(number)]
         return ", ".join(dict.fromkeys(texts)) or "-"
 
@@ -244,14 +309,17 @@ class LearningFacts:
         reads = [feed for feed in piece.feeds if feed.kind == "read"]
         names = ", ".join(feed.key[0] for feed in reads) or "inputs"
         kinds = sorted({n.op for n in piece.graph_def.node} - {"Const", "Placeholder", "Identity", "Cast"})
-        counted = all(is_counter(self._plan, feed.key[0]) for feed in reads)
+        counted = all(self.is_counter(feed.key[0]) for feed in reads)
         outside = [feed.key[0] for feed in reads if not self._is_changed(feed.key[0])]
         text = f"a function of {names}, by {', '.join(kinds)}" if kinds else f"the value of {names}"
         constants = [scalar_constant(node) for node in piece.graph_def.node]
         numbers = list(dict.fromkeys(f"{number:g}" for number in constants if number is not None and number != 1))
         text += f"; constants {', '.join(numbers)}" if numbers and kinds else ""
         text += f"; the step does not change {', '.join(outside)}" if outside else ""
-        return {"is": text, "values": _values_by_step(piece, reads) if counted else "-"}
+        key = (text, *(node.attr["value"].SerializeToString() for node in piece.graph_def.node))
+        if counted and key not in self._schedules:
+            self._schedules[key] = _values_by_step(piece, reads)
+        return {"is": text, "values": self._schedules[key] if counted else "-"}
 
     def _is_changed(self, variable: str) -> bool:
         return any(variable in effect.writes for phase in self._plan.phases for effect in phase.effects)

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from legacy.saved.analysis import analyse
 from legacy.saved.graph import graph_file
 from legacy.saved.graph.layout import as_requested
+from legacy.saved.graph.variables import partitioned_variables
 from legacy.saved.report import facts, hazards, next_step
 from legacy.saved.report.facts import Row, Sections
 from legacy.saved.report.whole_facts import whole_facts
@@ -71,7 +72,7 @@ def inspect_graph(
     flags = [f"--train_op={','.join(train_op)}"] if train_op else []
     flags += ["--feed=" + ",".join(f"{name}={value}" for name, value in feed.items())] if feed else []
     flags += [f"--layout={layout}"] if layout else []
-    sections["next"] = next_step.next_rows(found.plan, path, flags)
+    sections["next"] = next_step.next_rows(found.plan, path, flags, partitioned_variables(found.whole))
     return sections
 
 

@@ -281,13 +281,18 @@ def _miscount_hazard(each: tuple[int, ...], total: float, factor: float, entries
 
 
 def _combining_factor(found: Analysis | None, variable: str, count: int) -> float | None:
-    """The factor on each tower's gradient of a variable in the update; None where it is not known."""
+    """The factor on each tower's gradient of a variable in the update; None where it is not known.
+
+    It is the most frequent one: what multiplies the gradients of some variables, of a last layer for instance, counts
+    for their losses as much as for their penalties.
+    """
     if found is None:
         return 1.0 / count
-    entries = [entry for phase in found.plan.phases for entry in phase.combine if entry.weight == variable]
-    if not entries or entries[0].kind == "kept as written":
+    known = [entry for phase in found.plan.phases for entry in phase.combine if entry.kind != "kept as written"]
+    if not any(entry.weight == variable for entry in known):
         return None
-    return 1.0 / count if entries[0].kind == "mean" else entries[0].scale
+    factors = [1.0 / count if entry.kind == "mean" else entry.scale for entry in known]
+    return collections.Counter(factors).most_common(1)[0][0]
 
 
 def _data_weight(whole: WholeGraph, weights: dict[str, float]) -> float:

@@ -217,6 +217,8 @@ def unshared_variables(whole: WholeGraph) -> Iterator[Hazard]:
     some = {name: towers for name, towers in readers.items() if towers and len(towers) < whole.count}
     alone = collections.Counter(next(iter(towers)) for towers in some.values() if len(towers) == 1)
     if len(alone) == whole.count and len(set(alone.values())) == 1 and len(some) == sum(alone.values()):
+        if _are_trained_by_all_towers(whole, some):
+            return  # copies of one model, each updated with all towers' gradients
         yield Hazard(
             "VARIABLES_NOT_SHARED",
             next(iter(some)),
@@ -231,6 +233,15 @@ def unshared_variables(whole: WholeGraph) -> Iterator[Hazard]:
             f"read by {_listed_towers(towers)} of {whole.count} only",
             "every replica runs the same function: make all of them use it, or leave it out",
         )
+
+
+def _are_trained_by_all_towers(whole: WholeGraph, variables: Collection[str]) -> bool:
+    """Whether each of some variables is updated, with the gradients of every tower."""
+    labels = {name: 1 << tower for name, tower in whole.labels.items() if is_gradient_op(name)}
+    arriving = whole.graph.flow(whole.graph.order(whole.reach), labels, controls=False)
+    updates = [apply for apply in whole.applies if whole.variable_of(apply) in variables]
+    complete = all(arriving.get(apply, 0) == (1 << whole.count) - 1 for apply in updates)
+    return complete and {whole.variable_of(apply) for apply in updates} == set(variables)
 
 
 def _readers(whole: WholeGraph, variable: str) -> set[str]:

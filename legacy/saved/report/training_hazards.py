@@ -83,6 +83,7 @@ def updates_never_run(whole: WholeGraph) -> Iterator[Hazard]:
         for name in whole.graph.nodes
         if name in (listed | moving) and name not in whole.members and whole.writes.get(name) not in changed | {None}
     ]
+    idle = [name for name in idle if not _is_scalar(whole, whole.writes[name])]
     variables = list(dict.fromkeys(whole.writes[name] for name in idle))
     if not variables:
         return
@@ -101,6 +102,12 @@ def updates_never_run(whole: WholeGraph) -> Iterator[Hazard]:
         "run them with the train op, as tf.control_dependencies(tf.get_collection(UPDATE_OPS)) does, or leave them out "
         "for parity",
     )
+
+
+def _is_scalar(whole: WholeGraph, variable: str) -> bool:
+    """Whether a variable holds one number: an average of a loss, to look at, is no statistic of the model."""
+    shape = whole.graph.nodes[variable].attr["shape"].shape
+    return not shape.dim and not shape.unknown_rank
 
 
 def mixed_combining(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:

@@ -8,6 +8,7 @@ from typing import Any, Dict, List
 import tensorflow as tf
 
 from legacy.saved.graph import op_types, train_ops
+from legacy.saved.graph.gradient_names import is_gradient_op
 from legacy.saved.graph.graph_file import SavedGraph
 from legacy.saved.report.clipping import Clippings
 from legacy.saved.report.whole_graph import WholeGraph
@@ -70,7 +71,7 @@ def _sources(graph: Graph) -> list[dict[str, Any]]:
 
 def _optimizers(whole: WholeGraph) -> list[dict[str, Any]]:
     """The update rules, with the scalar constants that each takes and the clipping before them."""
-    clipped = Clippings(whole.graph).text(whole.reach) or "no"
+    clipped = Clippings(whole.graph).text(_behind_gradients(whole)) or "no"
     groups: dict[tuple[str, str], int] = collections.Counter()
     for name in whole.applies:
         kind = whole.graph.type(name)
@@ -81,6 +82,13 @@ def _optimizers(whole: WholeGraph) -> list[dict[str, Any]]:
         {"rule": rule, "constants": constants, "variables": str(count), "clipped": clipped}
         for (rule, constants), count in groups.items()
     ]
+
+
+def _behind_gradients(whole: WholeGraph) -> set[str]:
+    """Nodes between the gradients and the update rules: a bound or a norm inside of the model is no clipping."""
+    backward = {name for name in whole.reach if is_gradient_op(name)}
+    behind = whole.graph.descendants(backward, controls=False) & whole.reach
+    return behind - whole.graph.ancestors(backward, controls=False)
 
 
 def _variables(whole: WholeGraph) -> list[dict[str, Any]]:

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 import numpy as np
 import tensorflow as tf
 
-from legacy.saved.analysis.analyse import Analysis
+from legacy.saved.analysis.analyse import Analysis, graph_of_file
 from legacy.saved.graph import op_types, train_ops
 from legacy.saved.graph.accumulation import variable_of
 from legacy.saved.graph.gradient_names import GRADIENTS, is_gradient_op
@@ -52,7 +52,7 @@ class WholeGraph:
           saved: the graph, as read from its file.
           found: its analysis, whose towers count; without one, towers are looked for in the whole graph.
         """
-        self.graph = Graph(saved.graph_def)
+        self.graph = graph_of_file(saved, found)
         self.collections = saved.collections
         self.trainable = set(saved.collections.get("trainable_variables", []))
         self.members = self._members(found)
@@ -103,11 +103,12 @@ class WholeGraph:
         return {self.labels[n] for n in needed if n in self.labels and n in self.data}
 
     def _members(self, found: Analysis | None) -> set[str]:
-        if found is not None:
-            targets = [phase.train_op for phase in found.plan.phases]
-        else:
-            targets = list(train_ops.find_train_ops(self.graph, self.trainable))
-        return self.graph.ancestors([name for name in targets if name in self.graph.nodes])
+        if found is None:
+            return self.graph.ancestors(train_ops.find_train_ops(self.graph, self.trainable))
+        targets = [phase.train_op for phase in found.plan.phases]
+        # A train op that was joined with others of its run stands in the analysed graph only.
+        joined = found.whole.ancestors([name for name in targets if name not in self.graph.nodes])
+        return self.graph.ancestors([name for name in {*targets, *joined} if name in self.graph.nodes])
 
     def _writes(self) -> dict[str, str]:
         writes = {}

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from legacy.saved.graph import op_types
 from legacy.saved.graph.imported import ImportedGraph
-from legacy.saved.tower_search.integer_bounds import upper_bound
+from legacy.saved.tower_search.integer_bounds import are_lengths, upper_bound
 from legacy.saved.tower_search.settings import is_array, is_scalar_setting
 from legacy.saved.tower_search.sparse_inputs import sparse_parts
 from workloads.lifted.graph import Graph, TensorId, tensor_name
@@ -57,6 +57,7 @@ def describe_inputs(
                 tensors=[tensor_name(*tensor) for tensor in row],
                 origin=origin,
                 sparse=sparse.get(row[0], ""),
+                low=int(is_integer and are_lengths(graph, imported, row[0])),
             )
         )
     return found

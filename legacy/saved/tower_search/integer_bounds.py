@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from legacy.saved.graph.imported import ImportedGraph
 from legacy.saved.graph.loops import frames_entered
 from workloads.lifted.graph import ENTERS, MERGES, Graph, TensorId
@@ -41,6 +43,9 @@ _BOUNDED = {
     "GatherV2": (1, 0),
 }
 
+#: (op type, number of the input) with the lengths of sequences.
+_LENGTHS = (("ReverseSequence", 1), ("CTCLoss", 3))
+
 #: Ops by which a loop's body compares its counter with the lengths of sequences.
 _COMPARISONS = ("GreaterEqual", "Greater", "Less", "LessEqual")
 
@@ -59,6 +64,32 @@ def upper_bound(graph: Graph, imported: ImportedGraph, tensor: TensorId) -> int:
     """
     bounds: list[int] = []
     columns: list[int] = []  # of a sparse matrix, whose indices are rows and columns
+    for user, position in _uses(graph, imported, tensor):
+        bound = _bound(graph, imported, user, position)
+        if bound:
+            (columns if graph.type(user) == "SparseTensorDenseMatMul" else bounds).append(bound)
+    return min(columns or bounds or [0])
+
+
+def are_lengths(graph: Graph, imported: ImportedGraph, tensor: TensorId) -> bool:
+    """Returns whether the integers of a tensor are lengths of sequences, which made-up data keep above zero.
+
+    Args:
+      graph: the subgraph that a step runs.
+      imported: the same graph in TensorFlow.
+      tensor: integers.
+
+    Returns:
+      Whether an op takes them as lengths, directly or rearranged.
+    """
+    return any(
+        (graph.type(user), position) in _LENGTHS or (graph.type(user) in _COMPARISONS and user in graph.frames())
+        for user, position in _uses(graph, imported, tensor)
+    )
+
+
+def _uses(graph: Graph, imported: ImportedGraph, tensor: TensorId) -> Iterator[tuple[str, int]]:
+    """Yields (node, number of its input) for each use of the integers of a tensor, directly or rearranged."""
     seen: set[TensorId] = set()
     todo = [tensor]
     while todo:
@@ -67,14 +98,10 @@ def upper_bound(graph: Graph, imported: ImportedGraph, tensor: TensorId) -> int:
             continue
         seen.add(TensorId(name, output))
         for user, position, used in graph.users(name):
-            if used != output:
-                continue
-            bound = _bound(graph, imported, user, position)
-            if bound:
-                (columns if graph.type(user) == "SparseTensorDenseMatMul" else bounds).append(bound)
-            if graph.type(user) in PASSES:
-                todo += [TensorId(user, k) for k in range(imported.outputs(user))]
-    return min(columns or bounds or [0])
+            if used == output:
+                yield user, position
+                if graph.type(user) in PASSES:
+                    todo += [TensorId(user, k) for k in range(imported.outputs(user))]
 
 
 def _bound(graph: Graph, imported: ImportedGraph, user: str, position: int) -> int | None:

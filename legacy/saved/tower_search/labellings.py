@@ -18,8 +18,12 @@ from workloads.lifted.graph import Graph
 SMALLEST_TOWER = 0.3
 #: The same for a labelling before the data flow is known, when nodes shared by all towers may still have a label.
 SMALLEST_LABEL = SMALLEST_TOWER / 2
+#: A label is spread over the GPUs that have at least this share of its nodes.
+SPREAD = 0.25
 #: More labels than this are no towers.
 MOST_TOWERS = 64
+#: Name scopes that TensorFlow opens: two gradient graphs are two losses, such as those of a GAN, and not two towers.
+OWN_SCOPES = re.compile(r"^(gradients|cond|while)(_\d+)?$")
 #: How labels by the suffixes of names are described.
 SUFFIXES = "suffixes of names"
 
@@ -41,10 +45,30 @@ def labellings(graph: Graph) -> Iterator[Labelling]:
 
     A gradient op without a label of its own has its forward op's.
     """
-    forward = {name: gradient_names.forward_name(name) for name in graph.nodes if gradient_names.is_gradient_op(name)}
+    backward = [name for name in graph.nodes if gradient_names.is_gradient_op(name)]
+    forward = {name: gradient_names.forward_name(name, graph.nodes) for name in backward}
+    gpus = {name: _device_number(node.device, "gpu") for name, node in graph.nodes.items()}
     for found_by, labels in _plain_labellings(graph):
+        if not found_by.startswith("device") and _share_devices(labels, gpus):
+            continue
         inherited = {name: labels[op] for name, op in forward.items() if name not in labels and op in labels}
         yield Labelling(found_by, dict(labels, **inherited))
+
+
+def _share_devices(labels: Mapping[str, int], gpus: Mapping[str, int | None]) -> bool:
+    """Returns whether two labels are both spread over the same GPUs: then they are copies inside of the towers.
+
+    Args:
+      labels: {node: tower number}.
+      gpus: {node: number of its GPU, or None}.
+    """
+    counts: dict[int, collections.Counter[int]] = collections.defaultdict(collections.Counter)
+    for name, label in labels.items():
+        gpu = gpus[name]
+        if gpu is not None:
+            counts[label][gpu] += 1
+    spread = [{gpu for gpu, n in found.items() if n >= SPREAD * sum(found.values())} for found in counts.values()]
+    return any(len(one & other) > 1 for i, one in enumerate(spread) for other in spread[:i])
 
 
 def _plain_labellings(graph: Graph) -> Iterator[Labelling]:
@@ -72,7 +96,7 @@ def _families_of_scopes(sizes: Mapping[str, int]) -> Iterator[tuple[str, dict[st
     families: dict[str, dict[str, int]] = collections.defaultdict(dict)
     for scope in filter(None, sizes):
         for component in scope.split("/"):
-            for family, number in _families(component):
+            for family, number in () if OWN_SCOPES.match(component) else _families(component):
                 families[family].setdefault(scope, number)
     for family in sorted(families):
         counts: collections.Counter[int] = collections.Counter()

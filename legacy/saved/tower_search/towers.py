@@ -53,6 +53,7 @@ class Towers:
       masks: {node: bit set}: bit 0 (`DATA`) if the node depends on data, bit 1 + k if it depends on tower k.
       labels: {node: k} as the labelling has it.
       slices: nodes that take a tower's part of a common batch.
+      doubt: why the graph's devices, which each have a backward pass, do not count as towers; mostly empty.
     """
 
     count: int
@@ -60,6 +61,7 @@ class Towers:
     masks: dict[str, int]
     labels: dict[str, int]
     slices: set[str]
+    doubt: str = ""
 
     def tower_of(self, name: str) -> int | None:
         """Returns the only tower that a node depends on, or None."""
@@ -108,7 +110,7 @@ def find_towers(
     flow = _TowerFlow(graph, imported, settings, update_inputs, weights)
     backward = {name for name in graph.nodes if gradient_names.is_gradient_op(name)} or set(graph.nodes)
     model = graph.ancestors(backward, controls=False) & graph.descendants(set(variables), controls=False)
-    best, best_score = None, 0.0
+    best, best_score, doubt = None, 0.0, ""
     tried: set[frozenset[tuple[str, int]]] = set()
     for labelling in labellings(graph):
         labelled = frozenset(labelling.labels.items())
@@ -120,7 +122,22 @@ def find_towers(
         score /= SUFFIX_MARGIN if labelling.found_by == SUFFIXES else 1.0
         if score > best_score and not _is_leaky(graph, candidate):
             best, best_score = candidate, score
-    return best or flow.towers(Labelling("there is one", {name: 0 for name in graph.nodes}))
+        elif labelling.found_by.startswith("device"):
+            doubt = doubt or _doubt(graph, candidate)
+    one = best or flow.towers(Labelling("there is one", {name: 0 for name in graph.nodes}))
+    return one if best else dataclasses.replace(one, doubt=doubt)
+
+
+def _doubt(graph: Graph, towers: Towers) -> str:
+    """Returns a sentence on devices that look like towers, but of which one takes much of what another computes."""
+    backward = {tower for name, tower in towers.labels.items() if gradient_names.is_gradient_op(name)}
+    leak = next(towers.leaks(graph), None)
+    if leak is None or len(backward) < towers.count:
+        return ""
+    return (
+        f"the {towers.count} devices with backward passes are taken together as one tower, since what tower "
+        f"{leak.tower} computes is made from what tower {leak.other} computes: {leak.user} takes {leak.tensor.name}"
+    )
 
 
 def _is_leaky(graph: Graph, towers: Towers) -> bool:
@@ -192,7 +209,7 @@ class _TowerFlow:
         self._backward: dict[str, list[str]] = collections.defaultdict(list)
         for name in graph.nodes:
             if gradient_names.is_gradient_op(name):
-                self._backward[gradient_names.forward_name(name) or ""].append(name)
+                self._backward[gradient_names.forward_name(name, graph.nodes) or ""].append(name)
         self._shapes = {name for name in self._order if graph.type(name) in op_types.SHAPE_OPS}
         self._data = self._dependent(self._sources())
 

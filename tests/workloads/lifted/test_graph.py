@@ -45,6 +45,21 @@ def test_refuses_an_order_that_runs_in_circles():
         graph.order({"a", "b"}, [("b", "a")])
 
 
+def test_an_order_is_the_same_each_time_and_is_the_callers_own():
+    graph = graph_of(loop)
+    first = graph.order(graph.nodes)
+    again = graph.order(graph.nodes)
+    assert first == again == Graph(graph.graph_def).order(set(reversed(list(graph.nodes))))
+    again.clear()
+    assert graph.order(graph.nodes) == first
+
+
+def test_an_order_of_some_nodes_leaves_the_others_out():
+    graph = graph_of(lambda: tf.add(tf.constant(1.0, name="a"), tf.constant(2.0, name="b"), name="c"))
+    assert graph.order(["c", "b", "unknown"]) == ["b", "c"]
+    assert graph.order(["c", "b", "a"], [("b", "a")]) == ["b", "a", "c"]
+
+
 def test_what_depends_on_data_is_known_through_a_loop():
     graph = graph_of(loop)
     arriving = graph.flow(graph.order(set(graph.nodes)), {"x": 1}, controls=False)

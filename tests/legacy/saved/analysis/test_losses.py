@@ -25,6 +25,31 @@ def test_a_gradient_graph_starts_from_the_node_that_its_first_op_is_named_after(
     assert losses.differentiated(graph, members - {"loss"}) == ["loss"]
 
 
+def test_what_is_differentiated_for_a_penalty_on_gradients_is_no_loss():
+    graph = graph_of("""
+        critic = Reshape()
+        gradients/grad_ys_0 = Const()
+        gradients/critic_grad/Reshape = Reshape(gradients/grad_ys_0)
+        penalty = Square(gradients/critic_grad/Reshape)
+        loss = AddV2(critic, penalty)
+        gradients_1/Fill = Const()
+        gradients_1/loss_grad/Sum = Sum(gradients_1/Fill)
+    """)
+    assert losses.differentiated(graph, set(graph.nodes)) == ["loss"]
+
+
+def test_a_constant_axis_of_a_gradient_op_is_no_derivative():
+    graph = graph_of(
+        """
+        gradients/Const = Const()
+        split = Split()
+        gradients/split_grad/concat = ConcatV2(gradients/Const)
+    """,
+        **{"gradients/Const": {"dtype": tf.int32}},
+    )
+    assert losses.differentiated(graph, set(graph.nodes)) == []
+
+
 def found(build, combined=()):
     """(losses, loss scale) of a program with the train op "train"."""
     context = Context(traced(build))

@@ -263,3 +263,43 @@ def test_what_the_graph_orders_is_not_changed_for_the_rules():
         train = ApplyGradientDescent(v, ^clip)
     """
     assert ordered(text, {}, {"clip": ["v"], "train": ["v"]}, rules=["train"]).effects == ["clip", "train"]
+
+
+BRANCHES = """
+    p = Placeholder()
+    v = VariableV2()
+    w = VariableV2()
+    switch = Switch(v, p)
+    up = AssignAdd(switch:1)
+    down = AssignSub(switch)
+    pivot = Identity(switch:1, ^up)
+    merge = Merge(pivot, switch)
+    read = Neg(v)
+    """
+
+
+def test_updates_in_opposite_branches_race_with_nothing():
+    order = ordered(BRANCHES, reads={}, writes={"up": ["v"], "down": ["v"]})
+    assert (sorted(order.effects), order.dependencies, order.races) == (["down", "up"], [], [])
+
+
+def test_what_is_taken_after_a_conditional_update_waits_for_the_end_of_the_branches():
+    """A control input from the update itself would keep the read from running where the branch is not taken."""
+    order = ordered(BRANCHES, reads={"read": ["w"]}, writes={"up": ["w"]}, rules=["up"])
+    assert order.dependencies == [("merge", "read")]
+
+
+def test_a_statistic_that_gradients_depend_on_is_read_before_another_tower_moves_it():
+    text = """
+        s = VariableV2()
+        move0 = AssignSub(s)
+        corrected1 = Sub(s)
+        move1 = AssignSub(s, corrected1)
+        w = VariableV2()
+        train = ApplyGradientDescent(w, {gradient})
+        """
+    used = {"reads": {"corrected1": ["s"]}, "writes": {"move0": ["s"], "move1": ["s"], "train": ["w"]}}
+    computed = ordered(text.format(gradient="corrected1"), rules=["train"], **used)
+    assert computed.versions["corrected1", "s"] == 0
+    in_turn = ordered(text.format(gradient="w"), rules=["train"], **used)
+    assert in_turn.versions["corrected1", "s"] == 1

@@ -4,6 +4,7 @@ import types
 
 from legacy.saved.analysis import phases
 from legacy.saved.analysis.parts import StepParts
+from legacy.saved.tower_search.towers import Leak
 from tests.legacy.saved.graphs import graph_of
 from workloads.lifted.graph import TensorId
 from workloads.lifted.plan import Effect, Variable
@@ -62,8 +63,15 @@ def test_state_crossings_are_used_by_one_update_op_of_a_towers_state():
 
 
 def test_notes_name_losses_with_a_shape_and_further_losses():
+    graph = graph_of("""
+        loss = Square()
+        mean = Mean(loss)
+        gradients/Fill = Fill()
+        gradients/loss_grad/Mul = Mul(gradients/Fill)
+        """)
     shapes = {"loss": (4,), "mean": ()}
-    context = types.SimpleNamespace(imported=types.SimpleNamespace(shape=lambda node, output: shapes[node]))
+    imported = types.SimpleNamespace(shape=lambda node, output: shapes[node])
+    context = types.SimpleNamespace(graph=graph, imported=imported)
 
     def notes(loss, others):
         return list(phases.phase_notes(context, phase_of("train", loss, others)))
@@ -74,4 +82,35 @@ def test_notes_name_losses_with_a_shape_and_further_losses():
 
 
 def phase_of(target, loss, others):
-    return types.SimpleNamespace(target=target, losses=[tensor(loss)], other_losses=others)
+    members = {"gradients/Fill", "gradients/loss_grad/Mul"}
+    return types.SimpleNamespace(target=target, losses=[tensor(loss)], other_losses=others, members=members)
+
+
+LEAKS = """
+    loss0 = Placeholder()
+    loss1 = Placeholder()
+    total1 = AddV2(loss1, loss0)
+    gradients/Fill = Const()
+    gradients/loss0_grad/mul = Mul(gradients/Fill, loss0)
+    gradients_1/Fill = Const()
+    gradients_1/total1_grad/mul = Mul(gradients_1/Fill, total1)
+    mean = AddN(gradients/loss0_grad/mul, gradients_1/total1_grad/mul)
+    """
+
+
+def leak_notes(text, leaks):
+    """The notes on some (tower, other, tensor's node, user) of a graph."""
+    graph = graph_of(text)
+    found = [Leak(tower, other, tensor(taken), user) for tower, other, taken, user in leaks]
+    context = types.SimpleNamespace(graph=graph, towers=types.SimpleNamespace(leaks=lambda _: found))
+    phase = types.SimpleNamespace(members=set(graph.nodes))
+    return list(phases.leak_notes(context, [phase]))
+
+
+def test_a_loss_that_contains_another_towers_is_noted():
+    (note,) = leak_notes(LEAKS, [(1, 0, "loss0", "total1")])
+    assert note == "tower 1's loss contains what tower 0 computes: total1 takes loss0:0"
+
+
+def test_what_combines_gradients_on_a_towers_device_takes_all_towers_and_is_not_noted():
+    assert leak_notes(LEAKS, [(0, 1, "gradients_1/total1_grad/mul", "mean")]) == []

@@ -2,7 +2,7 @@ import pytest
 import tensorflow as tf
 
 from legacy.saved.graph.imported import ImportedGraph
-from legacy.saved.graph.variables import GraphVariable, VariableUses
+from legacy.saved.graph.variables import GraphVariable, VariableUses, partitioned_variables
 from tests.legacy.saved.graphs import traced
 from workloads.support.errors import InputError
 
@@ -57,6 +57,20 @@ def test_an_update_of_several_variables_passes_the_first_on():
     assert uses.aliases["update", 0] == "w" and uses.reads == {"use": ["w"]}
 
 
+def test_variables_of_an_update_are_in_its_own_order_whatever_the_graphs():
+    """Centered RMSProp makes the mean square first and takes the mean gradient first."""
+
+    def build():
+        mean_square, w, mean, moment = (reference(name) for name in ("mean_square", "w", "mean", "moment"))
+        numbers = {"lr": 0.5, "rho": 0.5, "momentum": 0.5, "epsilon": 0.5, "grad": [1.0, 2.0], "name": "update"}
+        updated = tf.raw_ops.ApplyCenteredRMSProp(var=w, mg=mean, ms=mean_square, mom=moment, **numbers)
+        tf.negative(updated, name="use")
+
+    uses = uses_of(build)
+    assert uses.writes == {"update": ["w", "mean", "mean_square", "moment"]}
+    assert uses.aliases["update", 0] == "w" and uses.reads["use"] == ["w"]
+
+
 def test_a_resource_variable_is_read_by_read_ops_and_written_by_others():
     def build():
         r = handle()
@@ -106,3 +120,12 @@ def test_a_variable_chosen_at_run_time_is_refused():
 
 def test_a_variable_of_unknown_rank_has_no_shape():
     assert uses_of(lambda: reference(shape=None)).variables["w"].shape is None
+
+
+def test_a_saver_says_which_variables_are_partitioned():
+    def build():
+        texts = {"tensor_names": ["emb", "emb", "w"], "shape_and_slices": ["4 2 0,2:0,2", "4 2 2,2:0,2", ""]}
+        tf.raw_ops.SaveV2(prefix="file", tensors=[tf.zeros([2, 2]), tf.zeros([2, 2]), tf.zeros([2])], **texts)
+
+    assert partitioned_variables(traced(build)) == ["emb"]
+    assert partitioned_variables(traced(lambda: reference())) == []

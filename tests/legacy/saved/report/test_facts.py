@@ -78,12 +78,19 @@ def warnings(
     """The sentences of "watch" for a plan made by hand."""
     combine = [Combine("w", kind, "sum:0", 1.0, [])]
     phase = types.SimpleNamespace(
-        train_op="train", races=[], losses=losses, loss_scale=loss_scale, combine=combine, effects=[], crossings=[]
+        train_op="train",
+        races=[],
+        losses=losses,
+        loss_scale=loss_scale,
+        shared_loss=False,
+        combine=combine,
+        effects=[],
+        crossings=[],
     )
     facts = _ProgramFacts.__new__(_ProgramFacts)
     facts._graph, facts._context = graph_of(""), types.SimpleNamespace(state=types.SimpleNamespace(rules=set()))
     facts._update_sources = []
-    facts._learning = types.SimpleNamespace(learning_rates=lambda: [])
+    facts._learning = types.SimpleNamespace(learning_rates=lambda: [], sum_text=lambda phase: "gradients are summed")
     facts._plan = types.SimpleNamespace(
         towers=towers,
         batch=None,
@@ -109,7 +116,7 @@ def test_nothing_to_watch_for_in_a_mean():
         ({"losses": ()}, "train: the gradient graph does not tell what is minimized; losses are not compared"),
         ({"notes": ["the loss has a shape"]}, "the loss has a shape"),
         ({"loss_scale": 0.5}, "train: each tower's loss counts 1/2: its sum over towers is a mean"),
-        ({"kind": "sum"}, "train: gradients are summed over towers, not averaged"),
+        ({"kind": "sum"}, "train: gradients are summed"),
         ({"kind": "kept as written"}, "combining not recognised, kept as written: w"),
         ({"differences": ["a"]}, "the towers are not equal: see above; replicas run their own tower's graph"),
         (

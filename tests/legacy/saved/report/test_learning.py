@@ -85,3 +85,34 @@ def test_an_optimizer_written_by_hand():
 def test_learning_rates(make_rate, text, values):
     (row,) = facts(make_rate).learning_rates()
     assert (row["is"], row["values"]) == (text, values)
+
+
+def summed(weigh, scale=None):
+    """What `LearningFacts` say of two towers whose gradients are summed; `weigh` makes a loss of a sum of data."""
+
+    def build():
+        w = v1.get_variable("w", initializer=[1.0, 2.0], use_resource=False)
+        halves = tf.split(v1.placeholder(tf.float32, [4, 2], "x"), 2)
+        gradients = []
+        for tower in range(2):
+            with tf.device(f"/gpu:{tower}"), tf.name_scope(f"tower_{tower}"):
+                gradients += tf.gradients(weigh(tf.reduce_sum(halves[tower] * w), w), [w])
+        total = tf.add_n(gradients)
+        total = total if scale is None else total * v1.get_variable("scale", initializer=scale, use_resource=False)
+        v1.train.GradientDescentOptimizer(0.5).apply_gradients([(total, w)], name="train")
+
+    found = analyse_graph(saved(traced(build), trainable_variables=["w"]), "small", ["train"])
+    return LearningFacts(found).sum_text(found.plan.phases[0])
+
+
+@pytest.mark.parametrize(
+    "weigh, scale, text",
+    [
+        (lambda data, w: data, None, "gradients are summed over towers, not averaged"),
+        (lambda data, w: data * 0.25, None, "gradients are summed over towers, not averaged"),
+        (lambda data, w: data / 2.0 + tf.nn.l2_loss(w), None, "the sum of gradients is a mean of those"),
+        (lambda data, w: data, 0.5, "the sums multiplied by numbers that the graph computes"),
+    ],
+)
+def test_what_a_sum_of_gradients_comes_to(weigh, scale, text):
+    assert summed(weigh, scale).endswith(text)

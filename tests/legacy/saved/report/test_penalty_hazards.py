@@ -1,11 +1,14 @@
 """How often an update contains a regularization term, from sums, products with constants and means."""
 
+import types
+
 import numpy as np
 import pytest
 
-from legacy.saved.report.penalty_hazards import linear_weights, regularization
+from legacy.saved.report.penalty_hazards import _combining_factor, linear_weights, regularization
 from legacy.saved.report.whole_graph import WholeGraph
 from tests.legacy.saved.graphs import graph_of, saved
+from workloads.lifted.plan import Combine
 
 PENALTY = """
     w = VariableV2()
@@ -81,3 +84,15 @@ def test_weights_of_a_linear_function():
     weights = linear_weights(whole, "loss")
     assert (weights["a"], weights["b"], weights["c"]) == (1.0, 1.0, -2.0)
     assert "a" not in linear_weights(whole, "bent")
+
+
+def test_what_multiplies_some_gradients_counts_for_their_losses_as_for_their_penalties():
+    combine = [
+        Combine("w", "sum", "a:0", 1.0, []),
+        Combine("v", "sum", "b:0", 1.0, []),
+        Combine("last", "sum", "c:0", 10.0, []),
+    ]
+    analysis = types.SimpleNamespace(plan=types.SimpleNamespace(phases=[types.SimpleNamespace(combine=combine)]))
+    assert _combining_factor(analysis, "last", 2) == 1.0
+    assert _combining_factor(analysis, "unknown", 2) is None
+    assert _combining_factor(None, "w", 2) == 0.5

@@ -112,6 +112,7 @@ def test_towers_that_each_train_variables_of_their_own():
 def test_variables_that_each_tower_has_for_itself():
     text = TOWERS.replace("tower_0/y = Mul(v, w)", "tower_0/y = Neg(v)")
     text = text.replace("tower_1/y = Mul(v, w)", "read = Identity(w)\ntower_1/y = Neg(read)")
+    text = text.replace("train_w = ApplyGradientDescent(w, sum_w)", "")  # the average is applied to tower 0's own
     (found,) = hazards(tower_hazards.unshared_variables, text)
     assert found[:2] == ("VARIABLES_NOT_SHARED", "v") and found[2].startswith("every tower has 1 variables of its own")
 
@@ -133,3 +134,14 @@ def test_towers_that_each_update_the_same_variables():
     (found,) = hazards(tower_hazards.unused_gradients, text)
     assert found[:2] == ("TOWERS_UPDATE_ALONE", "train_v")
     assert found[2].startswith("each of the 2 towers updates 1 variables (v) by itself: 2 updates a step")
+
+
+COPIES = TOWERS.replace("tower_0/y = Mul(v, w)", "tower_0/y = Mul(v)").replace(
+    "tower_1/y = Mul(v, w)", "tower_1/y = Mul(w)"
+)
+
+
+def test_copies_of_a_model_that_all_towers_gradients_update_are_shared_by_hand():
+    assert hazards(tower_hazards.unshared_variables, COPIES) == []
+    alone = COPIES.replace(f"AddN({G0}, {G1})", f"AddN({G0})", 1)
+    assert [found[0] for found in hazards(tower_hazards.unshared_variables, alone)] == ["VARIABLES_NOT_SHARED"]

@@ -86,3 +86,20 @@ def test_dropout_before_the_rate(old, new, expected):
 def test_a_keep_probability_in_the_place_of_a_rate(name, expected):
     whole = WholeGraph(saved(graph_of(DROPOUT.replace("drop_rate", name)), trainable_variables=["w"]))
     assert [hazard.id for hazard in input_hazards.kept_for_dropped(whole)] == expected
+
+
+AVERAGES = """
+    x = Placeholder()
+    w = VariableV2()
+    seen = VariableV2()
+    gradients/y_grad/Mul = Mul(x, w)
+    train = ApplyGradientDescent(w, gradients/y_grad/Mul)
+    seen/AssignMovingAvg = AssignSub(seen, x)
+    """
+
+
+@pytest.mark.parametrize("shape, expected", [([3], ["UPDATES_NEVER_RUN"]), ([], [])])
+def test_an_average_of_one_number_is_to_look_at_and_may_be_left_out(shape, expected):
+    graph = graph_of(AVERAGES, seen={"shape": tf.TensorShape(shape)})
+    whole = WholeGraph(saved(graph, trainable_variables=["w"]))
+    assert [hazard.id for hazard in training_hazards.updates_never_run(whole)] == expected

@@ -63,3 +63,19 @@ def test_the_place_of_a_variable_says_nothing_of_an_ops_tower():
 
     assert "read" not in device_labels("w")
     assert device_labels("a")["read"] == 0  # the place of another op is its tower's
+
+
+def test_two_gradient_graphs_are_no_towers():
+    """A GAN differentiates two losses in the same name scope."""
+    for scope in ("gradients", "cond", "while"):
+        text = f"a/{scope}/b_grad/Neg = NoOp()\n a/{scope}_1/b_grad/Neg = NoOp()"
+        assert not any(scope in how for how in found(text))
+
+
+def test_copies_inside_of_each_device_are_no_towers():
+    """A discriminator is built for real and for made examples on each GPU."""
+    text = "\n".join(
+        f"device_{gpu}/d_model_{copy}/MatMul = NoOp() @ /gpu:{gpu}" for gpu in range(2) for copy in range(2)
+    )
+    assert {"device /gpu:k", "name scope device_k"} <= set(found(text))
+    assert not any("d_model" in how for how in found(text))

@@ -53,6 +53,8 @@ def test_layers_on_two_devices_are_one_tower():
     towers = towers_of(layers)
     assert (towers.count, towers.found_by) == (1, "there is one")
     assert towers.tower_of("layer_0/Tanh") == 0 and towers.slices == set()
+    assert towers.doubt.endswith("is made from what tower 0 computes: layer_1/Mul takes layer_0/Tanh:0")
+    assert towers_of(two_towers).doubt == ""
 
 
 def test_each_tower_may_update_the_variables_by_itself():

@@ -1,0 +1,73 @@
+"""Updates written with plain assignments: what a counter rises by, and the learning rate of an optimizer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from workloads.lifted.graph import TensorId, parse_tensor_name
+
+if TYPE_CHECKING:
+    from legacy.saved.analysis.context import Context
+    from workloads.lifted.plan import Effect
+
+ASSIGNS = ("Assign", "AssignVariableOp")
+ADDS = ("AssignAdd", "AssignAddVariableOp")
+SUBTRACTS = ("AssignSub", "AssignSubVariableOp")
+
+
+def addend(context: Context, effect: Effect) -> float | None:
+    """Returns the constant that an update adds to a variable, by `assign_add` or `assign(v, v + 1)`; None for others.
+
+    Args:
+      context: of the cut graph.
+      effect: the update.
+    """
+    if not effect.values:
+        return None
+    value = parse_tensor_name(effect.values[0])
+    if effect.op in ADDS:
+        return scalar(context, value)
+    if effect.op not in ASSIGNS or context.graph.type(value.node) not in ("Add", "AddV2"):
+        return None
+    terms = context.graph.inputs(value.node)
+    own = [_is_value(context, term, effect.writes[0]) for term in terms]
+    return scalar(context, terms[own.index(False)]) if sorted(own) == [False, True] else None
+
+
+def learning_rate(context: Context, effect: Effect) -> str | None:
+    """Returns the scalar tensor that the last product of an update has: lr in `assign(v, v - lr * m / sqrt(s))`.
+
+    Args:
+      context: of the cut graph.
+      effect: an assignment that trains.
+
+    Returns:
+      The tensor's name; None where the update is of another form.
+    """
+    step = parse_tensor_name(effect.values[0])
+    if effect.op in ASSIGNS:
+        terms = context.graph.inputs(step.node)
+        if context.graph.type(step.node) != "Sub" or not _is_value(context, terms[0], effect.writes[0]):
+            return None
+        step = terms[1]
+    elif effect.op not in SUBTRACTS:
+        return None
+    while context.graph.type(step.node) in ("Identity", "RealDiv", "Div"):
+        step = context.graph.inputs(step.node)[0]
+    factors = context.graph.inputs(step.node) if context.graph.type(step.node) == "Mul" else []
+    return next((factor.name for factor in factors if context.imported.shape(*factor) == ()), None)
+
+
+def scalar(context: Context, tensor: TensorId) -> float | None:
+    """Returns a tensor's value if that is one constant number, or None."""
+    constant = context.imported.constant(*tensor)
+    return float(constant) if constant is not None and np.ndim(constant) == 0 else None
+
+
+def _is_value(context: Context, tensor: TensorId, variable: str) -> bool:
+    """Returns whether a tensor is a variable's value."""
+    if context.graph.type(tensor.node) == "ReadVariableOp":
+        tensor = context.graph.inputs(tensor.node)[0]
+    return context.state.aliases.get(tensor) == variable
