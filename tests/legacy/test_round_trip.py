@@ -35,6 +35,9 @@ def test_lifted_port_has_the_native_ports_bits(name, way, tmp_path):
         str(tmp_path / "old" / "graph.meta"), str(tmp_path / "lifted"), str(tmp_path / "old" / "model.ckpt")
     )
     assert plan.towers == REPLICAS
+    assert not any(
+        "uses what" in note or "loss contains" in note for note in plan.notes
+    )  # combined on tower 0's device
     again = Job(registry.get(str(tmp_path / "lifted")), REPLICAS)
     names = dict(zip(by_output(plan.inputs), sorted(job.workload.inputs())))
     batch = lambda step: {mine: source.batch(step)[theirs] for mine, theirs in names.items()}  # noqa: E731

@@ -18,8 +18,8 @@ from workloads.lifted.graph import Graph
 SMALLEST_TOWER = 0.3
 #: The same for a labelling before the data flow is known, when nodes shared by all towers may still have a label.
 SMALLEST_LABEL = SMALLEST_TOWER / 2
-#: A label is spread over the GPUs that have at least this share of its nodes.
-SPREAD = 0.25
+#: A label is spread over the GPUs that have at least this share of its nodes; a labelling has it of all that GPUs have.
+SPREAD = 1 / 3
 #: More labels than this are no towers.
 MOST_TOWERS = 64
 #: Name scopes that TensorFlow opens: two gradient graphs are two losses, such as those of a GAN, and not two towers.
@@ -49,14 +49,14 @@ def labellings(graph: Graph) -> Iterator[Labelling]:
     forward = {name: gradient_names.forward_name(name, graph.nodes) for name in backward}
     gpus = {name: _device_number(node.device, "gpu") for name, node in graph.nodes.items()}
     for found_by, labels in _plain_labellings(graph):
-        if not found_by.startswith("device") and _share_devices(labels, gpus):
-            continue
         inherited = {name: labels[op] for name, op in forward.items() if name not in labels and op in labels}
-        yield Labelling(found_by, dict(labels, **inherited))
+        labels = dict(labels, **inherited)
+        if found_by.startswith("device") or not (_share_devices(labels, gpus) or _is_small_beside(labels, gpus)):
+            yield Labelling(found_by, labels)
 
 
 def _share_devices(labels: Mapping[str, int], gpus: Mapping[str, int | None]) -> bool:
-    """Returns whether two labels are both spread over the same GPUs: then they are copies inside of the towers.
+    """Returns whether a label is spread over several GPUs that others have too: those are copies inside of towers.
 
     Args:
       labels: {node: tower number}.
@@ -68,7 +68,13 @@ def _share_devices(labels: Mapping[str, int], gpus: Mapping[str, int | None]) ->
         if gpu is not None:
             counts[label][gpu] += 1
     spread = [{gpu for gpu, n in found.items() if n >= SPREAD * sum(found.values())} for found in counts.values()]
-    return any(len(one & other) > 1 for i, one in enumerate(spread) for other in spread[:i])
+    return any(len(one) > 1 and one & other for one in spread for other in spread if other is not one)
+
+
+def _is_small_beside(labels: Mapping[str, int], gpus: Mapping[str, int | None]) -> bool:
+    """Returns whether a labelling is of a small part of what several GPUs compute, as where a generator is copied."""
+    placed = [gpu for gpu in gpus.values() if gpu is not None]
+    return len(set(placed)) > 1 and len(labels) < SPREAD * len(placed)
 
 
 def _plain_labellings(graph: Graph) -> Iterator[Labelling]:
