@@ -153,16 +153,17 @@ class LearningFacts:
             )
         effects = {effect.writes[0]: effect for effect in phase.effects if effect.gradient and effect.writes}
         summed = [one for one in phase.combine if one.kind == "sum" and one.weight in effects]
-        scaled = [one for one in summed if self._is_scaled_later(effects[one.weight].gradient or "", one.tensor)]
+        combined = [one.tensor for one in phase.combine]  # a global norm is made of all of them
+        scaled = [one for one in summed if self._is_scaled_later(effects[one.weight].gradient or "", combined)]
         if summed and len(scaled) == len(summed):
             return "gradients are summed over towers, and the sums multiplied by numbers that the graph computes"
         return "gradients are summed over towers, not averaged"
 
-    def _is_scaled_later(self, gradient: str, combined: str) -> bool:
-        """Whether a combined gradient is multiplied or divided before the update takes it, other than to clip it."""
+    def _is_scaled_later(self, gradient: str, combined: list[str]) -> bool:
+        """Whether combined gradients are multiplied or divided before the update takes one, other than to clip it."""
         return any(
             self._graph.type(name) in ("Mul", "RealDiv", "Div") and not CLIPPING.search(name)
-            for name in self._between([gradient], [combined])
+            for name in self._between([gradient], combined)
         )
 
     def _data_factor(self, name: str) -> float:
