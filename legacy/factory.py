@@ -31,7 +31,6 @@ def legacy_program(
     Raises:
       InputError: the options are not for this job.
     """
-    require(not (options.taps and job.workload.is_lifted), "--taps", ",".join(options.taps), "not with a lifted graph")
     if job.workload.is_lifted:
         from legacy.rerun.program import OldGraphProgram
         from workloads.lifted.workload import as_lifted

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 #: Programs whose activations can be recorded.
-TAPPED = "a workload on mirrored replicas in one process, without --staleness or --xla"
+TAPPED = "mirrored replicas in one process, without --staleness or --xla"
 
 
 def modern_program(
@@ -38,15 +38,18 @@ def modern_program(
     """
     one_process = worker is None and not job.workload.is_lifted and options.placement != "layers"
     require(options.variables != "first" or one_process, "--variables", "first", "in one process, not for a lift")
-    plain = one_process and job.staleness is None and not options.xla
+    plain = worker is None and options.placement != "layers" and job.staleness is None and not options.xla
     require(not options.taps or plain, "--taps", ",".join(options.taps), f"with {TAPPED}")
     if job.workload.is_lifted:
         from modern.lifted.program import LiftedProgram
+        from workloads.lifted.workload import as_lifted
 
         require(options.update_rules == "tf1", "--update_rules", options.update_rules, "a lift keeps its own; only tf1")
         require(options.autodiff != "tape", "--autodiff", options.autodiff, "for a lifted workload: graph, new")
         require(worker is None, "--strategy", "multi_worker", "not for a lifted workload")
         require(not options.xla, "--xla", options.xla, "not for a lifted workload")
+        written = options.taps and as_lifted(job.workload).losses
+        require(not written, "--taps", ",".join(options.taps), "written losses have no ops of the old graph")
         return LiftedProgram(job, source, options, devices)
     require(options.autodiff != "new", "--autodiff", options.autodiff, "only for a lifted workload; graph, tape")
     if options.placement == "layers":

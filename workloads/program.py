@@ -78,6 +78,8 @@ class StepRecord:
       taps: each replica's {name: value of a tensor inside the model}, in the order of the forward pass; compared where
         both sides have them.
       tap_gradients: each replica's {name: gradient of its loss to that tensor}.
+      tap_readers: {tap, or weight: the taps that are made from it without another one between}; empty where taps are a
+        layer's inputs and outputs, which tell it by their values.
     """
 
     step: int
@@ -93,6 +95,7 @@ class StepRecord:
     proposals: list[Arrays] = dataclasses.field(default_factory=list)
     taps: list[Arrays] = dataclasses.field(default_factory=list)
     tap_gradients: list[Arrays] = dataclasses.field(default_factory=list)
+    tap_readers: dict[str, list[str]] = dataclasses.field(default_factory=dict)
 
 
 class Program(abc.ABC):

@@ -17,6 +17,7 @@ from legacy.towers.graph_program import GraphProgram
 from legacy.towers.program import session_config
 from workloads.lifted.importing import import_graph
 from workloads.lifted.noise import keyed_nodes, noise_key
+from workloads.lifted.tensors.lift_taps import find_taps
 from workloads.lifted.workload import as_lifted, op_errors_as_input_errors
 from workloads.program import State, StepRecord
 from workloads.records.writer import batch_digest
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from workloads.job import Job
     from workloads.lifted.plan import Phase
     from workloads.lifted.plan_records import ControlDependency
+    from workloads.lifted.tensors.lift_taps import PhaseTaps
     from workloads.program import Arrays
     from workloads.scope import VariableSpec
     from workloads.sources import Source
@@ -41,7 +43,7 @@ class OldGraphProgram(GraphProgram):
     Args:
       job: a `Job` of a `LiftedWorkload`, with as many replicas as the graph has towers.
       source: `Source` of its batches.
-      options: `LegacyOptions`; only `exact` is used.
+      options: `LegacyOptions`; only `exact` and `taps` are used.
       devices: device of each tower.
       dependencies: for each phase, the control dependencies that fix an open order; default: the plan's.
     """
@@ -59,6 +61,7 @@ class OldGraphProgram(GraphProgram):
         self._job, self._source, self._options, self._devices = job, source, options, devices
         self._workload = as_lifted(job.workload)
         self._plan = self._workload.plan
+        self._taps = find_taps(self._workload, options.taps)
         self._step = 0
         self._drawn = runnable.drawn_tensors(self._workload) if source.noise == "drawn" else {}
         self._inputs = runnable.input_placeholders(self._plan, [*self._drawn, *self._given_tensors()])
@@ -77,7 +80,9 @@ class OldGraphProgram(GraphProgram):
             for node, tower, stream in keyed_nodes(self._plan)
             if runnable.key_name(node) in names
         ]
-        self._fetches = [self._observed(phase) for phase in self._plan.phases]
+        self._fetches = [
+            {**self._observed(phase), **self._tapped(taps)} for phase, taps in zip(self._plan.phases, self._taps)
+        ]
         self.load(self._workload.initial_state())
 
     def variables(self) -> tuple[VariableSpec, ...]:
@@ -123,6 +128,9 @@ class OldGraphProgram(GraphProgram):
             combined=seen["combined"],
             learning_rate=np.asarray(seen["rates"]),
             state=self.state(),
+            taps=seen["taps"],
+            tap_gradients=seen["tap_gradients"],
+            tap_readers=self._taps[phase].readers,
         )
 
     def tower_tensors(self) -> list[str]:
@@ -195,6 +203,16 @@ class OldGraphProgram(GraphProgram):
             "gradients": [{w: tensor(name) for w, name in tower.items()} for tower in phase.gradients],
             "combined": {effect.writes[0]: tensor(effect.gradient) for effect in phase.effects if effect.gradient},
             "rates": [tensor(name) for name in runnable.learning_rate_tensors(phase)],
+        }
+
+    def _tapped(self, taps: PhaseTaps) -> Dict[str, Any]:
+        """Returns each tower's taps and their gradients, in a structure for `Session.run`; empty without taps."""
+        towers = range(self._plan.towers if taps.taps else 0)
+        return {
+            "taps": [{tap: self._tensor(name) for tap, name in taps.values(tower).items()} for tower in towers],
+            "tap_gradients": [
+                {tap: self._tensor(name) for tap, name in taps.gradients(tower).items()} for tower in towers
+            ],
         }
 
     def _feed(self, shards: Optional[List[Arrays]]) -> Dict[str, np.ndarray]:

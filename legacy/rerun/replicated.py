@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from workloads.job import Job
     from workloads.lifted.plan import Phase, Plan
     from workloads.lifted.plan_records import ControlDependency
+    from workloads.lifted.tensors.lift_taps import PhaseTaps
     from workloads.program import Arrays
     from workloads.sources import Source
 
@@ -50,7 +51,7 @@ class ReplicatedOldGraph(OldGraphProgram):
     Args:
       job: a `Job` of a `LiftedWorkload`.
       source: `Source` of its batches.
-      options: `LegacyOptions`; `exact` and `average` are used.
+      options: `LegacyOptions`; `exact`, `average` and `taps` are used.
       devices: device of each replica.
       dependencies: as in `OldGraphProgram`.
 
@@ -82,7 +83,10 @@ class ReplicatedOldGraph(OldGraphProgram):
                 [build_reduction(plan, phase, combine, self._towers, options.average) for combine in phase.combine]
                 for phase in plan.phases
             ]
-        self._wanted = [[self._tensors_of(phase, tower) for tower in range(plan.towers)] for phase in plan.phases]
+        self._wanted = [
+            [self._tensors_of(phase, tower, taps) for tower in range(plan.towers)]
+            for phase, taps in zip(plan.phases, self._taps)
+        ]
         self._keyed = [node for node in keyed_nodes(plan) if runnable.key_name(node.node) in self._names()]
         self._changing = self._towers_change_variables()
 
@@ -98,7 +102,8 @@ class ReplicatedOldGraph(OldGraphProgram):
         step, phase = self._step, self._step % len(self._plan.phases)
         described = self._plan.phases[phase]
         shards = self._source.shards(step)
-        towers = self._run_towers(phase, shards)
+        towers, taps = self._run_towers(phase, shards), self._taps[phase]
+        tapped = list(zip(self._towers, towers)) if taps.taps else []
         with op_errors_as_input_errors("the old graph"):
             fetches = {name: self._fetches[phase][name] for name in ("combined", "rates")}
             given = self._with_replaced(self._update_feed(phase, shards, towers))
@@ -118,6 +123,9 @@ class ReplicatedOldGraph(OldGraphProgram):
             combined=seen["combined"],
             learning_rate=np.asarray(seen["rates"]),
             state=self.state(),
+            taps=[{tap: found[name] for tap, name in taps.values(t).items()} for t, found in tapped],
+            tap_gradients=[{tap: found[name] for tap, name in taps.gradients(t).items()} for t, found in tapped],
+            tap_readers=taps.readers,
         )
 
     def tower_tensors(self) -> list[str]:
@@ -148,12 +156,13 @@ class ReplicatedOldGraph(OldGraphProgram):
     def _names(self) -> set[str]:
         return {operation.name for operation in self.graph.get_operations()}
 
-    def _tensors_of(self, phase: Phase, tower: int) -> list[str]:
+    def _tensors_of(self, phase: Phase, tower: int, taps: PhaseTaps) -> list[str]:
         """Returns the tensors that a tower's run is asked for."""
         names = phase.losses[tower : tower + 1] + list(phase.gradients[tower].values())
         names += [row[tower] or "" for row in phase.crossings]
         names += [name for combine in phase.combine for name in combine.parts[tower]]
         names += self._next_states(phase, tower).values()
+        names += [*taps.values(tower).values(), *taps.gradients(tower).values()]
         return [name for name in dict.fromkeys(names) if name]
 
     def _towers_change_variables(self) -> bool:

@@ -11,6 +11,7 @@ from workloads.lifted.graph import parse_tensor_name
 from workloads.lifted.importing import import_graph
 from workloads.lifted.piece import Piece, VariableVersion
 from workloads.lifted.plan import Phase, indices_label
+from workloads.lifted.tensors.lift_taps import NO_TAPS, PhaseTaps
 from workloads.lifted.workload import LiftedWorkload
 from workloads.support.errors import InputError
 
@@ -35,33 +36,40 @@ def check_differentiable(workload: LiftedWorkload, phase: Phase) -> None:
         raise InputError("--autodiff: got 'new', this graph runs its own gradients only: " + reason)
 
 
-def differentiate_tower(phase: Phase, tower: int, piece: Piece, arguments: Sequence[tf.Tensor]) -> Tensors:
+def differentiate_tower(
+    phase: Phase, tower: int, piece: Piece, arguments: Sequence[tf.Tensor], taps: PhaseTaps = NO_TAPS
+) -> Tensors:
     """Computes the loss and the raw gradients of a tower.
 
     Args:
       phase: the phase.
       tower: number of the tower.
-      piece: computes the tower's loss.
+      piece: computes the tower's loss, and its taps.
       arguments: values of its feeds.
+      taps: of the phase.
 
     Returns:
-      {tensor of the old graph: value} of the loss, and of the gradients as `tf.gradients` computes them.
+      {tensor of the old graph: value} of the loss, of the taps, and of the gradients as `tf.gradients` computes them.
 
     Raises:
       InputError: an op of the loss has no gradient in this TensorFlow.
     """
     fed = {feed.placeholder + ":0": argument for feed, argument in zip(piece.feeds, arguments)}
-    (loss,) = import_graph(piece.graph_def, fed, piece.fetches)
+    loss, *tapped = import_graph(piece.graph_def, fed, piece.fetches)
     reads = {f.key.variable: a for f, a in zip(piece.feeds, arguments) if isinstance(f.key, VariableVersion)}
     weights = [weight for weight in phase.raw[tower] if weight in reads]
     try:
-        gradients = tf.compat.v1.gradients(loss, [reads[weight] for weight in weights])
+        gradients = tf.compat.v1.gradients(loss, [reads[weight] for weight in weights] + tapped)
     except (LookupError, ValueError) as error:
         reason = str(error).splitlines()[0]
         raise InputError(f"--autodiff: got 'new', this loss has no gradient: {reason}") from error
     found = {phase.losses[tower]: loss}
     for weight, gradient in zip(weights, gradients):
         found.update(as_old_tensors(phase, phase.raw[tower], weight, gradient, reads[weight]))
+    tapped_gradients = dict(zip(taps.values(tower), zip(tapped, gradients[len(weights) :])))
+    found.update(zip(taps.values(tower).values(), tapped))
+    for tap, name in taps.gradients(tower).items():
+        found[name] = _scaled(phase, *tapped_gradients[tap])
     return found
 
 
@@ -88,11 +96,15 @@ def as_old_tensors(
       InputError: the old gradient is sparse and the new one is not.
     """
     rows = raw.get(indices_label(weight))
-    if gradient is None:
-        gradient = tf.zeros_like(value)
-    scale = tf.cast(phase.loss_scale if phase.shared_loss else 1.0, value.dtype)
     if rows is None:
-        return {raw[weight]: tf.convert_to_tensor(gradient) * scale}
+        return {raw[weight]: _scaled(phase, value, gradient)}
     if not isinstance(gradient, tf.IndexedSlices):
         raise InputError(f"--autodiff: got 'new', the old gradient of {weight!r} is sparse, and the new one is not")
-    return {raw[weight]: gradient.values * scale, rows: gradient.indices}
+    return {raw[weight]: _scaled(phase, gradient.values, gradient.values), rows: gradient.indices}
+
+
+def _scaled(phase: Phase, value: tf.Tensor, gradient: tf.Tensor | tf.IndexedSlices | None) -> tf.Tensor:
+    """Returns the gradient to `value`, scaled as the old graph scales its losses; zeros for None."""
+    if gradient is None:
+        gradient = tf.zeros_like(value)
+    return tf.convert_to_tensor(gradient) * tf.cast(phase.loss_scale if phase.shared_loss else 1.0, value.dtype)

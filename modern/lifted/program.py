@@ -19,6 +19,7 @@ from modern.mirrored.traced_program import TracedProgram
 from modern.mirrored.variables import MirroredState
 from modern.options import ModernOptions
 from workloads.job import Job
+from workloads.lifted.tensors.lift_taps import find_taps
 from workloads.lifted.workload import as_lifted, op_errors_as_input_errors
 from workloads.program import Arrays, StepRecord
 from workloads.records.writer import batch_digest
@@ -45,7 +46,8 @@ class LiftedProgram(TracedProgram):
         start = self._workload.initial_state()
         self._variables = MirroredState(self.strategy, start)
         phases = range(len(self._plan.phases))
-        self._steps = [LiftedStep(job, phase, self._variables, options, source.noise) for phase in phases]
+        taps = find_taps(self._workload, options.taps)
+        self._steps = [LiftedStep(job, i, self._variables, options, source.noise, taps[i]) for i in phases]
         self._input = ReplicaInput(job, source, self.strategy, range(job.replicas))
         self._step = start.step
         # Variables of one tower, such as a recurrent state, differ between the replicas that run its graph.
@@ -96,6 +98,9 @@ class LiftedProgram(TracedProgram):
             learning_rate=np.array([local(rate)[0].numpy() for rate in seen.learning_rates]),
             state=state,
             drift=[name for name in drift if name not in self._states],
+            taps=self._tapped(local, seen.taps),
+            tap_gradients=self._tapped(local, seen.tap_gradients),
+            tap_readers=self._steps[self._step % len(self._steps)].taps.readers,
         )
         self._step += 1
         return record
@@ -105,6 +110,13 @@ class LiftedProgram(TracedProgram):
         step = self._step % len(self._steps)
         labels = self._plan.phases[step].gradients[self._steps[step].tower(replica)]
         return {label: local(seen.gradients[label])[replica].numpy() for label in labels}
+
+    def _tapped(self, local: Callable[[Any], Sequence[tf.Tensor]], values: Tensors) -> list[Arrays]:
+        """Returns each replica's {tap: array}, in the order of the forward pass; nothing where taps are off."""
+        taps = self._steps[self._step % len(self._steps)].taps.taps
+        names = [tap.name for tap in taps if tap.name in values]
+        replicas = range(self._job.replicas if taps else 0)
+        return [{name: local(values[name])[replica].numpy() for name in names} for replica in replicas]
 
     def run(self, steps: int) -> list[np.ndarray]:
         if len(self._steps) == 1:

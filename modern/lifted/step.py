@@ -22,6 +22,7 @@ from modern.options import ModernOptions
 from workloads.job import Job
 from workloads.lifted.noise import drawn_nodes
 from workloads.lifted.plan import Phase, Plan
+from workloads.lifted.tensors.lift_taps import NO_TAPS, PhaseTaps
 from workloads.lifted.workload import as_lifted
 
 
@@ -33,12 +34,16 @@ class LiftedStepTensors(NamedTuple):
       gradients: {weight: gradient} before any combining.
       combined: {weight: gradient} that the update rules got.
       learning_rates: each learning rate of the graph once.
+      taps: {tap: value}.
+      tap_gradients: {tap: gradient of the tower's loss}.
     """
 
     losses: list[tf.Tensor]
     gradients: Tensors
     combined: Tensors
     learning_rates: list[tf.Tensor]
+    taps: Tensors
+    tap_gradients: Tensors
 
 
 class LiftedStep:
@@ -50,9 +55,22 @@ class LiftedStep:
       variables: the replicas' variables.
       options: the port's options.
       noise: "keyed", or "drawn" if the batch brings the random numbers.
+      taps: of the phase.
+
+    Attributes:
+      taps: as given.
     """
 
-    def __init__(self, job: Job, phase: int, variables: MirroredState, options: ModernOptions, noise: str) -> None:
+    def __init__(
+        self,
+        job: Job,
+        phase: int,
+        variables: MirroredState,
+        options: ModernOptions,
+        noise: str,
+        taps: PhaseTaps = NO_TAPS,
+    ) -> None:
+        self.taps = taps
         workload = as_lifted(job.workload)
         self._job = job
         self._variables = variables
@@ -66,7 +84,7 @@ class LiftedStep:
         written = (
             None if loss is None else WrittenTower(described, loss, _loss_dtype(plan, described), noise == "drawn")
         )
-        self._tower_runner = TowerRunner(plan, described, cutter, new_gradients, written)
+        self._tower_runner = TowerRunner(plan, described, cutter, new_gradients, written, taps)
         self._update_runner = UpdateRunner(plan, described, workload.graph, cutter, self._exchange)
         self._cuts = set(self._exchange.cuts)
         #: How often a replica's step was traced.
@@ -95,7 +113,14 @@ class LiftedStep:
         values.crossings = self._exchange(context, tower, results.crossings, needed)
         update = self._update_runner.run(groups, values)
         tf.raw_ops.AssignAddVariableOp(resource=local.step.handle, value=tf.ones([], tf.int64))
-        return LiftedStepTensors(results.losses, results.gradients, update.combined, update.learning_rates)
+        return LiftedStepTensors(
+            results.losses,
+            results.gradients,
+            update.combined,
+            update.learning_rates,
+            results.taps,
+            results.tap_gradients,
+        )
 
 
 def _loss_dtype(plan: Plan, phase: Phase) -> str:

@@ -12,6 +12,7 @@ from modern.lifted.exchange import Row, gather_rows
 from modern.lifted.function import PieceFunction, StepValues, Tensors
 from workloads.lifted.cutter import Cutter
 from workloads.lifted.plan import Noise, Phase, Plan
+from workloads.lifted.tensors.lift_taps import NO_TAPS, PhaseTaps
 
 #: Computes {tensor of the old graph: value} of a tower's loss and gradients from its number and a replica's values.
 WrittenTower = Callable[[int, StepValues], Tensors]
@@ -24,11 +25,15 @@ class TowerResults(NamedTuple):
       losses: its scalar loss, or nothing if the graph does not tell.
       gradients: {weight: gradient}; a zero for weights that only other towers have, so that all have the same keys.
       crossings: {tensor of the old graph: value} of what leaves the tower.
+      taps: {tap: value}.
+      tap_gradients: {tap: gradient of the tower's loss}.
     """
 
     losses: list[tf.Tensor]
     gradients: Tensors
     crossings: Tensors
+    taps: Tensors
+    tap_gradients: Tensors
 
 
 class TowerRunner:
@@ -40,13 +45,20 @@ class TowerRunner:
       cutter: cuts the graph.
       new_gradients: whether to differentiate the loss anew.
       written: computes a tower's loss and gradients in place of the graph; None for the graph's own.
+      taps: tensors of the towers that are handed out besides.
     """
 
     def __init__(
-        self, plan: Plan, phase: Phase, cutter: Cutter, new_gradients: bool, written: WrittenTower | None = None
+        self,
+        plan: Plan,
+        phase: Phase,
+        cutter: Cutter,
+        new_gradients: bool,
+        written: WrittenTower | None = None,
+        taps: PhaseTaps = NO_TAPS,
     ) -> None:
         self._plan, self._phase, self._cutter, self._new_gradients = plan, phase, cutter, new_gradients
-        self._written = written
+        self._written, self._taps = written, taps
         self._functions: dict[tuple[int, str], PieceFunction] = {}
 
     def run(self, context: tf.distribute.ReplicaContext, tower: int, values: StepValues) -> TowerResults:
@@ -65,7 +77,9 @@ class TowerRunner:
         gradients = phase.gradients[tower]
         leaving = _of_tower(phase.crossings, tower)
         leaving += [name for combine in phase.combine for name in combine.parts[tower]]
+        taps, tap_gradients = self._taps.values(tower), self._taps.gradients(tower)
         wanted = list(dict.fromkeys(losses + list(gradients.values()) + leaving))
+        wanted += [name for name in [*taps.values(), *tap_gradients.values()] if name not in wanted]
         if self._written is not None:
             found = self._with_written_loss(self._written, tower, values, wanted)
         elif self._new_gradients:
@@ -76,14 +90,20 @@ class TowerRunner:
             found = self._compute(tower, wanted, (), values)
         shown = {weight: tf.zeros([]) for one in phase.gradients for weight in one}
         shown.update((weight, found[name]) for weight, name in gradients.items())
-        return TowerResults([found[name] for name in losses], shown, {name: found[name] for name in leaving})
+        return TowerResults(
+            [found[name] for name in losses],
+            shown,
+            {name: found[name] for name in leaving},
+            {tap: found[name] for tap, name in taps.items()},
+            {tap: found[name] for tap, name in tap_gradients.items()},
+        )
 
     def _with_new_gradients(self, tower: int, values: StepValues, wanted: list[str]) -> Tensors:
         """Differentiates the tower's loss anew, and computes the other wanted tensors from those gradients."""
         inputs, noise = self._inputs(tower)
-        piece = self._cutter.piece([self._phase.losses[tower]], list(inputs))
+        piece = self._cutter.piece([self._phase.losses[tower], *self._taps.values(tower).values()], list(inputs))
         loss = PieceFunction(piece, inputs, noise, common=False)
-        found = autodiff.differentiate_tower(self._phase, tower, piece, loss.arguments(values))
+        found = autodiff.differentiate_tower(self._phase, tower, piece, loss.arguments(values), self._taps)
         values.crossings = found
         late = [name for name in wanted if name not in found]
         found.update(self._compute(tower, late, list(self._phase.raw[tower].values()), values))

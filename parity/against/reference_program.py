@@ -103,10 +103,13 @@ class ReferenceProgram(Program):
             record,
             digests=[batch_digest(part) for part in self._batches.shards(record.step)],
             losses=[scaled(loss, loss_factor) for loss in record.losses],
-            gradients=[{name: scaled(g, gradient_factor) for name, g in tower.items()} for tower in gradients],
+            gradients=[_all_scaled(tower, gradient_factor) for tower in gradients],
             combined={**zeros, **dense_gradients(record.combined, shapes)},
             learning_rate=only_rate(record.learning_rate),
             state=self._port_state(record.state),
+            tap_gradients=[
+                {name: scaled(g, gradient_factor) for name, g in taps.items()} for taps in record.tap_gradients
+            ],
         )
 
     def close(self) -> None:
@@ -144,6 +147,10 @@ def dense_gradients(gradients: Arrays, shapes: Mapping[str, Sequence[int]]) -> A
 def scaled(value: np.ndarray, factor: float) -> np.ndarray:
     """Returns an array times a factor, in its own dtype."""
     return value if factor == 1.0 else np.asarray(value * np.asarray(factor, value.dtype))
+
+
+def _all_scaled(arrays: Arrays, factor: float) -> Arrays:
+    return {name: scaled(value, factor) for name, value in arrays.items()}
 
 
 def only_rate(rates: np.ndarray) -> np.ndarray:

@@ -32,16 +32,22 @@ STAGES = (
     AVERAGES,
 )
 
+#: A workload's metrics after the last step, which no step record holds; see `parity.verdict.metrics_check`.
+METRICS = "metrics"
+
 #: One tensor of a record: its stage, its name within the stage, and its value.
 StageTensor: TypeAlias = tuple[str, str, np.ndarray]
 
 
-def tensors(record: StepRecord, taps: Sequence[str] = ()) -> Iterator[StageTensor]:
+def tensors(
+    record: StepRecord, taps: Sequence[str] = (), tap_gradients: Sequence[str] | None = None
+) -> Iterator[StageTensor]:
     """Yields the tensors of a step record as (stage, name, array), in causal order.
 
     Args:
       record: the step.
       taps: names of the taps to yield, in the order of the forward pass.
+      tap_gradients: names of those whose gradients to yield; None for all of them.
 
     Yields:
       all tensors but other taps.
@@ -51,7 +57,8 @@ def tensors(record: StepRecord, taps: Sequence[str] = ()) -> Iterator[StageTenso
     yield from _tap_tensors(ACTIVATIONS, record.taps, taps)
     for replica, loss in enumerate(record.losses):
         yield LOSS, f"replica {replica}", np.asarray(loss)
-    yield from _tap_tensors(ACTIVATION_GRADIENTS, record.tap_gradients, taps[::-1])
+    gradients = taps if tap_gradients is None else tap_gradients
+    yield from _tap_tensors(ACTIVATION_GRADIENTS, record.tap_gradients, gradients[::-1])
     for replica, gradients in enumerate(record.gradients):
         for name in sorted(gradients):
             yield GRADIENTS, f"{name} on replica {replica}", np.asarray(gradients[name])
@@ -71,15 +78,20 @@ def both_tensors(left: StepRecord, right: StepRecord) -> tuple[Iterator[StageTen
 def aligned_tensors(*records: StepRecord) -> list[Iterator[StageTensor]]:
     """Returns the tensors of records of one step, in the same order; of taps, those that all records have."""
     shared = common_taps(*records)
-    return [tensors(record, shared) for record in records]
+    gradients = common_tap_gradients(shared, *records)
+    return [tensors(record, shared, gradients) for record in records]
 
 
 def common_taps(*records: StepRecord) -> list[str]:
     """Returns the names of the taps that all replicas of all records have, in the first one's order."""
-    kinds = [kind for record in records for kind in (record.taps, record.tap_gradients)]
-    if not all(kinds):
+    if not all(record.taps and record.tap_gradients for record in records):
         return []
-    return [name for name in kinds[0][0] if all(name in replica for kind in kinds for replica in kind)]
+    return [name for name in records[0].taps[0] if all(name in taps for record in records for taps in record.taps)]
+
+
+def common_tap_gradients(taps: Sequence[str], *records: StepRecord) -> list[str]:
+    """Returns those of the taps to which all replicas of all records have a gradient."""
+    return [name for name in taps if all(name in found for record in records for found in record.tap_gradients)]
 
 
 def differing_tensors(found: Iterable[tuple[str, str]]) -> DifferingTensors:

@@ -109,7 +109,7 @@ class _Search:
     def backward(self) -> FirstLayer | None:
         """The place where gradients first differ on the way back from the loss."""
         gradients, weights = self.differing.activation_gradients, self.differing.gradients
-        owners = {name: layer_of_variable(name, self._layers()) for name in weights}
+        owners = {name: self._owner(name) for name in weights}
         for name in reversed(self.taps):
             if name in gradients:
                 return self._behind(name, gradients[name])
@@ -121,7 +121,7 @@ class _Search:
     def later(self) -> FirstLayer | None:
         """The layer of all variables that differ in the first later stage; None if they are of several."""
         for stage, names in self.differing.later.items():
-            owners = {layer_of_variable(name, self._layers()) for name in names}
+            owners = {self._owner(name) for name in names}
             owner = owners.pop()
             return None if owners or owner is None else self._found(owner, UPDATE, f"{names[0]} ({stage})", ())
         return None
@@ -130,6 +130,9 @@ class _Search:
         """The layer that made the gradient of a tap: of an input its own, of an output one that reads it."""
         if is_input(name):
             return self._found(layer_of_tap(name), BACKWARD, name, replicas)
+        if self.left.tap_readers:
+            known = [reader for reader in self.left.tap_readers.get(name, ()) if reader in self.taps]
+            return self._found(layer_of_tap(name), BACKWARD, name, replicas, known)
         readers = withholding_readers(name, readers_of(name, self.taps, self.left), self.right)
         if readers or any(map(is_input, self.taps)):
             return self._found(layer_of_tap(name), BACKWARD, name, replicas, readers)
@@ -139,6 +142,11 @@ class _Search:
     def _tap_before(self, name: str) -> str | None:
         position = self.taps.index(name)
         return self.taps[position - 1] if position else None
+
+    def _owner(self, variable: str) -> str | None:
+        """The layer of a variable: that of the first tap that is made from it, where that is known."""
+        readers = [tap for tap in self.left.tap_readers.get(variable, ()) if tap in self.taps]
+        return layer_of_tap(readers[0]) if readers else layer_of_variable(variable, self._layers())
 
     def _layers(self) -> list[str]:
         return list(dict.fromkeys(map(layer_of_tap, self.taps)))

@@ -166,6 +166,7 @@ class Recording(Program):
             proposals=self._replicas(prefix + "/proposals"),
             taps=self._taps(prefix, "taps"),
             tap_gradients=self._taps(prefix, "tap_gradients"),
+            tap_readers=self._tap_readers(prefix),
         )
         self._require_alike(prefix, record)
         self._step += 1
@@ -186,9 +187,13 @@ class Recording(Program):
 
     def _require_alike(self, prefix: str, record: StepRecord) -> None:
         """Raises `InputError` unless replicas and steps hold the same names, and proposals have their shapes."""
-        for kind in ("masks", "proposals", "taps", "tap_gradients"):
+        for kind in ("masks", "proposals"):
             for replica in getattr(record, kind) or [{}]:
                 self._require_same_names(prefix, kind, replica)
+        for kind in ("taps", "tap_gradients"):  # of train ops that run in turn, each has its own
+            replicas = getattr(record, kind)
+            if any(set(replica) != set(replicas[0]) for replica in replicas):
+                raise self._damaged(f"{prefix}/{kind}: replicas hold other names")
         for replica in record.gradients[1:]:
             if set(replica) != set(record.gradients[0]):
                 raise self._damaged(f"{prefix}/gradients: replicas hold other weights")
@@ -237,6 +242,16 @@ class Recording(Program):
         if any(not set(group) <= set(order) for group in groups):
             raise self._damaged(f"{prefix}/{kind}: holds other names than tap_names")
         return [{name: group[name] for name in order if name in group} for group in groups]
+
+    def _tap_readers(self, prefix: str) -> dict[str, list[str]]:
+        """Returns {tap, or weight: the taps that are made from it}."""
+        texts = self._texts(prefix + "/tap_readers")
+        if len(texts) % 2:
+            raise self._damaged(f"{prefix}/tap_readers holds {len(texts)} names, pairs are expected")
+        found: dict[str, list[str]] = {}
+        for name, reader in zip(texts[::2], texts[1::2]):
+            found.setdefault(name, []).append(reader)
+        return found
 
     def _by_replica(self, prefix: str) -> list[np.ndarray]:
         """Returns the arrays `prefix<replica>` in the order of the replicas."""

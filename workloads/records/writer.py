@@ -25,6 +25,7 @@ of all bytes before it, so that damage anywhere is found.
     00000/proposals/<replica>/<statistic>
     00000/taps/<replica>/<name>          value of a tensor inside the model; tap_gradients: the loss's gradient to it
     00000/tap_names                      their names, in the order of the forward pass
+    00000/tap_readers                    a tap or weight and a tap that is made from it, in turn; where that is known
     00000/drift                          mirrored variables whose copies disagree
 
 Slots are "weight/slot", in 1.x's words: momentum; m, v (and beta1_power, beta2_power); rms, momentum; accumulator.
@@ -84,6 +85,7 @@ class Record(NamedTuple):
     proposals: List[Dict[str, np.ndarray]]
     taps: List[Dict[str, np.ndarray]]
     tap_gradients: List[Dict[str, np.ndarray]]
+    tap_readers: Dict[str, List[str]]
 
 
 class Variable(NamedTuple):
@@ -190,6 +192,7 @@ class Recorder:
             proposals=[_arrays(proposal) for proposal in proposals],
             taps=[_arrays(tap) for tap in taps],
             tap_gradients=[_arrays(tap) for tap in tap_gradients],
+            tap_readers={},
         )
         self._writer.write(record)
         self._steps += 1
@@ -256,6 +259,9 @@ class Writer:
             self._put(f"{step}/examples/{replica}", ids)
         if record.taps:
             self._put(step + "/tap_names", np.array(list(record.taps[0])))
+        if record.tap_readers:
+            pairs = [(tap, reader) for tap, readers in record.tap_readers.items() for reader in readers]
+            self._put(step + "/tap_readers", np.array(pairs).ravel())
         for kind in ("masks", "proposals", "taps", "tap_gradients"):
             for replica, arrays in enumerate(getattr(record, kind)):
                 for name, value in arrays.items():

@@ -9,10 +9,10 @@ from legacy.saved.analysis.context import Context
 from legacy.saved.analysis.meeting_tensors import nearest_tensors
 from legacy.saved.analysis.reduction_probe import Reduction, recognise_reduction
 from legacy.saved.graph import op_types
-from legacy.saved.graph.gradient_names import GRADIENTS
 from workloads.lifted.cutter import Cutter
 from workloads.lifted.graph import Graph, TensorId, parse_tensor_name, tensor_name
 from workloads.lifted.plan import Combine, Effect, indices_label
+from workloads.lifted.tensors.gradient_names import GRADIENTS
 
 if TYPE_CHECKING:
     from legacy.saved.analysis.phases import PhaseParts

@@ -13,13 +13,13 @@ from typing import NamedTuple
 import numpy as np
 import tensorflow as tf
 
-from legacy.saved.graph import gradient_names
 from legacy.saved.graph.imported import ImportedGraph
 from legacy.saved.tower_search.towers import Towers
 from workloads.lifted.cutter import Cutter
 from workloads.lifted.graph import Graph, TensorId
 from workloads.lifted.importing import import_graph
 from workloads.lifted.piece import Piece
+from workloads.lifted.tensors import gradient_names
 
 v1 = tf.compat.v1
 

@@ -15,11 +15,11 @@ from typing import Dict, NamedTuple, Tuple
 from legacy.saved.analysis.ordering import Order
 from legacy.saved.analysis.tower_nodes import find_tower_nodes
 from legacy.saved.graph import op_types
-from legacy.saved.graph.gradient_names import is_gradient_op
 from legacy.saved.graph.imported import ImportedGraph
 from legacy.saved.graph.variables import VariableUses
 from legacy.saved.tower_search.towers import Towers
 from workloads.lifted.graph import Graph, TensorId
+from workloads.lifted.tensors.gradient_names import is_gradient_op
 from workloads.support.errors import InputError
 
 #: {(tensor that the crossings lead to, number): {tower: crossing}}; towers' matching crossings share a key.

@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterable, Sequence
 
 from legacy.saved.graph import op_types
 from legacy.saved.graph.conditions import enclosing_conditions
-from legacy.saved.graph.gradient_names import GRADIENTS as GRADIENT_SCOPE
 from legacy.saved.graph.imported import ImportedGraph
 from legacy.saved.graph.variables import VariableUses
 from workloads.lifted.graph import SWITCHES, Graph, TensorId, parse_tensor_name, tensor_name
 from workloads.lifted.plan import Effect, Variable
 from workloads.lifted.plan_records import Condition
+from workloads.lifted.tensors.gradient_names import GRADIENTS as GRADIENT_SCOPE
 from workloads.support.errors import InputError
 
 #: Names that the op definitions of update rules have for the learning rate, and for the gradient.

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from legacy.saved.graph import op_types
-from legacy.saved.graph.gradient_names import GRADIENTS
 from legacy.saved.graph.train_ops import ends_that_run
 from workloads.lifted.graph import Graph
+from workloads.lifted.tensors.gradient_names import GRADIENTS
 from workloads.support.errors import InputError
 
 #: Beginnings of the op types that set a variable, or rows of one.

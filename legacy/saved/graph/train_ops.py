@@ -6,8 +6,8 @@ import collections
 from collections.abc import Collection, Sequence
 
 from legacy.saved.graph import op_types
-from legacy.saved.graph.gradient_names import GRADIENTS
 from workloads.lifted.graph import Graph
+from workloads.lifted.tensors.gradient_names import GRADIENTS
 from workloads.support.errors import InputError
 
 

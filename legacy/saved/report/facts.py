@@ -15,7 +15,6 @@ import tensorflow as tf
 
 from legacy.saved.analysis.analyse import Analysis, graph_of_file
 from legacy.saved.graph import train_ops
-from legacy.saved.graph.gradient_names import GRADIENTS
 from legacy.saved.graph.graph_file import SavedGraph
 from legacy.saved.report.decays import Decays
 from legacy.saved.report.learning import LearningFacts
@@ -24,6 +23,7 @@ from legacy.saved.report.whole_facts import device_rows
 from workloads.lifted.graph import parse_tensor_name
 from workloads.lifted.plan import Phase, Variable
 from workloads.lifted.replication import replica_counts
+from workloads.lifted.tensors.gradient_names import GRADIENTS
 
 #: A row of a table: {column: text or number}.
 Row = Dict[str, Any]

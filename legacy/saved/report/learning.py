@@ -13,7 +13,6 @@ from legacy.saved.analysis import updates_by_hand
 from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.analysis.losses import differentiated
 from legacy.saved.graph import op_types
-from legacy.saved.graph.gradient_names import is_gradient_op
 from legacy.saved.report.clipping import Clippings
 from legacy.saved.report.whole_graph import scalar_constant
 from workloads.lifted.cutter import Cutter
@@ -22,6 +21,7 @@ from workloads.lifted.importing import import_graph
 from workloads.lifted.piece import Feed, Piece
 from workloads.lifted.plan import Combine, Effect, Phase, Plan
 from workloads.lifted.plan_records import TensorType
+from workloads.lifted.tensors.gradient_names import is_gradient_op
 
 v1 = tf.compat.v1
 #: Steps at which a schedule is evaluated.

@@ -8,12 +8,12 @@ from collections.abc import Iterator
 import numpy as np
 
 from legacy.saved.analysis.analyse import Analysis
-from legacy.saved.graph.gradient_names import is_gradient_op
 from legacy.saved.report.hazard import Hazard, plural
 from legacy.saved.report.update_sources import UpdateSources
 from legacy.saved.report.whole_graph import WholeGraph, ancestors_of_tensors
 from workloads.lifted.graph import Graph
 from workloads.lifted.plan import Input
+from workloads.lifted.tensors.gradient_names import is_gradient_op
 
 SUMMARIES = ("ScalarSummary", "ScalarSummaryV2")
 #: A divisor this near to an integer, relatively, is one: it is stored as a float32, or as its reciprocal.

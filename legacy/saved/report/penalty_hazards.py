@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 from legacy.saved.analysis import losses
 from legacy.saved.analysis.analyse import Analysis
-from legacy.saved.graph.gradient_names import GRADIENTS, is_gradient_op
 from legacy.saved.report.hazard import Hazard, plural
 from legacy.saved.report.whole_graph import WholeGraph
+from workloads.lifted.tensors.gradient_names import GRADIENTS, is_gradient_op
 
 PENALTIES = re.compile(r"(?i)(l2loss|l2_loss|l1_loss|regularizer|weight_loss|weight_decay|weightdecay)")
 #: Collections that hold terms of the loss.

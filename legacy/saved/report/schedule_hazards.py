@@ -7,10 +7,10 @@ import re
 from collections.abc import Iterator
 
 from legacy.saved.graph import op_types
-from legacy.saved.graph.gradient_names import is_gradient_op
 from legacy.saved.report.hazard import Hazard
 from legacy.saved.report.whole_graph import WholeGraph
 from workloads.lifted.graph import Graph
+from workloads.lifted.tensors.gradient_names import is_gradient_op
 
 SCHEDULES = re.compile(r"(?i)(exponential|piecewise|polynomial|cosine|natural_?exp|inverse_?time)_?\w*(decay|constant)")
 

@@ -6,9 +6,9 @@ import collections
 from collections.abc import Collection, Iterator
 
 from legacy.saved.graph.flops import COMPUTE, count_flops
-from legacy.saved.graph.gradient_names import is_gradient_op
 from legacy.saved.report.hazard import Hazard, plural
 from legacy.saved.report.whole_graph import WholeGraph
+from workloads.lifted.tensors.gradient_names import is_gradient_op
 
 #: Ops that hand on the value of a variable.
 READS = ("Identity", "ReadVariableOp", "Enter", "RefEnter", "Cast")

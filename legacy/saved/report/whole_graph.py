@@ -11,10 +11,10 @@ import tensorflow as tf
 from legacy.saved.analysis.analyse import Analysis, graph_of_file
 from legacy.saved.graph import op_types, train_ops
 from legacy.saved.graph.accumulation import variable_of
-from legacy.saved.graph.gradient_names import GRADIENTS, is_gradient_op
 from legacy.saved.graph.graph_file import SavedGraph
 from legacy.saved.tower_search.labellings import SMALLEST_TOWER, labellings
 from workloads.lifted.graph import Graph, parse_tensor_name
+from workloads.lifted.tensors.gradient_names import GRADIENTS, is_gradient_op
 
 #: If more than this share of the labelled nodes takes data from another label, the labels are layers and not towers.
 MOST_CROSSINGS = 0.02

@@ -10,9 +10,9 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from legacy.saved.graph import gradient_names
 from legacy.saved.graph.op_types import VARIABLES
 from workloads.lifted.graph import Graph
+from workloads.lifted.tensors import gradient_names
 
 #: A labelling counts only if its smallest tower has at least this share of the largest one's nodes.
 SMALLEST_TOWER = 0.3

@@ -14,12 +14,13 @@ import operator
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from legacy.saved.graph import gradient_names, op_types
+from legacy.saved.graph import op_types
 from legacy.saved.graph.imported import ImportedGraph
 from legacy.saved.tower_search.batch_slices import DATA, batch_slices
 from legacy.saved.tower_search.labellings import SMALLEST_TOWER, SUFFIXES, Labelling, labellings
 from legacy.saved.tower_search.settings import is_scalar_setting
 from workloads.lifted.graph import Graph, TensorId
+from workloads.lifted.tensors import gradient_names
 
 #: A labelling by suffixes of names must explain so much more than one by devices or scopes.
 SUFFIX_MARGIN = 1.1

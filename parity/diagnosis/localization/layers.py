@@ -69,9 +69,10 @@ def find_parting_layer(evidence: Evidence) -> FirstLayer | None:
 
 
 def _gaps(step: ComparedStep, taps: Sequence[str]) -> Iterator[_Gap]:
-    right = {(stage, name): array for stage, name, array in stages.tensors(step.right, taps)}
+    gradients = stages.common_tap_gradients(taps, step.left, step.right)
+    right = {(stage, name): array for stage, name, array in stages.tensors(step.right, taps, gradients)}
     replicas = max(len(step.left.losses), 1)
-    for stage, name, array in stages.tensors(step.left, taps):
+    for stage, name, array in stages.tensors(step.left, taps, gradients):
         other = right.get((stage, name))
         if other is None or stage == stages.BATCH or array.shape != other.shape or array.dtype.kind != "f":
             continue

@@ -2,7 +2,7 @@ import doctest
 
 import pytest
 
-from legacy.saved.graph import gradient_names
+from workloads.lifted.tensors import gradient_names
 
 
 @pytest.mark.parametrize(
