@@ -72,6 +72,7 @@ class KerasRecorder:
 
     def begin(self) -> None:
         """Taps the model and the optimizer, and writes the state before the first step. Call before the first trace."""
+        _order_reads_before_updates()
         with self._strategy.scope():
             if not self._optimizer.built:
                 self._optimizer.build(self._model.trainable_variables)
@@ -239,3 +240,13 @@ class KerasRecorder:
             if any(not np.array_equal(copies[0], copy) for copy in copies[1:]):
                 found.append(name)
         return found
+
+
+def _order_reads_before_updates() -> None:
+    """Keeps the order of a weight's read and its update in functions that are traced from now on.
+
+    Grappler's dependency optimizer drops the control edge between them. Where the update does not depend on the read by
+    its data, as in a model that is linear in a weight, the forward pass may then read the new weight (TensorFlow
+    2.21: in one step of 14 of two dense layers with a linear loss).
+    """
+    tf.config.optimizer.set_experimental_options({"dependency_optimization": False})

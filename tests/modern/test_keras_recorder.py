@@ -48,6 +48,29 @@ def test_a_recording_is_removed_after_an_error(tmp_path, model):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_function_reads_each_weight_before_it_is_updated(tmp_path):
+    layers = [keras.layers.Dense(2, use_bias=False, kernel_initializer="ones") for _ in range(2)]
+    model, optimizer = keras.Sequential([keras.Input((2,)), *layers]), keras.optimizers.SGD(0.25)
+    strategy = tf.distribute.get_strategy()
+    recorder = KerasRecorder(str(tmp_path / "port.npz"), model, optimizer, to_legacy, strategy, 1)
+    recorder.begin()
+
+    @tf.function
+    def step():  # linear in each weight: the updates do not wait for the forward pass by their data
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_sum(model(tf.constant([[1.0, 2.0]])) * [1.0, 3.0])
+        optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+        return loss
+
+    losses = set()
+    for _ in range(200):
+        for weight in model.trainable_variables:
+            weight.assign(np.ones((2, 2), np.float32))
+        losses.add(float(step()))
+    recorder.end(ValueError, ValueError("not to be kept"), None)
+    assert losses == {24.0}
+
+
 def test_outputs_of_layers_and_gradients_to_them_by_hand(tmp_path):
     layers = [keras.layers.Dense(2, use_bias=False, kernel_initializer="ones", name=name) for name in ("one", "two")]
     model = keras.Sequential([keras.Input((2,)), *layers])
