@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 from absl import flags
 
 from parity import flags as parity_flags  # noqa: F401  --json
-from parity import report_flags
+from parity import name_flags, report_flags
 from workloads.selection import tap_flags
-from workloads.support import command, environment, json_file
+from workloads.support import command, environment
 from workloads.support.errors import require
 from workloads.taps import ALL
 
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from parity.diagnosis.evidence import Evidence
     from parity.diagnosis.stage_checks.deviation import Deviation
     from parity.layers.first_layer import FirstLayer
-    from workloads.program import Arrays
     from workloads.records.reader import Recording
 
 flags.DEFINE_string("left", None, "The reference: a recording (.npz).")
@@ -39,12 +38,7 @@ flags.DEFINE_integer("steps", 0, "Number of steps to read; 0 for all that both r
 flags.DEFINE_boolean(
     "confirm", True, "Plant the causes into a clean port to confirm them, where the recordings' job can be run here."
 )
-flags.DEFINE_string(
-    "names",
-    None,
-    "JSON file that gives the right side's variables legacy's names. If it does not exist it is written: variables are "
-    "matched by name, shape, initial value and order; edit it and run again.",
-)
+name_flags.define_names()
 report_flags.define_report(flags.FLAGS)
 tap_flags.define_taps(flags.FLAGS)
 
@@ -75,8 +69,7 @@ def main() -> int:
     """Runs the command; returns its exit status."""
     for name in ("left", "right"):
         require(FLAGS[name].value, "--" + name, FLAGS[name].value, "name a recording (.npz)")
-    if FLAGS.names is not None and not os.path.exists(FLAGS.names):
-        json_file.require_writable(FLAGS.names, "--names")
+    name_flags.check_names()
     report_flags.check_report(FLAGS)
     environment.prepare(exact=False)
     from parity.causes.unexplained import unexplained_deviations
@@ -126,28 +119,12 @@ def main() -> int:
 
 def _right_recording(left: Recording) -> Recording:
     """Opens the right recording, under the names that `--names` gives; writes that file if it does not exist."""
-    from parity.diagnosis.context import name_match
-    from parity.diagnosis.context.renamed_recording import RenamedRecording
+    from parity.diagnosis.context.renamed_recording import initial_values, open_renamed
     from workloads.records.reader import Recording
 
     if FLAGS.names is None:
         return Recording(FLAGS.right, "--right")
-    with Recording(FLAGS.right, "--right") as right:
-        legacy, port = _initial_values(left), _initial_values(right)
-        if not os.path.exists(FLAGS.names):
-            found = name_match.match_names(legacy, port)
-            json_file.write_json(FLAGS.names, found.to_json())
-            left_out = [f"without a counterpart: {name}" for name in found.unmatched]
-            print("\n".join([f"{FLAGS.names}: {len(found.names)} names", *found.ambiguous(), *left_out]))
-        names = name_match.read_names(FLAGS.names, list(legacy), list(port))
-    return RenamedRecording(FLAGS.right, "--right", names)
-
-
-def _initial_values(recording: Recording) -> Arrays:
-    """Returns weights and statistics before the first step, in the order in which the program made them."""
-    state = recording.state()
-    values = {**state.weights, **state.statistics}
-    return {spec.name: values[spec.name] for spec in recording.variables() if spec.name in values}
+    return open_renamed(FLAGS.right, "--right", FLAGS.names, initial_values(left))
 
 
 def _first_layer(evidence: Evidence) -> FirstLayer | None:

@@ -19,13 +19,13 @@ from typing import TYPE_CHECKING
 from absl import flags
 
 from legacy import flags as legacy_flags
-from parity import against_flags, report_flags
+from parity import against_flags, name_flags, report_flags
 from parity import flags as parity_flags
 from parity.processes import child_command
 from parity.processes.interruption import interruptible
 from workloads.progress.progress import Progress
+from workloads.selection import evaluation_flags, tap_flags
 from workloads.selection import flags as job_flags
-from workloads.selection import tap_flags
 from workloads.support import command, environment
 from workloads.support.errors import require
 
@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from parity.comparison.result import Verdict, Verification
     from parity.comparison.setup import Setup
     from parity.verdict.compare_programs import ComparisonPlan
+    from parity.verdict.recorded_part import RecordedPart
+    from workloads.data.batches import Batches
     from workloads.records.reader import Recording
 
 MODES = ("free", "locked")
@@ -70,7 +72,9 @@ flags.DEFINE_boolean(
     "report whether the comparison would have detected it.",
 )
 report_flags.define_report(flags.FLAGS)
+name_flags.define_names()
 tap_flags.define_taps(flags.FLAGS)
+evaluation_flags.define_eval_data(flags.FLAGS)
 
 FLAGS = flags.FLAGS
 
@@ -80,6 +84,10 @@ def check_flags() -> None:
     require(FLAGS.steps >= 1, "--steps", FLAGS.steps, "must be at least 1")
     report_flags.check_report(FLAGS)
     require(not (FLAGS.recording and FLAGS.legacy_python), "--recording", FLAGS.recording, "not with --legacy_python")
+    require(
+        FLAGS.names is None or FLAGS.recording, "--names", FLAGS.names, "needs the --recording of another framework"
+    )
+    name_flags.check_names()
 
 
 def tolerance_name() -> str:
@@ -116,10 +124,26 @@ def recording_from_flags(setup: Setup, folder: str) -> Recording | None:
         path = left_side.record_in_interpreter(FLAGS.legacy_python, [*job_and_towers, f"--steps={FLAGS.steps}"], folder)
     if path is None:
         return None
-    recording = left_side.open_recording(path, setup.job, FLAGS.steps)
+    recording = left_side.open_recording(path, setup.job, FLAGS.steps, FLAGS.names)
     holds = not FLAGS.taps or recording.holds_taps
     require(holds, "--taps", ",".join(FLAGS.taps or ()), f"{path} holds no activations; record it with --taps")
     return recording
+
+
+def examples_of_metrics(setup: Setup) -> Batches | None:
+    """Returns the examples to evaluate on: those of `--eval_data`, or made-up ones; None without metrics.
+
+    Raises:
+      InputError: the data cannot be used, or the metrics cannot be evaluated.
+    """
+    from workloads.data.evaluation import made_up_examples
+
+    job = setup.job
+    mirrored = setup.workers == 1 and not setup.parameter_servers and not setup.layer_devices
+    require(mirrored or not FLAGS.eval_data, "--eval_data", FLAGS.eval_data, "with mirrored replicas in one process")
+    if FLAGS.eval_data:
+        return evaluation_flags.examples_from_flags(job)
+    return made_up_examples(job) if mirrored and not job.workload.is_lifted and job.workload.has_metrics else None
 
 
 def main() -> int:
@@ -157,17 +181,22 @@ def _verify_programs(setup: Setup, old: OldGraph | None = None) -> Verdict:
     Returns:
       the verdict.
     """
+    from parity.comparison.stages import METRICS, STAGES
     from parity.reports.formatting import make_console, print_plain_lines
     from parity.verdict import report
     from parity.verdict.compare_programs import compare_programs
 
     explanation = None
+    examples = examples_of_metrics(setup)
     with tempfile.TemporaryDirectory() as folder, interruptible() as interruption:
         recording = recording_from_flags(setup, folder)
-        comparison = compare_programs(setup, recording, plan_from_flags(), interruption)
+        part = _recorded_part(setup, folder)
+        compared = setup if part is None else dataclasses.replace(setup, shown=part.shown)
+        comparison = compare_programs(compared, recording, plan_from_flags(), interruption, examples)
         interruption.close()
         result = comparison.verification
-        explicable = setup.job.staleness is None and not result.partial
+        only_metrics = result.first is not None and result.first.stage == METRICS
+        explicable = setup.job.staleness is None and not result.partial and not only_metrics
         if not result.passed and not result.mismatched and explicable:
             from parity.verdict.explanation import explain_failure  # with all causes: where there are any
 
@@ -176,14 +205,29 @@ def _verify_programs(setup: Setup, old: OldGraph | None = None) -> Verdict:
             result.first_layer = result.first_layer or explanation.first_layer
     parted = _forward_difference(setup, old, result)
     terminal = make_console()
+    left_out = [stage for stage in STAGES if part is not None and stage in part.left_out]
     print_plain_lines(terminal, [] if parted is None else [parted.sentence()])
+    print_plain_lines(terminal, [f"not compared, as the recording does not hold it: {stage}" for stage in left_out])
     report.print_verification(terminal, setup, comparison, explanation)
     content = report.verification_json(setup, comparison, recording, explanation)
+    content["not_recorded"] = left_out
     command.write_json({**content, "forward_difference": None if parted is None else parted.to_json()})
     report_flags.write_report(lambda: report.verification_html(setup, comparison, content), FLAGS)
     if result.partial:
         raise KeyboardInterrupt
     return result.verdict
+
+
+def _recorded_part(setup: Setup, folder: str) -> RecordedPart | None:
+    """Returns the part of the job that another framework's recording holds; None for a recording of this project's."""
+    from parity.verdict.recorded_part import RecordedPart
+
+    if FLAGS.names is None:
+        return None
+    recording = recording_from_flags(setup, folder)
+    assert recording is not None  # `check_flags` has seen --recording
+    with recording:
+        return RecordedPart.of(recording)
 
 
 def _forward_difference(setup: Setup, old: OldGraph | None, result: Verification) -> ForwardDifference | None:

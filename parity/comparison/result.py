@@ -50,6 +50,20 @@ class Failure(NamedTuple):
     fact: str = ""
 
 
+class Metric(NamedTuple):
+    """A metric's mean on both sides.
+
+    Attributes:
+      legacy: of legacy.
+      modern: of the port.
+      examples: number of examples.
+    """
+
+    legacy: float
+    modern: float
+    examples: int
+
+
 @dataclasses.dataclass
 class Verification:
     """The result of a comparison.
@@ -78,6 +92,7 @@ class Verification:
       floor: {stage: {measure: distance}}, see `noise_floor`; empty if it was not measured.
       loss: of the left side in the last step, averaged over its replicas; None before the first.
       partial: the comparison was ended before its last step.
+      metrics: {metric: its means after the last step}; empty where the workload has none.
     """
 
     tolerance_name: str
@@ -102,6 +117,7 @@ class Verification:
     first_layer: FirstLayer | None = None
     loss: float | None = None
     partial: bool = False
+    metrics: dict[str, Metric] = dataclasses.field(default_factory=dict)
 
     @property
     def verdict(self) -> Verdict:
@@ -142,4 +158,5 @@ class Verification:
             "noise": self.noise,
             "races": self.races,
             "floor": self.floor,
+            "metrics": {name: metric._asdict() for name, metric in self.metrics.items()},
         }

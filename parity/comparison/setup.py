@@ -45,6 +45,7 @@ class Setup:
       replicated: whether a saved graph may be run at another number of replicas than it has towers, to be compared
         and not to be timed.
       first_state: the state that the port starts from; None for the workload's own initial values.
+      shown: rewrites the records of every program that is made, such as to the part that a recording holds; or None.
     """
 
     job: Job
@@ -61,6 +62,7 @@ class Setup:
     towers: Callable[[Setup], Program] | None = None
     replicated: bool = False
     first_state: State | None = None
+    shown: Callable[[Program], Program] | None = None
 
     def devices(self) -> list[str]:
         """Returns the device of each replica; divides the CPU if replicas are to run on it.
@@ -76,6 +78,10 @@ class Setup:
 
     def legacy_program(self, dtype: str | None = None) -> Program:
         """Makes the towers, in the job's dtype or another."""
+        program = self._towers(dtype)
+        return program if self.shown is None else self.shown(program)
+
+    def _towers(self, dtype: str | None) -> Program:
         devices = self.devices()  # first: the CPU cannot be divided once TensorFlow runs
         job = self._job_in(dtype)
         if self.towers is not None:
@@ -87,7 +93,7 @@ class Setup:
         program = self._port(self._job_in(dtype))
         if self.first_state is not None:
             program.load(self.first_state.cast(dtype or self.job.dtype))
-        return program
+        return program if self.shown is None else self.shown(program)
 
     def _port(self, job: Job) -> Program:
         if self.port is not None:

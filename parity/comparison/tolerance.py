@@ -42,6 +42,7 @@ BASE = {
     stages.SLOTS: StageTolerance(128, "squares of gradients double their relative difference"),
     stages.STATISTICS: StageTolerance(32, "moments of activations, in another order"),
     stages.AVERAGES: StageTolerance(16, "averages of the weights"),
+    stages.METRICS: StageTolerance(64, "sums in another order, through all layers"),
 }
 
 

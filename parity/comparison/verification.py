@@ -57,6 +57,7 @@ def verify(
     rules: StepCheck | None = None,
     history: History | None = None,
     stop: Callable[[], bool] = lambda: False,
+    at_end: Callable[[State, State], None] | None = None,
 ) -> Verification:
     """Steps two programs side by side and compares every tensor of their records.
 
@@ -79,6 +80,8 @@ def verify(
       rules: judges each step that both sides took from the same state by what each side recorded; or None.
       history: keeps the run's losses and what each tensor differs by; or None.
       stop: called after each step; true ends the comparison with the steps so far, which is then partial.
+      at_end: called after the last step, before any visit, with the left side's state and the right side's; the left
+        side's twice where each step starts from its state. Or None.
 
     Returns:
       The `Verification`. A step beyond tolerance does not end the run: later stages show how the difference spreads.
@@ -105,6 +108,9 @@ def verify(
         if result.partial:
             result.not_shown.append(f"interrupted after {step + 1} of {steps} steps")
             break
+    if at_end is not None and not result.partial:
+        own = lockstep is None and mode == "free"
+        at_end(state, right.state() if own else state)
     if result.partial:
         pass
     elif tour is None:

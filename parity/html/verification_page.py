@@ -37,6 +37,7 @@ def verification_page(headline: str, verdict: str, content: Mapping[str, Any], h
         Section("Where the two sides differ", difference_pictures(history, content["tolerance"])),
         Section("Would this comparison have noticed?", _coverage_blocks(content)),
         Section("Stages", [_stages_table(content["stages"])]),
+        Section("Metrics", _metrics_blocks(content["metrics"])),
         Section("How both sides ran", _settings(content)),
     ]
     return page(headline, verdict, MOODS[content["verdict"]], sections)
@@ -72,6 +73,15 @@ def _stages_table(summaries: Mapping[str, Mapping[str, Any]]) -> str:
         for name, stage in summaries.items()
     ]
     return table(header, rows)
+
+
+def _metrics_blocks(metrics: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """Returns a table of the workload's metrics after the last step; nothing without any."""
+    rows = [
+        (name, f"{metric['legacy']:.6g}", f"{metric['modern']:.6g}", metric["examples"])
+        for name, metric in metrics.items()
+    ]
+    return [table(("metric", "legacy", "modern", "examples"), rows)] if rows else []
 
 
 def _settings(content: Mapping[str, Any]) -> list[str]:

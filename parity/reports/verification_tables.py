@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from rich.table import Table
 
-from parity.comparison.result import Verification
+from parity.comparison.result import Metric, Verification
 from parity.comparison.stage_summary import StageSummary
 from parity.diagnosis.context.settings import SettingDifference
 from parity.reports.formatting import format_number
@@ -67,6 +67,17 @@ def stages_table(stages: Mapping[str, StageSummary], title: str) -> Table:
             describe_difference(stage.worst, stage.worst_step) if stage.worst else "-",
             "[green]ok[/]" if stage.failed is None else "[red]beyond[/]",
         )
+    return table
+
+
+def metrics_table(metrics: Mapping[str, Metric]) -> Table:
+    """Returns the table of the workload's metrics on both sides."""
+    table = Table(title="metrics after the last step", title_justify="left")
+    table.add_column("metric")
+    for heading in ("legacy", "modern", "examples"):
+        table.add_column(heading, justify="right")
+    for name, metric in metrics.items():
+        table.add_row(name, f"{metric.legacy:.6g}", f"{metric.modern:.6g}", str(metric.examples))
     return table
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from legacy.towers.program import LegacyProgram
 from parity.comparison import stages, tolerance
@@ -20,6 +20,10 @@ from parity.verdict.near_batches import with_near_batches
 from workloads.program import Program
 from workloads.progress.progress import Progress
 from workloads.records.reader import Recording
+
+if TYPE_CHECKING:
+    from parity.verdict.metrics_check import MetricsCheck
+    from workloads.data.batches import Batches
 
 
 @dataclasses.dataclass(frozen=True)
@@ -74,7 +78,11 @@ def settings_of_programs(left: Program, right: Program) -> Settings:
 
 
 def compare_programs(
-    setup: Setup, left: Program | None, plan: ComparisonPlan, interruption: Interruption | None = None
+    setup: Setup,
+    left: Program | None,
+    plan: ComparisonPlan,
+    interruption: Interruption | None = None,
+    examples: Batches | None = None,
 ) -> Comparison:
     """Compares a program with the port, and shows the progress on stderr.
 
@@ -83,6 +91,7 @@ def compare_programs(
       left: a recording of the towers; None for towers that are built here.
       plan: steps, mode and tolerance.
       interruption: ends the comparison early; None for none.
+      examples: to evaluate the workload's metrics on, after the last step; or None.
 
     Returns:
       the verification and both programs' settings.
@@ -112,6 +121,7 @@ def compare_programs(
         no_visits = _why_no_visits(setup, left, plan)
         extent = CoveragePlan(plan.tolerance_name, in_double, units, no_visits, plan.whole_coverage)
         coverage = stack.enter_context(measurement(setup, left.variables(), extent))
+        metrics = None if examples is None else stack.enter_context(_metrics_check(setup, examples, plan))
         verification = verify(
             left,
             right,
@@ -127,10 +137,21 @@ def compare_programs(
             rules=_rule_check(setup, units) if auto else None,
             history=history,
             stop=lambda: interruption is not None and interruption.asked,
+            at_end=None if metrics is None else metrics.measure,
         )
+        if metrics is not None:
+            metrics.enter(verification)
         verification.not_shown += [] if verification.partial else coverage.reasons()
         progress.done()
         return Comparison(verification, settings_of_programs(left, right), coverage, history)
+
+
+def _metrics_check(
+    setup: Setup, examples: Batches, plan: ComparisonPlan
+) -> contextlib.AbstractContextManager[MetricsCheck]:
+    from parity.verdict.metrics_check import MetricsCheck  # most workloads have no metrics
+
+    return contextlib.closing(MetricsCheck(setup, examples, plan.tolerance_name))
 
 
 def _rule_check(setup: Setup, units: dict[str, float]) -> StepCheck:

@@ -6,19 +6,24 @@ import os
 from collections.abc import Sequence
 
 from parity.diagnosis.context import settings
+from parity.diagnosis.context.renamed_recording import open_renamed
 from parity.processes import interpreter
+from workloads import scope, tracing
 from workloads.job import Job
+from workloads.lifted.workload import as_lifted
+from workloads.program import Arrays
 from workloads.records.reader import Recording
 from workloads.support.errors import require
 
 
-def open_recording(path: str, job: Job, steps: int) -> Recording:
+def open_recording(path: str, job: Job, steps: int, names: str | None = None) -> Recording:
     """Opens a recording of a job.
 
     Args:
       path: the file (.npz).
       job: the job that must have been recorded.
       steps: number of steps that must have been recorded.
+      names: file that gives its variables legacy's names, for a recording of another framework; or None.
 
     Returns:
       the recording, at its first step.
@@ -26,10 +31,18 @@ def open_recording(path: str, job: Job, steps: int) -> Recording:
     Raises:
       InputError: the file is not usable, its job is another one, or it holds fewer steps.
     """
-    recording = Recording(path)
-    settings.require_same_job(recording.manifest["job"], job)
+    recording = Recording(path) if names is None else open_renamed(path, "--recording", names, initial_values(job))
+    settings.require_same_job(recording.manifest["job"], job, only_known=names is not None)
     require(steps <= recording.steps, "--steps", steps, f"the recording holds {recording.steps}")
     return recording
+
+
+def initial_values(job: Job) -> Arrays:
+    """Returns a job's weights and statistics before the first step, in the order in which the model makes them."""
+    if job.workload.is_lifted:
+        state = as_lifted(job.workload).initial_state()
+        return {**state.weights, **state.statistics}
+    return scope.initial_values(tracing.trace(job.workload, job.per_replica_batch, job.dtype), job.seed)
 
 
 def record_in_interpreter(python: str, flags: Sequence[str], folder: str) -> str:

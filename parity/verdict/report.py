@@ -52,6 +52,8 @@ def print_verification(console: Console, setup: Setup, comparison: Comparison, e
     console.print(tables.settings_table(settings.differences(left, right), "legacy", "modern"))
     if verification.stages:
         console.print(tables.stages_table(verification.stages, tables.judged_stages_title(verification)))
+    if verification.metrics:
+        console.print(tables.metrics_table(verification.metrics))
     if verification.trajectory:
         console.print(tables.stages_table(verification.trajectory, "the free trajectories, reported and not judged"))
     if verification.double:

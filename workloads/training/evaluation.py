@@ -6,6 +6,7 @@ fill up the last one are left out of the sums.
 
 from __future__ import annotations
 
+import collections
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Dict, List, NamedTuple, Optional
 
@@ -41,16 +42,17 @@ class Evaluated(NamedTuple):
 
 
 class Evaluation:
-    """Evaluates states of a job.
+    """Evaluates states of a job in a session.
 
     Args:
       job: the `Job`, of a workload that defines `metrics`.
       batches: of the examples, in their order and of the job's global batch.
       devices: each evaluates its part of a batch, as "CPU:0".
+      exact: whether Grappler is off, which fuses kernels differently in a session and in a function.
     """
 
-    def __init__(self, job: Job, batches: Batches, devices: Sequence[str]) -> None:
-        self._job, self._batches = job, batches
+    def __init__(self, job: Job, batches: Batches, devices: Sequence[str], exact: bool = False) -> None:
+        self._job, self._batches, self._exact = job, batches, exact
         self._devices = list(devices) if job.global_batch % len(devices) == 0 else [devices[0]]
         self._session: Optional[tf.compat.v1.Session] = None
 
@@ -61,41 +63,52 @@ class Evaluation:
           InputError: the data or the metrics cannot be used.
           UserError: the workload's metrics raised an exception.
         """
-        values = {**state.weights, **state.statistics}
-        if self._session is None:
-            self._build(values)
-        assert self._session is not None  # `_build` has made it
-        self._session.run(self._assign, {holder: values[name] for name, holder in self._holders.items()})
-        what, metrics = f"{self._job.workload.name}.metrics", self._job.workload.metrics
-        parts: Dict[str, List[np.ndarray]] = {name: [] for name in self._metrics[0]}
+        return means_of(self.measure(state))
+
+    def measure(self, state: State) -> dict[str, np.ndarray]:
+        """Returns {metric: float64 array [examples]} with the weights and statistics of a state.
+
+        Raises:
+          InputError: the data or the metrics cannot be used.
+          UserError: the workload's metrics raised an exception.
+        """
+        self._load({**state.weights, **state.statistics})
+        parts: Dict[str, List[np.ndarray]] = collections.defaultdict(list)
         size, step = self._job.global_batch, 0
         while True:
             require(step * size < MOST_EXAMPLES, "--eval_data", f"over {MOST_EXAMPLES} examples", "they must end")
             batch = self._batches.batch(step)
             left = size if self._batches.count is None else self._batches.count - step * size
             if left > 0:
-                with user_code.running(what, metrics, self._session.graph):
-                    seen = self._session.run(self._metrics, self._feed(batch))
-                for name, kept in parts.items():
-                    kept.append(np.concatenate([part[name] for part in seen])[:left])
+                seen = self._run(sources.shard(sources.in_run_dtype(self._job, batch), len(self._devices)))
+                for name in seen[0]:
+                    parts[name].append(np.concatenate([part[name] for part in seen])[:left])
             if self._batches.count is not None and left <= size:
                 break
             step += 1
-        joined = {name: np.concatenate(kept) for name, kept in parts.items()}
-        count = len(next(iter(joined.values())))
-        return Evaluated({name: float(values.sum() / count) for name, values in joined.items()}, count)
+        return {name: np.concatenate(kept) for name, kept in parts.items()}
 
     def close(self) -> None:
         """Frees the session."""
         if self._session is not None:
             self._session.close()
 
-    def _feed(self, batch: Arrays) -> Dict[tf.Tensor, np.ndarray]:
-        arrays = sources.in_run_dtype(self._job, batch)
-        shards = sources.shard(arrays, len(self._devices))
-        return {holder: shard[name] for part, shard in zip(self._inputs, shards) for name, holder in part.items()}
+    def _load(self, values: Arrays) -> None:
+        """Gives the model's variables their values, which are made first if they are not yet."""
+        if self._session is None:
+            self._session = self._build(values)
+        self._session.run(self._assign, {holder: values[name] for name, holder in self._holders.items()})
 
-    def _build(self, values: Arrays) -> None:
+    def _run(self, shards: Sequence[Arrays]) -> List[Arrays]:
+        """Returns {metric: array} of each device's part of a batch."""
+        assert self._session is not None  # `_load` has made it
+        what, metrics = f"{self._job.workload.name}.metrics", self._job.workload.metrics
+        feed = {holder: shard[name] for part, shard in zip(self._inputs, shards) for name, holder in part.items()}
+        with user_code.running(what, metrics, self._session.graph):
+            found: List[Arrays] = self._session.run(self._metrics, feed)
+        return found
+
+    def _build(self, values: Arrays) -> tf.compat.v1.Session:
         """Builds the metrics of each device's part of a batch, from variables that a state is loaded into."""
         graph, rows = tf.Graph(), self._job.global_batch // len(self._devices)
         inputs = self._job.workload.inputs()
@@ -114,10 +127,17 @@ class Evaluation:
                     }
                     reads = {name: variable.read_value() for name, variable in variables.items()}
                     self._inputs.append(batch)
-                    self._metrics.append(_metrics_of_part(self._job, EvaluationFrame(self._job, replica, reads), batch))
+                    self._metrics.append(metrics_of_part(self._job, EvaluationFrame(self._job, replica, reads), batch))
         cpus = 1 + max(int(device.rpartition(":")[2]) for device in self._devices)
         config = v1.ConfigProto(device_count={"CPU": cpus}, allow_soft_placement=True)
-        self._session = v1.Session(graph=graph, config=config)
+        config.graph_options.rewrite_options.disable_meta_optimizer = self._exact
+        return v1.Session(graph=graph, config=config)
+
+
+def means_of(values: Mapping[str, np.ndarray]) -> Evaluated:
+    """Returns the means of {metric: float64 array [examples]}."""
+    count = len(next(iter(values.values())))
+    return Evaluated({name: float(array.sum() / count) for name, array in values.items()}, count)
 
 
 class EvaluationFrame(Frame):
@@ -135,8 +155,21 @@ class EvaluationFrame(Frame):
         return self._values[name]
 
 
-def _metrics_of_part(job: Job, frame: Frame, batch: Tensors) -> Dict[str, tf.Tensor]:
-    """Returns {metric: float64 tensor [examples]} of one device's part of a batch."""
+def metrics_of_part(job: Job, frame: Frame, batch: Tensors) -> dict[str, tf.Tensor]:
+    """Builds the metrics of one device's part of a batch.
+
+    Args:
+      job: the `Job`.
+      frame: answers the model.
+      batch: {input: tensor [examples, ...]}.
+
+    Returns:
+      {metric: float64 tensor [examples]}.
+
+    Raises:
+      InputError: the metrics cannot be used.
+      UserError: the workload's metrics raised an exception.
+    """
     workload, rows = job.workload, int(next(iter(batch.values())).shape[0])
     what, allowed = f"{workload.name}.metrics", f"{{metric: a number for each example, [{rows}]}}"
     with user_code.calling(what, workload.metrics, allowed):

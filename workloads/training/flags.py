@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import os
 import sys
 from collections.abc import Sequence
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING
 from absl import flags
 
 from workloads.selection import flags as job_flags  # noqa: F401  the job
+from workloads.selection.evaluation_flags import define_eval_data, examples_from_flags
 from workloads.support import errors
 
 if TYPE_CHECKING:
@@ -31,11 +31,7 @@ flags.DEFINE_integer("log_every", 50, "Steps between lines of output.")
 flags.DEFINE_string(
     "save", None, "Folder to write a lifted workload to, with the trained state; only with such a workload."
 )
-flags.DEFINE_string(
-    "eval_data",
-    None,
-    "Data to evaluate on by the workload's metrics, given as --data: an .npz file, module:function, or TFRecord files.",
-)
+define_eval_data()
 flags.DEFINE_integer("eval_every", None, "Steps between evaluations. Default: one, at the end.")
 flags.DEFINE_string(
     "keep_best",
@@ -97,21 +93,10 @@ def evaluation_from_flags(job: Job, devices: Sequence[str]) -> Evaluation | None
     Raises:
       InputError: the workload has no metrics, or the data cannot be used.
     """
-    from workloads.data.opening import open_data
-    from workloads.data.own_data import request_of
     from workloads.training.evaluation import Evaluation
 
-    if not FLAGS.eval_data:
-        return None
-    defines = not job.workload.is_lifted and job.workload.has_metrics
-    errors.require(defines, "--eval_data", FLAGS.eval_data, f"workload {job.workload.name!r} defines no metrics")
-    of_records = not FLAGS.eval_data.endswith(".npz") and (
-        ":" not in FLAGS.eval_data or os.path.exists(FLAGS.eval_data)
-    )
-    data = open_data(FLAGS.eval_data, FLAGS.parser if of_records else None, "--eval_data")
-    request = request_of(job, shuffle=False)
-    order = dataclasses.replace(request.order, last_batch="fill", may_repeat=True)
-    return Evaluation(job, data.batches(request._replace(order=order)), devices)
+    examples = examples_from_flags(job)
+    return None if examples is None else Evaluation(job, examples, devices)
 
 
 def train_from_flags(program: Program, job: Job, source: Source, chief: bool = True, workers: int = 1) -> int:

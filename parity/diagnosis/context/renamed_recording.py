@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 from collections.abc import Mapping
 
+import numpy as np
+
+from parity.diagnosis.context import name_match
 from workloads.program import Arrays, State, StepRecord
 from workloads.records.reader import Recording
 from workloads.scope import VariableSpec
+from workloads.support import json_file
 
 
 class RenamedRecording(Recording):
@@ -33,6 +38,7 @@ class RenamedRecording(Recording):
         record = super().step()
         return dataclasses.replace(
             record,
+            losses=_rounded(record),
             gradients=[self._renamed(arrays) for arrays in record.gradients],
             combined=self._renamed(record.combined),
             state=self._renamed_state(record.state),
@@ -54,3 +60,43 @@ class RenamedRecording(Recording):
     def _slot_name(self, name: str) -> str:
         weight, slash, slot = name.rpartition("/")
         return self._name(weight) + slash + slot
+
+
+def _rounded(record: StepRecord) -> list[np.ndarray]:
+    """Returns the losses in the weights' dtype: a loop may show them as Python's numbers."""
+    dtypes = {weight.dtype for weight in record.state.weights.values()}
+    return [loss.astype(dtypes.copy().pop()) if len(dtypes) == 1 else loss for loss in record.losses]
+
+
+def open_renamed(path: str, argument: str, file: str, legacy: Arrays) -> RenamedRecording:
+    """Opens a recording under the names that a file gives its variables; writes the file if it does not exist.
+
+    What was matched how, and what is without a counterpart, is printed when the file is written.
+
+    Args:
+      path: the recording (.npz).
+      argument: the flag that named it, for messages.
+      file: of the names.
+      legacy: {name: initial value} of legacy's weights and statistics, in the order in which the model makes them.
+
+    Returns:
+      the recording, at its first step.
+
+    Raises:
+      InputError: the recording or the file cannot be used.
+    """
+    with Recording(path, argument) as recording:
+        port = initial_values(recording)
+    if not os.path.exists(file):
+        found = name_match.match_names(legacy, port)
+        json_file.write_json(file, found.to_json())
+        left_out = [f"without a counterpart: {name}" for name in found.unmatched]
+        print("\n".join([f"{file}: {len(found.names)} names", *found.ambiguous(), *left_out]))
+    return RenamedRecording(path, argument, name_match.read_names(file, list(legacy), list(port)))
+
+
+def initial_values(recording: Recording) -> Arrays:
+    """Returns weights and statistics before the first step, in the order in which the program made them."""
+    state = recording.state()
+    values = {**state.weights, **state.statistics}
+    return {spec.name: values[spec.name] for spec in recording.variables() if spec.name in values}

@@ -27,17 +27,20 @@ def differences(left: Mapping[str, str], right: Mapping[str, str]) -> list[Setti
     return [row for row in rows if row.left != row.right]
 
 
-def require_same_job(recording: Mapping[str, str], job: Job) -> None:
+def require_same_job(recording: Mapping[str, str], job: Job, only_known: bool = False) -> None:
     """Raises `InputError` unless a recording's job is `job`.
 
     Args:
       recording: {field: text} of the recording's job; see `Job.describe`.
       job: the job that the recording is to be compared with.
+      only_known: whether fields that the recording does not know, as another framework's, may be any.
 
     Raises:
       InputError: the jobs differ; the message names up to `MOST_LISTED` fields.
     """
-    rows = sorted(differences(recording, job.describe()), key=lambda row: row.setting != "workload.name")
+    known = {name: text for name, text in recording.items() if text not in ("", "0")} if only_known else recording
+    described = {name: text for name, text in job.describe().items() if name in known or not only_known}
+    rows = sorted(differences(known, described), key=lambda row: row.setting != "workload.name")
     if rows:
         listed = "; ".join(
             f"{row.setting} is {row.left} in the recording and {row.right} here" for row in rows[:MOST_LISTED]

@@ -36,6 +36,7 @@ def content(verdict="no parity", causes=(CAUSE,), not_shown=()):
         "tolerance": "exact",
         "coverage": OUTCOMES,
         "stages": {"combined gradients": STAGE},
+        "metrics": {},
         "settings": {"differences": [("program", "towers", "MirroredStrategy")]},
         "environment": {"tensorflow": "2.21"},
         "job": {"replicas": "2"},

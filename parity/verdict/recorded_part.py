@@ -1,0 +1,113 @@
+"""The part of a job that another framework's recording holds: what is compared with it, and what is left out."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import TypeVar
+
+import numpy as np
+
+from parity.comparison import stages
+from workloads.program import STATES, Arrays, Program, RecordRewriter, State, StepRecord
+from workloads.records.reader import Recording
+
+#: {part of a state: its stage}.
+_STAGE_OF = dict(zip(STATES, (stages.WEIGHTS, stages.SLOTS, stages.STATISTICS, stages.AVERAGES)))
+
+#: What a list over replicas holds.
+_Value = TypeVar("_Value")
+
+
+@dataclasses.dataclass
+class RecordedPart:
+    """Names of the tensors that a recording holds.
+
+    Attributes:
+      first: record of its first step.
+      left_out: stages of which some tensor was left out so far, since the recording does not hold it.
+    """
+
+    first: StepRecord
+    left_out: set[str] = dataclasses.field(default_factory=set)
+
+    @staticmethod
+    def of(recording: Recording) -> RecordedPart:
+        """Returns the part that a recording holds, whose first step is read."""
+        return RecordedPart(recording.step())
+
+    def shown(self, program: Program) -> Program:
+        """Returns a program with the records' part that the recording holds, too."""
+        return _Shown(program, self)
+
+    def of_state(self, state: State) -> State:
+        """Returns the part of a state."""
+        kinds = {
+            kind: self._kept(_STAGE_OF[kind], getattr(state, kind), getattr(self.first.state, kind)) for kind in STATES
+        }
+        return State(state.step, **kinds)
+
+    def of_record(self, record: StepRecord) -> StepRecord:
+        """Returns the part of a step's record."""
+        first = self.first
+        return dataclasses.replace(
+            record,
+            digests=self._all(stages.BATCH, record.digests, first.digests),
+            losses=self._losses(record.losses),
+            gradients=[
+                self._kept(stages.GRADIENTS, own, held)
+                for own, held in zip(
+                    self._all(stages.GRADIENTS, record.gradients, first.gradients), first.gradients or []
+                )
+            ],
+            combined=self._kept(stages.COMBINED, record.combined, first.combined),
+            learning_rate=record.learning_rate if self._holds_rate() else None,
+            state=self.of_state(record.state),
+        )
+
+    def _kept(self, stage: str, arrays: Arrays, held: Arrays) -> Arrays:
+        if set(arrays) - set(held):
+            self.left_out.add(stage)
+        return {name: value for name, value in arrays.items() if name in held}
+
+    def _all(self, stage: str, values: list[_Value], held: Sequence[object]) -> list[_Value]:
+        """Returns a list over replicas if the recording has one as long."""
+        if len(values) != len(held):
+            self.left_out.add(stage)
+        return values if len(values) == len(held) else []
+
+    def _losses(self, losses: list[np.ndarray]) -> list[np.ndarray]:
+        """Returns the losses, or their mean where the recording holds one number."""
+        if len(losses) == len(self.first.losses):
+            return losses
+        return [np.asarray(np.mean(losses), losses[0].dtype)]
+
+    def _holds_rate(self) -> bool:
+        if self.first.learning_rate is None:
+            self.left_out.add(stages.RATE)
+        return self.first.learning_rate is not None
+
+
+class _Shown(RecordRewriter):
+    """Shows of a program's records and states what a recording holds.
+
+    Args:
+      program: the program.
+      part: of the job that the recording holds.
+    """
+
+    def __init__(self, program: Program, part: RecordedPart) -> None:
+        super().__init__(program)
+        self._part = part
+
+    def rewrite(self, record: StepRecord) -> StepRecord:
+        return self._part.of_record(record)
+
+    def state(self) -> State:
+        return self._part.of_state(super().state())
+
+    def load(self, state: State) -> None:
+        """Loads a state; what the recording does not hold keeps the program's own value."""
+        own = self._program.state()
+        kinds = {kind: {**getattr(own, kind), **getattr(state, kind)} for kind in STATES}
+        super().load(State(state.step, **kinds))
