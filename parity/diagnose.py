@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 from absl import flags
 
 from parity import flags as parity_flags  # noqa: F401  --json
-from parity import name_flags, report_flags
-from workloads.selection import tap_flags
+from parity import report_flags
+from workloads.selection import name_flags, tap_flags
 from workloads.support import command, environment
 from workloads.support.errors import require
 from workloads.taps import ALL

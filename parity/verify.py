@@ -19,12 +19,12 @@ from typing import TYPE_CHECKING
 from absl import flags
 
 from legacy import flags as legacy_flags
-from parity import against_flags, name_flags, report_flags
+from parity import against_flags, report_flags
 from parity import flags as parity_flags
 from parity.processes import child_command
 from parity.processes.interruption import interruptible
 from workloads.progress.progress import Progress
-from workloads.selection import evaluation_flags, tap_flags
+from workloads.selection import evaluation_flags, name_flags, tap_flags
 from workloads.selection import flags as job_flags
 from workloads.support import command, environment
 from workloads.support.errors import require

@@ -8,12 +8,10 @@ from collections.abc import Sequence
 from parity.diagnosis.context import settings
 from parity.diagnosis.context.renamed_recording import open_renamed
 from parity.processes import interpreter
-from workloads import scope, tracing
 from workloads.job import Job
-from workloads.lifted.workload import as_lifted
-from workloads.program import Arrays
 from workloads.records.reader import Recording
 from workloads.support.errors import require
+from workloads.training.first_values import first_values
 
 
 def open_recording(path: str, job: Job, steps: int, names: str | None = None) -> Recording:
@@ -31,18 +29,15 @@ def open_recording(path: str, job: Job, steps: int, names: str | None = None) ->
     Raises:
       InputError: the file is not usable, its job is another one, or it holds fewer steps.
     """
-    recording = Recording(path) if names is None else open_renamed(path, "--recording", names, initial_values(job))
+    recording = Recording(path) if names is None else _renamed(path, job, names)
     settings.require_same_job(recording.manifest["job"], job, only_known=names is not None)
     require(steps <= recording.steps, "--steps", steps, f"the recording holds {recording.steps}")
     return recording
 
 
-def initial_values(job: Job) -> Arrays:
-    """Returns a job's weights and statistics before the first step, in the order in which the model makes them."""
-    if job.workload.is_lifted:
-        state = as_lifted(job.workload).initial_state()
-        return {**state.weights, **state.statistics}
-    return scope.initial_values(tracing.trace(job.workload, job.per_replica_batch, job.dtype), job.seed)
+def _renamed(path: str, job: Job, names: str) -> Recording:
+    values = first_values(job)
+    return open_renamed(path, "--recording", names, {**values.weights, **values.statistics})
 
 
 def record_in_interpreter(python: str, flags: Sequence[str], folder: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Collection
 from typing import Any
+from unittest import mock
 
 import tensorflow as tf
 
@@ -13,6 +14,7 @@ from parity.comparison.setup import Setup
 from tests import old_programs
 from workloads.job import Job
 from workloads.lifted.graph import Graph
+from workloads.lifted.tensors.lift_taps import find_taps
 from workloads.lifted.workload import LiftedWorkload, as_lifted
 
 v1 = tf.compat.v1
@@ -59,10 +61,15 @@ def tapped_lift(
     )
     if not nodes:
         return setup
-    workload = faulty_lift(as_lifted(setup.job.workload), nodes)
+    healthy = as_lifted(setup.job.workload)
+    workload = faulty_lift(healthy, nodes)
     faulty: Job = dataclasses.replace(setup.job, workload=workload)
 
-    def port(setup: Setup) -> Any:
+    def port(setup: Setup) -> Any:  # the taps are those of the healthy graph: only what it computes has the fault
+        with mock.patch("modern.lifted.program.find_taps", lambda _, patterns: find_taps(healthy, patterns)):
+            return faulty_program(setup)
+
+    def faulty_program(setup: Setup) -> Any:
         return modern.factory.modern_program(faulty, setup.make_source(faulty), setup.modern, setup.devices())
 
     return dataclasses.replace(setup, port=port)

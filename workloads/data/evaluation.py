@@ -26,6 +26,9 @@ def own_examples(job: Job, text: str, parser: Optional[str] = None) -> Batches:
       text: as for `--data`.
       parser: `--parser`, which is for TFRecord files alone; or None.
 
+    Returns:
+      the examples, of which the last batch is filled up.
+
     Raises:
       InputError: the workload has no metrics, or the data cannot be used.
     """

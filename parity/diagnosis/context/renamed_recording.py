@@ -8,8 +8,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from parity.diagnosis.context import name_match
 from workloads.program import Arrays, State, StepRecord
+from workloads.records import name_match
 from workloads.records.reader import Recording
 from workloads.scope import VariableSpec
 from workloads.support import json_file

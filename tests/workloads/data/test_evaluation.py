@@ -15,8 +15,8 @@ from workloads.support.errors import InputError
 @pytest.mark.parametrize("replicas", [2, 4])
 def test_made_up_examples_leave_a_batch_that_the_replicas_do_not_divide(replicas):
     batches = made_up_examples(Job(Measured(), replicas, 4))
-    assert batches.count == 7 and (batches.count - 4) % replicas
     assert batches.batch(1)["x"].tolist() == [4, 5, 6, 0]  # filled up, so that every batch is full
+    assert batches.count == 7 and (batches.count - 4) % replicas
 
 
 def test_own_examples_keep_their_order(tmp_path):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from absl import flags
 
-from parity.name_flags import check_names, define_names
+from workloads.selection.name_flags import check_names, define_names
 from workloads.support.errors import InputError
 
 

@@ -1,0 +1,34 @@
+"""First values of a job's variables, by which those of another framework's model are told apart."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from workloads import scope, tracing
+from workloads.lifted.workload import as_lifted
+
+if TYPE_CHECKING:
+    from workloads.job import Job
+    from workloads.program import Arrays
+
+
+class FirstValues(NamedTuple):
+    """Values before the first step, in the order in which the model makes its variables.
+
+    Attributes:
+      weights: {name: array} of the variables that are trained.
+      statistics: {name: array} of the others.
+    """
+
+    weights: Arrays
+    statistics: Arrays
+
+
+def first_values(job: Job) -> FirstValues:
+    """Returns the first values of a job's weights and statistics; of a lift, those of its checkpoint."""
+    if job.workload.is_lifted:
+        state = as_lifted(job.workload).initial_state()
+        return FirstValues(state.weights, state.statistics)
+    specs = tracing.trace(job.workload, job.per_replica_batch, job.dtype)
+    values = scope.initial_values(specs, job.seed)
+    return FirstValues(*[{s.name: values[s.name] for s in specs if s.trainable == kind} for kind in (True, False)])
