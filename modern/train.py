@@ -18,6 +18,7 @@ from absl import flags
 
 from modern import flags as modern_flags
 from workloads.selection import flags as job_flags
+from workloads.selection import name_flags
 from workloads.support import command, ending, environment, user_code
 from workloads.support.errors import Lost, require
 from workloads.training import flags as training_flags
@@ -26,6 +27,14 @@ if TYPE_CHECKING:
     import tensorflow as tf
 
     from workloads.support.child_processes import Child, Speaker
+
+flags.DEFINE_string(
+    "export_keras",
+    None,
+    "With --export: module:function of a function that returns your own compiled Keras 3 model. It gets the trained "
+    "weights, statistics and optimizer slots, and is saved as model.keras.",
+)
+name_flags.define_names()
 
 FLAGS = flags.FLAGS
 
@@ -42,6 +51,25 @@ def check_flags() -> None:
     )
 
 
+def check_export_flags() -> None:
+    """Raises `InputError` for flags of a Keras model that are not complete."""
+    text = FLAGS.export_keras
+    require(not text or FLAGS.export, "--export_keras", text, "needs --export, the folder to make")
+    require(not text or FLAGS.strategy == "mirrored", "--export_keras", text, "with --strategy=mirrored")
+    require(not text or FLAGS.placement == "towers", "--export_keras", text, "with --placement=towers")
+    require(FLAGS.names is None or text, "--names", FLAGS.names, "needs --export_keras")
+    name_flags.check_names()
+
+
+def further_export() -> training_flags.FurtherExport | None:
+    """Returns the function that writes the Keras model; None without `--export_keras`."""
+    if not FLAGS.export_keras:
+        return None
+    from modern.keras_models.export import KerasRequest
+
+    return KerasRequest(FLAGS.export_keras, FLAGS.names).export
+
+
 def in_cluster() -> bool:
     """Returns whether the environment says that this process is one of several workers."""
     return bool(os.environ.get("TF_CONFIG")) or "SLURM_PROCID" in os.environ
@@ -53,7 +81,7 @@ def train_alone() -> int:
     devices = job_flags.devices_from_flags(job)
     source = make_source(job)
     with modern_flags.program_from_flags(job, source, devices, exact=False) as program:
-        return training_flags.train_from_flags(program, job, source)
+        return training_flags.train_from_flags(program, job, source, further_export=further_export())
 
 
 def train_as_worker() -> int:
@@ -187,6 +215,7 @@ def _worker(speaker: Speaker, argv: list[str]) -> None:
 def main() -> int:
     """Trains alone, as one worker of several, as their parent, or with parameter servers."""
     check_flags()
+    check_export_flags()
     if FLAGS.strategy == "multi_worker" and not in_cluster():
         return start_workers()
     if FLAGS.strategy == "parameter_server":

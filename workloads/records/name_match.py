@@ -72,13 +72,14 @@ def match_names(legacy: Arrays, port: Arrays) -> NameMatch:
         ours = [name for name, value in port.items() if np.shape(value) == shape and name not in names]
         taken = set(names.values())
         theirs = [name for name, value in legacy.items() if np.shape(value) == shape and name not in taken]
-        for name in list(ours):
+        for name in list(ours):  # variables that begin alike, as biases of zero, are matched among themselves
             alike = [other for other in theirs if _have_one_value(port[name], legacy[other])]
             rivals = [rival for rival in ours if _have_one_value(port[rival], port[name])]
-            if len(alike) == len(rivals) == 1:
-                take(name, alike[0], VALUE)
-                ours.remove(name)
-                theirs.remove(alike[0])
+            if name in ours and len(alike) == len(rivals):
+                for rival, other in zip(rivals, alike):
+                    take(rival, other, VALUE if len(alike) == 1 else ORDER)
+                ours = [rival for rival in ours if rival not in rivals]
+                theirs = [other for other in theirs if other not in alike]
         way = SHAPE if len(ours) == len(theirs) == 1 else ORDER
         for name, other in zip(ours, theirs):
             take(name, other, way)

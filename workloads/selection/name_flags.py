@@ -1,4 +1,4 @@
-"""`--names`: the file that gives a recorded port's variables legacy's names."""
+"""`--names`: the file that gives the variables of a port, or of a Keras model, legacy's names."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def define_names(flag_values: flags.FlagValues = flags.FLAGS) -> None:
     flags.DEFINE_string(
         "names",
         None,
-        "JSON file that gives the recorded port's variables legacy's names. If it does not exist it is written: "
+        "JSON file that gives the port's variables legacy's names. If it does not exist it is written: "
         "variables are matched by name, shape, initial value and order; edit it and run again.",
         flag_values=flag_values,
     )

@@ -20,7 +20,7 @@ from workloads.support.errors import InputError, require
 from workloads.training.evaluation import EvaluationFrame
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from workloads.job import Job
     from workloads.program import Arrays, State
@@ -42,15 +42,20 @@ class Exported(NamedTuple):
       inputs, outputs: {name: shape} of the signature; empty without a SavedModel.
       difference: largest difference between the predictions of the SavedModel and of the program, relative to the
         tensor's largest entry; 0 for identical bits.
+      further: a sentence about what else was written.
     """
 
     variables: int
     inputs: Dict[str, List[Optional[int]]]
     outputs: Dict[str, List[Optional[int]]]
     difference: float
+    further: str = ""
 
     def sentence(self) -> str:
         """Returns what was exported."""
+        return "; ".join(filter(None, [self._own_sentence(), self.further]))
+
+    def _own_sentence(self) -> str:
         weights = f"{self.variables} arrays in weights.npz"
         if not self.outputs:
             return f"{weights}; no SavedModel, as the workload defines no predictions"
@@ -65,7 +70,9 @@ def check_export(folder: str) -> None:
     require(os.path.isdir(parent) and os.access(parent, os.W_OK), "--export", folder, "its parent cannot be written")
 
 
-def export_state(job: Job, state: State, batch: Arrays, folder: str) -> Exported:
+def export_state(
+    job: Job, state: State, batch: Arrays, folder: str, further: Optional[Callable[[str], str]] = None
+) -> Exported:
     """Writes a state's weights, and the workload's predictions if it defines any.
 
     Args:
@@ -73,6 +80,7 @@ def export_state(job: Job, state: State, batch: Arrays, folder: str) -> Exported
       state: of its training.
       batch: {input name: array} of any number of examples, on which the SavedModel is compared with the program.
       folder: that appears when all is written.
+      further: writes more into the folder that it is given, and returns a sentence about it; or None.
 
     Returns:
       what was written.
@@ -85,11 +93,14 @@ def export_state(job: Job, state: State, batch: Arrays, folder: str) -> Exported
     try:
         os.makedirs(part)
         arrays = {**state.weights, **state.statistics}
-        averages = {f"{name}/ExponentialMovingAverage": value for name, value in state.averages.items()}
+        suffix = "" if job.workload.is_lifted else "/ExponentialMovingAverage"
+        averages = {name + suffix: value for name, value in state.averages.items()}
         _write_arrays(os.path.join(part, "weights.npz"), {**arrays, **averages})
         made = Exported(len(arrays) + len(averages), {}, {}, 0.0)
         if job.workload.has_predictions:
             made = _save_predictions(job, arrays, batch, os.path.join(part, "saved_model"), made)
+        if further is not None:
+            made = made._replace(further=further(part))
         os.rename(part, folder)
         return made
     except OSError as error:
@@ -117,6 +128,28 @@ class _Reads(Dict[str, Any]):
         value = super().__getitem__(name)
         self.read += [name] if name not in self.read else []
         return value
+
+
+def predict(job: Job, arrays: Arrays, batch: Arrays) -> tuple[Arrays, Arrays]:
+    """Computes a workload's predictions.
+
+    Args:
+      job: the `Job`.
+      arrays: {variable name: array}.
+      batch: {input name: array} of any number of examples.
+
+    Returns:
+      ({input: array} of those that the predictions read, {output: array}).
+
+    Raises:
+      UserError: the workload's predictions raised an exception.
+    """
+    with tf.Graph().as_default() as graph:
+        inputs, outputs, holders, assign = _build(job, arrays, len(next(iter(batch.values()))))
+        values = {name: batch[name].astype(tensor.dtype.as_numpy_dtype) for name, tensor in inputs.items()}
+        with v1.Session(graph=graph) as session:
+            session.run(assign, {holder: arrays[name] for name, holder in holders.items()})
+            return values, session.run(outputs, {inputs[name]: value for name, value in values.items()})
 
 
 def _save_predictions(job: Job, arrays: Arrays, batch: Arrays, folder: str, made: Exported) -> Exported:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from absl import flags
@@ -16,7 +17,7 @@ from workloads.support import errors
 
 if TYPE_CHECKING:
     from workloads.job import Job
-    from workloads.program import Program
+    from workloads.program import Arrays, Program, State
     from workloads.sources import Source
     from workloads.training.best import Best
     from workloads.training.evaluating import Evaluating
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
     from workloads.training.loop import Output
     from workloads.training.saving import Saving
     from workloads.training.summaries import Summaries
+
+    #: Function of (program, job, state, first batch, folder) that writes into the folder and returns a sentence.
+    FurtherExport = Callable[[Program, Job, State, Arrays, str], str]
 
 flags.DEFINE_integer("steps", 200, "Steps to train, those before a checkpoint that is resumed included.")
 flags.DEFINE_integer("epochs", None, "Instead of --steps: passes over the data, where their number is known.")
@@ -99,7 +103,14 @@ def evaluation_from_flags(job: Job, devices: Sequence[str]) -> Evaluation | None
     return None if examples is None else Evaluation(job, examples, devices)
 
 
-def train_from_flags(program: Program, job: Job, source: Source, chief: bool = True, workers: int = 1) -> int:
+def train_from_flags(
+    program: Program,
+    job: Job,
+    source: Source,
+    chief: bool = True,
+    workers: int = 1,
+    further_export: FurtherExport | None = None,
+) -> int:
     """Trains `program` as the flags say and returns the exit status.
 
     Args:
@@ -108,6 +119,7 @@ def train_from_flags(program: Program, job: Job, source: Source, chief: bool = T
       source: of its batches.
       chief: False for a worker that is not to print or write anything.
       workers: number of workers that share the job.
+      further_export: writes more into `--export`'s folder; see `FurtherExport`; or None.
 
     Returns:
       0; or 128 and the number of the signal that ended the training, as a shell gives it.
@@ -118,7 +130,7 @@ def train_from_flags(program: Program, job: Job, source: Source, chief: bool = T
     from workloads.lifted.workload import as_lifted
     from workloads.training import export, folder_lock, loop, summaries
 
-    _check_what_is_kept(job)
+    _check_what_is_kept(job, further_export is not None)
     if FLAGS.export and chief:
         export.check_export(FLAGS.export)
     steps = steps_from_flags(source)
@@ -137,7 +149,9 @@ def train_from_flags(program: Program, job: Job, source: Source, chief: bool = T
             state = program.state()  # which all workers read together
             if chief:
                 best_state = state if best is None else best.state(state, out.write_note)
-                exported = export.export_state(job, best_state, source.batch(0), FLAGS.export)
+                batch = {} if job.workload.is_lifted else source.batch(0)
+                further = further_export and functools.partial(further_export, program, job, best_state, batch)
+                exported = export.export_state(job, best_state, batch, FLAGS.export, further)
                 out.write_note(f"{FLAGS.export}: {exported.sentence()}")
     if kept is not None and reached < steps:
         return 128 + kept.stopped_by
@@ -146,11 +160,12 @@ def train_from_flags(program: Program, job: Job, source: Source, chief: bool = T
     return 0
 
 
-def _check_what_is_kept(job: Job) -> None:
+def _check_what_is_kept(job: Job, exports_more: bool) -> None:
     """Raises `InputError` for flags of what a run leaves that do not fit the workload or each other."""
     is_lifted = job.workload.is_lifted
     errors.require(is_lifted or not FLAGS.save, "--save", FLAGS.save, "only for a lifted workload")
-    errors.require(not (is_lifted and FLAGS.export), "--export", FLAGS.export, "a lift is kept by --save")
+    kept_by_save = is_lifted and FLAGS.export and not exports_more
+    errors.require(not kept_by_save, "--export", FLAGS.export, "a lift is kept by --save, or by --export_keras")
     complete = not FLAGS.keep_best or (FLAGS.eval_data and FLAGS.checkpoint_dir)
     errors.require(complete, "--keep_best", FLAGS.keep_best, "needs --eval_data and --checkpoint_dir")
 
