@@ -97,6 +97,9 @@ def in_keras_terms(described: KerasClass, slot: str, value: np.ndarray, rate: fl
       slot: its name in 1.x.
       value: its value there.
       rate: learning rate of the step.
+
+    Returns:
+      the value; minus the learning rate times it, for a slot that has the rate inside.
     """
     return np.asarray(value * np.asarray(-rate, value.dtype)) if slot in described.rate_inside else value
 

@@ -58,8 +58,9 @@ def verify_step(model: keras.Model, transfer: Transfer, record: StepRecord, weig
     """
     described = transfer.keras_class()
     for name, variable in zip(weights, model.trainable_variables):
-        shape = np.shape(record.combined.get(name))
-        require(shape == tuple(variable.shape), "--export_keras", name, "its gradient is sparse, or was not recorded")
+        gradient = record.combined.get(name)
+        is_dense = gradient is not None and np.shape(gradient) == tuple(variable.shape)
+        require(is_dense, "--export_keras", name, "its gradient is sparse, or there is none")
     model.optimizer.apply([keras.ops.convert_to_tensor(record.combined[name]) for name in weights])
     part, worst = CHANGE + described.update_units * float(np.finfo(np.float32).eps), 0.0
     for name, variable in zip(weights, model.trainable_variables):

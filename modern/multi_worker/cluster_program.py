@@ -152,16 +152,17 @@ def merge_records(records: Sequence[StepRecord]) -> StepRecord:
         corresponding = [(first.combined, record.combined)]
         corresponding += [(getattr(first.state, kind), getattr(record.state, kind)) for kind in STATES]
         drift.update(name for mine, other in corresponding for name in mine if not _same_bits(mine[name], other[name]))
+    by_replica: dict[str, Any] = {
+        name: [value for record in records for value in getattr(record, name)]
+        for name in ("digests", "losses", "gradients", "examples", "masks", "proposals")
+    }
     return StepRecord(
         step=first.step,
         combined=first.combined,
         learning_rate=first.learning_rate,
         state=first.state,
         drift=sorted(drift),
-        **{
-            name: [value for record in records for value in getattr(record, name)]
-            for name in ("digests", "losses", "gradients", "examples", "masks", "proposals")
-        },
+        **by_replica,
     )
 
 

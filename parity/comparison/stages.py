@@ -57,8 +57,9 @@ def tensors(
     yield from _tap_tensors(ACTIVATIONS, record.taps, taps)
     for replica, loss in enumerate(record.losses):
         yield LOSS, f"replica {replica}", np.asarray(loss)
-    gradients = taps if tap_gradients is None else tap_gradients
-    yield from _tap_tensors(ACTIVATION_GRADIENTS, record.tap_gradients, gradients[::-1])
+    yield from _tap_tensors(
+        ACTIVATION_GRADIENTS, record.tap_gradients, (taps if tap_gradients is None else tap_gradients)[::-1]
+    )
     for replica, gradients in enumerate(record.gradients):
         for name in sorted(gradients):
             yield GRADIENTS, f"{name} on replica {replica}", np.asarray(gradients[name])

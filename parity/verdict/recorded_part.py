@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -61,7 +61,7 @@ class RecordedPart:
                 )
             ],
             combined=self._kept(stages.COMBINED, record.combined, first.combined),
-            learning_rate=record.learning_rate if self._holds_rate() else None,
+            learning_rate=self._rate(record.learning_rate),
             state=self.of_state(record.state),
         )
 
@@ -82,10 +82,12 @@ class RecordedPart:
             return losses
         return [np.asarray(np.mean(losses), losses[0].dtype)]
 
-    def _holds_rate(self) -> bool:
+    def _rate(self, rate: Any) -> Any:
+        """Returns the learning rate; None, as a recording has it, where the recording does not hold it."""
         if self.first.learning_rate is None:
             self.left_out.add(stages.RATE)
-        return self.first.learning_rate is not None
+            return None
+        return rate
 
 
 class _Shown(RecordRewriter):
