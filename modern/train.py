@@ -34,7 +34,7 @@ flags.DEFINE_string(
     "With --export: module:function of a function that returns your own compiled Keras 3 model. It gets the trained "
     "weights, statistics and optimizer slots, and is saved as model.keras.",
 )
-name_flags.define_names()
+name_flags.define_names(flags.FLAGS)
 
 FLAGS = flags.FLAGS
 
@@ -58,7 +58,7 @@ def check_export_flags() -> None:
     require(not text or FLAGS.strategy == "mirrored", "--export_keras", text, "with --strategy=mirrored")
     require(not text or FLAGS.placement == "towers", "--export_keras", text, "with --placement=towers")
     require(FLAGS.names is None or text, "--names", FLAGS.names, "needs --export_keras")
-    name_flags.check_names()
+    name_flags.check_names(FLAGS)
 
 
 def further_export() -> training_flags.FurtherExport | None:

@@ -38,7 +38,7 @@ flags.DEFINE_integer("steps", 0, "Number of steps to read; 0 for all that both r
 flags.DEFINE_boolean(
     "confirm", True, "Plant the causes into a clean port to confirm them, where the recordings' job can be run here."
 )
-name_flags.define_names()
+name_flags.define_names(flags.FLAGS)
 report_flags.define_report(flags.FLAGS)
 tap_flags.define_taps(flags.FLAGS)
 
@@ -69,7 +69,7 @@ def main() -> int:
     """Runs the command; returns its exit status."""
     for name in ("left", "right"):
         require(FLAGS[name].value, "--" + name, FLAGS[name].value, "name a recording (.npz)")
-    name_flags.check_names()
+    name_flags.check_names(FLAGS)
     report_flags.check_report(FLAGS)
     environment.prepare(exact=False)
     from parity.causes.unexplained import unexplained_deviations

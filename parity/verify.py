@@ -72,7 +72,7 @@ flags.DEFINE_boolean(
     "report whether the comparison would have detected it.",
 )
 report_flags.define_report(flags.FLAGS)
-name_flags.define_names()
+name_flags.define_names(flags.FLAGS)
 tap_flags.define_taps(flags.FLAGS)
 evaluation_flags.define_eval_data(flags.FLAGS)
 
@@ -87,7 +87,7 @@ def check_flags() -> None:
     require(
         FLAGS.names is None or FLAGS.recording, "--names", FLAGS.names, "needs the --recording of another framework"
     )
-    name_flags.check_names()
+    name_flags.check_names(FLAGS)
 
 
 def tolerance_name() -> str:
@@ -142,7 +142,7 @@ def examples_of_metrics(setup: Setup) -> Batches | None:
     mirrored = setup.workers == 1 and not setup.parameter_servers and not setup.layer_devices
     require(mirrored or not FLAGS.eval_data, "--eval_data", FLAGS.eval_data, "with mirrored replicas in one process")
     if FLAGS.eval_data:
-        return evaluation_flags.examples_from_flags(job)
+        return evaluation_flags.examples_from_flags(job, FLAGS)
     return made_up_examples(job) if mirrored and not job.workload.is_lifted and job.workload.has_metrics else None
 
 

@@ -35,7 +35,7 @@ flags.DEFINE_integer("log_every", 50, "Steps between lines of output.")
 flags.DEFINE_string(
     "save", None, "Folder to write a lifted workload to, with the trained state; only with such a workload."
 )
-define_eval_data()
+define_eval_data(flags.FLAGS)
 flags.DEFINE_integer("eval_every", None, "Steps between evaluations. Default: one, at the end.")
 flags.DEFINE_string(
     "keep_best",
@@ -99,7 +99,7 @@ def evaluation_from_flags(job: Job, devices: Sequence[str]) -> Evaluation | None
     """
     from workloads.training.evaluation import Evaluation
 
-    examples = examples_from_flags(job)
+    examples = examples_from_flags(job, FLAGS)
     return None if examples is None else Evaluation(job, examples, devices)
 
 
