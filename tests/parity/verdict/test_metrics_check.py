@@ -20,7 +20,7 @@ from workloads.data.evaluation import made_up_examples
 def compared(workload=None, replicas=2, plan=None):
     made = setup(workload or MeasuredNet(), replicas, 16)
     plan = plan or ComparisonPlan(2, with_visits=False)
-    return made, compare_programs(made, None, plan, made_up_examples(made.job))
+    return made, compare_programs(made, None, plan, examples=made_up_examples(made.job))
 
 
 @pytest.mark.parametrize("replicas", [1, 2, 4])
