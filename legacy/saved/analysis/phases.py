@@ -8,11 +8,11 @@ from typing import NamedTuple
 
 from legacy.saved.analysis import gradients, losses, ordering, parts, roles, tensor_matching
 from legacy.saved.analysis.context import Context
-from legacy.saved.graph import gradient_names
 from workloads.lifted.cutter import Cutter
 from workloads.lifted.graph import TensorId, tensor_name
 from workloads.lifted.plan import Combine, Effect, Phase, Variable
 from workloads.lifted.plan_records import ControlDependency, ReadVersion, TensorType
+from workloads.lifted.tensors import gradient_names
 
 #: Of several losses, so many are listed.
 MOST_LISTED = 6

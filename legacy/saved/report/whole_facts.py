@@ -8,11 +8,11 @@ from typing import Any, Dict, List
 import tensorflow as tf
 
 from legacy.saved.graph import op_types, train_ops
-from legacy.saved.graph.gradient_names import is_gradient_op
 from legacy.saved.graph.graph_file import SavedGraph
 from legacy.saved.report.clipping import Clippings
 from legacy.saved.report.whole_graph import WholeGraph
 from workloads.lifted.graph import Graph
+from workloads.lifted.tensors.gradient_names import is_gradient_op
 
 #: {section: its rows}, in the order of the page.
 Sections = Dict[str, List[Dict[str, Any]]]
