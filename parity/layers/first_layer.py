@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from parity.layers.differing_tensors import DifferingTensors
+from parity.layers.row_order import rows_are_reordered
 from parity.layers.tap_flow import producer_of, readers_of, withholding_readers
 from workloads.program import StepRecord
 from workloads.taps import is_input, layer_of_tap, layer_of_variable
@@ -65,6 +66,8 @@ def find_first_layer(
 ) -> FirstLayer | None:
     """Returns the layer in which a difference begins; None if no layer stands out.
 
+    None stands out where a replica's examples come in another order: then all activations differ.
+
     Args:
       differing: tensors of a step that both sides took from the same state.
       taps: names of the taps that both sides recorded, in the order of the forward pass.
@@ -74,6 +77,8 @@ def find_first_layer(
     Returns:
       the finding.
     """
+    if taps and any(rows_are_reordered(ours[taps[0]], theirs[taps[0]]) for ours, theirs in zip(left.taps, right.taps)):
+        return None
     search = _Search(differing, taps, left, right)
     found = search.forward() or search.loss() or search.backward()
     if found is None and differing.loss:

@@ -6,6 +6,7 @@ import pytest
 from parity.comparison import stages
 from parity.layers.differing_tensors import by_replica
 from parity.layers.first_layer import BACKWARD, FORWARD, LOSS_FUNCTION, UPDATE, FirstLayer, find_first_layer
+from parity.layers.row_order import rows_are_reordered
 from parity.layers.tap_flow import producer_of, readers_of, withholding_readers
 from tests.parity.step_records import step_record
 
@@ -53,6 +54,31 @@ def test_a_loss_that_differs_behind_equal_activations_is_named():
     penalty = found(loss, on_replica(stages.GRADIENTS, "shortcut/weights"))
     assert (penalty.layer, penalty.way) == ("shortcut", BACKWARD)
     assert found(last).way == BACKWARD  # the losses agree
+
+
+def test_no_layer_stands_out_where_examples_come_in_another_order():
+    right = record()
+    right.taps[0] = {name: value[::-1] for name, value in right.taps[0].items()}
+    differing = [on_replica(stages.ACTIVATIONS, name) for name in NET]
+    assert found(*differing, right=right) is None
+    right.taps[0]["stem/output"] = np.array([1.0, 4.0])  # another example: the layer did that
+    assert found(*differing, right=right).layer == "stem"
+
+
+@pytest.mark.parametrize(
+    "left, right, reordered",
+    [
+        ([[1.0, 2.0], [3.0, 4.0]], [[3.0, 4.0], [1.0 + 2.0**-23, 2.0]], True),
+        ([[1.0, 2.0], [3.0, 4.0]], [[1.0, 2.0], [3.0, 4.0]], False),
+        ([[1.0, 2.0], [3.0, 4.0]], [[3.0, 4.0], [1.0, 3.0]], False),
+        ([[1.0, 2.0]], [[1.0, 2.0], [1.0, 2.0]], False),
+        ([1.0, np.nan], [np.nan, 1.0], False),
+        (1.0, 2.0, False),
+        (np.zeros((0, 2)), np.zeros((0, 2)), False),
+    ],
+)
+def test_rows_in_another_order(left, right, reordered):
+    assert rows_are_reordered(np.array(left), np.array(right)) == reordered
 
 
 def test_an_input_that_differs_lies_between_its_producer_and_its_layer():
