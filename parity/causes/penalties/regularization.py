@@ -37,8 +37,8 @@ def reg_not_scaled(evidence: Evidence) -> Finding | None:
     ratio = decay.common
     if not near(ratio, replicas, COMMON) and not near(ratio, 2 * replicas, COMMON):
         return None
-    may_be_half = replicas == 2 and near(ratio, 2, COMMON) and not decay.is_in_shares(replicas)
-    if may_be_half and decay.factors.replicas_shown:
+    may_be_half = replicas == 2 and near(ratio, 2, COMMON)
+    if may_be_half and decay.factors.replicas_shown and not decay.is_in_shares(replicas):
         return None  # a factor of 2 inside each replica: `L2_HALF_FACTOR`
     return Finding(
         f"The weight decay counts {format_number(ratio)} x: every replica adds all of it and the replicas are summed, "
@@ -59,9 +59,10 @@ def l2_half_factor(evidence: Evidence) -> Finding | None:
     counted_by_all = replicas > 1 and near(ratio, 2 * replicas, COMMON)
     if not counted_by_all and not near(ratio, 2, COMMON) and not near(ratio, 0.5, COMMON):
         return None
-    if replicas == 2 and near(ratio, 2, COMMON) and decay.is_in_shares(replicas):
-        return None  # each replica's decay is legacy's, counted twice: `REG_NOT_SCALED`
-    unique = evidence.context.decayed is not None and (decay.factors.replicas_shown or replicas != 2)
+    # In each of two replicas that sum shares, half of a doubled decay is the whole decay of `REG_NOT_SCALED`.
+    looks_whole = replicas == 2 and near(ratio, 2, COMMON) and decay.is_in_shares(replicas)
+    told_apart = not looks_whole and (decay.factors.replicas_shown or replicas != 2)
+    unique = evidence.context.decayed is not None and told_apart
     return Finding(
         f"The weight decay is {format_number(ratio)} x legacy's: 1.x's l2_loss is half the squared norm and Keras's L2 "
         "is all of it.",

@@ -62,8 +62,13 @@ def test_a_factor_of_two_or_one_half_is_l2_loss_s(ratio):
     assert found["L2_HALF_FACTOR"].sentence.startswith(f"The weight decay is {ratio:g} x legacy's")
 
 
-def test_with_two_replicas_twice_the_decay_is_told_by_the_data_s_shares():
-    assert list(recognized(with_ratio(2.0, 2, replica=0.5, reduction=2.0), 2)) == ["REG_NOT_SCALED"]
+def test_with_two_replicas_that_sum_shares_twice_the_decay_is_either():
+    in_shares = recognized(with_ratio(2.0, 2, replica=0.5, reduction=2.0), 2)  # both give the very same gradients
+    assert {name: found.confidence for name, found in in_shares.items()} == {
+        "REG_NOT_SCALED": MEDIUM, "L2_HALF_FACTOR": MEDIUM,
+    }  # fmt: skip
+    assert all(found.ambiguous for found in in_shares.values())
+    assert recognized(with_ratio(3.0, 3, replica=1 / 3, reduction=3.0), 3)["REG_NOT_SCALED"].confidence == HIGH
     assert list(recognized(with_ratio(2.0, 2), 2)) == ["L2_HALF_FACTOR"]
 
 
