@@ -78,8 +78,11 @@ def exclude_each_other(graph: Graph, first: str, second: str) -> bool:
     Returns:
       Whether they are in opposite branches of one `cond`.
     """
-    theirs = predicates_of(graph, second)
-    return any((predicate, 1 - value) in theirs for predicate, value in predicates_of(graph, first))
+    branches = graph.branches()
+    if first not in branches or second not in branches:
+        return False
+    own = predicates_of(graph, first)  # to ask for both is slow where one is in a large loop
+    return bool(own) and any((predicate, 1 - value) in own for predicate, value in predicates_of(graph, second))
 
 
 def after_the_branch(graph: Graph, name: str) -> str | None:
