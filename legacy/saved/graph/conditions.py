@@ -90,12 +90,12 @@ def after_the_branch(graph: Graph, name: str) -> str | None:
 
     A control input from a node of a branch that is not taken would keep whatever waits for it from running.
     """
-    branches, seen, level = graph.branches(), {name}, [name]
+    branches, frames, seen, level = graph.branches(), graph.frames(), {name}, [name]
     while level:
         behind = []
         for node in level:
             for user in [use.node for use in graph.users(node)] + graph.after(node):
-                if graph.type(user) in MERGES and user not in branches:
+                if graph.type(user) in MERGES and user not in branches and user not in frames:
                     return user
                 if user in branches and user not in seen:
                     seen.add(user)
