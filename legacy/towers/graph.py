@@ -98,7 +98,7 @@ def build_tower_graph(
     proposals: List[Tensors] = [dict(frame.updates) for frame in towers.frames]
     with tf.device(shared):
         beside = {name: weight.device for name, weight in weights.items()} if layer_devices else None
-        update = build_update(job, options, optimizer, towers.gradients, weights, global_step, beside)
+        update = build_update(job, options, optimizer, towers.frames, towers.gradients, weights, global_step, beside)
         ops = assign_statistics(workload, options, towers.frames, towers.variables, update.ops)
         train_ops, averages = average_weights(workload, ops, global_step, weights)
     return TowerGraph(

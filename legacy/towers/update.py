@@ -43,6 +43,7 @@ def build_update(
     job: Job,
     options: LegacyOptions,
     optimizer: tf.compat.v1.train.Optimizer,
+    frames: Sequence[TowerFrame],
     gradients: Sequence[Tensors],
     weights: Variables,
     global_step: tf.Variable,
@@ -50,10 +51,15 @@ def build_update(
 ) -> Update:
     """Builds the update of weights and slots in the way that the job and the options ask for.
 
+    Towers that wait for each other have read all weights before any of them changes. Old programs left that to the
+    data: where a gradient does not depend on a weight's value, as in a model that is linear in it, nothing in the graph
+    kept a tower from reading the new value.
+
     Args:
       job: the `Job`.
       options: see `LegacyOptions`.
       optimizer: applies the gradients.
+      frames: the towers', which have read the weights.
       gradients: list over towers of {weight: gradient}.
       weights: {name: variable}.
       global_step: counts updates.
@@ -69,7 +75,9 @@ def build_update(
         return Update(stale.applied, stale.ops, stale.slots)
     workload = job.workload
     combined = combining.combine_gradients(gradients, workload.combine, workload.clip, options.average, beside)
-    op = optimizer.apply_gradients([(combined[name], weights[name]) for name in weights], global_step)
+    all_read = tf.group(*(frame.read(name) for frame in frames for name in weights))
+    with tf.control_dependencies([all_read]):
+        op = optimizer.apply_gradients([(combined[name], weights[name]) for name in weights], global_step)
     return Update(combined, {0: op}, {})
 
 

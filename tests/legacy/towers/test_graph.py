@@ -6,6 +6,7 @@ import tensorflow as tf
 
 from legacy.options import LegacyOptions
 from legacy.towers import graph
+from parity.profiling.kernel_floor import reached
 from tests.cases import Dyadic, Everything
 from workloads.job import Job
 from workloads.workload import MovingAverage
@@ -105,3 +106,27 @@ def readers_of_statistics(**options):
 def test_statistics_change_after_every_tower_has_read_them():
     assert readers_of_statistics() == [["tower_0", "tower_1"]] * 2
     assert readers_of_statistics(updates="async") == [[], []]  # the first tower's; nobody waits
+
+
+def reads_before_updates(towers):
+    """(pairs of an update and a read of a weight, those of them in which the update waits for the read)."""
+    ops = tf.compat.v1.get_default_graph().get_operations()
+    updates = [op for op in ops if op.type == "ResourceApplyGradientDescent"]
+    weights = {towers.variables[name].handle.op.name for name in ("a", "b")}
+    reads = [op for op in ops if op.type == "ReadVariableOp" and op.name.startswith("tower_")]
+    reads = [op for op in reads if op.inputs[0].op.name in weights]
+
+    def before(op):
+        return [*(tensor.op for tensor in op.inputs), *op.control_inputs]
+
+    waited = sum(read in reached([update], before) for update in updates for read in reads)
+    return len(updates) * len(reads), waited
+
+
+def test_all_towers_have_read_a_weight_before_any_update_which_towers_alone_do_not_wait_for():
+    # Dyadic's loss is linear in each weight: the gradient to one does not depend on its value.
+    with tf.Graph().as_default():
+        assert reads_before_updates(built()) == (8, 8)
+    with tf.Graph().as_default():
+        pairs, waited = reads_before_updates(built(updates="async"))
+        assert waited < pairs
