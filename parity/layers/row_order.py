@@ -1,4 +1,4 @@
-"""Whether two arrays have the same rows in another order: one side's batch holds its examples in another order."""
+"""Rows of two arrays in another order: one side's batch holds its examples in another order."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ def lifted(tmp_path_factory):
         "--name=d_batch_norm",
     )
     assert process.returncode == 0, process.stderr
-    assert "2 towers, told apart by" in process.stdout
+    assert "2 towers, recognised by" in process.stdout
     return str(out)
 
 

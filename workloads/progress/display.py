@@ -136,6 +136,10 @@ class _Stream:
         return getattr(self._stream, name)
 
 
+#: Streams whose text is written above the display.
+STREAMS = ("stdout", "stderr")
+
+
 class _Session:
     """The display of this process: its thread, and the streams in whose place it stands."""
 
@@ -144,8 +148,9 @@ class _Session:
         self._plain = "utf" not in (getattr(sys.stderr, "encoding", "") or "").lower()
         terminal = os.isatty(self._descriptor) and os.environ.get(VARIABLE) != LINES
         self.display = Display(self._write, terminal, Activity(title), self._plain)
-        self._streams = sys.stdout, sys.stderr
-        sys.stdout, sys.stderr = (_Stream(stream, self.display) for stream in self._streams)
+        self._streams = {name: (getattr(sys, name), _Stream(getattr(sys, name), self.display)) for name in STREAMS}
+        for name, (_, own) in self._streams.items():
+            setattr(sys, name, own)
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._keep_up_to_date, daemon=True)
         self._thread.start()
@@ -154,7 +159,9 @@ class _Session:
         """Removes what is drawn, and everything else that the display needs."""
         self._ended.set()
         self._thread.join()
-        sys.stdout, sys.stderr = self._streams
+        for name, (before, own) in self._streams.items():
+            if getattr(sys, name) is own:  # and not a stream that the command has put there
+                setattr(sys, name, before)
         self.display.clear()
         os.close(self._descriptor)
 

@@ -18,7 +18,8 @@ from workloads.lifted.tensors import gradient_names
 SMALLEST_TOWER = 0.3
 #: The same for a labelling before the data flow is known, when nodes shared by all towers may still have a label.
 SMALLEST_LABEL = SMALLEST_TOWER / 2
-#: A label is spread over the GPUs that have at least this share of its nodes; a labelling has it of all that GPUs have.
+#: A label is spread over the GPUs that have more than this share of its forward nodes; a labelling is small that has less
+#: of all that GPUs have.
 SPREAD = 1 / 3
 #: More labels than this are no towers.
 MOST_TOWERS = 64
@@ -58,6 +59,8 @@ def labellings(graph: Graph) -> Iterator[Labelling]:
 def _share_devices(labels: Mapping[str, int], gpus: Mapping[str, int | None]) -> bool:
     """Returns whether a label is spread over several GPUs that others have too: those are copies inside of towers.
 
+    Forward passes alone count: a tower's backward pass that is on another one's device is a mistake, and common.
+
     Args:
       labels: {node: tower number}.
       gpus: {node: number of its GPU, or None}.
@@ -65,9 +68,9 @@ def _share_devices(labels: Mapping[str, int], gpus: Mapping[str, int | None]) ->
     counts: dict[int, collections.Counter[int]] = collections.defaultdict(collections.Counter)
     for name, label in labels.items():
         gpu = gpus[name]
-        if gpu is not None:
+        if gpu is not None and not gradient_names.is_gradient_op(name):
             counts[label][gpu] += 1
-    spread = [{gpu for gpu, n in found.items() if n >= SPREAD * sum(found.values())} for found in counts.values()]
+    spread = [{gpu for gpu, n in found.items() if n > SPREAD * sum(found.values())} for found in counts.values()]
     return any(len(one) > 1 and one & other for one in spread for other in spread if other is not one)
 
 

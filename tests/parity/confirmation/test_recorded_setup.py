@@ -32,7 +32,7 @@ def test_a_built_in_workload_is_found_again_with_its_fields(job):
     [
         {"workload.name": "'another'"},
         {"data": "files"},
-        {"workload.optimizer": "Unknown()"},
+        {"workload.optimizer": "NoSuchOptimizer()"},
         {"replicas": "many"},
         {"staleness": "1"},
         {"one more": "field"},
