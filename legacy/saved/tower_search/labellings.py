@@ -18,8 +18,8 @@ from workloads.lifted.tensors import gradient_names
 SMALLEST_TOWER = 0.3
 #: The same for a labelling before the data flow is known, when nodes shared by all towers may still have a label.
 SMALLEST_LABEL = SMALLEST_TOWER / 2
-#: A label is spread over the GPUs that have more than this share of its forward nodes; a labelling is small that has less
-#: of all that GPUs have.
+#: A label is spread over the GPUs that have more than this share of its forward nodes; a labelling is small that has
+#: less of all nodes on GPUs.
 SPREAD = 1 / 3
 #: More labels than this are no towers.
 MOST_TOWERS = 64
