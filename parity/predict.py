@@ -135,8 +135,7 @@ def chosen_machine(setup: Setup) -> Machine:
     from parity.prediction.this_machine.pace import paces_of_this_machine
 
     setup.devices()  # the CPU cannot be divided once TensorFlow runs
-    paces = paces_of_this_machine()
-    with paces.dispatch, paces.compute:
+    with paces_of_this_machine() as paces:
         return this_machine(setup, paces)
 
 

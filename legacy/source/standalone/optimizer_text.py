@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Dict, List
+from typing import TYPE_CHECKING, Any, Dict, List, Mapping
 
 import numpy as np
 
@@ -36,10 +36,11 @@ def slots_text(plan: Plan, step: TrainingStep) -> str:
             weight = effect.writes[0]
             suffixes = [slot[len(weight) + 1 :] for slot in effect.writes[1:] if slot.startswith(weight + "/")]
             break
-    return texts(dict(zip(suffixes, optimizer.slots().values())))
+    return dict_text(dict(zip(suffixes, optimizer.slots().values())))
 
 
-def texts(values: Dict[str, float]) -> str:
+def dict_text(values: Mapping[str, Any]) -> str:
+    """Returns the text of a dict of literals, in one line."""
     return "{" + ", ".join(f"{literal_text(key)}: {literal_text(value)}" for key, value in values.items()) + "}"
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Sequence
 from legacy.source.basics.cut import example_sizes
 from legacy.source.basics.expressions import Variable, leaves
 from legacy.source.basics.rendering import WIDTH, literal_text
-from legacy.source.standalone.text import DEFAULT_INITIALIZER, NOISE, SCOPE, SCOPE_WITH_UPDATES, SEED
+from legacy.source.standalone.text import CLIPS, DEFAULT_INITIALIZER, NOISE, SCOPE, SCOPE_WITH_UPDATES, SEED
 from legacy.source.step.statistics import EACH_TOWER
 from legacy.source.styles.workload_style import all_statements, constant_lines
 from workloads.lifted.workload import DEFAULT_BATCH
@@ -17,6 +17,7 @@ from workloads.numerics.statistics import FIRST_TOWER, LAST_TOWER, TOWERS_IN_TUR
 if TYPE_CHECKING:
     from legacy.source.step.model import Model
     from workloads.lifted.plan import Plan
+    from workloads.numerics.clip_rule import Clip
 
 #: Initializers of `workloads.initializers` in TensorFlow's own words.
 _INITIALIZERS = {"initializers.Constant(": "constant(", "initializers.TruncatedNormal(": "truncated_normal(stddev="}
@@ -92,6 +93,11 @@ def _inputs_lines(model: Model) -> List[str]:
 def has_rows(model: str) -> bool:
     """Returns whether the model looks up rows, whose gradients are sparse."""
     return any(f"tf.{name}(" in model for name in ("nn.embedding_lookup", "gather", "gather_nd"))
+
+
+def clip_lines(rule: Clip | None) -> List[str]:
+    """Returns the line that clips gradients by a rule, or nothing."""
+    return [CLIPS[rule.how].format(limit=literal_text(rule.limit))] if rule else []
 
 
 def statistics_text(model: Model) -> str:

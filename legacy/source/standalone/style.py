@@ -9,14 +9,21 @@ from legacy.source.lines.functions import function_lines
 from legacy.source.standalone.optimizer_text import (
     accumulators_of,
     counter_of,
+    dict_text,
     optimizer_of,
     rate_text,
     slots_text,
-    texts,
     update_text,
 )
-from legacy.source.standalone.parts import constants_of, has_rows, in_tensorflows_words, scope_text, statistics_text
-from legacy.source.standalone.text import CLIPS, MAIN, RESTORE, RESTORE_UNCOUNTED, TRAINER
+from legacy.source.standalone.parts import (
+    clip_lines,
+    constants_of,
+    has_rows,
+    in_tensorflows_words,
+    scope_text,
+    statistics_text,
+)
+from legacy.source.standalone.text import MAIN, RESTORE, RESTORE_UNCOUNTED, TRAINER
 from legacy.source.styles.workload_style import model_lines
 
 if TYPE_CHECKING:
@@ -41,7 +48,7 @@ def module_text(plan: Plan, step: TrainingStep, docstring: Sequence[str], settin
     optimizer = optimizer_of(step)
     constants += ["SLOTS = " + slots_text(plan, step)] if optimizer.slots() else []
     constants.append(f"STEP = {literal_text(counter_of(plan) or 'global_step')}")
-    constants += [f"ACCUMULATORS = {texts(accumulators_of(plan, optimizer))}"] if optimizer.accumulators() else []
+    constants += [f"ACCUMULATORS = {dict_text(accumulators_of(plan, optimizer))}"] if optimizer.accumulators() else []
     text = '"""' + "\n".join([*docstring, '"""', "", "import argparse", "", *_IMPORTS, "", *constants])
     parts = [model, *_learning_rate_function(step), scope_text([step.model], model), _trainer(plan, step, model), MAIN]
     return text + "".join("\n\n\n" + part.rstrip("\n") for part in parts) + "\n"
@@ -84,9 +91,7 @@ def _trainer(plan: Plan, step: TrainingStep, model: str) -> str:
 
 def _clip(step: TrainingStep, where: str) -> List[str]:
     """Returns the line that clips gradients at a point, or nothing."""
-    if step.clip is None or step.clip.where != where:
-        return []
-    return [CLIPS[step.clip.how].format(limit=literal_text(step.clip.limit))]
+    return clip_lines(step.clip if step.clip is not None and step.clip.where == where else None)
 
 
 def _average(step: TrainingStep) -> List[str]:

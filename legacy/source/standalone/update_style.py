@@ -10,9 +10,16 @@ import numpy as np
 
 from legacy.source.basics.expressions import Item, Variable, leaves
 from legacy.source.basics.rendering import WIDTH, item_lines, literal_text
-from legacy.source.standalone.optimizer_text import counter_of
-from legacy.source.standalone.parts import constants_of, has_rows, in_tensorflows_words, scope_text, statistics_text
-from legacy.source.standalone.text import CLIPS, MAIN, RESTORE, RESTORE_UNCOUNTED
+from legacy.source.standalone.optimizer_text import counter_of, dict_text
+from legacy.source.standalone.parts import (
+    clip_lines,
+    constants_of,
+    has_rows,
+    in_tensorflows_words,
+    scope_text,
+    statistics_text,
+)
+from legacy.source.standalone.text import MAIN, RESTORE, RESTORE_UNCOUNTED
 from legacy.source.standalone.update_text import (
     COUNT,
     GATHER,
@@ -33,7 +40,6 @@ if TYPE_CHECKING:
     from legacy.source.update.recovered import WrittenStep, WrittenUpdate
     from workloads.lifted.plan import Plan
     from workloads.lifted.plan import Variable as PlanVariable
-    from workloads.numerics.clip_rule import Clip
 
 _INDENT = "    "
 #: Name of the program's own count of steps, where the old one has none for all train ops.
@@ -67,7 +73,7 @@ def module_text(
     lines += _slot_lines(slots, step.groups)
     lines.append(f"STEP = {literal_text(counter or _OWN_STEP)}")
     owners = {v.name: v.tower for v in plan.variables if v.role == "state" and v.tower is not None}
-    lines += [f"OWNERS = {_dict_text(owners)}  # replicas whose own states these are"] if owners else []
+    lines += [f"OWNERS = {dict_text(owners)}  # replicas whose own states these are"] if owners else []
     imports = ["import argparse", *(["import itertools"] if slots else []), "", "import numpy as np"]
     text = '"""' + "\n".join([*docstring, '"""', "", *imports, "import tensorflow as tf", "", *lines])
     parts = [functions, *(train_op_text(update, functions) for update in step.updates)]
@@ -100,10 +106,10 @@ def train_op_text(update: WrittenUpdate, functions: str) -> str:
         body.append(f"gradients = [g if name in {kept} else tf.convert_to_tensor(g) for name, g in pairs]")
     elif has_rows(functions):
         body.append("gradients = [tf.convert_to_tensor(gradient) for gradient in gradients]")
-    body += _clip(path.clip)
+    body += clip_lines(path.clip)
     if path.combine:
         body.append(f"gradients = context.all_reduce(tf.distribute.ReduceOp.{path.combine.upper()}, gradients)")
-        body += _clip(path.clip_after)
+        body += clip_lines(path.clip_after)
         body.append(f"gradients = dict(zip({update.group}, gradients))")
     else:
         body.append(f"gradients = {{n: gather(context, gradient) for n, gradient in zip({update.group}, gradients)}}")
@@ -115,10 +121,6 @@ def train_op_text(update: WrittenUpdate, functions: str) -> str:
     statistics = statistics.replace("local[", "variables[").replace(" replica ==", " scope.replica ==")
     lines += statistics.splitlines()
     return "\n".join([*lines, "    return loss"])
-
-
-def _clip(rule: Clip | None) -> List[str]:
-    return [CLIPS[rule.how].format(limit=literal_text(rule.limit))] if rule else []
 
 
 def listed(name: str, items: Sequence[str]) -> List[str]:
@@ -169,7 +171,7 @@ def _slot_lines(slots: Mapping[str, Mapping[str, Any]], groups: Mapping[str, Seq
         return []
     alike: Dict[str, List[str]] = {}
     for weight, own in slots.items():
-        alike.setdefault(_dict_text(own), []).append(weight)
+        alike.setdefault(dict_text(own), []).append(weight)
     lines, items = [], []
     for text, weights in alike.items():
         name = _sum_of_groups(weights, groups)
@@ -188,10 +190,6 @@ def _sum_of_groups(weights: Sequence[str], groups: Mapping[str, Sequence[str]]) 
             return name
     everything = [weight for group in groups.values() for weight in group]
     return " + ".join(groups) if sorted(everything) == sorted(weights) else ""
-
-
-def _dict_text(values: Mapping[str, Any]) -> str:
-    return "{" + ", ".join(f"{literal_text(key)}: {literal_text(value)}" for key, value in values.items()) + "}"
 
 
 def _table(name: str, values: Mapping[str, str], comment: str) -> List[str]:

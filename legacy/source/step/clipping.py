@@ -11,7 +11,6 @@ from legacy.source.basics.cut import Cut, cut_part
 from legacy.source.basics.unwritten import Unwritten
 from workloads.lifted.graph import made_dense, parse_tensor_name
 from workloads.lifted.importing import import_graph
-from workloads.lifted.piece import VariableVersion
 from workloads.lifted.plan import indices_label
 from workloads.numerics.clip_rule import Clip
 
@@ -120,7 +119,7 @@ def _rule_between(
         return None
     cut = cut_part(plan, graph, list(after), list(before), phase.versions)
     others = [feed for feed in cut.piece.feeds if str(feed.key) not in before]
-    if any(isinstance(feed.key, VariableVersion) for feed in others) or others:
+    if others:
         read = ", ".join(sorted({str(getattr(feed.key, "variable", feed.key)) for feed in others})[:3])
         op = graph.type(parse_tensor_name(after[0]).node)
         raise Unwritten(f"gradients: {after[0]!r} ({op}) is not made from gradients alone, but also from {read}")

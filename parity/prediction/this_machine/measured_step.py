@@ -108,9 +108,7 @@ def measure_alternatives(
     """
     setup.devices()  # the CPU cannot be divided once TensorFlow runs
     with contextlib.ExitStack() as stack:
-        paces = paces_of_this_machine()
-        for pace in paces:
-            stack.enter_context(pace)
+        paces = stack.enter_context(paces_of_this_machine())
         machine = this_machine(setup, paces)
         graphs = [step_graph(way.setup, way.side, machine) for way in alternatives.values()]
         programs = [stack.enter_context(way.program()) for way in alternatives.values()]

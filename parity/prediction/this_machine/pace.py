@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from types import TracebackType
 from typing import NamedTuple, TypeVar
 
@@ -87,9 +88,11 @@ class Paces(NamedTuple):
     compute: Pace
 
 
-def paces_of_this_machine() -> Paces:
-    """Makes the paces; what is measured by them is at the speed that the machine has now."""
-    return Paces(Pace(_chains), Pace(_products))
+@contextlib.contextmanager
+def paces_of_this_machine() -> Iterator[Paces]:
+    """Context of the paces; what is measured by them is at the speed that the machine has when it begins."""
+    with Pace(_chains) as dispatch, Pace(_products) as compute:
+        yield Paces(dispatch, compute)
 
 
 def _chains() -> list[tf.Operation]:

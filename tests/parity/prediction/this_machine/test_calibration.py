@@ -63,8 +63,7 @@ def test_this_cpu_has_a_peak_and_costs(monkeypatch):
     monkeypatch.setattr(calibration, "PRODUCT", 64)
     monkeypatch.setattr(calibration, "SUM", 1024)
     monkeypatch.setattr(calibration, "CHAIN", 4)
-    paces = paces_of_this_machine()
-    with paces.dispatch, paces.compute:
+    with paces_of_this_machine() as paces:
         cpu = calibration.plain_cpu(paces)
     assert cpu.flops["float32"] > 0 and cpu.bandwidth > 0 and cpu.lanes >= 1
     assert all(seconds >= 0 for seconds in call_timing.seconds_of_calls(["CPU:0"]))
