@@ -79,20 +79,17 @@ def _differs(row: _Proposal, tolerance: float) -> bool:
 
 
 def _fit(name: str, rows: list[_Proposal]) -> VarianceTransform:
-    transform = TRANSFORMS[name]
-
-    def residual(share: float) -> float:
-        return max(_residual(row, transform, share) for row in rows)
-
-    found = [residual(share) for share in SHARES]
+    """Fits the share to the first proposal, which a share of all proposals explains as well."""
+    transform, first = TRANSFORMS[name], rows[0]
+    found = [_residual(first, transform, share) for share in SHARES]
     best = int(np.argmin(found))
     low, high = SHARES[max(0, best - 1)], SHARES[min(len(SHARES) - 1, best + 1)]
     for _ in range(DIVISIONS):
         a, b = low + (high - low) / 3, high - (high - low) / 3
-        low, high = (low, b) if residual(a) <= residual(b) else (a, high)
+        low, high = (low, b) if _residual(first, transform, a) <= _residual(first, transform, b) else (a, high)
     share = (low + high) / 2
     names = tuple(sorted({row.statistic for row in rows}))
-    return VarianceTransform(name, share, names, residual(share))
+    return VarianceTransform(name, share, names, max(_residual(row, transform, share) for row in rows))
 
 
 def _residual(row: _Proposal, transform: Callable[[np.ndarray], np.ndarray], share: float) -> float:
