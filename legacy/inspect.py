@@ -60,7 +60,7 @@ def _inspect(graph: str, feed: dict[str, str]) -> int:
     command.write_json(sections)
 
     def html_page() -> str:
-        from legacy.saved.html_page import inspection_page
+        from legacy.saved.report.html_page import inspection_page
 
         return inspection_page(graph, sections)
 

@@ -9,9 +9,9 @@ import numpy as np
 
 from legacy.saved.analysis import analyse, initial_values
 from legacy.saved.data_trial.fitting import fit_made_up_data
+from legacy.saved.facts.program_facts import description_fields, program_facts
 from legacy.saved.graph import graph_file
 from legacy.saved.graph.layout import as_requested
-from legacy.saved.report import facts
 from workloads.lifted.folder import write_lift
 from workloads.support.errors import InputError
 
@@ -77,7 +77,7 @@ def lift_graph(
     start.update((name, np.array(value, start[name].dtype)) for name, value in switches.items())
     report("trying made-up data")
     fit_made_up_data(found.plan, found.context, start)
-    found.plan.about = dict(facts.description_fields(facts.program_facts(saved, found)), graph=os.path.basename(path))
+    found.plan.about = dict(description_fields(program_facts(saved, found)), graph=os.path.basename(path))
     found.plan.about["written by TensorFlow"] = saved.written_by
     if out:
         report("writing " + out)

@@ -81,12 +81,17 @@ class MirroredState:
         return LocalState(replica, self._copy(self.step, replica), **kinds, updates=updates)
 
     def load(self, state: State) -> None:
-        """Gives every copy the values of `state`."""
-        self.step.assign(state.step)
+        """Gives every copy in this process the values of `state`."""
+        self._assign(self.step, state.step)
         for kind in STATES:
             variables = getattr(self, kind)
             for name, value in getattr(state, kind).items():
-                variables[name].assign(value)
+                self._assign(variables[name], value)
+
+    def _assign(self, variable: tf.Variable, value: np.ndarray | int) -> None:
+        """Assigns to each copy itself: many times as fast as an update through the strategy."""
+        for copy in self._strategy.experimental_local_results(variable):
+            copy.assign(value)
 
     def read(self) -> tuple[State, list[str]]:
         """Returns the first replica's `State`, and the names of the variables whose copies disagree."""

@@ -3,7 +3,7 @@
 import pytest
 
 from legacy.saved.analysis.analyse import analyse_graph
-from legacy.saved.report.hazards import find_hazards
+from legacy.saved.hazards.search import find_hazards
 from tests.legacy.tower_traits import tower_graph
 
 

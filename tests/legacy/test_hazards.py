@@ -6,7 +6,8 @@ import tensorflow as tf
 
 from legacy.saved.analysis import analyse
 from legacy.saved.graph import graph_file
-from legacy.saved.report import hazards, page
+from legacy.saved.hazards.search import find_hazards
+from legacy.saved.report import page
 from tests.cases import Everything, setup
 
 v1 = tf.compat.v1
@@ -127,7 +128,7 @@ def test_system_1s_fault_in_the_towers_of_this_project(tmp_path):
         with made.legacy_program() as program:
             program.export(str(tmp_path / str(pinned)))
         saved = graph_file.read_graph_file(str(tmp_path / str(pinned) / "graph.meta"))
-        names = [row["hazard"] for row in hazards.find_hazards(saved, analyse.analyse_graph(saved, "x"))]
+        names = [row["hazard"] for row in find_hazards(saved, analyse.analyse_graph(saved, "x"))]
         assert ("TOWER_ON_CPU" in names) == pinned
 
 
@@ -136,7 +137,7 @@ def test_constants_are_read_as_numbers():
         tf.constant(3.5, name="number")
         tf.constant(np.arange(3), name="vector")
         nodes = {node.name: node for node in graph.as_graph_def().node}
-    from legacy.saved.report.whole_graph import scalar_constant
+    from legacy.saved.facts.whole_graph import scalar_constant
 
     assert scalar_constant(nodes["number"]) == 3.5
     assert scalar_constant(nodes["vector"]) is None

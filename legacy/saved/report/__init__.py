@@ -1,4 +1,4 @@
-"""Describes a saved program to people and as JSON: facts, hazards, the page of `legacy.inspect`.
+"""The page of `legacy.inspect`, for people and as JSON: facts, hazards and the next commands.
 
-Here: texts made from a finished analysis, or, for most hazards, from the graph alone. Nothing here changes a plan.
-Start with `page.py`, then `facts.py` and `hazards.py`."""
+Here: texts made from `legacy.saved.facts` and `legacy.saved.hazards`.
+Start with `page.py`."""

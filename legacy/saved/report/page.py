@@ -9,13 +9,15 @@ import textwrap
 from collections.abc import Iterator, Sequence
 
 from legacy.saved.analysis import analyse
+from legacy.saved.facts.program_facts import program_facts
+from legacy.saved.facts.rows import Row, Sections
+from legacy.saved.facts.whole_facts import whole_facts
+from legacy.saved.facts.whole_graph import WholeGraph
 from legacy.saved.graph import graph_file
 from legacy.saved.graph.layout import as_requested
 from legacy.saved.graph.variables import partitioned_variables
-from legacy.saved.report import facts, hazards, next_step
-from legacy.saved.report.facts import Row, Sections
-from legacy.saved.report.whole_facts import whole_facts
-from legacy.saved.report.whole_graph import WholeGraph
+from legacy.saved.hazards.search import find_hazards
+from legacy.saved.report.next_step import next_rows
 from workloads.support.errors import InputError
 
 #: Lines of the page are no wider than this; longer cells go on in the next line.
@@ -56,8 +58,8 @@ def inspect_graph(
       layout: "NHWC" to rewrite what is computed in NCHW; None leaves the graph as it is.
 
     Returns:
-      {section: rows}: those of `facts.program_facts`, "hazards" and "next"; of a graph that cannot be analysed, the
-      reason ("not taken apart"), those of `whole_facts.whole_facts`, "hazards" and "next".
+      {section: rows}: those of `program_facts`, "hazards" and "next"; of a graph that cannot be analysed, the
+      reason ("not taken apart"), those of `whole_facts`, "hazards" and "next".
 
     Raises:
       InputError: the file holds no graph, or one that cannot be analysed, has no hazards and trains nothing.
@@ -67,19 +69,19 @@ def inspect_graph(
         found = analyse.analyse_graph(saved, os.path.basename(path), train_op, feed, beside=beside)
     except InputError as error:
         return _sections_without_analysis(saved, error)
-    sections = facts.program_facts(saved, found)
-    sections["hazards"] = hazards.find_hazards(saved, found)
+    sections = program_facts(saved, found)
+    sections["hazards"] = find_hazards(saved, found)
     flags = [f"--train_op={','.join(train_op)}"] if train_op else []
     flags += ["--feed=" + ",".join(f"{name}={value}" for name, value in feed.items())] if feed else []
     flags += [f"--layout={layout}"] if layout else []
-    sections["next"] = next_step.next_rows(found.plan, path, flags, partitioned_variables(found.whole))
+    sections["next"] = next_rows(found.plan, path, flags, partitioned_variables(found.whole))
     return sections
 
 
 def _sections_without_analysis(saved: graph_file.SavedGraph, error: InputError) -> Sections:
     """The page of a graph that cannot be taken apart: everything that is known without that."""
     whole = WholeGraph(saved)
-    rows = hazards.find_hazards(saved)
+    rows = find_hazards(saved)
     if not rows and not whole.applies:
         raise error
     sections: Sections = collections.OrderedDict([("not taken apart", [{"what": str(error)}])])

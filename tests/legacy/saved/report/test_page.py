@@ -5,8 +5,8 @@ import tensorflow as tf
 
 from legacy.saved.report.page import inspect_graph, page_lines
 from tests.legacy.saved.graphs import graph_of, traced
+from tests.legacy.saved.hazards.test_search import NOT_APPLIED
 from tests.legacy.saved.programs import two_towers
-from tests.legacy.saved.report.test_hazards import NOT_APPLIED
 from workloads.support.errors import InputError
 
 v1 = tf.compat.v1

@@ -1,0 +1,79 @@
+"""`AnalysedStep`: a training step's plan and graph, with the questions that several sections of facts ask of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from legacy.saved.analysis import updates_by_hand
+from legacy.saved.analysis.analyse import Analysis
+from legacy.saved.facts.clipping import Clippings
+from legacy.saved.graph import op_types
+from workloads.lifted.cutter import Cutter
+from workloads.lifted.graph import parse_tensor_name
+from workloads.lifted.plan import Effect, Plan
+from workloads.lifted.plan_records import TensorType
+
+
+class AnalysedStep:
+    """One analysis, as the sections on learning read it.
+
+    Args:
+      found: the analysis.
+
+    Attributes:
+      plan, graph, context: of the analysis; the graph is cut to a training step.
+      imported: the graph in TensorFlow, which knows types, shapes and constants.
+      rules: nodes that are update rules.
+      cutter: cuts functions out of the graph.
+      clippings: finds clipping in the graph.
+      tower_ends: nodes of the towers that combinations of gradients begin with.
+      positions: {node: its position in the graph}.
+    """
+
+    def __init__(self, found: Analysis) -> None:
+        self.plan, self.graph, self.context = found.plan, found.cut.graph, found.context
+        self.imported, self.rules = found.context.imported, found.context.state.rules
+        shapes = {variable.name: TensorType(variable.dtype, variable.shape) for variable in self.plan.variables}
+        self.cutter = Cutter(self.graph, self.plan.aliases, shapes, self._signature, {})
+        self.clippings = Clippings(self.graph)
+        combines = [combine for phase in self.plan.phases for combine in phase.combine]
+        self.tower_ends = {parse_tensor_name(n).node for one in combines for tower in one.parts for n in tower}
+        self.positions = {name: position for position, name in enumerate(self.graph.nodes)}
+
+    def _signature(self, tensor: str) -> TensorType:
+        name, output = parse_tensor_name(tensor)
+        return TensorType(self.imported.dtype(name, output), self.imported.shape(name, output))
+
+    def between(self, ends: Iterable[str], starts: Iterable[str]) -> set[str]:
+        """Returns the nodes that compute the tensors `ends` from the tensors `starts`."""
+        stop = {parse_tensor_name(name).node for name in starts}
+        return self.graph.ancestors([parse_tensor_name(name).node for name in ends], stop, controls=False) - stop
+
+    def learning_rate(self, effect: Effect) -> str | None:
+        """Returns the tensor that an update takes as learning rate; by hand, the scalar in its last product."""
+        if effect.learning_rate or effect.node not in self.rules or op_types.is_apply(effect.op):
+            return effect.learning_rate
+        return updates_by_hand.learning_rate(self.context, effect)
+
+    def addend(self, effect: Effect) -> float | None:
+        """Returns the constant that an update adds to a variable; None for others."""
+        return updates_by_hand.addend(self.context, effect)
+
+    def is_counter(self, variable: str) -> bool:
+        """Whether a variable counts: see `is_counter`; or every step assigns it its own value and a constant more."""
+        effects = [e for phase in self.plan.phases for e in phase.effects if variable in e.writes]
+        by_hand = bool(effects) and all(self.addend(effect) is not None for effect in effects)
+        return is_counter(self.plan, variable) or (by_hand and self.context.state.variables[variable].shape == [])
+
+    def is_changed(self, variable: str) -> bool:
+        """Whether a step changes a variable."""
+        return any(variable in effect.writes for phase in self.plan.phases for effect in phase.effects)
+
+
+def is_counter(plan: Plan, variable: str) -> bool:
+    """Returns whether a variable counts: a scalar that a step adds a constant to, or a whole number that is none."""
+    found = next((entry for entry in plan.variables if entry.name == variable), None)
+    if found is None or found.shape:
+        return False
+    ops = {effect.op for phase in plan.phases for effect in phase.effects if variable in effect.writes}
+    return found.dtype.startswith("int") if not ops else ops <= {"AssignAdd", "AssignAddVariableOp"}

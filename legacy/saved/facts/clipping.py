@@ -1,0 +1,89 @@
+"""Clipping among some nodes: by its name scope, or by its ops where it was written by hand, with its bounds."""
+
+from __future__ import annotations
+
+import collections
+import re
+from collections.abc import Collection, Iterable
+
+from legacy.saved.facts.whole_graph import scalar_constant
+from workloads.lifted.graph import Graph
+
+CLIPS = re.compile(r"^(.*?clip_by_(global_norm|norm|average_norm|value)(_\d+)?)(/|$)")
+#: Name scopes of clipping and of the norm that it takes.
+CLIPPING_SCOPES = re.compile(r"clip_by_|(^|/)global_norm")
+NORMS = {"L2Loss", "Sqrt", "Rsqrt", "EuclideanNorm"}
+#: Ops that compare with a bound, and those that scale by one.
+BOUNDS = ("Minimum", "Maximum")
+SCALES = ("Mul", "RealDiv", "Div")
+
+
+class Clippings:
+    """Finds clipping in one graph.
+
+    Args:
+      graph: the cut graph, or a whole one.
+    """
+
+    def __init__(self, graph: Graph) -> None:
+        self._graph = graph
+        self._inside: dict[str, list[str]] = collections.defaultdict(list)
+        for name, match in [(name, CLIPS.match(name)) for name in graph.nodes if "clip_by_" in name]:
+            if match:
+                self._inside[match.group(1)].append(name)
+        self._known: dict[tuple[str, str], str] = {}
+
+    def text(self, nodes: Collection[str]) -> str:
+        """Returns the clipping that some nodes do, e.g. "by global norm, at 5"; "" if they do none.
+
+        Args:
+          nodes: nodes between a gradient and what an update takes.
+        """
+        matches = [match for match in map(CLIPS.match, nodes) if match]
+        kinds: dict[str, set[str]] = collections.defaultdict(set)
+        for match in matches:
+            kinds[match.group(2)].add(match.group(1))
+        if kinds:
+            return ", ".join(self._scope_text(kind, min(kinds[kind])) for kind in sorted(kinds))
+        types = {self._graph.type(name) for name in nodes}
+        if set(BOUNDS) & types and NORMS & types:
+            return "by a norm, written by hand" + _numbers(_constants(self._graph, nodes, BOUNDS))
+        if set(BOUNDS) <= types:
+            return "by value, written by hand" + _numbers(_constants(self._graph, nodes, BOUNDS))
+        return ""
+
+    def _scope_text(self, kind: str, scope: str) -> str:
+        """The text of a name scope that clips; kept, as the clipping by a global norm is that of many gradients."""
+        if (kind, scope) not in self._known:
+            self._known[kind, scope] = _text(self._graph, kind, self._inside[scope])
+        return self._known[kind, scope]
+
+
+def _text(graph: Graph, kind: str, inside: list[str]) -> str:
+    if kind == "value":
+        bounds = _constants(graph, inside, BOUNDS)
+    elif kind == "global_norm":  # the bound is multiplied by the smaller of 1 / norm and 1 / bound
+        smaller = {name for name in inside if graph.type(name) == "Minimum"}
+        scaled = [name for name in inside if smaller & {before for before, _ in graph.inputs(name)}]
+        bounds = _constants(graph, scaled, SCALES)
+    else:
+        bounds = _constants(graph, inside, ("Maximum",)) or _constants(graph, inside, ("Mul",))
+        bounds = bounds if len(bounds) == 1 else []
+    return "by " + kind.replace("_", " ") + _numbers(bounds)
+
+
+def _constants(graph: Graph, nodes: Iterable[str], types: Collection[str]) -> list[float]:
+    """The scalar constants that nodes of some op types take, sorted."""
+    found = set()
+    for name in [name for name in nodes if graph.type(name) in types]:
+        for before, _ in graph.inputs(name):
+            while graph.type(before) in ("Identity", "Cast") and graph.inputs(before):
+                before = graph.inputs(before)[0].node
+            value = scalar_constant(graph.nodes[before])
+            if value is not None:
+                found.add(float(value))
+    return sorted(found)
+
+
+def _numbers(bounds: Collection[float]) -> str:
+    return f", at {' and '.join(f'{bound:g}' for bound in bounds)}" if bounds else ""

@@ -1,0 +1,124 @@
+"""Facts of how a training step combines and clips the towers' gradients."""
+
+from __future__ import annotations
+
+import collections
+
+from legacy.saved.analysis import updates_by_hand
+from legacy.saved.facts.analysed_step import AnalysedStep
+from legacy.saved.facts.clipping import CLIPPING_SCOPES
+from legacy.saved.graph import op_types
+from workloads.lifted.graph import parse_tensor_name
+from workloads.lifted.plan import Combine, Phase
+from workloads.lifted.tensors.gradient_names import is_gradient_op
+
+#: Relative difference within which a scale is one over the number of towers.
+SCALE_TOLERANCE = 1e-6
+#: So many op types of a combination are listed.
+MOST_OPS = 6
+#: A tower's clipping ends at most so many nodes before its gradient leaves it.
+CLIP_DEPTH = 6
+
+
+def combining_rows(analysed: AnalysedStep) -> list[dict[str, str]]:
+    """The ways in which gradients are combined and clipped, with the variables of each."""
+    groups: dict[tuple[str, ...], list[str]] = collections.OrderedDict()
+    for phase in analysed.plan.phases:
+        for combine in phase.combine:
+            kind = _combining_text(analysed, phase, combine)
+            key = (phase.train_op, kind, _combining_ops(analysed, combine), _clipping(analysed, phase, combine))
+            groups.setdefault(key, []).append(combine.weight)
+    return [
+        {
+            "train op": train_op,
+            "gradients": str(len(names)),
+            "are": kind,
+            "by": ops,
+            "clipped": clipping,
+            "of": ", ".join(names),
+        }
+        for (train_op, kind, ops, clipping), names in groups.items()
+    ]
+
+
+def _combining_text(analysed: AnalysedStep, phase: Phase, combine: Combine) -> str:
+    """The kind of a combination with its scale, and what that is where it has a meaning."""
+    effect = next((effect for effect in phase.effects if combine.weight in effect.writes[:1]), None)
+    by_hand = effect is not None and not op_types.is_apply(effect.op) and combine.tensor in effect.values
+    if by_hand and combine.scale != 1.0:
+        return f"{combine.kind}, scaled by {combine.scale:g}, the update's own constants included"
+    alone = [tower for tower, names in enumerate(combine.parts) if names]
+    if combine.kind == "kept as written" and len(alone) == 1 and analysed.plan.towers > 1:
+        return f"not combined: tower {alone[0]}'s alone"
+    if combine.scale != 1.0:
+        is_mean = combine.kind == "concat" and abs(combine.scale * analysed.plan.towers - 1) < SCALE_TOLERANCE
+        return f"{combine.kind}, scaled by {combine.scale:g}" + (": a mean" if is_mean else "")
+    is_mean = combine.kind == "sum" and abs(phase.loss_scale * analysed.plan.towers - 1) < SCALE_TOLERANCE
+    return combine.kind + (" of losses that are divided by the towers: a mean" if is_mean else "")
+
+
+def _combining_ops(analysed: AnalysedStep, combine: Combine) -> str:
+    starts = [name for tower in combine.parts for name in tower]
+    kinds = {analysed.graph.type(name) for name in analysed.between([combine.tensor], starts)}
+    shown = sorted(kinds - {"Const", "Identity", "Placeholder", *op_types.VARIABLES})
+    return ", ".join(shown[:MOST_OPS] + (["..."] if len(shown) > MOST_OPS else [])) or "-"
+
+
+def _clipping(analysed: AnalysedStep, phase: Phase, combine: Combine) -> str:
+    """The clipping of a gradient in its tower, and of the combined gradient; "no" if there is none."""
+    weight = combine.weight.split(" (")[0]
+    effects = [e for e in phase.effects if e.writes[0] == weight and e.values]
+    effect = next((e for e in effects if combine.tensor in (e.gradient, *e.values)), effects[0])
+    # A global norm is made of all gradients: between it and the towers are the other combined gradients.
+    combined = [entry.tensor for entry in phase.combine]
+    after = analysed.clippings.text(analysed.between([effect.gradient or effect.values[0]], combined))
+    near = {n for tensor in combine.parts[0] for n in _near(analysed, parse_tensor_name(tensor)[0], CLIP_DEPTH)}
+    before = analysed.clippings.text(near)
+    texts = ["in each tower, " + before] if before else []
+    return "; ".join(texts + (["after combining, " + after] if after else [])) or "no"
+
+
+def _near(analysed: AnalysedStep, name: str, depth: int) -> set[str]:
+    """A node and the forward nodes that it depends on by paths of at most `depth` edges."""
+    level, seen = {name}, {name}
+    for _ in range(depth):
+        level = {before for n in level for before, _ in analysed.graph.inputs(n) if not is_gradient_op(before)} - seen
+        seen |= level
+    return seen
+
+
+def sum_text(analysed: AnalysedStep, phase: Phase) -> str:
+    """A sentence on a sum of the towers' gradients: a mean where their losses are divided, or scaled later."""
+    towers = analysed.plan.towers
+    factors = [_data_factor(analysed, parse_tensor_name(name).node) for name in phase.losses]
+    if factors and all(abs(factor * towers - 1) < SCALE_TOLERANCE for factor in factors):
+        return f"what each tower's loss makes of its data counts 1/{towers}: the sum of gradients is a mean of those"
+    effects = {effect.writes[0]: effect for effect in phase.effects if effect.gradient and effect.writes}
+    summed = [one for one in phase.combine if one.kind == "sum" and one.weight in effects]
+    combined = [one.tensor for one in phase.combine]  # a global norm is made of all of them
+    scaled = [one for one in summed if _is_scaled_later(analysed, effects[one.weight].gradient or "", combined)]
+    if summed and len(scaled) == len(summed):
+        return "gradients are summed over towers, and the sums multiplied by numbers that the graph computes"
+    return "gradients are summed over towers, not averaged"
+
+
+def _is_scaled_later(analysed: AnalysedStep, gradient: str, combined: list[str]) -> bool:
+    """Whether combined gradients are multiplied or divided before the update takes one, other than to clip it."""
+    return any(
+        analysed.graph.type(name) in ("Mul", "RealDiv", "Div") and not CLIPPING_SCOPES.search(name)
+        for name in analysed.between([gradient], combined)
+    )
+
+
+def _data_factor(analysed: AnalysedStep, name: str) -> float:
+    """The outermost constant factor on the first term of a loss that depends on data."""
+    graph, kind = analysed.graph, analysed.graph.type(name)
+    inputs = [tensor for tensor in graph.inputs(name) if tensor.node in analysed.context.data]
+    if kind in ("Identity", "Add", "AddV2", "AddN") and inputs:
+        return _data_factor(analysed, inputs[0].node)
+    if kind in ("Mul", "RealDiv", "Div") and len(inputs) == 1:
+        other = next(tensor for tensor in graph.inputs(name) if tensor != inputs[0])
+        number = updates_by_hand.scalar(analysed.context, other)
+        if number:
+            return number if kind == "Mul" else 1.0 / number
+    return 1.0

@@ -1,0 +1,58 @@
+"""Facts of the losses of a training step: the terms that each is the sum of."""
+
+from __future__ import annotations
+
+from legacy.saved.analysis.losses import differentiated
+from legacy.saved.facts.analysed_step import AnalysedStep
+from workloads.lifted.graph import parse_tensor_name
+from workloads.lifted.plan import Phase
+
+
+def loss_rows(analysed: AnalysedStep) -> list[dict[str, str]]:
+    """The first tower's loss of each train op, and the terms that it is the sum of."""
+    rows = []
+    for phase in analysed.plan.phases:
+        for tensor in phase.losses[:1]:
+            counted = "" if phase.loss_scale == 1 else f", counted {phase.loss_scale:g} times"
+            text = "the loss of the first tower" + counted
+            if phase.shared_loss and analysed.imported.shape(*parse_tensor_name(tensor)) != ():
+                text = "the first tower's part of one loss that all towers' results make"
+            terms = [(term, _term_text(analysed, term)) for term in _terms(analysed, parse_tensor_name(tensor)[0])]
+            rows += [{"train op": phase.train_op, "term": n, "is": t} for n, t in [(tensor, text)] + terms]
+        rows += [
+            {
+                "train op": phase.train_op,
+                "term": term,
+                "is": f"added to all towers' losses: {_term_text(analysed, term)}",
+            }
+            for term in _shared_terms(analysed, phase)
+        ]
+    return rows
+
+
+def _shared_terms(analysed: AnalysedStep, phase: Phase) -> list[str]:
+    """Terms of what is differentiated that are made outside of the towers, where that is one loss of all."""
+    towers, members = analysed.context.towers, analysed.graph.ancestors([phase.train_op])
+    targets = [target for target in differentiated(analysed.graph, members) if towers.is_shared(target)]
+    terms = [term for target in targets for term in _terms(analysed, target)]
+    return [term for term in dict.fromkeys(terms) if not towers.masks.get(term, 0)]
+
+
+def _terms(analysed: AnalysedStep, name: str) -> list[str]:
+    """The nodes that a loss is the sum of, but for constants."""
+    if analysed.graph.type(name) in ("Identity", "RealDiv", "Div") and analysed.graph.inputs(name):
+        return _terms(analysed, analysed.graph.inputs(name)[0][0])
+    if analysed.graph.type(name) in ("Add", "AddV2", "AddN"):
+        return [term for before, _ in analysed.graph.inputs(name) for term in _terms(analysed, before)]
+    return [name] if analysed.graph.type(name) != "Const" else []
+
+
+def _term_text(analysed: AnalysedStep, term: str) -> str:
+    before = analysed.graph.ancestors([term], controls=False)
+    if any(name in analysed.plan.sources for name in before):
+        return "depends on data"
+    if before & analysed.context.random:
+        return "depends on random numbers"
+    trained = {variable.name for variable in analysed.plan.variables if variable.role == "weight"}
+    data = before & {variable.name for variable in analysed.plan.variables} - trained
+    return "depends on weights only: a regularizer" if before & trained and not data else "depends on no input"

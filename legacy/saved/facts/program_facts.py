@@ -1,0 +1,219 @@
+"""Facts of a saved program: {section: rows}, for a page or for JSON, from the analysis of its graph.
+
+Several texts below are stored in every lift (`description_fields`), and lifts are told apart by what they store: such
+texts stay as they are.
+"""
+
+from __future__ import annotations
+
+import collections
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from legacy.saved.analysis.analyse import Analysis, graph_of_file
+from legacy.saved.facts.analysed_step import AnalysedStep
+from legacy.saved.facts.combining import combining_rows
+from legacy.saved.facts.decays import Decays
+from legacy.saved.facts.learning_rates import learning_rate_rows
+from legacy.saved.facts.losses import loss_rows
+from legacy.saved.facts.rows import Row, Sections
+from legacy.saved.facts.update_rules import update_rule_rows
+from legacy.saved.facts.update_sources import UpdateSources
+from legacy.saved.facts.watch import sentences
+from legacy.saved.facts.whole_facts import device_rows
+from legacy.saved.graph import train_ops
+from legacy.saved.graph.graph_file import SavedGraph
+from workloads.lifted.graph import parse_tensor_name
+from workloads.lifted.plan import Variable
+from workloads.lifted.replication import replica_counts
+from workloads.lifted.tensors.gradient_names import GRADIENTS
+
+#: Of races, differences and the like, so many are listed.
+MOST_LISTED = 6
+
+
+def program_facts(saved: SavedGraph, found: Analysis) -> Sections:
+    """Describes a saved program in sections of rows.
+
+    Args:
+      saved: the graph, as read from its file.
+      found: its analysis.
+    """
+    return _ProgramFacts(saved, found).sections()
+
+
+def description_fields(sections: Sections) -> dict[str, Any]:
+    """Returns {field of `workloads.workload.Workload`, or a topic: text} for a lift's description."""
+
+    def joined(section: str, *columns: str) -> str:
+        texts = [", ".join(str(row[column]) for column in columns if row[column] != "-") for row in sections[section]]
+        return "; ".join(dict.fromkeys(texts)) or "none"
+
+    return collections.OrderedDict(
+        [
+            ("inputs", joined("inputs", "name", "dtype", "shape")),
+            ("loss", joined("losses", "term", "is")),
+            ("optimizer", joined("optimizers", "rule", "constants")),
+            ("learning_rate", joined("learning rates", "is", "values")),
+            ("combine", joined("combining", "are")),
+            ("clip", joined("combining", "clipped")),
+            ("statistics", joined("statistics", "variable", "changed by")),
+            ("moving_average", joined("moving averages", "variable", "of")),
+            ("random numbers", joined("random numbers", "op", "in a port")),
+            ("watch", [row["what"] for row in sections["watch"]]),
+        ]
+    )
+
+
+class _ProgramFacts:
+    """Facts of one analysis; each method makes one section."""
+
+    def __init__(self, saved: SavedGraph, found: Analysis) -> None:
+        self._saved, self._plan, self._graph = saved, found.plan, found.cut.graph
+        self._origins = found.cut.origins
+        self._analysed = AnalysedStep(found)
+        crossings = {name for phase in self._plan.phases for row in phase.crossings for name in row if name}
+        self._decays = Decays(self._analysed.cutter, sorted(crossings))
+        self._whole = graph_of_file(saved, found)
+        self._changed = {name for phase in self._plan.phases for effect in phase.effects for name in effect.writes}
+        self._update_sources = [UpdateSources(self._graph, phase) for phase in self._plan.phases]
+
+    def sections(self) -> Sections:
+        """All sections, in the order of the page."""
+        rates, statistics = learning_rate_rows(self._analysed), self._updates("statistic")
+        return collections.OrderedDict(
+            [
+                ("program", self._program()),
+                ("towers", self._towers()),
+                ("inputs", self._inputs()),
+                ("random numbers", self._random_numbers()),
+                ("losses", loss_rows(self._analysed)),
+                ("combining", combining_rows(self._analysed)),
+                ("optimizers", update_rule_rows(self._analysed)),
+                ("learning rates", rates),
+                ("variables", [self._variable(variable) for variable in self._plan.variables]),
+                ("statistics", statistics),
+                ("carried state", self._updates("state")),
+                ("moving averages", self._updates("average")),
+                ("step counters", self._counters()),
+                ("devices", device_rows(self._graph)),
+                ("watch", [{"what": text} for text in sentences(self._analysed, statistics, rates)]),
+            ]
+        )
+
+    def _program(self) -> list[Row]:
+        runs = train_ops.find_train_ops(self._whole, self._saved.collections.get("trainable_variables", []))
+        others = [name for name in runs if name not in {phase.train_op for phase in self._plan.phases}]
+        settings = ", ".join(f"{name}={value}" for name, value in self._plan.settings.items())
+        nodes = f"{len(self._whole.nodes)} in all, {len(self._graph.nodes)} in a training step"
+        return [
+            {"what": "graph", "is": self._saved.path},
+            {"what": "written by TensorFlow", "is": self._saved.written_by},
+            {"what": "nodes", "is": nodes},
+            {"what": "train op", "is": ", then ".join(phase.train_op for phase in self._plan.phases)},
+            {"what": "other ops that train", "is": ", ".join(others[:MOST_LISTED]) or "none"},
+            {"what": "settings fixed", "is": settings or "none"},
+        ]
+
+    def _towers(self) -> list[Row]:
+        plan = self._plan
+        rows = [
+            {"what": "number", "is": str(plan.towers)},
+            {"what": "told apart by", "is": plan.found_by},
+            {"what": "batch of one", "is": "any" if plan.batch is None else str(plan.batch)},
+            {"what": "replicas of a port", "is": replica_counts(plan)},
+            {"what": "symmetry", "is": "equal, op by op" if not plan.differences else "not equal"},
+        ]
+        forward = [text for text in plan.differences if not GRADIENTS.search(text)]
+        shown = (forward or plan.differences)[:MOST_LISTED]
+        rows += [{"what": "difference", "is": text} for text in shown]
+        more = len(plan.differences) - len(shown)
+        return rows + ([{"what": "difference", "is": f"and {more} more, in their gradients"}] if more else [])
+
+    def _inputs(self) -> list[Row]:
+        return [
+            {
+                "name": entry.name,
+                "dtype": entry.dtype,
+                "shape": "unknown" if entry.shape is None else str(entry.shape),
+                "kind": entry.kind,
+                "enters by": self._source(parse_tensor_name(entry.tensors[0])[0], entry.origin),
+                "tensors": ", ".join(dict.fromkeys(entry.tensors)),
+            }
+            for entry in self._plan.inputs + self._plan.common
+        ]
+
+    def _source(self, name: str, origin: str) -> str:
+        """The source of an input: "QueueDequeueV2 queue:0", or for what is computed from one, "Split of images:0"."""
+        if name in self._origins:
+            tensor, kind = self._origins[name]
+            return f"{kind} {tensor}"
+        return f"{self._graph.type(name)} of {origin}"
+
+    def _random_numbers(self) -> list[Row]:
+        owned = [(noise, "tower") for noise in self._plan.noise] + [(noise, "all") for noise in self._plan.common_noise]
+        return [
+            {
+                "op": noise.op,
+                "of": owner,
+                "in a port": noise.how + (", in a loop" if noise.in_loop else ""),
+                "node": noise.name,
+            }
+            for noise, owner in owned
+        ]
+
+    def _variable(self, variable: Variable) -> Row:
+        elements = int(np.prod(variable.shape if variable.shape is not None else []))
+        device = self._graph.nodes[variable.name].device if variable.name in self._graph.nodes else ""
+        return {
+            "name": variable.name,
+            "shape": str(variable.shape if variable.shape is not None else []),
+            "dtype": variable.dtype,
+            "bytes": elements * tf.as_dtype(variable.dtype).size,
+            "role": self._role(variable),
+            "device": device or "-",
+            "kind": "resource" if variable.resource else "reference",
+        }
+
+    def _role(self, variable: Variable) -> str:
+        if variable.role == "statistic" and self._analysed.is_counter(variable.name):
+            return "step counter"
+        if variable.role == "statistic" and variable.name not in self._changed:
+            return "not changed by a step"
+        rates = {self._plan.aliases.get(e.learning_rate or "") for phase in self._plan.phases for e in phase.effects}
+        if variable.role == "slot" and not variable.of and variable.name in rates:
+            return "learning rate"
+        owner = f" of tower {variable.tower}" if variable.tower is not None else ""
+        return variable.role + (" of " + variable.of if variable.of else owner)
+
+    def _counters(self) -> list[Row]:
+        """A row for each update of a step counter."""
+        rows = []
+        for phase in self._plan.phases:
+            for effect in phase.effects:
+                if effect.writes and self._analysed.is_counter(effect.writes[0]) and effect.values:
+                    by = self._analysed.addend(effect)
+                    text = "-" if by is None else f"{by:g}"
+                    rows.append({"variable": effect.writes[0], "rises by": text, "by op": effect.node})
+        return rows
+
+    def _updates(self, *roles: str) -> list[Row]:
+        """A row for each update of a variable with one of the roles, step counters aside."""
+        chosen = [v for v in self._plan.variables if v.role in roles and not self._analysed.is_counter(v.name)]
+        weight_of = {variable.name: variable.of for variable in chosen}
+        return [
+            {
+                "variable": name,
+                "of": weight_of[name] or "-",
+                "changed by": ", ".join(f"tower {tower}" for tower in sources.towers(effect))
+                or "what is computed once",
+                "decay": self._decays.text(effect),
+                "op": effect.op,
+            }
+            for phase, sources in zip(self._plan.phases, self._update_sources)
+            for effect in phase.effects
+            for name in effect.writes
+            if name in weight_of
+        ]

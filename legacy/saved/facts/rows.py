@@ -1,0 +1,10 @@
+"""Types of facts: rows of tables, in sections."""
+
+from __future__ import annotations
+
+from typing import Any, Dict, List
+
+#: A row of a table: {column: text or number}.
+Row = Dict[str, Any]
+#: {section: its rows}, in the order of the page.
+Sections = Dict[str, List[Row]]

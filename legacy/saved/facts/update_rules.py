@@ -1,0 +1,82 @@
+"""Facts of the update rules of a training step, with their constants."""
+
+from __future__ import annotations
+
+import collections
+
+import numpy as np
+
+from legacy.saved.facts.analysed_step import AnalysedStep
+from legacy.saved.facts.clipping import CLIPPING_SCOPES
+from legacy.saved.facts.whole_graph import scalar_constant
+from legacy.saved.graph import op_types
+from workloads.lifted.graph import parse_tensor_name
+from workloads.lifted.plan import Effect, Phase
+
+
+def update_rule_rows(analysed: AnalysedStep) -> list[dict[str, str]]:
+    """The update rules with their constants, and the number of variables of each."""
+    groups: dict[tuple[str, str, str], list[str]] = collections.OrderedDict()
+    for phase in analysed.plan.phases:
+        for effect in phase.effects:
+            if effect.node in analysed.rules:
+                key = (phase.train_op, _rule_name(effect.op), _constants(analysed, phase, effect))
+                groups.setdefault(key, []).append(effect.writes[0])
+    return [
+        {"train op": op, "rule": rule, "constants": constants, "variables": str(len(names))}
+        for (op, rule, constants), names in groups.items()
+    ]
+
+
+def _rule_name(op: str) -> str:
+    if "ScatterSub" in op:
+        return f"GradientDescent, row by row ({op})"
+    return op_types.rule_name(op) if op_types.is_apply(op) else f"written by hand ({op})"
+
+
+def _constants(analysed: AnalysedStep, phase: Phase, effect: Effect) -> str:
+    """The scalar constants that an update rule takes, e.g. "beta1=0.9, beta2=0.999"; "-" if there are none."""
+    if "Scatter" in effect.op:
+        return "-"  # gradients times the learning rate, row by row
+    if not op_types.is_apply(effect.op):
+        return _constants_by_hand(analysed, phase, effect)
+    arguments = [argument.name for argument in analysed.imported.definition(effect.node).input_arg]
+    texts = []
+    for argument, tensor in zip(arguments[len(effect.writes) :], effect.values):
+        constant = analysed.imported.constant(*parse_tensor_name(tensor))
+        if constant is not None and np.ndim(constant) == 0:
+            texts.append(f"{argument}={float(constant):g}")
+    attributes = analysed.graph.nodes[effect.node].attr
+    if "use_nesterov" in attributes and attributes["use_nesterov"].b:
+        texts.append("nesterov")
+    return ", ".join(texts) or "-"
+
+
+def _constants_by_hand(analysed: AnalysedStep, phase: Phase, effect: Effect) -> str:
+    """The numbers in an update that was written by hand, its slots' updates included, in the graph's order."""
+    entries = [entry for entry in phase.combine if entry.weight.split(" (")[0] == effect.writes[0]]
+    combined = [name for entry in entries for tower in entry.parts for name in tower]
+    slots = _slot_updates(analysed, effect, combined)
+    ends = [value for update in [effect, *slots] for value in update.values]
+    rate = parse_tensor_name(analysed.learning_rate(effect) or "").node
+    given = [*analysed.tower_ends, *(entry.tensor for entry in phase.combine if entry.tensor not in effect.values)]
+    given += [rate] if rate and scalar_constant(analysed.graph.nodes[rate]) is None else []
+    nodes = sorted(analysed.between(ends, given), key=analysed.positions.__getitem__)
+    numbers = [scalar_constant(analysed.graph.nodes[name]) for name in nodes if not CLIPPING_SCOPES.search(name)]
+    texts = [f"{number:g}" for number in numbers if isinstance(number, float) and np.isfinite(number)]
+    return ", ".join(dict.fromkeys(texts)) or "-"
+
+
+def _slot_updates(analysed: AnalysedStep, effect: Effect, combined: list[str]) -> list[Effect]:
+    """Assignments of what depends on a weight's gradient to other variables, which the weight's update reads.
+
+    They lie between the towers and the update, so that no path is followed into the towers.
+    """
+    start = {parse_tensor_name(name)[0] for name in combined}
+    behind = analysed.graph.descendants(start, controls=False)
+    effects = [other for one in analysed.plan.phases for other in one.effects if other.node in behind]
+    effects = [other for other in effects if other.writes != effect.writes]
+    if not effects:
+        return []
+    needed = analysed.graph.ancestors([effect.node], analysed.tower_ends, controls=True)
+    return [other for other in effects if other.node in needed]

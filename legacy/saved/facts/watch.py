@@ -1,0 +1,106 @@
+"""Sentences on what to watch in a port: properties of the old program that it must keep or decide about."""
+
+from __future__ import annotations
+
+import collections
+from collections.abc import Iterator, Sequence
+
+from legacy.saved.facts.analysed_step import AnalysedStep
+from legacy.saved.facts.combining import sum_text
+from legacy.saved.facts.rows import Row
+from workloads.lifted.graph import parse_tensor_name
+from workloads.lifted.plan import Phase
+
+#: Of races, variables and the like, so many are listed.
+MOST_LISTED = 6
+#: A loss weight this near to 1, or to 1 / N, is that.
+WEIGHT_TOLERANCE = 1e-6
+
+
+def sentences(analysed: AnalysedStep, statistics: Sequence[Row], rates: Sequence[Row]) -> Iterator[str]:
+    """Yields a sentence for each property of the program that a port must reproduce or decide about.
+
+    Args:
+      analysed: the training step.
+      statistics: rows of its statistics' updates.
+      rates: rows of its learning rates.
+
+    Yields:
+      the sentences, in the order of the page.
+    """
+    plan = analysed.plan
+    yield from plan.notes
+    for phase in plan.phases:
+        yield from _of_phase(analysed, phase, rates)
+    if plan.differences:
+        yield "the towers are not equal: see above; replicas run their own tower's graph"
+    same = [entry.name for entry in plan.inputs if entry.kind == "same" and plan.towers > 1]
+    if same:
+        yield "every tower gets the same data: " + ", ".join(same)
+    updates: dict[str, set[str]] = collections.defaultdict(set)
+    for row in statistics:
+        updates[row["variable"]].add(row["changed by"])
+    first = [name for name, makers in updates.items() if makers == {"tower 0"}]
+    if first and plan.towers > 1:
+        yield f"{len(first)} statistics follow the first tower's batches only"
+    if any(noise.how == "seeded" for noise in plan.noise + plan.common_noise):
+        yield "some random ops have no stateless twin; they are reproducible by seed and order only"
+    for node, kind in plan.unsafe.items():
+        yield f"{node} ({kind}) runs Python, touches files or reaches the network"
+
+
+def _of_phase(analysed: AnalysedStep, phase: Phase, rates: Sequence[Row]) -> Iterator[str]:
+    towers = analysed.plan.towers
+    for race in phase.races[:MOST_LISTED]:
+        yield "race: " + race
+    if len(phase.races) > MOST_LISTED:
+        yield f"and {len(phase.races) - MOST_LISTED} more races of {phase.train_op}, of the same kinds (--json)"
+    if not phase.losses:
+        yield f"{phase.train_op}: the gradient graph does not tell what is minimized; losses are not compared"
+    if abs(phase.loss_scale * towers - 1) < WEIGHT_TOLERANCE and towers > 1:
+        yield f"{phase.train_op}: each tower's loss counts 1/{towers}: its sum over towers is a mean"
+    kept = [combine for combine in phase.combine if combine.kind == "kept as written"]
+    alone = [combine.weight for combine in kept if sum(map(bool, combine.parts)) == 1 and towers > 1]
+    if alone:
+        names = list(dict.fromkeys(alone))
+        yield f"{phase.train_op}: towers apply their own gradients, uncombined, to {', '.join(names[:MOST_LISTED])}"
+    odd = list(dict.fromkeys(combine.weight for combine in kept if combine.weight not in alone))
+    if odd:
+        yield "combining not recognised, kept as written: " + ", ".join(odd[:MOST_LISTED])
+    summed = any(combine.kind == "sum" for combine in phase.combine) and not phase.shared_loss
+    if summed and abs(phase.loss_scale - 1) < WEIGHT_TOLERANCE and towers > 1:
+        yield f"{phase.train_op}: {sum_text(analysed, phase)}"
+    yield from _of_weights(analysed, phase)
+    yield from _of_schedules(analysed, phase, rates)
+
+
+def _of_weights(analysed: AnalysedStep, phase: Phase) -> Iterator[str]:
+    """Yields a sentence for each way in which weights are assigned besides their update, such as clipped."""
+    weights = {variable.name for variable in analysed.plan.variables if variable.role == "weight"}
+    groups: dict[str, list[str]] = collections.defaultdict(list)
+    for effect in phase.effects:
+        if effect.writes[0] in weights and effect.node not in analysed.context.state.rules and effect.gradient is None:
+            ends = {parse_tensor_name(value)[0] for value in effect.values}
+            nodes = analysed.graph.ancestors(ends, set(analysed.context.state.writes) | weights, controls=False)
+            text = analysed.clippings.text(nodes - set(analysed.context.state.writes))
+            groups["clipped " + text if text else f"set by {effect.op}"].append(effect.writes[0])
+    for text, names in groups.items():
+        listed = ", ".join(names[:MOST_LISTED]) + (", ..." if len(names) > MOST_LISTED else "")
+        yield f"{phase.train_op}: {len(names)} weights are {text} besides their update: {listed}"
+
+
+def _of_schedules(analysed: AnalysedStep, phase: Phase, rates: Sequence[Row]) -> Iterator[str]:
+    """Yields a sentence for a schedule that has no constant of the number of towers."""
+    towers, batch = analysed.plan.towers, analysed.plan.batch
+    told: set[str] = set()
+    for row in rates if towers > 1 else []:
+        counters = [v.name for v in analysed.plan.variables if analysed.is_counter(v.name) and v.name in row["is"]]
+        numbers = row["is"].partition("; constants ")[2].partition(";")[0].split(", ")
+        counted = {str(towers), str(towers * (batch or 1))} & set(numbers)
+        if counters and row["train op"] == phase.train_op and not counted and counters[0] not in told:
+            told.add(counters[0])
+            examples = f"{towers} x {batch}" if batch else f"{towers} batches of"
+            yield (
+                f"the schedule counts updates ({counters[0]}), each of {examples} examples, and no constant of it "
+                f"is {towers}: if its steps were planned for one tower's batch, it decays {towers} times too late"
+            )

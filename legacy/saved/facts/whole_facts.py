@@ -1,0 +1,124 @@
+"""Facts of a graph that cannot be taken apart: all that its nodes tell by themselves."""
+
+from __future__ import annotations
+
+import collections
+from typing import Any, Dict, List
+
+import tensorflow as tf
+
+from legacy.saved.facts.clipping import Clippings
+from legacy.saved.facts.whole_graph import WholeGraph
+from legacy.saved.graph import op_types, train_ops
+from legacy.saved.graph.graph_file import SavedGraph
+from workloads.lifted.graph import Graph
+from workloads.lifted.tensors.gradient_names import is_gradient_op
+
+#: {section: its rows}, in the order of the page.
+Sections = Dict[str, List[Dict[str, Any]]]
+#: Of train ops, so many are listed.
+MOST_LISTED = 6
+
+
+def whole_facts(saved: SavedGraph, whole: WholeGraph) -> Sections:
+    """Describes a graph as far as that needs no analysis.
+
+    Args:
+      saved: the graph, as read from its file.
+      whole: the same with its towers and updates.
+
+    Returns:
+      {section: rows} of some of the sections that an analysed graph has.
+    """
+    runs = list(train_ops.find_train_ops(whole.graph, whole.trainable))
+    program = [
+        {"what": "graph", "is": saved.path},
+        {"what": "written by TensorFlow", "is": saved.written_by},
+        {"what": "nodes", "is": f"{len(whole.graph.nodes)} in all"},
+        {"what": "ops that train", "is": ", ".join(runs[:MOST_LISTED]) or "none"},
+    ]
+    towers = [{"what": "number", "is": str(whole.count)}, {"what": "told apart by", "is": whole.found_by or "-"}]
+    return collections.OrderedDict(
+        [
+            ("program", program),
+            ("towers", towers),
+            ("inputs", _sources(whole.graph)),
+            ("optimizers", _optimizers(whole)),
+            ("variables", _variables(whole)),
+            ("devices", device_rows(whole.graph)),
+        ]
+    )
+
+
+def _sources(graph: Graph) -> list[dict[str, Any]]:
+    """A row for each placeholder and each data source that some node uses."""
+    rows = []
+    for name, node in graph.nodes.items():
+        if (op_types.is_source(node.op) or node.op == "PlaceholderWithDefault") and graph.users(name):
+            shapes = node.attr["_output_shapes"].list.shape or [node.attr["shape"].shape]
+            dtypes = [node.attr["dtype"].type] if node.attr["dtype"].type else []
+            dtypes += list(node.attr["component_types"].list.type or node.attr["output_types"].list.type)
+            rows.append(
+                {
+                    "name": name,
+                    "dtype": ", ".join(tf.as_dtype(dtype).name for dtype in dtypes) or "-",
+                    "shape": ", ".join(str(tf.TensorShape(shape)) for shape in shapes),
+                    "enters by": node.op,
+                }
+            )
+    return rows
+
+
+def _optimizers(whole: WholeGraph) -> list[dict[str, Any]]:
+    """The update rules, with the scalar constants that each takes and the clipping before them."""
+    clipped = Clippings(whole.graph).text(_behind_gradients(whole)) or "no"
+    groups: dict[tuple[str, str], int] = collections.Counter()
+    for name in whole.applies:
+        kind = whole.graph.type(name)
+        rule = op_types.rule_name(kind) if op_types.is_apply(kind) else f"written by hand ({kind})"
+        values = [whole.value(before) for before, _ in whole.graph.inputs(name)]
+        groups[rule, ", ".join(f"{value:g}" for value in values if value is not None) or "-"] += 1
+    return [
+        {"rule": rule, "constants": constants, "variables": str(count), "clipped": clipped}
+        for (rule, constants), count in groups.items()
+    ]
+
+
+def _behind_gradients(whole: WholeGraph) -> set[str]:
+    """Nodes between the gradients and the update rules: a bound or a norm inside of the model is no clipping."""
+    backward = {name for name in whole.reach if is_gradient_op(name)}
+    behind = whole.graph.descendants(backward, controls=False) & whole.reach
+    return behind - whole.graph.ancestors(backward, controls=False)
+
+
+def _variables(whole: WholeGraph) -> list[dict[str, Any]]:
+    rows = []
+    for name, node in whole.graph.nodes.items():
+        if node.op in op_types.VARIABLES:
+            shape = node.attr["shape"].shape
+            rows.append(
+                {
+                    "name": name,
+                    "shape": str(tf.TensorShape(shape)),
+                    "dtype": tf.as_dtype(node.attr["dtype"].type).base_dtype.name,
+                    "trainable": "yes" if name in whole.trainable else "no" if whole.trainable else "-",
+                    "device": node.device or "-",
+                }
+            )
+    return rows
+
+
+def device_rows(graph: Graph) -> list[dict[str, Any]]:
+    """Returns a row for each device, with the number of its ops and their most frequent types."""
+    kinds: dict[str, collections.Counter[str]] = collections.defaultdict(collections.Counter)
+    for name, node in graph.nodes.items():
+        kinds[node.device or "(none)"][graph.type(name)] += 1
+    counts = collections.Counter({device: sum(ops.values()) for device, ops in kinds.items()})
+    return [
+        {
+            "device": device,
+            "ops": count,
+            "mostly": ", ".join(kind for kind, _ in kinds[device].most_common(5) if kind != "Const"),
+        }
+        for device, count in counts.most_common()
+    ]

@@ -1,0 +1,174 @@
+"""Hazards of what enters a step: targets that no loss uses, dropout that keeps what it should drop."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import tensorflow as tf
+
+from legacy.saved.facts.whole_graph import WholeGraph, is_scalar_placeholder
+from legacy.saved.graph import op_types
+from legacy.saved.hazards.hazard import Hazard
+from workloads.lifted.graph import TensorId
+
+#: Names of placeholders that hold what a model is to predict; and of those for another purpose than training.
+TARGETS = re.compile(r"(?i)(label|target|truth|(^|[/_])(y|ys|gt)_?(\d*|true|in|input|placeholder)$)")
+NOT_FOR_TRAINING = re.compile(r"(?i)(test|val|eval|valid|dev|infer|predict|sample)")
+SPLITS = ("Split", "SplitV", "Unpack")
+#: Dropout that keeps a smaller share than this is taken for a rate in the place of a keep probability. Large language
+#: models of the time keep 0.35 (Zaremba et al. 2014); 0.25, 0.2 and 0.1 are more often keep probabilities exchanged.
+LEAST_KEPT = 0.3
+
+
+def unused_targets(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds targets, and towers' parts of a batch, that no gradient depends on."""
+    if not whole.applies:
+        return
+    graph = whole.graph
+    for name in graph.nodes:
+        kind = graph.type(name)
+        if kind.startswith("Placeholder") and name not in whole.reach and not is_scalar_placeholder(graph, name):
+            if TARGETS.search(name) and not NOT_FOR_TRAINING.search(name) and not _is_of_another_model(whole, name):
+                yield _unused(name, f"{name} enters the graph, and no gradient depends on it")
+        elif name in whole.reach and _deals_examples(whole, name):
+            idle = _idle_outputs(whole, name)
+            if idle and not all(_idle_outputs(whole, other) for other in _splits(whole)):
+                source = _source(whole, name)
+                listed = ", ".join(map(str, idle))
+                yield _unused(name, f"{source} is split by {name}, and no gradient depends on part {listed}")
+        elif op_types.is_source(kind) and name in whole.reach:
+            idle = _idle_components(whole, name)
+            if idle:
+                text = ", ".join(f"{name}:{output}" for output in idle)
+                yield _unused(name, f"{text} comes with each batch of {kind}, and no gradient depends on it")
+
+
+def _unused(op: str, text: str) -> Hazard:
+    advice = "check which target the loss uses; for parity with the old program leave it as it is"
+    return Hazard("TARGET_UNUSED", op, text, advice)
+
+
+def _is_of_another_model(whole: WholeGraph, name: str) -> bool:
+    """Whether a placeholder is used, and only beside inputs that training does not use: by a copy that evaluates."""
+    graph = whole.graph
+    users = graph.descendants([name], controls=False) - {name}
+    sources = {before for before in graph.ancestors(users, controls=False) if op_types.is_source(graph.type(before))}
+    others = {source for source in sources - {name} if not is_scalar_placeholder(graph, source)}
+    return bool(others) and not others & whole.reach
+
+
+def _deals_examples(whole: WholeGraph, name: str) -> bool:
+    """Whether a node splits a batch of data into parts of its examples, before any model."""
+    if whole.graph.type(name) not in SPLITS or name not in whole.data or _axis(whole, name) != 0:
+        return False
+    before = whole.graph.ancestors([name], controls=False)
+    return not any(whole.graph.type(node) in op_types.VARIABLES for node in before)
+
+
+def _axis(whole: WholeGraph, name: str) -> float | None:
+    """The dimension along which a node splits; None where it is not a constant."""
+    kind, inputs = whole.graph.type(name), whole.graph.inputs(name)
+    if kind == "Unpack":
+        return whole.graph.nodes[name].attr["axis"].i
+    return whole.value(inputs[0 if kind == "Split" else 2].node) if inputs else None
+
+
+def _used_outputs(whole: WholeGraph, name: str) -> set[int]:
+    return {output for user, _, output in whole.graph.users(name) if user in whole.reach}
+
+
+def _splits(whole: WholeGraph) -> list[str]:
+    """Nodes that deal data to the towers. If each has a part that is not used, a whole tower is left out."""
+    return [name for name in whole.graph.nodes if name in whole.reach and _deals_examples(whole, name)]
+
+
+def _idle_outputs(whole: WholeGraph, name: str) -> list[int]:
+    attributes = whole.graph.nodes[name].attr
+    count = attributes["num_split"].i or attributes["num"].i
+    return sorted(set(range(count)) - _used_outputs(whole, name))
+
+
+def _idle_components(whole: WholeGraph, name: str) -> list[int]:
+    """Outputs of a data source that are used by the model, but by no gradient: a target that only a metric sees.
+
+    Texts, such as names of files, are no targets.
+    """
+    used = {output for user, _, output in whole.graph.users(name) if user not in whole.reach}
+    attributes = whole.graph.nodes[name].attr
+    types = attributes["component_types"].list.type or attributes["output_types"].list.type
+    texts = {output for output, dtype in enumerate(types) if dtype == tf.string.as_datatype_enum}
+    return sorted(used - texts - _used_outputs(whole, name)) if _used_outputs(whole, name) else []
+
+
+def _source(whole: WholeGraph, name: str) -> str:
+    """The nearest source of data that a node's batch comes from."""
+    todo, seen = [name], {name}
+    while todo:
+        node = todo.pop(0)
+        if op_types.is_source(whole.graph.type(node)):
+            return node
+        for before, _ in whole.graph.inputs(node):
+            if before not in seen:
+                seen.add(before)
+                todo.append(before)
+    return name
+
+
+def kept_for_dropped(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds dropout that keeps very little, or whose placeholder is named after the other probability."""
+    seen: set[float | str] = set()
+    for name in whole.graph.nodes:
+        share = _kept_share(whole, name) if name in whole.reach and "drop" in name.lower() else None
+        if share is None:
+            continue
+        tensor, is_rate = share
+        kept, label = whole.value(tensor.node), _placeholder(whole, tensor.node)
+        if kept is not None:
+            kept = 1 - kept if is_rate else kept
+            if kept < LEAST_KEPT and kept not in seen:
+                seen.add(kept)
+                yield _keep_hazard(name, f"{name} keeps only {kept:.0%} of its input")
+        elif label is not None and label not in seen:
+            own = label.rpartition("/")[2]
+            says_rate = bool(re.search(r"(?i)drop|rate", own)) and not re.search(r"(?i)keep", own)
+            says_keep = bool(re.search(r"(?i)keep", own))
+            if (says_rate and not is_rate) or (says_keep and is_rate):
+                seen.add(label)
+                use = "dropped" if is_rate else "kept"
+                yield _keep_hazard(name, f"{label} is the share of {name}'s input that is {use}")
+
+
+def _keep_hazard(op: str, text: str) -> Hazard:
+    advice = "tf.nn.dropout of 1.x takes the share that it keeps, that of 2.x the share that it drops"
+    return Hazard("KEEP_FOR_RATE", op, text, advice)
+
+
+def _kept_share(whole: WholeGraph, name: str) -> tuple[TensorId, bool] | None:
+    """(a tensor, whether it is the rate) of the node by which dropout decides: Floor until 1.12, then GreaterEqual."""
+    graph, inputs = whole.graph, whole.graph.inputs(name)
+    if graph.type(name) == "GreaterEqual" and len(inputs) == 2 and _draws(whole, inputs[0].node):
+        return _without_complement(whole, inputs[1], True)
+    if graph.type(name) == "Floor" and inputs and graph.type(inputs[0].node) in ("Add", "AddV2"):
+        others = [tensor for tensor in graph.inputs(inputs[0].node) if not _draws(whole, tensor.node)]
+        return _without_complement(whole, others[0], False) if len(others) == 1 else None
+    return None
+
+
+def _without_complement(whole: WholeGraph, share: TensorId, is_rate: bool) -> tuple[TensorId, bool]:
+    """A share and whether it is a rate; of 1 - x, this of x."""
+    inputs = whole.graph.inputs(share.node)
+    if whole.graph.type(share.node) == "Sub" and whole.value(inputs[0].node) == 1:
+        return inputs[1], not is_rate
+    return share, is_rate
+
+
+def _draws(whole: WholeGraph, name: str) -> bool:
+    return any(op_types.is_random(whole.graph.type(node)) for node in whole.graph.ancestors([name], controls=False))
+
+
+def _placeholder(whole: WholeGraph, name: str) -> str | None:
+    """The scalar placeholder that a tensor is a copy of, or None."""
+    while whole.graph.type(name) == "Identity":
+        name = whole.graph.inputs(name)[0].node
+    return name if whole.graph.type(name).startswith("Placeholder") else None

@@ -1,0 +1,301 @@
+"""Hazards of regularization: terms that no gradient contains, or that count another number of times than once.
+
+A term's weight in what a tower differentiates is followed through sums, products with constants and means. With the
+way in which gradients are combined, that gives how often the whole update contains the term.
+"""
+
+from __future__ import annotations
+
+import collections
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from legacy.saved.analysis import losses
+from legacy.saved.analysis.analyse import Analysis
+from legacy.saved.facts.whole_graph import WholeGraph
+from legacy.saved.hazards.hazard import Hazard, plural
+from workloads.lifted.tensors.gradient_names import GRADIENTS, is_gradient_op
+
+PENALTIES = re.compile(r"(?i)(l2loss|l2_loss|l1_loss|regularizer|weight_loss|weight_decay|weightdecay)")
+#: Collections that hold terms of the loss.
+LOSS_COLLECTIONS = ("regularization_losses", "losses", "weight_losses")
+#: Ops through which a value goes on unchanged.
+COPIES = ("Identity", "Cast", "Reshape", "Squeeze", "ExpandDims", "StopGradient", "CheckNumerics")
+SUMS = ("Add", "AddV2", "AddN", "Sub", "Pack", "ConcatV2", "Concat")
+QUOTIENTS = ("RealDiv", "Div", "DivNoNan")
+SUMMARIES = ("ScalarSummary", "HistogramSummary", "MergeSummary", "TensorSummaryV2")
+#: Relative difference within which a count is what it should be.
+TOLERANCE = 1e-3
+
+
+class Penalty(NamedTuple):
+    """A regularization term.
+
+    Attributes:
+      op: its last node of its own.
+      variables: trainable variables that it is computed from.
+      kind: the op types that it is made of, to tell an L1 term from an L2 term of the same variable.
+    """
+
+    op: str
+    variables: tuple[str, ...]
+    kind: tuple[str, ...]
+
+
+def regularization(whole: WholeGraph, found: Analysis | None = None) -> Iterator[Hazard]:
+    """Finds regularization terms that no gradient contains, or that count more or less than once in all.
+
+    Args:
+      whole: the graph.
+      found: its analysis; without one, gradients are taken to be averaged.
+    """
+    penalties = _penalties(whole)
+    if not penalties or not whole.applies:
+        return
+    weights = _weights_by_target(whole, _targets(whole, found))
+    towers = [_tower_of_target(whole, target) for target in weights]
+    reached = whole.graph.ancestors(list(weights), controls=False)
+    groups: dict[tuple[tuple[str, ...], tuple[str, ...]], list[Penalty]] = collections.OrderedDict()
+    for penalty in penalties:
+        groups.setdefault((penalty.variables, penalty.kind), []).append(penalty)
+    lost = [entries for entries in groups.values() if not any(entry.op in reached for entry in entries)]
+    lost = [entries for entries in lost if any(_is_meant_for_a_loss(whole, entry.op) for entry in entries)]
+    if lost and not any(penalty.op in reached for penalty in penalties):
+        count = sum(len(entries) for entries in lost)
+        yield Hazard(
+            "REGULARIZATION_LOST",
+            lost[0][0].op,
+            f"{count} regularization {plural(count, 'term is', 'terms are')} in the graph and no gradient contains "
+            f"{plural(count, 'it', 'them')}",
+            "leave them out for parity, or add them and say so",
+        )
+    yield from _miscounted(whole, found, list(groups.values()), list(zip(towers, weights.values())))
+
+
+def _penalties(whole: WholeGraph) -> list[Penalty]:
+    """The regularization terms of a graph: functions of trainable variables alone that end in a penalty's op.
+
+    A global norm of gradients is made of the same ops, but of gradients; so is a norm of weights, by which they are
+    clipped, but it ends in a root.
+    """
+    graph = whole.graph
+    candidates = {name for name in graph.nodes if _has_penalty_op(whole, name)}
+    gradients = {name for name in graph.nodes if GRADIENTS.search(name)}
+    computed = whole.data | graph.descendants(gradients | set(whole.writes), controls=False)
+    found = []
+    for name in [name for name in graph.nodes if name in candidates]:
+        if name in computed or any(user in candidates for user in _users(whole, name)):
+            continue
+        before = graph.ancestors([name], controls=False)
+        variables = tuple(sorted(whole.trainable & before))
+        if not variables:
+            continue
+        if any(graph.type(user) in ("Sqrt", "Rsqrt") for user in _users(whole, name)):
+            continue
+        kind = tuple(
+            sorted(graph.type(n) for n in before - set(variables) if graph.type(n) not in ("Identity", "Const"))
+        )
+        found.append(Penalty(name, variables, kind))
+    return found
+
+
+def _has_penalty_op(whole: WholeGraph, name: str) -> bool:
+    """Whether a node computes or scales a penalty, by its op type or its name."""
+    kind = whole.graph.type(name)
+    if is_gradient_op(name) or GRADIENTS.search(name):
+        return False
+    if kind == "L2Loss":
+        return True
+    if kind == "Mul" and whole.graph.inputs(name):
+        inputs = [before for before, _ in whole.graph.inputs(name)]
+        if any(whole.graph.type(before) == "L2Loss" for before in inputs):
+            return any(whole.value(before) is not None for before in inputs)
+    return kind in ("Mul", "Sum") and bool(PENALTIES.search(name.split("/")[-1]))
+
+
+def _users(whole: WholeGraph, name: str) -> set[str]:
+    """The nodes that use a value, seen through copies and products with constants."""
+    found: set[str] = set()
+    todo = [name]
+    while todo:
+        for user, _, _ in whole.graph.users(todo.pop()):
+            if user not in found:
+                found.add(user)
+                scaled = whole.graph.type(user) in ("Mul", *QUOTIENTS) and _constant_factor(whole, user) is not None
+                if whole.graph.type(user) in COPIES or (scaled and not _has_penalty_op(whole, user)):
+                    todo.append(user)
+    return found
+
+
+def _is_meant_for_a_loss(whole: WholeGraph, name: str) -> bool:
+    """Whether a term that no gradient contains was made for a loss: it is in a collection of losses, or has a scale."""
+    listed = {text.partition(":")[0] for key in LOSS_COLLECTIONS for text in whole.collections.get(key, [])}
+    users = _users(whole, name)
+    if ({name} | users) & listed:
+        return True
+    if whole.graph.type(name) == "L2Loss":
+        return False  # one that nothing scales is a norm to look at
+    return bool(PENALTIES.search(name)) or not all(whole.graph.type(user) in SUMMARIES for user in users) or not users
+
+
+def _targets(whole: WholeGraph, found: Analysis | None) -> list[str]:
+    """The nodes that `tf.gradients` started from, on the way to an update."""
+    if found is None:
+        return losses.differentiated(whole.graph, whole.reach)
+    return losses.differentiated(whole.graph, {name for name in whole.reach if name in whole.members} or whole.reach)
+
+
+def _tower_of_target(whole: WholeGraph, target: str) -> int | None:
+    """The tower whose loss a target is; None for one that is made from all towers' losses."""
+    towers = whole.data_towers(target) if whole.count > 1 else {0}
+    return towers.pop() if len(towers) == 1 else None
+
+
+def _weights_by_target(whole: WholeGraph, targets: list[str]) -> dict[str, dict[str, float]]:
+    return {target: linear_weights(whole, target) for target in targets}
+
+
+def linear_weights(whole: WholeGraph, target: str) -> dict[str, float]:
+    """Returns {node: d target / d node} of the nodes that a node is a linear function of, with constant weights."""
+    graph = whole.graph
+    members = graph.ancestors([target], controls=False)
+    weights = {target: 1.0}
+    for name in reversed(graph.order(members)):
+        weight = weights.get(name)
+        if weight is None:
+            continue
+        for before, factor in _linear_inputs(whole, name):
+            weights[before] = weights.get(before, 0.0) + weight * factor
+    return weights
+
+
+def _linear_inputs(whole: WholeGraph, name: str) -> Iterator[tuple[str, float]]:
+    """Yields (input, factor) of a node that is a linear function of scalars."""
+    kind, inputs = whole.graph.type(name), [before for before, _ in whole.graph.inputs(name)]
+    if kind in COPIES and inputs:
+        yield inputs[0], 1.0
+    elif kind in SUMS:
+        for position, before in enumerate(inputs):
+            if whole.graph.type(before) != "Const":
+                yield before, -1.0 if kind == "Sub" and position == 1 else 1.0
+    elif kind == "Neg":
+        yield inputs[0], -1.0
+    elif kind in ("Mul", *QUOTIENTS):
+        found = _constant_factor(whole, name)
+        if found is not None:
+            yield found
+    elif kind in ("Mean", "Sum"):
+        stacked = _stacked(whole, inputs[0])
+        if stacked:
+            yield inputs[0], 1.0 / stacked if kind == "Mean" else 1.0
+
+
+def _stacked(whole: WholeGraph, name: str) -> int:
+    """The number of scalars that a node stacks or joins; 0 if it does not."""
+    while whole.graph.type(name) in ("Identity",):
+        name = whole.graph.inputs(name)[0].node
+    inputs = whole.graph.inputs(name)
+    if whole.graph.type(name) == "Pack":
+        return len(inputs)
+    if whole.graph.type(name) in ("Concat", "ConcatV2"):
+        return len([before for before, _ in inputs if whole.graph.type(before) != "Const"])
+    return 0
+
+
+def _constant_factor(whole: WholeGraph, name: str) -> tuple[str, float] | None:
+    """(the other input, the factor) of a product or quotient with a constant; None for any other node."""
+    inputs = [before for before, _ in whole.graph.inputs(name)]
+    if len(inputs) != 2:
+        return None
+    first, second = (whole.value(before) for before in inputs)
+    if whole.graph.type(name) in QUOTIENTS:
+        return (inputs[0], 1.0 / second) if second else None
+    if second is not None:
+        return inputs[0], second
+    return (inputs[1], first) if first is not None else None
+
+
+def _miscounted(
+    whole: WholeGraph,
+    found: Analysis | None,
+    groups: list[list[Penalty]],
+    targets: list[tuple[int | None, dict[str, float]]],
+) -> Iterator[Hazard]:
+    """Finds terms whose weight in the whole update is not that of one tower."""
+    if whole.count < 2 or not targets:
+        return
+    own = [(tower, weights) for tower, weights in targets if tower is not None]
+    if len(own) < len(targets):
+        return  # one loss of all towers contains each term as often as it is written
+    wrong: dict[tuple[tuple[int, ...], float, float], list[Penalty]] = collections.OrderedDict()
+    for entries in groups:
+        factor = _combining_factor(found, entries[0].variables[0], whole.count)
+        counts = {tower: sum(1 for entry in entries if weights.get(entry.op)) for tower, weights in own}
+        if factor is None or not any(counts.values()):
+            continue
+        total = _times_counted(whole, entries, own, factor, min(count for count in counts.values() if count))
+        if abs(total - 1) > TOLERANCE:
+            each = tuple(counts.get(tower, 0) for tower in whole.towers())
+            wrong.setdefault((each, round(total, 6), factor), []).append(entries[0])
+    for (each, total, factor), entries in wrong.items():
+        yield _miscount_hazard(each, total, factor, entries)
+
+
+def _times_counted(
+    whole: WholeGraph, entries: list[Penalty], own: list[tuple[int, dict[str, float]]], factor: float, least: int
+) -> float:
+    """Returns the number of times that the whole update contains a term, in units of one tower's term.
+
+    Args:
+      whole: the graph.
+      entries: the term, in each tower that has one of its own.
+      own: (tower, weights of what it differentiates).
+      factor: on each tower's gradient in the update.
+      least: number of such terms in the tower that has the fewest.
+    """
+    terms = [sum(abs(weights.get(entry.op, 0.0)) for entry in entries) for _, weights in own]
+    data = [_data_weight(whole, weights) for _, weights in own]
+    single = max(abs(weights.get(entry.op, 0.0)) for _, weights in own for entry in entries)
+    shares = [term / weight for term, weight in zip(terms, data)]
+    alike = max(shares) - min(shares) <= TOLERANCE * max(shares)
+    undivided = abs(factor - 1) <= TOLERANCE and abs(max(shares) - len(own) * least) <= TOLERANCE
+    if alike and not undivided:
+        return 1.0  # it has the same part in every tower's loss, and so in the whole
+    mean_of_losses = abs(single * len(own) - 1) <= TOLERANCE
+    return sum(terms) * factor / least / (1.0 if mean_of_losses else single)
+
+
+def _miscount_hazard(each: tuple[int, ...], total: float, factor: float, entries: list[Penalty]) -> Hazard:
+    names = list(dict.fromkeys(name for entry in entries for name in entry.variables))
+    listed = ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")
+    how = "averaged" if abs(factor * len(each) - 1) < TOLERANCE else "summed"
+    return Hazard(
+        "REGULARIZATION_ONCE",
+        entries[0].op,
+        f"regularization of {len(names)} {plural(len(names), 'variable', 'variables')} ({listed}): terms in each "
+        f"tower's loss: {', '.join(map(str, each))}; {how} over {len(each)} towers it counts {total:g} times",
+        "add it to every replica's loss, scaled by 1 / N for one count in all; for what the old program did, by "
+        f"{total / len(each):g}",
+    )
+
+
+def _combining_factor(found: Analysis | None, variable: str, count: int) -> float | None:
+    """The factor on each tower's gradient of a variable in the update; None where it is not known.
+
+    It is the most frequent one: what multiplies the gradients of some variables, of a last layer for instance, counts
+    for their losses as much as for their penalties.
+    """
+    if found is None:
+        return 1.0 / count
+    known = [entry for phase in found.plan.phases for entry in phase.combine if entry.kind != "kept as written"]
+    if not any(entry.weight == variable for entry in known):
+        return None
+    factors = [1.0 / count if entry.kind == "mean" else entry.scale for entry in known]
+    return collections.Counter(factors).most_common(1)[0][0]
+
+
+def _data_weight(whole: WholeGraph, weights: dict[str, float]) -> float:
+    """The weight of a tower's data in its target: of the first term by which data enter."""
+    ends = [name for name in weights if name in whole.data and not list(_linear_inputs(whole, name))]
+    return max((abs(weights[name]) for name in ends), default=1.0)

@@ -1,0 +1,143 @@
+"""Hazards of learning-rate schedules: steps that count towers, schedules that no update reads or nothing advances."""
+
+from __future__ import annotations
+
+import collections
+import re
+from collections.abc import Iterator
+
+from legacy.saved.facts.whole_graph import WholeGraph
+from legacy.saved.graph import op_types
+from legacy.saved.hazards.hazard import Hazard
+from workloads.lifted.graph import Graph
+from workloads.lifted.tensors.gradient_names import is_gradient_op
+
+SCHEDULES = re.compile(r"(?i)(exponential|piecewise|polynomial|cosine|natural_?exp|inverse_?time)_?\w*(decay|constant)")
+
+
+def miscounted_steps(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds step counters that count towers, and schedules that multiply the step by the number of towers."""
+    graph = whole.graph
+    steps = {n for n in graph.nodes if n.split("/")[-1] == "global_step" and graph.type(n) in op_types.VARIABLES}
+    for step in sorted(steps):
+        yield from _increments(whole, step)
+        yield from _scaled_steps(whole, step, steps)
+
+
+def _increments(whole: WholeGraph, step: str) -> Iterator[Hazard]:
+    """Finds a step counter that does not rise by one in a step, and one that every tower's own update counts."""
+    adds = _adds(whole.graph, step)
+    addends = [whole.value(whole.graph.inputs(add)[1][0]) for add in adds if len(whole.graph.inputs(add)) > 1]
+    other = next((value for value in addends if value not in (None, 1)), None)
+    towers = [_tower_of_add(whole, add) for add in adds]
+    if whole.count > 1 and len(set(towers) - {None}) == len(adds) == whole.count:
+        yield Hazard(
+            "STEP_COUNTS_TOWERS",
+            adds[0],
+            f"{step} is incremented by each of the {len(adds)} towers",
+            f"count one per update; multiply the schedule's steps by {len(adds)} to keep its learning rates",
+        )
+    elif other is not None:
+        yield Hazard(
+            "STEP_COUNTS_TOWERS",
+            adds[0],
+            f"{step} rises by {other:g} in a step",
+            "count one per update, and divide the schedule's steps",
+        )
+    elif len(adds) > 1 and set(adds) <= whole.members:
+        yield Hazard(
+            "STEP_COUNTED_TWICE",
+            adds[0],
+            f"{step} is incremented by {len(adds)} ops, of each optimizer and not of each tower: {', '.join(adds[:4])}",
+            "count in one place; what reads the step sees it rise that often",
+        )
+
+
+def _tower_of_add(whole: WholeGraph, add: str) -> int | None:
+    """The one tower whose update an increment waits for, or that it stands in; None if there is none."""
+    needed = whole.graph.ancestors([add])
+    before = [name for name in whole.applies if name in needed]
+    towers = whole.towers_of(n for n in whole.graph.ancestors(before, controls=False) if is_gradient_op(n))
+    towers = towers if before else whole.towers_of([add])
+    return towers.pop() if len(towers) == 1 else None
+
+
+def _scaled_steps(whole: WholeGraph, step: str, steps: set[str]) -> Iterator[Hazard]:
+    """Finds products and quotients of a step counter and the number of towers that an update depends on."""
+    graph = whole.graph
+    for name in graph.descendants([step], controls=False):
+        if whole.count < 2 or graph.type(name) not in ("Mul", "RealDiv", "FloorDiv", "Div") or name not in whole.reach:
+            continue
+        numbers = [whole.value(producer) for producer, _ in graph.inputs(name)]
+        if whole.count in numbers and _has_step_input(graph, name, steps):
+            yield Hazard(
+                "SCHEDULE_COUNTS_TOWERS",
+                name,
+                f"the schedule multiplies or divides the step by {whole.count}, the number of towers",
+                "one step is one update of all replicas: keep the factor only if the old learning rates are wanted",
+            )
+
+
+def _adds(graph: Graph, variable: str) -> list[str]:
+    """Ops that add to a variable, sorted."""
+    users = {user for user, position, _ in graph.users(variable) if position == 0}
+    return sorted(name for name in users if graph.type(name) in ("AssignAdd", "AssignAddVariableOp"))
+
+
+def _has_step_input(graph: Graph, name: str, steps: set[str]) -> bool:
+    """Whether an input of a node is a step counter, or a cast of one."""
+    for producer, _ in graph.inputs(name):
+        while graph.type(producer) in ("Identity", "Cast", "ReadVariableOp") and graph.inputs(producer):
+            producer = graph.inputs(producer)[0][0]
+        if producer in steps:
+            return True
+    return False
+
+
+def frozen_learning_rate(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds schedules that no update depends on, and schedules of a step that nothing advances."""
+    schedules = _schedules(whole)
+    used = [scope for scope, names in schedules.items() if whole.reach & set(names)]
+    if whole.applies and not used:
+        for scope, names in schedules.items():
+            yield Hazard(
+                "LEARNING_RATE_FROZEN",
+                names[-1],
+                f"the schedule {scope} is computed and no update depends on it",
+                "hand the optimizer the schedule; for parity with the old program keep the constant it used",
+            )
+    for scope in used:
+        variables = _variables_behind(whole, schedules[scope])
+        if not variables or any(variable in whole.writes.values() for variable in variables):
+            continue
+        fed = whole.graph.ancestors(set(schedules[scope]) & whole.reach, controls=False)
+        if not any(whole.graph.type(name).startswith("Placeholder") for name in fed):
+            yield Hazard(
+                "LEARNING_RATE_FROZEN",
+                variables[0],
+                f"the schedule {scope} depends on {variables[0]}, which nothing advances",
+                "give apply_gradients the global_step; in tf.distribute count the steps in a variable",
+            )
+
+
+def _schedules(whole: WholeGraph) -> dict[str, list[str]]:
+    """{name scope of a schedule: its nodes}, of those that depend on a variable and not on data or weights."""
+    schedules: dict[str, list[str]] = collections.OrderedDict()
+    for name in whole.graph.nodes:
+        match = SCHEDULES.search(name)
+        if match and not is_gradient_op(name):
+            schedules.setdefault(name[: match.end()], []).append(name)
+    return {scope: names for scope, names in schedules.items() if _is_schedule(whole, names)}
+
+
+def _is_schedule(whole: WholeGraph, names: list[str]) -> bool:
+    """Whether some nodes compute a function of a variable that is no weight: a decay of weights has such a name too."""
+    before = whole.graph.ancestors(names, controls=False)
+    variables = {name for name in before if whole.graph.type(name) in op_types.VARIABLES}
+    return bool(variables) and not variables & whole.trainable and not before & whole.data
+
+
+def _variables_behind(whole: WholeGraph, names: list[str]) -> list[str]:
+    """The variables that some nodes of the way to an update depend on, sorted."""
+    needed = whole.graph.ancestors(set(names) & whole.reach, controls=False)
+    return sorted(name for name in needed if whole.graph.type(name) in op_types.VARIABLES)

@@ -1,0 +1,51 @@
+"""Finds the hazards of a saved tower program: reads them from its graph and runs nothing.
+
+Each check is a function that yields a `Hazard` for each fault it finds. Most checks need only the `WholeGraph`, so that
+they also work on a graph that trains nothing or cannot be lifted; the others need its analysis.
+"""
+
+from __future__ import annotations
+
+from legacy.saved.analysis.analyse import Analysis
+from legacy.saved.facts.whole_graph import WholeGraph
+from legacy.saved.graph.graph_file import SavedGraph
+from legacy.saved.hazards import inputs, learning, penalties, schedules, towers, training
+
+#: Checks of the graph alone, in the order of the page.
+GRAPH_CHECKS = (
+    towers.misplaced_towers,
+    towers.unused_gradients,
+    towers.unshared_variables,
+    schedules.miscounted_steps,
+    schedules.frozen_learning_rate,
+    learning.reports_of_one_tower,
+    training.updates_never_run,
+    inputs.unused_targets,
+    inputs.kept_for_dropped,
+)
+#: Checks that need an analysis.
+ANALYSIS_CHECKS = (
+    learning.statistics,
+    learning.batch_constants,
+    learning.same_batch,
+    training.nothing_trained,
+    training.mixed_combining,
+)
+
+
+def find_hazards(saved: SavedGraph, found: Analysis | None = None) -> list[dict[str, str]]:
+    """Finds the hazards of a saved graph.
+
+    Args:
+      saved: the graph, as read from its file.
+      found: its analysis, or None if it could not be analysed.
+
+    Returns:
+      A row {"hazard", "op", "what", "in tf.distribute"} for each hazard.
+    """
+    whole = WholeGraph(saved, found)
+    hazards = [hazard for check in GRAPH_CHECKS for hazard in check(whole)]
+    hazards += penalties.regularization(whole, found)
+    if found is not None:
+        hazards += [hazard for check in ANALYSIS_CHECKS for hazard in check(whole, found)]
+    return [hazard.row() for hazard in hazards]

@@ -1,0 +1,159 @@
+"""Hazards of what a step trains: nothing at all, statistics that no run updates, sparse gradients beside dense ones."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import numpy as np
+
+from legacy.saved.analysis.analyse import Analysis
+from legacy.saved.facts.whole_graph import WholeGraph
+from legacy.saved.graph import op_types
+from legacy.saved.graph.accumulation import accumulating_writes
+from legacy.saved.hazards.hazard import Hazard, plural
+from legacy.saved.hazards.penalties import linear_weights
+from workloads.lifted.graph import parse_tensor_name
+from workloads.lifted.plan import Combine, Phase
+
+#: Names of updates that batch normalization and moving averages make.
+MOVING = re.compile(r"AssignMovingAvg|moving_(mean|variance|average)|ExponentialMovingAverage")
+#: Relative difference within which a scale is one, or one over the number of towers.
+TOLERANCE = 1e-5
+
+
+def nothing_trained(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
+    """Finds train ops that change no weight for a reason: no gradient, a loss without data, a rate of zero."""
+    for phase in found.plan.phases:
+        reason = _reason_for_nothing(whole, found, phase)
+        if reason is not None:
+            yield Hazard(
+                "NOTHING_TRAINED",
+                phase.train_op,
+                f"{phase.train_op} trains nothing: {reason}",
+                "a port that does the same proves nothing: look for the graph, or the train op, that trains",
+            )
+
+
+def _reason_for_nothing(whole: WholeGraph, found: Analysis, phase: Phase) -> str | None:
+    graph, imported = found.cut.graph, found.context.imported
+    rates = [effect.learning_rate for effect in phase.effects if effect.learning_rate]
+    constants = [imported.constant(*parse_tensor_name(rate)) for rate in rates]
+    if rates and all(value is not None and not np.any(value) for value in constants):
+        return "the learning rate is 0"
+    if not phase.combine and not any(phase.gradients):
+        rules = {name for name in found.context.state.rules if name in graph.nodes}
+        return None if accumulating_writes(graph, rules) else "no gradient reaches an update"
+    if not phase.losses:
+        return None
+    name = parse_tensor_name(phase.losses[0]).node
+    constant = imported.constant(name)
+    if constant is not None:
+        return f"the loss {name} is always {float(np.sum(constant)):g}"
+    weights = linear_weights(whole, name) if name in whole.graph.nodes else {}
+    leaves = [weight for node, weight in weights.items() if node in whole.data and node != name]
+    if leaves and not any(leaves):
+        return f"the loss {name} is multiplied by 0"
+    before = graph.ancestors([name], controls=False)
+    trained = {effect.writes[0] for effect in phase.effects if effect.node in found.context.state.rules}
+    if not before & set(found.context.state.variables):
+        return f"the loss {name} depends on no variable"
+    if trained and not before & trained:
+        return f"the loss {name} depends on none of the variables that are updated"
+    data = before & found.context.data or before & (set(found.context.state.variables) - trained)
+    return None if data or _large_constants(found, before) else f"the loss {name} depends on no data"
+
+
+def _large_constants(found: Analysis, names: set[str]) -> bool:
+    """Whether some node is a constant of several numbers: data may be part of the graph."""
+    constants = [name for name in names if found.cut.graph.type(name) == "Const"]
+    dtypes = [(name, found.context.imported.shape(name)) for name in constants]
+    return any(shape and int(np.prod([size or 1 for size in shape])) > 1 for _, shape in dtypes)
+
+
+def updates_never_run(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds updates of statistics and moving averages that the train ops do not run."""
+    if not whole.applies:
+        return
+    listed = {name.partition(":")[0].lstrip("^") for name in whole.collections.get("update_ops", [])}
+    moving = {n for n, variable in whole.writes.items() if MOVING.search(n) and variable not in whole.trainable}
+    changed = {variable for name, variable in whole.writes.items() if name in whole.members}
+    idle = [
+        name
+        for name in whole.graph.nodes
+        if name in (listed | moving) and name not in whole.members and whole.writes.get(name) not in changed | {None}
+    ]
+    idle = [name for name in idle if not _is_scalar(whole, whole.writes[name])]
+    variables = list(dict.fromkeys(whole.writes[name] for name in idle))
+    if not variables:
+        return
+    names = ", ".join(variables[:3]) + (", ..." if len(variables) > 3 else "")
+    ends = [
+        name
+        for name in whole.graph.descendants(idle)
+        if whole.graph.type(name) == "NoOp" and not whole.graph.users(name) and not whole.graph.after(name)
+    ]
+    beside = f"; only a run of {sorted(ends)[0]} beside it would" if ends else ""
+    yield Hazard(
+        "UPDATES_NEVER_RUN",
+        idle[0],
+        f"the train op does not run the updates of {len(variables)} {plural(len(variables), 'variable', 'variables')} "
+        f"({names}){beside}",
+        "run them with the train op, as tf.control_dependencies(tf.get_collection(UPDATE_OPS)) does, or leave them out "
+        "for parity",
+    )
+
+
+def _is_scalar(whole: WholeGraph, variable: str) -> bool:
+    """Whether a variable holds one number: an average of a loss, to look at, is no statistic of the model."""
+    shape = whole.graph.nodes[variable].attr["shape"].shape
+    return not shape.dim and not shape.unknown_rank
+
+
+def mixed_combining(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
+    """Finds variables whose gradients are summed over towers beside others' that are averaged."""
+    count = found.plan.towers
+    for phase in found.plan.phases if count > 1 else []:
+        rows = {entry.weight for entry in phase.combine if entry.weight.endswith(" (indices)")}
+        sparse = {name[: -len(" (indices)")] for name in rows}
+        values = [entry for entry in phase.combine if entry.weight not in rows]
+        scales = {entry.weight: _scale_of_sum(found, phase, entry) for entry in values}
+        summed = [entry for entry in values if abs(scales[entry.weight] - 1) < TOLERANCE]
+        averaged = [entry for entry in values if abs(scales[entry.weight] * count - 1) < TOLERANCE]
+        if not summed or not averaged:
+            continue
+        names = ", ".join(entry.weight for entry in summed[:3])
+        others = f"{len(averaged)} {plural(len(averaged), 'other', 'others')}"
+        kind = "sparse" if all(entry.weight in sparse or entry.kind == "concat" for entry in summed) else ""
+        yield Hazard(
+            "SPARSE_GRADIENTS_SUMMED" if kind else "MIXED_COMBINING",
+            parse_tensor_name(summed[0].tensor).node,
+            f"{kind} gradients of {len(summed)} {plural(len(summed), 'variable', 'variables')} ({names}) are summed "
+            f"over {count} towers, those of {others} are averaged".strip(),
+            f"divide by {count} what the replicas gather, for a mean of all; for parity keep the sum",
+        )
+
+
+def _scale_of_sum(found: Analysis, phase: Phase, entry: Combine) -> float:
+    """The factor on the sum of the towers' gradients that an update takes; 0 where it is not known.
+
+    A scatter update takes gradients that were multiplied by the learning rate before; other updates that were written
+    by hand, by constants of their own.
+    """
+    if entry.kind == "kept as written":
+        return 0.0
+    scale = 1.0 / found.plan.towers if entry.kind == "mean" else entry.scale
+    effect = next((effect for effect in phase.effects if entry.weight in effect.writes[:1]), None)
+    if effect is None or op_types.is_apply(effect.op) or entry.tensor not in effect.values:
+        return scale
+    if "Scatter" not in effect.op:
+        return 0.0
+    rates = [imported_constant(found, other.learning_rate) for other in phase.effects if other.learning_rate]
+    rate = next((rate for rate in rates if rate), None)
+    return scale if rate is None else scale / rate
+
+
+def imported_constant(found: Analysis, tensor: str) -> float | None:
+    """The number that a tensor always is; None for any other tensor."""
+    value = found.context.imported.constant(*parse_tensor_name(tensor))
+    return float(value) if value is not None and np.ndim(value) == 0 else None

@@ -1,0 +1,53 @@
+"""The page of `legacy.inspect --report`: whether the graph can be lifted, its hazards, then all that is known of it."""
+
+from __future__ import annotations
+
+from typing import List
+
+from legacy.saved.facts.rows import Row, Sections
+from legacy.saved.report.page import HEADINGS
+from workloads.html import page as html
+
+#: Rows of a section that are shown; the JSON has all.
+MOST_ROWS = 200
+
+
+def inspection_page(path: str, sections: Sections) -> str:
+    """Returns the page of a saved graph.
+
+    Args:
+      path: the graph file.
+      sections: of `page.inspect_graph`.
+
+    Returns:
+      the HTML document.
+    """
+    rows = sections.get("hazards", [])
+    number = f"{len(rows)} hazard" + ("" if len(rows) == 1 else "s")
+    answer = next((str(row["is"]) for row in sections["next"] if row["what"] == "can be lifted"), "no")
+    mood = "bad" if answer.startswith("no") else "open" if rows or answer != "yes" else "good"
+    facts = [title for title in sections if title not in ("next", "hazards")]
+    blocks = [
+        html.Section("Next", [_rows("next", sections["next"])]),
+        html.Section("Hazards of a port", [_hazard(row) for row in rows] or [html.paragraph("None was found.")]),
+        *(html.Section(title.capitalize(), [_rows(title, sections[title])]) for title in facts if sections[title]),
+    ]
+    return html.page(path, f"Can be lifted: {answer}; {number}", mood, blocks)
+
+
+def _hazard(row: Row) -> str:
+    details = [("at", row["op"]), ("in tf.distribute", row["in tf.distribute"])]
+    return html.cause(row["hazard"], row["what"], details)
+
+
+def _rows(title: str, rows: List[Row]) -> str:
+    """A section as a table; one of plain sentences as a list."""
+    headings = HEADINGS.get(title, {})
+    columns = list(rows[0])
+    if columns == ["what"]:
+        return html.listing([str(row["what"]) for row in rows[:MOST_ROWS]])
+    shown = [[headings.get(str(row[column]), row[column]) for column in columns] for row in rows[:MOST_ROWS]]
+    left_out = len(rows) - MOST_ROWS
+    more = html.paragraph(f"and {left_out} more, see --json") if left_out > 0 else ""
+    titles = ["", ""] if columns == ["what", "is"] else [headings.get(column, column) for column in columns]
+    return html.table(titles, shown) + more

@@ -1,0 +1,28 @@
+"""Clipping is read from name scopes, or from its ops, with its bounds."""
+
+import pytest
+import tensorflow as tf
+
+from legacy.saved.facts.clipping import Clippings
+from tests.legacy.saved.graphs import traced
+
+v1 = tf.compat.v1
+
+
+@pytest.mark.parametrize(
+    "clip, text",
+    [
+        (lambda g: tf.clip_by_value(g, -1.0, 2.0), "by value, at -1 and 2"),
+        (lambda g: tf.clip_by_norm(g, 3.0), "by norm, at 3"),
+        (lambda g: v1.clip_by_average_norm(g, 0.5), "by average norm"),
+        (lambda g: tf.clip_by_global_norm([g], 5.0)[0][0], "by global norm, at 5"),
+        (lambda g: tf.clip_by_global_norm([g], v1.placeholder(tf.float32, [], "c"))[0][0], "by global norm"),
+        (lambda g: tf.maximum(tf.minimum(g, 1.0), -1.0), "by value, written by hand, at -1 and 1"),
+        (lambda g: g / tf.maximum(1.0, tf.norm(g) / 4.0), "by a norm, written by hand, at 1"),
+        (lambda g: tf.maximum(g, 0.0), ""),
+        (lambda g: g * 0.5, ""),
+    ],
+)
+def test_clipping(clip, text):
+    graph = traced(lambda: clip(tf.identity(v1.placeholder(tf.float32, [2], "g"), "gradient")))
+    assert Clippings(graph).text(graph.descendants(["gradient"])) == text

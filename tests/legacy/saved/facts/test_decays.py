@@ -1,0 +1,50 @@
+"""Decays of moving averages are found by evaluating their updates."""
+
+import pytest
+import tensorflow as tf
+
+from legacy.saved.analysis.analyse import analyse_graph
+from legacy.saved.facts.program_facts import program_facts
+from tests.legacy.saved.graphs import saved, traced
+
+v1 = tf.compat.v1
+
+
+def decays(make_update):
+    """The decay of the update of "moving", or of an average of w, that a small program makes."""
+
+    def build():
+        w = v1.get_variable("w", initializer=[1.0, 2.0], use_resource=False)
+        step = v1.train.get_or_create_global_step()
+        moving = v1.get_variable("moving", initializer=[0.0, 0.0], use_resource=False, trainable=False)
+        x = v1.placeholder(tf.float32, [4, 2], "x")
+        train = v1.train.GradientDescentOptimizer(0.5).minimize(tf.reduce_mean(x * w), step)
+        tf.group(train, make_update(w, step, moving, tf.reduce_mean(x, 0)), name="train")
+
+    graph = saved(traced(build), trainable_variables=["w"])
+    facts = program_facts(graph, analyse_graph(graph, "small", ["train"]))
+    return {row["variable"]: row["decay"] for row in facts["statistics"] + facts["moving averages"]}
+
+
+@pytest.mark.parametrize(
+    "make_update, name, text",
+    [
+        (lambda w, step, m, x: v1.assign_sub(m, (m - x) * 0.25), "moving", "0.75"),
+        (lambda w, step, m, x: v1.assign(m, 0.9 * m + 0.1 * x), "moving", "0.9"),
+        (lambda w, step, m, x: v1.assign_add(m, 0.25 * (x - m)), "moving", "0.75"),
+        (lambda w, step, m, x: v1.assign(m, x), "moving", "-"),
+        (lambda w, step, m, x: v1.assign_add(m, x), "moving", "-"),
+        (
+            lambda w, step, m, x: v1.train.ExponentialMovingAverage(0.5).apply([w]),
+            "w/ExponentialMovingAverage",
+            "0.5",
+        ),
+        (
+            lambda w, step, m, x: v1.train.ExponentialMovingAverage(0.75, step).apply([w]),
+            "w/ExponentialMovingAverage",
+            "0.1 at step 0, later 0.75",
+        ),
+    ],
+)
+def test_decays(make_update, name, text):
+    assert decays(make_update)[name] == text

@@ -1,0 +1,122 @@
+"""How small programs learn: losses, combining, update rules, learning rates."""
+
+import pytest
+import tensorflow as tf
+
+from legacy.saved.analysis.analyse import analyse_graph
+from legacy.saved.facts.analysed_step import AnalysedStep
+from legacy.saved.facts.combining import combining_rows, sum_text
+from legacy.saved.facts.learning_rates import learning_rate_rows
+from legacy.saved.facts.losses import loss_rows
+from legacy.saved.facts.update_rules import update_rule_rows
+from tests.legacy.saved.graphs import saved, traced
+from tests.legacy.saved.programs import saved_two_towers
+
+v1 = tf.compat.v1
+
+
+def analysed(make_rate=lambda step: 0.5, clip=None, nesterov=False, penalty=False, by_hand=False):
+    """The analysed step of one tower that minimizes sum(x * w) with a momentum optimizer."""
+
+    def build():
+        w = v1.get_variable("w", initializer=[1.0, 2.0], use_resource=False)
+        step = v1.get_variable("global_step", initializer=0, use_resource=False, trainable=False)
+        x = v1.placeholder(tf.float32, [2], "x")
+        loss = tf.reduce_sum(tf.multiply(x, w), name="data")
+        loss = tf.divide(loss + tf.nn.l2_loss(w, name="l2"), 1.0, name="loss") if penalty else loss
+        (gradient,) = tf.gradients(loss, [w])
+        gradient = clip(gradient) if clip else gradient
+        if by_hand:
+            update = v1.assign_sub(w, 0.5 * gradient)
+        else:
+            optimizer = v1.train.MomentumOptimizer(make_rate(step), 0.75, use_nesterov=nesterov)
+            update = optimizer.apply_gradients([(gradient, w)])
+        tf.group(update, v1.assign_add(step, 1), name="train")
+
+    return AnalysedStep(analyse_graph(saved(traced(build), trainable_variables=["w"]), "small", ["train"]))
+
+
+def test_a_loss_and_its_terms():
+    assert [(row["term"], row["is"]) for row in loss_rows(analysed(penalty=True))] == [
+        ("loss:0", "the loss of the first tower"),
+        ("data", "depends on data"),
+        ("l2", "depends on weights only: a regularizer"),
+    ]
+
+
+def test_combining_of_two_towers():
+    (row,) = combining_rows(AnalysedStep(analyse_graph(saved_two_towers(), "small")))
+    assert row == {
+        "train op": "train",
+        "gradients": "1",
+        "are": "mean",
+        "by": "AddN, RealDiv",
+        "clipped": "no",
+        "of": "w",
+    }
+
+
+def test_clipping_is_read_from_name_scopes():
+    (row,) = combining_rows(analysed(clip=lambda g: tf.clip_by_norm(g, 3.0)))
+    assert row["clipped"] == "in each tower, by norm, at 3"
+
+
+@pytest.mark.parametrize("nesterov, ending", [(False, "momentum=0.75"), (True, "momentum=0.75, nesterov")])
+def test_update_rules_with_their_constants(nesterov, ending):
+    (row,) = update_rule_rows(analysed(nesterov=nesterov))
+    assert (row["rule"], row["variables"]) == ("Momentum", "1")
+    assert row["constants"] == "lr=0.5, " + ending
+
+
+def test_an_optimizer_written_by_hand():
+    (row,) = update_rule_rows(analysed(by_hand=True))
+    assert (row["rule"], row["constants"]) == ("written by hand (AssignSub)", "0.5")
+
+
+@pytest.mark.parametrize(
+    "make_rate, text, values",
+    [
+        (lambda step: 0.5, "0.5, always", "-"),
+        (lambda step: v1.placeholder(tf.float32, [], "rate"), "fed at every step", "-"),
+        (
+            lambda step: 1.0 / (1.0 + tf.cast(step, tf.float32)),
+            "a function of global_step, by AddV2, RealDiv",
+            "0: 1, 100: 0.00990099, 1000: 0.000999001, 10000: 9.999e-05, 100000: 9.9999e-06",
+        ),
+        (lambda step: 2.0 * v1.placeholder(tf.float32, [], "rate"), "a function of inputs, by Mul; constants 2", "-"),
+    ],
+)
+def test_learning_rates(make_rate, text, values):
+    (row,) = learning_rate_rows(analysed(make_rate))
+    assert (row["is"], row["values"]) == (text, values)
+
+
+def summed(weigh, scale=None):
+    """The sentence on two towers whose gradients are summed; `weigh` makes a loss of a sum of data."""
+
+    def build():
+        w = v1.get_variable("w", initializer=[1.0, 2.0], use_resource=False)
+        halves = tf.split(v1.placeholder(tf.float32, [4, 2], "x"), 2)
+        gradients = []
+        for tower in range(2):
+            with tf.device(f"/gpu:{tower}"), tf.name_scope(f"tower_{tower}"):
+                gradients += tf.gradients(weigh(tf.reduce_sum(halves[tower] * w), w), [w])
+        total = tf.add_n(gradients)
+        total = total if scale is None else total * v1.get_variable("scale", initializer=scale, use_resource=False)
+        v1.train.GradientDescentOptimizer(0.5).apply_gradients([(total, w)], name="train")
+
+    found = analyse_graph(saved(traced(build), trainable_variables=["w"]), "small", ["train"])
+    return sum_text(AnalysedStep(found), found.plan.phases[0])
+
+
+@pytest.mark.parametrize(
+    "weigh, scale, text",
+    [
+        (lambda data, w: data, None, "gradients are summed over towers, not averaged"),
+        (lambda data, w: data * 0.25, None, "gradients are summed over towers, not averaged"),
+        (lambda data, w: data / 2.0 + tf.nn.l2_loss(w), None, "the sum of gradients is a mean of those"),
+        (lambda data, w: data, 0.5, "the sums multiplied by numbers that the graph computes"),
+    ],
+)
+def test_what_a_sum_of_gradients_comes_to(weigh, scale, text):
+    assert summed(weigh, scale).endswith(text)

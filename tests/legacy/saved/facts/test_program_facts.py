@@ -1,0 +1,68 @@
+"""Facts of the small program of two towers, and texts for plans made by hand."""
+
+import pytest
+
+from legacy.saved.analysis.analyse import analyse_graph
+from legacy.saved.facts.program_facts import description_fields, program_facts
+from tests.legacy.saved.programs import saved_two_towers
+
+
+@pytest.fixture(scope="module")
+def sections():
+    saved = saved_two_towers()
+    return program_facts(saved, analyse_graph(saved, "small"))
+
+
+def by_topic(rows):
+    return {row["what"]: row["is"] for row in rows}
+
+
+def test_the_program_and_its_towers(sections):
+    program, towers = by_topic(sections["program"]), by_topic(sections["towers"])
+    assert program["train op"] == "train" and program["other ops that train"] == "none"
+    assert program["settings fixed"] == "none" and program["nodes"].endswith("in a training step")
+    assert towers == {
+        "number": "2",
+        "told apart by": "device /gpu:k",
+        "batch of one": "4",
+        "replicas of a port": "any number",
+        "symmetry": "equal, op by op",
+    }
+
+
+def test_inputs_and_random_numbers(sections):
+    (row,) = sections["inputs"]
+    assert row["name"] == "x0" and row["shape"] == "[4, 2]" and row["enters by"] == "Placeholder x0:0"
+    assert row["tensors"] == "x0:0, x1:0"
+    (noise,) = sections["random numbers"]
+    assert (noise["op"], noise["of"], noise["in a port"]) == ("RandomUniform", "tower", "keyed")
+
+
+def test_variables_with_bytes_and_roles(sections):
+    rows = {row["name"]: row for row in sections["variables"]}
+    assert (rows["w"]["bytes"], rows["w"]["role"], rows["w"]["kind"]) == (8, "weight", "reference")
+    assert rows["w/ExponentialMovingAverage"]["role"] == "average of w" and rows["seen"]["bytes"] == 4
+
+
+def test_updates_of_statistics_and_averages(sections):
+    (statistic,), (average,) = sections["statistics"], sections["moving averages"]
+    assert (statistic["variable"], statistic["changed by"], statistic["op"]) == ("seen", "tower 0", "Assign")
+    assert (average["of"], average["changed by"]) == ("w", "what is computed once")
+
+
+def test_devices_by_number_of_ops(sections):
+    counts = [row["ops"] for row in sections["devices"]]
+    assert counts == sorted(counts, reverse=True) and len(counts) == 3
+    assert "Const" not in "".join(row["mostly"] for row in sections["devices"])
+
+
+def test_a_lifts_description(sections):
+    fields = description_fields(sections)
+    assert fields["inputs"] == "x0, float32, [4, 2]" and fields["clip"] == "no"
+    assert fields["combine"] == "mean" and fields["learning_rate"] == "0.5, always"
+    assert fields["statistics"] == "seen, tower 0" and fields["moving_average"] == "w/ExponentialMovingAverage, w"
+    assert fields["watch"] == [row["what"] for row in sections["watch"]]
+
+
+def test_an_empty_section_is_described_as_none(sections):
+    assert description_fields(dict(sections, inputs=[]))["inputs"] == "none"

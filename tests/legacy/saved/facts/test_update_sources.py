@@ -1,0 +1,31 @@
+"""Towers that an update op gets its values from."""
+
+import types
+
+import pytest
+
+from legacy.saved.facts.update_sources import UpdateSources
+from tests.legacy.saved.graphs import graph_of
+from workloads.lifted.plan import Effect
+
+GRAPH = graph_of(
+    """
+    x0 = Placeholder()
+    a = Neg(x0)
+    b = Neg(a)
+    sum = AddN(a, b)
+    one = Const()
+    first = Assign(v, a)
+    second = Assign(v, b)
+    both = Assign(v, sum)
+    none = Assign(v, one)
+    v = VariableV2()
+    """
+)
+
+
+@pytest.mark.parametrize("node, towers", [("first", [0]), ("second", [1]), ("both", [0, 1]), ("none", [])])
+def test_updating_towers(node, towers):
+    """b is another tower's crossing, so that what is behind it does not count."""
+    phase = types.SimpleNamespace(crossings=[["a:0", None], [None, "b:0"]])
+    assert UpdateSources(GRAPH, phase).towers(Effect(node, "Assign", ["v"], [])) == towers

@@ -1,0 +1,100 @@
+"""Sentences on what to watch in a port, for plans made by hand."""
+
+import types
+
+import pytest
+
+from legacy.saved.facts import watch
+from tests.legacy.saved.graphs import graph_of
+from workloads.lifted.plan import Combine, Input, Noise
+
+CONTEXT = types.SimpleNamespace(state=types.SimpleNamespace(rules=set()))
+
+
+@pytest.fixture(autouse=True)
+def sums(monkeypatch):
+    """A short sentence on sums, which has tests of its own."""
+    monkeypatch.setattr(watch, "sum_text", lambda step, phase: "gradients are summed")
+
+
+def warnings(
+    losses=("loss:0",),
+    loss_scale=1.0,
+    kind="mean",
+    towers=2,
+    differences=(),
+    inputs=(),
+    noise=(),
+    unsafe=(),
+    notes=(),
+    statistics=(),
+):
+    """The sentences of "watch" for a plan made by hand."""
+    combine = [Combine("w", kind, "sum:0", 1.0, [])]
+    phase = types.SimpleNamespace(
+        train_op="train",
+        races=[],
+        losses=losses,
+        loss_scale=loss_scale,
+        shared_loss=False,
+        combine=combine,
+        effects=[],
+        crossings=[],
+    )
+    plan = types.SimpleNamespace(
+        towers=towers,
+        batch=None,
+        phases=[phase],
+        differences=list(differences),
+        inputs=list(inputs),
+        noise=list(noise),
+        common_noise=[],
+        variables=[],
+        unsafe=dict(unsafe),
+        notes=list(notes),
+    )
+    step = types.SimpleNamespace(plan=plan, graph=graph_of(""), context=CONTEXT, clippings=None)
+    return list(watch.sentences(step, statistics, []))
+
+
+def test_nothing_to_watch_for_in_a_mean():
+    assert warnings() == []
+
+
+@pytest.mark.parametrize(
+    "options, text",
+    [
+        ({"losses": ()}, "train: the gradient graph does not tell what is minimized; losses are not compared"),
+        ({"notes": ["the loss has a shape"]}, "the loss has a shape"),
+        ({"loss_scale": 0.5}, "train: each tower's loss counts 1/2: its sum over towers is a mean"),
+        ({"kind": "sum"}, "train: gradients are summed"),
+        ({"kind": "kept as written"}, "combining not recognised, kept as written: w"),
+        ({"differences": ["a"]}, "the towers are not equal: see above; replicas run their own tower's graph"),
+        (
+            {"inputs": [Input("x", "float32", [4], "same", 0, [], "")]},
+            "every tower gets the same data: x",
+        ),
+        (
+            {"noise": [Noise("n", "RandomGamma", "seeded", ["n"])]},
+            "some random ops have no stateless twin; they are reproducible by seed and order only",
+        ),
+        ({"unsafe": {"n": "PyFunc"}}, "n (PyFunc) runs Python, touches files or reaches the network"),
+    ],
+)
+def test_what_to_watch_for(options, text):
+    assert warnings(**options) == [text]
+
+
+def test_one_tower_sums_what_it_likes():
+    assert warnings(kind="sum", loss_scale=1.0, towers=1) == []
+
+
+def test_a_sum_of_losses_that_count_one_half_is_a_mean():
+    found = warnings(kind="sum", loss_scale=0.5)
+    assert found == ["train: each tower's loss counts 1/2: its sum over towers is a mean"]
+
+
+@pytest.mark.parametrize("makers, expected", [(["tower 0"], 1), (["tower 0", "tower 1"], 0)])
+def test_statistics_of_the_first_tower_alone(makers, expected):
+    rows = [{"variable": "s", "changed by": maker} for maker in makers]
+    assert len(warnings(statistics=rows)) == expected

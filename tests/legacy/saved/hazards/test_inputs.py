@@ -1,0 +1,94 @@
+"""Targets that no gradient depends on, each beside one that is used."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from legacy.saved.facts.whole_graph import WholeGraph
+from legacy.saved.hazards.inputs import unused_targets
+from tests.legacy.saved.graphs import graph_of, saved
+
+QUEUE = """
+    queue = FIFOQueueV2()
+    batch = QueueDequeueV2(queue)
+    w = VariableV2()
+    y = Mul(batch, w)
+    error = Sub(y, batch:1)
+    gradients/y_grad/Mul = Mul(batch, error)
+    train = ApplyGradientDescent(w, gradients/y_grad/Mul)
+    accuracy = Equal(y, batch:1)
+    """
+
+
+#: A second copy of the model, which only evaluates.
+COPY = """
+    eval_x = Placeholder()
+    labels = Placeholder()
+    y_1 = Mul(eval_x, w)
+    accuracy_1 = Equal(y_1, labels)
+    """
+#: Two examples of a batch, of which the model takes both; and its two outputs, of which the loss takes one.
+OUTPUTS = """
+    x = Placeholder()
+    w = VariableV2()
+    axis = Const()
+    first = Split(axis, x)
+    joined = Add(first, first:1)
+    y = Mul(joined, w)
+    last = Unpack(y)
+    gradients/y_grad/Mul = Mul(last:1, joined)
+    train = ApplyGradientDescent(w, gradients/y_grad/Mul)
+    """
+
+
+def dealt(text, axis=0, **attributes):
+    """What is said of a program whose split has two parts along `axis`."""
+    parts = {name: {"num_split": 2} if name == "first" else {"num": 2} for name in ("first", "last")}
+    constant = {"dtype": tf.int32, "value": np.array(axis, np.int32)}
+    graph = graph_of(text, axis=constant, **parts, **attributes)
+    whole = WholeGraph(saved(graph, trainable_variables=["w"]))
+    return [hazard.description for hazard in unused_targets(whole)]
+
+
+def test_a_part_of_the_batch_that_no_tower_takes():
+    text = OUTPUTS + "other = Split(axis, x)\n    more = Neg(other)\n    both = Add(joined, more)\n"
+    text = text.replace("Mul(joined, w)", "Mul(both, w)")
+    expected = ["x is split by other, and no gradient depends on part 1"]
+    assert dealt(text, other={"num_split": 2}) == expected
+    assert dealt(text, axis=1, other={"num_split": 2}) == []  # parts of an example may be left out
+
+
+def test_parts_of_a_models_output_are_no_targets():
+    """Of a recurrent network's outputs the loss takes the last."""
+    assert dealt(OUTPUTS) == []
+
+
+@pytest.mark.parametrize("dtype, count", [(tf.int64, 1), (tf.string, 0)])
+def test_texts_that_come_with_a_batch_are_no_targets(dtype, count):
+    graph = graph_of(QUEUE + "    name = Neg(batch:2)\n", batch={"component_types": [tf.float32, tf.float32, dtype]})
+    whole = WholeGraph(saved(graph, trainable_variables=["w"]))
+    assert len(list(unused_targets(whole))) == count
+
+
+@pytest.mark.parametrize(
+    "text, expected",
+    [
+        (QUEUE, []),
+        (QUEUE + "test_labels = Placeholder()\n", []),
+        (QUEUE + "x = Placeholder()\n", []),
+        (QUEUE + COPY, []),
+        (
+            QUEUE + COPY.replace("Mul(eval_x, w)", "Neg(y)"),
+            ["labels enters the graph, and no gradient depends on it"],
+        ),
+        (QUEUE + "labels = Placeholder()\n", ["labels enters the graph, and no gradient depends on it"]),
+        (
+            QUEUE.replace("Sub(y, batch:1)", "Square(y)"),
+            ["batch:1 comes with each batch of QueueDequeueV2, and no gradient depends on it"],
+        ),
+        (QUEUE.replace("Sub(y, batch:1)", "Square(y)").replace("Equal(y, batch:1)", "Neg(y)"), []),  # no one wants it
+    ],
+)
+def test_unused_targets(text, expected):
+    whole = WholeGraph(saved(graph_of(text), trainable_variables=["w"]))
+    assert [hazard.description for hazard in unused_targets(whole)] == expected

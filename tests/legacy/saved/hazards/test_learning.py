@@ -1,0 +1,76 @@
+"""Hazards in what is learned, each with a program that does not have it."""
+
+import types
+
+import pytest
+
+from legacy.saved.facts.whole_graph import WholeGraph
+from legacy.saved.hazards import learning
+from tests.legacy.saved.graphs import graph_of, saved
+from workloads.lifted.plan import Effect, Variable
+
+
+def whole(text, **attributes):
+    return WholeGraph(saved(graph_of(text, **attributes), trainable_variables=["w"]))
+
+
+def ids(hazards):
+    return [(hazard.id, hazard.op) for hazard in hazards]
+
+
+MEANS = """
+    mean0 = Mean(x0)
+    mean1 = Mean(x1)
+    x0 = Placeholder()
+    x1 = Placeholder()
+    s = VariableV2()
+    t = VariableV2()
+    move0 = Assign(s, mean0)
+    move1 = Assign(t, mean1)
+    """
+
+
+def analysis(updates, towers=2, roles=("statistic", "statistic"), races=True, **plan):
+    """An analysis of `MEANS` with the given {update op: variable}."""
+    effects = [Effect(node, "Assign", [variable], []) for node, variable in updates.items()]
+    races = ["s: changed by move0 and move1 in any order"] if races else []
+    phase = types.SimpleNamespace(crossings=[["mean0:0", "mean1:0"]], effects=effects, races=races)
+    variables = [Variable(name, [], "float32", role) for name, role in zip(("s", "t"), roles)]
+    plan = types.SimpleNamespace(towers=towers, variables=variables, phases=[phase], **plan)
+    return types.SimpleNamespace(plan=plan, cut=types.SimpleNamespace(graph=graph_of(MEANS)))
+
+
+@pytest.mark.parametrize(
+    "updates, expected",
+    [
+        ({"move0": "s"}, [("STATISTICS_OF_ONE_TOWER", "s", "1 statistic is updated by the first tower only")]),
+        ({"move1": "s"}, [("STATISTICS_OF_ONE_TOWER", "s", "1 statistic is updated by the last tower only")]),
+        ({"move0": "s", "move1": "t"}, []),  # each tower has its own
+        ({"x0": "s"}, []),  # computed from no tower's results
+        ({"move0": "weight"}, []),
+    ],
+)
+def test_statistics_of_one_tower(updates, expected):
+    assert [found[:3] for found in learning.statistics(None, analysis(updates))] == expected
+
+
+def test_statistics_that_towers_update_in_turn():
+    found = analysis({"move0": "s", "move1": "s"})
+    (hazard,) = learning.statistics(None, found)
+    assert hazard[:3] == (
+        "STATISTICS_RACE",
+        "s",
+        "1 statistic is updated by several towers one after the other, in no fixed order",
+    )
+
+
+def test_statistics_that_control_dependencies_order_do_not_race():
+    assert not list(learning.statistics(None, analysis({"move0": "s", "move1": "s"}, races=False)))
+
+
+def test_a_counter_that_two_optimizers_raise_is_no_statistic_of_towers():
+    assert not list(learning.statistics(None, analysis({"x0": "s", "x1": "s"})))
+
+
+def test_statistics_of_one_tower_alone_are_meant():
+    assert not list(learning.statistics(None, analysis({"move0": "s"}, towers=1)))

@@ -1,0 +1,98 @@
+"""How often an update contains a regularization term, from sums, products with constants and means."""
+
+import types
+
+import numpy as np
+import pytest
+
+from legacy.saved.facts.whole_graph import WholeGraph
+from legacy.saved.hazards.penalties import _combining_factor, linear_weights, regularization
+from tests.legacy.saved.graphs import graph_of, saved
+from workloads.lifted.plan import Combine
+
+PENALTY = """
+    w = VariableV2()
+    scale = Const()
+    x0 = Placeholder()
+    x1 = Placeholder()
+    tower_0/l2 = L2Loss(w)
+    tower_0/data = Mul(x0, w)
+    tower_0/loss = AddN(tower_0/l2, tower_0/data)
+    tower_1/l2 = L2Loss(w)
+    tower_1/data = Mul(x1, w)
+    tower_1/loss = AddN(tower_1/l2, tower_1/data)
+    tower_0/gradients/grad_ys_0 = Const()
+    tower_0/gradients/tower_0/loss_grad/Id = Identity(tower_0/gradients/grad_ys_0)
+    tower_0/gradients/tower_0/l2_grad/mul = Mul(w, tower_0/gradients/tower_0/loss_grad/Id)
+    tower_1/gradients/grad_ys_0 = Const()
+    tower_1/gradients/tower_1/loss_grad/Id = Identity(tower_1/gradients/grad_ys_0)
+    tower_1/gradients/tower_1/l2_grad/mul = Mul(w, tower_1/gradients/tower_1/loss_grad/Id)
+    sum = AddN(tower_0/gradients/tower_0/l2_grad/mul, tower_1/gradients/tower_1/l2_grad/mul)
+    train = ApplyGradientDescent(w, scale, sum)
+    """
+
+
+def found(text):
+    whole = WholeGraph(saved(graph_of(text, scale={"value": np.array(0.5, np.float32)}), trainable_variables=["w"]))
+    return [(hazard.id, hazard.op, hazard.description) for hazard in regularization(whole)]
+
+
+def test_a_penalty_in_every_towers_gradient_is_no_hazard():
+    assert found(PENALTY) == []
+    assert found("x = Placeholder()\nscale = Const()\n") == []
+
+
+def test_a_penalty_of_one_tower():
+    ((name, op, text),) = found(PENALTY.replace("AddN(tower_0/l2, tower_0/data)", "AddN(tower_0/data, tower_0/data)"))
+    assert (name, op) == ("REGULARIZATION_ONCE", "tower_0/l2")
+    assert "1 variable (w): terms in each tower's loss: 0, 1; averaged over 2 towers it counts 0.5 times" in text
+
+
+def test_a_penalty_in_no_gradient():
+    text = PENALTY.replace("L2Loss", "Square") + "my_regularizer = Mul(w, scale)\n"
+    assert [entry[:2] for entry in found(text)] == [("REGULARIZATION_LOST", "my_regularizer")]
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        "norm = L2Loss(sum)\n",  # of gradients
+        "norm = L2Loss(w)\nshown = ScalarSummary(norm)\n",  # to look at
+        "norm = L2Loss(w)\nroot = Sqrt(norm)\nclipped = RealDiv(w, root)\n",  # to clip weights by
+    ],
+)
+def test_norms_are_no_penalties(more):
+    assert found(PENALTY.replace("L2Loss", "Square") + more) == []
+
+
+def test_weights_of_a_linear_function():
+    graph = graph_of(
+        """
+        a = Placeholder()
+        b = Placeholder()
+        c = Placeholder()
+        half = Const()
+        both = Pack(a, b)
+        mean = Mean(both)
+        less = Sub(mean, c)
+        loss = RealDiv(less, half)
+        bent = Square(loss)
+        """,
+        half={"value": np.array(0.5, np.float32)},
+    )
+    whole = WholeGraph(saved(graph))
+    weights = linear_weights(whole, "loss")
+    assert (weights["a"], weights["b"], weights["c"]) == (1.0, 1.0, -2.0)
+    assert "a" not in linear_weights(whole, "bent")
+
+
+def test_what_multiplies_some_gradients_counts_for_their_losses_as_for_their_penalties():
+    combine = [
+        Combine("w", "sum", "a:0", 1.0, []),
+        Combine("v", "sum", "b:0", 1.0, []),
+        Combine("last", "sum", "c:0", 10.0, []),
+    ]
+    analysis = types.SimpleNamespace(plan=types.SimpleNamespace(phases=[types.SimpleNamespace(combine=combine)]))
+    assert _combining_factor(analysis, "last", 2) == 1.0
+    assert _combining_factor(analysis, "unknown", 2) is None
+    assert _combining_factor(None, "w", 2) == 0.5

@@ -1,0 +1,82 @@
+"""Hazards of learning-rate schedules, each with a program that does not have it."""
+
+import numpy as np
+import pytest
+
+from legacy.saved.facts.whole_graph import WholeGraph
+from legacy.saved.hazards.schedules import frozen_learning_rate, miscounted_steps
+from tests.legacy.saved.graphs import graph_of, saved
+
+TEXT = """
+    w = VariableV2()
+    global_step = VariableV2()
+    one = Const()
+    two = Const()
+    count = AssignAdd(global_step, one)
+    step = Cast(global_step)
+    scaled = Mul(step, one)
+    ExponentialDecay/Pow = Pow(two, scaled)
+    tower_0/y = Neg(w)
+    gradients/tower_0/y_grad/Neg = Neg(tower_0/y)
+    tower_1/y = Neg(w)
+    gradients/tower_1/y_grad/Neg = Neg(tower_1/y)
+    sum = AddN(gradients/tower_0/y_grad/Neg, gradients/tower_1/y_grad/Neg)
+    train = ApplyGradientDescent(w, ExponentialDecay/Pow, sum)
+    """
+
+
+def hazards(check, text):
+    constants = {name: {"value": np.array(value, np.float32)} for name, value in (("one", 1), ("two", 2))}
+    whole = WholeGraph(saved(graph_of(text, **constants), trainable_variables=["w"]))
+    return [hazard[:3] for hazard in check(whole)]
+
+
+@pytest.mark.parametrize("check", [miscounted_steps, frozen_learning_rate])
+def test_a_correct_schedule_has_none(check):
+    assert hazards(check, TEXT) == []
+
+
+def test_a_step_that_each_tower_counts():
+    text = TEXT.replace("count = AssignAdd(global_step, one)", "tower_0/count = AssignAdd(global_step, one)")
+    found = hazards(miscounted_steps, text + "tower_1/count = AssignAdd(global_step, one)\n")
+    assert found == [("STEP_COUNTS_TOWERS", "tower_0/count", "global_step is incremented by each of the 2 towers")]
+    assert hazards(miscounted_steps, text + "count = AssignAdd(global_step, one)\n") == [], "not of each tower"
+
+
+def test_a_step_that_rises_by_the_number_of_towers():
+    found = hazards(miscounted_steps, TEXT.replace("AssignAdd(global_step, one)", "AssignAdd(global_step, two)"))
+    assert found == [("STEP_COUNTS_TOWERS", "count", "global_step rises by 2 in a step")]
+
+
+def test_a_schedule_of_the_step_times_the_towers():
+    text = TEXT.replace("Mul(step, one)", "Mul(step, two)")
+    found = hazards(miscounted_steps, text)
+    assert [(name, op) for name, op, _ in found] == [("SCHEDULE_COUNTS_TOWERS", "scaled")]
+    not_used = text.replace("ApplyGradientDescent(w, ExponentialDecay/Pow, sum)", "ApplyGradientDescent(w, one, sum)")
+    assert hazards(miscounted_steps, not_used) == [], "no update depends on the product"
+    not_the_step = text.replace("Mul(step, two)", "Mul(shifted, two)") + "shifted = Neg(step)\n"
+    assert hazards(miscounted_steps, not_the_step) == []
+
+
+def test_a_schedule_that_no_update_depends_on():
+    text = TEXT.replace("ApplyGradientDescent(w, ExponentialDecay/Pow, sum)", "ApplyGradientDescent(w, one, sum)")
+    (found,) = hazards(frozen_learning_rate, text)
+    assert found[:2] == ("LEARNING_RATE_FROZEN", "ExponentialDecay/Pow")
+    assert found[2] == "the schedule ExponentialDecay is computed and no update depends on it"
+    assert hazards(frozen_learning_rate, text.replace("ApplyGradientDescent", "Nothing")) == [], "nothing trains"
+
+
+@pytest.mark.parametrize(
+    "assignment, is_frozen", [("advance", False), ("global_step/Assign", True), ("save/Assign", True)]
+)
+def test_a_schedule_of_a_step_that_nothing_advances(assignment, is_frozen):
+    value = "save/RestoreV2 = RestoreV2()\nsave/Assign = Assign(global_step, save/RestoreV2)\n"
+    new = value if assignment == "save/Assign" else f"{assignment} = Assign(global_step, one)"
+    text = TEXT.replace("count = AssignAdd(global_step, one)", new)
+    found = hazards(frozen_learning_rate, text)
+    assert bool(found) == is_frozen
+    if is_frozen:
+        assert found[0][1:] == (
+            "global_step",
+            "the schedule ExponentialDecay depends on global_step, which nothing advances",
+        )

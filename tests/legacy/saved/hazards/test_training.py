@@ -1,0 +1,105 @@
+"""Train ops that train nothing, each with a near twin that trains."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from legacy.saved.analysis.analyse import analyse_graph
+from legacy.saved.facts.whole_graph import WholeGraph
+from legacy.saved.hazards import inputs, training
+from tests.legacy.saved.graphs import graph_of, saved, traced
+
+v1 = tf.compat.v1
+
+
+def reasons(make_loss, rate=0.5):
+    """What is said of a program that minimizes a loss of x and w."""
+
+    def build():
+        w = v1.get_variable("w", initializer=[1.0, 2.0], use_resource=False)
+        x = v1.placeholder(tf.float32, [2], "x")
+        v1.train.GradientDescentOptimizer(rate).minimize(make_loss(x, w), name="train")
+
+    graph = saved(traced(build), trainable_variables=["w"])
+    found = analyse_graph(graph, "small")
+    return [hazard.description for hazard in training.nothing_trained(WholeGraph(graph, found), found)]
+
+
+@pytest.mark.parametrize(
+    "make_loss, rate, reason",
+    [
+        (lambda x, w: tf.reduce_sum(x * w, name="loss"), 0.5, None),
+        (lambda x, w: tf.reduce_sum(tf.constant([3.0, 4.0]) * w, name="loss"), 0.5, None),  # the data are constants
+        (lambda x, w: tf.reduce_sum(x * w, name="loss"), 0.0, "the learning rate is 0"),
+        (lambda x, w: tf.reduce_sum(w, name="loss"), 0.5, "the loss loss depends on no data"),
+        (lambda x, w: tf.multiply(tf.reduce_sum(x * w), 0.0, name="loss"), 0.5, "the loss loss is multiplied by 0"),
+    ],
+)
+def test_a_train_op_that_trains_nothing(make_loss, rate, reason):
+    assert reasons(make_loss, rate) == ([] if reason is None else [f"train trains nothing: {reason}"])
+
+
+DROPOUT = """
+    x = Placeholder()
+    w = VariableV2()
+    drop_rate = Placeholder()
+    dropout/random = RandomUniform(x)
+    dropout/mask = GreaterEqual(dropout/random, drop_rate)
+    y = Mul(x, dropout/mask)
+    gradients/y_grad/Mul = Mul(y, w)
+    train = ApplyGradientDescent(w, gradients/y_grad/Mul)
+    """
+
+
+#: The same as TensorFlow 1.12 writes it: what is kept is the integer part of the share and a random number.
+FLOOR = """
+    x = Placeholder()
+    w = VariableV2()
+    one = Const()
+    keep_prob = Placeholder()
+    share = Identity(keep_prob)
+    drop1/random = RandomUniform(x)
+    drop1/add = Add(share, drop1/random)
+    drop1/mask = Floor(drop1/add)
+    y = Mul(x, drop1/mask)
+    gradients/y_grad/Mul = Mul(y, w)
+    train = ApplyGradientDescent(w, gradients/y_grad/Mul)
+    """
+
+
+@pytest.mark.parametrize(
+    "old, new, expected",
+    [
+        ("keep_prob", "keep_prob", []),
+        ("keep_prob", "rate", ["KEEP_FOR_RATE"]),
+        ("keep_prob", "dropout/Placeholder", []),  # the scope says nothing of the share
+        ("Identity(keep_prob)", "Sub(one, keep_prob)", ["KEEP_FOR_RATE"]),  # a layer that takes a rate
+    ],
+)
+def test_dropout_before_the_rate(old, new, expected):
+    constant = {"dtype": tf.float32, "value": np.array(1.0, np.float32)}
+    whole = WholeGraph(saved(graph_of(FLOOR.replace(old, new), one=constant), trainable_variables=["w"]))
+    assert [hazard.id for hazard in inputs.kept_for_dropped(whole)] == expected
+
+
+@pytest.mark.parametrize("name, expected", [("drop_rate", []), ("keep_prob", ["KEEP_FOR_RATE"])])
+def test_a_keep_probability_in_the_place_of_a_rate(name, expected):
+    whole = WholeGraph(saved(graph_of(DROPOUT.replace("drop_rate", name)), trainable_variables=["w"]))
+    assert [hazard.id for hazard in inputs.kept_for_dropped(whole)] == expected
+
+
+AVERAGES = """
+    x = Placeholder()
+    w = VariableV2()
+    seen = VariableV2()
+    gradients/y_grad/Mul = Mul(x, w)
+    train = ApplyGradientDescent(w, gradients/y_grad/Mul)
+    seen/AssignMovingAvg = AssignSub(seen, x)
+    """
+
+
+@pytest.mark.parametrize("shape, expected", [([3], ["UPDATES_NEVER_RUN"]), ([], [])])
+def test_an_average_of_one_number_is_to_look_at_and_may_be_left_out(shape, expected):
+    graph = graph_of(AVERAGES, seen={"shape": tf.TensorShape(shape)})
+    whole = WholeGraph(saved(graph, trainable_variables=["w"]))
+    assert [hazard.id for hazard in training.updates_never_run(whole)] == expected
