@@ -82,7 +82,7 @@ class LiftedProgram(TracedProgram):
         )
 
     def step(self) -> StepRecord:
-        self._start()
+        self._start_observed()
         with self._user_ops():
             seen, batch = self._observed[self._step % len(self._steps)](self._batches)
         local = self.strategy.experimental_local_results

@@ -68,6 +68,23 @@ class ReplicaInput:
             self._dataset = self._distribute(self._source.pipeline(step))
         return self._resident if self._dataset is None else iter(self._dataset)
 
+    def put(self, step: int) -> bool:
+        """Puts the batch of one step where the next `take` finds it before it asks its iterator.
+
+        A lone step far from the others, such as a visit of a comparison, then needs no new iterator, which takes longer
+        than a small model's step. An iterator that `start` returned before can be handed to `take`: it is not read.
+
+        Args:
+          step: the step.
+
+        Returns:
+          whether it was put there; False where batches do not come from Python.
+        """
+        if self._chunks is None:
+            return False
+        self._chunks.fill(self._chunk_values(self._next_shards(step, 1)))
+        return True
+
     def placeholders(self) -> Tensors:
         """Returns a per-replica batch of placeholders on the replicas' devices; call inside a function's trace."""
         devices = self._strategy.extended.worker_devices
@@ -118,18 +135,22 @@ class ReplicaInput:
 
         Several steps' batches cross from Python at once: a call from TensorFlow into Python costs a small step's time.
         """
-        replicas = len(replica_devices(self._strategy))  # one, where micro-batches follow each other
 
         def chunks() -> Iterator[Arrays]:
             step = first = self._first
             while not self._closed:
                 # Twice as many each time: the first step waits for one batch, and a run of one step makes few others.
                 shards = self._next_shards(step, min(most, step - first + 1))
-                for replica in range(replicas):
-                    yield {name: _stacked([shard[name] for shard in shards[replica::replicas]]) for name in specs}
+                yield from self._chunk_values(shards)
                 step += len(shards) // len(self._here)
 
         return tf.data.Dataset.from_generator(chunks, output_signature=specs)
+
+    def _chunk_values(self, shards: list[Arrays]) -> list[Arrays]:
+        """Returns each device's chunk [steps, per-replica batch, *shape] of each input, of the shards of some steps."""
+        devices = len(replica_devices(self._strategy))  # one, where micro-batches follow each other
+        of_devices = [shards[device::devices] for device in range(devices)]
+        return [{name: _stacked([shard[name] for shard in own]) for name in own[0]} for own in of_devices]
 
     def _next_shards(self, first: int, most: int) -> list[Arrays]:
         """Reads the shards of the steps from `first` on, until `most` are read or `CHUNK_SECONDS` are over.

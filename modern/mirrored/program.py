@@ -95,7 +95,7 @@ class ModernProgram(TracedProgram):
         return self._read()[0]
 
     def step(self) -> StepRecord:
-        self._start()
+        self._start_observed()
         with self._user_ops():
             seen, batch = self._observed(self._batches)
         state, drift = self._read()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import tensorflow as tf
 
 from modern.mirrored.step_tensors import Tensors
@@ -31,6 +32,14 @@ class StepChunks:
         """Drops the current chunk, so that the next step reads a new one."""
         self._taken.assign(0)
         self._steps.assign(0)
+
+    def fill(self, chunks: Sequence[Mapping[str, np.ndarray]]) -> None:
+        """Makes each device's {input name: array [steps, per-replica batch, *shape]} the current chunk."""
+        for variables, chunk in zip(self._chunks, chunks):
+            for name, variable in variables.items():
+                variable.assign(chunk[name])
+        self._steps.assign(len(next(iter(chunks[0].values()))))
+        self._taken.assign(0)
 
     def take(self, chunks: Any) -> Tensors:
         """Returns the next step's per-replica batch; reads the next of `chunks`, an iterator, where none is left."""

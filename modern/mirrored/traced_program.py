@@ -42,13 +42,15 @@ class TracedProgram(Program):
     _step: int
     #: The open input; the function or functions of one observed step; the loop over many steps. None: not started.
     _batches: Any = None
+    #: Whether the open input's next batch is that of the current step.
+    _is_in_step: bool = False
     _observed: Any = None
     _many: Any = None
 
     def load(self, state: State) -> None:
         self._variables.load(state)
         if state.step != self._step:
-            self._step, self._batches = state.step, None
+            self._step, self._is_in_step = state.step, False
 
     def state(self) -> State:
         return self._variables.read()[0]
@@ -75,7 +77,7 @@ class TracedProgram(Program):
         """
         self._input.close()
         self._observed = self._many = None
-        opened, self._batches = [self._batches], None
+        opened, self._batches, self._is_in_step = [self._batches], None, False
         threading.Thread(target=opened.clear, name=ENDING_INPUT).start()
 
     def _user_ops(self) -> contextlib.AbstractContextManager[None]:
@@ -85,10 +87,15 @@ class TracedProgram(Program):
 
     def _start(self) -> None:
         """Opens the input at the current step; the functions that are traced from here on read it."""
-        if self._batches is None:
-            self._batches = self._input.start(self._step)
+        if not self._is_in_step:
+            self._batches, self._is_in_step = self._input.start(self._step), True
             self._observed = self._observed or self._observed_step()
             self._many = None
+
+    def _start_observed(self) -> None:
+        """Makes the current step's batch ready for one observed step; after a jump that batch alone."""
+        if self._batches is None or self._is_in_step or not self._input.put(self._step):
+            self._start()
 
     @abc.abstractmethod
     def _observed_step(self) -> Any:

@@ -63,7 +63,7 @@ class PipelineProgram(TracedProgram):
         }
 
     def step(self) -> StepRecord:
-        self._start()
+        self._start_observed()
         with self._user_ops():
             seen, batches = tf.nest.map_structure(lambda tensor: tensor.numpy(), self._observed(self._batches))
         self._step += 1

@@ -31,7 +31,10 @@ class RateFunction:
     """
 
     def __init__(self, schedule: Schedule, global_batch: int) -> None:
-        self._rate_of: Callable[[tf.Tensor], tf.Tensor] = lambda step: schedule(step, global_batch)
+        # `map_fn` would rewrite the schedule's Python source, which is a graph's already.
+        self._rate_of: Callable[[tf.Tensor], tf.Tensor] = tf.autograph.experimental.do_not_convert(
+            lambda step: schedule(step, global_batch)
+        )
         self._graph = tf.Graph()
         with self._graph.as_default():
             self._step = tf.compat.v1.placeholder(tf.int64, [])

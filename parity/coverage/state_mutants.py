@@ -27,7 +27,7 @@ def average_mutants(job: Job) -> Iterator[Mutant]:
     end = end_of_warm_up(rule)
     hint = f"hidden by the warm-up until step {end:,}" if end else "the averages are too near the weights"
     for field, change, changed in changed_constants(rule):
-        yield Mutant(f"moving_average.{field}", change, _changed_average(changed), lambda: hint)
+        yield Mutant(f"moving_average.{field}", change, _changed_average(rule, changed), lambda: hint)
     place = "of the weights before the update"
     yield Mutant("moving_average.place", place, _average_before(rule), lambda: "no weight moves")
 
@@ -44,8 +44,10 @@ def end_of_warm_up(rule: MovingAverage) -> int:
     return max(0, int(np.ceil(updates - 1e-6)) - 1)
 
 
-def _changed_average(changed: MovingAverage) -> Effects:
+def _changed_average(rule: MovingAverage, changed: MovingAverage) -> Effects:
     def effects(step: ObservedStep) -> Iterator[Effect]:
+        if formulas.average_alike(rule, changed, step.record.state):  # the warm-up hides the change
+            return
         wrong = formulas.moved_averages(changed, step.before, step.record.state, step.dtype)
         for name, value in step.averages.items():
             yield Effect(stages.AVERAGES, name, value, wrong[name])

@@ -63,6 +63,23 @@ def test_more_steps_than_fit_a_chunk_keep_their_order():
     assert [batch[0][0] for batch in batches] == [10.0 * (3 + step) for step in range(inputs.CHUNK_STEPS + 2)]
 
 
+def test_a_lone_steps_batch_is_taken_without_reading_the_iterator():
+    mirrored = strategy.mirrored_strategy(["CPU:0", "CPU:1"], ModernOptions())
+    replica_input = ReplicaInput(JOB, Counting(JOB), mirrored, range(2))
+    taken = []
+    for step in (1000, 7):
+        assert replica_input.put(step)
+        batch = replica_input.take(iter(()))["x"]
+        taken.append([value.numpy().tolist() for value in mirrored.experimental_local_results(batch)])
+    assert taken == [[[10000, 10001], [10002, 10003]], [[70, 71], [72, 73]]]
+
+
+@pytest.mark.parametrize("source", [Fixed, Piped])
+def test_no_lone_batch_is_put_where_none_comes_from_python(source):
+    mirrored = strategy.mirrored_strategy(["CPU:0", "CPU:1"], ModernOptions())
+    assert not ReplicaInput(JOB, source(JOB), mirrored, range(2)).put(3)
+
+
 def test_a_worker_takes_its_own_shards_of_the_global_batch():
     assert delivered(Counting, 1, 1, here=range(1, 2))[1] == [[[12, 13]]]
 

@@ -29,6 +29,13 @@ def test_chunks_of_different_lengths_are_taken_a_step_at_a_time():
         assert taken(CHUNKS, 4, compiled)[1] == expected
 
 
+def test_a_filled_chunk_is_taken_before_any_other_is_read():
+    chunks, _ = taken(CHUNKS, 2, compiled=False)  # step 3 is left in the chunk at hand
+    chunks.fill([{"x": np.float32([[7.0], [8.0]])}, {"x": np.float32([[70.0], [80.0]])}])
+    steps = [[value.numpy().tolist() for value in chunks.take(iter(()))["x"].values] for _ in range(2)]
+    assert steps == [[[7.0], [70.0]], [[8.0], [80.0]]]
+
+
 def test_a_cleared_chunk_is_read_anew():
     chunks, _ = taken(CHUNKS, 2, compiled=False)  # step 3 is left in the chunk at hand
     chunks.clear()

@@ -24,6 +24,10 @@ class Input:
         self.started.append(step)
         return {}
 
+    def put(self, step):
+        self.started.append(f"{step} alone")
+        return True
+
     def close(self):
         self.started.append("closed")
 
@@ -81,6 +85,15 @@ def test_another_step_that_is_loaded_opens_the_input_anew_and_traces_only_the_lo
     assert [float(loss) for loss in program.run(1)] == [2.0]
     assert program._input.started == [0, 7]
     assert program._observed is observed and program._many is not many
+
+
+def test_observed_steps_after_a_jump_are_put_alone_until_the_loop_opens_the_input():
+    program = Adding()
+    program._start_observed()
+    program.load(a_state(7, 1.0))
+    program._start_observed()
+    program.run(1)
+    assert program._input.started == [0, "7 alone", 7]
 
 
 def test_a_state_of_the_same_step_leaves_the_input_open():
