@@ -8,11 +8,18 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from parity.causes import catalogue
-from parity.causes.basics.cause import HIGH, LOW, MEDIUM, RecognizedCause
+from parity.causes.basics.cause import RecognizedCause
 from parity.causes.basics.confirmation import Confirmation, Remainder
-from parity.causes.unexplained import unexplained_deviations
 from parity.comparison import stages, tolerance
 from parity.confirmation.agreement import Agreement, Rules, add_initial, add_step, improves, may_be_noise
+from parity.confirmation.conclusions import (
+    is_refuted,
+    place_in_report,
+    unconfirmed,
+    unneeded,
+    with_confirmation,
+    without_planting,
+)
 from parity.confirmation.confined_port import Confined, ConfinedPort
 from parity.confirmation.planted_port import PlantedPort, UserStep, can_be_planted, chosen_steps
 from parity.diagnosis.context import job_context
@@ -220,20 +227,20 @@ class _Search:
     def _conclude(self, pool: Sequence[RecognizedCause], best: _Planting | None) -> Explained:
         """Gives every cause its confirmation and the confidence that follows from it."""
         if best is None:
-            return Explained([_unconfirmed(entry, None) for entry in pool], None)
+            return Explained([unconfirmed(entry, None) for entry in pool], None)
         explaining = {repr((entry.id, entry.finding)) for entry in best.causes}
         confirmation = _confirmation(best)
         entries = []
         for entry in pool:
             if repr((entry.id, entry.finding)) in explaining:
-                entries.append(_with_confirmation(entry, confirmation))
+                entries.append(with_confirmation(entry, confirmation))
             elif best.explains_all:
-                entries.append(_unneeded(entry, best))
+                entries.append(unneeded(entry, best.causes))
             else:
                 alone = self._tried.get((repr((entry.id, entry.finding)),))
-                entries.append(_unconfirmed(entry, None if alone is None else _confirmation(alone)))
-        kept = [entry for entry in entries if not _is_refuted(entry)]
-        return Explained(sorted(kept, key=_order), confirmation.remaining)
+                entries.append(unconfirmed(entry, None if alone is None else _confirmation(alone)))
+        kept = [entry for entry in entries if not is_refuted(entry)]
+        return Explained(sorted(kept, key=place_in_report), confirmation.remaining)
 
 
 def _agreement(
@@ -281,52 +288,3 @@ def _same_cause(one: RecognizedCause, other: RecognizedCause) -> bool:
 def _place(cause_id: str) -> int:
     """Place of a cause in the catalogue: a later one is planted around the ones before it."""
     return next((place for place, cause in enumerate(catalogue.CAUSES) if cause.id == cause_id), 0)
-
-
-def _order(entry: RecognizedCause) -> tuple[bool, tuple[bool, bool, int, int]]:
-    """Causes that were confirmed come first, each group in the catalogue's order."""
-    confirmed = entry.confirmation is not None and entry.confirmation.confirmed
-    return not confirmed, catalogue.order_of(entry)
-
-
-def _is_refuted(entry: RecognizedCause) -> bool:
-    """Whether a cause says that rounding is all that differs, and the clean port shows that it is not."""
-    says_rounding = entry.cause.last and not entry.cause.bug
-    return says_rounding and (entry.confirmation is None or not entry.confirmation.confirmed)
-
-
-def _with_confirmation(entry: RecognizedCause, confirmation: Confirmation) -> RecognizedCause:
-    if not confirmation.confirmed:
-        return _unconfirmed(entry, confirmation)
-    confidence = MEDIUM if entry.finding.ambiguous else HIGH
-    finding = dataclasses.replace(entry.finding, confidence=confidence)
-    return dataclasses.replace(entry, finding=finding, confirmation=confirmation)
-
-
-def _unconfirmed(entry: RecognizedCause, confirmation: Confirmation | None) -> RecognizedCause:
-    confidence = MEDIUM if entry.finding.confidence == HIGH else entry.finding.confidence
-    finding = dataclasses.replace(entry.finding, confidence=confidence)
-    return dataclasses.replace(entry, finding=finding, confirmation=confirmation)
-
-
-def _unneeded(entry: RecognizedCause, best: _Planting) -> RecognizedCause:
-    """A cause without which every stage is explained: a consequence of the others, or another name for them."""
-    names = ", ".join(other.id for other in best.causes) or "rounding"
-    because = f"{entry.finding.because}; not needed: {names} alone explains every stage"
-    finding = dataclasses.replace(entry.finding, confidence=LOW, because=because)
-    return dataclasses.replace(entry, finding=finding)
-
-
-def without_planting(evidence: Evidence, recognized: Sequence[RecognizedCause]) -> list[RecognizedCause]:
-    """Returns causes where nothing can be planted: high confidence stands if all stages are explained to rounding.
-
-    Args:
-      evidence: the steps of both sides.
-      recognized: the causes, with their criteria's own confidence.
-
-    Returns:
-      the causes in the same order.
-    """
-    if not unexplained_deviations(evidence, recognized):
-        return list(recognized)
-    return [_unconfirmed(entry, None) for entry in recognized]

@@ -10,7 +10,8 @@ from parity.causes.basics.cause import RecognizedCause
 from parity.causes.basics.confirmation import Remainder
 from parity.comparison.result import Verification
 from parity.comparison.setup import Setup
-from parity.confirmation.confirm import confirm_causes, without_planting
+from parity.confirmation.conclusions import without_planting
+from parity.confirmation.confirm import confirm_causes
 from parity.confirmation.recorded_setup import setup_of_recordings
 from parity.diagnosis import collect
 from parity.diagnosis.context import job_context

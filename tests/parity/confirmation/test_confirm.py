@@ -8,7 +8,7 @@ import pytest
 from parity.causes import catalogue
 from parity.causes.basics.cause import HIGH, LOW, MEDIUM, Cause, Finding, RecognizedCause
 from parity.causes.basics.injection import Change
-from parity.confirmation import confirm
+from parity.confirmation import conclusions, confirm
 from parity.diagnosis.context.job_context import Context
 from tests.cases import Dyadic, setup
 from tests.parity.step_records import compared_step, made_up_evidence, made_up_state, step_record
@@ -169,10 +169,10 @@ def test_a_difference_is_also_measured_by_float64_before_it_counts(ports):
 
 def test_where_nothing_can_be_planted_the_stage_checks_decide(monkeypatch, ports):
     monkeypatch.setattr(confirm, "can_be_planted", lambda setup: False)
-    monkeypatch.setattr(confirm, "unexplained_deviations", lambda evidence, recognized: ["a deviation"])
+    monkeypatch.setattr(conclusions, "unexplained_deviations", lambda evidence, recognized: ["a deviation"])
     result = explained(evidence(loss=3.0), cause("A", loss=2.0))
     assert outcome(result) == {"A": (MEDIUM, None)} and result.remaining is None and not ports
-    monkeypatch.setattr(confirm, "unexplained_deviations", lambda evidence, recognized: [])
+    monkeypatch.setattr(conclusions, "unexplained_deviations", lambda evidence, recognized: [])
     assert outcome(explained(evidence(loss=3.0), cause("A", loss=2.0))) == {"A": (HIGH, None)}
 
 

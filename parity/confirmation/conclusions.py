@@ -1,0 +1,66 @@
+"""Confidence of causes after the search: what planting a cause showed decides how sure the report is of it."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from parity.causes import catalogue
+from parity.causes.basics.cause import HIGH, LOW, MEDIUM, RecognizedCause
+from parity.causes.basics.confirmation import Confirmation
+from parity.causes.unexplained import unexplained_deviations
+
+if TYPE_CHECKING:
+    from parity.diagnosis.evidence import Evidence
+
+
+def place_in_report(entry: RecognizedCause) -> tuple[bool, tuple[bool, bool, int, int]]:
+    """Returns the sort key of a report: confirmed causes first, each group in the catalogue's order."""
+    confirmed = entry.confirmation is not None and entry.confirmation.confirmed
+    return not confirmed, catalogue.order_of(entry)
+
+
+def is_refuted(entry: RecognizedCause) -> bool:
+    """Whether a cause says that rounding is all that differs, and the clean port shows that it is not."""
+    says_rounding = entry.cause.last and not entry.cause.bug
+    return says_rounding and (entry.confirmation is None or not entry.confirmation.confirmed)
+
+
+def with_confirmation(entry: RecognizedCause, confirmation: Confirmation) -> RecognizedCause:
+    """Returns a planted cause: of high confidence if the planting explains every stage and no other cause could."""
+    if not confirmation.confirmed:
+        return unconfirmed(entry, confirmation)
+    confidence = MEDIUM if entry.finding.ambiguous else HIGH
+    finding = dataclasses.replace(entry.finding, confidence=confidence)
+    return dataclasses.replace(entry, finding=finding, confirmation=confirmation)
+
+
+def unconfirmed(entry: RecognizedCause, confirmation: Confirmation | None) -> RecognizedCause:
+    """Returns a cause that planting did not confirm, or that cannot be planted: of medium confidence at most."""
+    confidence = MEDIUM if entry.finding.confidence == HIGH else entry.finding.confidence
+    finding = dataclasses.replace(entry.finding, confidence=confidence)
+    return dataclasses.replace(entry, finding=finding, confirmation=confirmation)
+
+
+def unneeded(entry: RecognizedCause, planted: Sequence[RecognizedCause]) -> RecognizedCause:
+    """Returns a cause without which `planted` explain every stage: a consequence of them, or another name for them."""
+    names = ", ".join(other.id for other in planted) or "rounding"
+    because = f"{entry.finding.because}; not needed: {names} alone explains every stage"
+    finding = dataclasses.replace(entry.finding, confidence=LOW, because=because)
+    return dataclasses.replace(entry, finding=finding)
+
+
+def without_planting(evidence: Evidence, recognized: Sequence[RecognizedCause]) -> list[RecognizedCause]:
+    """Returns causes where nothing can be planted: high confidence stands if all stages are explained to rounding.
+
+    Args:
+      evidence: the steps of both sides.
+      recognized: the causes, with their criteria's own confidence.
+
+    Returns:
+      the causes in the same order.
+    """
+    if not unexplained_deviations(evidence, recognized):
+        return list(recognized)
+    return [unconfirmed(entry, None) for entry in recognized]
