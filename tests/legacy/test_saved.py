@@ -7,6 +7,7 @@ from legacy.saved.analysis import analyse
 from legacy.saved.graph import graph_file
 from legacy.saved.report import page
 from tests import old_programs
+from workloads.lifted.graph import Graph
 from workloads.support.errors import InputError
 
 v1 = tf.compat.v1
@@ -107,14 +108,18 @@ def test_reads_a_graph_from_other_files(ending, tmp_path):
     assert plan.towers == 2
 
 
-def with_node(op, **inputs):
-    """A recorded graph whose train op waits for a new node."""
+def with_node(op, inputs=()):
+    """A recorded graph whose train op waits for a new node, which takes constant texts."""
     saved = graph_file.read_graph_file(old_programs.path("f_sum_clip_after", "graph.meta"))
     graph_def = v1.GraphDef()
     graph_def.CopyFrom(saved.graph_def)
-    graph_def.node.add(name="strange", op=op, **inputs)
+    graph_def.node.add(name="strange", op=op, input=inputs)
+    for name in inputs:
+        constant = graph_def.node.add(name=name, op="Const")
+        constant.attr["dtype"].type = tf.string.as_datatype_enum
+        constant.attr["value"].tensor.CopyFrom(tf.make_tensor_proto("x"))
     next(node for node in graph_def.node if node.name == "GradientDescent").input.append("^strange")
-    return saved._replace(graph_def=graph_def)
+    return saved._replace(graph=Graph(graph_def))
 
 
 def test_names_ops_that_this_tensorflow_does_not_have():
@@ -123,14 +128,7 @@ def test_names_ops_that_this_tensorflow_does_not_have():
 
 
 def test_lists_ops_that_touch_files():
-    saved = with_node("WriteFile")
-    node = next(node for node in saved.graph_def.node if node.name == "strange")
-    for name in ("name", "content"):
-        constant = saved.graph_def.node.add(name=name, op="Const")
-        constant.attr["dtype"].type = tf.string.as_datatype_enum
-        constant.attr["value"].tensor.CopyFrom(tf.make_tensor_proto("x"))
-        node.input.append(name)
-    found = analyse.analyse_graph(saved, "x")
+    found = analyse.analyse_graph(with_node("WriteFile", ["name", "content"]), "x")
     assert found.plan.unsafe == {"strange": "WriteFile"}
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import tensorflow as tf
 
 from legacy.saved.graph.graph_file import SavedGraph
+from workloads.lifted.graph import Graph
 
 v1 = tf.compat.v1
 TOWERS, BATCH = 2, 8
@@ -31,7 +32,7 @@ def tower_graph(**traits: Any) -> SavedGraph:
             }
     finally:
         (v1.enable_control_flow_v2 if was_v2 else v1.disable_control_flow_v2)()
-    return SavedGraph(graph_def, collections, "made for a test", "made-for-a-test.meta")
+    return SavedGraph(Graph(graph_def), collections, "made for a test", "made-for-a-test.meta")
 
 
 class _Program:

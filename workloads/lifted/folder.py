@@ -36,12 +36,12 @@ class LiftContent(NamedTuple):
 
     Attributes:
       plan: the plan.
-      graph_def: the GraphDef.
+      graph: index of the graph.
       digest: twelve hex digits of both; two lifts of one program have the same.
     """
 
     plan: Plan
-    graph_def: Any
+    graph: Graph
     digest: str
 
 
@@ -69,10 +69,10 @@ def read_lift(folder: str) -> LiftContent:
         raise
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError, message.DecodeError) as error:
         raise InputError(f"{subject}: {error}") from error
-    require_sound_graph(graph_def, subject)
-    require_plan_of_graph(plan, Graph(graph_def), f"{subject}: {PLAN}")
+    graph = require_sound_graph(graph_def, subject)
+    require_plan_of_graph(plan, graph, f"{subject}: {PLAN}")
     digest = hashlib.sha256(graph_bytes + json.dumps(content, sort_keys=True).encode("utf-8")).hexdigest()[:12]
-    return LiftContent(plan, graph_def, digest)
+    return LiftContent(plan, graph, digest)
 
 
 def read_values(folder: str) -> Arrays:

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import collections
-from typing import TYPE_CHECKING, Any, Deque, Dict, List, NamedTuple, Set, Tuple
+import functools
+import operator
+from typing import TYPE_CHECKING, Any, Dict, List, NamedTuple, Set, Tuple
+
+from workloads.lifted.topological_order import Barrier, TopologicalOrder, nodes_after
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
@@ -75,13 +79,6 @@ def input_text(tensor: TensorId) -> str:
     return tensor.node if tensor.output == 0 else tensor.name
 
 
-def _parsed_inputs(node: Any) -> Tuple[List[TensorId], List[str]]:
-    """Returns the data inputs of a NodeDef, and the names of its control inputs."""
-    texts = list(node.input)  # an update may wait for thousands of others
-    inputs = [parse_tensor_name(text) for text in texts if text[:1] != "^"]
-    return inputs, [text[1:] for text in texts if text[:1] == "^"]
-
-
 def forget_placement(node: Any) -> None:
     """Removes a NodeDef's device, its colocation constraints and its recorded output shapes."""
     node.device = ""
@@ -110,22 +107,30 @@ class Graph:
     def __init__(self, graph_def: Any) -> None:
         self.graph_def = graph_def
         self.nodes: Dict[str, Any] = collections.OrderedDict((node.name, node) for node in graph_def.node)
+        self._types: Dict[str, str] = {name: node.op for name, node in self.nodes.items()}
         self._inputs: Dict[str, List[TensorId]] = {}
         self._controls: Dict[str, List[str]] = {}
-        for name, node in self.nodes.items():
-            self._inputs[name], self._controls[name] = _parsed_inputs(node)
-        self._types: Dict[str, str] = {name: node.op for name, node in self.nodes.items()}
-        self._whole_order: List[str] = []
-        self._needed_by: Dict[str, List[str]] = {}
-        self._regions: Dict[Tuple[str, ...], Set[str]] = {}
-        self._edges: Dict[Tuple[bool, bool], Dict[str, List[str]]] = {}
         self._users: Dict[str, List[Use]] = collections.defaultdict(list)
-        self._after: Dict[str, List[str]] = collections.defaultdict(list)
-        for name in self.nodes:
+        self._barriers = self._read_inputs()
+        self._after = nodes_after(self._barriers, {name: position for position, name in enumerate(self.nodes)})
+        self._whole_order: List[str] = []
+        self._regions: Dict[Tuple[str, ...], Set[str]] = {}
+        self._edges: Dict[Tuple[bool, bool], Dict[str, List[List[str]]]] = {}
+
+    def _read_inputs(self) -> List[Barrier]:
+        """Reads the inputs of all nodes; returns the different sets of control inputs."""
+        barriers: Dict[Tuple[str, ...], Barrier] = {}
+        for name, node in self.nodes.items():
+            texts = list(node.input)
+            self._inputs[name] = [parse_tensor_name(text) for text in texts if text[:1] != "^"]
+            controls = tuple([text for text in texts if text[:1] == "^"])
+            if controls not in barriers:
+                barriers[controls] = Barrier([text[1:] for text in controls], [])
+            self._controls[name] = barriers[controls].before
+            barriers[controls].after.append(name)
             for position, (producer, output) in enumerate(self._inputs[name]):
                 self._users[producer].append(Use(name, position, output))
-            for producer in self._controls[name]:
-                self._after[producer].append(name)
+        return [barrier for barrier in barriers.values() if barrier.before]
 
     def type(self, name: str) -> str:
         """Returns the op type of a node."""
@@ -145,7 +150,7 @@ class Graph:
 
     def after(self, name: str) -> list[str]:
         """Returns the names of the nodes with a control input from this one."""
-        return self._after[name]
+        return self._after.get(name, [])
 
     def origin(self, tensor: TensorId) -> TensorId:
         """Returns the tensor that `tensor` is a copy of, by way of Identity nodes only; without any, itself."""
@@ -164,26 +169,11 @@ class Graph:
         Returns:
           The set of names.
         """
-        edges, seen = self._neighbours(False, controls), set(names)
-        todo = [name for name in seen if name not in stop]
-        while todo:
-            for producer in edges[todo.pop()]:
-                if producer not in seen:
-                    seen.add(producer)
-                    if producer not in stop:
-                        todo.append(producer)
-        return seen
+        return _reached(self._neighbours(False, controls), names, stop)
 
     def descendants(self, names: Iterable[str], controls: bool = True) -> set[str]:
         """Returns the nodes that depend on `names`, `names` included; by control inputs too if `controls`."""
-        edges, seen = self._neighbours(True, controls), set(names)
-        todo = list(seen)
-        while todo:
-            for user in edges.get(todo.pop(), ()):
-                if user not in seen:
-                    seen.add(user)
-                    todo.append(user)
-        return seen
+        return _reached(self._neighbours(True, controls), names)
 
     def order(self, members: Collection[str], extra: Iterable[tuple[str, str]] = ()) -> list[str]:
         """Returns `members` in topological order; a loop's back edges do not count.
@@ -202,52 +192,18 @@ class Graph:
         is_whole = len(chosen) == len(self.nodes) and not further
         if is_whole and self._whole_order:
             return list(self._whole_order)
-        waits = self._numbers_of_producers(chosen)
-        added: Dict[str, List[str]] = collections.defaultdict(list)
-        for before, name in further:
-            added[before].append(name)
-            waits[name] += 1
-        followers = self._followers()
-        ready: Deque[str] = collections.deque(name for name, count in waits.items() if count == 0)
-        ordered = []
-        while ready:
-            name = ready.popleft()
-            ordered.append(name)
-            for user in followers[name] + added[name] if name in added else followers[name]:
-                if user in chosen:
-                    waits[user] -= 1
-                    if waits[user] == 0:
-                        ready.append(user)
-        if len(ordered) < len(waits):
-            raise ValueError(next(name for name, count in waits.items() if count > 0))
+        ordered = self._topological_order.sorted(chosen, further)
         if is_whole:
             self._whole_order = list(ordered)
         return ordered
 
-    def _numbers_of_producers(self, chosen: Collection[str]) -> Dict[str, int]:
-        """Returns {node of some: how many of them it needs, edge by edge; without a loop's back edges}, in order."""
-        edges, found = self._neighbours(False, True), {}
-        for name in self.nodes:  # not in the order of `chosen`, which may vary
-            if name in chosen:
-                before = self._forward_inputs(name) if self._types[name] in MERGES else edges[name]
-                found[name] = len([producer for producer in before if producer in chosen])
-        return found
-
-    def _followers(self) -> Dict[str, List[str]]:
-        """Returns {node: those that need it, in the order of the GraphDef}; a loop's back edges do not count; kept."""
-        if not self._needed_by:
-            edges = self._neighbours(False, True)
-            self._needed_by = {name: [] for name in self.nodes}
-            for name in self.nodes:
-                for producer in self._forward_inputs(name) if self._types[name] in MERGES else edges[name]:
-                    if producer in self._needed_by:
-                        self._needed_by[producer].append(name)
-        return self._needed_by
-
-    def _forward_inputs(self, name: str) -> List[str]:
-        """Returns the producers of all inputs of a Merge but a loop's back edge."""
-        producers = [producer for producer, _ in self._inputs[name] if "NextIteration" not in self.type(producer)]
-        return producers + self._controls[name]
+    @functools.cached_property
+    def _topological_order(self) -> TopologicalOrder:
+        forward = {name: [tensor.node for tensor in inputs] for name, inputs in self._inputs.items()}
+        for name in self.nodes:
+            if self._types[name] in MERGES:
+                forward[name] = [producer for producer in forward[name] if "NextIteration" not in self.type(producer)]
+        return TopologicalOrder(forward, self._barriers)
 
     def flow(
         self,
@@ -275,12 +231,13 @@ class Graph:
         passed = [name for name in (reversed(ordered) if backwards else ordered) if name not in stop]
         changed = True
         while changed:
-            changed = False
+            changed, brought = False, {}
             for name in passed:
                 mask = before = arriving[name]
-                for other in edges[name]:
-                    if other in leaving:
-                        mask |= leaving[other]
+                for group in edges[name]:
+                    if id(group) not in brought:  # in topological order, all of a group have been passed
+                        brought[id(group)] = functools.reduce(operator.or_, (leaving.get(n, 0) for n in group), 0)
+                    mask |= brought[id(group)]
                 if mask != before:
                     arriving[name] = mask
                     leaving[name] |= mask
@@ -288,17 +245,20 @@ class Graph:
                     changed = changed or self._types[name] in MERGES or "NextIteration" in self._types[name]
         return arriving
 
-    def _neighbours(self, users: bool, controls: bool) -> Dict[str, List[str]]:
-        """Returns {node: its users, or else its producers; by control edges too if `controls`}; keeps them."""
+    def _neighbours(self, users: bool, controls: bool) -> Dict[str, List[List[str]]]:
+        """Returns {node: its users, or else its producers; by control edges too if `controls`}; keeps them.
+
+        Each is one or two groups: a group of control edges is the same list wherever it is the same.
+        """
         if (users, controls) not in self._edges:
-            more = self._after if users else self._controls
+            more = (self._after if users else self._controls) if controls else {}
             edges = {}
             for name in self.nodes:
                 if users:
                     found = [use.node for use in self._users[name]] if name in self._users else []
                 else:
                     found = [tensor.node for tensor in self._inputs[name]]
-                edges[name] = found + more[name] if controls and name in more else found
+                edges[name] = [group for group in (found, more.get(name)) if group]
             self._edges[users, controls] = edges
         return self._edges[users, controls]
 
@@ -313,16 +273,30 @@ class Graph:
     def _region(self, starts: Tuple[str, ...], ends: Tuple[str, ...]) -> Set[str]:
         """Returns, and keeps, the nodes reached from op types `starts` without passing one of `ends`."""
         if starts not in self._regions:
-            edges = self._neighbours(True, True)
-            todo = [name for name in self.nodes if self.type(name) in starts]
-            inside = set(todo)
-            while todo:
-                for user in edges[todo.pop()]:
-                    if user not in inside and self.type(user) not in ends:
-                        inside.add(user)
-                        todo.append(user)
-            self._regions[starts] = inside
+            first = [name for name in self.nodes if self.type(name) in starts]
+            outside = {name for name in self.nodes if self.type(name) in ends}
+            self._regions[starts] = _reached(self._neighbours(True, True), first, outside) - outside
         return self._regions[starts]
+
+
+def _reached(edges: Mapping[str, List[List[str]]], names: Iterable[str], stop: Collection[str] = ()) -> Set[str]:
+    """Returns the nodes that groups of edges lead to from some nodes, these included.
+
+    Args:
+      edges: {node: groups of its neighbours}; equal groups may be one list, which is followed once.
+      names: nodes to start from.
+      stop: nodes whose own edges are not followed.
+    """
+    seen, followed = set(names), set()
+    todo = [name for name in seen if name not in stop]
+    while todo:
+        for group in edges.get(todo.pop(), ()):
+            if id(group) not in followed:
+                followed.add(id(group))
+                new = [name for name in group if name not in seen]
+                seen.update(new)
+                todo += [name for name in new if name not in stop]
+    return seen
 
 
 def made_dense(graph: Graph, tensor: str) -> str:

@@ -32,23 +32,36 @@ _FIELDS = {
 _MOST = 1 << 16
 
 
-def require_sound_graph(graph_def: Any, subject: str) -> None:
-    """Checks that a graph holds together, by its nodes' names, inputs, attributes and functions.
+def require_sound_graph(graph_def: Any, subject: str) -> Graph:
+    """Indexes a graph; checks that a graph holds together, by its nodes' names, inputs, attributes and functions.
 
     Args:
       graph_def: the GraphDef.
       subject: beginning of the message, such as "graph file: 'graph.meta'".
 
+    Returns:
+      The graph's index.
+
     Raises:
       InputError: it does not.
     """
-    problem = next(_problems(graph_def), None)
-    if problem is not None:
-        raise InputError(f"{subject}: {problem}")
+    outputs: Dict[str, Optional[int]] = {}
+    problem = next(_node_problems(graph_def, outputs), None)
+    if problem is None:
+        graph = Graph(graph_def)
+        problem = next(_edge_problems(graph, outputs), None)
+        if problem is None:
+            return graph
+    raise InputError(f"{subject}: {problem}")
 
 
-def _problems(graph_def: Any) -> Iterator[str]:
-    """Yields what is wrong with a graph, one sentence each; each check relies on those before."""
+def _node_problems(graph_def: Any, outputs: Dict[str, Optional[int]]) -> Iterator[str]:
+    """Yields what is wrong with the nodes of a graph, one sentence each; each check relies on those before.
+
+    Args:
+      graph_def: the GraphDef.
+      outputs: {node: number of its outputs, or None where it is not known}; nodes are added as they are checked.
+    """
     nodes: Dict[str, Any] = {}
     for node in graph_def.node:
         if not node.name or not node.op:
@@ -60,7 +73,6 @@ def _problems(graph_def: Any) -> Iterator[str]:
     definitions: Dict[str, Optional[_Definition]] = {}
     for function in graph_def.library.function:
         definitions[function.signature.name] = _definition(function.signature)
-    outputs: Dict[str, Optional[int]] = {}
     proper = {name for name in nodes if _DATA_INPUT.fullmatch(name)}
     for name, node in nodes.items():
         yield from _input_problems(node, nodes, proper)
@@ -77,15 +89,18 @@ def _problems(graph_def: Any) -> Iterator[str]:
             if expected is not None and given != expected:
                 yield f"node {name!r} ({op_type}) has {given} inputs, expected {expected}"
             outputs[name] = _count(node, definition.outputs)
-    graph = Graph(graph_def)
-    for name in nodes:
+
+
+def _edge_problems(graph: Graph, outputs: Mapping[str, Optional[int]]) -> Iterator[str]:
+    """Yields inputs that are outputs which no node has, and a cycle that is no loop; `outputs` as `_node_problems`."""
+    for name in graph.nodes:
         for producer, output in graph.inputs(name):
             known = outputs[producer]
             if known is not None and output >= known:
                 text = f"{producer}:{output}"
                 yield f"node {name!r} takes {text!r}, but {producer!r} has {known} output(s)"
     try:
-        graph.order(nodes)
+        graph.order(graph.nodes)
     except ValueError as error:
         yield f"node {str(error)!r} depends on itself, and not by way of a loop"
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Iterator
 
 import tensorflow as tf
 
-from workloads.lifted.json_types import require_types
+from workloads.lifted.json_records import require_types
 from workloads.lifted.plan import Phase, Plan
 from workloads.support.errors import InputError
 

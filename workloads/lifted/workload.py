@@ -170,7 +170,7 @@ def load_lift(folder: str) -> LiftedWorkload:
         digest=content.digest,
         folder=folder,
         plan=plan,
-        graph=Graph(content.graph_def),
+        graph=content.graph,
     )
 
 

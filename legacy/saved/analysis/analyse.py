@@ -33,11 +33,6 @@ class Analysis(NamedTuple):
     context: Context
 
 
-def graph_of_file(saved: SavedGraph, found: Analysis | None = None) -> Graph:
-    """Returns the index of a saved graph: the analysis' own, where nothing was folded into it."""
-    return found.whole if found is not None and found.whole.graph_def is saved.graph_def else Graph(saved.graph_def)
-
-
 def analyse_graph(
     saved: SavedGraph,
     name: str,
@@ -62,7 +57,7 @@ def analyse_graph(
     Raises:
       InputError: the graph trains nothing, or does something that a lift cannot do; the message says what.
     """
-    whole, settings = folding.fold_settings(Graph(saved.graph_def), feed or {})
+    whole, settings = folding.fold_settings(saved.graph, feed or {})
     trainable = saved.collections.get("trainable_variables", [])
     whole, targets = join_runs(whole, train_ops.choose_train_ops(whole, train_op, trainable))
     accumulation.require_accumulation(whole, targets, trainable)

@@ -9,7 +9,9 @@ it are listed, so that the old graph can be made to keep to it too.
 from __future__ import annotations
 
 import collections
-from collections.abc import Iterator
+import functools
+import operator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from legacy.saved.graph import op_types
@@ -51,6 +53,7 @@ class StepFlow:
       effects_before: {node: bits of the update ops that a path leads from}.
       effects_behind: {node: bits of the update ops that a path leads to}.
       readers: {variable: nodes that read it, in a topological order}.
+      updates: {variable: update ops that change it, in a topological order}.
       racing: nodes that read a variable without a path to or from each of its update ops, and ends of loops.
       before: {update op or racing node: bits of those that a path leads from, numbered in this order}.
       behind: {update op or racing node: bits of those that a path leads to}.
@@ -63,6 +66,10 @@ class StepFlow:
         self.bit = {name: 1 << i for i, name in enumerate(self.effects)}
         self.effects_before = graph.flow(ordered, self.bit)
         self.effects_behind = graph.flow(ordered, self.bit, backwards=True)
+        self.updates: dict[str, list[str]] = collections.defaultdict(list)
+        for name in self.effects:
+            for variable in dict.fromkeys(state.writes[name]):
+                self.updates[variable].append(name)
         self.readers: dict[str, list[str]] = collections.defaultdict(list)
         for name in ordered:
             for variable in state.reads.get(name, ()):
@@ -72,16 +79,17 @@ class StepFlow:
         before, behind = graph.flow(ordered, bits), graph.flow(ordered, bits, backwards=True)
         self.before, self.behind = {name: before[name] for name in bits}, {name: behind[name] for name in bits}
 
+    def bits(self, names: Iterable[str]) -> int:
+        """Returns the bits of those of some nodes that are update ops of the step."""
+        return functools.reduce(operator.or_, (self.bit.get(name, 0) for name in names), 0)
+
     def _racing(self, graph: Graph, state: VariableUses, ordered: list[str]) -> list[str]:
         """The nodes besides update ops whose place among the updates may have to be chosen, in order."""
-        updates: dict[str, int] = collections.defaultdict(int)
-        for name in self.effects:
-            for variable in state.writes[name]:
-                updates[variable] |= self.bit[name]
+        updates = {variable: self.bits(names) for variable, names in self.updates.items()}
 
         def is_undecided(name: str) -> bool:
             decided = self.effects_before[name] | self.effects_behind[name]
-            return any(updates[variable] & ~decided for variable in state.reads.get(name, ()))
+            return any(updates.get(variable, 0) & ~decided for variable in state.reads.get(name, ()))
 
         others = [name for name in ordered if name not in self.bit]
         return [name for name in others if graph.type(name) in EXITS or is_undecided(name)]
@@ -193,10 +201,11 @@ class _ChosenOrder:
 
     def _named(self, bits: int) -> Iterator[str]:
         """Yields the names of the nodes in a bit set."""
-        while bits:
-            lowest = bits & -bits
-            yield self._names[lowest.bit_length() - 1]
-            bits ^= lowest
+        digits = f"{bits:b}"[::-1]  # to take bits off a number of thousands is slow
+        number = digits.find("1")
+        while number >= 0:
+            yield self._names[number]
+            number = digits.find("1", number + 1)
 
 
 class _Ordering:
@@ -211,8 +220,9 @@ class _Ordering:
     ) -> None:
         self._graph, self._state, self._members = graph, state, flow.members
         self._depends_on_data, self._variant = depends_on_data, variant
-        self._effects, self._bit, self._readers = flow.effects, flow.bit, flow.readers
+        self._bit, self._readers, self._updates = flow.bit, flow.readers, flow.updates
         self._effects_before, self._effects_behind = flow.effects_before, flow.effects_behind
+        self._rules = flow.bits(state.rules)
         self._chosen = _ChosenOrder(flow)
         taken = {producer for rule in state.rules for producer, _ in graph.inputs(rule)}
         self._computed_with = graph.ancestors(taken, stop=set(flow.effects), controls=False)
@@ -234,7 +244,7 @@ class _Ordering:
 
         Of two that nothing orders, a rule or what depends on data comes first: weights are clipped after their update.
         """
-        updates = [name for name in self._effects if variable in self._state.writes[name]]
+        updates = list(self._updates.get(variable, ()))
         unordered = not any(self._runs_before(first, second) for first in updates for second in updates)
         if self._variant == "late" and set(updates) & self._state.rules:
             updates.sort(key=lambda name: name not in self._state.rules and name not in self._depends_on_data)
@@ -292,12 +302,12 @@ class _Ordering:
         at the beginning of the step.
         """
         rules, depends_on_data = self._state.rules, reader in self._depends_on_data
-        trained = bool(set(updates) & rules)
-        behind = {name for name in self._effects if self._effects_behind[reader] & self._bit[name]}
-        computed_with = depends_on_data if trained else reader in self._computed_with
-        if not computed_with and any(later in behind | {reader} for later in updates[index + 1 :]):
+        behind = self._effects_behind[reader]
+        computed_with = depends_on_data if rules.intersection(updates) else reader in self._computed_with
+        later = updates[index + 1 :]
+        if not computed_with and any(reader == update or behind & self._bit[update] for update in later):
             return True
-        return updates[index] in rules and not depends_on_data and not behind & rules
+        return updates[index] in rules and not depends_on_data and not behind & self._rules
 
     def _hold_back(self, update: str, enter: str) -> None:
         """Makes an update wait for every loop that the variable enters by `enter`: inside, its memory is shared."""

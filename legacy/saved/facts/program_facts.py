@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from legacy.saved.analysis.analyse import Analysis, graph_of_file
+from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.facts.analysed_step import AnalysedStep
 from legacy.saved.facts.combining import combining_rows
 from legacy.saved.facts.decays import Decays
@@ -76,7 +76,7 @@ class _ProgramFacts:
         self._analysed = AnalysedStep(found)
         crossings = {name for phase in self._plan.phases for row in phase.crossings for name in row if name}
         self._decays = Decays(self._analysed.cutter, sorted(crossings))
-        self._whole = graph_of_file(saved, found)
+        self._whole = saved.graph
         self._changed = {name for phase in self._plan.phases for effect in phase.effects for name in effect.writes}
         self._update_sources = [UpdateSources(self._graph, phase) for phase in self._plan.phases]
 

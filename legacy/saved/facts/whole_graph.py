@@ -8,7 +8,7 @@ from collections.abc import Iterable
 import numpy as np
 import tensorflow as tf
 
-from legacy.saved.analysis.analyse import Analysis, graph_of_file
+from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.graph import op_types, train_ops
 from legacy.saved.graph.accumulation import variable_of
 from legacy.saved.graph.graph_file import SavedGraph
@@ -52,7 +52,7 @@ class WholeGraph:
           saved: the graph, as read from its file.
           found: its analysis, whose towers count; without one, towers are looked for in the whole graph.
         """
-        self.graph = graph_of_file(saved, found)
+        self.graph = saved.graph
         self.collections = saved.collections
         self.trainable = set(saved.collections.get("trainable_variables", []))
         self.members = self._members(found)
@@ -144,8 +144,9 @@ class WholeGraph:
             return set()
         weights = self.trainable | {self.variable_of(name) or "" for name in self.applies}
         reach = self.graph.ancestors(self.applies, controls=False)
+        others = {name: variable for name, variable in self.writes.items() if variable not in weights}
         while True:
-            more = [n for n, variable in self.writes.items() if variable in reach - weights and n not in reach]
+            more = [name for name, variable in others.items() if variable in reach and name not in reach]
             if not more:
                 return reach
             reach |= self.graph.ancestors(more, controls=False)

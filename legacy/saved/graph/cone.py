@@ -69,9 +69,11 @@ def extract_cone(graph: Graph, targets: Collection[str]) -> Cone:
         if name in members and name not in sources:
             copy = result.node.add()
             copy.CopyFrom(node)
-            del copy.input[:]
-            copy.input.extend(placeholders.get(tensor) or input_text(tensor) for tensor in graph.inputs(name))
-            copy.input.extend("^" + control for control in graph.controls(name) if control not in sources)
+            for number, tensor in enumerate(graph.inputs(name)):
+                copy.input[number] = placeholders.get(tensor) or input_text(tensor)
+            if not sources.isdisjoint(graph.controls(name)):
+                kept = ["^" + control for control in graph.controls(name) if control not in sources]
+                copy.input[len(graph.inputs(name)) :] = kept
     cone = Graph(result)
     origins = {placeholder: (tensor.name, graph.type(tensor.node)) for tensor, placeholder in placeholders.items()}
     return Cone(cone, origins, _unknown_types(cone), _unsafe_nodes(graph, cone, members & sources))

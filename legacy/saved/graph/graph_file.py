@@ -10,6 +10,7 @@ from google.protobuf import message, text_format
 from tensorflow.core.framework import variable_pb2
 
 from legacy.saved.graph import op_types
+from workloads.lifted.graph import Graph
 from workloads.lifted.graph_check import require_sound_graph
 from workloads.support import input_files
 from workloads.support.errors import InputError
@@ -28,17 +29,22 @@ class SavedGraph(NamedTuple):
     """A graph as it was saved.
 
     Attributes:
-      graph_def: the GraphDef.
+      graph: its index.
       collections: {collection: names of nodes or variables}; variables by their nodes' names; empty if only a graph
         was saved.
       written_by: the TensorFlow version, or the GraphDef's version where only that is known.
       path: the file.
     """
 
-    graph_def: GraphDef
+    graph: Graph
     collections: dict[str, list[str]]
     written_by: str
     path: str
+
+    @property
+    def graph_def(self) -> GraphDef:
+        """The GraphDef."""
+        return self.graph.graph_def
 
 
 def read_graph_file(path: str) -> SavedGraph:
@@ -67,11 +73,11 @@ def read_graph_file(path: str) -> SavedGraph:
         meta = _from_bytes(path, content)
     if not meta.graph_def.node:
         raise InputError(f"graph file: {path!r} holds no graph; expected a MetaGraph, a GraphDef or an events file")
-    require_sound_graph(meta.graph_def, f"graph file: {path!r}")
+    graph = require_sound_graph(meta.graph_def, f"graph file: {path!r}")
     _forget_computed_shapes(meta.graph_def)
     version = meta.meta_info_def.tensorflow_version
     written_by = version or f"unknown (GraphDef version {meta.graph_def.versions.producer})"
-    return SavedGraph(meta.graph_def, _collections(meta, path), written_by, path)
+    return SavedGraph(graph, _collections(meta, path), written_by, path)
 
 
 def _forget_computed_shapes(graph_def: GraphDef) -> None:

@@ -31,7 +31,7 @@ def without_placement(graph: Graph) -> GraphDef:
 
 
 class ImportedGraph:
-    """A graph imported into TensorFlow, without devices. Nodes keep their names.
+    """A graph imported into TensorFlow, without devices and control inputs. Nodes keep their names.
 
     Args:
       graph: every op type in it must be known here; see `cone.require_known`.
@@ -42,6 +42,8 @@ class ImportedGraph:
 
     def __init__(self, graph: Graph) -> None:
         plain = without_placement(graph)
+        for node in plain.node:  # shapes and dtypes need no control inputs, of which a graph may have a million
+            del node.input[len(graph.inputs(node.name)) :]
         self.tf_graph = tf.Graph()
         try:
             with self.tf_graph.as_default():

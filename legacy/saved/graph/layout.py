@@ -74,7 +74,7 @@ OPS = {
 
 def as_requested(saved: SavedGraph, layout: str | None) -> SavedGraph:
     """Returns a saved graph in the layout that the user asked for: "NHWC", or None for the graph as it is."""
-    return saved._replace(graph_def=with_channels_last(saved.graph_def)) if layout else saved
+    return saved._replace(graph=Graph(with_channels_last(saved.graph_def))) if layout else saved
 
 
 def with_channels_last(graph_def: GraphDef) -> GraphDef:

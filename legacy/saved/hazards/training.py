@@ -78,11 +78,8 @@ def updates_never_run(whole: WholeGraph) -> Iterator[Hazard]:
     listed = {name.partition(":")[0].lstrip("^") for name in whole.collections.get("update_ops", [])}
     moving = {n for n, variable in whole.writes.items() if MOVING.search(n) and variable not in whole.trainable}
     changed = {variable for name, variable in whole.writes.items() if name in whole.members}
-    idle = [
-        name
-        for name in whole.graph.nodes
-        if name in (listed | moving) and name not in whole.members and whole.writes.get(name) not in changed | {None}
-    ]
+    updates = (listed | moving) & whole.writes.keys() - whole.members
+    idle = [name for name in whole.graph.nodes if name in updates and whole.writes[name] not in changed]
     idle = [name for name in idle if not _is_scalar(whole, whole.writes[name])]
     variables = list(dict.fromkeys(whole.writes[name] for name in idle))
     if not variables:

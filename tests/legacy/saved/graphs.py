@@ -91,7 +91,7 @@ def traced(build: Callable[[], object], control_flow_v2: bool = False) -> Graph:
 
 def saved(graph: Graph, **collections: list[str]) -> SavedGraph:
     """Returns a graph as if it had been read from a file, with the collections given."""
-    return SavedGraph(graph.graph_def, collections, "made for a test", "made-for-a-test.meta")
+    return SavedGraph(graph, collections, "made for a test", "made-for-a-test.meta")
 
 
 def two_towers(draws_noise: bool = False) -> None:

@@ -26,7 +26,7 @@ def test_what_is_written_is_read(tmp_path):
     folder = written(tmp_path)
     content = read_lift(folder)
     assert is_lift_folder(folder) and content.plan == small_plan()
-    assert [node.name for node in content.graph_def.node] == list(small_graph().nodes)
+    assert [node.name for node in content.graph.graph_def.node] == list(small_graph().nodes)
     assert {name: value.tolist() for name, value in read_values(folder).items()} == {"w": 2.0, "unused": [0, 1, 2]}
 
 
