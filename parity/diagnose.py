@@ -94,16 +94,16 @@ def main() -> int:
     differs = first_differing_stage(explanation.evidence) is not None
     notes = [f"not compared: {line}" for line in unmatched]
     notes += ["interrupted before the causes were confirmed"] if explanation.partial else []
-    layer = _first_layer(explanation.evidence) if differs else None
+    left_over: Sequence[Deviation | Remainder] | None = explanation.remaining
+    if left_over is None:
+        left_over = unexplained_deviations(explanation.evidence, explanation.recognized)
+    status = exit_status(differs, explanation.recognized, left_over)
+    layer = _first_layer(explanation.evidence) if status else None  # rounding begins in some layer, too
     lines = causes.cause_lines(explanation.recognized, explanation.evidence, differs, explanation.remaining)
     located = [] if layer is None else [layer.sentence()]
     print_plain_lines(make_console(), [*lines, *located, *notes, *jobs_differ])
     content = {**causes.causes_json(*explanation), "first_layer": None if layer is None else layer.to_json()}
     command.write_json(content)
-    left_over: Sequence[Deviation | Remainder] | None = explanation.remaining
-    if left_over is None:
-        left_over = unexplained_deviations(explanation.evidence, explanation.recognized)
-    status = exit_status(differs, explanation.recognized, left_over)
 
     def html_page() -> str:
         from parity.html.diagnosis_page import diagnosis_page

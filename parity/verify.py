@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from parity.comparison.result import Verdict, Verification
     from parity.comparison.setup import Setup
     from parity.verdict.compare_programs import ComparisonPlan
+    from parity.verdict.explanation import Explanation
     from parity.verdict.recorded_part import RecordedPart
     from workloads.data.batches import Batches
     from workloads.records.reader import Recording
@@ -198,15 +199,14 @@ def _verify_programs(setup: Setup, old: OldGraph | None = None) -> Verdict:
         only_metrics = result.first is not None and result.first.stage == METRICS
         explicable = setup.job.staleness is None and not result.partial and not only_metrics
         if not result.passed and not result.mismatched and explicable:
-            from parity.verdict.explanation import explain_failure  # with all causes: where there are any
-
-            Progress("verify " + setup.job.workload.name).stage("looking for the cause")
-            explanation = explain_failure(setup, recording_from_flags(setup, folder), result)
+            explanation = _explain(setup, recording_from_flags(setup, folder), result)
             result.first_layer = result.first_layer or explanation.first_layer
     parted = _forward_difference(setup, old, result)
     terminal = make_console()
     left_out = [stage for stage in STAGES if part is not None and stage in part.left_out]
     print_plain_lines(terminal, [] if parted is None else [parted.sentence()])
+    if part is not None:
+        print_plain_lines(terminal, ["in the tables legacy is the recording; in the causes it is the port"])
     print_plain_lines(terminal, [f"not compared, as the recording does not hold it: {stage}" for stage in left_out])
     report.print_verification(terminal, setup, comparison, explanation)
     content = report.verification_json(setup, comparison, recording, explanation)
@@ -216,6 +216,16 @@ def _verify_programs(setup: Setup, old: OldGraph | None = None) -> Verdict:
     if result.partial:
         raise KeyboardInterrupt
     return result.verdict
+
+
+def _explain(setup: Setup, recording: Recording | None, result: Verification) -> Explanation:
+    """Returns the causes of a failure; another framework's recording is explained as the port that it is."""
+    from parity.verdict import explanation  # with all causes: where there are any
+
+    Progress("verify " + setup.job.workload.name).stage("looking for the cause")
+    if FLAGS.names is not None and recording is not None:
+        return explanation.explain_recorded_port(setup, recording)
+    return explanation.explain_failure(setup, recording, result)
 
 
 def _recorded_part(setup: Setup, folder: str) -> RecordedPart | None:

@@ -1,7 +1,9 @@
-"""Measured noise floor: the left side's distance from the same step in the other precision, and from its repetition.
+"""Measured noise floor: distance of legacy's step from the same step in the other precision, and from its repetition.
 
 The truth is the same step in the other precision, from the same state and batch. A port's step may be as far from
-legacy's as rounding carries legacy's from the truth: no formula knows that distance, but this run measures it.
+legacy's as rounding carries legacy's from the truth: no formula knows that distance, but this run measures it. It is
+measured on the repetition, which runs here, and not on the record that is compared: that may be read from a recording,
+whose distance from the truth is what is to be judged.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ NOISE = 0.1
 
 
 class NoiseFloor:
-    """Distances of the left side's steps from the truth, tensor by tensor.
+    """Distances of legacy's steps from the truth, tensor by tensor.
 
     Args:
       dtype: of the run. For a float32 run the truth is float64. For a float64 run it is float32: the distance is then
@@ -53,14 +55,14 @@ class NoiseFloor:
                     self._stages[stage].add_repetition(compare(name, a, c, magnitudes.magnitude(stage, name)).max_rel)
             return
         for stage, values in FACTORED.items():
-            fit = fit_factor(values(left), values(truth))
+            fit = fit_factor(values(references.again), values(truth))
             self._factors[stage] = max(self._factors.get(stage, 0.0), abs(fit.factor - 1) * self._scale)
         four = zip(*aligned_tensors(left, right, references.again, truth))
         for (stage, name, a), (_, _, b), (_, _, c), (_, _, true) in four:
             if stage != BATCH:
                 size = magnitudes.magnitude(stage, name)
                 self._stages[stage].add_repetition(compare(name, a, c, size).max_rel)
-                self._stages[stage].add(name, self._distance(a, true, size), self._distance(b, true, size))
+                self._stages[stage].add(name, self._distance(c, true, size), self._distance(b, true, size))
 
     def factor(self, stage: str) -> float:
         """Returns the largest factor, less one, between legacy's and the truth's tensors of a stage in one step."""
@@ -68,7 +70,7 @@ class NoiseFloor:
         return found if np.isfinite(found) else 0.0
 
     def allowance(self, stage: str, name: str) -> float:
-        """Returns this tensor's own relative distance from the truth on the left side, in the median step."""
+        """Returns this tensor's own relative distance from the truth in legacy's program, in the median step."""
         return self._stages[stage].allowance(name) if stage in self._stages else 0.0
 
     def noise(self) -> list[tuple[str, str]]:
@@ -97,7 +99,7 @@ class StageFloor:
 
         Args:
           name: the tensor's name.
-          left: relative distance of the left side from the truth.
+          left: relative distance of legacy's program from the truth.
           right: relative distance of the right side from the truth.
         """
         bisect.insort(self._distances[name], left)

@@ -84,7 +84,7 @@ class Verification:
         activation lies within rounding of a rectifier's kink; see `references`.
       double: {stage: `StageSummary`} of both sides' programs in float64, each step from legacy's state.
       single_only: why the mathematics was not judged in float64; empty if it was, or if bits were compared.
-      noise: "tensor (stage)" of those that float32 does not determine: they were judged in float64.
+      noise: "tensor (stage)" of those that float32 does not determine: they were judged in float64, or not at all.
       first: the first tensor beyond its tolerance, or None.
       mismatched: lines about variables that do not match; if any, no number was compared.
       drift: mirrored variables whose copies disagreed, with the step.

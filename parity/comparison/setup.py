@@ -23,6 +23,9 @@ from workloads.support.errors import InputError, require
 #: Why a workload and an old graph are not compared in float64.
 FLOAT32_CONSTANTS = "the old graph's constants are float32 numbers, and the workload's are not"
 
+#: Why another framework's recording is not compared in float64.
+RECORDED_NUMBERS = "the recording holds the numbers of one precision"
+
 
 @dataclasses.dataclass(frozen=True)
 class Setup:
@@ -132,7 +135,7 @@ class Setup:
         """Makes the programs that accompany a comparison under "auto".
 
         Those of a lifted graph in float64 are left out, with the reason, where it has a part that exists in float32
-        only; the port in float64 where it is compared with an old graph.
+        only; the port in float64 where it is compared with an old graph or with another framework's recording.
         """
         other = OTHER[self.job.dtype]
         with contextlib.ExitStack() as stack:
@@ -145,6 +148,8 @@ class Setup:
                         truth.step()  # an op that fails in float64 only shows itself here
                     if self.towers is not None:
                         reason = FLOAT32_CONSTANTS
+                    elif self.shown is not None:
+                        reason = RECORDED_NUMBERS
                     elif other == "float64":
                         port = doubles.enter_context(self.modern_program(other))
                     stack.push(doubles.pop_all())

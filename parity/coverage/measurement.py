@@ -9,7 +9,7 @@ import numpy as np
 from parity.comparison.tour import Tour, Visit
 from parity.coverage.mutant import Mutant, Outcome
 from parity.coverage.observed_step import ObservedStep
-from parity.coverage.sight import Sight
+from parity.coverage.sight import Sight, sees_in_double
 from parity.coverage.update_mutants import GradientLog
 from parity.coverage.visits import View
 from workloads.job import Job
@@ -17,6 +17,9 @@ from workloads.program import State, StepRecord
 
 #: Mutants that cost time are tried in so many first steps, in those of round numbers, and in every visit.
 FIRST_STEPS, ROUND = 3, 10
+
+#: Tells whether an effect is more than rounding in float64.
+sees_beyond_rounding = sees_in_double({})
 
 #: A function from the state after the ordinary steps, and what has been seen, to the visits.
 ChooseVisits = Callable[[State, View], Iterator[Visit]]
@@ -101,9 +104,14 @@ class Measurement(Tour):
         chosen = step.is_visit or number < FIRST_STEPS or number % ROUND == 0
         for outcome in self.outcomes:
             if not outcome.seen and (chosen or outcome.mutant.every_step):
-                effect = next((e for e in outcome.mutant.effects(step) if self._sight(e)), None)
-                if effect is not None:
-                    outcome.seen, outcome.place, outcome.stage = True, step.place, effect.stage
+                self._try(outcome, step)
+
+    def _try(self, outcome: Outcome, step: ObservedStep) -> None:
+        for effect in outcome.mutant.effects(step):
+            if self._sight(effect):
+                outcome.seen, outcome.place, outcome.stage = True, step.place, effect.stage
+                return
+            outcome.within = outcome.within or sees_beyond_rounding(effect)
 
     def _is_missing(self, name: str) -> bool:
         return any(not o.seen and o.mutant.name.startswith(name) and o.is_missing for o in self.outcomes)

@@ -53,6 +53,10 @@ class Mutant:
         return self.name.replace(".", " ").split()[0]
 
 
+#: The reason why a mutant was not seen that does change what was compared.
+WITHIN_TOLERANCE = "what it changes is within this comparison's tolerance; one in float64 would show it"
+
+
 @dataclasses.dataclass
 class Outcome:
     """The result of trying a mutant.
@@ -63,6 +67,7 @@ class Outcome:
       place: the first step, or visit, that shows it; "" if none does.
       stage: the first stage that shows it; "" if none does.
       error: the reason why the mutant could not be tried, or "".
+      within: whether a compared step shows it by more than float64's rounding, and by no more than the tolerance.
     """
 
     mutant: Mutant
@@ -70,6 +75,7 @@ class Outcome:
     place: str = ""
     stage: str = ""
     error: str = ""
+    within: bool = False
 
     @functools.cached_property
     def harmless(self) -> str:
@@ -86,7 +92,7 @@ class Outcome:
         """The stage that shows the mutant, or the reason why none does."""
         if self.seen:
             return f"{self.stage} differ" if self.stage.endswith("s") else f"{self.stage} differs"
-        return self.harmless or self.error or self.mutant.hidden()
+        return self.harmless or self.error or (WITHIN_TOLERANCE if self.within else self.mutant.hidden())
 
     def to_json(self) -> dict[str, Any]:
         """Returns the outcome for the report."""

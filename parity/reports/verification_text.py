@@ -84,8 +84,9 @@ def verification_notes(verification: Verification) -> list[str]:
             "the effect of rounding the weights' last bits, as where an activation lies at a rectifier's kink"
         )
     if verification.noise:
+        judged = "cannot be judged" if verification.single_only else "were judged in float64"
         notes.append(
-            f"{len(verification.noise)} tensors are rounding noise in float32 and were judged in float64: "
+            f"{len(verification.noise)} tensors are rounding noise in float32 and {judged}: "
             + ", ".join(verification.noise[:3])
         )
     if verification.single_only:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 from typing import NamedTuple
 
 from parity.causes import catalogue
@@ -14,6 +15,7 @@ from parity.confirmation.conclusions import without_planting
 from parity.confirmation.confirm import confirm_causes
 from parity.confirmation.recorded_setup import setup_of_recordings
 from parity.diagnosis import collect
+from parity.diagnosis.comparable import comparable_record
 from parity.diagnosis.context import job_context
 from parity.diagnosis.evidence import Evidence
 from parity.diagnosis.localization.layers import find_parting_layer
@@ -91,6 +93,25 @@ def explain_failure(setup: Setup, recording: Recording | None, verification: Ver
         evidence = collect.collect_evidence(left, right, context, counts.free, counts.locked)
         evidence.retake_with_taps = None if recording is not None else tapped_step(setup)
         evidence.agreed_steps = verification.steps if verification.failed_visit is not None else 0
+        recognized = catalogue.recognize_causes(evidence)
+    return _confirmed(setup, evidence, recognized)
+
+
+def explain_recorded_port(setup: Setup, recording: Recording) -> Explanation:
+    """Recognizes the causes of the difference between the towers, which run here, and another framework's recording.
+
+    Args:
+      setup: the job, whose towers are the reference.
+      recording: the port, at its first step.
+
+    Returns:
+      the causes, confirmed by planting them, and the evidence.
+    """
+    with recording, setup.legacy_program() as towers:
+        context = job_context.context_of_job(setup.job, settings_of_programs(towers, recording)._asdict())
+        align = functools.partial(comparable_record, recording.path)
+        steps = min(collect.FREE, recording.steps)
+        evidence = collect.collect_evidence(towers, recording, context, steps, 0, align)
         recognized = catalogue.recognize_causes(evidence)
     return _confirmed(setup, evidence, recognized)
 

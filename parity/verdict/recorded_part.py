@@ -101,15 +101,25 @@ class _Shown(RecordRewriter):
     def __init__(self, program: Program, part: RecordedPart) -> None:
         super().__init__(program)
         self._part = part
+        self._whole: dict[int, State] = {}  # by step, as it was when that step was first begun or reached
 
     def rewrite(self, record: StepRecord) -> StepRecord:
+        self._keep(record.state)
         return self._part.of_record(record)
 
     def state(self) -> State:
         return self._part.of_state(super().state())
 
     def load(self, state: State) -> None:
-        """Loads a state; what the recording does not hold keeps the program's own value."""
-        own = self._program.state()
+        """Loads a state; what the recording does not hold gets the program's own value of that step, however often."""
+        if state.step not in self._whole:
+            self._keep(dataclasses.replace(self._program.state(), step=state.step))
+        own = self._whole[state.step]
         kinds = {kind: {**getattr(own, kind), **getattr(state, kind)} for kind in STATES}
         super().load(State(state.step, **kinds))
+
+    def _keep(self, whole: State) -> None:
+        """Keeps a whole state; a repetition of its step, such as one from other weights, does not replace it."""
+        self._whole.setdefault(whole.step, whole)
+        for step in [step for step in self._whole if step < whole.step - 1]:
+            del self._whole[step]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -83,10 +83,20 @@ def match_names(legacy: Arrays, port: Arrays) -> NameMatch:
         way = SHAPE if len(ours) == len(theirs) == 1 else ORDER
         for name, other in zip(ours, theirs):
             take(name, other, way)
-    left_over = [f"{name} (port)" for name in port if name not in names]
-    left_over += [f"{name} (legacy)" for name in legacy if name not in set(names.values())]
     ordered = [name for name in port if name in names]
+    left_over = list(_left_over(legacy, port, names))
     return NameMatch({name: names[name] for name in ordered}, {name: ways[name] for name in ordered}, left_over)
+
+
+def _left_over(legacy: Arrays, port: Arrays, names: Mapping[str, str]) -> Iterator[str]:
+    """Yields a line for each variable without a counterpart, which says where one differs by the order of its axes."""
+    taken = set(names.values())
+    free = [name for name in legacy if name not in taken]
+    for name in [name for name in port if name not in names]:
+        sizes = sorted(np.shape(port[name]))
+        alike = [other for other in free if len(sizes) > 1 and sorted(np.shape(legacy[other])) == sizes]
+        yield f"{name} (port)" + (f", whose axes are in another order than those of {alike[0]}" if alike else "")
+    yield from (f"{name} (legacy)" for name in free)
 
 
 def read_names(path: str, legacy: Sequence[str], port: Sequence[str]) -> dict[str, str]:

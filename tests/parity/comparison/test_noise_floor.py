@@ -38,6 +38,12 @@ def test_the_distances_of_both_sides_from_the_truth():
     assert floor.allowance("no stage", "w") == 0.0
 
 
+def test_a_recordings_own_distance_from_the_truth_is_no_floor():
+    floor = floor_after(left=4.0, right=2.0, again=2.0, truth=2.0)  # a recorded fault, judged against a clean program
+    assert floor.to_json()[stages.COMBINED]["legacy_to_itself"] == 0.5
+    assert floor.allowance(stages.COMBINED, "w") == floor.factor(stages.COMBINED) == 0.0 and floor.noise() == []
+
+
 def test_a_float64_runs_distance_is_scaled_by_the_epsilons():
     floor = floor_after(left=4.0, right=4.0, again=4.0, truth=2.0, dtype="float64")
     assert floor.allowance(stages.COMBINED, "w") == 0.5 * NARROW_OVER_WIDE

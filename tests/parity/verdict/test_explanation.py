@@ -1,11 +1,14 @@
 """Explanations: the steps that are taken again, and causes of recordings that are made up."""
 
 import contextlib
+import os
+import signal
 
 import pytest
 
 from parity.comparison.result import Failure, Verification
 from parity.diagnosis.collect import FREE, LOCKED
+from parity.verdict import explanation as explaining
 from parity.verdict.explanation import explain_failure, explain_recordings, steps_to_explain
 from tests.cases import Dyadic, setup
 from workloads.records.reader import Recording
@@ -61,3 +64,44 @@ def test_recordings_are_explained_as_far_as_both_go(tmp_path):
         explanation = explain_recordings(left, right, steps=3)
     assert len(explanation.evidence.steps) == 3
     assert explanation.evidence.steps[0].right.gradients[0]["w"] == [3.0]
+
+
+def explained(folder, monkeypatch, confirm):
+    """Explains two recordings whose job can be run here, and whose causes `confirm` confirms."""
+    monkeypatch.setattr(explaining, "setup_of_recordings", lambda left, right: "a setup")
+    monkeypatch.setattr(explaining, "_confirmed", lambda setup, evidence, recognized: confirm())
+    with contextlib.ExitStack() as stack:
+        left, right = (stack.enter_context(record(folder / f"{f}.npz", f)) for f in (1.0, 1.5))
+        return explain_recordings(left, right, confirm=True)
+
+
+def _break_off():
+    os.kill(os.getpid(), signal.SIGINT)
+
+
+def _break_off_tensorflow():
+    with contextlib.suppress(KeyboardInterrupt):
+        _break_off()
+    raise ValueError("TensorFlow made this of the KeyboardInterrupt")
+
+
+@pytest.mark.parametrize("confirm", [_break_off, _break_off_tensorflow])
+def test_ctrl_c_leaves_the_causes_unconfirmed(tmp_path, monkeypatch, confirm):
+    explanation = explained(tmp_path, monkeypatch, confirm)
+    assert explanation.partial and explanation.remaining is None and explanation.recognized
+    assert {entry.finding.confidence for entry in explanation.recognized} <= {"medium", "low"}
+    assert not any(entry.confirmation for entry in explanation.recognized)
+
+
+def test_an_error_is_no_ctrl_c(tmp_path, monkeypatch):
+    def fail():
+        raise ValueError("a defect")
+
+    with pytest.raises(ValueError, match="a defect"):
+        explained(tmp_path, monkeypatch, fail)
+
+
+def test_ctrl_c_before_there_are_causes_ends_the_command(tmp_path, monkeypatch):
+    monkeypatch.setattr(explaining.catalogue, "recognize_causes", lambda evidence: _break_off())
+    with pytest.raises(KeyboardInterrupt):
+        explained(tmp_path, monkeypatch, lambda: None)

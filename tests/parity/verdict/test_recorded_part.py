@@ -25,10 +25,10 @@ NAMES = {
     "last/weights": "dense_1/kernel",
     "last/biases": "dense_1/bias",
 }
-PLAN = ComparisonPlan(2, tolerance_name="auto", with_references=False, with_visits=False)
+PLAN = ComparisonPlan(2, tolerance_name="auto", with_visits=False)
 
 
-def recorded(path, made, change=lambda weights: weights):
+def recorded(path, made, change=lambda weights: weights, change_gradients=lambda gradients: gradients):
     """Records two steps of the port as a script of the user's would: weights and one loss, as Python has it."""
 
     def renamed(arrays):
@@ -44,7 +44,7 @@ def recorded(path, made, change=lambda weights: weights):
                     losses=float(np.mean(record.losses)),
                     weights=change(renamed(record.state.weights)),
                     statistics={n.replace("norm", "bn"): v for n, v in record.state.statistics.items()},
-                    gradients=[renamed(gradients) for gradients in record.gradients],
+                    gradients=[change_gradients(renamed(gradients)) for gradients in record.gradients],
                 )
     return path
 
@@ -77,6 +77,16 @@ def test_a_port_that_updates_otherwise_is_no_parity(made, tmp_path):
 
     result, _ = compared(recorded(str(tmp_path / "port.npz"), made, change), made, str(tmp_path / "names.json"))
     assert result.verdict is Verdict.NO_PARITY and result.first.stage == stages.WEIGHTS
+
+
+def test_a_port_whose_gradients_are_others_is_no_parity(made, tmp_path):
+    def change(gradients):  # as by another epsilon: no factor, and far from the truth in every step
+        return {**gradients, "dense/kernel": gradients["dense/kernel"] * np.float32(1.25)}
+
+    path = recorded(str(tmp_path / "port.npz"), made, change_gradients=change)
+    result, _ = compared(path, made, str(tmp_path / "names.json"))
+    assert result.verdict is Verdict.NO_PARITY and result.first.stage == stages.GRADIENTS
+    assert result.single_only == "the recording holds the numbers of one precision"
 
 
 def test_a_recording_of_other_sizes_is_refused(made, tmp_path):

@@ -39,6 +39,16 @@ def test_what_has_no_counterpart_is_listed():
     assert found.names == {"x": "a"} and found.unmatched == ["y (port)", "b (legacy)"]
 
 
+def test_a_transposed_variable_is_named_as_such():  # as PyTorch has the weights of a dense layer
+    found = match_names({"a": np.zeros((2, 3)), "b": np.zeros(2)}, {"x": np.zeros((3, 2)), "y": np.zeros(4)})
+    assert found.unmatched == [
+        "x (port), whose axes are in another order than those of a",
+        "y (port)",
+        "a (legacy)",
+        "b (legacy)",
+    ]
+
+
 @pytest.mark.parametrize(
     "content, reason",
     [
