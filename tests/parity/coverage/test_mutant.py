@@ -1,6 +1,6 @@
 """Outcomes of mutants: seen, missing, and harmless."""
 
-from parity.coverage.mutant import Mutant, Outcome
+from parity.coverage.mutant import WITHIN_TOLERANCE, Mutant, Outcome
 from parity.coverage.observed_step import ObservedStep
 
 
@@ -19,6 +19,7 @@ def test_json_says_where_or_why():
         "why": "weights differ", "step": "step 3",
     }  # fmt: skip
     assert outcome().to_json()["why"] == "never acts"
+    assert outcome(within=True).why == WITHIN_TOLERANCE and outcome(within=True).is_missing
     assert outcome("no run shows it").to_json()["matters"] is False
 
 
