@@ -193,7 +193,7 @@ def _copy_tasks(crossing: Crossing, machine: Machine) -> Iterator[Task]:
     tensor, producer, size, start, end = crossing
     name, ends = _copy_name(tensor, end), (start, end)
     if machine.is_host_only:  # logical devices share the host's memory: a tensor is handed over
-        yield Task(name, COPY, (machine.host.hand_on,), (HOST,), ends, (producer,))
+        yield Task(name, COPY, (machine.host_link.latency,), (HOST,), ends, (producer,))
     elif HOST in ends:
         yield Task(name, COPY, (machine.host_link.seconds(size),), (_connection(*ends),), ends, (producer,))
     elif machine.peer_link is None:

@@ -32,8 +32,11 @@ MOST_OF_A_TYPE, LEAST_SHARE = 2, 0.005
 #: Ops whose kernel is another one where the op of the forward pass is in the graph (oneDNN's keep a workspace).
 WITH_FORWARD = ("MaxPoolGrad", "AvgPoolGrad", "LRNGrad")
 
-#: Length and number of the chains that measure the dispatch of an op: several ops are ready at a time, as in a step.
-CHAIN, WIDTH = 60, 8
+#: Length of the chains that measure the dispatch of an op, and of one that waits for an op on another device.
+CHAIN, HOPS = 2000, 300
+
+#: Runs of such a chain, of which the median counts.
+CHAIN_RUNS = 15
 
 
 def calibrated_cpu(graph: tf.Graph, nodes: Sequence[StepNode], count: int, paces: Paces) -> Machine:
@@ -57,7 +60,7 @@ def calibrated_cpu(graph: tf.Graph, nodes: Sequence[StepNode], count: int, paces
         None,
         count,
         host,
-        Link("memory", host.bandwidth, host.launch),
+        Link("memory", host.bandwidth, crossing_seconds(paces, host.launch, count)),
         **{name: seconds / slow for name, seconds in calls._asdict().items()},
         sources=("measured on this machine, each op by itself",),
     )
@@ -83,23 +86,46 @@ def slowed_down(machine: Machine, dispatch: float, compute: float) -> Machine:
         hand_on=host.hand_on * dispatch,
     )
     calls = {name: getattr(machine, name) * dispatch for name in CallSeconds._fields}
-    return dataclasses.replace(machine, host=slower, **calls)
+    memory = dataclasses.replace(machine.host_link, latency=machine.host_link.latency * dispatch)
+    return dataclasses.replace(machine, host=slower, host_link=memory, **calls)
 
 
 def plain_cpu(paces: Paces) -> Processor:
     """Measures this CPU's peak, bandwidth and dispatch at the paces' standards; its kernels are taken to reach them."""
-
-    def seconds(pace: Pace, function: Callable[..., tf.Tensor], shape: list[int], count: int, width: int = 1) -> float:
-        chain = functools.partial(seconds_of_chain, functools.partial(_apply, function, shape), count, width=width)
-        measured, slow = pace.watch(chain)
-        return measured / slow
-
-    peak = 2 * PRODUCT**3 / seconds(paces.compute, tf.matmul, [PRODUCT, PRODUCT], 4)
-    bandwidth = 2 * 4 * SUM / seconds(paces.compute, tf.add, [SUM], 4)
-    lanes = len(os.sched_getaffinity(0))
-    launch, hand_on = (lanes * seconds(paces.dispatch, run, [8], CHAIN, WIDTH) for run in (tf.add, _first_of))
+    peak = 2 * PRODUCT**3 / _chain_seconds(paces.compute, tf.matmul, (PRODUCT, PRODUCT), 4)
+    bandwidth = 2 * 4 * SUM / _chain_seconds(paces.compute, tf.add, (SUM,), 4)
+    launch, hand_on = (_chain_seconds(paces.dispatch, run, (8,), CHAIN) for run in (tf.add, _first_of))
     memory = float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+    lanes = len(os.sched_getaffinity(0))
     return Processor("this CPU", {"float32": peak, "float64": peak / 2}, bandwidth, memory, launch, hand_on, lanes)
+
+
+def crossing_seconds(paces: Paces, launch: float, count: int) -> float:
+    """Measures what an op takes longer that waits for one on another logical device, whose thread is woken for it.
+
+    Args:
+      paces: of which the seconds are at the standard.
+      launch: seconds of an op on the same device.
+      count: number of logical devices.
+
+    Returns:
+      the seconds; 0 for one device.
+    """
+    devices = [f"CPU:{number}" for number in range(min(count, 2))]
+    return max(_chain_seconds(paces.dispatch, tf.add, (8,), HOPS, devices) - launch, 0.0) if count > 1 else 0.0
+
+
+def _chain_seconds(
+    pace: Pace,
+    function: Callable[..., tf.Tensor],
+    shape: Sequence[int],
+    length: int,
+    devices: Sequence[str] = ("CPU:0",),
+) -> float:
+    """Seconds of a function in a chain of calls of it, at the standard of a pace."""
+    add_op = functools.partial(_apply, function, shape)
+    measured, slow = pace.watch(functools.partial(seconds_of_chain, add_op, length, CHAIN_RUNS, devices=devices))
+    return measured / slow
 
 
 def _first_of(value: tf.Tensor, _: tf.Tensor) -> tf.Tensor:
@@ -107,13 +133,16 @@ def _first_of(value: tf.Tensor, _: tf.Tensor) -> tf.Tensor:
 
 
 def _apply(
-    function: Callable[[tf.Tensor, tf.Tensor], tf.Tensor], shape: list[int], before: list[tf.Operation]
+    function: Callable[[tf.Tensor, tf.Tensor], tf.Tensor], shape: Sequence[int], before: list[tf.Operation]
 ) -> tf.Operation:
-    """Adds a function of a variable's value with itself to the current graph, after other ops."""
-    with v1.variable_scope(v1.get_variable_scope(), reuse=v1.AUTO_REUSE):
-        value = v1.get_variable("value", shape, initializer=v1.ones_initializer(), use_resource=True).read_value()
+    """Adds a function of a value with itself to the current graph, after other ops; the graph has one such value."""
+    values = tf.compat.v1.get_collection_ref("value")
+    if not values:
+        with tf.control_dependencies(None), tf.device("CPU:0"):
+            variable = v1.get_variable("value", shape, initializer=v1.ones_initializer(), use_resource=True)
+            values.append(variable.read_value())
     with tf.control_dependencies(before):
-        return function(value, value).op
+        return function(values[0], values[0]).op
 
 
 def heaviest(nodes: Iterable[StepNode], plain: Processor) -> list[StepNode]:

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
-from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import tensorflow as tf
 
 from legacy.towers.program import session_config
 from modern.mirrored import step_loop
-from parity.prediction.this_machine.op_timing import median_seconds
+from parity.prediction.this_machine.op_timing import interleaved_seconds
 
 v1 = tf.compat.v1
 
-#: Calls of which the median counts, tensors that one of them is fed, variables of one device that a function captures,
-#: and turns of a long loop.
-CALLS, FED, CAPTURED, TURNS = 50, 4, 20, 100
+#: Calls in a round and rounds, of whose medians the median counts.
+CALLS, ROUNDS = 11, 5
+
+#: Tensors that a call is fed, variables of one device that a function captures, and turns of a long loop.
+FED, CAPTURED, TURNS = 4, 20, 100
 
 
 class CallSeconds(NamedTuple):
@@ -39,13 +42,22 @@ def seconds_of_calls(devices: Sequence[str]) -> CallSeconds:
     Returns:
       the seconds; those of the additions are among those of a call and of a turn.
     """
-    call, feed = _session_seconds(devices)
     few, many = _loop_of_additions(devices, 1), _loop_of_additions(devices, CAPTURED)
-    one, captured = (median_seconds(functools.partial(step_loop.run_steps, run, 1, 1), CALLS) for run in (few, many))
-    turns = median_seconds(functools.partial(step_loop.run_steps, few, TURNS, TURNS), CALLS)
+    with _session_calls(devices) as (run, run_fed):
+        call, fed, one, captured, turns = interleaved_seconds(
+            [
+                run,
+                run_fed,
+                functools.partial(step_loop.run_steps, few, 1, 1),
+                functools.partial(step_loop.run_steps, many, 1, 1),
+                functools.partial(step_loop.run_steps, few, TURNS, TURNS),
+            ],
+            CALLS,
+            ROUNDS,
+        )
     loop = max(turns - one, 0.0) / (TURNS - 1)
     capture = max(captured - one, 0.0) / ((CAPTURED - 1) * len(devices))
-    return CallSeconds(call, max(one - loop, 0.0), capture, loop, feed)
+    return CallSeconds(call, max(one - loop, 0.0), capture, loop, max(fed - call, 0.0) / FED)
 
 
 def _loop_of_additions(devices: Sequence[str], count: int) -> Callable[[tf.Tensor], Sequence[tf.Tensor]]:
@@ -66,8 +78,9 @@ def _loop_of_additions(devices: Sequence[str], count: int) -> Callable[[tf.Tenso
     return step_loop.trace_step_loop(take_step, len(devices), "float32")
 
 
-def _session_seconds(devices: Sequence[str]) -> tuple[float, float]:
-    """Seconds of a `session.run` that adds to a variable on each device, and of each tensor that it is fed."""
+@contextlib.contextmanager
+def _session_calls(devices: Sequence[str]) -> Iterator[tuple[Callable[[], Any], Callable[[], Any]]]:
+    """Two calls of a session: one that adds to a variable on each device, and one that is fed `FED` tensors as well."""
     with tf.Graph().as_default() as graph:
         holders = [v1.placeholder(tf.float32, (8,)) for _ in range(FED)]
         added: list[tf.Operation] = []
@@ -77,9 +90,9 @@ def _session_seconds(devices: Sequence[str]) -> tuple[float, float]:
                 added.append(v1.assign_add(variable, 1.0).op)
         step = tf.group(*added)
         fed_step = tf.group(step, *(tf.negative(holder) for holder in holders))
-        feed = {holder: np.zeros(8, np.float32) for holder in holders}
-        with v1.Session(graph=graph, config=session_config(list(devices), exact=True)) as session:
-            session.run(v1.global_variables_initializer())
-            call = median_seconds(lambda: session.run(step), CALLS)
-            fed = median_seconds(lambda: session.run(fed_step, feed), CALLS)
-    return call, max(fed - call, 0.0) / FED
+        initialize = v1.global_variables_initializer()
+    feed = {holder: np.zeros(8, np.float32) for holder in holders}
+    # As a context, a session would make its graph the default one, in which no function can be called.
+    with contextlib.closing(v1.Session(graph=graph, config=session_config(list(devices), exact=True))) as session:
+        session.run(initialize)
+        yield functools.partial(session.run, step), functools.partial(session.run, fed_step, feed)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import tensorflow as tf
@@ -44,7 +44,11 @@ def seconds_of_op(op: tf.Operation, width: int = 1) -> float:
 
 
 def seconds_of_chain(
-    add_op: Callable[[list[tf.Operation]], tf.Operation], count: int, runs: int = RUNS, width: int = 1
+    add_op: Callable[[list[tf.Operation]], tf.Operation],
+    count: int,
+    runs: int = RUNS,
+    width: int = 1,
+    devices: Sequence[str] = ("CPU:0",),
 ) -> float:
     """Returns the seconds of one op in a chain of `count`, each of which waits for the one before.
 
@@ -53,6 +57,7 @@ def seconds_of_chain(
       count: length of the chain.
       runs: number of runs, of which the median counts.
       width: number of chains side by side; the seconds are those of all, divided by the ops of all.
+      devices: of the ops of a chain, in turn.
 
     Returns:
       the seconds; the call of the session is not among them.
@@ -60,15 +65,16 @@ def seconds_of_chain(
     Raises:
       FloorUnknown: the op cannot be run by itself.
     """
-    with tf.Graph().as_default() as graph, tf.device("/cpu:0"):
+    with tf.Graph().as_default() as graph:
         ends: list[tf.Operation] = []
         for _ in range(width):
             chain: list[tf.Operation] = []
-            for _ in range(count):
-                chain = [add_op(chain)]
+            for number in range(count):
+                with tf.device(devices[number % len(devices)]):
+                    chain = [add_op(chain)]
             ends += chain
         step, nothing, initialize = tf.group(*ends), tf.no_op(), v1.global_variables_initializer()
-        with v1.Session(graph=graph, config=session_config(["CPU:0"], exact=True)) as session:
+        with v1.Session(graph=graph, config=session_config(list(devices), exact=True)) as session:
             try:
                 session.run(initialize)
                 whole, call = (median_seconds(functools.partial(session.run, op), runs) for op in (step, nothing))
@@ -86,6 +92,21 @@ def median_seconds(run: Callable[[], Any], runs: int) -> float:
         run()
         seconds.append(time.perf_counter() - start)
     return statistics.median(seconds)
+
+
+def interleaved_seconds(runs: Sequence[Callable[[], Any]], calls: int, rounds: int) -> list[float]:
+    """Returns the median seconds of a call of each function, measured in turns: a machine that drifts slows them alike.
+
+    Args:
+      runs: the functions.
+      calls: number of calls of each in a round, after one that warms up.
+      rounds: number of rounds, of whose medians the median counts.
+
+    Returns:
+      seconds, a number for each function.
+    """
+    medians = [[median_seconds(run, calls) for run in runs] for _ in range(rounds)]
+    return [statistics.median(column) for column in zip(*medians)]
 
 
 def _one_copy(op: tf.Operation, before: list[tf.Operation]) -> tf.Operation:
