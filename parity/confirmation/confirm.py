@@ -91,12 +91,14 @@ class _Search:
     def __init__(self, setup: Setup, evidence: Evidence) -> None:
         self._setup, self._evidence = setup, evidence
         self._ports = 0
+        self._in_a_row = False
         self._tried: dict[tuple[str, ...], _Planting] = {}
         self._changes: dict[str, Change | None] = {}
 
     def run(self, recognized: Sequence[RecognizedCause]) -> Explained:
         """Returns the causes that explain the run; see `confirm_causes`."""
         pool = list(recognized)
+        self._in_a_row = any(entry.cause.remembers for entry in pool)
         best = self._plant_first_or_all(pool)
         if best is None:
             best = self._plant(())
@@ -203,8 +205,10 @@ class _Search:
         """The steps that the side to explain took from its own states, and its first state."""
         own = [step for step in self._evidence.steps if not step.locked] or self._evidence.steps
         if side == LEFT:
-            return chosen_steps([UserStep(step.left_before, step.left) for step in own]), self._evidence.left
-        return chosen_steps([UserStep(step.right_before, step.right) for step in own]), self._evidence.right
+            steps, first = [UserStep(step.left_before, step.left) for step in own], self._evidence.left
+        else:
+            steps, first = [UserStep(step.right_before, step.right) for step in own], self._evidence.right
+        return chosen_steps(steps, self._in_a_row), first
 
     def _rules(self, port: PlantedPort | ConfinedPort) -> Rules:
         workload = self._setup.job.workload

@@ -41,10 +41,10 @@ def can_be_planted(setup: Setup) -> bool:
     return not setup.has_old_graph and setup.job.staleness is None
 
 
-def chosen_steps(steps: Sequence[UserStep]) -> list[UserStep]:
-    """Returns the first and the last of the user's steps, `MOST_STEPS` at most."""
-    if len(steps) <= MOST_STEPS:
-        return list(steps)
+def chosen_steps(steps: Sequence[UserStep], in_a_row: bool = False) -> list[UserStep]:
+    """Returns the first and the last of the user's steps, `MOST_STEPS` at most; only the first ones if `in_a_row`."""
+    if in_a_row or len(steps) <= MOST_STEPS:
+        return list(steps[:MOST_STEPS])
     return [*steps[: MOST_STEPS - LAST], *steps[-LAST:]]
 
 

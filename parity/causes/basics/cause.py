@@ -105,6 +105,8 @@ class Cause:
         `unexplained.COVERED`.
       by_variable: True if the cause may act on some variables and not on others, so that its criterion is also asked
         about those that deviate.
+      remembers: True if its effect in a step depends on the steps before, so that a port into which it is planted must
+        take the user's steps in a row.
       by_step: False if the criterion itself looks at the pattern of the steps, and must see all of them.
     """
 
@@ -123,6 +125,7 @@ class Cause:
     by_step: bool = True
     plant: Callable[[Finding, Setup], Change | None] | None = None
     covers: tuple[str, ...] = ()
+    remembers: bool = False
 
 
 @dataclasses.dataclass(frozen=True)

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from parity.causes.basics import injection
 from parity.causes.basics.cause import HIGH, Cause, Fault, Finding
 from parity.causes.basics.planted_gradients import step_value
+from parity.causes.update.earlier_gradients import STARTS, ZEROS, Reading, earlier_gradients
 from parity.comparison import stages
 from parity.diagnosis.stage_checks.side_step import SideStep
 from parity.diagnosis.stage_checks.step_pattern import describe_steps
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
     from modern.mirrored.rules import UpdateRules
     from modern.mirrored.step_tensors import Tensors
-    from modern.mirrored.variables import LocalState, MirroredState
+    from modern.mirrored.variables import LocalState
     from parity.comparison.setup import Setup
     from parity.diagnosis.evidence import ComparedStep, Evidence
     from workloads.program import Arrays, State
@@ -40,23 +41,10 @@ MOST_STEPS = 4
 LEAST_SHOWN = 2
 
 
-class _Reading(NamedTuple):
-    """Gradients that an update may read: the mean of those of `steps` steps, the last of them `lag` steps before."""
-
-    lag: int
-    steps: int
-
-    @property
-    def words(self) -> str:
-        if self.steps > 1:
-            return f"the mean of the gradients of the last {self.steps} steps"
-        return "the gradient of the step before" if self.lag == 1 else f"the gradient of {self.lag} steps before"
-
-
 def stale_gradient(evidence: Evidence) -> Finding | None:
     """Recognizes STALE_GRADIENT: the rule explains the port's updates with gradients of the steps before."""
-    late = [_Reading(lag, 1) for lag in range(1, MOST_STEPS)]
-    for reading in late + [_Reading(0, steps) for steps in range(2, MOST_STEPS + 1)]:
+    late = [Reading(lag, 1) for lag in range(1, MOST_STEPS)]
+    for reading in late + [Reading(0, steps) for steps in range(2, MOST_STEPS + 1)]:
         shown = _explained_with(evidence, reading)
         if shown >= LEAST_SHOWN:
             return Finding(
@@ -64,31 +52,52 @@ def stale_gradient(evidence: Evidence) -> Finding | None:
                 HIGH,
                 f"the optimizer's rule explains slots and weights of {shown} steps with it, to rounding, and of none "
                 "with the step's own gradient",
-                {"lag": reading.lag, "steps": reading.steps},
+                {"lag": reading.lag, "steps": reading.steps, "start": _start_of(evidence, reading)},
             )
     return None
 
 
-def _explained_with(evidence: Evidence, reading: _Reading) -> int:
+def _explained_with(evidence: Evidence, reading: Reading) -> int:
     """Number of the steps that the rule explains with such gradients only; 0 if one is not explained."""
     off, shown = set(_off_steps(evidence, _UPDATE)), 0
-    needed = reading.lag + reading.steps - 1
-    for index, step in enumerate(evidence.steps):
-        if step.left.step not in off or index < needed:
+    for index in range(reading.needed, len(evidence.steps)):
+        step = evidence.steps[index]
+        if step.left.step not in off:
             continue
-        rows = [evidence.steps[index - reading.lag - back].right for back in range(reading.steps)]
-        if rows[-1].step != step.right.step - needed:
+        if evidence.steps[index - reading.needed].right.step != step.right.step - reading.needed:
             return 0  # steps between them were not kept
-        if any(set(row.combined) != set(step.right.combined) for row in rows):
-            return 0
-        combined = {
-            name: np.mean([np.asarray(row.combined[name], np.float64) for row in rows], 0)
-            for name in step.right.combined
-        }
-        if not _is_explained(evidence, step, combined, step.right_before):
+        combined = _read_gradients(evidence, index, reading)
+        if combined is None or not _is_explained(evidence, step, combined, step.right_before):
             return 0
         shown += 1
     return shown
+
+
+def _start_of(evidence: Evidence, reading: Reading) -> str:
+    """What stands for gradients of steps before the first, see `STARTS`; "" where nothing explains the first steps."""
+    first = evidence.steps[: reading.needed]
+    for start in STARTS:
+        read = [_read_gradients(evidence, index, reading, start) for index in range(len(first))]
+        if all(
+            combined is not None and _is_explained(evidence, step, combined, step.right_before)
+            for step, combined in zip(first, read)
+        ):
+            return start
+    return ""
+
+
+def _read_gradients(evidence: Evidence, index: int, reading: Reading, start: str = ZEROS) -> Arrays | None:
+    """The combined gradient that the port's update of one step reads; None where a step has other variables."""
+    own = evidence.steps[index].right.combined
+    parts = [
+        (evidence.steps[index - back].right.combined, share) for back, share in reading.of_first_steps(index, start)
+    ]
+    if any(set(row) != set(own) for row, _ in parts):
+        return None
+    return {
+        name: np.sum([np.zeros(np.shape(own[name]))] + [np.asarray(row[name], np.float64) * s for row, s in parts], 0)
+        for name in own
+    }
 
 
 def slots_start_anew(evidence: Evidence) -> Finding | None:
@@ -178,38 +187,14 @@ def _slots_anew(values: Mapping[str, float], steps: Sequence[int]) -> injection.
     return injection.in_update_rules(lambda rules: _SlotsAnew(rules, values, steps))
 
 
+def _plant_gradients(finding: Finding, setup: Setup) -> injection.Change | None:
+    constants = finding.constants
+    reading = Reading(constants["lag"], constants["steps"])
+    return earlier_gradients(reading, constants["start"]) if constants["start"] else None
+
+
 def _plant_slots(finding: Finding, setup: Setup) -> injection.Change:
     return _slots_anew(dict(finding.constants["slots"]), finding.steps)
-
-
-class _MeanOfTwo(injection.WrappedRules):
-    """Updates with the mean of the last two gradients, or with the first of them alone."""
-
-    weights = (0.5, 0.5)
-
-    def prepare(self, variables: MirroredState, replicas: int) -> None:
-        """Makes a variable for the gradient of the step before, zeros at first, beside each replica's weights."""
-        import tensorflow as tf
-
-        self._before: list[Tensors] = []
-        for replica in range(replicas):
-            made = {}
-            for name, weight in variables.local(replica).weights.items():
-                with tf.device(weight.device):
-                    made[name] = tf.Variable(tf.zeros_like(weight))
-            self._before.append(made)
-
-    def apply(self, local: LocalState, gradients: Tensors, rate: tf.Tensor) -> None:
-        kept = self._before[local.replica]
-        old, new = self.weights
-        read = {name: old * kept[name].read_value() + new * value for name, value in gradients.items()}
-        for name, value in gradients.items():
-            kept[name].assign(value)
-        self._rules.apply(local, read, rate)
-
-
-class _StepBefore(_MeanOfTwo):
-    weights = (1.0, 0.0)
 
 
 _with_momentum = injection.with_fields(optimizer=optimizers.Momentum(), learning_rate=schedules.Fixed(0.01))
@@ -229,11 +214,13 @@ CAUSES = (
         "that runs before its step's all-reduce.",
         fix="Apply each step's combined gradient in that step.",
         criterion=stale_gradient,
+        plant=_plant_gradients,
         faults=(
-            Fault("gradient_of_the_step_before", injection.in_update_rules(_StepBefore)),
-            Fault("mean_of_the_last_two_gradients", injection.in_update_rules(_MeanOfTwo)),
+            Fault("gradient_of_the_step_before", earlier_gradients(Reading(1, 1), ZEROS)),
+            Fault("mean_of_the_last_two_gradients", earlier_gradients(Reading(0, 2), ZEROS)),
         ),
         by_step=False,
+        remembers=True,
     ),
     Cause(
         id="SLOTS_START_ANEW",

@@ -8,6 +8,7 @@ from modern.options import ModernOptions
 from parity.causes import catalogue
 from parity.causes.basics import injection, planted_gradients
 from parity.causes.update import planted_updates
+from parity.causes.update.earlier_gradients import OLDEST, Reading, earlier_gradients
 from parity.confirmation import confirm
 from parity.confirmation.given_inputs import GivenInputs
 from parity.confirmation.planted_port import PlantedPort, UserStep, can_be_planted, chosen_steps, clean_setup
@@ -138,6 +139,7 @@ def test_penalties_and_swaps_are_planted_in_single_weights(dyadic, users_steps):
 def test_the_first_and_the_last_steps_are_chosen():
     assert chosen_steps(range(13)) == list(range(13))
     assert chosen_steps(range(40)) == [*range(10), 37, 38, 39]
+    assert chosen_steps(range(40), in_a_row=True) == list(range(13))
 
 
 def test_asynchronous_jobs_cannot_be_planted_into(dyadic):
@@ -155,10 +157,10 @@ def test_records_without_a_step_of_given_inputs_are_left_alone():
     assert refusal(GivenInputs().set, None) == ""  # no program was built with them
 
 
-def confirmed(dyadic, change):
-    """The first cause's id, confidence and confirmation for a fault in the port."""
+def confirmed(dyadic, change, steps=3):
+    """The first cause's id, confidence and confirmation for a fault in the port, from so many steps."""
     with dyadic.legacy_program() as left, change(dyadic) as right:
-        evidence = collect.collect_evidence(left, right, job_context.context_of_job(dyadic.job), 3, 0)
+        evidence = collect.collect_evidence(left, right, job_context.context_of_job(dyadic.job), steps, 0)
     explained = confirm.confirm_causes(dyadic, evidence, catalogue.recognize_causes(evidence))
     first = explained.recognized[0]
     return first.id, first.finding.confidence, first.confirmation.confirmed
@@ -166,6 +168,8 @@ def confirmed(dyadic, change):
 
 @pytest.mark.slow
 def test_real_faults_are_confirmed(dyadic):
+    late = earlier_gradients(Reading(1, 1), OLDEST)
+    assert confirmed(dyadic, late, 20) == ("STALE_GRADIENT", "high", True)
     frozen = injection.in_update_rules(planted_updates.untrained_weights(["a"]).rules[0])
     assert confirmed(dyadic, frozen) == ("VARIABLE_NOT_TRAINED", "high", True)
     tripled = planted_gradients.scaled_gradients(3.0, loss=3.0)

@@ -11,6 +11,7 @@ from tests.parity.step_records import compared_step, made_up_evidence, made_up_s
 from workloads import optimizers
 
 CRITERIA = {cause.id: cause.criterion for cause in other_inputs.CAUSES}
+PLANTS = {cause.id: cause.plant for cause in other_inputs.CAUSES}
 CONTEXT = Context(1, 4, optimizer=optimizers.Momentum(0.5), combine="mean")
 GRADIENTS = [np.array([1.0, -2.0, 4.0]) * 1.5**step + step * np.array([0.0, 1.0, 0.25]) for step in range(6)]
 
@@ -56,12 +57,23 @@ def test_a_late_gradient_is_named(lag, words):
     found = recognized(trajectory(late(lag)))
     assert list(found) == ["STALE_GRADIENT"]
     assert words in found["STALE_GRADIENT"].sentence and found["STALE_GRADIENT"].confidence == HIGH
+    assert found["STALE_GRADIENT"].constants == {"lag": lag, "steps": 1, "start": "zeros"}
 
 
 def test_a_mean_of_the_last_gradients_is_named():
     found = recognized(trajectory(lambda step: (GRADIENTS[max(step - 1, 0)] + GRADIENTS[step]) / 2))
     assert list(found) == ["STALE_GRADIENT"]
     assert "the mean of the gradients of the last 2 steps" in found["STALE_GRADIENT"].sentence
+
+
+@pytest.mark.parametrize(
+    "first, start", [(GRADIENTS[0], "oldest"), (GRADIENTS[0] / 2, "zeros"), (GRADIENTS[0] * 3, "")]
+)
+def test_the_first_steps_tell_what_stands_for_gradients_before_them(first, start):
+    found = recognized(trajectory(lambda step: (GRADIENTS[step - 1] + GRADIENTS[step]) / 2 if step else first))
+    finding = found["STALE_GRADIENT"]
+    assert finding.constants == {"lag": 0, "steps": 2, "start": start}
+    assert (PLANTS["STALE_GRADIENT"](finding, None) is None) == (start == "")
 
 
 def test_a_gradient_of_no_step_is_not_stale():
