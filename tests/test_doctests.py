@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import importlib
+import tempfile
 
 import pytest
 
@@ -18,10 +19,12 @@ WITH_EXAMPLES = [
 
 
 @pytest.mark.parametrize("name", WITH_EXAMPLES)
-def test_the_examples_of_a_module(name):
+def test_the_examples_of_a_module(name, tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     results = doctest.testmod(importlib.import_module(name), optionflags=doctest.NORMALIZE_WHITESPACE)
     assert results.attempted > 0
     assert results.failed == 0
+    assert not list(tmp_path.iterdir()), "an example leaves temporary files"
 
 
 def test_the_functions_that_a_reader_calls_first_have_examples():

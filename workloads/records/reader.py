@@ -87,11 +87,12 @@ class Recording(Program):
     """A recording as a `Program`: its steps are read back, one at a time.
 
     >>> import tempfile
-    >>> path = os.path.join(tempfile.mkdtemp(), "run.npz")
-    >>> with writer.Recorder(path, replicas=1, weights={"w": [1.0]}) as recorder:
-    ...     recorder.step(losses=0.5, weights={"w": [0.75]})
-    >>> with Recording(path) as recording:
-    ...     recording.steps, recording.step().state.weights["w"].tolist()
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "run.npz")
+    ...     with writer.Recorder(path, replicas=1, weights={"w": [1.0]}) as recorder:
+    ...         recorder.step(losses=0.5, weights={"w": [0.75]})
+    ...     with Recording(path) as recording:
+    ...         recording.steps, recording.step().state.weights["w"].tolist()
     (1, [0.75])
 
     Args:

@@ -101,10 +101,11 @@ class Recorder:
     """Context manager that records a training loop; the file appears only once the loop has ended without an error.
 
     >>> import tempfile
-    >>> path = os.path.join(tempfile.mkdtemp(), "port.npz")
-    >>> with Recorder(path, replicas=2, weights={"w": [1.0, 2.0]}) as recorder:
-    ...     recorder.step(losses=[0.5, 0.25], weights={"w": [0.75, 1.5]})
-    >>> np.load(path)["00000/weights/w"].tolist()
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "port.npz")
+    ...     with Recorder(path, replicas=2, weights={"w": [1.0, 2.0]}) as recorder:
+    ...         recorder.step(losses=[0.5, 0.25], weights={"w": [0.75, 1.5]})
+    ...     np.load(path)["00000/weights/w"].tolist()
     [0.75, 1.5]
 
     Args:

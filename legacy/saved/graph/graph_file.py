@@ -54,10 +54,11 @@ def read_graph_file(path: str) -> SavedGraph:
       InputError: the file cannot be read, is truncated, or holds no graph.
 
     >>> import os, tempfile
-    >>> path = os.path.join(tempfile.mkdtemp(), "graph.pbtxt")
-    >>> with open(path, "w") as file:
-    ...     _ = file.write('node { name: "w" op: "NoOp" } versions { producer: 24 }')
-    >>> saved = read_graph_file(path)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "graph.pbtxt")
+    ...     with open(path, "w") as file:
+    ...         _ = file.write('node { name: "w" op: "NoOp" } versions { producer: 24 }')
+    ...     saved = read_graph_file(path)
     >>> [node.name for node in saved.graph_def.node], saved.written_by
     (['w'], 'unknown (GraphDef version 24)')
     """
