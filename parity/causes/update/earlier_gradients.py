@@ -88,7 +88,8 @@ class _EarlierGradients(injection.WrappedRules):
     def apply(self, local: LocalState, gradients: Tensors, rate: tf.Tensor) -> None:
         import tensorflow as tf
 
-        kept, known, newest = (of_all[local.replica] for of_all in (self._kept, self._known, self._newest))
+        replica = local.replica
+        kept, known, newest = self._kept[replica], self._known[replica], self._newest[replica]
         step = tf.cast(local.step.read_value(), tf.int64)
         # A program that goes on from another step has no steps before it.
         there = tf.where(tf.equal(step, newest.read_value() + 1), known.read_value(), tf.zeros_like(step))
