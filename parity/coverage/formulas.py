@@ -86,7 +86,15 @@ def moved_averages(rule: MovingAverage, before: State, after: State, dtype: str)
 
 
 def average_alike(first: MovingAverage, second: MovingAverage, after: State) -> bool:
-    """Returns whether two rules move averages by the same share of the weights in the step that ended in a state."""
+    """Tells whether two rules move the averages by the same share of the weights in a step.
+
+    Args:
+      first, second: the rules.
+      after: the state after the step.
+
+    Returns:
+      whether the shares are equal.
+    """
     with tf.device("CPU:0"):
         shares = [share_of_weights(rule, tf.constant(after.step, tf.int64)) for rule in (first, second)]
         return bool(shares[0] == shares[1])
