@@ -48,25 +48,41 @@ LONG = {
 }
 
 
+#: Products of matrices: attention has one of queries and keys, and one of the weights that a softmax makes and values.
+PRODUCTS = ("tf.matmul", "tf.einsum")
+#: Functions between the dense layers that follow the attention in a transformer block.
+ACTIVATIONS = ("tf.nn.relu", "tf.nn.gelu", "tf.math.erf", "tf.tanh")
+
+
 def words_of(body: Sequence[Statement]) -> List[str]:
     """Returns what a function's calls do, in words, in their order: "convolution", "batch norm"."""
-    found = [LONG.get(part.function) for statement in body for part in calls(statement.expression)]
-    own = [part.function for statement in body for part in calls(statement.expression)]
-    own = [name for name in own if "." not in name and name not in LONG]
-    words = [word for word in found if word] + [f"`{name}`" for name in own]
+    functions = _functions(body)
+    found = ["attention"] if _has_attention(functions) else []
+    found += [LONG[name] for name in functions if name in LONG]
+    words = found + [f"`{name}`" for name in functions if "." not in name and name not in LONG]
     return list(dict.fromkeys(words)) or ["what several places compute alike"]
 
 
 def function_name(body: Sequence[Statement], taken: Set[str]) -> str:
     """Returns a name that says what a function computes."""
-    words: List[str] = []
-    for statement in body:
-        for part in calls(statement.expression):
-            word = WORDS.get(part.function, "" if "." in part.function else "block")
-            if word and word not in words:
-                words.append(word)
+    functions = _functions(body)
+    words = [WORDS.get(name, "" if "." in name else "block") for name in functions]
+    words = list(dict.fromkeys(filter(None, words)))
+    if _has_attention(functions):
+        words = ["transformer_block" if any(name in ACTIVATIONS for name in functions) else "attention"]
     name = "block" if "block" in words else "lstm" if "lstm" in words else "_".join(words[:3]) or "step"
     free, number = name, 2
     while free in taken:
         free, number = f"{name}{number}", number + 1
     return free
+
+
+def _functions(body: Sequence[Statement]) -> List[str]:
+    """Returns the functions that statements call, each as often as they do."""
+    return [part.function for statement in body for part in calls(statement.expression)]
+
+
+def _has_attention(functions: Sequence[str]) -> bool:
+    """Returns whether functions are those of attention, or one of them is a function that was named so."""
+    weighs = "tf.nn.softmax" in functions and sum(name in PRODUCTS for name in functions) > 1
+    return weighs or any(name.startswith("attention") for name in functions)

@@ -9,6 +9,8 @@ import numpy as np
 from legacy.source.basics.expressions import Infix, Literal, Name, Value, call
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import tensorflow as tf
 
     from legacy.source.basics.expressions import Expression
@@ -128,13 +130,24 @@ def constant_expression(value: np.ndarray) -> Expression:
     """
     if value.shape == ():
         return Literal(value[()])
-    dtype = Name("tf." + value.dtype.name)
     if value.size and (value == value.flat[0]).all() and value.size > 1:
-        filled = {0: "tf.zeros", 1: "tf.ones"}.get(value.flat[0])
-        if filled:
-            return call(filled, list(value.shape), dtype)
-        return call("tf.fill", list(value.shape), call("tf.constant", value.flat[0], dtype))
+        return filled_expression(value.shape, value.flat[0])
+    dtype = Name("tf." + value.dtype.name)
     return band_expression(value) or runs_expression(value) or call("tf.constant", numbers(value), dtype)
+
+
+def filled_expression(shape: Sequence[int], number: Any) -> Expression:
+    """Returns the expression of an array of one number, which is a numpy scalar.
+
+    >>> filled_expression((8, 8), np.float32(0.5)).arguments[1].value
+    Literal(value=np.float32(0.5))
+    """
+    dtype = Name("tf." + number.dtype.name)
+    filled = {0: "tf.zeros", 1: "tf.ones"}.get(number)
+    if filled:
+        return call(filled, list(shape), dtype)
+    is_usual = number.dtype.name in ("float32", "int32")  # what TensorFlow makes of Python's numbers
+    return call("tf.fill", list(shape), number if is_usual else call("tf.constant", number, dtype))
 
 
 def runs_expression(value: np.ndarray) -> Expression | None:
@@ -160,8 +173,7 @@ def band_expression(value: np.ndarray) -> Expression | None:
     number = value[rows[0], columns[0]]
     if lower < 0 or upper < 0 or not np.array_equal(value, np.where(band, number, value.dtype.type(0))):
         return None
-    filled = call("tf.fill", list(value.shape), call("tf.constant", number, Name("tf." + value.dtype.name)))
-    return call("tf.linalg.band_part", filled, lower, upper)
+    return call("tf.linalg.band_part", filled_expression(value.shape, number), lower, upper)
 
 
 def numbers(value: np.ndarray) -> Any:

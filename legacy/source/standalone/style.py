@@ -23,7 +23,7 @@ from legacy.source.standalone.parts import (
     scope_text,
     statistics_text,
 )
-from legacy.source.standalone.text import MAIN, RESTORE, RESTORE_UNCOUNTED, TRAINER
+from legacy.source.standalone.text import MAIN, trainer_text
 from legacy.source.styles.workload_style import model_lines
 
 if TYPE_CHECKING:
@@ -78,15 +78,14 @@ def _trainer(plan: Plan, step: TrainingStep, model: str) -> str:
     gradients += _clip(step, "combined")
     after = _ACCUMULATE if optimizer.accumulators() else ""
     after += statistics_text(step.model)
-    return TRAINER.format(
-        make_others="".join(makers),
-        restore=RESTORE if counter_of(plan) else RESTORE_UNCOUNTED,
+    update = _UPDATE.format(
         rate=rate_text(step),
         loss="\n".join(_INSIDE + line for line in loss),
         gradients="\n".join(_INSIDE + line for line in gradients),
         update=update_text(plan, optimizer),
         after=after + "".join(_INSIDE + line + "\n" for line in _average(step)),
     )
+    return trainer_text(_MAKE.format(others="".join(makers)), update, bool(counter_of(plan)))
 
 
 def _clip(step: TrainingStep, where: str) -> List[str]:
@@ -113,6 +112,21 @@ def _average(step: TrainingStep) -> List[str]:
 
 #: Begins a line of the step.
 _INSIDE = " " * 8
+_MAKE = """\
+            tower_loss(Scope(self.variables), example)
+            self.weights = [name for name, variable in self.variables.items() if variable.trainable]
+{others}            self.variables[STEP] = tf.Variable(0, dtype=tf.int64, trainable=False)
+"""
+_UPDATE = """\
+        step = values[STEP]
+        rate = {rate}
+{loss}
+        gradients = tf.gradients(loss, [values[name] for name in self.weights], unconnected_gradients="zero")
+{gradients}
+        for name, gradient in zip(self.weights, gradients):  # with the kernel of 1.x's optimizer
+            {update}
+{after}        local[STEP].assign_add(1)
+"""
 _ACCUMULATE = """\
         for name, base in ACCUMULATORS.items():
             local[name].assign(local[name] * base)

@@ -48,50 +48,73 @@ SEED = '''
         return sum(ord(letter) * 31**place for place, letter in enumerate(name)) % (1 << 30) + self.replica
 '''
 
-TRAINER = '''class Trainer:
+#: The class that trains; `trainer_text` fills it in.
+_TRAINER = '''class Trainer:
     """Variables, by their names in the old checkpoints, and the training step under `tf.distribute`."""
 
     def __init__(self, strategy, checkpoint=None):
         self.strategy, self.variables = strategy, {{}}
         with strategy.scope():
             example = {{n: tf.zeros((GLOBAL_BATCH // TOWERS, *shape), dtype) for n, (shape, dtype) in INPUTS.items()}}
-            tower_loss(Scope(self.variables), example)
-            self.weights = [name for name, variable in self.variables.items() if variable.trainable]
-{make_others}            self.variables[STEP] = tf.Variable(0, dtype=tf.int64, trainable=False)
-        for name, variable in self.variables.items() if checkpoint else ():
+{make}        for name, variable in self.variables.items() if checkpoint else ():
 {restore}
 
-    def replica_step(self, batch):
-        """Runs one step on a replica's share of the batch; returns its loss."""
+    def replica_step(self, {given}batch):
+        """Runs {what} on a replica's share of the batch; returns its loss."""
         context = tf.distribute.get_replica_context()
         replica = int(tf.get_static_value(context.replica_id_in_sync_group))
         local = {{n: self.strategy.experimental_local_results(v)[replica] for n, v in self.variables.items()}}
         values = {{name: variable.read_value() for name, variable in local.items()}}
-        step = values[STEP]
-        rate = {rate}
-{loss}
-        gradients = tf.gradients(loss, [values[name] for name in self.weights], unconnected_gradients="zero")
-{gradients}
-        for name, gradient in zip(self.weights, gradients):  # with the kernel of 1.x's optimizer
-            {update}
-{after}        local[STEP].assign_add(1)
-        return loss
+{update}        return loss
 
     @tf.function
-    def step(self, batch):
-        """Runs one step on a distributed batch; returns each replica's loss."""
-        return self.strategy.experimental_local_results(self.strategy.run(self.replica_step, (batch,)))
-
+    def {run}(self, {given}batch):
+        """Runs {what} on a distributed batch; returns each replica's loss."""
+        return self.strategy.experimental_local_results(self.strategy.run(self.replica_step, ({given}batch{comma})))
+{in_turn}
     def save(self, path):
         """Writes a checkpoint with the old names."""
-        first = {{n: self.strategy.experimental_local_results(v)[0] for n, v in self.variables.items()}}
-        tf.compat.v1.train.Saver(first).save(None, path, write_meta_graph=False)
+        saved = {{n: self.strategy.experimental_local_results(v)[{owner}] for n, v in self.variables.items()}}
+        tf.compat.v1.train.Saver(saved).save(None, path, write_meta_graph=False)
 '''
 #: Takes a variable's value from a checkpoint; the second, where the old program counted no steps.
-RESTORE = "            variable.assign(tf.cast(tf.train.load_variable(checkpoint, name), variable.dtype))"
-RESTORE_UNCOUNTED = (
-    "            if name != STEP or tf.train.load_checkpoint(checkpoint).has_tensor(STEP):\n    " + RESTORE
+_RESTORE = "            variable.assign(tf.cast(tf.train.load_variable(checkpoint, name), variable.dtype))"
+_RESTORE_UNCOUNTED = (
+    "            if name != STEP or tf.train.load_checkpoint(checkpoint).has_tensor(STEP):\n    " + _RESTORE
 )
+#: The step of a program of several train ops.
+_IN_TURN = '''
+    def step(self, batch, number=0):
+        """Runs step `number`; train ops take turns."""
+        return self.run(TRAIN_OPS[number % len(TRAIN_OPS)], batch)
+'''
+
+
+def trainer_text(make: str, update: str, counted: bool, in_turn: bool = False, owner: str = "0") -> str:
+    """Returns the text of the class that trains.
+
+    Args:
+      make: lines that make the variables.
+      update: lines of a replica's step, which compute `loss`.
+      counted: whether the old program counted its steps.
+      in_turn: whether the program has several train ops that take turns.
+      owner: text of the number of the replica whose value of the variable `n` is saved.
+
+    Returns:
+      The text.
+    """
+    return _TRAINER.format(
+        make=make,
+        restore=_RESTORE if counted else _RESTORE_UNCOUNTED,
+        update=update,
+        given="train_op, " if in_turn else "",
+        what="a train op" if in_turn else "one step",
+        run="run" if in_turn else "step",
+        comma="" if in_turn else ",",
+        in_turn=_IN_TURN if in_turn else "",
+        owner=owner,
+    )
+
 
 MAIN = """def main():
     parser = argparse.ArgumentParser(description="Trains the model.")

@@ -19,17 +19,8 @@ from legacy.source.standalone.parts import (
     scope_text,
     statistics_text,
 )
-from legacy.source.standalone.text import MAIN, RESTORE, RESTORE_UNCOUNTED
-from legacy.source.standalone.update_text import (
-    COUNT,
-    GATHER,
-    MAKE,
-    MAKE_ALL,
-    MAKE_SLOTS,
-    SAVED,
-    SAVED_BY_OWNER,
-    TRAINER,
-)
+from legacy.source.standalone.text import MAIN, trainer_text
+from legacy.source.standalone.update_text import COUNT, GATHER, MAKE, MAKE_LOSS, MAKE_LOSS_OF_ALL, MAKE_SLOTS, RUN
 from legacy.source.step.imported_step import ImportedStep
 from legacy.source.step.statistics import EACH_TOWER
 from legacy.source.styles.imported_style import losses_lines
@@ -202,15 +193,11 @@ def _table(name: str, values: Mapping[str, str], comment: str) -> List[str]:
 def _trainer_text(step: WrittenStep, has_slots: bool, counter: str, owners: Mapping[str, int]) -> str:
     losses = ""
     for update in step.updates:
-        make = MAKE_ALL if update.loss.model.statistics.policy == EACH_TOWER else MAKE
+        make = MAKE_LOSS_OF_ALL if update.loss.model.statistics.policy == EACH_TOWER else MAKE_LOSS
         losses += make.format(function=update.loss.function)
-    return TRAINER.format(
-        losses=losses,
-        make_slots=MAKE_SLOTS if has_slots else "",
-        restore=RESTORE if counter else RESTORE_UNCOUNTED,
-        count="" if counter else COUNT,
-        saved=SAVED_BY_OWNER if owners else SAVED,
-    )
+    make = MAKE.format(losses=losses, slots=MAKE_SLOTS if has_slots else "")
+    owner = "OWNERS.get(n, 0)" if owners else "0"
+    return trainer_text(make, RUN + ("" if counter else COUNT), bool(counter), in_turn=True, owner=owner)
 
 
 def _main_text(fixed: bool) -> str:

@@ -91,7 +91,7 @@ def docstring_of_update(plan: Plan, step: WrittenStep, notes: Sequence[str]) -> 
 def _origin(plan: Plan) -> str:
     about = plan.about
     origin = f"From {about.get('graph', 'a saved graph')}, written by TensorFlow {about.get('written by TensorFlow')}"
-    return f"{origin}; {plan.towers} towers, told apart by {plan.found_by}."
+    return f"{origin}; {plan.towers} towers, recognised by {plan.found_by}."
 
 
 def docstring(plan: Plan, step: TrainingStep, notes: List[str]) -> List[str]:

@@ -17,13 +17,15 @@ def test_a_number_is_a_literal_and_a_table_a_constant_with_its_dtype():
 def test_a_table_of_one_number_is_filled():
     assert expression_text(constant_expression(np.zeros((2, 3), np.float32))) == "tf.zeros([2, 3], tf.float32)"
     filled = expression_text(constant_expression(np.full((2, 2), 0.5, np.float32)))
-    assert filled == "tf.fill([2, 2], tf.constant(0.5, tf.float32))"
+    assert filled == "tf.fill([2, 2], 0.5)" and tf.fill([2, 2], 0.5).dtype == tf.float32
+    assert expression_text(constant_expression(np.full(2, 7, np.int32))) == "tf.fill([2], 7)"
+    assert expression_text(constant_expression(np.full(2, 7, np.int64))) == "tf.fill([2], tf.constant(7, tf.int64))"
 
 
 def test_a_band_around_the_diagonal_is_written_as_a_band():
     band = np.array([[2, 2, 0], [2, 2, 2], [0, 2, 2], [0, 0, 2]], np.float32)
     text = expression_text(constant_expression(band))
-    assert text == "tf.linalg.band_part(tf.fill([4, 3], tf.constant(2.0, tf.float32)), 1, 1)"
+    assert text == "tf.linalg.band_part(tf.fill([4, 3], 2.0), 1, 1)"
     assert np.array_equal(tf.linalg.band_part(tf.fill([4, 3], 2.0), 1, 1), band)
     band[3, 0] = 1
     assert expression_text(constant_expression(band)).startswith("tf.constant([[2.0, 2.0, 0.0]")
