@@ -23,7 +23,7 @@ class EffectGroup(NamedTuple):
     """Effects whose arguments are computed together, before the first of them changes a variable.
 
     Attributes:
-      function: computes each effect's `values` in turn, and after them its predicate if it has a condition.
+      function: computes each effect's `values` in turn, and after them the predicates of its conditions.
       effects: the effects, in order.
     """
 
@@ -96,10 +96,10 @@ class UpdateRunner:
                 run = functools.partial(
                     apply_effect, effect, self._graph.nodes[effect.node], values.variables, arguments
                 )
-                if effect.condition is None:
-                    run()
-                else:
-                    run_in_branch(next(results), effect.condition.branch, run)
+                predicates = [next(results) for _ in effect.conditions]
+                for condition, predicate in reversed(list(zip(effect.conditions, predicates))):
+                    run = functools.partial(run_in_branch, predicate, condition.branch, run)
+                run()
         return UpdateResults(combined, list(rates.values()))
 
     def _cut_groups(self, effects: list[Effect]) -> list[tuple[list[Effect], Piece]]:
@@ -109,7 +109,7 @@ class UpdateRunner:
         """
         if not effects:
             return []
-        if len({effect.condition for effect in effects}) == 1:
+        if len({effect.conditions for effect in effects}) == 1:
             piece = self._cut(effects)
             if all(read.version == 0 for read in piece.reads):
                 return [(effects, piece)]
@@ -119,7 +119,7 @@ class UpdateRunner:
         own: collections.Counter[str] = collections.Counter()  # changes by the last one
         for effect in effects:
             piece = alone[effect.node] = self._cut([effect])
-            other_branch = groups[-1] and groups[-1][-1].condition != effect.condition
+            other_branch = groups[-1] and groups[-1][-1].conditions != effect.conditions
             if other_branch or any(read.version > before[read.variable] for read in piece.reads):
                 before.update(own)
                 own.clear()
@@ -133,7 +133,7 @@ class UpdateRunner:
         fetches: list[str | Fetch] = []
         for effect in effects:
             fetches += [Fetch(value, effect.node) for value in effect.values]
-            fetches += [effect.condition.predicate] if effect.condition else []
+            fetches += [condition.predicate for condition in effect.conditions]
         cuts = self._exchange.cuts + list(common_inputs(self._plan)[0])
-        taken = {effect.condition for effect in effects if effect.condition}
+        taken = {condition for effect in effects for condition in effect.conditions}
         return self._cutter.piece(fetches, cuts, self._phase.versions, taken)

@@ -126,6 +126,40 @@ def test_a_step_is_skipped_where_the_old_program_skipped_it(finite, tmp_path):
     assert (before.tobytes() == after.tobytes()) is not finite and np.isfinite(after).all()
 
 
+@pytest.mark.parametrize("least", [0.0, 1e9])
+def test_a_cond_in_a_cond(least, tmp_path):
+    """In each tower's model, with its gradient, and around the update."""
+
+    def build():
+        v1.disable_control_flow_v2()
+        xs = split_batch()
+
+        def loss(i):
+            y = tf.matmul(xs[i], weights())
+
+            def positive():
+                return v1.cond(tf.reduce_max(y) > 1.0, lambda: tf.tanh(y), lambda: y * tf.exp(-y))
+
+            return tf.reduce_sum(v1.cond(tf.reduce_sum(xs[i]) > 0, positive, lambda: tf.sigmoid(y)) ** 2)
+
+        grads = towers(lambda i: tf.gradients(loss(i), [weights()])[0])
+        mean = tf.add_n(grads) / TOWERS
+
+        def update():
+            return v1.cond(tf.reduce_sum(mean**2) > least, lambda: v1.group(apply(mean)), v1.no_op)
+
+        return v1.cond(tf.reduce_all(v1.is_finite(mean)), update, v1.no_op)
+
+    setup = lifted(build, tmp_path)
+    (effect,) = setup.job.workload.plan.phases[0].effects
+    assert [condition.branch for condition in effect.conditions] == [True, True]
+    assert_same(setup)
+    with setup.modern_program() as program:
+        before = program.state().weights["net/w"]
+        after = program.step().state.weights["net/w"]
+    assert (before.tobytes() == after.tobytes()) is (least > 0)
+
+
 def test_random_numbers_inside_a_loop(tmp_path):
     """Each turn draws its own; the same on both sides."""
 

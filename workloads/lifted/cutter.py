@@ -91,7 +91,7 @@ class Cutter:
             self._graph.graph_def.versions,
             {parse(cut) if isinstance(cut, str) else cut for cut in cuts},
             {(read.node, read.variable): read.version for read in versions},
-            {(self._graph.origin(parse(predicate)), int(branch)) for predicate, branch in taken},
+            {(self._graph.before_branches(parse(predicate)), int(branch)) for predicate, branch in taken},
         )
         ends = [(fetch, None) if isinstance(fetch, str) else (fetch.tensor, fetch.user) for fetch in fetches]
         names = [parse(self._reach(builder, user, parse(tensor))).name for tensor, user in ends]
@@ -115,7 +115,7 @@ class Cutter:
             variable = self._aliases[tensor]
             version = builder.versions.get((user, variable), 0)
             return builder.feed("read", VariableVersion(variable, version), *self._variables[variable])
-        if node.op in SWITCHES and (self._graph.origin(self._graph.inputs(name)[1]), output) in builder.taken:
+        if node.op in SWITCHES and (self._graph.before_branches(self._graph.inputs(name)[1]), output) in builder.taken:
             return self._reach(builder, name, self._graph.inputs(name)[0])
         if self._random.get(name) == "drawn":
             return self._feed_tensor(builder, "drawn", tensor)

@@ -158,6 +158,12 @@ class Graph:
             tensor = self._inputs[tensor[0]][0]
         return tensor
 
+    def before_branches(self, tensor: TensorId) -> TensorId:
+        """Returns the tensor that `tensor` is a copy of, by way of Identity nodes and of Switch nodes into branches."""
+        while self.type(tensor.node) in ("Identity", *SWITCHES) and self._inputs[tensor.node]:
+            tensor = self._inputs[tensor.node][0]
+        return tensor
+
     def ancestors(self, names: Iterable[str], stop: Collection[str] = (), controls: bool = True) -> set[str]:
         """Returns the nodes that `names` depend on, `names` included.
 

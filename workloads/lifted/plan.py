@@ -7,7 +7,7 @@ folders written before have it, the field's metadata say so.
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Any, Dict, List, Optional
+from typing import TYPE_CHECKING, Any, Dict, List, Optional, Tuple
 
 from workloads.lifted.json_records import JSON_KEY, OMIT_EMPTY, arguments_of, plain
 from workloads.lifted.plan_records import Condition, ControlDependency, LoopCounter, ReadVersion, TensorType
@@ -108,6 +108,7 @@ class Effect:
       gradient_at: position of the gradient among `values`, or -1.
       learning_rate_at: position of the learning rate among `values`, or -1.
       condition: the branch of a `cond` that it is in, or None.
+      around: branches of further `cond`s that the one of `condition` is in, the outermost first.
     """
 
     node: str
@@ -119,13 +120,21 @@ class Effect:
     gradient_at: int = -1
     learning_rate_at: int = dataclasses.field(default=-1, metadata={JSON_KEY: "rate_at"})
     condition: Optional[Condition] = None
+    around: List[Condition] = dataclasses.field(default_factory=list, metadata={OMIT_EMPTY: True})
+
+    @property
+    def conditions(self) -> Tuple[Condition, ...]:
+        """All branches that it is in, the outermost first."""
+        return (*self.around, self.condition) if self.condition else ()
 
     @staticmethod
     def from_json(content: Mapping[str, Any]) -> Effect:
         """Returns the effect that `Plan.to_json` wrote as `content`."""
         arguments = arguments_of(Effect, content)
-        condition = arguments.get("condition")
-        return Effect(**dict(arguments, condition=Condition(*condition) if condition else None))
+        condition, around = arguments.get("condition"), arguments.get("around", [])
+        arguments["condition"] = Condition(*condition) if condition else None
+        arguments["around"] = [Condition(*outer) for outer in around]
+        return Effect(**arguments)
 
 
 @dataclasses.dataclass

@@ -137,8 +137,9 @@ class _Checks:
         for effect in phase.effects:
             yield from self._nodes(where, [effect.node])
             yield from self._members(where, effect.writes)
-            optional = [effect.gradient, effect.learning_rate, effect.condition and effect.condition.predicate]
-            yield from self._tensors(where, effect.values + [tensor for tensor in optional if tensor])
+            optional = [effect.gradient, effect.learning_rate]
+            predicates = [condition.predicate for condition in effect.conditions]
+            yield from self._tensors(where, [*effect.values, *predicates, *(tensor for tensor in optional if tensor)])
             if effect.node in self._graph.nodes and self._graph.type(effect.node) != effect.op:
                 yield f"{where}: {effect.node!r} is no {effect.op}"
             for place in (effect.gradient_at, effect.learning_rate_at):

@@ -35,7 +35,7 @@ def describe_effects(graph: Graph, imported: ImportedGraph, state: VariableUses,
       An `Effect` for each update op.
 
     Raises:
-      InputError: a variable is updated inside a loop, or inside a `cond` in a `cond`.
+      InputError: a variable is updated inside a loop, or in a branch that several predicates enter.
     """
     frames = graph.frames()
     for name in names:
@@ -46,7 +46,7 @@ def describe_effects(graph: Graph, imported: ImportedGraph, state: VariableUses,
 
 def _effect(graph: Graph, imported: ImportedGraph, state: VariableUses, name: str) -> Effect:
     writes, kind, branches = state.writes[name], graph.type(name), graph.branches()
-    condition = _condition(graph, name) if name in branches else None
+    conditions = _conditions(graph, name) if name in branches else []
     arguments = [argument.name for argument in imported.definition(name).input_arg][len(writes) :]
     inputs = graph.inputs(name)[len(writes) :]
     applies = op_types.is_apply(kind)
@@ -57,11 +57,12 @@ def _effect(graph: Graph, imported: ImportedGraph, state: VariableUses, name: st
         op=kind,
         writes=writes,
         values=[tensor_name(*tensor) for tensor in inputs],
-        gradient=_before_cond(graph, inputs[gradient], condition) if gradient >= 0 else None,
-        learning_rate=_before_cond(graph, inputs[rate], condition) if rate >= 0 else None,
+        gradient=_before_cond(graph, inputs[gradient], conditions) if gradient >= 0 else None,
+        learning_rate=_before_cond(graph, inputs[rate], conditions) if rate >= 0 else None,
         gradient_at=gradient,
         learning_rate_at=rate,
-        condition=condition,
+        condition=conditions[-1] if conditions else None,
+        around=conditions[:-1],
     )
 
 
@@ -70,22 +71,21 @@ def _position(arguments: list[str], names: Sequence[str]) -> int:
     return next((i for i, argument in enumerate(arguments) if argument in names), -1)
 
 
-def _condition(graph: Graph, name: str) -> Condition:
-    """Predicate and branch of the one `cond` that a node is in.
+def _conditions(graph: Graph, name: str) -> list[Condition]:
+    """Predicates and branches of the `cond`s that a node is in, the outermost first.
 
     Raises:
-      InputError: the node is in several.
+      InputError: data enter one of these branches by several predicates.
     """
     found = enclosing_conditions(graph, name)
-    if len(found) != 1 or len(found[0]) != 1:
-        raise InputError(f"graph file: {name!r} changes variables inside nested conditions, which is not lifted")
-    ((predicate, value),) = found[0]
-    return Condition(predicate.name, bool(value))
+    if not found or any(len(branches) != 1 for branches in found):
+        raise InputError(f"graph file: {name!r} changes variables in a branch of several conditions at once")
+    return [Condition(predicate.name, bool(value)) for ((predicate, value),) in found]
 
 
-def _before_cond(graph: Graph, tensor: TensorId, condition: Condition | None) -> str | None:
-    """Name of a tensor as it is before it enters the `cond`; None if it is computed inside, where nothing reads it."""
-    while condition is not None and graph.type(tensor[0]) in SWITCHES:
+def _before_cond(graph: Graph, tensor: TensorId, conditions: Sequence[Condition]) -> str | None:
+    """Name of a tensor as it is before it enters the `cond`s; None if it is computed inside, where nothing reads it."""
+    while conditions and graph.type(tensor[0]) in SWITCHES:
         tensor = graph.inputs(tensor[0])[0]
     return None if tensor[0] in graph.branches() else tensor_name(*tensor)
 

@@ -39,16 +39,9 @@ def enclosing_conditions(graph: Graph, name: str) -> list[set[tuple[TensorId, in
     switches = entering_switches(graph, name) if name in graph.branches() else set()
     while switches - seen:
         seen |= switches
-        found.insert(0, {(_made_outside(graph, graph.inputs(switch)[1]), output) for switch, output in switches})
+        found.insert(0, {(graph.before_branches(graph.inputs(switch)[1]), output) for switch, output in switches})
         switches = {outer for switch, _ in switches for outer in _switches_before(graph, switch)}
     return found
-
-
-def _made_outside(graph: Graph, predicate: TensorId) -> TensorId:
-    """Returns the tensor that a predicate is, before it enters a branch around it."""
-    while graph.type(predicate.node) in ("Identity", *SWITCHES) and graph.inputs(predicate.node):
-        predicate = graph.inputs(predicate.node)[0]
-    return predicate
 
 
 def _switches_before(graph: Graph, switch: str) -> set[TensorId]:

@@ -108,6 +108,15 @@ def test_an_effect_in_a_branch_runs_if_the_branch_is_taken(finite):
     assert state == {"w": 0.75 if finite else 2.0, "average": 4.0, "steps": 1.0}
 
 
+@pytest.mark.parametrize("finite", [True, False])
+def test_an_effect_in_nested_branches_runs_if_all_are_taken(finite):
+    for outer in (True, False):
+        update = small_update()
+        update.condition, update.around = Condition("finite:0", True), [Condition("finite:0", outer)]
+        state = updated(runner_of([update])[0], finite)[0]
+        assert state["w"] == (0.75 if finite and outer else 2.0)
+
+
 def test_what_the_exchange_leaves_out_is_not_run():
     class WithoutCount(ExchangeAsWritten):
         def skips(self, effect, tower):

@@ -18,6 +18,7 @@ def full_plan() -> Plan:
     plan = small_plan()
     phase = plan.phases[0]
     phase.effects[0].condition = Condition("finite:0", True)
+    phase.effects[0].around = [Condition("large:0", False)]
     phase.versions = [ReadVersion("average", "w", 1)]
     phase.control_dependencies = [ControlDependency("read", "update")]
     phase.other_control_dependencies = [[ControlDependency("update", "read")]]
@@ -30,6 +31,7 @@ def test_a_plan_survives_its_json_with_all_its_records():
     again = Plan.from_json(json.loads(json.dumps(plan.to_json())))
     assert again == plan
     assert isinstance(again.tensors["x0:0"], TensorType) and isinstance(again.phases[0].effects[0].condition, Condition)
+    assert again.phases[0].effects[0].conditions == (("large:0", False), ("finite:0", True))
     assert again.phases[0].other_control_dependencies[0][0].before == "update"
     assert again.noise[0].loops["u"].counter == "turn:0"
 
@@ -42,6 +44,8 @@ def test_the_json_has_the_keys_and_lists_of_earlier_folders():
     assert phase["versions"] == [["average", "w", 1]]
     effect = phase["effects"][0]
     assert (effect["rate"], effect["rate_at"], effect["condition"]) == ("rate:0", 0, ["finite:0", True])
+    assert effect["around"] == [["large:0", False]]
+    assert "around" not in small_plan().to_json()["phases"][0]["effects"][0]
     assert content["tensors"]["x0:0"] == ["float32", [2]]
     assert content["noise"][0]["loops"] == {"u": ["while", "turn:0"]}
 

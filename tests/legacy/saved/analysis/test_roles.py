@@ -78,12 +78,23 @@ def test_an_update_in_a_cond_has_its_predicate_and_branch(branch):
     assert effect.learning_rate is None, "it is made inside of the cond"
 
 
-def test_nested_conditions_and_loops_are_refused():
-    def nested():
-        w = variable("w")
+@pytest.mark.parametrize("computed", [False, True])
+def test_an_update_in_nested_conds_has_all_predicates_the_outermost_first(computed):
+    def build():
+        w, x = variable("w"), v1.placeholder(tf.float32, [], "x")
         p, q = v1.placeholder(tf.bool, [], "p"), v1.placeholder(tf.bool, [], "q")
         update = lambda: tf.group(v1.assign_add(w, [1.0, 1.0]))  # noqa: E731
-        v1.cond(p, lambda: v1.cond(q, update, tf.no_op), tf.no_op)
+        v1.cond(p, lambda: v1.cond(tf.greater(x, 0.5, "large") if computed else q, tf.no_op, update), tf.no_op)
+
+    (effect,) = described(build)[2].values()
+    assert effect.conditions == (Condition("p:0", True), Condition("cond/large:0" if computed else "q:0", False))
+
+
+def test_branches_of_several_conditions_and_loops_are_refused():
+    def several():
+        w, p, q = variable("w"), v1.placeholder(tf.bool, [], "p"), v1.placeholder(tf.bool, [], "q")
+        one, two = (tf.raw_ops.Switch(data=tf.constant([1.0, 1.0]), pred=pred).output_true for pred in (p, q))
+        v1.assign_add(w, one + two)
 
     def loop():
         w = variable("w")
@@ -94,8 +105,8 @@ def test_nested_conditions_and_loops_are_refused():
 
         v1.while_loop(lambda i: i < 3, body, [tf.constant(0)])
 
-    with pytest.raises(InputError, match="inside nested conditions, which is not lifted"):
-        described(nested)
+    with pytest.raises(InputError, match="in a branch of several conditions at once"):
+        described(several)
     with pytest.raises(InputError, match="inside a while loop, which is not lifted"):
         described(loop)
 
