@@ -1,6 +1,6 @@
 """j_dataset_resource: the training step of an old graph, decompiled to TensorFlow 2.
 
-From graph.meta, written by TensorFlow 1.15.5; 2 towers, told apart by device /gpu:k.
+From graph.meta, written by TensorFlow 1.15.5; 2 towers, recognised by device /gpu:k.
 Recognised: Momentum, mean of the towers' gradients, no clipping.
 Loss, gradients and statistics of each tower have the old graph's bits on made-up numbers.
 

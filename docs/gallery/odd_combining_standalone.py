@@ -1,6 +1,6 @@
 """i_odd_combine: the training step of an old graph, decompiled to TensorFlow 2.
 
-From graph.meta, written by TensorFlow 1.15.5; 3 towers, told apart by device /gpu:k.
+From graph.meta, written by TensorFlow 1.15.5; 3 towers, recognised by device /gpu:k.
 The update is written as the old graph computes it, since no named optimizer describes it:
   * combining: gradients of 'm/dense_1/bias': kept as written, in Select_3:0 (Select)
 For 3 replicas only: the update uses the results of each tower.
@@ -91,10 +91,10 @@ class Trainer:
         """Runs a train op on a replica's share of the batch; returns its loss."""
         context = tf.distribute.get_replica_context()
         replica = int(tf.get_static_value(context.replica_id_in_sync_group))
-        variables = {n: self.strategy.experimental_local_results(v)[replica] for n, v in self.variables.items()}
-        values = {name: variable.read_value() for name, variable in variables.items()}
-        loss = train_op(Scope(values, values[STEP], replica), batch, variables, context)
-        variables[STEP].assign_add(1)
+        local = {n: self.strategy.experimental_local_results(v)[replica] for n, v in self.variables.items()}
+        values = {name: variable.read_value() for name, variable in local.items()}
+        loss = train_op(Scope(values, values[STEP], replica), batch, local, context)
+        local[STEP].assign_add(1)
         return loss
 
     @tf.function
@@ -108,8 +108,7 @@ class Trainer:
 
     def save(self, path):
         """Writes a checkpoint with the old names."""
-        copies = {n: self.strategy.experimental_local_results(v) for n, v in self.variables.items()}
-        saved = {n: values[0] for n, values in copies.items()}
+        saved = {n: self.strategy.experimental_local_results(v)[0] for n, v in self.variables.items()}
         tf.compat.v1.train.Saver(saved).save(None, path, write_meta_graph=False)
 
 

@@ -1,6 +1,6 @@
 """m_carried_state: the losses of an old graph's training step, decompiled to TensorFlow 2.
 
-From graph.meta, written by TensorFlow 1.15.5; 2 towers, told apart by device /gpu:k.
+From graph.meta, written by TensorFlow 1.15.5; 2 towers, recognised by device /gpu:k.
 Loss, gradients and statistics of each tower have the old graph's bits on made-up numbers.
 
 All that follows from loss and gradients is imported from the folder 'lifted', since:
