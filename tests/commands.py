@@ -10,7 +10,7 @@ from tests import fork_server
 from tests.fork_server import ROOT
 from tests.stderr import without_progress
 
-#: Commands that import TensorFlow for exact runs, whatever their flags; see `environment.prepare`.
+#: Commands that import TensorFlow for exact runs, see `environment.prepare`; legacy.lift does so with --source.
 EXACT = {
     "legacy.record",
     "modern.record",
@@ -25,7 +25,11 @@ EXACT = {
 
 def run(*arguments: str, cwd: str | os.PathLike[str] = ROOT) -> subprocess.CompletedProcess[str]:
     """Returns the finished process of `python -m <arguments>`, started as from an installed package."""
-    return fork_server.of(arguments[0] in EXACT).run(arguments, cwd, environment())
+    return fork_server.of(_is_exact(*arguments)).run(arguments, cwd, environment())
+
+
+def _is_exact(command: str, *flags: str) -> bool:
+    return command in EXACT or (command == "legacy.lift" and any(flag.startswith("--source") for flag in flags))
 
 
 def run_anew(*arguments: str, cwd: str | os.PathLike[str] = ROOT) -> subprocess.CompletedProcess[str]:

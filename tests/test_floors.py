@@ -17,6 +17,23 @@ OLD_FLOORS = ("workloads", "legacy")
 ALLOWED_THERE = {"tensorflow", "numpy", "absl", "google", "workloads", "legacy"}  # google: TensorFlow's own protobuf
 
 
+#: Names of the standard library that Python 3.7 lacks.
+NEWER = {"cached_property", "cache", "prod", "isqrt", "comb", "dist", "join", "pairwise", "waitstatus_to_exitcode"}
+NEWER_MODULES = {"functools", "math", "shlex", "itertools", "os"}
+NEWER_METHODS = {"removeprefix", "removesuffix", "is_relative_to"}
+
+
+def newer_than_3_7(tree):
+    """Names of the standard library that a module uses and Python 3.7 lacks."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module in NEWER_MODULES:
+            yield from (alias.name for alias in node.names if alias.name in NEWER)
+        elif isinstance(node, ast.Attribute):
+            of_module = isinstance(node.value, ast.Name) and node.value.id in NEWER_MODULES
+            if node.attr in (NEWER if of_module else NEWER_METHODS):
+                yield node.attr
+
+
 def imported(tree):
     """Top-level names that a module imports anywhere."""
     for node in ast.walk(tree):
@@ -50,6 +67,20 @@ def test_old_floors_parse_under_python_3_7_and_need_nothing_more(floor):
         tree = ast.parse(path.read_text(), feature_version=(3, 7))
         others = set(imported(tree)) - ALLOWED_THERE - set(sys.stdlib_module_names)
         assert not others, (path, others)
+        assert not set(newer_than_3_7(tree)), path
+
+
+@pytest.mark.parametrize(
+    "text, names",
+    [
+        ("functools.cached_property", ["cached_property"]),
+        ("from math import prod, sqrt", ["prod"]),
+        ("name.removeprefix('a')", ["removeprefix"]),
+        ("np.prod(shape), os.path.join(a, b), functools.lru_cache()", []),
+    ],
+)
+def test_names_that_python_3_7_lacks_are_found(text, names):
+    assert list(newer_than_3_7(ast.parse(text))) == names
 
 
 @pytest.mark.parametrize("floor", MAY_IMPORT)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import abc
-import functools
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -117,10 +116,9 @@ class Resident(Synthetic):
     """The first synthetic batch, at every step: input that costs nothing, for measuring the step alone."""
 
     fixed = True
-
-    @functools.cached_property
-    def _first(self) -> Arrays:
-        return super().batch(0)
+    _first: Arrays | None = None
 
     def batch(self, step: int) -> Arrays:
+        if self._first is None:
+            self._first = super().batch(0)
         return self._first

@@ -26,6 +26,10 @@ if TYPE_CHECKING:
     from workloads.data.batches import Batches
 
 
+#: The reason why activations that were asked for are not compared.
+NO_TAPS = "activations: no tap has one name on both sides; scope.tap(name, x) names a tensor of a workload"
+
+
 @dataclasses.dataclass(frozen=True)
 class ComparisonPlan:
     """Steps, mode and tolerance of a comparison.
@@ -142,6 +146,8 @@ def compare_programs(
         if metrics is not None:
             metrics.enter(verification)
         verification.not_shown += [] if verification.partial else coverage.reasons()
+        if setup.modern.taps and stages.ACTIVATIONS not in verification.stages and not verification.mismatched:
+            verification.not_shown.append(NO_TAPS)
         progress.done()
         return Comparison(verification, settings_of_programs(left, right), coverage, history)
 

@@ -114,6 +114,7 @@ class Graph:
         self._barriers = self._read_inputs()
         self._after = nodes_after(self._barriers, {name: position for position, name in enumerate(self.nodes)})
         self._whole_order: List[str] = []
+        self._topological_order: TopologicalOrder | None = None
         self._regions: Dict[Tuple[str, ...], Set[str]] = {}
         self._edges: Dict[Tuple[bool, bool], Dict[str, List[List[str]]]] = {}
 
@@ -198,13 +199,14 @@ class Graph:
         is_whole = len(chosen) == len(self.nodes) and not further
         if is_whole and self._whole_order:
             return list(self._whole_order)
+        if self._topological_order is None:
+            self._topological_order = self._make_topological_order()
         ordered = self._topological_order.sorted(chosen, further)
         if is_whole:
             self._whole_order = list(ordered)
         return ordered
 
-    @functools.cached_property
-    def _topological_order(self) -> TopologicalOrder:
+    def _make_topological_order(self) -> TopologicalOrder:
         forward = {name: [tensor.node for tensor in inputs] for name, inputs in self._inputs.items()}
         for name in self.nodes:
             if self._types[name] in MERGES:

@@ -39,7 +39,7 @@ def next_rows(plan: Plan, path: str, flags: Sequence[str], partitioned: Sequence
         {"what": "can be lifted", "is": can},
         {"what": "replicas", "is": replica_counts(plan)},
         {"what": "parameters", "is": parameter_count(plan.variables)},
-        {"what": "next command", "is": shlex.join(command)},
+        {"what": "next command", "is": " ".join(map(shlex.quote, command))},
         {"what": "then", "is": f"python -m parity.verify --workload={LIFT}"},
     ]
 

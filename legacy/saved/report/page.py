@@ -89,7 +89,7 @@ def _sections_without_analysis(saved: graph_file.SavedGraph, error: InputError) 
     sections["hazards"] = rows
     sections["next"] = [{"what": "can be lifted", "is": f"no: {error}"}]
     if "--train_op" in str(error):
-        command = shlex.join(["python", "-m", "legacy.inspect", saved.path, "--train_op=NAME"])
+        command = " ".join(map(shlex.quote, ["python", "-m", "legacy.inspect", saved.path, "--train_op=NAME"]))
         sections["next"].append({"what": "next command", "is": command})
     return sections
 

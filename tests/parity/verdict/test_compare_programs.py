@@ -8,7 +8,7 @@ from parity.comparison.verification import verify
 from parity.processes.interruption import Interruption
 from parity.verdict import compare_programs
 from parity.verdict.compare_programs import ComparisonPlan
-from tests.cases import Dyadic, setup
+from tests.cases import Dyadic, Everything, setup
 from tests.parity.step_records import MadeUpProgram
 
 
@@ -54,6 +54,13 @@ def test_a_left_side_that_is_given_is_not_built():
 def test_settings_of_programs_are_by_side():
     settings = compare_programs.settings_of_programs(MadeUpProgram([]), MadeUpProgram([None]))
     assert settings._asdict() == {"left": {"records": "0"}, "right": {"records": "1"}}
+
+
+@pytest.mark.parametrize("workload, reasons", [(Dyadic(), [compare_programs.NO_TAPS]), (Everything(), [])])
+def test_taps_that_compare_nothing_show_nothing(workload, reasons):  # a plain function of its variables has no layers
+    made = setup(workload, legacy={"taps": ("*",)}, modern={"taps": ("*",)})
+    result = compare_programs.compare_programs(made, None, ComparisonPlan(4)).verification
+    assert result.passed and result.not_shown == reasons
 
 
 class AskedToEnd(Interruption):
