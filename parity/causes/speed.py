@@ -12,6 +12,7 @@ import numpy as np
 
 from modern.mirrored.program import ModernProgram
 from parity.causes.basics.cause import HIGH, MEDIUM, Cause, Fault, Finding, RecognizedCause
+from parity.causes.basics.wording import counted
 from parity.comparison.fits import near
 from workloads import sources
 
@@ -45,7 +46,7 @@ def retrace(speed: RunSpeed) -> Finding | None:
     if speed.traces < speed.steps or speed.eager:
         return None
     return Finding(
-        f"The step was traced {speed.traces} times in {speed.steps} steps: it is compiled anew each time.",
+        f"The step was traced {speed.traces} times in {counted(speed.steps, 'step')}: it is compiled anew each time.",
         HIGH,
         "Python ran the replica function that often after the first call",
     )

@@ -7,6 +7,7 @@ from typing import Any
 
 from parity.causes.basics.cause import RecognizedCause
 from parity.causes.basics.confirmation import Remainder, describe_remaining, remaining_json
+from parity.causes.basics.wording import counted
 from parity.causes.unexplained import unexplained_deviations
 from parity.diagnosis import summary
 from parity.diagnosis.context import settings
@@ -36,7 +37,7 @@ def cause_lines(
       lines of text.
     """
     if not recognized and not differs:
-        yield f"NOTHING DIFFERS: {len(evidence.steps)} steps"
+        yield f"NOTHING DIFFERS: {counted(len(evidence.steps), 'step')}"
         return
     facts = "; ".join(summary.summarize_facts(evidence))
     unexplained = [] if remaining == () else unexplained_deviations(evidence, recognized)

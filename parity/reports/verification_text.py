@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from parity.causes.basics.wording import counted
 from parity.comparison import tolerance
 from parity.comparison.difference import Difference
 from parity.comparison.result import Failure, Verdict, Verification
@@ -29,8 +30,8 @@ def verification_verdict(verification: Verification) -> str:
         return "NO PARITY: variables do not match: " + "; ".join(verification.mismatched)
     if verification.passed:
         rule = "identical bits" if verification.tolerance_name == "exact" else "within the auto tolerance"
-        visits = f" and {len(verification.visits)} visits" if verification.visits else ""
-        agreement = f"{verification.steps} steps{visits}, every stage {rule}"
+        visits = f" and {counted(len(verification.visits), 'visit')}" if verification.visits else ""
+        agreement = f"{counted(verification.steps, 'step')}{visits}, every stage {rule}"
         if verification.verdict is Verdict.PARITY:
             return f"PARITY: {agreement}"
         return f"NOT SHOWN: {agreement}; but not exercised: {list_reasons(verification.not_shown)}"

@@ -10,6 +10,15 @@ if TYPE_CHECKING:
     from parity.diagnosis.gradient_factors import GradientFactors
 
 
+def counted(count: int, noun: str) -> str:
+    """Returns a count with its noun.
+
+    >>> counted(1, "step"), counted(20, "step")
+    ('1 step', '20 steps')
+    """
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
 def format_number(value: float) -> str:
     """Returns a fitted number as reports print it: 4, 0.25, and with seven digits near 1: 1.0001."""
     return f"{value:.4g}" if not near(value, 1.0, 5e-3) else f"{value:.7g}"
@@ -17,7 +26,7 @@ def format_number(value: float) -> str:
 
 def describe_fit(totals: GradientFactors) -> str:
     """Returns the number of fitted steps and the residual as a phrase."""
-    return f"least-squares fit over {totals.steps} steps from the same state, residual {totals.residual:.1e}"
+    return f"least-squares fit over {counted(totals.steps, 'step')} from the same state, residual {totals.residual:.1e}"
 
 
 def shortest_decimal(value: float, tolerance: float = 1e-6) -> float:

@@ -10,7 +10,7 @@ from modern.mirrored.replica_step import ReplicaStep
 from parity.causes.basics import injection
 from parity.causes.basics.cause import HIGH, Cause, Fault, Finding
 from parity.causes.basics.planted_gradients import scaled_combined
-from parity.causes.basics.wording import format_number, shortest_decimal
+from parity.causes.basics.wording import counted, format_number, shortest_decimal
 from parity.comparison import stages
 from parity.comparison.fits import FactorFit, fit_factor, near, spread
 from parity.diagnosis.localization.deviations import find_deviations
@@ -41,7 +41,7 @@ def combined_partly_scaled(evidence: Evidence) -> Finding | None:
         f"The combined gradients of {len(factors)} weights are a number times what the port's replicas computed "
         f"({listed}); the others are combined as in legacy.",
         HIGH,
-        f"weight by weight, the same factor in {len(rows)} steps",
+        f"weight by weight, the same factor in {counted(len(rows), 'step')}",
         {"factors": tuple((name, shortest_decimal(factor, SAME_FACTOR)) for name, factor in factors.items())},
         variables=tuple(factors),
         steps=tuple(deviations.steps) if deviations.in_some_steps else (),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from modern.mirrored.replica_step import ReplicaStep
 from parity.causes.basics import injection
 from parity.causes.basics.cause import HIGH, MEDIUM, Finding
-from parity.causes.basics.wording import shortest_decimal
+from parity.causes.basics.wording import counted, shortest_decimal
 from workloads.workload import Clip
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ class FormDifference(NamedTuple):
         """Both forms with their residuals."""
         return (
             f"legacy's combined gradient is {self.legacy} (residual {self.left.fits[self.legacy]:.1e}), the port's "
-            f"{self.port} ({self.right.fits[self.port]:.1e}), over {self.right.steps} steps"
+            f"{self.port} ({self.right.fits[self.port]:.1e}), over {counted(self.right.steps, 'step')}"
             + ("; the port's was worked out from its update" if self.right.derived else "")
         )
 

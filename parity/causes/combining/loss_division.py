@@ -8,7 +8,7 @@ import numpy as np
 
 from parity.causes.basics import injection
 from parity.causes.basics.cause import HIGH, MEDIUM, Cause, Fault, Finding
-from parity.causes.basics.wording import describe_fit, format_number
+from parity.causes.basics.wording import counted, describe_fit, format_number
 from parity.causes.combining.total_factor import (
     averaged_for_sum,
     factor_constants,
@@ -70,8 +70,8 @@ def _mean_became_sum(evidence: Evidence) -> Finding | None:
     return Finding(
         f"The port sums its replicas' gradients where legacy averages its towers': {evidence.replicas} x.",
         MEDIUM,
-        f"each side's combined gradient is explained by its own replicas' in {right.steps} steps; their gradients "
-        "themselves cannot be compared",
+        f"each side's combined gradient is explained by its own replicas' in {counted(right.steps, 'step')}; their "
+        "gradients themselves cannot be compared",
         {"replica": 1.0, "reduction": float(evidence.replicas), "loss": 1.0},
     )
 

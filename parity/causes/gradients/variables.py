@@ -10,6 +10,7 @@ from modern.mirrored.replica_step import ReplicaStep
 from parity.causes.basics import injection
 from parity.causes.basics.cause import HIGH, Cause, Fault, Finding
 from parity.causes.basics.planted_gradients import swapped_gradients
+from parity.causes.basics.wording import counted
 from parity.causes.gradients import faulty_layers
 from parity.comparison import stages
 from parity.diagnosis.signatures.precision import find_narrow_values
@@ -44,7 +45,8 @@ def swapped_variables(evidence: Evidence) -> Finding | None:
     return Finding(
         f"The port's {first[0].stage} are another variable's: {'; '.join(listed)}{when}.",
         HIGH,
-        f"each agrees with the other variable's to rounding, and not with its own, in {len(first[0].steps)} steps",
+        "each agrees with the other variable's to rounding, and not with its own, in "
+        f"{counted(len(first[0].steps), 'step')}",
         {"stage": first[0].stage, "sources": tuple((swap.name, swap.source) for swap in first)},
         variables=tuple(swap.name for swap in first),
     )

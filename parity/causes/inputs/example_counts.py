@@ -9,7 +9,7 @@ import numpy as np
 
 from parity.causes.basics import injection
 from parity.causes.basics.cause import HIGH, Cause, Fault, Finding
-from parity.causes.basics.wording import format_number
+from parity.causes.basics.wording import counted, format_number
 from parity.causes.inputs.short_batches import MeanOverAll, divide_by, with_short_batches
 from parity.causes.inputs.step_factors import (
     StepFactors,
@@ -65,7 +65,7 @@ def nonzero_weights_mean(evidence: Evidence) -> Finding | None:
         f"and n varies ({first} in the first such step): legacy divides by the examples with a weight, the port by "
         "all.",
         HIGH,
-        f"factors times the per-replica batch are whole numbers in {len(differing)} steps",
+        f"factors times the per-replica batch are whole numbers in {counted(len(differing), 'step')}",
         factor_table(evidence),
     )
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from parity.causes.basics import injection
 from parity.causes.basics.cause import HIGH, MEDIUM, Cause, Fault, Finding
+from parity.causes.basics.wording import counted
 from parity.causes.inputs.faulty_batches import OtherExamples, change_shards, interleaved
 from parity.comparison import stages
 from workloads import sources
@@ -49,7 +50,7 @@ def data_shard(evidence: Evidence) -> Finding | None:
         "All replicas of the port see the same examples; legacy's towers each have their own "
         f"({batches[0].shared:.0%} of legacy's examples are seen).",
         HIGH,
-        f"the examples' hashes agree between replicas in {len(batches)} steps",
+        f"the examples' hashes agree between replicas in {counted(len(batches), 'step')}",
         {"replica": 0},
     )
 
@@ -62,7 +63,7 @@ def data_order(evidence: Evidence) -> Finding | None:
     return Finding(
         "The global batch has the same examples, dealt to the replicas in another order.",
         HIGH,
-        f"the examples' hashes agree as sets in {len(batches)} steps",
+        f"the examples' hashes agree as sets in {counted(len(batches), 'step')}",
         {"places": _places(evidence)},
     )
 
@@ -75,7 +76,7 @@ def data_offset(evidence: Evidence) -> Finding | None:
     return Finding(
         f"The port's batch of step t is legacy's of step t {shifts[0]:+d}.",
         HIGH,
-        f"the examples' hashes agree in {len(shifts)} steps",
+        f"the examples' hashes agree in {counted(len(shifts), 'step')}",
         {"shift": shifts[0]},
     )
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from parity.causes.basics import injection
 from parity.causes.basics.cause import HIGH, Cause, Fault, Finding
-from parity.causes.basics.wording import decay_of_share, format_number
+from parity.causes.basics.wording import counted, decay_of_share, format_number
 from parity.causes.statistics.faulty_averages import AveragesBeforeUpdate, AveragesInEvenSteps, skipped_averages
 from parity.comparison import stages
 from parity.comparison.fits import largest, near, spread
@@ -56,7 +56,7 @@ def ema_warm_up(evidence: Evidence) -> Finding | None:
         f"The decay of {warming} warms up as min(decay, (1 + n) / (10 + n)), while {other} take in "
         f"{format_number(constant[0])} of the weights in every step.",
         HIGH,
-        f"share of the new weights fitted in {len(shares)} steps",
+        f"share of the new weights fitted in {counted(len(shares), 'step')}",
         _warm_up_constants(evidence, left_warms_up, constant[0]),
     )
 
@@ -116,7 +116,7 @@ def ema_decay(evidence: Evidence) -> Finding | None:
         f"The averages have another decay: in a step the port's take in {format_number(last.right)} of the new weights "
         f"and legacy's {format_number(last.left)}.",
         HIGH,
-        f"share of the new weights fitted in {len(shares)} steps",
+        f"share of the new weights fitted in {counted(len(shares), 'step')}",
         {"decay": decay_of_share(last.right)},
     )
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from modern.mirrored.replica_step import ReplicaStep
 from parity.causes.basics import injection
 from parity.causes.basics.cause import HIGH, Cause, Fault, Finding
+from parity.causes.basics.wording import counted
 from parity.comparison import stages
 from parity.diagnosis.candidates.statistics_owners import NONE, OwnerKind, StatisticsOwner
 from workloads.tracing import has_statistics
@@ -60,8 +61,8 @@ def bn_who_updates(evidence: Evidence) -> Finding | None:
     return Finding(
         f"The moving statistics are updated from {left} in legacy and from {right} in the port.",
         HIGH,
-        f"these batches explain each side's statistics in {facts.steps} steps, residuals {left_residual:.1e} and "
-        f"{right_residual:.1e}",
+        f"these batches explain each side's statistics in {counted(facts.steps, 'step')}, residuals "
+        f"{left_residual:.1e} and {right_residual:.1e}",
         {"owner": owner.kind.name, "replica": owner.replica, "momentum": owner.momentum},
     )
 
@@ -79,7 +80,9 @@ def bn_not_updated(evidence: Evidence) -> Finding | None:
     if facts is None or NONE not in facts.owners[1] or NONE in facts.owners[0]:
         return None
     return Finding(
-        "The port never updates its moving statistics.", HIGH, f"no bit of them changes in {facts.steps} steps"
+        "The port never updates its moving statistics.",
+        HIGH,
+        f"no bit of them changes in {counted(facts.steps, 'step')}",
     )
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from parity.causes.basics import injection
 from parity.causes.basics.cause import HIGH, MEDIUM, Cause, Fault, Finding
-from parity.causes.basics.wording import format_number, shortest_decimal
+from parity.causes.basics.wording import counted, format_number, shortest_decimal
 from parity.causes.update.planted_updates import in_schedule, recorded_rates
 from parity.comparison import stages
 from parity.comparison.fits import near, spread
@@ -88,7 +88,7 @@ def learning_rate_scaled(evidence: Evidence) -> Finding | None:
     first = evidence.left.step
     unique = not first or np.ptp(rates.left) > 0
     when = "in every step" if unique else f"in the steps from {first} on"
-    because = f"the same ratio in {len(rates.steps)} steps, spread {spread(rates.ratio):.1e}"
+    because = f"the same ratio in {counted(len(rates.steps), 'step')}, spread {spread(rates.ratio):.1e}"
     because += "" if unique else "; legacy's rate is constant in them, so that another boundary before would look alike"
     return Finding(
         f"The learning rate is {format_number(ratio)} x legacy's{known_as} {when}.",

@@ -8,7 +8,7 @@ import numpy as np
 
 from parity.causes.basics import injection
 from parity.causes.basics.cause import HIGH, Cause, Fault, Finding
-from parity.causes.basics.wording import format_number, shortest_decimal
+from parity.causes.basics.wording import counted, format_number, shortest_decimal
 from parity.causes.update import framework_rules
 from parity.causes.update.momentum_slots import MOST_RESIDUAL
 from parity.causes.update.planted_updates import scaled_updates_of
@@ -61,7 +61,7 @@ def momentum_dampening(evidence: Evidence) -> Finding | None:
         f"The port's momentum slot takes up {format_number(gain)} x the gradient and legacy's all of it: dampening of "
         f"{format_number(1 - gain)}" + (", but for the first step, as in PyTorch." if undamped else "."),
         HIGH,
-        f"least-squares fit of the slot by its old value and the gradient in {len(known)} steps, residual "
+        f"least-squares fit of the slot by its old value and the gradient in {counted(len(known), 'step')}, residual "
         f"{max(fit.residual for fit in known):.1e}",
         {"dampening": shortest_decimal(1 - gain, 1e-3), "first_damped": not undamped},
     )
@@ -83,7 +83,7 @@ def optimizer_decay(evidence: Evidence) -> Finding | None:
                 f"The port's optimizer adds {format_number(decay)} x each weight to the gradient that it gets: a "
                 "weight decay of its own, which legacy's has not.",
                 HIGH,
-                f"slot {slot} takes up the gradient plus that multiple of the weight in {len(decays)} steps",
+                f"slot {slot} takes up the gradient plus that multiple of the weight in {counted(len(decays), 'step')}",
                 {"rate": shortest_decimal(decay, 1e-2)},
             )
     return None
@@ -108,7 +108,7 @@ def variable_learning_rate(evidence: Evidence) -> Finding | None:
         f"{len(scaled)} of the port's {len(factors)} weights move by a factor times what their gradients, slots and "
         f"the learning rate give ({listed}), the others as they should: a learning rate of their own.",
         HIGH,
-        f"weight by weight, the same factor in {len(right.steps)} steps",
+        f"weight by weight, the same factor in {counted(len(right.steps), 'step')}",
         {"factors": tuple(sorted(scaled.items()))},
         variables=tuple(sorted(scaled)),
     )

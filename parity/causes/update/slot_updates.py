@@ -10,7 +10,7 @@ import numpy as np
 
 from parity.causes.basics import injection
 from parity.causes.basics.cause import HIGH, Cause, Fault, Finding
-from parity.causes.basics.wording import decay_of_share, format_number
+from parity.causes.basics.wording import counted, decay_of_share, format_number
 from parity.causes.update.momentum_slots import MOST_RESIDUAL, adds_learning_rate, learning_rates_of, momentum_form
 from parity.causes.update.planted_updates import change_optimizer
 from parity.comparison import stages
@@ -61,7 +61,7 @@ def optimizer_constant(evidence: Evidence) -> Finding | None:
         )
     if not found:
         return None
-    because = f"least-squares fit of the slot by its old value and the gradient, in {len(right.steps)} steps"
+    because = f"least-squares fit of the slot by its old value and the gradient, in {counted(len(right.steps), 'step')}"
     return Finding(" ".join(sentences), HIGH, because, found)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from parity.causes.basics import injection
 from parity.causes.basics.cause import HIGH, Cause, Fault, Finding
-from parity.causes.basics.wording import shortest_decimal
+from parity.causes.basics.wording import counted, shortest_decimal
 from parity.causes.update.planted_updates import decoupled_decay, skipped_updates, untrained_weights
 from parity.comparison import stages
 from parity.comparison.fits import largest, near, spread
@@ -96,7 +96,7 @@ def variable_not_trained(evidence: Evidence) -> Finding | None:
     return Finding(
         f"{count} in the port though the optimizer gets their gradients: {', '.join(names[:4])}.",
         HIGH,
-        f"no bit of them changes in {len(still)} steps, though the rule says that they should",
+        f"no bit of them changes in {counted(len(still), 'step')}, though the rule says that they should",
         variables=tuple(names),
     )
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from parity.causes.basics import injection
 from parity.causes.basics.cause import HIGH, LOW, Cause, Fault, Finding
-from parity.causes.basics.wording import format_number, shortest_decimal
+from parity.causes.basics.wording import counted, format_number, shortest_decimal
 from parity.causes.update import (
     framework_rules,
     momentum_slots,
@@ -77,7 +77,7 @@ def update_scaled(evidence: Evidence) -> Finding | None:
         f"The port's weights change by {format_number(ratios[0])} x what its own gradient, slots and learning rate "
         "give.",
         HIGH,
-        f"the same factor in {len(ratios)} steps, residual {residual:.1e}",
+        f"the same factor in {counted(len(ratios), 'step')}, residual {residual:.1e}",
         {"factor": shortest_decimal(float(np.median(ratios)), 1e-5)},
     )
 

@@ -44,7 +44,7 @@ def test_without_a_cause_the_facts_are_shown():
 
 
 def test_equal_runs_need_no_cause():
-    assert list(cause_lines([], made_up_evidence(), differs=False)) == ["NOTHING DIFFERS: 1 steps"]
+    assert list(cause_lines([], made_up_evidence(), differs=False)) == ["NOTHING DIFFERS: 1 step"]
 
 
 def test_a_cause_is_shown_even_if_no_bit_differs():

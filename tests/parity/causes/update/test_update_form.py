@@ -52,7 +52,7 @@ def test_a_factor_of_the_update_is_named():
     assert found["UPDATE_SCALED"].sentence == (
         "The port's weights change by 2 x what its own gradient, slots and learning rate give."
     )
-    assert found["UPDATE_SCALED"].because == "the same factor in 1 steps, residual 1.0e-06"
+    assert found["UPDATE_SCALED"].because == "the same factor in 1 step, residual 1.0e-06"
 
 
 @pytest.mark.parametrize(
