@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Dict, List, NamedTuple, Set
 
 import tensorflow as tf
 
-from workloads.lifted.graph import Graph, TensorId, forget_placement, input_text, parse_tensor_name
+from workloads.lifted.graph import Graph, TensorId, Use, forget_placement, input_text, parse_tensor_name
 from workloads.lifted.noise import (
     add_iteration_key,
     drawn_nodes,
@@ -17,6 +17,7 @@ from workloads.lifted.noise import (
     noise_input,
     use_twin,
 )
+from workloads.lifted.old_ops import registered_op
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 
 v1 = tf.compat.v1
 
+#: Beginnings of the op types that change a variable and give a reference to it.
+_UPDATES = ("Assign", "Scatter", "Apply", "SparseApply")
 #: Placeholders of inputs are called so, and numbered.
 _INPUT = "lift_input_"
 
@@ -100,6 +103,7 @@ def runnable_graph(
     for one in dependencies or [phase.control_dependencies for phase in plan.phases]:
         for before, after in one:
             first.setdefault(after, set()).add(before)
+    late = {read.node for phase in plan.phases for read in phase.versions}
     reseed = _Derandomizer(plan, noise)
     for name, node in graph.nodes.items():
         copy = result.node.add()
@@ -109,10 +113,40 @@ def runnable_graph(
         del copy.input[:]
         copy.input.extend(renamed.get(tensor) or input_text(tensor) for tensor in graph.inputs(name))
         reseed(result, copy)
+        if node.op == "RefEnter":
+            _enter_as_value(graph, copy, devices, late)
         controls = graph.controls(name)
         copy.input.extend("^" + control for control in controls)
         copy.input.extend("^" + before for before in sorted(first.get(name, ())) if before not in controls)
     return _pruned(result, plan)
+
+
+def _enter_as_value(graph: Graph, node: Any, devices: Sequence[str], late: Collection[str]) -> None:
+    """Places a RefEnter where the loop is that it leads into, as an Enter of the variable's value.
+
+    A reference has to stay where its variable is. Where that is another device than the loop's, the gradient of a loop
+    with `cond`s in it, as of attention over sequences of several lengths, was seen to wait for ever.
+
+    Args:
+      graph: the old graph.
+      node: the RefEnter, which is changed unless something in the loop takes the reference itself, or may read the
+        variable later than at the beginning of the loop.
+      devices: device of each tower.
+      late: nodes that read a variable after the step has changed it.
+    """
+    users = graph.users(node.name)
+    device = present_device(graph.nodes[users[0].node].device, devices) if users else node.device
+    is_changed_before = graph.type(graph.inputs(node.name)[0].node).startswith(_UPDATES)
+    reads_later = not is_changed_before and any(use.node in late for use in users)
+    if device != node.device and not reads_later and not any(_takes_reference(graph, use) for use in users):
+        node.op, node.device = "Enter", device
+
+
+def _takes_reference(graph: Graph, use: Use) -> bool:
+    """Returns whether a use takes a reference, and not a value."""
+    definition = registered_op(graph.type(use.node))
+    arguments = definition.input_arg if definition is not None else ()
+    return definition is None or (use.position < len(arguments) and arguments[use.position].is_ref)
 
 
 class _Derandomizer:

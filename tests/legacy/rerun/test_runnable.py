@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import doctest
 import types
 
@@ -12,7 +13,7 @@ from legacy.rerun import runnable
 from tests.small_lift import SCALAR, small_graph, small_lift, small_plan
 from workloads.lifted.graph import Graph
 from workloads.lifted.plan import Effect, Noise
-from workloads.lifted.plan_records import ControlDependency, LoopCounter
+from workloads.lifted.plan_records import ControlDependency, LoopCounter, ReadVersion
 
 v1 = tf.compat.v1
 
@@ -111,6 +112,32 @@ def test_recorded_numbers_take_the_place_of_a_random_node():
     inputs = {"a/uniform:0": "lift_input_0"}
     nodes = {n.name: n for n in runnable.runnable_graph(noisy_workload(), inputs, ["CPU:0"], "drawn", None).node}
     assert nodes["shuffle"].input[0] == "lift_input_0" and "a/uniform" not in nodes
+
+
+@pytest.mark.parametrize(
+    "user, enters, late, op, device",
+    [
+        ("Identity", "w", False, "Enter", 1),
+        ("Identity", "w", True, "RefEnter", 0),  # it would be read too early
+        ("Identity", "update", True, "Enter", 1),
+        ("RefIdentity", "w", False, "RefEnter", 0),
+    ],
+)
+def test_a_value_enters_a_loop_on_the_loops_device(user, enters, late, op, device, tmp_path):
+    """Unless something in the loop needs the reference, which has to stay with its variable."""
+    graph_def = v1.GraphDef()
+    graph_def.CopyFrom(small_graph().graph_def)
+    for name, kind, source, place in (("enter", "RefEnter", enters, "/cpu:0"), ("inside", user, "enter", "/gpu:1")):
+        node = graph_def.node.add(name=name, op=kind, input=[source], device=place)
+        node.attr["T"].type = tf.float32.as_datatype_enum
+    workload = dataclasses.replace(small_lift(str(tmp_path / "lift")), graph=Graph(graph_def))
+    phase = workload.plan.phases[0]
+    phase.train_op = "inside"
+    phase.versions = [ReadVersion("inside", "w", 1)] if late else []
+    result = runnable.runnable_graph(workload, {}, ["CPU:0", "CPU:1"], "keyed", None)
+    made = {node.name: node for node in result.node}
+    assert (made["enter"].op, made["enter"].device) == (op, f"/device:CPU:{device}")
+    assert made["inside"].device == "/device:CPU:1"
 
 
 def test_nothing_of_the_graph_itself_is_changed(tmp_path):
