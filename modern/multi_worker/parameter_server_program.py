@@ -24,6 +24,9 @@ from workloads.program import Arrays, Program, State, StepRecord, initial_state
 from workloads.scope import VariableSpec
 from workloads.sources import Source
 
+#: Functions whose servers are gone: TensorFlow would report each one's removal there as an error of its own.
+_unremovable: list[Any] = []
+
 
 class ParameterServerProgram(Program):
     """Runs `job` under `ParameterServerStrategy`, one replica a worker, from this process, the coordinator.
@@ -123,6 +126,11 @@ class ParameterServerProgram(Program):
         if self._started is not None:
             self._started.close()
 
+    def __exit__(self, *raised: object) -> None:
+        if any(isinstance(error, tf.errors.UnavailableError) for error in raised):
+            _unremovable.append((self._coordinator, self._observed, self._unobserved))
+        self.close()
+
     def _worker_function(self, replica: int, observed: bool) -> Any:
         """Makes the `tf.function` of replica `replica`: (step, batch) to (`StepTensors` or the loss, staleness)."""
 
@@ -159,10 +167,16 @@ def join_updates(seen: Sequence[StepTensors]) -> StepTensors:
 def shorten_log_record(record: logging.LogRecord) -> bool:
     """Log filter that keeps a message's first line: about a lost worker, TensorFlow's has the batch and a traceback.
 
-    An error of an op is left out: it is raised as well.
+    An error of an op is left out: it is raised as well. So is a lost connection to a parameter server: it is raised, too,
+    unless it comes back at once.
     """
     record.msg, record.args = record.getMessage().partition("\n")[0][:160], ()
-    raised = ("error when processing closure", "Start cancelling closures", "failed with CancelledError")
+    raised = (
+        "error when processing closure",
+        "Start cancelling closures",
+        "failed with CancelledError",
+        "Remote function on worker",
+    )
     return not any(text in record.msg for text in raised)
 
 

@@ -108,7 +108,7 @@ class _EarlierGradients(injection.WrappedRules):
         return self._reading.needed
 
     def _mean(self, rows: Sequence[tf.Tensor], there: tf.Tensor) -> tf.Tensor:
-        """What is read where `there` steps came before, of a weight's gradients, the newest first."""
+        """The read gradient of a weight after `there` steps, from its kept gradients, the newest first."""
         import tensorflow as tf
 
         cases = []

@@ -74,7 +74,7 @@ def _explained_with(evidence: Evidence, reading: Reading) -> int:
 
 
 def _start_of(evidence: Evidence, reading: Reading) -> str:
-    """What stands for gradients of steps before the first, see `STARTS`; "" where nothing explains the first steps."""
+    """The one of `STARTS` that explains the first steps, which have too few steps before them; "" if none does."""
     first = evidence.steps[: reading.needed]
     for start in STARTS:
         read = [_read_gradients(evidence, index, reading, start) for index in range(len(first))]

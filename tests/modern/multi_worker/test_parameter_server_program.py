@@ -2,6 +2,7 @@ import logging
 
 import numpy as np
 import pytest
+import tensorflow as tf
 
 from modern.mirrored.step_tensors import StepTensors
 from modern.multi_worker import parameter_server_program
@@ -76,7 +77,20 @@ def test_servers_are_stopped_if_the_program_cannot_be_made(monkeypatch):
         "/job:worker/task:0 encountered the following error when processing closure: InvalidArgumentError()",
         "Start cancelling closures due to error InvalidArgumentError()",
         "Remote function on worker /job:worker/replica:0/task:1 failed with CancelledError():CANCELLED",
+        "Remote function on worker /job:worker/replica:0/task:0 failed with UnavailableError():Graph execution error:",
     ],
 )
 def test_what_is_raised_as_well_is_not_logged(message):
     assert not shorten_log_record(logging.LogRecord("tensorflow", logging.ERROR, "", 0, message, None, None))
+
+
+@pytest.mark.parametrize(
+    "error, kept", [(tf.errors.UnavailableError(None, None, "gone"), 1), (KeyboardInterrupt(), 0), (None, 0)]
+)
+def test_functions_are_removed_from_servers_that_are_still_there(monkeypatch, error, kept):
+    monkeypatch.setattr(parameter_server_program, "_unremovable", [])
+    program = object.__new__(parameter_server_program.ParameterServerProgram)
+    program._coordinator, program._observed, program._unobserved, program._started = "made", [len], [len], None
+    program.__exit__(type(error), error, None)
+    assert program._observed is None
+    assert len(parameter_server_program._unremovable) == kept
