@@ -168,7 +168,15 @@ def train_with_parameter_servers() -> int:
         return _coordinate(tf.distribute.cluster_resolver.TFConfigClusterResolver())
     with local_servers.LocalServers(FLAGS.workers, FLAGS.parameter_servers) as started:
         environment.prepare(exact=False)
+        started.watch_workers(_end_without_workers)
         return _coordinate(local_servers.coordinator_resolver(started.cluster))
+
+
+def _end_without_workers() -> None:
+    """Ends this process, which waits inside of TensorFlow for a worker."""
+    again = "; start again to go on from the last checkpoint" if FLAGS.checkpoint_dir else ""
+    os.write(2, f"error: all workers were lost{again}\n".encode())
+    ending.end_process(1)
 
 
 def _forward(number: signal.Signals, workers: Sequence[Child]) -> None:

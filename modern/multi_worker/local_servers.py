@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import multiprocessing.connection
+import threading
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from workloads.support import addresses, child_processes
@@ -30,6 +33,7 @@ class LocalServers:
     def __init__(self, workers: int, parameter_servers: int) -> None:
         self.cluster = divide_addresses(addresses.free_addresses(workers + parameter_servers + 1), workers)
         self.children: dict[str, child_processes.Child] = {}
+        self._closing = False
         try:
             for job in ("worker", "ps"):
                 for index in range(len(self.cluster[job])):
@@ -42,8 +46,24 @@ class LocalServers:
             self.close()
             raise
 
+    def watch_workers(self, on_loss: Callable[[], object]) -> threading.Thread:
+        """Starts a thread that calls `on_loss` once no worker runs: a coordinator would wait for a new one for ever."""
+        workers = [child.sentinel for name, child in self.children.items() if name.startswith("worker")]
+
+        def watch() -> None:
+            running = set(workers)
+            while running:
+                running -= set(multiprocessing.connection.wait(list(running)))
+            if not self._closing:
+                on_loss()
+
+        thread = threading.Thread(target=watch, name="watching workers", daemon=True)
+        thread.start()
+        return thread
+
     def close(self) -> None:
         """Ends them all."""
+        self._closing = True
         child_processes.stop_all(self.children.values())
 
     def __enter__(self) -> LocalServers:

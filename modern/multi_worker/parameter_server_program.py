@@ -167,8 +167,8 @@ def join_updates(seen: Sequence[StepTensors]) -> StepTensors:
 def shorten_log_record(record: logging.LogRecord) -> bool:
     """Log filter that keeps a message's first line: about a lost worker, TensorFlow's has the batch and a traceback.
 
-    An error of an op is left out: it is raised as well. So is a lost connection to a parameter server: it is raised, too,
-    unless it comes back at once.
+    Errors of ops, and lost connections to parameter servers that do not come back at once, are left out: they are
+    raised as well.
     """
     record.msg, record.args = record.getMessage().partition("\n")[0][:160], ()
     raised = (

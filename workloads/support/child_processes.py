@@ -67,6 +67,11 @@ class Child:
         """True while it still runs."""
         return self._process.is_alive()
 
+    @property
+    def sentinel(self) -> int:
+        """A handle that `multiprocessing.connection.wait` finds ready once it has ended."""
+        return self._process.sentinel
+
     def send(self, message: object) -> None:
         """Hands `message`, which is pickled, to the child's `Speaker.listen`.
 

@@ -1,4 +1,6 @@
 import doctest
+import os
+import threading
 
 import pytest
 
@@ -35,6 +37,43 @@ def test_children_are_ended_when_one_cannot_be_started(monkeypatch):
     with pytest.raises(OSError, match="no more processes"):
         local_servers.LocalServers(2, 1)
     assert Child.made == ["worker 0", "worker 1"] and len(stopped) == 2
+
+
+@pytest.fixture
+def piped_servers(monkeypatch):
+    """Two workers and a parameter server, each of which ends when its pipe's end is closed: {name: that end}."""
+    ends = {}
+
+    class Piped:
+        def __init__(self, name, target, arguments, exact):
+            self.sentinel, ends[name] = os.pipe()
+
+    monkeypatch.setattr(local_servers.child_processes, "Child", Piped)
+    monkeypatch.setattr(local_servers.child_processes, "receive_from_all", lambda children: None)
+    monkeypatch.setattr(local_servers.child_processes, "stop_all", lambda children: None)
+    return local_servers.LocalServers(2, 1), ends
+
+
+def test_the_loss_of_all_workers_is_noticed_and_that_of_one_is_not(piped_servers):
+    servers, ends = piped_servers
+    lost = threading.Event()
+    thread = servers.watch_workers(lost.set)
+    os.close(ends["worker 1"])
+    assert not lost.wait(0.1)
+    os.close(ends["worker 0"])
+    thread.join(60)
+    assert lost.is_set()
+
+
+def test_workers_that_are_ended_on_purpose_are_not_lost(piped_servers):
+    servers, ends = piped_servers
+    lost = threading.Event()
+    thread = servers.watch_workers(lost.set)
+    servers.close()
+    os.close(ends["worker 0"])
+    os.close(ends["worker 1"])
+    thread.join(60)
+    assert not thread.is_alive() and not lost.is_set()
 
 
 def test_the_examples_in_the_documentation_hold():
