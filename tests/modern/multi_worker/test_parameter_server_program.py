@@ -85,12 +85,12 @@ def test_what_is_raised_as_well_is_not_logged(message):
 
 
 @pytest.mark.parametrize(
-    "error, kept", [(tf.errors.UnavailableError(None, None, "gone"), 1), (KeyboardInterrupt(), 0), (None, 0)]
+    "error, kept", [(tf.errors.UnavailableError(None, None, "gone"), 1), (KeyboardInterrupt(), 1), (None, 0)]
 )
-def test_functions_are_removed_from_servers_that_are_still_there(monkeypatch, error, kept):
+def test_functions_are_removed_only_where_all_servers_are_still_there(monkeypatch, error, kept):
     monkeypatch.setattr(parameter_server_program, "_unremovable", [])
     program = object.__new__(parameter_server_program.ParameterServerProgram)
     program._coordinator, program._observed, program._unobserved, program._started = "made", [len], [len], None
-    program.__exit__(type(error), error, None)
+    program.__exit__(None if error is None else type(error), error, None)
     assert program._observed is None
     assert len(parameter_server_program._unremovable) == kept
