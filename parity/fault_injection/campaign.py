@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from queue import Queue
 from typing import TYPE_CHECKING, NamedTuple
 
+from parity.fault_injection.trial_log import TrialKey
 from parity.processes.pool import process_pool, queue_manager
 from workloads.selection import registry
 
@@ -34,12 +35,14 @@ class Campaign(NamedTuple):
       replicas: numbers of replicas.
       only: names of faults or ids of causes; empty for all.
       pairs: two faults at once instead of each alone.
+      done: trials that have ended and are not run again.
     """
 
     workloads: tuple[str, ...]
     replicas: tuple[int, ...]
     only: tuple[str, ...] = ()
     pairs: bool = False
+    done: frozenset[TrialKey] = frozenset()
 
 
 class Portion(NamedTuple):
@@ -57,7 +60,7 @@ def plan_trials(campaign: Campaign) -> list[InjectedFaults]:
         for name in campaign.workloads
         for replicas in campaign.replicas
         for injected in _trials_of_workload(name, replicas, campaign.pairs)
-        if _is_wanted(injected, campaign.only)
+        if _is_wanted(injected, campaign.only) and _key_of(injected) not in campaign.done
     ]
 
 
@@ -76,6 +79,10 @@ def _trials_of_workload(name: str, replicas: int, pairs: bool) -> Iterator[Injec
     return (injected for injected in trials if injected is not None)
 
 
+def _key_of(injected: InjectedFaults) -> TrialKey:
+    return TrialKey(" + ".join(injected.names), injected.base, injected.replicas)
+
+
 def _is_wanted(injected: InjectedFaults, only: Sequence[str]) -> bool:
     return not only or any(word in injected.names + injected.expected for word in only)
 
@@ -86,13 +93,22 @@ def speed_faults(campaign: Campaign) -> list[tuple[Cause, Fault]]:
 
     if campaign.pairs:
         return []
-    only = campaign.only
+    only, done = campaign.only, {key.planted for key in campaign.done}
     return [
         (cause, fault)
         for cause in speed.CAUSES
         for fault in cause.faults
-        if not only or fault.name in only or cause.id in only
+        if (not only or fault.name in only or cause.id in only) and fault.name not in done
     ]
+
+
+def planned_keys(campaign: Campaign) -> set[TrialKey]:
+    """Returns the keys of all trials of a campaign, those that are done included."""
+    from parity.fault_injection.speed_trial import REPLICAS, WORKLOAD
+
+    whole = campaign._replace(done=frozenset())
+    of_speed = {TrialKey(fault.name, WORKLOAD, REPLICAS) for _, fault in speed_faults(whole)}
+    return {_key_of(injected) for injected in plan_trials(whole)} | of_speed
 
 
 def run_campaign(

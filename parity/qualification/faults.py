@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from absl import flags
 
@@ -17,11 +18,20 @@ from workloads.selection import registry
 from workloads.support import command, environment
 from workloads.support.errors import require
 
+if TYPE_CHECKING:
+    from parity.fault_injection.trial_row import TimedTrialRow
+
 flags.DEFINE_list("workloads", list(registry.NAMES), "Names of the workloads.")
 flags.DEFINE_list("planted_replicas", ["2", "4"], "Numbers of replicas at which each fault is injected.")
 flags.DEFINE_list("only", [], "Only these faults or causes, by name.")
 flags.DEFINE_boolean("pairs", False, "Inject two faults at once, instead of each alone.")
 flags.DEFINE_integer("processes", 2, "Number of processes that share the work.", lower_bound=1)
+flags.DEFINE_string(
+    "trials",
+    None,
+    "A file of JSON lines that gains each trial as it ends: trials that it holds are not run again, so that the same "
+    "command goes on where it was interrupted.",
+)
 flags.DEFINE_boolean("list", False, "List causes and their faults, and run nothing.")
 
 FLAGS = flags.FLAGS
@@ -49,7 +59,7 @@ def main() -> int:
     check_flags()
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     environment.prepare(exact=True)
-    from parity.fault_injection import campaign
+    from parity.fault_injection import campaign, trial_log
     from parity.reports import faults as fault_report
     from parity.reports.formatting import make_console
 
@@ -59,8 +69,19 @@ def main() -> int:
         return 0
     replicas = tuple(int(text) for text in FLAGS.planted_replicas)
     plan = campaign.Campaign(tuple(FLAGS.workloads), replicas, tuple(FLAGS.only), FLAGS.pairs)
-    rows = campaign.run_campaign(plan, FLAGS.processes, fault_report.TrialPrinter())
-    require(rows, "--only", FLAGS.only, "no such fault or cause; see --list")
+    keys = campaign.planned_keys(plan)
+    require(keys, "--only", FLAGS.only, "no such fault or cause; see --list")
+    log = trial_log.TrialLog(FLAGS.trials) if FLAGS.trials else None
+    earlier = [] if log is None else [row for row in log.rows if trial_log.key_of(row) in keys]
+    plan = plan._replace(done=frozenset(map(trial_log.key_of, earlier)))
+    printer = fault_report.TrialPrinter()
+
+    def report(row: TimedTrialRow, done: int, total: int) -> None:
+        if log is not None:
+            log.add(row)
+        printer(row, done, total)
+
+    rows = earlier + campaign.run_campaign(plan, FLAGS.processes, report)
     totals = campaign.summarize_trials(rows, FLAGS.pairs)
     console.print(fault_report.fault_summary_table(rows, totals))
     console.print(fault_report.faults_verdict(totals))

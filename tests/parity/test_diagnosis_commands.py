@@ -95,9 +95,12 @@ def test_verify_says_the_cause_first(tmp_path):
 def test_faults_are_injected_and_named(tmp_path):
     path = tmp_path / "faults.json"
     flags = ["--workloads=sigmoid_stack", "--planted_replicas=2", "--only=LOSS_NOT_DIVIDED,EXAMPLES_MISCOUNTED"]
-    process = run("parity.faults", *flags, f"--json={path}")
+    command = ["parity.faults", *flags, f"--json={path}", f"--trials={tmp_path / 'trials.jsonl'}"]
+    process = run(*command)
     assert process.returncode == 0, process.stderr + process.stdout
     runs = json.loads(path.read_text())["runs"]
+    again = run(*command)  # which runs nothing
+    assert again.returncode == 0 and json.loads(path.read_text())["runs"] == runs and " 1/" not in again.stdout
     assert {row["planted"] for row in runs} == {"sum_for_mean", "reduced_twice", "one_replicas_examples_counted"}
     for row in runs:
         assert row["detected"] and row["right"]

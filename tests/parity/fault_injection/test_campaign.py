@@ -6,6 +6,7 @@ import pytest
 
 from parity.fault_injection import campaign
 from parity.fault_injection.campaign import Campaign, Portion
+from parity.fault_injection.trial_log import TrialKey
 
 REGRESSION = Campaign(("regression",), (2,))
 
@@ -48,6 +49,17 @@ def test_portions_cover_every_trial_once():
     trials = len(campaign.plan_trials(REGRESSION))
     assert portions == [Portion("regression", 2, first) for first in range(0, trials, campaign.PORTION)]
     assert total == trials + len(campaign.speed_faults(REGRESSION))
+
+
+def test_trials_that_are_done_are_not_planned_again():
+    every = campaign.planned_keys(REGRESSION)
+    done = frozenset(sorted(every)[:-3])
+    rest = REGRESSION._replace(done=done)
+    portions, total = campaign.plan_portions(rest)
+    assert total == 3 and campaign.planned_keys(rest) == every
+    left = {TrialKey(" + ".join(one.names), one.base, one.replicas) for one in campaign.plan_trials(rest)}
+    of_speed = {fault.name for _, fault in campaign.speed_faults(rest)}
+    assert {key.planted for key in left} | of_speed == {key.planted for key in every - done}
 
 
 def test_the_slowest_workload_and_most_replicas_come_first(monkeypatch):
