@@ -83,6 +83,20 @@ class MovingAverage:
     decay: float = 0.9999
     warm_up: bool = True
 
+    def share(self, updates: int) -> float:
+        """Returns the part of the weights that an average takes in, with the float32 arithmetic of both sides.
+
+        Args:
+          updates: number of the update, from 1.
+
+        Returns:
+          one minus the decay, in float32 whatever the run's dtype.
+        """
+        decay = np.float32(self.decay)
+        if self.warm_up:
+            decay = min(decay, np.float32(1 + updates) / np.float32(10 + updates))
+        return float(np.float32(1) - decay)
+
 
 @dataclasses.dataclass(frozen=True)
 class Workload(abc.ABC):

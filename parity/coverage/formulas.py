@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import tensorflow as tf
 
-from modern.mirrored.moving_average import share_of_weights, update_moving_averages
+from modern.mirrored.moving_average import update_moving_averages
 from modern.mirrored.update_rules import Tf1Rules
 from modern.mirrored.variables import LocalState
 from workloads.numerics import combining
@@ -83,21 +83,6 @@ def moved_averages(rule: MovingAverage, before: State, after: State, dtype: str)
         local = LocalState(0, step, weights, {}, {}, averages)
         update_moving_averages(rule, local)
         return _arrays(averages)
-
-
-def average_alike(first: MovingAverage, second: MovingAverage, after: State) -> bool:
-    """Tells whether two rules move the averages by the same share of the weights in a step.
-
-    Args:
-      first, second: the rules.
-      after: the state after the step.
-
-    Returns:
-      whether the shares are equal.
-    """
-    with tf.device("CPU:0"):
-        shares = [share_of_weights(rule, tf.constant(after.step, tf.int64)) for rule in (first, second)]
-        return bool(shares[0] == shares[1])
 
 
 def _variables(state: State, dtype: str, names: Mapping[str, np.ndarray]) -> LocalState:

@@ -46,7 +46,8 @@ def end_of_warm_up(rule: MovingAverage) -> int:
 
 def _changed_average(rule: MovingAverage, changed: MovingAverage) -> Effects:
     def effects(step: ObservedStep) -> Iterator[Effect]:
-        if formulas.average_alike(rule, changed, step.record.state):  # the warm-up hides the change
+        updates = step.record.state.step
+        if rule.share(updates) == changed.share(updates):  # the warm-up hides the change
             return
         wrong = formulas.moved_averages(changed, step.before, step.record.state, step.dtype)
         for name, value in step.averages.items():

@@ -93,3 +93,9 @@ def test_a_workload_has_a_dataset_if_its_class_defines_one():
         dataset: str = "a field of that name"
 
     assert Shipped().has_dataset and not Named().has_dataset
+
+
+def test_the_share_of_an_average_warms_up():
+    assert workload_lib.MovingAverage(0.5, warm_up=False).share(1) == 0.5
+    assert workload_lib.MovingAverage(0.9999).share(1) == pytest.approx(1 - 2 / 11)
+    assert workload_lib.MovingAverage(0.5).share(1001) == 0.5

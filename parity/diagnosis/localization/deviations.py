@@ -171,10 +171,7 @@ def _averages(step: ComparedStep, evidence: Evidence) -> dict[str, bool]:
     rule, record, before = evidence.context.moving_average, step.right, step.right_before
     if rule is None:
         return {}
-    updates, decay = record.step + 1, np.float32(rule.decay)
-    if rule.warm_up:
-        decay = min(decay, np.float32(1 + updates) / np.float32(10 + updates))
-    share = float(np.float32(1) - decay)  # in float32 whatever the run's dtype, as both sides do it
+    share = rule.share(record.step + 1)
     wrong = {}
     for name, value in record.state.averages.items():
         if name in before.averages and name in record.state.weights:

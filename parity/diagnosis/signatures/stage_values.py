@@ -116,7 +116,7 @@ def _averages(step: ComparedStep, evidence: Evidence) -> Iterator[StageRow]:
     rule = evidence.context.moving_average
     if rule is None:
         return
-    share = rule_share(rule.decay, rule.warm_up, step.right.step)
+    share = rule.share(step.right.step + 1)
     before, after = step.right_before.averages, step.right.state
     names = [name for name in after.averages if name in before and name in after.weights]
     olds = {name: np.asarray(before[name], np.float64) for name in names}
@@ -124,22 +124,6 @@ def _averages(step: ComparedStep, evidence: Evidence) -> Iterator[StageRow]:
         noise = {name: 8 * evidence.eps * float(np.linalg.norm(old)) / share for name, old in olds.items()}
         actual = {name: olds[name] + (after.averages[name] - olds[name]) / share for name in names}
         yield StageRow(step.right.step, actual, after.weights, noise)
-
-
-def rule_share(decay: float, warm_up: bool, step: int) -> float:
-    """Returns the part of the weights that an average takes in, with the float32 arithmetic of both sides.
-
-    Args:
-      decay, warm_up: as in `MovingAverage`.
-      step: number of the step, from 0.
-
-    Returns:
-      one minus the decay.
-    """
-    kept, updates = np.float32(decay), step + 1
-    if warm_up:
-        kept = min(kept, np.float32(1 + updates) / np.float32(10 + updates))
-    return float(np.float32(1) - kept)
 
 
 def _alike(gradient: Arrays, combined: Arrays, name: str) -> bool:

@@ -3,15 +3,9 @@ import pytest
 
 from parity.comparison import stages
 from parity.diagnosis.context.job_context import Context
-from parity.diagnosis.signatures.stage_values import rule_share, stage_rows
+from parity.diagnosis.signatures.stage_values import stage_rows
 from tests.parity.step_records import compared_step, made_up_evidence, made_up_state, step_record
 from workloads import optimizers
-
-
-def test_the_share_of_an_average_warms_up():
-    assert rule_share(0.5, False, 0) == 0.5
-    assert rule_share(0.9999, True, 0) == pytest.approx(1 - 2 / 11)
-    assert rule_share(0.5, True, 1000) == 0.5
 
 
 @pytest.mark.parametrize("optimizer", [optimizers.Momentum(0.5), optimizers.Adagrad(), optimizers.GradientDescent()])
