@@ -13,9 +13,9 @@ from parity.processes.pool import process_pool, queue_manager
 from workloads.selection import registry
 
 if TYPE_CHECKING:
-    from parity.causes.basics.cause import Cause, Fault
-    from parity.fault_injection.injected_faults import InjectedFaults
+    from parity.fault_injection.injected_faults import CauseAndFault, InjectedFaults
     from parity.fault_injection.trial_row import TimedTrialRow
+    from workloads.workload import Workload
 
 #: Trials that one process runs.
 PORTION = 24
@@ -54,61 +54,64 @@ class Portion(NamedTuple):
 
 
 def plan_trials(campaign: Campaign) -> list[InjectedFaults]:
-    """Returns the campaign's trials on training runs, in the order of its workloads and numbers of replicas."""
-    return [
-        injected
-        for name in campaign.workloads
-        for replicas in campaign.replicas
-        for injected in _trials_of_workload(name, replicas, campaign.pairs)
-        if _is_wanted(injected, campaign.only) and _key_of(injected) not in campaign.done
-    ]
+    """Returns the campaign's trials on training runs that are not done, in the order of its workloads and replicas."""
+    workloads = {name: registry.get(name) for name in campaign.workloads}
+    trials = (
+        _trial(key, faults, workloads[key.workload])
+        for key, faults in _candidates(campaign)
+        if key not in campaign.done
+    )
+    return [injected for injected in trials if injected is not None]
 
 
-def _trials_of_workload(name: str, replicas: int, pairs: bool) -> Iterator[InjectedFaults]:
-    """Trials of all faults, or pairs of faults, that can occur in a workload."""
+def _candidates(campaign: Campaign) -> Iterator[tuple[TrialKey, tuple[CauseAndFault, ...]]]:
+    """Yields the key and the faults of each trial that is wanted; some cannot occur in their workload."""
     from parity.causes import catalogue
-    from parity.fault_injection.injected_faults import fault_pair, single_fault
     from parity.fault_injection.pairs import PAIRS
 
     faults = {fault.name: (cause, fault) for cause in catalogue.CAUSES for fault in cause.faults}
-    workload = registry.get(name)
-    if pairs:
-        trials = [fault_pair(faults[a], faults[b], name, workload, replicas) for a, b in PAIRS]
-    else:
-        trials = [single_fault(cause, fault, name, workload, replicas) for cause, fault in faults.values()]
-    return (injected for injected in trials if injected is not None)
+    groups = PAIRS if campaign.pairs else [(name,) for name in faults]
+    chosen = [tuple(faults[name] for name in names) for names in groups]
+    for workload in campaign.workloads:
+        for replicas in campaign.replicas:
+            for group in chosen:
+                if _is_wanted(group, campaign.only):
+                    yield TrialKey(" + ".join(fault.name for _, fault in group), workload, replicas), group
 
 
-def _key_of(injected: InjectedFaults) -> TrialKey:
-    return TrialKey(" + ".join(injected.names), injected.base, injected.replicas)
+def _trial(key: TrialKey, faults: Sequence[CauseAndFault], workload: Workload) -> InjectedFaults | None:
+    """The trial of a fault, or of a pair of faults; None if it cannot occur in the workload."""
+    from parity.fault_injection.injected_faults import fault_pair, single_fault
+
+    if len(faults) == 1:
+        return single_fault(*faults[0], key.workload, workload, key.replicas)
+    return fault_pair(faults[0], faults[1], key.workload, workload, key.replicas)
 
 
-def _is_wanted(injected: InjectedFaults, only: Sequence[str]) -> bool:
-    return not only or any(word in injected.names + injected.expected for word in only)
+def _is_wanted(faults: Sequence[CauseAndFault], only: Sequence[str]) -> bool:
+    return not only or any(word in (cause.id, fault.name) for word in only for cause, fault in faults)
 
 
-def speed_faults(campaign: Campaign) -> list[tuple[Cause, Fault]]:
-    """Returns the campaign's faults of speed, which are injected alone, into one workload."""
+def speed_faults(campaign: Campaign) -> list[CauseAndFault]:
+    """Returns the campaign's faults of speed that are not done; they are injected alone, into one workload."""
     from parity.causes import speed
 
     if campaign.pairs:
         return []
-    only, done = campaign.only, {key.planted for key in campaign.done}
-    return [
-        (cause, fault)
-        for cause in speed.CAUSES
-        for fault in cause.faults
-        if (not only or fault.name in only or cause.id in only) and fault.name not in done
-    ]
+    every = [(cause, fault) for cause in speed.CAUSES for fault in cause.faults]
+    return [one for one in every if _is_wanted([one], campaign.only) and _speed_key(one) not in campaign.done]
 
 
-def planned_keys(campaign: Campaign) -> set[TrialKey]:
-    """Returns the keys of all trials of a campaign, those that are done included."""
+def _speed_key(one: CauseAndFault) -> TrialKey:
     from parity.fault_injection.speed_trial import REPLICAS, WORKLOAD
 
-    whole = campaign._replace(done=frozenset())
-    of_speed = {TrialKey(fault.name, WORKLOAD, REPLICAS) for _, fault in speed_faults(whole)}
-    return {_key_of(injected) for injected in plan_trials(whole)} | of_speed
+    return TrialKey(one[1].name, WORKLOAD, REPLICAS)
+
+
+def candidate_keys(campaign: Campaign) -> set[TrialKey]:
+    """Returns the keys of all trials that are wanted, those that are done and those that cannot occur included."""
+    of_speed = speed_faults(campaign._replace(done=frozenset()))
+    return {key for key, _ in _candidates(campaign)} | set(map(_speed_key, of_speed))
 
 
 def run_campaign(

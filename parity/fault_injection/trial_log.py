@@ -56,7 +56,6 @@ def _read_rows(path: str) -> list[TimedTrialRow]:
             text = file.read()
             whole = text[: text.rfind("\n") + 1]
             if whole and whole != text:
-                file.seek(0)
                 file.truncate(len(whole.encode("utf-8")))
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"--trials: got {path!r}, which cannot be read: {error}")

@@ -15,7 +15,7 @@ from absl import flags
 
 from parity import flags as parity_flags  # noqa: F401  --json
 from workloads.selection import registry
-from workloads.support import command, environment
+from workloads.support import command, environment, json_file
 from workloads.support.errors import require
 
 if TYPE_CHECKING:
@@ -41,6 +41,8 @@ def check_flags() -> None:
     """Raises `InputError` for flags that cannot be used."""
     command.require_each(FLAGS.workloads, registry.NAMES, "--workloads")
     check_replicas(FLAGS.planted_replicas)
+    if FLAGS.trials:
+        json_file.require_writable(FLAGS.trials, "--trials")
 
 
 def check_replicas(texts: Sequence[str]) -> None:
@@ -69,9 +71,8 @@ def main() -> int:
         return 0
     replicas = tuple(int(text) for text in FLAGS.planted_replicas)
     plan = campaign.Campaign(tuple(FLAGS.workloads), replicas, tuple(FLAGS.only), FLAGS.pairs)
-    keys = campaign.planned_keys(plan)
-    require(keys, "--only", FLAGS.only, "no such fault or cause; see --list")
     log = trial_log.TrialLog(FLAGS.trials) if FLAGS.trials else None
+    keys = campaign.candidate_keys(plan)
     earlier = [] if log is None else [row for row in log.rows if trial_log.key_of(row) in keys]
     plan = plan._replace(done=frozenset(map(trial_log.key_of, earlier)))
     printer = fault_report.TrialPrinter()
@@ -82,6 +83,7 @@ def main() -> int:
         printer(row, done, total)
 
     rows = earlier + campaign.run_campaign(plan, FLAGS.processes, report)
+    require(rows, "--only", FLAGS.only, "no such fault or cause; see --list")
     totals = campaign.summarize_trials(rows, FLAGS.pairs)
     console.print(fault_report.fault_summary_table(rows, totals))
     console.print(fault_report.faults_verdict(totals))

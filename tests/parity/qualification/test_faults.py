@@ -31,3 +31,11 @@ def test_unknown_workloads_are_refused():
 @pytest.mark.parametrize("detected, wrong, status", [(1, 0, 0), (0.999, 0, 1), (1, 1, 1)])
 def test_a_fault_that_was_missed_and_a_wrong_cause_fail(detected, wrong, status):
     assert faults.exit_status({"detected": detected, "first_wrong_and_sure": wrong}) == status
+
+
+def test_a_file_of_trials_that_cannot_be_written_is_refused_before_any_trial(tmp_path):
+    with set_flags(faults.FLAGS, trials=str(tmp_path / "trials.jsonl")):
+        faults.check_flags()
+    refused = pytest.raises(InputError, match="--trials: got .*, must be a file in a folder that exists")
+    with set_flags(faults.FLAGS, trials=str(tmp_path / "no" / "trials.jsonl")), refused:
+        faults.check_flags()
