@@ -79,7 +79,7 @@ def _differs(row: _Proposal, tolerance: float) -> bool:
 
 
 def _fit(name: str, rows: list[_Proposal]) -> VarianceTransform:
-    """Fits the share to the first proposal, which a share of all proposals explains as well."""
+    """Fits the share to the first proposal: a share that explains all explains this one."""
     transform, first = TRANSFORMS[name], rows[0]
     found = [_residual(first, transform, share) for share in SHARES]
     best = int(np.argmin(found))

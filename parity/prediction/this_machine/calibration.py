@@ -136,7 +136,7 @@ def _apply(
     function: Callable[[tf.Tensor, tf.Tensor], tf.Tensor], shape: Sequence[int], before: list[tf.Operation]
 ) -> tf.Operation:
     """Adds a function of a value with itself to the current graph, after other ops; the graph has one such value."""
-    values = tf.compat.v1.get_collection_ref("value")
+    values = v1.get_collection_ref("value")
     if not values:
         with tf.control_dependencies(None), tf.device("CPU:0"):
             variable = v1.get_variable("value", shape, initializer=v1.ones_initializer(), use_resource=True)
