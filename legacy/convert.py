@@ -13,8 +13,11 @@ import os
 from absl import flags
 
 from workloads.lifted import VALUES, is_lift_folder
-from workloads.support import command, environment, input_files, isolation, json_file
+from workloads.support.command_line import command
 from workloads.support.errors import require
+from workloads.support.files import input_files, json_file
+from workloads.support.machine import environment
+from workloads.support.processes import isolation
 
 flags.DEFINE_string("out", None, "Checkpoint to write, as a prefix: model.ckpt-1000.")
 

@@ -12,7 +12,10 @@ import os
 from absl import flags
 
 from workloads.html import report_flag
-from workloads.support import command, environment, input_files, isolation
+from workloads.support.command_line import command
+from workloads.support.files import input_files
+from workloads.support.machine import environment
+from workloads.support.processes import isolation
 
 flags.DEFINE_list(
     "train_op",

@@ -15,8 +15,11 @@ from typing import TYPE_CHECKING
 
 from absl import flags
 
-from workloads.support import command, environment, input_files, isolation
+from workloads.support.command_line import command
 from workloads.support.errors import require
+from workloads.support.files import input_files
+from workloads.support.machine import environment
+from workloads.support.processes import isolation
 
 if TYPE_CHECKING:
     from legacy.saved.analysis.analyse import Analysis

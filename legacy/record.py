@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from legacy import flags as legacy_flags
 from workloads.records import flags as record_flags
-from workloads.support import command
+from workloads.support.command_line import command
 
 if TYPE_CHECKING:
     from workloads.job import Job

@@ -14,15 +14,16 @@ from absl import flags
 
 from legacy import flags as legacy_flags
 from workloads.selection import flags as job_flags
-from workloads.support import command, environment
+from workloads.support.command_line import command
 from workloads.support.errors import require
+from workloads.support.machine import environment
 from workloads.training import flags as training_flags
 
 if TYPE_CHECKING:
     from workloads.job import Job
     from workloads.program import Program
     from workloads.sources import Source
-    from workloads.support.child_processes import Speaker
+    from workloads.support.processes.child_processes import Speaker
 
 flags.DEFINE_string(
     "cluster", None, "Tasks of several processes: their addresses, or their numbers, to start them on this machine."
@@ -117,7 +118,7 @@ def train_as_worker(cluster: Mapping[str, Sequence[str]], index: int, target: st
 
 def start_tasks(counts: TaskCounts) -> None:
     """Starts every task of the cluster on this machine and waits for the workers."""
-    from workloads.support import addresses, child_processes
+    from workloads.support.processes import addresses, child_processes
 
     places = addresses.free_addresses(sum(counts))
     cluster = {"worker": places[: counts.workers], "ps": places[counts.workers :]}

@@ -9,7 +9,7 @@ import functools
 
 from modern import flags as modern_flags
 from workloads.records import flags as record_flags
-from workloads.support import command
+from workloads.support.command_line import command
 
 
 def main() -> int:

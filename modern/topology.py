@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from absl import flags
 
-from workloads.support import command, environment
+from workloads.support.command_line import command
 from workloads.support.errors import require
+from workloads.support.machine import environment
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -19,14 +19,17 @@ from absl import flags
 from modern import flags as modern_flags
 from workloads.selection import flags as job_flags
 from workloads.selection import name_flags
-from workloads.support import command, ending, environment, user_code
+from workloads.support.command_line import command
 from workloads.support.errors import Lost, require
+from workloads.support.machine import environment
+from workloads.support.processes import ending
+from workloads.support.user import user_code
 from workloads.training import flags as training_flags
 
 if TYPE_CHECKING:
     import tensorflow as tf
 
-    from workloads.support.child_processes import Child, Speaker
+    from workloads.support.processes.child_processes import Child, Speaker
 
 flags.DEFINE_string(
     "export_keras",
@@ -120,7 +123,7 @@ def train_as_machine() -> int:
 def start_workers() -> int:
     """Starts the workers on this machine, waits for them and returns their exit status."""
     from modern.multi_worker import cluster_config
-    from workloads.support import addresses, child_processes
+    from workloads.support.processes import addresses, child_processes
 
     places = addresses.free_addresses(FLAGS.workers)
     workers: list[child_processes.Child] = []

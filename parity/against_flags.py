@@ -13,7 +13,7 @@ from parity import flags as parity_flags
 from workloads.lifted import is_lift_folder
 from workloads.selection import flags as job_flags
 from workloads.selection import registry
-from workloads.support import command
+from workloads.support.command_line import command
 from workloads.support.errors import require
 
 if TYPE_CHECKING:

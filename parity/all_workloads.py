@@ -26,8 +26,9 @@ from parity.subcommands import subcommand_list
 from workloads.lifted import is_lift_folder
 from workloads.progress import display
 from workloads.selection import registry
-from workloads.support import command, environment
+from workloads.support.command_line import command
 from workloads.support.errors import InputError, require
+from workloads.support.machine import environment
 
 ALL, VERIFY, BENCHMARK = PHASES = ("all", "verify", "benchmark")
 

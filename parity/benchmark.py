@@ -23,8 +23,9 @@ from parity import report_flags
 from parity.processes.interruption import interruptible
 from parity.speed.names import INPUTS, LEGACY_INPUTS, RESIDENT, STREAMED
 from workloads.selection import flags as job_flags
-from workloads.support import command, environment
+from workloads.support.command_line import command
 from workloads.support.errors import require
+from workloads.support.machine import environment
 
 if TYPE_CHECKING:
     from parity.comparison.setup import Setup

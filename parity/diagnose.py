@@ -17,8 +17,9 @@ from absl import flags
 from parity import flags as parity_flags  # noqa: F401  --json
 from parity import report_flags
 from workloads.selection import name_flags, tap_flags
-from workloads.support import command, environment
+from workloads.support.command_line import command
 from workloads.support.errors import require
+from workloads.support.machine import environment
 from workloads.taps import ALL
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from parity.installation.check import Check, first_failure, table_lines
 from parity.installation.packages import package_checks, read_requirements
 
 try:
-    from workloads.support import command
+    from workloads.support.command_line import command
 except ImportError as error:  # no flags without absl: the first thing that an empty environment lacks
     if error.name != "absl":
         raise

@@ -10,7 +10,7 @@ from legacy import flags as legacy_flags
 from modern import flags as modern_flags
 from workloads.selection import flags as job_flags
 from workloads.selection.tap_flags import taps_from_flags
-from workloads.support import command
+from workloads.support.command_line import command
 from workloads.support.errors import require
 
 if TYPE_CHECKING:

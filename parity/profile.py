@@ -12,8 +12,9 @@ from absl import flags
 
 from parity import flags as parity_flags
 from workloads.selection import flags as job_flags  # noqa: F401
-from workloads.support import command, environment
+from workloads.support.command_line import command
 from workloads.support.errors import require
+from workloads.support.machine import environment
 
 flags.DEFINE_integer("profile_steps", 10, "Steps of each side under the profiler.", lower_bound=1)
 flags.DEFINE_integer("rounds", 10, "Timed rounds of both sides and the floor; an even number.", lower_bound=2)

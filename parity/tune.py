@@ -16,8 +16,9 @@ from absl import flags
 
 from parity import flags as parity_flags
 from workloads.selection import flags as job_flags  # noqa: F401
-from workloads.support import command, environment
+from workloads.support.command_line import command
 from workloads.support.errors import require
+from workloads.support.machine import environment
 
 flags.DEFINE_integer("rounds", 10, "Timed rounds of each knob; an even number.", lower_bound=2)
 flags.DEFINE_integer("last_rounds", 20, "Timed rounds of the result beside the defaults; even.", lower_bound=2)

@@ -26,8 +26,9 @@ from parity.processes.interruption import interruptible
 from workloads.progress.progress import Progress
 from workloads.selection import evaluation_flags, name_flags, tap_flags
 from workloads.selection import flags as job_flags
-from workloads.support import command, environment
+from workloads.support.command_line import command
 from workloads.support.errors import require
+from workloads.support.machine import environment
 
 if TYPE_CHECKING:
     from parity.against.against_setup import OldGraph

@@ -9,7 +9,7 @@ import signal
 
 import pytest
 
-from workloads.support import environment
+from workloads.support.machine import environment
 
 environment.prepare(exact=True)
 

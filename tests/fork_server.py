@@ -162,7 +162,7 @@ def _serve(connection: socket.socket, exact: bool) -> None:
 
 def _import_tensorflow(exact: bool) -> None:
     """Imports TensorFlow as `environment.prepare` does, and forgets it, and this project's modules, again."""
-    from workloads.support import environment
+    from workloads.support.machine import environment
 
     environment.end_with_parent(os.getppid())
     environment.set_variables(exact)

@@ -21,7 +21,7 @@ from modern import flags as modern_flags
 from parity import against_flags
 from parity import flags as parity_flags
 from workloads.selection import flags as job_flags
-from workloads.support import command
+from workloads.support.command_line import command
 
 #: Modules whose flags several commands share; they define them once in a process.
 SHARED = (job_flags, legacy_flags, modern_flags, parity_flags, against_flags)

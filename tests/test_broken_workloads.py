@@ -14,8 +14,9 @@ from workloads.data.function import FunctionData
 from workloads.job import Job
 from workloads.lifted import sources
 from workloads.selection import registry
-from workloads.support import command, user_code
+from workloads.support.command_line import command
 from workloads.support.errors import InputError, UserError
+from workloads.support.user import user_code
 
 STEPS = 2
 

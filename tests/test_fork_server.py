@@ -16,7 +16,7 @@ if __name__ == "__main__":
     print([name for name in sys.modules if name.partition(".")[0] in ("workloads", "parity", "tests")])
     print("tensorflow" in sys.modules, importlib.util.find_spec("tensorflow") is not None)
     import absl.flags
-    from workloads.support import environment
+    from workloads.support.machine import environment
     environment.prepare(exact=True)
     import tensorflow as tf, tensorflow.compat.v1 as v1
     print(tf.__spec__.origin, tf.__path__, v1.__name__, "tensorflow" in sys.modules, "keras" in sys.modules)

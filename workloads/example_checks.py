@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from workloads.support import user_code
 from workloads.support.errors import InputError
+from workloads.support.user import user_code
 from workloads.workload import Workload
 
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Tuple
 
 import tensorflow as tf
 
-from workloads.support import user_code
 from workloads.support.errors import InputError
+from workloads.support.user import user_code
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -17,8 +17,8 @@ import tensorflow as tf
 
 from workloads import initializers, model_checks, taps
 from workloads.numerics import random_keys
-from workloads.support import user_code
 from workloads.support.errors import InputError, require
+from workloads.support.user import user_code
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

@@ -9,7 +9,7 @@ import numpy as np
 
 from workloads import example_checks
 from workloads.numerics import random_keys
-from workloads.support import user_code
+from workloads.support.user import user_code
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

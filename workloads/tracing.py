@@ -17,8 +17,8 @@ import tensorflow as tf
 from workloads import initializers, model_checks
 from workloads.numerics.statistics import TOWERS_IN_TURN
 from workloads.scope import Frame, NoiseSpec, Scope, Tensors, VariableSpec, tower_loss
-from workloads.support import user_code
 from workloads.support.errors import InputError
+from workloads.support.user import user_code
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

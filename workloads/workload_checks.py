@@ -10,8 +10,8 @@ from collections.abc import Mapping
 
 from workloads import optimizers
 from workloads.numerics.statistics import STATISTICS
-from workloads.support import user_code
 from workloads.support.errors import InputError, require
+from workloads.support.user import user_code
 from workloads.workload import (
     CLIP_HOW,
     CLIP_WHERE,

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Dict, Optional, Tuple
 import numpy as np
 
 from workloads.lifted import checkpoint
-from workloads.support.array_archive import ArrayArchive
 from workloads.support.errors import InputError, require
-from workloads.support.input_files import read_bytes, require_regular
+from workloads.support.files.array_archive import ArrayArchive
+from workloads.support.files.input_files import read_bytes, require_regular
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -18,9 +18,9 @@ from workloads.lifted import checkpoint
 from workloads.numerics import staleness
 from workloads.program import STATES, State, StepRecord, initial_state
 from workloads.records.writer import batch_digest, example_ids
-from workloads.support import user_code
 from workloads.support.errors import require
-from workloads.support.logical_gpus import memory_limits
+from workloads.support.machine.logical_gpus import memory_limits
+from workloads.support.user import user_code
 
 if TYPE_CHECKING:
     from workloads.job import Job

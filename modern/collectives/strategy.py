@@ -11,8 +11,8 @@ from tensorflow.python.eager import context
 from modern.collectives import all_reduce
 from modern.collectives.worker import Worker
 from modern.options import ALL_REDUCES, ModernOptions
-from workloads.support import user_modules
 from workloads.support.errors import require
+from workloads.support.user import user_modules
 
 #: Numbers of collectives that a strategy may use up; see `mirrored_strategy`.
 KEYS_PER_STRATEGY = 1000

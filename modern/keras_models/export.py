@@ -17,8 +17,9 @@ from workloads.job import Job
 from workloads.program import Arrays, Program, State
 from workloads.records import name_match
 from workloads.records.name_match import NameMatch
-from workloads.support import json_file, user_code
 from workloads.support.errors import InputError, require
+from workloads.support.files import json_file
+from workloads.support.user import user_code
 from workloads.training.export import predict
 from workloads.training.first_values import first_values
 

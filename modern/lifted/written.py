@@ -14,8 +14,8 @@ from workloads.lifted.piece import VariableVersion
 from workloads.lifted.plan import Phase
 from workloads.model_checks import check_loss
 from workloads.scope import NOISE_OPS, Frame, Scope
-from workloads.support import user_code
 from workloads.support.errors import require
+from workloads.support.user import user_code
 
 
 class WrittenFrame(Frame):

@@ -17,7 +17,7 @@ from modern.mirrored.variables import MirroredState
 from modern.options import ModernOptions
 from workloads.job import Job
 from workloads.program import Program, State
-from workloads.support import user_code
+from workloads.support.user import user_code
 
 #: Name of the thread in which a closed program's input ends.
 ENDING_INPUT = "ending input"

@@ -13,8 +13,9 @@ from modern.options import ModernOptions
 from workloads.job import Job
 from workloads.program import STATES, Program, State, StepRecord
 from workloads.sources import Source
-from workloads.support import addresses, child_processes, user_code
 from workloads.support.errors import InputError
+from workloads.support.processes import addresses, child_processes
+from workloads.support.user import user_code
 
 if TYPE_CHECKING:
     from workloads.scope import VariableSpec

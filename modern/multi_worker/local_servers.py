@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from workloads.support import addresses, child_processes
+from workloads.support.processes import addresses, child_processes
 
 if TYPE_CHECKING:
     import tensorflow as tf

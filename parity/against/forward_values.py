@@ -15,7 +15,7 @@ from workloads.initializers import Initializer
 from workloads.job import Job
 from workloads.lifted.graph import Graph, parse_tensor_name
 from workloads.program import Arrays, State
-from workloads.support import user_frames
+from workloads.support.user import user_frames
 
 v1 = tf.compat.v1
 

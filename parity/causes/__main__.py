@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from workloads.support import command
+from workloads.support.command_line import command
 
 
 def main() -> None:

@@ -17,8 +17,8 @@ from workloads.lifted.double.rewriting import in_float64
 from workloads.lifted.workload import as_lifted
 from workloads.program import Program, State
 from workloads.sources import Source, Synthetic
-from workloads.support.devices import choose_devices
 from workloads.support.errors import InputError, require
+from workloads.support.machine.devices import choose_devices
 
 #: Why a workload and an old graph are not compared in float64.
 FLOAT32_CONSTANTS = "the old graph's constants are float32 numbers, and the workload's are not"
@@ -36,7 +36,7 @@ class Setup:
       make_source: function from a job to its batches; a job of another dtype gets the same numbers.
       legacy: how the tower graph is built.
       modern: how the port runs.
-      device: "auto", "cpu" or "gpu"; see `workloads.support.devices.choose_devices`.
+      device: "auto", "cpu" or "gpu"; see `workloads.support.machine.devices.choose_devices`.
       logical_cpus: number of logical devices that the CPU may be divided into.
       logical_gpus: number of logical devices that each GPU is divided into.
       workers: processes that the port's replicas are divided among; legacy's towers all run in this one.

@@ -41,7 +41,7 @@ def tensorflow_checks() -> list[Check]:
 
 def make_checks() -> list[Check]:
     """Returns the checks, made in this process."""
-    from workloads.support import environment
+    from workloads.support.machine import environment
 
     environment.prepare(exact=False)
     import tensorflow as tf

@@ -11,7 +11,7 @@ from parity.library.results import Diagnosis, Verification
 from parity.library.workload_names import workload_text
 from parity.processes import child_command
 from parity.processes.json_command import CommandEnd, run_json_command
-from workloads.support import command
+from workloads.support.command_line import command
 from workloads.support.errors import InputError
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from workloads.support import json_file
 from workloads.support.errors import InputError
+from workloads.support.files import json_file
 
 if TYPE_CHECKING:
     from parity.library.results import Verification

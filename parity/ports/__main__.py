@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from absl import flags
 
 from parity import flags as parity_flags  # noqa: F401  --json
-from workloads.support import command, environment
+from workloads.support.command_line import command
+from workloads.support.machine import environment
 
 if TYPE_CHECKING:
     from rich.console import Console

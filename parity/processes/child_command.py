@@ -8,7 +8,7 @@ from typing import Any
 
 from absl import flags
 
-from workloads.support import command
+from workloads.support.command_line import command
 from workloads.support.errors import UserError
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))

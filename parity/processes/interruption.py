@@ -6,7 +6,7 @@ import contextlib
 import signal
 from collections.abc import Callable, Iterator
 
-from workloads.support import ending
+from workloads.support.processes import ending
 
 
 class Interruption:

@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 from parity.processes import child_command, process_tree
 from workloads.program import Arrays
-from workloads.support import addresses
 from workloads.support.errors import Lost
+from workloads.support.processes import addresses
 
 #: Seconds after which a worker whose peer was killed must have ended, and seconds in which a run must say something.
 BOUND, SILENCE = 60.0, 300.0

@@ -12,8 +12,8 @@ import tempfile
 import time
 from collections.abc import Mapping
 
-from workloads.support import child_processes
 from workloads.support.errors import require
+from workloads.support.processes import child_processes
 
 #: Seconds that a program is given to end by itself.
 GRACE = 2.0

@@ -9,7 +9,8 @@ import multiprocessing.util
 import os
 import threading
 
-from workloads.support import child_processes, environment
+from workloads.support.machine import environment
+from workloads.support.processes import child_processes
 
 
 def process_pool(processes: int, tasks_per_process: int) -> multiprocessing.pool.Pool:

@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from workloads.support import child_processes
+from workloads.support.processes import child_processes
 
 if TYPE_CHECKING:
     from modern.multi_worker.cluster_config import Cluster

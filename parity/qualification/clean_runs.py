@@ -16,7 +16,7 @@ from parity import flags as parity_flags  # noqa: F401  --json
 from parity.experiments import false_alarms
 from parity.processes.pool import process_pool
 from workloads.progress.progress import Progress
-from workloads.support import command
+from workloads.support.command_line import command
 
 flags.DEFINE_integer("runs", 540, "Number of runs.", lower_bound=1)
 flags.DEFINE_integer("first_seed", 0, "Seed of the first run; each job, run in both modes, has the next seed.")

@@ -15,8 +15,10 @@ from absl import flags
 
 from parity import flags as parity_flags  # noqa: F401  --json
 from workloads.selection import registry
-from workloads.support import command, environment, json_file
+from workloads.support.command_line import command
 from workloads.support.errors import require
+from workloads.support.files import json_file
+from workloads.support.machine import environment
 
 if TYPE_CHECKING:
     from parity.fault_injection.trial_row import TimedTrialRow

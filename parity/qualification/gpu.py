@@ -23,8 +23,10 @@ from parity.qualification.gpu_checks import Check, CheckResult, Machine, run_che
 from parity.speed.names import INPUTS
 from workloads.progress.progress import Progress
 from workloads.selection import registry
-from workloads.support import command, environment, json_file
+from workloads.support.command_line import command
 from workloads.support.errors import InputError, require
+from workloads.support.files import json_file
+from workloads.support.machine import environment
 
 flags.DEFINE_list("workloads", list(registry.NAMES), "Names of the workloads.")
 flags.DEFINE_integer("most_replicas", None, "Most replicas. Default: one for each GPU, at least 2.", lower_bound=2)

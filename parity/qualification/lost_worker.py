@@ -18,8 +18,9 @@ from parity import flags as parity_flags  # noqa: F401  --json
 from parity.processes import worker_loss
 from workloads.progress.progress import Progress
 from workloads.selection import flags as job_flags
-from workloads.support import command, environment
+from workloads.support.command_line import command
 from workloads.support.errors import require
+from workloads.support.machine import environment
 
 if TYPE_CHECKING:
     from parity.processes.worker_loss import TrainingOutcome

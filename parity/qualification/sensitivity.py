@@ -13,7 +13,8 @@ from absl import flags
 
 from parity import flags as parity_flags  # noqa: F401  --json
 from workloads.selection import registry
-from workloads.support import command, environment
+from workloads.support.command_line import command
+from workloads.support.machine import environment
 
 if TYPE_CHECKING:
     from rich.table import Table

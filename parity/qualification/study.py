@@ -17,8 +17,10 @@ from absl import flags
 from parity.experiments.studies.catalogue import STUDIES
 from parity.processes.pool import process_pool
 from workloads.progress.progress import Progress
-from workloads.support import command, environment, json_file
+from workloads.support.command_line import command
 from workloads.support.errors import require
+from workloads.support.files import json_file
+from workloads.support.machine import environment
 
 if TYPE_CHECKING:
     from parity.experiments.images import LabelledImages

@@ -24,8 +24,9 @@ from parity import flags as parity_flags  # noqa: F401  --json
 from parity.processes import child_command, kill_and_resume, kill_moments
 from workloads.progress.progress import Progress
 from workloads.selection import flags as job_flags
-from workloads.support import command, environment
+from workloads.support.command_line import command
 from workloads.support.errors import require
+from workloads.support.machine import environment
 
 if TYPE_CHECKING:
     from parity.processes.kill_and_resume import FinalState, Kill

@@ -10,9 +10,9 @@ from parity.comparison.setup import Setup
 from parity.comparison.verification import verify
 from parity.reports.verification_text import verification_verdict
 from parity.tuning.settings import Settings
-from workloads.support.allocator import SETTINGS
-from workloads.support.child_processes import Child, Speaker
 from workloads.support.errors import InputError, Lost
+from workloads.support.machine.allocator import SETTINGS
+from workloads.support.processes.child_processes import Child, Speaker
 
 
 class Answer(NamedTuple):

@@ -14,7 +14,7 @@ from parity.reports.verification_tables import comparisons_table
 from parity.reports.verification_text import verification_notes
 from parity.verdict import report
 from workloads.progress.progress import Progress
-from workloads.support import environment
+from workloads.support.machine import environment
 
 
 def verify_recorded_run(setup: Setup, folder: str, steps: int | None, tolerance_name: str) -> ThreeWays:

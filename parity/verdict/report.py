@@ -16,7 +16,7 @@ from parity.reports.formatting import print_plain_lines
 from parity.verdict.compare_programs import Comparison
 from workloads.job import Job
 from workloads.program import Program
-from workloads.support import environment
+from workloads.support.machine import environment
 
 if TYPE_CHECKING:
     from parity.verdict.explanation import Explanation

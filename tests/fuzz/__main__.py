@@ -18,7 +18,7 @@ import tempfile
 from hypothesis import HealthCheck, Phase, Verbosity, given, seed, settings
 from hypothesis import strategies as st
 
-from workloads.support import environment
+from workloads.support.machine import environment
 
 environment.prepare(exact=True)
 environment.prepare = lambda exact: None  # type: ignore[assignment]  # the commands find TensorFlow prepared

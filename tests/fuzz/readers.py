@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from workloads.support import command
+from workloads.support.command_line import command
 from workloads.support.errors import InputError
 
 

@@ -1,6 +1,6 @@
 """`python -m tests.legacy.write_gallery`: write the pages and sources of `docs/gallery` anew."""
 
-from workloads.support import environment
+from workloads.support.machine import environment
 
 
 def main() -> None:

@@ -17,7 +17,7 @@ from tests.commands import ROOT, refused, run
 from tests.marks import slow_after
 from workloads import sources
 from workloads.program import STATES
-from workloads.support import addresses, child_processes
+from workloads.support.processes import addresses, child_processes
 
 
 def final(folder):

@@ -6,8 +6,8 @@ import hashlib
 from typing import TYPE_CHECKING, Any
 
 from workloads.data.batches import ArrayBatches, Batches, Data, Request
-from workloads.support.array_archive import ArrayArchive
-from workloads.support.input_files import require_regular
+from workloads.support.files.array_archive import ArrayArchive
+from workloads.support.files.input_files import require_regular
 
 if TYPE_CHECKING:
     from workloads.program import Arrays

@@ -7,7 +7,7 @@ import os
 import numpy as np
 
 from workloads.support.errors import InputError
-from workloads.support.input_files import require_regular
+from workloads.support.files.input_files import require_regular
 
 FILES = ("data_batch_1.bin", "data_batch_2.bin", "data_batch_3.bin", "data_batch_4.bin", "data_batch_5.bin")
 RECORD = 1 + 3 * 32 * 32

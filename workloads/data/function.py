@@ -12,8 +12,8 @@ from workloads.data.batches import ArrayBatches, Batches, Data, Request
 from workloads.data.own_thread import OwnThread
 from workloads.data.stream import StreamBatches
 from workloads.program import Arrays
-from workloads.support import user_code
 from workloads.support.errors import InputError, require
+from workloads.support.user import user_code
 
 v1 = tf.compat.v1
 

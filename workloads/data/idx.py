@@ -12,7 +12,7 @@ import zlib
 import numpy as np
 
 from workloads.support.errors import InputError
-from workloads.support.input_files import require_regular
+from workloads.support.files.input_files import require_regular
 
 IMAGES = "train-images-idx3-ubyte"
 LABELS = "train-labels-idx1-ubyte"

@@ -9,8 +9,8 @@ from workloads.data.array_file import ArrayFile
 from workloads.data.batches import Data
 from workloads.data.function import FunctionData
 from workloads.data.records import RecordData
-from workloads.support import user_modules
 from workloads.support.errors import InputError, require
+from workloads.support.user import user_modules
 
 if TYPE_CHECKING:
     from collections.abc import Callable

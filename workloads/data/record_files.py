@@ -11,7 +11,7 @@ import numpy as np
 import tensorflow as tf
 
 from workloads.support.errors import InputError, require
-from workloads.support.input_files import require_regular
+from workloads.support.files.input_files import require_regular
 
 #: Bytes of a file before and after the content of a record: length and checksum; checksum.
 _BEFORE, _AFTER = 12, 4

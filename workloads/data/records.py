@@ -13,7 +13,7 @@ from workloads.data.function import check_spec
 from workloads.data.own_thread import OwnThread
 from workloads.data.record_files import RecordFiles
 from workloads.program import Arrays
-from workloads.support import user_code
+from workloads.support.user import user_code
 
 v1 = tf.compat.v1
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from absl import flags
 
-from workloads.support import json_file
 from workloads.support.errors import require
+from workloads.support.files import json_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import tensorflow as tf
 
-from workloads.support import unfinished
 from workloads.support.errors import InputError, require
+from workloads.support.files import unfinished
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -16,8 +16,8 @@ from workloads.lifted.graph import Graph
 from workloads.lifted.graph_check import require_sound_graph
 from workloads.lifted.plan import FORMAT, Plan
 from workloads.lifted.plan_check import require_plan_of_graph
-from workloads.support import input_files, unfinished
 from workloads.support.errors import InputError, require
+from workloads.support.files import input_files, unfinished
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -18,8 +18,8 @@ from workloads.lifted.noise import loop_counters
 from workloads.lifted.plan_records import TensorType
 from workloads.program import State
 from workloads.scope import Scope, Tensors, VariableSpec
-from workloads.support import user_code
 from workloads.support.errors import InputError, require
+from workloads.support.user import user_code
 from workloads.workload import Workload
 
 if TYPE_CHECKING:

@@ -11,8 +11,9 @@ from absl import flags
 from workloads.progress.progress import Progress
 from workloads.selection import flags as job_flags
 from workloads.selection import tap_flags
-from workloads.support import environment, json_file
 from workloads.support.errors import require
+from workloads.support.files import json_file
+from workloads.support.machine import environment
 
 if TYPE_CHECKING:
     from workloads.job import Job

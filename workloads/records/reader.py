@@ -18,10 +18,11 @@ from workloads.records import writer
 from workloads.records.manifest import parse_manifest, shape_problems
 from workloads.records.writer import DIGEST, MANIFEST, digest_of
 from workloads.scope import VariableSpec
-from workloads.support import environment, unfinished
-from workloads.support.array_archive import ArrayArchive
 from workloads.support.errors import InputError
-from workloads.support.input_files import require_regular
+from workloads.support.files import unfinished
+from workloads.support.files.array_archive import ArrayArchive
+from workloads.support.files.input_files import require_regular
+from workloads.support.machine import environment
 
 if TYPE_CHECKING:
     from workloads.job import Job

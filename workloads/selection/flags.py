@@ -11,7 +11,8 @@ from absl import flags
 from workloads.job import DTYPES
 from workloads.lifted import is_lift_folder
 from workloads.selection import registry
-from workloads.support import command, devices
+from workloads.support.command_line import command
+from workloads.support.machine import devices
 
 if TYPE_CHECKING:
     from workloads.data.batches import Data

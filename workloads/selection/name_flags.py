@@ -6,7 +6,7 @@ import os
 
 from absl import flags
 
-from workloads.support import json_file
+from workloads.support.files import json_file
 
 
 def define_names(flag_values: flags.FlagValues = flags.FLAGS) -> None:

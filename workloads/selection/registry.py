@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 
 from workloads import models
 from workloads.lifted import is_lift_folder
-from workloads.support import user_code, user_modules
 from workloads.support.errors import InputError, require
+from workloads.support.user import user_code, user_modules
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -1,4 +1,5 @@
-"""Helpers of the commands: the command line, child processes, devices, environment, errors, JSON files.
+"""Helpers of the commands, which know nothing of training.
 
-Here: what knows nothing of training. Not here: anything that a workload's author imports.
-Start with `command.py` and `errors.py`."""
+Here: `errors` and `wording`, which everything may import; `command_line`, `files`, `processes`, `machine` (devices,
+memory, environment) and `user` (the user's own code). Not here: anything that a workload's author imports.
+Start with `errors.py` and `command_line/command.py`."""

@@ -6,8 +6,8 @@ import json
 import os
 from typing import TYPE_CHECKING, Dict, Optional
 
-from workloads.support import json_file
 from workloads.support.errors import InputError, require
+from workloads.support.files import json_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -15,8 +15,8 @@ import tensorflow as tf
 
 from workloads import sources
 from workloads.scope import Frame, Scope, Tensors
-from workloads.support import user_code
 from workloads.support.errors import InputError, require
+from workloads.support.user import user_code
 
 if TYPE_CHECKING:
     from workloads.data.batches import Batches

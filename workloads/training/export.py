@@ -15,8 +15,8 @@ import numpy as np
 import tensorflow as tf
 
 from workloads.scope import Scope, Tensors
-from workloads.support import user_code
 from workloads.support.errors import InputError, require
+from workloads.support.user import user_code
 from workloads.training.evaluation import EvaluationFrame
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple, Optional, TextIO
 
 from workloads.progress import display
 from workloads.progress.progress import Progress
-from workloads.support import environment
 from workloads.support.errors import require
+from workloads.support.machine import environment
 
 if TYPE_CHECKING:
     from workloads.job import Job

@@ -6,8 +6,8 @@ import signal
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, List
 
-from workloads.support import ending
 from workloads.support.errors import require
+from workloads.support.processes import ending
 
 if TYPE_CHECKING:
     from workloads.program import Program

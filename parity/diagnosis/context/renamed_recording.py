@@ -12,7 +12,7 @@ from workloads.program import Arrays, State, StepRecord
 from workloads.records import name_match
 from workloads.records.reader import Recording
 from workloads.scope import VariableSpec
-from workloads.support import json_file
+from workloads.support.files import json_file
 
 
 class RenamedRecording(Recording):

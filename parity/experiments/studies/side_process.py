@@ -11,7 +11,7 @@ from parity.comparison.setup import Setup
 from parity.speed import timing
 from parity.speed.names import LEGACY
 from workloads.program import Program
-from workloads.support.child_processes import Child, Speaker
+from workloads.support.processes.child_processes import Child, Speaker
 
 
 class Alternative(NamedTuple):

@@ -23,7 +23,7 @@ from tests.parity.causes import injected
 from tests.parity.causes.facts import HEALTHY
 from tests.parity.causes.injected import FAULTS, SMALL
 from tests.parity.step_records import made_up_evidence
-from workloads.support import json_file
+from workloads.support.files import json_file
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,7 @@ import pytest
 
 from tests.own_flags import own_flags, set_flags
 from tests.refusals import refusal
-from workloads.support import flag_help
+from workloads.support.command_line import flag_help
 from workloads.support.errors import InputError
 
 with own_flags(shared=False):

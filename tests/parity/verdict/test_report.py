@@ -13,7 +13,7 @@ from parity.verdict.compare_programs import Comparison, Settings
 from parity.verdict.explanation import Explanation
 from tests.cases import Dyadic, setup
 from tests.parity.step_records import MadeUpProgram, arrays, made_up_evidence
-from workloads.support import environment
+from workloads.support.machine import environment
 
 SETUP = setup(Dyadic())
 SETTINGS = Settings({"input": "feed", "xla": "off"}, {"input": "tf.data", "xla": "off"})
