@@ -12,9 +12,9 @@ import numpy as np
 
 from modern.mirrored.program import ModernProgram
 from parity.causes.basics.cause import HIGH, MEDIUM, Cause, Fault, Finding, RecognizedCause
-from parity.causes.basics.wording import counted
 from parity.comparison.fits import near
 from workloads import sources
+from workloads.support.wording import counted
 
 if TYPE_CHECKING:
     from parity.comparison.setup import Setup

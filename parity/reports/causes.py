@@ -7,13 +7,13 @@ from typing import Any
 
 from parity.causes.basics.cause import RecognizedCause
 from parity.causes.basics.confirmation import Remainder, describe_remaining, remaining_json
-from parity.causes.basics.wording import counted
 from parity.causes.unexplained import unexplained_deviations
 from parity.diagnosis import summary
 from parity.diagnosis.context import settings
 from parity.diagnosis.evidence import Evidence
 from parity.diagnosis.stage_checks.deviation import Deviation
 from parity.diagnosis.stage_checks.step_pattern import describe_steps
+from workloads.support.wording import counted
 
 #: Deviations, each of one stage and of equal steps, that are listed in text; JSON has all.
 MOST_LISTED = 8

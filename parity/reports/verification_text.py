@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from parity.causes.basics.wording import counted
 from parity.comparison import tolerance
 from parity.comparison.difference import Difference
 from parity.comparison.result import Failure, Verdict, Verification
 from parity.reports.formatting import format_number
+from workloads.support.wording import counted
 
 #: A sentence names so many reasons.
 MOST_REASONS = 5

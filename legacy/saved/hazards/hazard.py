@@ -25,17 +25,3 @@ class Hazard(NamedTuple):
         """The hazard as a row of the page and of the JSON, with the keys that the JSON format has."""
         keys = ("hazard", "op", "what", "in tf.distribute")
         return collections.OrderedDict(zip(keys, self))
-
-
-def plural(count: int, one: str, several: str) -> str:
-    """Chooses between the singular and the plural form of a text.
-
-    Args:
-      count: how many things the text speaks of.
-      one: the text for a count of one.
-      several: the text for any other count.
-
-    Returns:
-      The text.
-    """
-    return one if count == 1 else several

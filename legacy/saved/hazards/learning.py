@@ -10,10 +10,11 @@ import numpy as np
 from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.facts.update_sources import UpdateSources
 from legacy.saved.facts.whole_graph import WholeGraph, ancestors_of_tensors
-from legacy.saved.hazards.hazard import Hazard, plural
+from legacy.saved.hazards.hazard import Hazard
 from workloads.lifted.graph import Graph
 from workloads.lifted.plan import Input
 from workloads.lifted.tensors.gradient_names import is_gradient_op
+from workloads.support.wording import counted
 
 SUMMARIES = ("ScalarSummary", "ScalarSummaryV2")
 #: A divisor this near to an integer, relatively, is one: it is stored as a float32, or as its reciprocal.
@@ -31,7 +32,7 @@ def statistics(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
         return
     advice = "the lift keeps this order; in new code, variables with aggregation ONLY_FIRST_REPLICA or MEAN"
     for who, names in groups.items():
-        count = f"{len(names)} {plural(len(names), 'statistic is', 'statistics are')} updated by"
+        count = f"{counted(len(names), 'statistic is', 'statistics are')} updated by"
         if who == IN_TURN:
             text = f"{count} several towers one after the other, in no fixed order"
             yield Hazard("STATISTICS_RACE", names[0], text, advice)
@@ -171,6 +172,6 @@ def reports_of_one_tower(whole: WholeGraph) -> Iterator[Hazard]:
         yield Hazard(
             "REPORTED_BY_ONE_TOWER",
             names[0],
-            f"{len(names)} {plural(len(names), 'summary shows', 'summaries show')} tower {tower} alone",
+            f"{counted(len(names), 'summary shows', 'summaries show')} tower {tower} alone",
             "strategy.reduce the per-replica values before they are written",
         )

@@ -14,8 +14,9 @@ from typing import NamedTuple
 from legacy.saved.analysis import losses
 from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.facts.whole_graph import WholeGraph
-from legacy.saved.hazards.hazard import Hazard, plural
+from legacy.saved.hazards.hazard import Hazard
 from workloads.lifted.tensors.gradient_names import GRADIENTS, is_gradient_op
+from workloads.support.wording import counted, plural
 
 PENALTIES = re.compile(r"(?i)(l2loss|l2_loss|l1_loss|regularizer|weight_loss|weight_decay|weightdecay)")
 #: Collections that hold terms of the loss.
@@ -66,8 +67,8 @@ def regularization(whole: WholeGraph, found: Analysis | None = None) -> Iterator
         yield Hazard(
             "REGULARIZATION_LOST",
             lost[0][0].op,
-            f"{count} regularization {plural(count, 'term is', 'terms are')} in the graph and no gradient contains "
-            f"{plural(count, 'it', 'them')}",
+            f"{counted(count, 'regularization term is', 'regularization terms are')} in the graph and no gradient "
+            f"contains {plural(count, 'it', 'them')}",
             "leave them out for parity, or add them and say so",
         )
     yield from _miscounted(whole, found, list(groups.values()), list(zip(towers, weights.values())))
@@ -273,8 +274,8 @@ def _miscount_hazard(each: tuple[int, ...], total: float, factor: float, entries
     return Hazard(
         "REGULARIZATION_ONCE",
         entries[0].op,
-        f"regularization of {len(names)} {plural(len(names), 'variable', 'variables')} ({listed}): terms in each "
-        f"tower's loss: {', '.join(map(str, each))}; {how} over {len(each)} towers it counts {total:g} times",
+        f"regularization of {counted(len(names), 'variable')} ({listed}): terms in each tower's loss: "
+        f"{', '.join(map(str, each))}; {how} over {len(each)} towers it counts {total:g} times",
         "add it to every replica's loss, scaled by 1 / N for one count in all; for what the old program did, by "
         f"{total / len(each):g}",
     )

@@ -7,8 +7,9 @@ from collections.abc import Collection, Iterator
 
 from legacy.saved.facts.whole_graph import WholeGraph
 from legacy.saved.graph.flops import COMPUTE, count_flops
-from legacy.saved.hazards.hazard import Hazard, plural
+from legacy.saved.hazards.hazard import Hazard
 from workloads.lifted.tensors.gradient_names import is_gradient_op
+from workloads.support.wording import counted, plural
 
 #: Ops that hand on the value of a variable.
 READS = ("Identity", "ReadVariableOp", "Enter", "RefEnter", "Cast")
@@ -150,7 +151,7 @@ def unused_gradients(whole: WholeGraph) -> Iterator[Hazard]:
         yield Hazard(
             "GRADIENTS_NOT_APPLIED",
             next((names[0] for names in backward.values() if names), every[0]),
-            f"{whole.count} {plural(whole.count, 'tower computes', 'towers compute')} gradients and no op updates a "
+            f"{counted(whole.count, 'tower computes', 'towers compute')} gradients and no op updates a "
             "variable with them",
             "check that the averaging helper appends and returns every gradient, then that apply_gradients gets them",
         )
@@ -196,8 +197,7 @@ def _updates_of_some_towers(whole: WholeGraph, contributing: set[int]) -> Iterat
         yield Hazard(
             "TOWERS_UPDATE_ALONE" if alone else "GRADIENTS_DROPPED",
             applies[0],
-            f"{len(names)} {plural(len(names), 'variable', 'variables')} ({listed}) get the gradients of "
-            f"{_listed_towers(towers)} only",
+            f"{counted(len(names), 'variable')} ({listed}) get the gradients of {_listed_towers(towers)} only",
             "reduce every replica's gradient of every variable",
         )
 

@@ -11,10 +11,11 @@ from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.facts.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
 from legacy.saved.graph.accumulation import accumulating_writes
-from legacy.saved.hazards.hazard import Hazard, plural
+from legacy.saved.hazards.hazard import Hazard
 from legacy.saved.hazards.penalties import linear_weights
 from workloads.lifted.graph import parse_tensor_name
 from workloads.lifted.plan import Combine, Phase
+from workloads.support.wording import counted
 
 #: Names of updates that batch normalization and moving averages make.
 MOVING = re.compile(r"AssignMovingAvg|moving_(mean|variance|average)|ExponentialMovingAverage")
@@ -94,8 +95,7 @@ def updates_never_run(whole: WholeGraph) -> Iterator[Hazard]:
     yield Hazard(
         "UPDATES_NEVER_RUN",
         idle[0],
-        f"the train op does not run the updates of {len(variables)} {plural(len(variables), 'variable', 'variables')} "
-        f"({names}){beside}",
+        f"the train op does not run the updates of {counted(len(variables), 'variable')} ({names}){beside}",
         "run them with the train op, as tf.control_dependencies(tf.get_collection(UPDATE_OPS)) does, or leave them out "
         "for parity",
     )
@@ -120,13 +120,13 @@ def mixed_combining(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
         if not summed or not averaged:
             continue
         names = ", ".join(entry.weight for entry in summed[:3])
-        others = f"{len(averaged)} {plural(len(averaged), 'other', 'others')}"
+        others = counted(len(averaged), "other")
         kind = "sparse" if all(entry.weight in sparse or entry.kind == "concat" for entry in summed) else ""
         yield Hazard(
             "SPARSE_GRADIENTS_SUMMED" if kind else "MIXED_COMBINING",
             parse_tensor_name(summed[0].tensor).node,
-            f"{kind} gradients of {len(summed)} {plural(len(summed), 'variable', 'variables')} ({names}) are summed "
-            f"over {count} towers, those of {others} are averaged".strip(),
+            f"{kind} gradients of {counted(len(summed), 'variable')} ({names}) are summed over {count} towers, "
+            f"those of {others} are averaged".strip(),
             f"divide by {count} what the replicas gather, for a mean of all; for parity keep the sum",
         )
 

@@ -7,6 +7,7 @@ from typing import List
 from legacy.saved.facts.rows import Row, Sections
 from legacy.saved.report.page import HEADINGS
 from workloads.html import page as html
+from workloads.support.wording import counted
 
 #: Rows of a section that are shown; the JSON has all.
 MOST_ROWS = 200
@@ -23,7 +24,7 @@ def inspection_page(path: str, sections: Sections) -> str:
       the HTML document.
     """
     rows = sections.get("hazards", [])
-    number = f"{len(rows)} hazard" + ("" if len(rows) == 1 else "s")
+    number = counted(len(rows), "hazard")
     answer = next((str(row["is"]) for row in sections["next"] if row["what"] == "can be lifted"), "no")
     mood = "bad" if answer.startswith("no") else "open" if rows or answer != "yes" else "good"
     facts = [title for title in sections if title not in ("next", "hazards")]

@@ -11,6 +11,7 @@ import numpy as np
 from legacy.saved.facts.rows import Row
 from workloads.lifted.plan import Plan, Variable
 from workloads.lifted.replication import replica_counts
+from workloads.support.wording import counted
 
 #: Folder that the next commands write and read.
 LIFT = "lifted"
@@ -51,9 +52,8 @@ def parameter_count(variables: Sequence[Variable]) -> str:
     '2,000 in 1 weight; 4,000 with slots, statistics, averages and counters'
     """
     weights = [variable for variable in variables if variable.role == "weight"]
-    noun = "weight" if len(weights) == 1 else "weights"
     total = f"; {_size(variables):,} with slots, statistics, averages and counters"
-    return f"{_size(weights):,} in {len(weights)} {noun}" + (total if len(variables) > len(weights) else "")
+    return f"{_size(weights):,} in {counted(len(weights), 'weight')}" + (total if len(variables) > len(weights) else "")
 
 
 def _size(variables: Sequence[Variable]) -> int:

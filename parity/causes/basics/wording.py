@@ -5,18 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from parity.comparison.fits import near
+from workloads.support.wording import counted
 
 if TYPE_CHECKING:
     from parity.diagnosis.gradient_factors import GradientFactors
-
-
-def counted(count: int, noun: str) -> str:
-    """Returns a count with its noun.
-
-    >>> counted(1, "step"), counted(20, "step")
-    ('1 step', '20 steps')
-    """
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def format_number(value: float) -> str:

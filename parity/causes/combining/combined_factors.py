@@ -10,11 +10,12 @@ from modern.mirrored.replica_step import ReplicaStep
 from parity.causes.basics import injection
 from parity.causes.basics.cause import HIGH, Cause, Fault, Finding
 from parity.causes.basics.planted_gradients import scaled_combined
-from parity.causes.basics.wording import counted, format_number, shortest_decimal
+from parity.causes.basics.wording import format_number, shortest_decimal
 from parity.comparison import stages
 from parity.comparison.fits import FactorFit, fit_factor, near, spread
 from parity.diagnosis.localization.deviations import find_deviations
 from parity.diagnosis.signatures.stage_values import StageRow, stage_rows
+from workloads.support.wording import counted
 
 if TYPE_CHECKING:
     import tensorflow as tf

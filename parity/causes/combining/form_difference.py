@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from modern.mirrored.replica_step import ReplicaStep
 from parity.causes.basics import injection
 from parity.causes.basics.cause import HIGH, MEDIUM, Finding
-from parity.causes.basics.wording import counted, shortest_decimal
+from parity.causes.basics.wording import shortest_decimal
+from workloads.support.wording import counted
 from workloads.workload import Clip
 
 if TYPE_CHECKING:

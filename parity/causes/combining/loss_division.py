@@ -8,7 +8,7 @@ import numpy as np
 
 from parity.causes.basics import injection
 from parity.causes.basics.cause import HIGH, MEDIUM, Cause, Fault, Finding
-from parity.causes.basics.wording import counted, describe_fit, format_number
+from parity.causes.basics.wording import describe_fit, format_number
 from parity.causes.combining.total_factor import (
     averaged_for_sum,
     factor_constants,
@@ -19,6 +19,7 @@ from parity.causes.combining.total_factor import (
 )
 from parity.comparison import stages
 from parity.comparison.fits import near
+from workloads.support.wording import counted
 
 if TYPE_CHECKING:
     import tensorflow as tf

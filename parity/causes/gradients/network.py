@@ -18,6 +18,7 @@ from parity.diagnosis.signatures.layer_inputs import compare_layer_inputs
 from parity.diagnosis.signatures.passes import Passes, compare_passes
 from parity.diagnosis.signatures.smoothed_labels import find_smoothed_labels
 from parity.layers.first_layer import FORWARD
+from workloads.support.wording import plural
 
 if TYPE_CHECKING:
     from parity.comparison.setup import Setup
@@ -133,7 +134,7 @@ def _on_replicas(passes: Passes) -> str:
     """The replicas that differ, in words; nothing where all do."""
     if not passes.replicas:
         return ""
-    return f" on replica{'s' if len(passes.replicas) > 1 else ''} {', '.join(map(str, passes.replicas))} only"
+    return f" on {plural(len(passes.replicas), 'replica', 'replicas')} {', '.join(map(str, passes.replicas))} only"
 
 
 def _where(passes: Passes, evidence: Evidence) -> str:

@@ -10,12 +10,12 @@ from modern.mirrored.replica_step import ReplicaStep
 from parity.causes.basics import injection
 from parity.causes.basics.cause import HIGH, Cause, Fault, Finding
 from parity.causes.basics.planted_gradients import swapped_gradients
-from parity.causes.basics.wording import counted
 from parity.causes.gradients import faulty_layers
 from parity.comparison import stages
 from parity.diagnosis.signatures.precision import find_narrow_values
 from parity.diagnosis.signatures.swaps import find_swaps
 from parity.diagnosis.stage_checks.step_pattern import describe_steps
+from workloads.support.wording import counted
 from workloads.tracing import trace
 from workloads.workload import MovingAverage
 

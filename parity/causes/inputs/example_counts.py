@@ -9,7 +9,7 @@ import numpy as np
 
 from parity.causes.basics import injection
 from parity.causes.basics.cause import HIGH, Cause, Fault, Finding
-from parity.causes.basics.wording import counted, format_number
+from parity.causes.basics.wording import format_number
 from parity.causes.inputs.short_batches import MeanOverAll, divide_by, with_short_batches
 from parity.causes.inputs.step_factors import (
     StepFactors,
@@ -21,6 +21,7 @@ from parity.causes.inputs.step_factors import (
 )
 from parity.comparison import stages
 from parity.comparison.fits import near
+from workloads.support.wording import counted
 
 if TYPE_CHECKING:
     from parity.diagnosis.evidence import Evidence

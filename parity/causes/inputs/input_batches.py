@@ -9,11 +9,11 @@ import numpy as np
 
 from parity.causes.basics import injection
 from parity.causes.basics.cause import HIGH, MEDIUM, Cause, Fault, Finding
-from parity.causes.basics.wording import counted
 from parity.causes.inputs.faulty_batches import OtherExamples, change_shards, interleaved
 from parity.comparison import stages
 from workloads import sources
 from workloads.program import Arrays
+from workloads.support.wording import counted
 
 if TYPE_CHECKING:
     from parity.causes.inputs.faulty_batches import Shards

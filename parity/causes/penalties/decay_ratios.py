@@ -8,9 +8,10 @@ import numpy as np
 
 from parity.causes.basics.loss_fit import fit_loss
 from parity.causes.basics.planted_gradients import decayed_gradients, scaled_gradients
-from parity.causes.basics.wording import counted, format_number
+from parity.causes.basics.wording import format_number
 from parity.comparison.fits import near, spread
 from parity.diagnosis.gradient_factors import decay_noise
+from workloads.support.wording import counted
 
 if TYPE_CHECKING:
     from parity.causes.basics.cause import Finding

@@ -9,10 +9,11 @@ import numpy as np
 
 from parity.causes.basics import injection
 from parity.causes.basics.cause import HIGH, Cause, Fault, Finding
-from parity.causes.basics.wording import counted, decay_of_share, format_number
+from parity.causes.basics.wording import decay_of_share, format_number
 from parity.causes.statistics.faulty_averages import AveragesBeforeUpdate, AveragesInEvenSteps, skipped_averages
 from parity.comparison import stages
 from parity.comparison.fits import largest, near, spread
+from workloads.support.wording import counted
 from workloads.workload import MovingAverage
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from modern.mirrored.replica_step import ReplicaStep
 from parity.causes.basics import injection
 from parity.causes.basics.cause import HIGH, Cause, Fault, Finding
-from parity.causes.basics.wording import counted
 from parity.comparison import stages
 from parity.diagnosis.candidates.statistics_owners import NONE, OwnerKind, StatisticsOwner
+from workloads.support.wording import counted
 from workloads.tracing import has_statistics
 
 if TYPE_CHECKING:

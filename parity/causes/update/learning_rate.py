@@ -9,11 +9,12 @@ import numpy as np
 
 from parity.causes.basics import injection
 from parity.causes.basics.cause import HIGH, MEDIUM, Cause, Fault, Finding
-from parity.causes.basics.wording import counted, format_number, shortest_decimal
+from parity.causes.basics.wording import format_number, shortest_decimal
 from parity.causes.update.planted_updates import in_schedule, recorded_rates
 from parity.comparison import stages
 from parity.comparison.fits import near, spread
 from workloads import schedules
+from workloads.support.wording import counted
 
 if TYPE_CHECKING:
     import tensorflow as tf

@@ -8,13 +8,14 @@ import numpy as np
 
 from parity.causes.basics import injection
 from parity.causes.basics.cause import HIGH, Cause, Fault, Finding
-from parity.causes.basics.wording import counted, format_number, shortest_decimal
+from parity.causes.basics.wording import format_number, shortest_decimal
 from parity.causes.update import framework_rules
 from parity.causes.update.momentum_slots import MOST_RESIDUAL
 from parity.causes.update.planted_updates import scaled_updates_of
 from parity.comparison import stages
 from parity.comparison.fits import near, spread
 from workloads import optimizers, schedules
+from workloads.support.wording import counted
 from workloads.tracing import trace
 
 if TYPE_CHECKING:

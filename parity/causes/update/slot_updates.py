@@ -10,12 +10,13 @@ import numpy as np
 
 from parity.causes.basics import injection
 from parity.causes.basics.cause import HIGH, Cause, Fault, Finding
-from parity.causes.basics.wording import counted, decay_of_share, format_number
+from parity.causes.basics.wording import decay_of_share, format_number
 from parity.causes.update.momentum_slots import MOST_RESIDUAL, adds_learning_rate, learning_rates_of, momentum_form
 from parity.causes.update.planted_updates import change_optimizer
 from parity.comparison import stages
 from parity.comparison.fits import spread
 from workloads import optimizers, schedules
+from workloads.support.wording import counted
 
 if TYPE_CHECKING:
     from parity.comparison.setup import Setup

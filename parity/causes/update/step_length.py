@@ -8,11 +8,12 @@ import numpy as np
 
 from parity.causes.basics import injection
 from parity.causes.basics.cause import HIGH, Cause, Fault, Finding
-from parity.causes.basics.wording import counted, shortest_decimal
+from parity.causes.basics.wording import shortest_decimal
 from parity.causes.update.planted_updates import decoupled_decay, skipped_updates, untrained_weights
 from parity.comparison import stages
 from parity.comparison.fits import largest, near, spread
 from workloads import schedules
+from workloads.support.wording import counted
 
 if TYPE_CHECKING:
     import tensorflow as tf

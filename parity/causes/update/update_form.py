@@ -8,7 +8,7 @@ import numpy as np
 
 from parity.causes.basics import injection
 from parity.causes.basics.cause import HIGH, LOW, Cause, Fault, Finding
-from parity.causes.basics.wording import counted, format_number, shortest_decimal
+from parity.causes.basics.wording import format_number, shortest_decimal
 from parity.causes.update import (
     framework_rules,
     momentum_slots,
@@ -27,6 +27,7 @@ from parity.comparison.fits import largest, near, spread
 from workloads import optimizers, schedules
 from workloads.optimizers import FormKind
 from workloads.optimizers.update_forms import HEAVY_BALL, NESTEROV
+from workloads.support.wording import counted
 
 if TYPE_CHECKING:
     import tensorflow as tf

@@ -1,8 +1,6 @@
-"""Rows of hazards, and the plural of their texts."""
+"""Rows of hazards."""
 
-import pytest
-
-from legacy.saved.hazards.hazard import Hazard, plural
+from legacy.saved.hazards.hazard import Hazard
 
 
 def test_a_row_has_the_keys_of_the_json_format_in_order():
@@ -13,8 +11,3 @@ def test_a_row_has_the_keys_of_the_json_format_in_order():
         ("what", "both towers"),
         ("in tf.distribute", "shard"),
     ]
-
-
-@pytest.mark.parametrize("count, text", [(0, "towers"), (1, "tower"), (2, "towers")])
-def test_only_one_is_singular(count, text):
-    assert plural(count, "tower", "towers") == text
