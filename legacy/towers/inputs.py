@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any, Dict, List, Optional, Tuple, cast
 import numpy as np
 import tensorflow as tf
 
+from workloads.support.machine import allocator
+
 if TYPE_CHECKING:
     from workloads.job import Job
     from workloads.program import Arrays
@@ -183,6 +185,7 @@ class Dataset(TowerInput):
     def start(self, session: tf.compat.v1.Session, step: int) -> None:
         self._first = step
         session.run(self._iterator.initializer)
+        allocator.restore()
 
 
 class Resident(TowerInput):

@@ -14,6 +14,7 @@ from modern.mirrored.step_tensors import Tensors
 from workloads.job import Job
 from workloads.program import Arrays
 from workloads.sources import Source
+from workloads.support.machine import allocator
 
 #: Bytes of the batches that are handed from Python to TensorFlow in one call.
 CHUNK_BYTES = 4 * 2**20
@@ -66,7 +67,11 @@ class ReplicaInput:
             self._chunks.clear()
         if self._resident is None and self._source.has_pipeline:
             self._dataset = self._distribute(self._source.pipeline(step))
-        return self._resident if self._dataset is None else iter(self._dataset)
+        if self._dataset is None:
+            return self._resident
+        batches = iter(self._dataset)
+        allocator.restore()
+        return batches
 
     def put(self, step: int) -> bool:
         """Puts the batch of one step where the next `take` finds it before it asks its iterator.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -11,7 +10,7 @@ from parity.comparison.verification import verify
 from parity.reports.verification_text import verification_verdict
 from parity.tuning.settings import Settings
 from workloads.support.errors import InputError, Lost
-from workloads.support.machine.allocator import SETTINGS
+from workloads.support.machine import allocator
 from workloads.support.processes.child_processes import Child, Speaker
 
 
@@ -82,6 +81,4 @@ def serve_steps(speaker: Speaker, setup: Setup, variables: Mapping[str, str], st
 
 def set_allocator(variables: Mapping[str, str]) -> None:
     """Sets glibc's allocator as its environment variables would have at the start of the process."""
-    for name, (parameter, _) in SETTINGS.items():
-        if name in variables:
-            ctypes.CDLL(None).mallopt(parameter, int(variables[name]))
+    allocator.set_sizes({name: int(variables[name]) for name in allocator.SETTINGS if name in variables})

@@ -1,3 +1,5 @@
+import subprocess
+import sys
 import time
 
 import numpy as np
@@ -8,6 +10,7 @@ from modern.collectives import strategy
 from modern.mirrored import inputs
 from modern.mirrored.inputs import ReplicaInput
 from modern.options import ModernOptions
+from tests import commands
 from tests.cases import Dyadic
 from workloads import sources
 from workloads.job import Job
@@ -137,3 +140,39 @@ def test_a_closed_input_makes_no_more_batches(monkeypatch):
     monkeypatch.setattr(time, "sleep", lambda seconds: None)
     assert made_for_one_chunk(source, False) == list(range(7, 23))
     assert made_for_one_chunk(source, True) == [7]
+
+
+#: Prints the page faults of a block that was freed before: 4,096 pages of 16 MiB if it was given back to the system.
+FREED_BLOCK = """
+import ctypes, resource
+import tensorflow as tf
+from modern.mirrored.inputs import ReplicaInput
+from tests.modern.mirrored.test_inputs import JOB, Counting
+from workloads.support.machine import allocator
+
+allocator.keep_freed_memory()
+mirrored = tf.distribute.MirroredStrategy(["CPU:0"])
+batches = ReplicaInput(JOB, Counting(JOB), mirrored, range(1)).start(0)
+{after}
+library = ctypes.CDLL(None)
+library.malloc.restype, library.free.argtypes = ctypes.c_void_p, [ctypes.c_void_p]
+for _ in range(2):
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    block = library.malloc(2**24)
+    ctypes.memset(block, 1, 2**24)
+    library.free(block)
+print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="settings of glibc")
+@pytest.mark.parametrize(
+    ("after", "fewest", "most"),
+    [("", 0, 100), ("allocator.set_sizes({'MALLOC_TRIM_THRESHOLD_': 2**17})", 4000, 5000)],
+    ids=["kept", "given_back"],
+)
+def test_freed_memory_is_still_kept_once_an_iterator_was_made(after, fewest, most):
+    script = [sys.executable, "-c", FREED_BLOCK.format(after=after)]
+    process = subprocess.run(script, env=commands.environment(), capture_output=True, text=True)
+    assert process.returncode == 0, process.stderr
+    assert fewest <= int(process.stdout) <= most

@@ -8,6 +8,7 @@ from parity.tuning import tuned_process
 from parity.tuning.settings import Settings
 from parity.tuning.tuned_process import Answer, TunedProcess, serve_steps
 from tests.cases import Dyadic, setup
+from workloads.support.machine import allocator
 from workloads.support.errors import InputError, Lost
 
 
@@ -50,7 +51,8 @@ def test_the_allocator_is_set_from_the_variables(monkeypatch):
         def mallopt(self, parameter, value):
             calls.append((parameter, value))
 
-    monkeypatch.setattr(tuned_process.ctypes, "CDLL", Library)
+    monkeypatch.setattr(allocator.ctypes, "CDLL", Library)
+    monkeypatch.setattr(allocator, "_sizes", {})
     tuned_process.set_allocator({"MALLOC_MMAP_THRESHOLD_": "512", "OTHER": "1"})
     assert calls == [(-3, 512)]  # M_MMAP_THRESHOLD
 

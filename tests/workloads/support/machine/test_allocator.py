@@ -19,6 +19,7 @@ def calls(monkeypatch):
 
     monkeypatch.setattr(allocator.ctypes, "CDLL", Library)
     monkeypatch.setattr(allocator.sys, "platform", "linux")
+    monkeypatch.setattr(allocator, "_sizes", {})
     for variable in allocator.SETTINGS:
         monkeypatch.delenv(variable, raising=False)
     return made
@@ -33,6 +34,14 @@ def test_what_the_user_has_set_is_left_alone(calls, monkeypatch):
     monkeypatch.setenv("MALLOC_TRIM_THRESHOLD_", "131072")
     allocator.keep_freed_memory()
     assert calls == [(-3, 32 * 2**20)]
+
+
+def test_sizes_that_were_set_are_set_again(calls, monkeypatch):
+    allocator.restore()
+    assert calls == []  # nothing had been set
+    allocator.set_sizes({"MALLOC_TRIM_THRESHOLD_": 4096})
+    allocator.restore()
+    assert calls == [(-1, 4096), (-1, 4096)]
 
 
 def test_other_systems_and_c_libraries_are_left_alone(calls, monkeypatch):
