@@ -8,8 +8,8 @@ from parity.tuning import tuned_process
 from parity.tuning.settings import Settings
 from parity.tuning.tuned_process import Answer, TunedProcess, serve_steps
 from tests.cases import Dyadic, setup
-from workloads.support.machine import allocator
 from workloads.support.errors import InputError, Lost
+from workloads.support.machine import allocator
 
 
 class Speaker:
