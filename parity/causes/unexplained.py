@@ -66,7 +66,16 @@ def unexplained_deviations(evidence: Evidence, recognized: Sequence[RecognizedCa
     for entry in ruled:
         context = hypothesis(entry, context) or context
     found = evidence.deviations_with(context).found if ruled else evidence.deviations.found
-    return [deviation for deviation in found if not any(_explains(entry, deviation) for entry in others)]
+    holding = _change_slots(evidence.context.optimizer)
+    return [deviation for deviation in found if not any(_explains(entry, deviation, holding) for entry in others)]
+
+
+def _change_slots(optimizer: Optimizer | None) -> set[str]:
+    """The slots that hold the change of the weights, in any form of the update."""
+    if optimizer is None:
+        return set()
+    held = [optimizer.change_slot(form) for form in optimizer.update_forms()]
+    return {slot.slot for slot in held if slot is not None}
 
 
 def hypothesis(entry: RecognizedCause, context: Context) -> Context | None:
@@ -110,7 +119,7 @@ def _with_constants(record: Record, constants: Mapping[str, float]) -> Record | 
     return dataclasses.replace(record, **changes)
 
 
-def _explains(entry: RecognizedCause, deviation: Deviation) -> bool:
+def _explains(entry: RecognizedCause, deviation: Deviation, change_slots: set[str]) -> bool:
     finding, covered = entry.finding, entry.cause.covers or COVERED.get(entry.cause.stage, ())
     if finding.variables and deviation.stage not in _OF_NO_VARIABLE and deviation.variable not in finding.variables:
         return False
@@ -118,6 +127,8 @@ def _explains(entry: RecognizedCause, deviation: Deviation) -> bool:
         return False
     if deviation.name.endswith(PROPOSED):
         return bool({stages.LOSS, stages.STATISTICS, stages.BATCH} & {*covered})
+    if deviation.stage == stages.SLOTS and deviation.name.rsplit("/", 1)[-1] in change_slots:
+        return bool({*_UPDATE} & {*covered})  # it shows what the weight's change shows
     return deviation.stage in covered
 
 

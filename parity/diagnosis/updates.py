@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from parity.comparison.fits import FactorFit, fit_combination, fit_factor, largest, relative_norm
+from parity.diagnosis.stage_checks.measured_change import measure_change
 from parity.diagnosis.stage_checks.observed_updates import observe_updates, readings_of
 from workloads.optimizers import ObservedUpdate, Optimizer, SlotRule, UpdateForm
 from workloads.optimizers.base import gradient, squared_gradient
@@ -66,7 +67,7 @@ class Update:
     Attributes:
       step: number of the step.
       learning_rate: of the step.
-      forms: {form of the optimizer's update, its own first: misfit}; 1 is what rounding makes, see `update_misfit`.
+      forms: {form of the optimizer's update, its own first: misfit}; 1 is what rounding makes, see `MeasuredChange`.
       factor: fit of the change by what the optimizer's own form predicts.
       decay: fit of the change by the predicted change and the weight.
       still: weights that did not move though the rule says that they should have.
@@ -122,22 +123,6 @@ def fit_updates(evidence: Evidence) -> tuple[Updates | None, Updates | None]:
     return _fit_side(left, optimizer, evidence.eps), _fit_side(right, optimizer, evidence.eps)
 
 
-def update_misfit(expected: np.ndarray, change: np.ndarray, weights: np.ndarray, eps: float) -> float:
-    """Measures how far a change is from the expected one, in roundings.
-
-    Args:
-      expected, change, weights: float64 vectors; `weights` before the step.
-      eps: machine epsilon.
-
-    Returns:
-      root mean square of the elements' errors, each in units of its own rounding: about 1 if `expected` is right.
-    """
-    unit = eps * (np.abs(weights) + 8 * np.abs(change)) + np.finfo(np.float64).tiny
-    with np.errstate(all="ignore"):
-        misfit = float(np.sqrt(np.mean(((change - expected) / unit) ** 2))) if change.size else 0.0
-    return misfit if np.isfinite(misfit) else float("inf")  # NaN would pass for a small one
-
-
 def _fit_side(updates: list[ObservedUpdate], optimizer: Optimizer, eps: float) -> Updates | None:
     if not updates:
         return None
@@ -152,10 +137,11 @@ def _fit_update(update: ObservedUpdate, optimizer: Optimizer, eps: float) -> Upd
     predicted = {form: change for form, change in tried.items() if change is not None}
     own = next(iter(predicted.values()))
     wrong = _wrong_elements(update, optimizer, own, eps)
+    measured = measure_change(update, optimizer, eps)
     return Update(
         step=update.step,
         learning_rate=update.learning_rate,
-        forms={form: update_misfit(value, update.change, update.weights, eps) for form, value in predicted.items()},
+        forms={form: measured.misfit(value) for form, value in predicted.items()},
         factor=fit_factor(own, update.change),
         decay=_fit_decay(update, own),
         still=_still_weights(update, own, eps),

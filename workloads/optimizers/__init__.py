@@ -19,6 +19,7 @@ from __future__ import annotations
 from workloads.optimizers.adagrad import Adagrad
 from workloads.optimizers.adam import Adam
 from workloads.optimizers.base import (
+    ChangeSlot,
     GradientDifference,
     KerasClass,
     Kernel,
@@ -38,6 +39,7 @@ __all__ = [
     "OWN",
     "Adagrad",
     "Adam",
+    "ChangeSlot",
     "EpsilonPlace",
     "FormKind",
     "GradientDescent",

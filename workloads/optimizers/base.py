@@ -95,6 +95,31 @@ class SlotRule(NamedTuple):
     checked: bool = True
 
 
+class ChangeSlot(NamedTuple):
+    """A slot that holds the change of the weights after each step, as `-change` or as `-change / learning rate`.
+
+    Such a slot shows the change to its own rounding, however large the weight is that the change is added to.
+
+    >>> ChangeSlot("momentum").change_of(0.5, 0.25), ChangeSlot("momentum", per_rate=True).change_of(0.5, 0.25)
+    (-0.5, -0.125)
+
+    Attributes:
+      slot: its name.
+      per_rate: whether the slot holds the change divided by the learning rate.
+    """
+
+    slot: str
+    per_rate: bool = False
+
+    def change_of(self, value: Any, learning_rate: Any) -> Any:
+        """Returns the change that a value of the slot stands for: arrays, or tensors."""
+        return -value * (learning_rate if self.per_rate else 1.0)
+
+    def value_of(self, change: Any, learning_rate: Any) -> Any:
+        """Returns the slot's value for a change of the weights: arrays, or tensors."""
+        return -change / (learning_rate if self.per_rate else 1.0)
+
+
 class GradientDifference(NamedTuple):
     """The gradient of one weight as `(new - old) / share`, of values before and after one step."""
 
@@ -155,6 +180,10 @@ class Optimizer(abc.ABC):
     def epsilon_places(self) -> tuple[EpsilonPlace, ...]:
         """Returns the places that libraries give the epsilon, 1.x's first; none for an optimizer without one."""
         return ()
+
+    def change_slot(self, form: UpdateForm) -> ChangeSlot | None:
+        """Returns the slot that holds the change of the weights in a form of the update; None if no slot does."""
+        return None
 
     def slot_rules(self) -> dict[str, SlotRule]:
         """Returns {slot: its rule}, of the slots whose values can be diagnosed."""

@@ -7,6 +7,7 @@ import dataclasses
 import numpy as np
 
 from workloads.optimizers.base import (
+    ChangeSlot,
     KerasClass,
     Kernel,
     Optimizer,
@@ -82,8 +83,15 @@ class RMSProp(Optimizer):
     def slot_rules(self) -> dict[str, SlotRule]:
         return {
             "rms": SlotRule(self.decay, 1 - self.decay, squared_gradient, "decay"),
-            "momentum": SlotRule(self.momentum, 1.0, _scaled_gradient, "momentum", rescaled=True, checked=False),
+            "momentum": SlotRule(self.momentum, 1.0, self._taken, "momentum", rescaled=True, checked=False),
         }
+
+    def change_slot(self, form: UpdateForm) -> ChangeSlot:
+        return ChangeSlot("momentum", per_rate=form == RATE_OUTSIDE)
+
+    def _taken(self, update: ObservedUpdate) -> np.ndarray:
+        """Returns the term of the momentum slot."""
+        return update.learning_rate * update.gradient / np.sqrt(update.new["rms"] + self.epsilon)
 
     def _with(self, epsilon: float) -> UpdateFormula:
         """Returns the update from the mean square after the step and the momentum before it."""
@@ -105,8 +113,3 @@ class RMSProp(Optimizer):
         """Returns PyTorch's update, `w -= r * a`, where `a = momentum * a + g / sqrt(s)` holds no learning rate."""
         scaled = update.gradient / np.sqrt(update.new["rms"] + self.epsilon)
         return -update.learning_rate * (self.momentum * update.old["momentum"] + scaled)
-
-
-def _scaled_gradient(update: ObservedUpdate) -> np.ndarray:
-    """Returns the term of the momentum slot, with 1.x's default epsilon."""
-    return update.learning_rate * update.gradient / np.sqrt(update.new["rms"] + 1e-10)

@@ -1,7 +1,7 @@
 """Change that plants another formula of the update, such as another library's, into a clean port.
 
-The slots are the optimizer's own; only the weights' change is the formula's. It is computed in numpy and float64, by
-the same functions that the diagnosis tries on records.
+The weights' change is the formula's, and so is a slot that holds it; the other slots are the optimizer's own. The
+change is computed in numpy and float64, by the same functions that the diagnosis tries on records.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ import numpy as np
 
 from parity.causes.basics import injection
 from workloads.optimizers import ObservedUpdate, Optimizer, UpdateForm
-from workloads.optimizers.update_forms import UpdateFormula
 
 if TYPE_CHECKING:
     import tensorflow as tf
@@ -28,13 +27,14 @@ class _ByFormula(injection.WrappedRules):
 
     Args:
       rules: the rules that update the slots.
-      formula: the formula.
-      optimizer: says which slots and powers the formula reads.
+      form: name of the formula.
+      optimizer: has the formula, and says which slots and powers it reads.
     """
 
-    def __init__(self, rules: UpdateRules, formula: UpdateFormula, optimizer: Optimizer) -> None:
+    def __init__(self, rules: UpdateRules, form: UpdateForm, optimizer: Optimizer) -> None:
         super().__init__(rules)
-        self._formula, self._optimizer = formula, optimizer
+        self._formula, self._optimizer = optimizer.update_forms()[form], optimizer
+        self._held = optimizer.change_slot(form)
         self._previous: dict[tuple[int, str], ObservedUpdate] = {}
 
     def apply(self, local: LocalState, gradients: Tensors, rate: tf.Tensor) -> None:
@@ -53,14 +53,17 @@ class _ByFormula(injection.WrappedRules):
             wide = [tf.cast(value, tf.float64) for value in [gradient, *before[name], *new, rate, *powers]]
 
             def move(number: np.ndarray, *values: np.ndarray, name: str = name) -> np.ndarray:
-                return self._changed_weight(local.replica, name, int(number), values)
+                return self._change(local.replica, name, int(number), values)
 
-            weight = tf.numpy_function(move, [step, *wide], tf.float64)
-            weight = tf.ensure_shape(weight, gradient.shape)
-            local.weights[name].assign(tf.cast(weight, gradient.dtype))
+            change = tf.ensure_shape(tf.numpy_function(move, [step, *wide], tf.float64), gradient.shape)
+            old = tf.cast(before[name][0], tf.float64)
+            local.weights[name].assign(tf.cast(old + change, gradient.dtype))
+            if self._held is not None:
+                value = self._held.value_of(change, tf.cast(rate, tf.float64))
+                local.slots[f"{name}/{self._held.slot}"].assign(tf.cast(value, gradient.dtype))
 
-    def _changed_weight(self, replica: int, name: str, step: int, values: Sequence[np.ndarray]) -> np.ndarray:
-        """Returns a weight after a step, of its gradient, old weight, old and new slots, learning rate and powers."""
+    def _change(self, replica: int, name: str, step: int, values: Sequence[np.ndarray]) -> np.ndarray:
+        """Returns a weight's change, of its gradient, its old value, old and new slots, learning rate and powers."""
         kinds = list(self._optimizer.slots())
         gradient, weight, *others = values
         old, new, rest = others[: len(kinds)], others[len(kinds) : 2 * len(kinds)], others[2 * len(kinds) :]
@@ -81,20 +84,20 @@ class _ByFormula(injection.WrappedRules):
         )
         self._previous[replica, name] = update
         change = self._formula(update)
-        return np.asarray(weight + (0.0 if change is None else np.reshape(change, np.shape(weight))), np.float64)
+        return np.zeros(np.shape(weight)) if change is None else np.reshape(change, np.shape(weight))
 
 
-def updates_by_formula(formula: UpdateFormula, optimizer: Optimizer) -> injection.Change:
+def updates_by_formula(form: UpdateForm, optimizer: Optimizer) -> injection.Change:
     """Plants a formula of the weights' change.
 
     Args:
-      formula: of the change, as `Optimizer.update_forms` has them.
-      optimizer: of the port, which goes on updating its slots.
+      form: one of `optimizer.update_forms()`.
+      optimizer: of the port, which goes on updating its other slots.
 
     Returns:
       the change.
     """
-    return injection.in_update_rules(lambda rules: _ByFormula(rules, formula, optimizer))
+    return injection.in_update_rules(lambda rules: _ByFormula(rules, form, optimizer))
 
 
 def form_named(optimizer: Optimizer, name: str) -> UpdateForm | None:

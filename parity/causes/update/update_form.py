@@ -121,7 +121,7 @@ def _plant_form(finding: Finding, setup: Setup) -> injection.Change | None:
     if nesterov is not None and isinstance(optimizer, optimizers.Momentum):
         return change_optimizer(nesterov=nesterov)
     form = form_named(optimizer, name)
-    return None if form is None else updates_by_formula(optimizer.update_forms()[form], optimizer)
+    return None if form is None else updates_by_formula(form, optimizer)
 
 
 def _plant_factor(finding: Finding, setup: Setup) -> injection.Change:

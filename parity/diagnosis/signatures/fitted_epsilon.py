@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from parity.diagnosis.evidence import Evidence, measured_once
+from parity.diagnosis.stage_checks.measured_change import MeasuredChange, measure_change
 from parity.diagnosis.stage_checks.observed_updates import observe_updates
 from workloads.optimizers import ObservedUpdate, Optimizer
 from workloads.optimizers.update_forms import EpsilonPlace
@@ -45,6 +46,18 @@ def fit_port_epsilon(evidence: Evidence) -> FittedEpsilon | None:
     return fit_epsilon(observe_updates(rows, optimizer), optimizer, evidence.eps)
 
 
+class EpsilonSample(NamedTuple):
+    """Elements of one step that epsilons are tried on.
+
+    Attributes:
+      update: the step.
+      change: of its weights, as it was measured.
+    """
+
+    update: ObservedUpdate
+    change: MeasuredChange
+
+
 def fit_epsilon(updates: Sequence[ObservedUpdate], optimizer: Optimizer, eps: float) -> FittedEpsilon | None:
     """Fits the epsilon in each of its places.
 
@@ -56,36 +69,33 @@ def fit_epsilon(updates: Sequence[ObservedUpdate], optimizer: Optimizer, eps: fl
     Returns:
       the best fit, the optimizer's own place first among equals; None if no place gives a finite misfit.
     """
-    sampled = _sample(updates)
-    fits = [_fit_place(sampled, place, eps) for place in optimizer.epsilon_places()] if sampled else []
+    samples = [_sample(EpsilonSample(update, measure_change(update, optimizer, eps))) for update in updates]
+    fits = [_fit_place(samples, place) for place in optimizer.epsilon_places()] if samples else []
     return min((fit for fit in fits if np.isfinite(fit.misfit)), key=lambda fit: fit.misfit, default=None)
 
 
-def misfit_of_epsilon(updates: Sequence[ObservedUpdate], place: EpsilonPlace, epsilon: float, eps: float) -> float:
+def misfit_of_epsilon(samples: Sequence[EpsilonSample], place: EpsilonPlace, epsilon: float) -> float:
     """Measures how well one epsilon explains the updates, in roundings.
 
     Args:
-      updates: one side's steps.
+      samples: one side's steps.
       place: of the epsilon.
       epsilon: its value.
-      eps: machine epsilon of the weights.
 
     Returns:
-      root mean square of the worst step's errors; infinity if any is not finite.
+      the misfit of the worst step; infinity where a step lacks what the formula reads.
     """
     worst = 0.0
-    for update in updates:
+    for update, measured in samples:
         change = place.formula(update, epsilon)
-        unit = eps * (np.abs(update.weights) + 8 * np.abs(update.change)) + np.finfo(np.float64).tiny
-        errors = np.full(1, np.inf) if change is None else (update.change - change) / unit
-        worst = max(worst, float(np.sqrt(np.mean(errors**2)))) if np.all(np.isfinite(errors)) else float("inf")
+        worst = max(worst, float("inf") if change is None else measured.misfit(change))
     return worst
 
 
-def _fit_place(updates: Sequence[ObservedUpdate], place: EpsilonPlace, eps: float) -> FittedEpsilon:
+def _fit_place(samples: Sequence[EpsilonSample], place: EpsilonPlace) -> FittedEpsilon:
     def misfit(epsilon: float) -> float:
         with np.errstate(all="ignore"):
-            return misfit_of_epsilon(updates, place, epsilon, eps)
+            return misfit_of_epsilon(samples, place, epsilon)
 
     found = [misfit(epsilon) for epsilon in GRID]
     best = int(np.argmin(found))
@@ -109,21 +119,20 @@ def _minimum(function: Callable[[float], float], low: float, high: float) -> flo
     return float(np.exp((a + b) / 2))
 
 
-def _sample(updates: Sequence[ObservedUpdate]) -> list[ObservedUpdate]:
-    """The same updates with evenly chosen elements of their vectors."""
-    if not updates or updates[0].weights.size <= MOST_ELEMENTS:
-        return list(updates)
-    chosen = slice(None, None, -(-updates[0].weights.size // MOST_ELEMENTS))
-    return [
-        dataclasses.replace(
-            update,
-            gradient=update.gradient[chosen],
-            weights=update.weights[chosen],
-            change=update.change[chosen],
-            old={slot: value[chosen] for slot, value in update.old.items()},
-            new={slot: value[chosen] for slot, value in update.new.items()},
-            previous=None,
-            _history={},
-        )
-        for update in updates
-    ]
+def _sample(sample: EpsilonSample) -> EpsilonSample:
+    """The same step with evenly chosen elements of its vectors."""
+    update, change = sample
+    if update.weights.size <= MOST_ELEMENTS:
+        return sample
+    chosen = slice(None, None, -(-update.weights.size // MOST_ELEMENTS))
+    elements = dataclasses.replace(
+        update,
+        gradient=update.gradient[chosen],
+        weights=update.weights[chosen],
+        change=update.change[chosen],
+        old={slot: value[chosen] for slot, value in update.old.items()},
+        new={slot: value[chosen] for slot, value in update.new.items()},
+        previous=None,
+        _history={},
+    )
+    return EpsilonSample(elements, MeasuredChange(change.values[chosen], change.unit[chosen]))

@@ -58,6 +58,14 @@ def test_a_cause_of_some_variables_and_steps_explains_no_others():
     assert left_over(found, recognized(stages.SLOTS, variables=("a",), steps=(1,))) == ["a/m", "b/m"]
 
 
+@pytest.mark.parametrize("optimizer, left", [(optimizers.RMSProp(), ["w/rms"]), (None, ["w/momentum", "w/rms"])])
+def test_a_slot_that_holds_the_change_is_explained_with_the_weights(optimizer, left):
+    found = [deviation(stages.SLOTS, name) for name in ("w/momentum", "w/rms")]
+    evidence = made_up_evidence((), Context(optimizer=optimizer), deviations=Deviations(found, [], [], []))
+    cause = recognized(stages.WEIGHTS, covers=(stages.WEIGHTS,))
+    assert [entry.name for entry in unexplained_deviations(evidence, [cause])] == left
+
+
 @pytest.mark.parametrize("stage, explained", [(stages.LOSS, True), (stages.STATISTICS, True), (stages.AVERAGES, False)])
 def test_proposals_are_made_by_the_forward_pass(stage, explained):
     found = [deviation(stages.STATISTICS, "m as proposed")]

@@ -2,8 +2,9 @@ import numpy as np
 import pytest
 
 from parity.diagnosis.context.job_context import Context
+from parity.diagnosis.stage_checks.measured_change import MeasuredChange
 from parity.diagnosis.stage_checks.observed_updates import observe_update
-from parity.diagnosis.updates import Updates, fit_updates, update_misfit
+from parity.diagnosis.updates import Updates, fit_updates
 from tests.parity.step_records import compared_step, made_up_evidence, made_up_state, step_record
 from workloads import optimizers
 
@@ -57,8 +58,8 @@ def test_decay_beside_the_update_is_a_multiple_of_the_weight():
 
 @pytest.mark.parametrize("roundings, explained", [(19, True), (21, False)])
 def test_a_form_explains_up_to_twenty_roundings(roundings, explained):
-    misfit = update_misfit(np.zeros(4), np.zeros(4) + roundings * EPS, np.ones(4), EPS)
-    assert misfit == pytest.approx(roundings, rel=1e-4)
+    misfit = MeasuredChange(np.zeros(4) + roundings * EPS, np.full(4, EPS)).misfit(np.zeros(4))
+    assert misfit == roundings
     updates = updates_of(step_of([-1.0, 2.0], [2.0, -4.0]))
     assert updates.explained_by(updates.own_form, most=0.0)
     worse = Updates([dataclass_with_misfit(updates.steps[0], misfit)], {})
@@ -68,10 +69,6 @@ def test_a_form_explains_up_to_twenty_roundings(roundings, explained):
 def dataclass_with_misfit(update, misfit):
     """The update with another misfit of every form."""
     return type(update)(**{**vars(update), "forms": dict.fromkeys(update.forms, misfit)})
-
-
-def test_the_misfit_of_nothing_is_zero():
-    assert update_misfit(np.zeros(0), np.zeros(0), np.zeros(0), EPS) == 0.0
 
 
 def test_the_worst_step_counts():
@@ -202,4 +199,3 @@ def test_values_that_are_not_finite_in_a_later_step_are_explained_by_no_form():
     updates = updates_of(good, bad)
     assert updates.misfit(updates.own_form) == float("inf")
     assert not updates.explained_by(updates.own_form)
-    assert update_misfit(np.ones(2), np.array([1.0, np.nan]), np.ones(2), EPS) == float("inf")

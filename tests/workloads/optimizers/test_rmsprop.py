@@ -1,4 +1,5 @@
 from tests.workloads.optimizers.steps import observed, same
+from workloads.optimizers.gradient_descent import GradientDescent
 from workloads.optimizers.rmsprop import RMSProp
 from workloads.optimizers.update_forms import CENTERED, CENTERED_OUTSIDE, OWN, RATE_OUTSIDE, epsilon_form
 
@@ -41,3 +42,15 @@ def test_the_learning_rate_may_stand_outside_the_slot_and_epsilon_outside_the_ro
     inside, outside = (place.formula(step, 0.0) for place in rule.epsilon_places())
     assert same(inside, [-1.5, -0.5]) and same(outside, [-1.5, -0.5])
     assert same(rule.epsilon_places()[1].formula(step, 2.0), [-1.25, -1 + 1 / 3])
+
+
+def test_the_momentum_slot_takes_up_the_scaled_gradient_with_the_rules_own_epsilon():
+    rule = RULE.slot_rules()["momentum"]
+    assert rule.term(STEP)[0] == 0.5  # 0.5 * 2 / sqrt(1 + 3)
+
+
+def test_the_momentum_slot_holds_the_change():
+    held, outside = RULE.change_slot(OWN), RULE.change_slot(RATE_OUTSIDE)
+    assert held.change_of(3.0, 0.5) == outside.change_of(6.0, 0.5) == -3.0
+    assert (held.value_of(-3.0, 0.5), outside.value_of(-3.0, 0.5)) == (3.0, 6.0)
+    assert GradientDescent().change_slot(OWN) is None

@@ -23,7 +23,7 @@ def records():
         steps.append(UserStep(steps[0].record.state, program.step()))
     found = {"the port": [step.record for step in steps]}
     for form in (update_forms.OWN, update_forms.NO_BIAS_CORRECTION, update_forms.AMSGRAD):
-        change = updates_by_formula(ADAM.update_forms()[form], ADAM)
+        change = updates_by_formula(form, ADAM)
         with PlantedPort(dyadic, [change], steps[0].before) as port:
             found[form.name] = port.take_steps(steps, given=True)
     return found
@@ -55,3 +55,18 @@ def test_a_formula_remembers_the_steps_before(records):
 def test_forms_are_found_by_their_names():
     assert form_named(ADAM, update_forms.AMSGRAD.name) is update_forms.AMSGRAD
     assert form_named(dataclasses.replace(ADAM), "no such form") is None
+
+
+def test_a_slot_that_holds_the_change_holds_the_formulas():
+    rmsprop = optimizers.RMSProp(decay=0.5, momentum=0.5, epsilon=0.0)
+    dyadic = setup(Dyadic(optimizer=rmsprop))
+    with dyadic.modern_program() as program:
+        step = UserStep(program.state(), program.step())
+    held = {}
+    for form in (update_forms.OWN, update_forms.RATE_OUTSIDE):
+        with PlantedPort(dyadic, [updates_by_formula(form, rmsprop)], step.before) as port:
+            (record,) = port.take_steps([step], given=True)
+        held[form] = record.state.slots["a/momentum"]
+        np.testing.assert_allclose(record.state.weights["a"], step.record.state.weights["a"], rtol=1e-6)
+    np.testing.assert_allclose(held[update_forms.OWN], step.record.state.slots["a/momentum"], rtol=1e-6)
+    assert held[update_forms.RATE_OUTSIDE] == held[update_forms.OWN] * 16

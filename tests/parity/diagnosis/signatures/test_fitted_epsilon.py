@@ -3,7 +3,13 @@ import dataclasses
 import numpy as np
 import pytest
 
-from parity.diagnosis.signatures.fitted_epsilon import fit_epsilon, fit_port_epsilon, misfit_of_epsilon
+from parity.diagnosis.signatures.fitted_epsilon import (
+    EpsilonSample,
+    fit_epsilon,
+    fit_port_epsilon,
+    misfit_of_epsilon,
+)
+from parity.diagnosis.stage_checks.measured_change import measure_change
 from tests.parity.step_records import made_up_evidence
 from workloads import optimizers
 from workloads.optimizers import ObservedUpdate
@@ -64,7 +70,8 @@ def test_what_is_not_finite_fits_nothing():
     updates = [dataclasses.replace(u, change=u.change * np.nan) for u in observed(optimizers.Adam(), 0, 1e-8)]
     assert fit_epsilon(updates, optimizers.Adam(), EPS) is None
     place = optimizers.Adam().epsilon_places()[0]
-    assert misfit_of_epsilon(updates, place, 1e-8, EPS) == float("inf")
+    samples = [EpsilonSample(update, measure_change(update, optimizers.Adam(), EPS)) for update in updates]
+    assert misfit_of_epsilon(samples, place, 1e-8) == float("inf")
 
 
 def test_an_optimizer_without_an_epsilon_has_no_fit():
