@@ -13,6 +13,7 @@ from legacy.source.step.clipping import raw_gradients
 from legacy.source.step.learning import find_counters
 from legacy.towers.program import session_config
 from workloads.lifted.importing import import_graph
+from workloads.lifted.made_up_data import BatchSize, made_up_sparse_tensor, sparse_groups
 from workloads.lifted.piece import VariableVersion
 from workloads.lifted.plan import indices_label
 from workloads.scope import Frame, Scope
@@ -133,14 +134,19 @@ def _relative(one: np.ndarray, two: np.ndarray) -> float:
 def _made_up(tower: Tower) -> Arrays:
     """Returns {input of the plan: array} for one tower."""
     rng = np.random.RandomState(1 + tower.number)
+    entries = tower.plan.inputs + tower.plan.common
+    rows = tower.plan.batch or ROWS
     data: Arrays = {}
-    for entry in tower.plan.inputs + tower.plan.common:
+    for entry in [entry for entry in entries if not entry.sparse]:
         if entry.kind == "setting":
             data[entry.name] = np.asarray(tower.settings[entry.name], entry.dtype)
             continue
-        shape = [tower.plan.batch or ROWS, *example_sizes(entry)]
-        drawn = rng.randint(0, entry.limit or 2, shape) if "int" in entry.dtype else rng.random_sample(shape)
+        shape = [rows, *example_sizes(entry)]
+        limit = max(entry.limit or 2, entry.low + 1)
+        drawn = rng.randint(entry.low, limit, shape) if "int" in entry.dtype else rng.random_sample(shape)
         data[entry.name] = np.asarray(drawn, entry.dtype)
+    for parts in sparse_groups(entries).values():
+        data.update(made_up_sparse_tensor(parts, BatchSize(rows, tower.plan.towers), rng))
     return data
 
 

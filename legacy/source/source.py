@@ -110,7 +110,7 @@ def _source_with_update(
     initializers, _ = find_initializers(whole, plan.variables)
     try:
         step = recover_updates(plan, graph, initializers, _reason(reason).splitlines())
-        losses = [update.loss for update in step.updates]
+        losses = step.losses
         fed = {name: source for loss in losses for name, source in loss.model.settings.items()}
         values, assumed = _setting_values(fed, settings)
         notes = [note for loss in losses for note in notes_on(loss.model, assumed)]

@@ -112,6 +112,11 @@ class _Search:
         first = self._run(self._entries, self._plan.batch or DEFAULT_BATCH)
         if first.is_good:
             return None
+        alike = _all_alike(self._entries)
+        if alike != list(self._entries):
+            outcome = self._run(alike, self._plan.batch or DEFAULT_BATCH)
+            if outcome.is_good:
+                return _Fit(alike, None, outcome)
         fallback: _Fit | None = None
         for most_cost in MOST_COSTS:
             for batch, entries in itertools.product(self._batches, _choices(self._entries)):
@@ -152,6 +157,14 @@ class _Search:
             corrected = corrected_sizes(sizes, batch == BATCH_PRIME, outcome.message)
             todo += [other for other in corrected if other.cost <= most_cost]
         return None
+
+
+def _all_alike(entries: Sequence[Input]) -> list[Input]:
+    """Returns the inputs with one size for all open dimensions: letters of words have rank 4, too, and are no image."""
+    if not any(len(entry.shape or []) == 4 and None in (entry.shape or [])[1:] for entry in entries):
+        return list(entries)
+    sizes = [[size or (OPEN if i else None) for i, size in enumerate(entry.shape or [])] for entry in entries]
+    return [dataclasses.replace(entry, example=own) if own else entry for entry, own in zip(entries, sizes)]
 
 
 def _choices(entries: Sequence[Input]) -> Iterator[list[Input]]:

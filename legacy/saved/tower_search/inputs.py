@@ -10,6 +10,7 @@ from legacy.saved.graph.imported import ImportedGraph
 from legacy.saved.tower_search.integer_bounds import are_lengths, upper_bound
 from legacy.saved.tower_search.settings import is_array, is_scalar_setting
 from legacy.saved.tower_search.sparse_inputs import sparse_parts
+from legacy.saved.tower_search.tables import is_table
 from workloads.lifted.graph import Graph, TensorId, tensor_name
 from workloads.lifted.plan import Input
 
@@ -47,12 +48,14 @@ def describe_inputs(
         taken.add(source)
         shape, dtype = imported.shape(name, output), imported.dtype(name, output)
         is_integer = dtype.startswith(("int", "uint"))
+        array = shape is None and is_array(graph, imported, row[0])
+        table = bool(shape) and not common and len(set(row)) == len(row) and is_table(graph, imported, row[0])
         found.append(
             Input(
                 name=source,
                 dtype=dtype,
                 shape=None if shape is None else list(shape),
-                kind=_kind(row, shape, batch, common, shape is None and is_array(graph, imported, row[0])),
+                kind="whole" if table else _kind(row, shape, batch, common, array),
                 limit=upper_bound(graph, imported, row[0]) if is_integer else 0,
                 tensors=[tensor_name(*tensor) for tensor in row],
                 origin=origin,
@@ -69,7 +72,7 @@ def batch_size(graph: Graph, imported: ImportedGraph, rows: Sequence[Sequence[Te
     Args:
       graph: the subgraph that a step runs.
       imported: the same graph in TensorFlow.
-      rows: for each input, its tensors, one a tower; parts of sparse tensors do not count.
+      rows: for each input, its tensors, one a tower; parts of sparse tensors and tables do not count.
 
     Returns:
       The number of a tower's examples, or None.
@@ -80,7 +83,7 @@ def batch_size(graph: Graph, imported: ImportedGraph, rows: Sequence[Sequence[Te
     for row in rows:
         shape = imported.shape(*row[0])
         is_own = len(set(row)) == len(row)
-        if shape and is_own and row[0] not in sparse:
+        if shape and is_own and row[0] not in sparse and not is_table(graph, imported, row[0]):
             is_time = len(shape) > 1 and shape[0] is not None and shape[1] is None
             (time_major if is_time else sizes)[shape[0]] += 1
     sizes = sizes or time_major

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Dict, List, Optional, Sequence, Set
+from typing import TYPE_CHECKING, Any, Dict, List, Optional, Sequence, Set
 
 from legacy.source.basics.expressions import (
     Call,
     Infix,
     Item,
     Lambda,
+    Literal,
     Method,
     Name,
     Scoped,
@@ -138,9 +139,7 @@ def _hint(statement: Statement, number: int, shape: Optional[List[int]]) -> str:
     if isinstance(expression, Item) and isinstance(expression.base, Name):
         return identifier(expression.key.strip('"'))
     if isinstance(expression, Variable):
-        name = expression.name
-        text = name if isinstance(name, str) else name.rest if isinstance(name, Scoped) else name.text.strip('"')
-        return identifier(re.sub(r"\{\w+\}", "", text).replace(".", "/"))
+        return identifier(re.sub(r"\{\w+\}", "", _variable_text(expression.name)).replace(".", "/"))
     if isinstance(expression, Method) and expression.name in _METHODS:
         return _METHODS[expression.name]
     if isinstance(expression, Infix) and expression.symbol in _COMPARISONS:
@@ -154,6 +153,15 @@ def _hint(statement: Statement, number: int, shape: Optional[List[int]]) -> str:
         return "x"
     name = identifier(statement.targets[number].partition(":")[0])
     return "x" if name.rstrip("_") in _OPS else name
+
+
+def _variable_text(name: Any) -> str:
+    """Returns the name of a variable as far as it is known: without its scope, or the first tower's of several."""
+    if isinstance(name, Scoped):
+        return name.rest
+    if isinstance(name, Item) and isinstance(name.base, Literal):
+        return str(name.base.value[0])
+    return name if isinstance(name, str) else name.text.strip('"')
 
 
 def identifier(path: str) -> str:

@@ -52,8 +52,8 @@ def module_text(
     Returns:
       The text.
     """
-    models = [update.loss.model for update in step.updates]
-    functions = in_tensorflows_words(losses_lines(ImportedStep([update.loss for update in step.updates], [])))
+    models = [loss.model for loss in step.losses]
+    functions = in_tensorflows_words(losses_lines(ImportedStep(step.losses, [])))
     lines = constants_of(plan, models, settings, functions, any_number=step.any_number)
     for name, weights in step.groups.items():
         lines += listed(name, weights)
@@ -85,9 +85,13 @@ def train_op_text(update: WrittenUpdate, functions: str) -> str:
     Returns:
       The text.
     """
-    path = update.path
+    path, loss = update.path, update.loss
+    head = [f"def {update.function}(scope, batch, variables, context):"]
+    if loss is None:
+        head.append(f'    """Runs {update.phase.train_op}, which has no loss; returns zero."""')
+        return "\n".join([*head, f"{_INDENT}values = scope.values", *update.lines, "    return tf.zeros([])"])
     body = ["values = scope.values"]
-    body.append(f"loss = {update.loss.function}(scope, batch)")
+    body.append(f"loss = {loss.function}(scope, batch)")
     seed = f", tf.constant({literal_text(np.float32(path.scale))})" if path.scale != 1.0 else ""
     given = f"loss, [values[name] for name in {update.group}]{seed}"
     body.append(f'gradients = tf.gradients({given}, unconnected_gradients="zero")')
@@ -105,10 +109,9 @@ def train_op_text(update: WrittenUpdate, functions: str) -> str:
     else:
         body.append(f"gradients = {{n: gather(context, gradient) for n, gradient in zip({update.group}, gradients)}}")
         body += ["losses = gather(context, loss)"] if any("losses" in line for line in update.lines) else []
-    lines = [f"def {update.function}(scope, batch, variables, context):"]
-    lines.append(f'    """Runs a replica\'s part of {update.loss.phase.train_op}; returns its loss."""')
-    lines += [_INDENT + line for line in body] + update.lines
-    statistics = textwrap.indent(textwrap.dedent(statistics_text(update.loss.model)), _INDENT)
+    head.append(f'    """Runs a replica\'s part of {update.phase.train_op}; returns its loss."""')
+    lines = head + [_INDENT + line for line in body] + update.lines
+    statistics = textwrap.indent(textwrap.dedent(statistics_text(loss.model)), _INDENT)
     statistics = statistics.replace("local[", "variables[").replace(" replica ==", " scope.replica ==")
     lines += statistics.splitlines()
     return "\n".join([*lines, "    return loss"])
@@ -192,9 +195,9 @@ def _table(name: str, values: Mapping[str, str], comment: str) -> List[str]:
 
 def _trainer_text(step: WrittenStep, has_slots: bool, counter: str, owners: Mapping[str, int]) -> str:
     losses = ""
-    for update in step.updates:
-        make = MAKE_LOSS_OF_ALL if update.loss.model.statistics.policy == EACH_TOWER else MAKE_LOSS
-        losses += make.format(function=update.loss.function)
+    for loss in step.losses:
+        make = MAKE_LOSS_OF_ALL if loss.model.statistics.policy == EACH_TOWER else MAKE_LOSS
+        losses += make.format(function=loss.function)
     make = MAKE.format(losses=losses, slots=MAKE_SLOTS if has_slots else "")
     owner = "OWNERS.get(n, 0)" if owners else "0"
     return trainer_text(make, RUN + ("" if counter else COUNT), bool(counter), in_turn=True, owner=owner)

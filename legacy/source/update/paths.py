@@ -53,6 +53,8 @@ def find_path(plan: Plan, graph: Graph, phase: Phase) -> GradientPath:
     Returns:
       The way; where combining and clipping are not known, all towers' gradients before any clipping reach the update.
     """
+    if not any(phase.gradients):
+        return GradientPath([], [], "sum", None, None, 1.0, {})  # it only changes variables
     names = list(raw_gradients(graph, phase, 0))
     weights = [variable.name for variable in plan.variables if variable.name in names]
     rows = [name for name in weights if indices_label(name) in names]

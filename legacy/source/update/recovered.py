@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Dict, List, NamedTuple, Sequence
+from typing import TYPE_CHECKING, Dict, List, NamedTuple, Optional, Sequence
 
 from legacy.saved.graph.imported import ImportedGraph
 from legacy.source.basics.expressions import Name
@@ -30,14 +30,16 @@ class WrittenUpdate(NamedTuple):
 
     Attributes:
       function: its name in the text.
-      loss: its loss.
+      phase: the train op.
+      loss: its loss; None of one that only changes variables, as clipping of weights does.
       path: the way of its gradients.
       group: name of the list of its weights in the text.
       lines: the body of the update.
     """
 
     function: str
-    loss: WrittenLoss
+    phase: Phase
+    loss: Optional[WrittenLoss]
     path: GradientPath
     group: str
     lines: List[str]
@@ -57,6 +59,11 @@ class WrittenStep(NamedTuple):
     reasons: List[str]
 
     @property
+    def losses(self) -> List[WrittenLoss]:
+        """The losses of those train ops that have one."""
+        return [update.loss for update in self.updates if update.loss]
+
+    @property
     def gathers(self) -> bool:
         """Whether an update uses the results of each tower."""
         return any(not update.path.combine for update in self.updates)
@@ -64,7 +71,7 @@ class WrittenStep(NamedTuple):
     @property
     def any_number(self) -> bool:
         """Whether the program runs on any number of replicas: no tower's results or states are used by themselves."""
-        own_states = any(update.loss.model.statistics.policy == EACH_TOWER for update in self.updates)
+        own_states = any(loss.model.statistics.policy == EACH_TOWER for loss in self.losses)
         return not self.gathers and not own_states
 
 
@@ -88,6 +95,9 @@ def recover_updates(plan: Plan, graph: Graph, initializers: Mapping[str, str], r
     groups: Dict[str, List[str]] = {}
     names: List[str] = []
     for phase, path in zip(plan.phases, paths):
+        if not path.weights:
+            names.append("")
+            continue
         wanted = "WEIGHTS" if alone else identifier(phase.train_op).upper() + "_WEIGHTS"
         known = [name for name, weights in groups.items() if weights == path.weights]
         names.append(known[0] if known else wanted)
@@ -113,10 +123,14 @@ def _update(
 ) -> WrittenUpdate:
     if phase.returns and any(phase.returns):
         raise Unwritten("towers: a tower's loss depends on all towers' results")
+    function = "train_step" if len(plan.phases) == 1 else _unused(identifier(phase.train_op), before)
+    if not phase.losses and not any(phase.gradients) and len(plan.phases) > 1:
+        lines = update_lines(plan, graph, phase, phase.effects, {}, groups)
+        return WrittenUpdate(function, phase, None, path, group, lines)
     counters = find_counters(phase, ImportedGraph(graph)) if len(plan.phases) == 1 else []
     known = find_known(plan, graph, phase, counters)
     model = recover_model(plan, graph, phase, known, initializers, counters)
-    loss = WrittenLoss(loss_function(plan, phase, [update.loss for update in before]), phase, model)
+    loss = WrittenLoss(loss_function(plan, phase, [update.loss for update in before if update.loss]), phase, model)
     proposed = {proposal.node for own in known.proposals for proposal in own}
     effects = [effect for effect in phase.effects if effect.node not in proposed]
     given = dict(path.tensors)
@@ -124,8 +138,7 @@ def _update(
         entries = [entry for entry in plan.inputs + plan.common if entry.name == source]
         given.update((tensor, Name(constant)) for entry in entries for tensor in entry.tensors)
     lines = update_lines(_with_types(plan, path), graph, phase, effects, given, groups)
-    function = "train_step" if len(plan.phases) == 1 else _unused(identifier(phase.train_op), before)
-    return WrittenUpdate(function, loss, path, group, lines)
+    return WrittenUpdate(function, phase, loss, path, group, lines)
 
 
 def _with_types(plan: Plan, path: GradientPath) -> Plan:

@@ -114,17 +114,36 @@ def test_the_text_that_all_written_updates_share_is_python():
 
 
 def source(build, tmp_path):
-    """The standalone source of a program that `build` makes in a graph of its own; it returns the train op."""
+    """The standalone source of a program that `build` makes in a graph of its own; it returns the train op or ops."""
     with tf.Graph().as_default() as graph:
         graph.seed = 1
-        name = build().name
+        built = build()
+        names = [op.name for op in (built if isinstance(built, list) else [built])]
         path = str(tmp_path / "graph.meta")
         v1.train.export_meta_graph(path)
     made = []
     lift_graph(
-        path, None, train_op=[name], use=lambda *found: made.append(source_of_analysis(*found, {}, style="standalone"))
+        path, None, train_op=names, use=lambda *found: made.append(source_of_analysis(*found, {}, style="standalone"))
     )
     return made[0].text
+
+
+def test_a_train_op_without_a_loss_changes_variables_in_its_turn(tmp_path):
+    def build():
+        xs = split_batch()
+        mean = tf.add_n(towers(lambda tower: tf.gradients(sum_of_squares(xs[tower]), [weights()])[0])) / TOWERS
+        train = v1.train.MomentumOptimizer(0.1, 0.9).apply_gradients([(mean, weights())])
+        clip = v1.assign(weights(), tf.clip_by_value(weights(), -0.01, 0.01))
+        return [train, clip.op]
+
+    text = source(build, tmp_path)
+    assert "TRAIN_OPS = [momentum, assign]" in text
+    body = text.partition("def assign(")[2].partition("\n\n\n")[0].splitlines()
+    assert body[-2:] == [
+        '    variables["net/w"].assign(tf.maximum(tf.minimum(values["net/w"], 0.01), -0.01))',
+        "    return tf.zeros([])",
+    ]
+    assert "loss" not in "".join(body[2:]) and text.count("momentum_loss(Scope(") == 1
 
 
 def test_an_optimizer_that_was_written_by_hand_is_written_in_its_order(tmp_path):

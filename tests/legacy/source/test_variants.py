@@ -192,3 +192,17 @@ def test_what_is_added_outside_of_the_towers_is_named(train, reason, tmp_path):
 
     with pytest.raises(InputError, match=reason):
         source(build, tmp_path)
+
+
+def test_sparse_labels_of_sequences_are_proven_with_labels_in_order(tmp_path):
+    def build():
+        xs = split_batch()
+
+        def loss(tower):
+            labels = v1.sparse_placeholder(tf.int32, name=f"labels_{tower}")
+            logits = tf.stack([tf.matmul(xs[tower], weights()) * step for step in (1.0, 0.5, 2.0, -1.0)])
+            return tf.reduce_mean(v1.nn.ctc_loss(labels, logits, tf.constant([4] * BATCH)))
+
+        return mean_gradient(loss)
+
+    assert "tf.raw_ops.CTCLoss(" in source(build, tmp_path)

@@ -48,6 +48,17 @@ def test_dimensions_that_must_be_equal_become_equal():
     assert inputs_of(fitted(loss)) == {"x": ([None, 3], 0, 0), "y": ([None, 2], 0, 0)}
 
 
+def test_letters_of_words_are_no_images():
+    def loss(w):
+        words = v1.placeholder(tf.int32, [2, None, None], "words")
+        letters = v1.placeholder(tf.int32, [2, None, None, 4], "letters")
+        text = tf.concat([tf.expand_dims(words, 3), letters], 3)
+        return tf.reduce_sum(tf.tensordot(tf.cast(text[..., :3] + 1, tf.float32), w, 1) ** 2)
+
+    plan = fitted(loss)
+    assert inputs_of(plan) == {"words": ([2, 6, 6], 0, 0), "letters": ([2, 6, 6, 4], 0, 0)}
+
+
 def test_a_rank_is_found_for_an_input_without_one():
     def loss(w):
         x = tf.reshape(v1.placeholder(tf.float32, name="x"), [-1, 3])

@@ -1,6 +1,7 @@
 """Statements and names: what is put into the expression that uses it, and what a value is called."""
 
 from legacy.source.basics.expressions import Definition, Infix, Item, Name, Value, Variable, call
+from legacy.source.definitions.alignment import by_replica
 from legacy.source.lines.naming import identifier, name_values
 from legacy.source.lines.statements import Statement, build_statements
 
@@ -37,6 +38,12 @@ def test_values_are_named_after_their_use_and_their_variables():
     end = Statement((), call("f", logits=Value("l:0"), labels=Value("w:0")))
     names = name_values([weights, logits, end], [], {}, lambda tensor: [2, 2])
     assert names["l:0"] == "logits"
+
+
+def test_a_state_that_each_tower_has_of_its_own_is_named_after_the_first_towers():
+    state = Statement(("s:0",), Variable(by_replica(["tower_0/memory_0", "tower_1/memory_1"]), (2,)))
+    names = name_values([state, Statement((), call("tf.square", Value("s:0")))], [], {}, lambda tensor: [2])
+    assert names == {"s:0": "memory"}
 
 
 def test_a_name_in_the_graph_becomes_a_python_name():
