@@ -79,6 +79,11 @@ def test_what_is_right_is_not_accused(traits):
             "gradients of 1 variable (b) are summed over 2 towers, those",
         ),
         ({"embedding": "sum"}, "SPARSE_GRADIENTS_SUMMED", "sparse gradients of 1 variable (table) are summed"),
+        (
+            {"embedding": "sum times batch"},
+            "SPARSE_GRADIENTS_SUMMED",
+            "(table) are summed over 2 towers, times 8, those",
+        ),
         ({"forward": ("/gpu:0", "/gpu:0")}, "TOWERS_SHARE_DEVICE", "towers 0, 1 compute on gpu:0"),
         ({"forward": ("/gpu:0", "/cpu:0")}, "TOWER_ON_CPU", "tower 1 computes on cpu:0, the others on gpu:0"),
         ({"backward": "/gpu:0"}, "BACKWARD_ON_ONE_DEVICE", "the backward passes all on gpu:0"),

@@ -42,8 +42,8 @@ class _Program:
       optimizer: "sgd", "momentum by hand" (slots and assignments), "sgd by hand", "two" (one for the weights, one for
         the bias, each counts the step), or "none".
       combine: "mean", "sum", or "mean, but bias" whose gradients are summed.
-      embedding: None, "sum" or "mean": a sparse gradient that is concatenated, and perhaps divided; "scatter" updates
-        the rows by hand.
+      embedding: None, "sum", "mean" or "sum times batch": a sparse gradient that is concatenated, and perhaps divided or
+        multiplied; "scatter" updates the rows by hand.
       penalty: "none", "each", "first", "first, undivided", "each, undivided", "growing", "lost", "norm".
       rate: "constant", "decay", "decay unused", "set by hand" or "fed".
       labels: "split", "same", "unused" or "first part".
@@ -192,6 +192,7 @@ class _Program:
         if isinstance(values[0], tf.IndexedSlices):
             joined = tf.concat([g.values for g in values], 0)
             joined = joined / float(TOWERS) if self.embedding in ("mean", "scatter") else joined
+            joined = joined * float(BATCH) if self.embedding == "sum times batch" else joined
             return tf.IndexedSlices(joined, tf.concat([g.indices for g in values], 0), values[0].dense_shape)
         total = tf.add_n(values)
         is_mean = self.combine == "mean" or (self.combine == "mean, but bias" and variable.op.name != "b")

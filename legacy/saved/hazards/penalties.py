@@ -271,11 +271,15 @@ def _miscount_hazard(each: tuple[int, ...], total: float, factor: float, entries
     names = list(dict.fromkeys(name for entry in entries for name in entry.variables))
     listed = ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")
     how = "averaged" if abs(factor * len(each) - 1) < TOLERANCE else "summed"
+    least = min(count for count in each if count)
+    counted = f"it counts {total * least:g} times"
+    if least > 1:
+        counted += f", {total:g} times as often as in a tower with {least}"
     return Hazard(
         "REGULARIZATION_ONCE",
         entries[0].op,
         f"regularization of {counted(len(names), 'variable')} ({listed}): terms in each tower's loss: "
-        f"{', '.join(map(str, each))}; {how} over {len(each)} towers it counts {total:g} times",
+        f"{', '.join(map(str, each))}; {how} over {len(each)} towers {counted}",
         "add it to every replica's loss, scaled by 1 / N for one count in all; for what the old program did, by "
         f"{total / len(each):g}",
     )

@@ -115,12 +115,14 @@ def mixed_combining(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
         sparse = {name[: -len(" (indices)")] for name in rows}
         values = [entry for entry in phase.combine if entry.weight not in rows]
         scales = {entry.weight: _scale_of_sum(found, phase, entry) for entry in values}
-        summed = [entry for entry in values if abs(scales[entry.weight] - 1) < TOLERANCE]
+        summed = [entry for entry in values if _is_summed(entry, scales[entry.weight])]
         averaged = [entry for entry in values if abs(scales[entry.weight] * count - 1) < TOLERANCE]
         if not summed or not averaged:
             continue
         names = ", ".join(entry.weight for entry in summed[:3])
         others = counted(len(averaged), "other")
+        times = sorted({scales[entry.weight] for entry in summed if abs(scales[entry.weight] - 1) >= TOLERANCE})
+        factors = f", times {', '.join(f'{factor:g}' for factor in times)}" if times else ""
         kind = "sparse" if all(entry.weight in sparse or entry.kind == "concat" for entry in summed) else ""
         yield Hazard(
             "SPARSE_GRADIENTS_SUMMED" if kind else "MIXED_COMBINING",
@@ -129,6 +131,12 @@ def mixed_combining(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
             f"those of {others} are averaged".strip(),
             f"divide by {count} what the replicas gather, for a mean of all; for parity keep the sum",
         )
+
+
+def _is_summed(entry: Combine, scale: float) -> bool:
+    """Whether an update takes the sum of the towers' gradients, or of rows a whole multiple of it, as of the batch."""
+    is_multiple = entry.kind == "concat" and scale > 1 and abs(scale - round(scale)) < TOLERANCE
+    return abs(scale - 1) < TOLERANCE or is_multiple
 
 
 def _scale_of_sum(found: Analysis, phase: Phase, entry: Combine) -> float:

@@ -12,12 +12,15 @@ _AXES = {"Concat": 0, "ConcatV2": -1}
 
 
 def is_table(graph: Graph, imported: ImportedGraph, tensor: TensorId) -> bool:
-    """Returns whether all that uses a tensor gathers rows of it, alone or behind or before other rows.
+    """Tells whether all that uses a tensor gathers rows of it, alone or joined with other rows.
 
     Args:
       graph: the subgraph that a step runs.
       imported: the same graph in TensorFlow.
       tensor: an input of the towers, as a matrix of word vectors that is fed.
+
+    Returns:
+      Whether it does.
     """
     todo, seen, gathered = [tensor], {tensor}, False
     while todo:

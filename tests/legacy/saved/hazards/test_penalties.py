@@ -48,6 +48,15 @@ def test_a_penalty_of_one_tower():
     assert "1 variable (w): terms in each tower's loss: 0, 1; averaged over 2 towers it counts 0.5 times" in text
 
 
+def test_penalties_that_are_repeated_in_each_tower_are_counted_in_terms():
+    text = PENALTY.replace("AddN(tower_0/l2, tower_0/data)", "AddN(tower_0/l2, tower_0/more, tower_0/data)")
+    text = text.replace("AddN(tower_1/l2,", "AddN(tower_1/l2, tower_1/more, tower_1/most,")
+    more = "".join(f"{name} = L2Loss(w)\n" for name in ("tower_0/more", "tower_1/more", "tower_1/most"))
+    ((name, _, description),) = found(more + text)
+    assert name == "REGULARIZATION_ONCE" and "terms in each tower's loss: 2, 3; averaged over 2 towers" in description
+    assert description.endswith("it counts 2.5 times, 1.25 times as often as in a tower with 2")
+
+
 def test_a_penalty_in_no_gradient():
     text = PENALTY.replace("L2Loss", "Square") + "my_regularizer = Mul(w, scale)\n"
     assert [entry[:2] for entry in found(text)] == [("REGULARIZATION_LOST", "my_regularizer")]
