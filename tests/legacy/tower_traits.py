@@ -42,8 +42,8 @@ class _Program:
       optimizer: "sgd", "momentum by hand" (slots and assignments), "sgd by hand", "two" (one for the weights, one for
         the bias, each counts the step), or "none".
       combine: "mean", "sum", or "mean, but bias" whose gradients are summed.
-      embedding: None, "sum", "mean" or "sum times batch": a sparse gradient that is concatenated, and perhaps divided or
-        multiplied; "scatter" updates the rows by hand.
+      embedding: None, "sum", "mean" or "sum times batch": a sparse gradient that is concatenated, and perhaps divided
+        or multiplied; "scatter" updates the rows by hand.
       penalty: "none", "each", "first", "first, undivided", "each, undivided", "growing", "lost", "norm".
       rate: "constant", "decay", "decay unused", "set by hand" or "fed".
       labels: "split", "same", "unused" or "first part".

@@ -272,14 +272,14 @@ def _miscount_hazard(each: tuple[int, ...], total: float, factor: float, entries
     listed = ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")
     how = "averaged" if abs(factor * len(each) - 1) < TOLERANCE else "summed"
     least = min(count for count in each if count)
-    counted = f"it counts {total * least:g} times"
+    times = f"it counts {total * least:g} times"
     if least > 1:
-        counted += f", {total:g} times as often as in a tower with {least}"
+        times += f", {total:g} times as often as in a tower with {least}"
     return Hazard(
         "REGULARIZATION_ONCE",
         entries[0].op,
         f"regularization of {counted(len(names), 'variable')} ({listed}): terms in each tower's loss: "
-        f"{', '.join(map(str, each))}; {how} over {len(each)} towers {counted}",
+        f"{', '.join(map(str, each))}; {how} over {len(each)} towers {times}",
         "add it to every replica's loss, scaled by 1 / N for one count in all; for what the old program did, by "
         f"{total / len(each):g}",
     )

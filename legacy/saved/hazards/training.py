@@ -127,8 +127,8 @@ def mixed_combining(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
         yield Hazard(
             "SPARSE_GRADIENTS_SUMMED" if kind else "MIXED_COMBINING",
             parse_tensor_name(summed[0].tensor).node,
-            f"{kind} gradients of {counted(len(summed), 'variable')} ({names}) are summed over {count} towers, "
-            f"those of {others} are averaged".strip(),
+            f"{kind} gradients of {counted(len(summed), 'variable')} ({names}) are summed over {count} towers"
+            f"{factors}, those of {others} are averaged".strip(),
             f"divide by {count} what the replicas gather, for a mean of all; for parity keep the sum",
         )
 
