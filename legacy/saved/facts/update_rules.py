@@ -20,7 +20,7 @@ def update_rule_rows(analysed: AnalysedStep) -> list[dict[str, str]]:
     for phase in analysed.plan.phases:
         for effect in phase.effects:
             if effect.node in analysed.rules:
-                key = (phase.train_op, _rule_name(effect.op), _constants(analysed, phase, effect))
+                key = (phase.train_op, _rule_name(analysed, phase, effect), _constants(analysed, phase, effect))
                 groups.setdefault(key, []).append(effect.writes[0])
     return [
         {"train op": op, "rule": rule, "constants": constants, "variables": str(len(names))}
@@ -28,10 +28,20 @@ def update_rule_rows(analysed: AnalysedStep) -> list[dict[str, str]]:
     ]
 
 
-def _rule_name(op: str) -> str:
+def _rule_name(analysed: AnalysedStep, phase: Phase, effect: Effect) -> str:
+    op = effect.op
     if "ScatterSub" in op:
         return f"GradientDescent, row by row ({op})"
-    return op_types.rule_name(op) if op_types.is_apply(op) else f"written by hand ({op})"
+    if op_types.is_apply(op):
+        return op_types.rule_name(op)
+    return f"Adam, of rows ({op})" if _is_adam_of_rows(analysed, phase, effect) else f"written by hand ({op})"
+
+
+def _is_adam_of_rows(analysed: AnalysedStep, phase: Phase, effect: Effect) -> bool:
+    """Whether an assignment is the one that TensorFlow's Adam makes of rows: it adds them to two decayed moments."""
+    moments = {v.name for v in analysed.plan.variables if v.role == "slot" and v.of == effect.writes[0]}
+    scattered = {other.writes[0] for other in phase.effects if "ScatterAdd" in other.op}
+    return "AssignSub" in effect.op and len(moments) == 2 and moments <= scattered
 
 
 def _constants(analysed: AnalysedStep, phase: Phase, effect: Effect) -> str:

@@ -68,6 +68,26 @@ def test_update_rules_with_their_constants(nesterov, ending):
     assert row["constants"] == "lr=0.5, " + ending
 
 
+@pytest.mark.parametrize("is_adam, rule", [(True, "Adam, of rows (AssignSub)"), (False, "written by hand (AssignSub)")])
+def test_adam_of_rows_is_no_optimizer_of_ones_own(is_adam, rule):
+    def build():
+        table = v1.get_variable("table", initializer=[[1.0], [2.0], [3.0]], use_resource=False)
+        rows = []
+        for tower in range(2):
+            with tf.device(f"/gpu:{tower}"), v1.name_scope(f"tower_{tower}"):
+                words = v1.placeholder(tf.int32, [2], "words")
+                rows += tf.gradients(tf.reduce_sum(tf.gather(table, words) ** 2), [table])
+        values, words = tf.concat([one.values for one in rows], 0), tf.concat([one.indices for one in rows], 0)
+        gradient = tf.IndexedSlices(values, words, rows[0].dense_shape)
+        if is_adam:
+            v1.train.AdamOptimizer(0.5).apply_gradients([(gradient, table)], name="train")
+        else:
+            v1.assign_sub(table, 0.5 * tf.convert_to_tensor(gradient), name="train")
+
+    found = analyse_graph(saved(traced(build), trainable_variables=["table"]), "small", ["train"])
+    assert [row["rule"] for row in update_rule_rows(AnalysedStep(found))] == [rule]
+
+
 def test_an_optimizer_written_by_hand():
     (row,) = update_rule_rows(analysed(by_hand=True))
     assert (row["rule"], row["constants"]) == ("written by hand (AssignSub)", "0.5")
