@@ -21,6 +21,7 @@ from legacy.source.styles.imported_style import losses_lines
 from legacy.source.update.recovered import recover_updates
 from workloads import initializers as _workload_initializers
 from workloads.support.errors import InputError
+from workloads.support.user.user_code import telling_sentence
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -160,6 +161,8 @@ def _reason(error: Exception) -> str:
     """Returns the reason why a source is not written; of an error that was not foreseen, its kind too."""
     if isinstance(error, Unwritten):
         return str(error)
+    if isinstance(error, tf.errors.OpError):
+        return f"proof: an op does not run on made-up numbers: {telling_sentence(error)}"
     return f"the graph has a form that is not known here ({type(error).__name__}: {str(error).splitlines()[:1]})"
 
 
