@@ -55,7 +55,7 @@ flags.DEFINE_boolean("validate", False, "Only predict and measure: all workloads
 flags.DEFINE_list("workloads", list(registry.NAMES), "With --validate: names of the workloads.")
 flags.DEFINE_list("replica_counts", ["1", "2", "4"], "With --validate: numbers of replicas.")
 flags.DEFINE_float("block_seconds", 0.2, "Approximate length of a timed block, in seconds.", lower_bound=0.01)
-flags.DEFINE_integer("rounds", 6, "Timed rounds; an even number.", lower_bound=2)
+flags.DEFINE_integer("rounds", None, "Timed rounds; an even number. (6; with --validate 12)", lower_bound=2)
 
 flags.DEFINE_string(
     "scaling_page", None, "Only write this page (Markdown): 8 to 1,024 replicas, on clusters of --clusters."
@@ -72,7 +72,7 @@ def check_flags() -> None:
     """Raises `InputError` for flags that can be refused before TensorFlow is started."""
     command.require_each(FLAGS.sides, list(SIDES), "--sides")
     require(FLAGS.sides, "--sides", FLAGS.sides, "at least one of " + ", ".join(SIDES))
-    require(FLAGS.rounds % 2 == 0, "--rounds", FLAGS.rounds, "must be even")
+    require(timed_rounds() % 2 == 0, "--rounds", FLAGS.rounds, "must be even")
     command.require_each(FLAGS.workloads, list(registry.NAMES), "--workloads")
     counts = all(count.isdecimal() and 1 <= int(count) <= MOST_REPLICAS for count in FLAGS.replica_counts)
     require(counts and FLAGS.replica_counts, "--replica_counts", FLAGS.replica_counts, f"1 to {MOST_REPLICAS} each")
@@ -124,7 +124,12 @@ def measured_error(setup: Setup) -> list[MeasuredStep]:
 
     small = small_setup(setup)
     ways = {side: Alternative(side, small) for side in FLAGS.sides}
-    return measure_alternatives(ways, small, FLAGS.block_seconds, FLAGS.rounds)
+    return measure_alternatives(ways, small, FLAGS.block_seconds, timed_rounds())
+
+
+def timed_rounds() -> int:
+    """Returns the number of timed rounds; a validation compares alternatives that differ by little, and takes more."""
+    return FLAGS.rounds or (12 if FLAGS.validate else 6)
 
 
 def chosen_machine(setup: Setup) -> Machine:
@@ -150,7 +155,7 @@ def validate() -> int:
 
     counts = tuple(int(count) for count in FLAGS.replica_counts)
     size = FLAGS.size if FLAGS["size"].present else "small"
-    plan = ValidationPlan(tuple(FLAGS.workloads), counts, size, FLAGS.block_seconds, FLAGS.rounds)
+    plan = ValidationPlan(tuple(FLAGS.workloads), counts, size, FLAGS.block_seconds, timed_rounds())
     progress = Progress("predict --validate")
     jobs = validate(plan, lambda text, done, total: progress.update(done, total, text))
     progress.done()

@@ -218,26 +218,28 @@ def _collective_task(group: str, members: Sequence[StepNode], devices: Mapping[s
     size = max((edge.size for member in members for edge in member.inputs), default=0.0)
     needs = tuple(dict.fromkeys(need for member in members for need in _needs(member, devices)))
     if machine.is_host_only:
-        seconds = host_all_reduce_seconds(size, len(members), machine.host)
+        seconds = host_all_reduce_seconds(size, len(members), machine)
         return Task(group, ALL_REDUCE, (seconds,), (HOST,), ends, needs)
     _, seconds = collectives.fastest(size, len(members), machine.collective_link)
     return Task(group, ALL_REDUCE, (seconds,), tuple(f"{device} sends" for device in ends), ends, needs)
 
 
-def host_all_reduce_seconds(size: float, members: int, host: Processor) -> float:
+def host_all_reduce_seconds(size: float, members: int, machine: Machine) -> float:
     """Returns the seconds of an all-reduce between logical devices of one CPU.
 
-    Each of them reads and writes its part in memory, with one dispatch for each message of a ring.
+    Each of them reads and writes its part in memory, and waits for the messages of a ring: as long as was measured
+    (`ring_link`), or for the dispatch of an op.
 
     Args:
       size: bytes that each member has.
       members: number of members.
-      host: the CPU.
+      machine: a machine without accelerators.
 
     Returns:
       the seconds.
     """
-    memory = Link("memory", host.bandwidth / (3 * members), host.launch)  # two reads and a write for each byte
+    message = machine.ring_link.latency if machine.ring_link else machine.host.launch
+    memory = Link("memory", machine.host.bandwidth / (3 * members), message)  # two reads and a write for each byte
     return collectives.ring_seconds(size, members, memory) if members > 1 else 0.0
 
 

@@ -63,11 +63,12 @@ def seconds_of(op: str, work: Work, dtype: str, processor: Processor) -> tuple[f
     arithmetic = work.flops / (processor.peak(dtype, kind) * efficiency.compute_at(work.flops))
     traffic = work.size / (processor.bandwidth * efficiency.memory)
     if processor.lanes == 1:
-        return (max(arithmetic, traffic, processor.launch),)
+        return (max(arithmetic, traffic, processor.launch) + efficiency.setup,)
+    before = processor.launch + efficiency.setup
     one = max(arithmetic, traffic) * processor.lanes  # on one lane, the others being busy as well
     most = min(processor.lanes, max(1, int(one / GRAIN)))
     speedup = efficiency.speedup or processor.lanes
     gain = (speedup - 1) / (processor.lanes - 1)  # of each further lane
     if gain < LEAST_GAIN:
-        return (processor.launch + one / speedup,)
-    return tuple(processor.launch + one / (1 + gain * more) for more in range(most))
+        return (before + one / speedup,)
+    return tuple(before + one / (1 + gain * more) for more in range(most))

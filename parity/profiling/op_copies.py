@@ -9,6 +9,9 @@ import tensorflow as tf
 
 v1 = tf.compat.v1
 
+#: (type of op, number of its result) of results that only GPU kernels use; a CPU's are empty.
+EMPTY_RESULTS = frozenset({("FusedBatchNormV3", 5)})  # reserve_space_3
+
 
 class FloorUnknown(Exception):
     """An op of the graph cannot be run by itself; the message says why."""
@@ -41,12 +44,15 @@ def stand_in(tensor: tf.Tensor, values: dict[Any, tf.Tensor], device: str) -> tf
     constant = _known_value(tensor)
     if constant is not None:
         return tf.constant(constant, tensor.dtype.base_dtype)
+    if (tensor.op.type, tensor.value_index) in EMPTY_RESULTS:
+        return tf.zeros([0], tensor.dtype.base_dtype)
     if not tensor.shape.is_fully_defined():
         raise FloorUnknown(f"{tensor.op.name}: its shape {tensor.shape} is not known before the graph runs")
     key = (device, tensor.dtype.base_dtype, tuple(tensor.shape))
     if key not in values:
         made = v1.random_normal(key[2], dtype=key[1], seed=0) if key[1].is_floating else tf.zeros(key[2], key[1])
-        values[key] = v1.get_variable(f"value{len(values)}", initializer=made, use_resource=True).read_value()
+        variable = v1.get_variable(f"value{len(values)}", dtype=key[1], initializer=made, use_resource=True)
+        values[key] = variable.read_value()
     return values[key]
 
 

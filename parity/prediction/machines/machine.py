@@ -33,12 +33,14 @@ class Efficiency:
       large: of the peak rate for kernels of `LARGE` operations and more; between `SMALL` and `LARGE` the share grows
         with the logarithm of their number. None: `compute` at any size.
       speedup: speed of a kernel on all of a processor's lanes over that on one of them. None: the number of lanes.
+      setup: seconds of a kernel besides, whatever its work.
     """
 
     compute: float = 1.0
     memory: float = 1.0
     large: Optional[float] = None
     speedup: Optional[float] = None
+    setup: float = 0.0
 
     def compute_at(self, flops: float) -> float:
         """Returns the share of the peak rate for a kernel of so many operations."""

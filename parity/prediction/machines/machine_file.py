@@ -101,7 +101,8 @@ def _processor(content: Any, where: str) -> Processor:
 
 def _efficiency(content: Any, where: str) -> Efficiency:
     shares = {name: value for name, value in _object(content, Efficiency, where).items() if value is not None}
-    return Efficiency(**{name: _number(value, f"{where}: {name}") for name, value in shares.items()})
+    setup = _number(shares.pop("setup", 0.0), f"{where}: setup", least=0.0)
+    return Efficiency(**{name: _number(value, f"{where}: {name}") for name, value in shares.items()}, setup=setup)
 
 
 def _link(content: Any, where: str) -> Link:

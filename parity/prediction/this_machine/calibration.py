@@ -7,19 +7,19 @@ import dataclasses
 import functools
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import NamedTuple
 
 import tensorflow as tf
 
-from parity.prediction.machines.machine import OTHER_KINDS, Efficiency, Link, Machine, Processor
+from parity.prediction.machines.machine import Link, Machine, Processor
 from parity.prediction.machines.selection import THIS_CPU
 from parity.prediction.step_graph import StepNode
 from parity.prediction.this_machine.call_timing import CallSeconds, seconds_of_calls
+from parity.prediction.this_machine.efficiency_fit import MeasuredOp, efficiencies
+from parity.prediction.this_machine.message_timing import message_seconds
 from parity.prediction.this_machine.op_timing import seconds_of_chain, seconds_of_op
 from parity.prediction.this_machine.pace import Pace, Paces
 from parity.prediction.work import seconds_of
 from parity.profiling.op_copies import FloorUnknown
-from parity.profiling.op_kinds import PRODUCTS, kind_of_op
 
 v1 = tf.compat.v1
 
@@ -27,7 +27,7 @@ v1 = tf.compat.v1
 PRODUCT, SUM = 1024, 2**23
 
 #: Ops of one type that are measured at most, and the share of the step's ideal time below which a type is not.
-MOST_OF_A_TYPE, LEAST_SHARE = 2, 0.005
+MOST_OF_A_TYPE, LEAST_SHARE = 5, 0.005
 
 #: Ops whose kernel is another one where the op of the forward pass is in the graph (oneDNN's keep a workspace).
 WITH_FORWARD = ("MaxPoolGrad", "AvgPoolGrad", "LRNGrad")
@@ -52,8 +52,10 @@ def calibrated_cpu(graph: tf.Graph, nodes: Sequence[StepNode], count: int, paces
       the machine.
     """
     plain = plain_cpu(paces)
-    efficiency = efficiencies(_measured(graph, heaviest(nodes, plain), plain, paces.compute), plain.lanes)
+    measured = _measured(graph, sampled_ops(nodes, plain), plain, paces.compute)
+    efficiency = efficiencies(measured, plain.lanes, plain.launch)
     calls, slow = paces.dispatch.watch(lambda: seconds_of_calls([f"CPU:{number}" for number in range(count)]))
+    message, slow_message = paces.dispatch.watch(message_seconds) if count > 1 else (0.0, 1.0)
     host = dataclasses.replace(plain, efficiency=efficiency)
     return Machine(
         THIS_CPU,
@@ -61,6 +63,7 @@ def calibrated_cpu(graph: tf.Graph, nodes: Sequence[StepNode], count: int, paces
         count,
         host,
         Link("memory", host.bandwidth, crossing_seconds(paces, host.launch, count)),
+        ring_link=Link("messages of an all-reduce", host.bandwidth, message / slow_message),
         **{name: seconds / slow for name, seconds in calls._asdict().items()},
         sources=("measured on this machine, each op by itself",),
     )
@@ -84,10 +87,14 @@ def slowed_down(machine: Machine, dispatch: float, compute: float) -> Machine:
         bandwidth=host.bandwidth / compute,
         launch=host.launch * dispatch,
         hand_on=host.hand_on * dispatch,
+        efficiency={
+            op: dataclasses.replace(share, setup=share.setup * compute) for op, share in host.efficiency.items()
+        },
     )
     calls = {name: getattr(machine, name) * dispatch for name in CallSeconds._fields}
-    memory = dataclasses.replace(machine.host_link, latency=machine.host_link.latency * dispatch)
-    return dataclasses.replace(machine, host=slower, host_link=memory, **calls)
+    links = {name: getattr(machine, name) for name in ("host_link", "ring_link")}
+    later = {name: dataclasses.replace(link, latency=link.latency * dispatch) for name, link in links.items() if link}
+    return dataclasses.replace(machine, host=slower, **later, **calls)
 
 
 def plain_cpu(paces: Paces) -> Processor:
@@ -145,8 +152,8 @@ def _apply(
         return function(values[0], values[0]).op
 
 
-def heaviest(nodes: Iterable[StepNode], plain: Processor) -> list[StepNode]:
-    """Returns the ops to measure: of each type that matters, those with the most work, one of each amount.
+def sampled_ops(nodes: Iterable[StepNode], plain: Processor) -> list[StepNode]:
+    """Returns the ops to measure: of each type that matters some, from the one with most work to that with least.
 
     Args:
       nodes: the ops of a step.
@@ -164,7 +171,8 @@ def heaviest(nodes: Iterable[StepNode], plain: Processor) -> list[StepNode]:
     for candidates in of_type.values():
         ordered = sorted(candidates.values(), key=lambda node: -ideal_seconds(node, plain))
         if sum(ideal_seconds(node, plain) for node in ordered) >= LEAST_SHARE * whole:
-            found += ordered[:MOST_OF_A_TYPE]
+            count, last = min(len(ordered), MOST_OF_A_TYPE), len(ordered) - 1
+            found += [ordered[round(number * last / max(count - 1, 1))] for number in range(count)]
     return found
 
 
@@ -172,22 +180,6 @@ def ideal_seconds(node: StepNode, plain: Processor) -> float:
     """Returns the seconds of an op on all lanes at the peak, without its dispatch."""
     instant = dataclasses.replace(plain, launch=0.0, hand_on=0.0, lanes=1)
     return seconds_of(node.op, node.work, node.dtype, instant)[0]
-
-
-class MeasuredOp(NamedTuple):
-    """An op that was run by itself.
-
-    Attributes:
-      op: its type.
-      ideal: seconds at the peak, on all lanes.
-      alone: seconds measured, without its dispatch.
-      together: the same where a copy of it runs on each lane, divided by their number.
-    """
-
-    op: str
-    ideal: float
-    alone: float
-    together: float
 
 
 def _measured(graph: tf.Graph, nodes: Iterable[StepNode], plain: Processor, pace: Pace) -> Iterator[MeasuredOp]:
@@ -203,28 +195,3 @@ def _measured(graph: tf.Graph, nodes: Iterable[StepNode], plain: Processor, pace
         except FloorUnknown:
             continue
         yield MeasuredOp(node.op, ideal_seconds(node, plain), *found)
-
-
-def efficiencies(measured: Iterable[MeasuredOp], lanes: int) -> dict[str, Efficiency]:
-    """Returns the efficiency of the types and kinds of op that were measured.
-
-    A type without a measurement gets its kind's, and a kind without one that of all ops but products.
-
-    Args:
-      measured: the ops.
-      lanes: of the processor.
-
-    Returns:
-      {type of op, kind of op, or `OTHER_KINDS`: share of the peak, and speed on all lanes over that on one}.
-    """
-    of_name: dict[str, list[MeasuredOp]] = collections.defaultdict(list)
-    for one in measured:
-        kind = kind_of_op(one.op)
-        for name in {one.op, kind, *([] if kind == PRODUCTS else [OTHER_KINDS])}:
-            of_name[name].append(one)
-    found = {}
-    for name, ops in of_name.items():
-        ideal, alone, together = (sum(getattr(one, field) for one in ops) for field in MeasuredOp._fields[1:])
-        speedup = min(max(lanes * together / alone, 1.0), float(lanes))
-        found[name] = Efficiency(ideal / together, ideal / together, speedup=speedup)
-    return found

@@ -86,7 +86,7 @@ class ValidationPlan:
     replicas: Sequence[int] = (1, 2, 4)
     size: str = "small"
     seconds: float = 0.2
-    rounds: int = 6
+    rounds: int = 12
 
 
 def validate(plan: ValidationPlan, progress: Callable[[str, int, int], None]) -> list[ValidatedJob]:

@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 
 from parity.prediction.machines.machine import DIRECT, PCIE, Efficiency, Link, Machine, Processor
-from parity.prediction.prediction import predict, step_graph
+from parity.prediction.prediction import host_all_reduce_seconds, predict, step_graph
 from parity.prediction.step_graph import Edge, StepGraph, StepNode
 from parity.prediction.what_if import binding_resource, gains
 from parity.prediction.work import Work
@@ -58,6 +58,15 @@ def test_an_all_reduce_waits_for_all_and_all_wait_for_it():
     prediction = predict(made, peers)
     assert prediction.seconds == 6 + 2 * 0.5 + 4 + 1  # a ring of two: two messages of half the bytes
     assert prediction.devices[0][1:] == (3.0, 0.0, 5.0, 4.0)
+
+
+def test_logical_devices_wait_for_the_messages_of_an_all_reduce():
+    cpu = dataclasses.replace(MACHINE, device=None, host=dataclasses.replace(UNIT, bandwidth=2.0, launch=0.25))
+    assert host_all_reduce_seconds(4.0, 1, cpu) == 0.0
+    assert host_all_reduce_seconds(4.0, 2, cpu) == 2 * 0.25 + 12.0  # four bytes at 2 / 6 a second
+    measured = dataclasses.replace(cpu, ring_link=Link("messages", 2.0, 8.0))
+    assert host_all_reduce_seconds(4.0, 2, measured) == 2 * 8.0 + 12.0
+    assert host_all_reduce_seconds(4.0, 4, measured) == 6 * 8.0 + 36.0
 
 
 def test_what_binds_is_what_gains_most():

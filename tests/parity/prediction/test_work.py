@@ -49,5 +49,7 @@ def test_a_cpu_dispatches_before_it_computes_and_divides_long_kernels():
     assert seconds_of("MatMul", Work(32.0), "float32", shared) == (16.125, 16 / 1.5 + 0.125, 8.125, 6.525)
     hardly_shared = dataclasses.replace(cpu, efficiency={PRODUCTS: Efficiency(speedup=1.25)})
     assert seconds_of("MatMul", Work(32.0), "float32", hardly_shared) == (16 / 1.25 + 0.125,)
+    prepared = dataclasses.replace(cpu, efficiency={PRODUCTS: Efficiency(setup=0.25)})
+    assert seconds_of("MatMul", Work(32.0), "float32", prepared) == (16.375, 8.375, 4 * 4 / 3 + 0.375, 4.375)
     assert seconds_of("MatMul", Work(GRAIN), "float32", cpu) == (GRAIN / 2 + 0.125,)
     assert seconds_of("Reshape", Work(), "float32", cpu) == (0.5,)

@@ -1,12 +1,14 @@
 """Calibration: which ops are measured, what their times say, and errors and orders of predictions."""
 
+import dataclasses
+
 import pytest
 import tensorflow as tf
 
-from parity.prediction.machines.machine import OTHER_KINDS, Processor
+from parity.prediction.machines.machine import Efficiency, Link, Machine, Processor
 from parity.prediction.step_graph import StepNode
 from parity.prediction.this_machine import calibration, call_timing, op_timing
-from parity.prediction.this_machine.calibration import MeasuredOp, efficiencies, heaviest
+from parity.prediction.this_machine.calibration import sampled_ops
 from parity.prediction.this_machine.measured_step import MeasuredStep, small_setup
 from parity.prediction.this_machine.pace import paces_of_this_machine
 from parity.prediction.this_machine.validation import (
@@ -18,7 +20,6 @@ from parity.prediction.this_machine.validation import (
 )
 from parity.prediction.work import Work
 from parity.profiling.op_copies import FloorUnknown
-from parity.profiling.op_kinds import PRODUCTS
 from parity.reports.prediction_tables import error_lines
 from parity.reports.validation_tables import validation_parts
 from tests.cases import Dyadic, setup
@@ -30,22 +31,27 @@ def node(name, op, flops):
     return StepNode(name, op, "CPU:0", work=Work(flops))
 
 
-def test_the_heaviest_of_each_type_are_measured_once_for_each_amount_of_work():
-    nodes = [node(f"product{i}", "MatMul", 2.0**i) for i in range(6)]
+def test_ops_are_sampled_from_most_to_least_work_once_for_each_amount():
+    nodes = [node(f"product{i}", "MatMul", 2.0**i) for i in range(9)]
     nodes += [node("again", "MatMul", 32.0), node("small", "Relu", 2.0**-20), node("free", "Reshape", 64.0)]
-    assert [one.name for one in heaviest(nodes, UNIT)] == ["product5", "product4"]
+    assert [one.name for one in sampled_ops(nodes, UNIT)] == [
+        "product8",
+        "product6",
+        "product4",
+        "product2",
+        "product0",
+    ]
+    assert [one.name for one in sampled_ops(nodes[:2], UNIT)] == ["product1", "product0"]
 
 
-def test_efficiencies_by_type_by_kind_and_for_the_rest():
-    measured = [
-        MeasuredOp("MatMul", 2.0, 4.0, 4.0), MeasuredOp("Conv2D", 2.0, 16.0, 12.0), MeasuredOp("Relu", 1.0, 16.0, 8.0),
-    ]  # fmt: skip
-    found = efficiencies(measured, lanes=2)
-    assert {name: share.compute for name, share in found.items()} == {
-        "MatMul": 0.5, "Conv2D": 1 / 6, PRODUCTS: 0.25, "Relu": 0.125, "rectifiers": 0.125, OTHER_KINDS: 0.125,
-    }  # fmt: skip
-    # As fast on each of two lanes as on both: no gain by the second. A product that takes both takes half the time.
-    assert found["Relu"].speedup == 1.0 and found["MatMul"].speedup == 2.0 and found["Conv2D"].speedup == 1.5
+def test_a_slower_machine_takes_longer_for_everything_but_the_bytes_of_a_handed_over_tensor():
+    host = dataclasses.replace(UNIT, efficiency={"Relu": Efficiency(0.5, 0.5, setup=1.0)})
+    ring = Link("messages", 4.0, 0.5)
+    machine = Machine("cpu", None, 2, host, Link("memory", 8.0, 0.25), ring_link=ring, call=1.0)
+    slower = calibration.slowed_down(machine, dispatch=2.0, compute=4.0)
+    assert (slower.host.flops["float32"], slower.host.bandwidth, slower.host.launch) == (0.25, 0.25, 0.25)
+    assert slower.host.efficiency["Relu"] == Efficiency(0.5, 0.5, setup=4.0)
+    assert (slower.host_link.latency, slower.ring_link.latency, slower.call) == (0.5, 1.0, 2.0)
 
 
 def test_an_op_is_run_by_itself_with_its_variables():
