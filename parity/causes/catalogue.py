@@ -12,7 +12,7 @@ from parity.causes.gradients import network, numerics, partial_gradients, report
 from parity.causes.inputs import dropout, example_counts, initial_slots, initial_weights, input_batches
 from parity.causes.penalties import penalty_terms, regularization, weight_decay
 from parity.causes.statistics import averages, batch_norm, moving_deviation, moving_rules, moving_statistics
-from parity.causes.unexplained import with_sound_confidence
+from parity.causes.unexplained import with_sound_confidence, without_superseded
 from parity.causes.update import (
     epsilon,
     learning_rate,
@@ -76,7 +76,7 @@ def recognize_causes(evidence: Evidence) -> list[RecognizedCause]:
     confined = recognize_confined_causes(evidence, causes, everywhere)
     first = sorted([*everywhere, *confined], key=order_of)
     found = first or _recognize(evidence, [cause for cause in CAUSES if cause.last])
-    return with_sound_confidence(evidence, found)
+    return without_superseded(evidence, with_sound_confidence(evidence, found))
 
 
 def _recognize(evidence: Evidence, causes: Iterable[Cause]) -> list[RecognizedCause]:

@@ -120,7 +120,7 @@ def _with_constants(record: Record, constants: Mapping[str, float]) -> Record | 
 
 
 def _explains(entry: RecognizedCause, deviation: Deviation, change_slots: set[str]) -> bool:
-    finding, covered = entry.finding, entry.cause.covers or COVERED.get(entry.cause.stage, ())
+    finding, covered = entry.finding, _covered(entry)
     if finding.variables and deviation.stage not in _OF_NO_VARIABLE and deviation.variable not in finding.variables:
         return False
     if finding.steps and not set(deviation.steps) <= set(finding.steps):
@@ -146,11 +146,38 @@ def with_sound_confidence(evidence: Evidence, recognized: Sequence[RecognizedCau
     return [_lowered(entry, evidence.context, left_over) for entry in recognized]
 
 
+def without_superseded(evidence: Evidence, recognized: Sequence[RecognizedCause]) -> list[RecognizedCause]:
+    """Returns the causes without those of low confidence whose stages the others explain to rounding.
+
+    Args:
+      evidence: of both programs' steps.
+      recognized: the causes.
+
+    Returns:
+      the other causes, in the same order.
+    """
+    left_over = {deviation.stage for deviation in unexplained_deviations(evidence, recognized)}
+    explained: set[str] = set()
+    for entry in recognized:
+        if entry.finding.confidence != LOW and entry.cause.bug:
+            explained |= {*_covered(entry)} - left_over
+
+    def superseded(entry: RecognizedCause) -> bool:
+        return entry.finding.confidence == LOW and bool(_covered(entry)) and {*_covered(entry)} <= explained
+
+    return [entry for entry in recognized if not superseded(entry)]
+
+
+def _covered(entry: RecognizedCause) -> tuple[str, ...]:
+    """Stages whose deviations a cause explains."""
+    return entry.cause.covers or COVERED.get(entry.cause.stage, ())
+
+
 def _lowered(entry: RecognizedCause, context: Context, left_over: set[str]) -> RecognizedCause:
     finding, cause = entry.finding, entry.cause
     if finding.confidence != HIGH or hypothesis(entry, context) is None:
         return entry
-    remaining = sorted(left_over & {*(cause.covers or COVERED.get(cause.stage, ()))})
+    remaining = sorted(left_over & {*_covered(entry)})
     if not remaining:
         return entry
     because = f"{finding.because}; but with these constants {' and '.join(remaining)} are not explained to rounding"

@@ -174,7 +174,7 @@ def _mask_deviations(steps: Iterable[ComparedStep]) -> list[Deviation]:
 def _drift_deviations(steps: Iterable[ComparedStep]) -> list[Deviation]:
     off: dict[str, list[int]] = {}
     for step in steps:
-        for name in step.right.drift:
+        for name in dict.fromkeys(step.right.drift):  # a weight and its average have one name
             off.setdefault(name, []).append(step.right.step)
     judged = tuple(step.right.step for step in steps)
     fact = "the replicas' copies differ"

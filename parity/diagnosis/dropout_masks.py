@@ -13,6 +13,9 @@ from workloads.program import Arrays
 if TYPE_CHECKING:
     from parity.diagnosis.evidence import ComparedStep
 
+#: Elements that only one side keeps, and none that only the other keeps: by chance once in 2^20 times.
+LEAST_NESTED = 20
+
 
 @dataclasses.dataclass(frozen=True)
 class DropoutMasks:
@@ -25,6 +28,8 @@ class DropoutMasks:
         first replica's.
       expected: (left, right) agreement of independent masks that keep as much.
       same: part of the elements that are the same on both sides.
+      nested: names of the dropouts in which one side keeps every element that the other keeps, and more, in every mask:
+        both draw the same noise and compare it with another rate.
     """
 
     kept: dict[str, tuple[float, float]]
@@ -32,6 +37,7 @@ class DropoutMasks:
     agree: tuple[float, float]
     expected: tuple[float, float]
     same: float
+    nested: tuple[str, ...] = ()
 
 
 def measure_dropout_masks(steps: Sequence[ComparedStep]) -> DropoutMasks | None:
@@ -51,6 +57,7 @@ def measure_dropout_masks(steps: Sequence[ComparedStep]) -> DropoutMasks | None:
             _independent_agreement([right for _, right in kept.values()]),
         ),
         same=_side_agreement(lefts, rights, names),
+        nested=tuple(name for name in names if _is_nested(_mask_pairs(lefts, rights, name))),
     )
 
 
@@ -78,14 +85,29 @@ def _replica_agreement(steps: Sequence[Sequence[Arrays]]) -> float:
 def _side_agreement(
     lefts: Sequence[Sequence[Arrays]], rights: Sequence[Sequence[Arrays]], names: Sequence[str]
 ) -> float:
-    values = [
-        _agreement(left[name], right[name])
+    values = [_agreement(*pair) for name in names for pair in _mask_pairs(lefts, rights, name)]
+    return float(np.mean(values)) if values else float("nan")
+
+
+def _mask_pairs(
+    lefts: Sequence[Sequence[Arrays]], rights: Sequence[Sequence[Arrays]], name: str
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    """(left, right) masks of one dropout, of every step and replica in which both sides show it."""
+    return [
+        (np.asarray(left[name], bool), np.asarray(right[name], bool))
         for left_replicas, right_replicas in zip(lefts, rights)
         for left, right in zip(left_replicas, right_replicas)
-        for name in names
         if name in left
     ]
-    return float(np.mean(values)) if values else float("nan")
+
+
+def _is_nested(pairs: Sequence[tuple[np.ndarray, np.ndarray]]) -> bool:
+    """Whether one side's kept elements include all of the other's, and are more, by far too many to be chance."""
+    if not pairs or any(left.shape != right.shape for left, right in pairs):
+        return False
+    only_left = sum(int(np.sum(left & ~right)) for left, right in pairs)
+    only_right = sum(int(np.sum(right & ~left)) for left, right in pairs)
+    return min(only_left, only_right) == 0 and max(only_left, only_right) >= LEAST_NESTED
 
 
 def _agreement(first: np.ndarray, second: np.ndarray) -> float:

@@ -29,6 +29,9 @@ from workloads.optimizers.update_forms import (
     epsilon_form,
 )
 
+#: Place of the epsilon in PyTorch's RMSprop, whose momentum slot holds no learning rate.
+PYTORCH_PLACE = "outside the root, with the learning rate outside the momentum slot"
+
 
 @dataclasses.dataclass(frozen=True)
 class RMSProp(Optimizer):
@@ -72,12 +75,18 @@ class RMSProp(Optimizer):
         }
 
     def epsilon_places(self) -> tuple[EpsilonPlace, ...]:
-        return (
+        def outside(update: ObservedUpdate, epsilon: float) -> np.ndarray:
+            return np.asarray(np.sqrt(np.maximum(update.new["rms"], 0)) + epsilon)
+
+        places = (
             EpsilonPlace("", lambda update, epsilon: self._with(epsilon)(update)),
-            EpsilonPlace(
-                "outside the root",
-                lambda update, epsilon: self._change(update, np.sqrt(np.maximum(update.new["rms"], 0)) + epsilon),
-            ),
+            EpsilonPlace("outside the root", lambda update, e: self._change(update, outside(update, e))),
+        )
+        if not self.momentum:
+            return places  # then there is no inside and outside of the momentum slot
+        return (
+            *places,
+            EpsilonPlace(PYTORCH_PLACE, lambda update, e: self._change_outside(update, outside(update, e))),
         )
 
     def slot_rules(self) -> dict[str, SlotRule]:
@@ -110,6 +119,9 @@ class RMSProp(Optimizer):
         return np.asarray(np.maximum(update.new["rms"] - update.mean_gradient(self.decay) ** 2, 0))
 
     def _rate_outside(self, update: ObservedUpdate) -> np.ndarray:
-        """Returns PyTorch's update, `w -= r * a`, where `a = momentum * a + g / sqrt(s)` holds no learning rate."""
-        scaled = update.gradient / np.sqrt(update.new["rms"] + self.epsilon)
-        return -update.learning_rate * (self.momentum * update.old["momentum"] + scaled)
+        """Returns the update `w -= r * a`, where `a = momentum * a + g / sqrt(s + epsilon)` holds no learning rate."""
+        return self._change_outside(update, np.sqrt(update.new["rms"] + self.epsilon))
+
+    def _change_outside(self, update: ObservedUpdate, divisor: np.ndarray) -> np.ndarray:
+        """Returns the update whose momentum slot holds no learning rate."""
+        return -update.learning_rate * (self.momentum * update.old["momentum"] + update.gradient / divisor)

@@ -46,15 +46,17 @@ def keep_prob_rate(evidence: Evidence) -> Finding | None:
     if masks is None:
         return None
     for name, (left, right) in masks.kept.items():
-        noise = 5 / np.sqrt(masks.sizes[name])
-        if not np.isfinite(left) or abs(left - right) <= noise:
+        noise, nested = 5 / np.sqrt(masks.sizes[name]), name in masks.nested
+        if not np.isfinite(left) or (abs(left - right) <= noise and not nested):
             continue
-        swapped = abs(right - (1 - left)) <= noise
+        swapped, digits = abs(right - (1 - left)) <= noise, 1 if nested else 0
+        same_noise = "; it draws legacy's noise, and compares it with another rate" if nested else ""
         return Finding(
-            f"{name} keeps {right:.0%} of the elements in the port and {left:.0%} in legacy"
-            + (": keep_prob was read as a rate." if swapped else "."),
-            HIGH if swapped else MEDIUM,
-            f"{masks.sizes[name]} elements were counted",
+            f"{name} keeps {right:.{digits}%} of the elements in the port and {left:.{digits}%} in legacy"
+            + (": keep_prob was read as a rate." if swapped else f"{same_noise}."),
+            HIGH if swapped or nested else MEDIUM,
+            f"{masks.sizes[name]} elements were counted"
+            + ("; every element that one side keeps the other keeps, too" if nested else ""),
             {"swapped": float(swapped)},
         )
     return None

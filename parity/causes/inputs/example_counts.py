@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from parity.causes.basics import injection
-from parity.causes.basics.cause import HIGH, Cause, Fault, Finding
+from parity.causes.basics.cause import HIGH, MEDIUM, Cause, Fault, Finding
 from parity.causes.basics.wording import format_number
 from parity.causes.inputs.short_batches import MeanOverAll, divide_by, with_short_batches
 from parity.causes.inputs.step_factors import (
@@ -17,6 +17,7 @@ from parity.causes.inputs.step_factors import (
     differing_sometimes,
     differs,
     factor_table,
+    losses_contradict,
     plant_table,
 )
 from parity.comparison import stages
@@ -54,6 +55,8 @@ def nonzero_weights_mean(evidence: Evidence) -> Finding | None:
     """Recognizes NONZERO_WEIGHTS_MEAN: in most steps the factors are n / b with whole numbers n that vary."""
     rows = clean_factors(evidence)
     differing = [row for row in rows if differs(evidence, row)]
+    if any(losses_contradict(evidence, row) for row in differing):
+        return None
     counts = [_example_counts(evidence, row) for row in differing]
     known = [count for count in counts if count is not None]
     if not differing or len(known) < len(counts) or len({n for count in known for n in count}) < 2:
@@ -72,22 +75,30 @@ def nonzero_weights_mean(evidence: Evidence) -> Finding | None:
 
 
 def short_batch_fixed_gbs(evidence: Evidence) -> Finding | None:
-    """Recognizes SHORT_BATCH_FIXED_GBS: in at most half of the steps the factors are n / b, in the others 1."""
+    """Recognizes SHORT_BATCH_FIXED_GBS: in at most half of the steps the factors are n / b, in the others 1.
+
+    One factor of a step's loss gives the same numbers, unless the recorded batches are short there.
+    """
     rows = clean_factors(evidence)
     differing = differing_sometimes(evidence, rows)
     if not differing or empty_replica(evidence):  # an empty replica's share is missing too
+        return None
+    if any(losses_contradict(evidence, row) for row in differing):
         return None
     counts = [_example_counts(evidence, row) for row in differing]
     if len(differing) * 2 > len(rows) or counts[0] is None or None in counts:
         return None
     factor = format_number(float(np.mean(differing[0].factors)))
+    shown = _shows_short_batches(evidence, differing)
     return Finding(
         f"In {len(differing)} of {len(rows)} steps (first at step {differing[0].step}) every gradient is {factor} of "
         f"legacy's: a short batch of {sum(counts[0])} examples is divided by the full batch's "
         f"{evidence.context.global_batch}.",
-        HIGH,
-        "exact in the other steps; there the factor is a number of examples over the batch",
+        HIGH if shown else MEDIUM,
+        "exact in the other steps; there the factor is a number of examples over the batch"
+        + ("" if shown else ", and may as well be a factor of the loss: no recorded batch is short"),
         factor_table(evidence),
+        ambiguous=not shown,
     )
 
 
@@ -97,6 +108,8 @@ def mean_of_uneven_means(evidence: Evidence) -> Finding | None:
     differing = differing_sometimes(evidence, rows)
     if not differing or not all(_are_uneven_shares(row.factors) for row in differing):
         return None
+    if any(losses_contradict(evidence, row) for row in differing):
+        return None
     factors = ", ".join(map(format_number, differing[0].factors))
     return Finding(
         f"In {len(differing)} of {len(rows)} steps (first at step {differing[0].step}) the replicas' gradients are "
@@ -105,6 +118,12 @@ def mean_of_uneven_means(evidence: Evidence) -> Finding | None:
         "the factors' reciprocals have the mean 1, as shares of one batch do; exact in the other steps",
         factor_table(evidence),
     )
+
+
+def _shows_short_batches(evidence: Evidence, rows: list[StepFactors]) -> bool:
+    """Whether the recorded batches of these steps have fewer examples than a full batch."""
+    sizes = {batch.step: sum(batch.sizes[0]) for batch in evidence.batches}
+    return all(sizes.get(row.step, evidence.context.global_batch) < evidence.context.global_batch for row in rows)
 
 
 def _example_counts(evidence: Evidence, row: StepFactors) -> list[int] | None:
@@ -121,7 +140,10 @@ def _example_counts(evidence: Evidence, row: StepFactors) -> list[int] | None:
 
 
 def _are_uneven_shares(factors: list[float]) -> bool:
-    return near(float(np.mean([1 / factor for factor in factors])), 1, 1e-3) and np.ptp(factors) >= 1e-3
+    """Whether factors are positive, differ, and have reciprocals whose mean is 1."""
+    if not all(factor > 0 for factor in factors):
+        return False  # a replica without a gradient, or with one that is not a number
+    return near(float(np.mean([1 / factor for factor in factors])), 1, 1e-3) and bool(np.ptp(factors) >= 1e-3)
 
 
 def _without_decay(workload: Workload) -> Workload:

@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from parity.diagnosis.gradients import ReplicaGradient
 
 
+#: A loss is legacy's if it differs by at most this part.
+SAME_LOSS = 1e-5
+
+
 class StepFactors(NamedTuple):
     """One step's factor of each replica's gradient, right over left."""
 
@@ -35,6 +39,13 @@ def clean_factors(evidence: Evidence) -> list[StepFactors]:
     for entry in evidence.gradients:
         rows.setdefault(entry.step, []).append(entry.data)
     return [StepFactors(step, factors) for step, factors in sorted(rows.items())]
+
+
+def losses_contradict(evidence: Evidence, row: StepFactors) -> bool:
+    """Returns whether the step's losses are legacy's though its gradients have factors: no mean of the loss differs."""
+    entries = [entry for entry in evidence.gradients if entry.step == row.step]
+    scaled = [entry for entry in entries if np.isfinite(entry.data) and abs(entry.data - 1) > SAME_LOSS]
+    return bool(scaled) and all(abs(entry.loss - 1) <= SAME_LOSS for entry in scaled)
 
 
 def differs(evidence: Evidence, row: StepFactors) -> bool:

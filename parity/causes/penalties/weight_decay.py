@@ -20,6 +20,7 @@ from parity.causes.penalties.decay_ratios import (
 from parity.comparison import stages
 from parity.comparison.fits import near, spread
 from workloads import tracing
+from workloads.support.wording import counted
 
 if TYPE_CHECKING:
     import tensorflow as tf
@@ -40,11 +41,13 @@ def weight_decay_elsewhere(evidence: Evidence) -> Finding | None:
     rates = [factors.decay[name][0] for name in names]
     if spread(rates) > 0.05:
         return None
+    known = evidence.context.decayed is not None
     return Finding(
-        f"The port decays {len(names)} weights that legacy does not ({', '.join(names[:3])}), at rate "
+        f"The port decays {counted(len(names), 'weight')} that legacy does not ({', '.join(names[:3])}), at rate "
         f"{float(np.median(rates)):.4g}.",
-        HIGH,
-        describe_decay_fit(factors),
+        HIGH if known else MEDIUM,
+        describe_decay_fit(factors)
+        + ("" if known else "; a recording does not say which weights legacy decays: no matrix gains a decay"),
         decay_constants(factors, evidence),
         variables=tuple(names),
     )

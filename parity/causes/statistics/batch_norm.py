@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from parity.diagnosis.evidence import Evidence
     from parity.diagnosis.moving_statistics import MovingStatistics
 
-#: Another epsilon moves at least this part of later variances in one direction, by at most `MOST_SHIFT` of them.
+#: Another epsilon moves at least this part of later variances in one direction, and means and variances by at most
+#: `MOST_SHIFT` of them.
 ONE_DIRECTION, MOST_SHIFT = 0.9, 0.3
 
 #: Replicas, or sides, propose the same moments if they differ by at most this part.
@@ -84,13 +85,13 @@ def _all_shrink_or_grow(facts: MovingStatistics, names: Sequence[str]) -> bool:
     """Whether the variances of the later layers nearly all shrink, or all grow, by a small part, as epsilon makes them.
 
     A larger epsilon makes every channel's output smaller, by at most epsilon over twice its variance. Another padding
-    or stride moves single variances either way, and further.
+    or stride moves single variances either way, and further; another pooling moves the means further.
     """
     variances = [name for name in names if is_variance(name) and name in facts.smaller]
     if not variances:
         return True  # not known
     smaller = float(np.mean([facts.smaller[name] for name in variances]))
-    return max(smaller, 1 - smaller) >= ONE_DIRECTION and max(facts.gaps[name] for name in variances) <= MOST_SHIFT
+    return max(smaller, 1 - smaller) >= ONE_DIRECTION and max(facts.gaps[name] for name in names) <= MOST_SHIFT
 
 
 def _plant_global_moments(finding: Finding, setup: Setup) -> Change:

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 #: Shares of the batch statistics agree within this part.
 SAME_SHARE = 1e-3
 
+#: Two sides' means agree within this part (kernels round them), or within this part of what their variances differ by.
+SAME_MEAN, PART_OF_VARIANCE = 2e-5, 0.05
+
 
 def bn_bessel(evidence: Evidence) -> Finding | None:
     """Recognizes BN_BESSEL: the variances differ by n / (n - 1) and the means agree."""
@@ -37,6 +40,7 @@ def bn_bessel(evidence: Evidence) -> Finding | None:
     if not all(near(fit.share.factor, 1, SAME_SHARE) for fit in means):
         return None
     factors = {name: _median_factor(fits) for name, fits in facts.moves.items() if is_variance(name)}
+    factors = {name: factor for name, factor in factors.items() if _sees_same_values(facts, name, factor)}
     noise = max([1e-5, *(10 * mix.residual for mix in mixes), *(2 * fit.mix.residual for fit in means)])
     if all(near(factor, 1, noise) for factor in factors.values()) or not _in_one_direction(facts, noise):
         return None
@@ -76,6 +80,28 @@ def _may_be_a_count(count: float, batch: int, noise: float) -> bool:
     if multiple < 0.5:
         return False
     return abs(multiple - round(multiple)) <= max(0.02, 2 * noise * count) * multiple
+
+
+def _sees_same_values(facts: MovingStatistics, variance: str, factor: float) -> bool:
+    """Whether the mean of a variance's layer agrees far better than the variance does.
+
+    A correction of the variance leaves the values alone that are normalized, and so their mean. Where the mean moves
+    with the variance, an earlier layer differs. A layer without a mean of its own shows nothing of that.
+
+    Args:
+      facts: of both sides' statistics.
+      variance: name of the moving variance.
+      factor: of the port's variance by legacy's.
+    """
+    layer = _layer(variance)
+    means = [part for name, part in facts.moves.items() if is_mean(name) and _layer(name) == layer]
+    fits = [fit.share for part in means for fit in part]
+    gap = largest(np.hypot(fit.residual, fit.factor - 1) for fit in fits) if fits else 0.0
+    return gap <= max(SAME_MEAN, PART_OF_VARIANCE * abs(factor - 1))
+
+
+def _layer(statistic: str) -> str:
+    return statistic.rsplit("/", 1)[0]
 
 
 def _in_one_direction(facts: MovingStatistics, noise: float) -> bool:

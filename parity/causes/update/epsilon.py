@@ -15,6 +15,7 @@ from parity.comparison.fits import near
 from parity.diagnosis.signatures.fitted_epsilon import FittedEpsilon, fit_port_epsilon
 from workloads import optimizers, schedules
 from workloads.optimizers import FormKind
+from workloads.optimizers.rmsprop import PYTORCH_PLACE
 
 if TYPE_CHECKING:
     from parity.comparison.setup import Setup
@@ -62,8 +63,9 @@ def another_epsilon(evidence: Evidence) -> Finding | None:
 
 
 def _fitted_epsilon(evidence: Evidence, left: Updates, right: Updates) -> FittedEpsilon | None:
-    """Returns the fitted epsilon if it explains the port far better than legacy's does; None if legacy's does too."""
-    own = min(right.misfit(form) for form in [right.own_form, *forms_of_kind(right, FormKind.STEP_POWERS)])
+    """Returns the fitted epsilon if it explains the port far better than any formula with legacy's; else None."""
+    others = [*forms_of_kind(right, FormKind.STEP_POWERS), *forms_of_kind(right, FormKind.VARIANT)]
+    own = min(right.misfit(form) for form in [right.own_form, *others])
     optimizer = evidence.context.optimizer
     if optimizer is None or not left.misfit(left.own_form) <= EXPLAINED < own:
         return None
@@ -83,13 +85,16 @@ def _plant_epsilon(finding: Finding, setup: Setup) -> injection.Change | None:
     if not place:
         return slot_updates.plant_constant(finding, setup)
     if isinstance(optimizer, optimizers.RMSProp):
-        return framework_rules.rmsprop(outside=value)
+        return framework_rules.rmsprop(outside=value, rate_outside=place == PYTORCH_PLACE)
     return framework_rules.adam(corrected_epsilon=value) if place == "after the bias correction" else None
 
 
 _with_adam = injection.with_fields(optimizer=optimizers.Adam())
 _with_small_epsilon = injection.with_fields(optimizer=optimizers.Adam(epsilon=1e-8))
 _with_adagrad = injection.with_fields(optimizer=optimizers.Adagrad(), learning_rate=schedules.Fixed(1e-2))
+_with_rmsprop_momentum = injection.with_fields(
+    optimizer=optimizers.RMSProp(momentum=0.9), learning_rate=schedules.ExponentialDecay(1e-3, 2, 0.5)
+)
 _with_rmsprop = injection.with_fields(optimizer=optimizers.RMSProp(), learning_rate=schedules.Fixed(1e-3))
 
 CAUSES = (
@@ -117,7 +122,8 @@ CAUSES = (
         stage=stages.SLOTS,
         title="RMSProp's epsilon",
         signature="Gradients and mean squares agree; the update is smaller where |g| is small",
-        why="The default is 1e-10 (inside the root) in 1.x and 1e-7 in Keras.",
+        why="The default is 1e-10 (inside the root) in 1.x and 1e-7 in Keras; PyTorch adds 1e-8 outside the root, and "
+        "multiplies the momentum slot by the learning rate, which 1.x's slot holds.",
         fix="Use epsilon=1e-10.",
         criterion=rmsprop_eps,
         plant=_plant_epsilon,
@@ -125,6 +131,7 @@ CAUSES = (
         faults=(
             Fault("rmsprop_large_epsilon", change_optimizer(epsilon=1e-3), _with_rmsprop),
             Fault("rmsprop_epsilon_outside_the_root", framework_rules.rmsprop(outside=1e-3), _with_rmsprop),
+            Fault("pytorch_rmsprop", framework_rules.rmsprop(outside=1e-3, rate_outside=True), _with_rmsprop_momentum),
         ),
     ),
     Cause(

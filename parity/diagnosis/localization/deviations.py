@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
     Judge = Callable[[ComparedStep], dict[str, bool]]
 
+_NONE: frozenset[str] = frozenset()
+
 #: An array deviates if it is off by more than so many roundings of the largest numbers that it is made of.
 ROUNDINGS = 32
 
@@ -76,7 +78,7 @@ def find_deviations(evidence: Evidence) -> StageDeviations:
         _deviations(evidence.steps, lambda step: _gradients(step, evidence)),
         _deviations(evidence.steps, lambda step: _combined(step, evidence)),
         _update_deviations(evidence),
-        _deviations(evidence.steps, lambda step: _statistics(step, evidence)),
+        _statistics_deviations(evidence),
         _deviations(evidence.steps, lambda step: _averages(step, evidence)),
     )
 
@@ -140,24 +142,55 @@ def _update_deviations(evidence: Evidence) -> Deviations:
     return Deviations(compared, wrong)
 
 
-def _statistics(step: ComparedStep, evidence: Evidence) -> dict[str, bool]:
-    """{statistic: whether a replica proposes another value, or the right keeps another one than the left's owner}."""
+def _statistics_deviations(evidence: Evidence) -> Deviations:
+    """Statistics that the right keeps from elsewhere, or that a replica proposes otherwise.
+
+    What is kept can be told of every step, and proposals are compared in steps from the same state only: where they
+    alone deviate, the other steps say nothing.
+    """
+    kept = _deviations(evidence.steps, lambda step: _kept_statistics(step, evidence))
+    proposed = _deviations(evidence.steps, lambda step: _proposed_statistics(step, evidence))
+    if not kept.names or not proposed.names:
+        return proposed if proposed.names else kept
+    compared = {
+        n: kept.compared.get(n, _NONE) | proposed.compared.get(n, _NONE) for n in {**kept.compared, **proposed.compared}
+    }
+    return Deviations(compared, {n: kept.wrong.get(n, _NONE) | proposed.wrong.get(n, _NONE) for n in compared})
+
+
+def _common_statistics(step: ComparedStep, evidence: Evidence) -> list[str]:
+    """Statistics that the left proposes and the right keeps; none where the right shows no proposals of its own."""
+    facts, left, right = evidence.statistics, step.left, step.right
+    if facts is None or facts.borrowed or not left.proposals or len(left.proposals) != len(right.proposals):
+        return []
+    return [name for name in left.proposals[0] if name in right.state.statistics]
+
+
+def _kept_statistics(step: ComparedStep, evidence: Evidence) -> dict[str, bool]:
+    """{statistic: whether the right keeps another one of its replicas' proposals than the left does of its own}."""
     facts = evidence.statistics
-    left, right = step.left, step.right
-    if facts is None or facts.borrowed or len(left.proposals) != len(right.proposals):
+    owner = next(iter(facts.owners[0]), None) if facts is not None else None
+    if owner is None:
         return {}
-    owner = next(iter(facts.owners[0]), None)
-    names = [name for name in (left.proposals[0] if left.proposals else {}) if name in right.state.statistics]
-    wrong: dict[str, bool] = {}
-    for name in names:
-        if owner is not None and name in step.right_before.statistics:
-            row = KeptStatistics(step.right_before, right, right.proposals)
-            wrong[name] = not unexplained_part(row, owner, [name]) <= MOST_UNEXPLAINED
-        if step.same_state and np.array_equal(step.left_before.statistics[name], step.right_before.statistics[name]):
-            old, pairs = step.left_before.statistics[name], zip(left.proposals, right.proposals)
-            other = any(_proposes_other(a[name], b[name], old, evidence) for a, b in pairs)
-            wrong[name] = wrong.get(name, False) or other
-    return wrong
+    row = KeptStatistics(step.right_before, step.right, step.right.proposals)
+    return {
+        name: not unexplained_part(row, owner, [name]) <= MOST_UNEXPLAINED
+        for name in _common_statistics(step, evidence)
+        if name in step.right_before.statistics
+    }
+
+
+def _proposed_statistics(step: ComparedStep, evidence: Evidence) -> dict[str, bool]:
+    """{statistic: whether a replica proposes another value than the left's, from the same weights and old value}."""
+    left, right = step.left_before.statistics, step.right_before.statistics
+    return {
+        name: any(
+            _proposes_other(a[name], b[name], left[name], evidence)
+            for a, b in zip(step.left.proposals, step.right.proposals)
+        )
+        for name in _common_statistics(step, evidence)
+        if step.same_state and np.array_equal(left[name], right[name])
+    }
 
 
 def _proposes_other(left: np.ndarray, right: np.ndarray, old: np.ndarray, evidence: Evidence) -> bool:

@@ -26,7 +26,8 @@ def describe_steps(steps: Sequence[int], judged: Sequence[int]) -> str:
     if len(steps) == len(judged):
         return f"in every step ({len(steps)})" if len(steps) > 1 else f"in step {steps[0]}, the only one judged"
     if len(steps) == 1:
-        return f"in step {steps[0]} ({count})"
+        last = ", the last one judged" if steps[0] == judged[-1] else ""
+        return f"in step {steps[0]}{last} ({count})"
     if list(steps) == [step for step in judged if step >= steps[0]]:
         return f"from step {steps[0]} on ({count})"
     if list(steps) == [step for step in judged if step <= steps[-1]]:

@@ -147,6 +147,8 @@ def change_fact(change: np.ndarray, expected: np.ndarray, weights: np.ndarray) -
         return "values that are not finite"
     if not np.any(change):
         return "does not change"
+    if not np.any(expected):
+        return "changes, and by the rule it does not"
     factor = fit_factor(expected, change)
     both = fit_combination([expected, weights], change)
     if change.size > MOST_COEFFICIENTS and both.residual < 0.1 * factor.residual:

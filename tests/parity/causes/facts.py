@@ -69,9 +69,9 @@ def replica_gradient(
 
 
 def step_gradients(*steps: Sequence[float]) -> list[ReplicaGradient]:
-    """Returns the gradients of steps from 0 on; each step is given by its replicas' factors."""
+    """Returns the gradients of steps from 0 on; each step is given by its replicas' factors, which losses have, too."""
     return [
-        replica_gradient(step, replica, data=factor)
+        replica_gradient(step, replica, data=factor, loss=factor)
         for step, factors in enumerate(steps)
         for replica, factor in enumerate(factors)
     ]

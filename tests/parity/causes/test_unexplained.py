@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 
 from parity.causes.basics.cause import HIGH, LOW, MEDIUM, Cause, Finding, RecognizedCause
-from parity.causes.unexplained import hypothesis, unexplained_deviations, with_sound_confidence
+from parity.causes.unexplained import hypothesis, unexplained_deviations, with_sound_confidence, without_superseded
 from parity.comparison import stages
 from parity.diagnosis.context.job_context import Context
 from parity.diagnosis.deviations import Deviations
@@ -118,3 +118,19 @@ def test_constants_besides_numbers_are_no_fields_of_a_rule():
     field = recognized(stages.WEIGHTS, constants={"field": "epsilon", "value": 1e-7})
     changed = hypothesis(field, context)
     assert changed is not None and changed.optimizer == optimizers.Adam(epsilon=1e-7)
+
+
+@pytest.mark.parametrize(
+    "found, others, left",
+    [
+        ([deviation(stages.WEIGHTS)], [recognized(stages.WEIGHTS)], False),
+        ([deviation(stages.WEIGHTS, "v")], [recognized(stages.WEIGHTS, variables=("w",))], True),
+        ([deviation(stages.WEIGHTS)], [recognized(stages.LOSS)], True),
+        ([deviation(stages.WEIGHTS)], [recognized(stages.WEIGHTS, LOW)], True),
+        ([deviation(stages.WEIGHTS)], [], True),
+    ],
+)
+def test_a_cause_of_low_confidence_is_left_out_where_others_explain_its_stages(found, others, left):
+    evidence = made_up_evidence(deviations=Deviations(found, [], [], []))
+    unknown = recognized(stages.WEIGHTS, LOW)
+    assert without_superseded(evidence, [*others, unknown])[-1:] == ([unknown] if left else others)

@@ -94,6 +94,13 @@ def test_drift_is_found():
     assert places(evidence) == [(stages.STATISTICS, "moving_mean (copies)")]
 
 
+def test_a_weight_that_drifts_with_its_average_is_found_once_a_step():
+    evidence = made_up_evidence([compared(sgd_step(), sgd_step(drift=["w", "w"]))], SGD)
+    (found,) = evidence.deviations.found
+    assert (found.name, found.steps) == ("w (copies)", (0,))
+    assert found.sentence.startswith("statistics, w (copies) in step 0, the only one judged")
+
+
 @pytest.mark.parametrize("clip, found", [(None, [(stages.COMBINED, "w")]), (Clip(2.0, "combined"), [])])
 def test_clipping_is_the_contexts(clip, found):
     record, before = sgd_step()

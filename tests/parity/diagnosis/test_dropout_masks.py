@@ -1,4 +1,5 @@
 import numpy as np
+import pytest
 
 from parity.diagnosis.dropout_masks import measure_dropout_masks
 from tests.parity.step_records import compared_step, step_record
@@ -32,6 +33,15 @@ def test_independent_masks_agree_where_both_keep_or_both_drop():
 def test_elements_that_are_the_same_on_both_sides():
     assert masks_of([LEFT, LEFT], [LEFT, RIGHT]).same == 0.75
     assert masks_of([LEFT, LEFT], [LEFT, LEFT]).same == 1.0
+
+
+@pytest.mark.parametrize("extra, nested", [(10, ("d",)), (9, ())])
+def test_masks_are_nested_where_one_side_keeps_all_of_the_other_and_more(extra, nested):
+    kept, more = np.arange(40) < 15, np.arange(40) < 15 + extra
+    assert masks_of([kept, kept], [more, more]).nested == nested
+    assert masks_of([more, more], [kept, kept]).nested == nested
+    assert masks_of([kept, more], [more, kept]).nested == ()
+    assert masks_of([more], [more]).nested == ()
 
 
 def test_a_lone_replica_agrees_with_nobody():

@@ -39,9 +39,11 @@ def test_the_learning_rate_may_stand_outside_the_slot_and_epsilon_outside_the_ro
     rule = RMSProp(decay=0.5, momentum=0.5, epsilon=0.0)
     step = observed({"rms": [0.0, 0.0], "momentum": [2.0, 2.0]}, {"rms": [4.0, 16.0], "momentum": [0.0, 0.0]})
     assert same(rule.update_forms()[RATE_OUTSIDE](step), [-1.0, 0.0])
-    inside, outside = (place.formula(step, 0.0) for place in rule.epsilon_places())
-    assert same(inside, [-1.5, -0.5]) and same(outside, [-1.5, -0.5])
+    inside, outside, pytorch = (place.formula(step, 0.0) for place in rule.epsilon_places())
+    assert same(inside, [-1.5, -0.5]) and same(outside, [-1.5, -0.5]) and same(pytorch, [-1.0, 0.0])
     assert same(rule.epsilon_places()[1].formula(step, 2.0), [-1.25, -1 + 1 / 3])
+    assert same(rule.epsilon_places()[2].formula(step, 2.0), [-0.5 - 0.25, -0.5 + 1 / 3])
+    assert len(RMSProp(momentum=0.0).epsilon_places()) == 2
 
 
 def test_the_momentum_slot_takes_up_the_scaled_gradient_with_the_rules_own_epsilon():

@@ -76,6 +76,17 @@ def test_a_kept_part_differs_by_more_than_chance(right, confidence):
     assert (found.confidence if found else None) == confidence
 
 
+def test_another_rate_of_the_same_noise_is_named_however_near():
+    near = {"kept": {"drop": (0.75, 0.749)}, "same": 0.999}
+    assert list(recognized(**near)) == ["DROPOUT_STREAM"]
+    found = recognized(**near, nested=("drop",))
+    assert list(found) == ["KEEP_PROB_RATE"] and found["KEEP_PROB_RATE"].confidence == HIGH
+    assert found["KEEP_PROB_RATE"].sentence == (
+        "drop keeps 74.9% of the elements in the port and 75.0% in legacy; it draws legacy's noise, and compares it "
+        "with another rate."
+    )
+
+
 def test_masks_that_legacy_does_not_show_are_no_cause():
     assert recognized(kept={"drop": (NAN, 0.25)}, same=NAN) == {}
 

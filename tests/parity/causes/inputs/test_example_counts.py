@@ -1,8 +1,9 @@
+import dataclasses
 import math
 
 import pytest
 
-from parity.causes.basics.cause import HIGH
+from parity.causes.basics.cause import HIGH, MEDIUM
 from parity.causes.inputs import example_counts
 from parity.diagnosis.context.job_context import Context
 from tests.parity.causes.facts import CLEAN, batch, replica_gradient, step_gradients
@@ -70,7 +71,28 @@ def test_a_short_batch_over_the_full_size_differs_in_some_steps():
         "In 1 of 4 steps (first at step 2) every gradient is 0.5 of legacy's: a short batch of 8 examples is divided "
         "by the full batch's 16."
     )
-    assert found["SHORT_BATCH_FIXED_GBS"].confidence == HIGH
+    assert found["SHORT_BATCH_FIXED_GBS"].confidence == MEDIUM and found["SHORT_BATCH_FIXED_GBS"].ambiguous
+
+
+@pytest.mark.parametrize("size, confidence", [(4, HIGH), (8, MEDIUM)])
+def test_a_short_batch_that_is_recorded_is_sure(size, confidence):
+    batches = [batch(0, same=True, sizes=((8, 8), (8, 8))), batch(1, same=True, sizes=((size, size), (size, size)))]
+    found = recognized(WHOLE, [0.5, 0.5], batches=batches)["SHORT_BATCH_FIXED_GBS"]
+    assert (found.confidence, found.ambiguous) == (confidence, confidence == MEDIUM)
+
+
+@pytest.mark.parametrize("steps", [([0.5, 0.25], [0.75, 0.5]), (WHOLE, [0.5, 0.5]), (WHOLE, [1.5, 0.75])])
+@pytest.mark.parametrize("loss, named", [(1.0, False), (0.5, True), (math.nan, True)])
+def test_gradients_with_factors_that_the_losses_lack_are_no_means(steps, loss, named):
+    gradients = [
+        entry if entry.data == 1 else dataclasses.replace(entry, loss=loss) for entry in step_gradients(*steps)
+    ]
+    assert bool(recognized(gradients=gradients)) == named
+
+
+@pytest.mark.parametrize("factors", [[0.0, 1.0], [0.0, 0.5], [math.nan, 1.0], [-1.0, 1 / 3]])
+def test_a_replica_without_a_gradient_has_no_uneven_mean(factors):
+    assert "MEAN_OF_UNEVEN_MEANS" not in recognized(WHOLE, factors)
 
 
 def test_short_batches_are_at_most_half_of_the_steps():
@@ -97,7 +119,7 @@ def test_factors_count_only_where_examples_are_the_same_and_fits_are_clean():
     assert recognized(*steps, batches=[batch(same=False, sizes=((8, 8), (4, 4)))]) != {}
     limit = 4 * made_up_evidence().clean_residual
     for residual, expected in ((CLEAN, True), (0.9 * limit, True), (1.1 * limit, False), (float("nan"), True)):
-        gradients = [replica_gradient(0, 0), replica_gradient(1, 0, data=0.5, residual=residual)]
+        gradients = [replica_gradient(0, 0), replica_gradient(1, 0, data=0.5, residual=residual, loss=0.5)]
         assert bool(recognized(gradients=gradients)) == expected
 
 

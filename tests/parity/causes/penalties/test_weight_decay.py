@@ -1,3 +1,4 @@
+import dataclasses
 from unittest import mock
 
 import pytest
@@ -6,9 +7,9 @@ from parity.causes.basics.cause import HIGH, MEDIUM
 from parity.causes.penalties import weight_decay
 from parity.diagnosis.context.job_context import Context
 from tests.cases import Dyadic, Everything
-from tests.parity.causes.facts import gradient_factors, total_factor
+from tests.parity.causes.facts import gradient_factors, replica_gradient, total_factor
 from tests.parity.causes.stub_step import change_of, faulty_step, forward_backward
-from tests.parity.step_records import made_up_evidence
+from tests.parity.step_records import made_up_evidence, made_up_state
 from workloads.job import Job
 from workloads.workload import Clip
 
@@ -42,6 +43,30 @@ def test_a_decay_of_other_weights_is_named():
 )
 def test_legacy_s_own_weights_several_rates_and_hidden_replicas_are_no_decay_elsewhere(factors):
     assert weight_decay.weight_decay_elsewhere(evidence(factors)) is None
+
+
+@pytest.mark.parametrize(
+    "decay, named",
+    [
+        ({"gamma": [0.5]}, True),
+        ({"gamma": [-0.5]}, False),  # a decay that is lost
+        ({"gamma": [0.5], "kernel": [0.5]}, False),
+        ({"kernel": [0.5]}, False),
+    ],
+)
+def test_where_legacys_decayed_weights_are_unknown_a_decay_of_vectors_alone_is_a_new_one(decay, named):
+    gradient = replica_gradient(tensors={"gamma": 1.0, "kernel": 1.0})
+    left = made_up_state({"gamma": [1.0, 2.0], "kernel": [[1.0, 2.0]]})
+    context = Context(replicas=4, global_batch=32, weight_decay=RATE)
+    facts = dataclasses.replace(
+        made_up_evidence((), context, gradient_factors=gradient_factors(decay=decay), gradients=[gradient]), left=left
+    )
+    facts.gradient_factors, facts.gradients = gradient_factors(decay=decay), [gradient]
+    found = weight_decay.weight_decay_elsewhere(facts)
+    assert (found is not None) == named
+    if found is not None:
+        assert (found.confidence, found.variables) == (MEDIUM, ("gamma",))
+        assert found.sentence == "The port decays 1 weight that legacy does not (gamma), at rate 0.5."
 
 
 def test_another_rate_is_named():

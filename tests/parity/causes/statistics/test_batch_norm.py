@@ -117,3 +117,10 @@ def test_epsilon_moves_later_variances_in_one_direction_and_not_far(smaller, gap
     gaps = {"norm1/moving_variance": 0.0, "norm2/moving_variance": gap}
     facts = dataclasses.replace(moving_statistics(gaps=gaps), smaller={"norm2/moving_variance": smaller})
     assert ("BN_EPSILON" in recognized(facts)) == named
+
+
+@pytest.mark.parametrize("gap, named", [(0.29, True), (0.31, False)])
+def test_epsilon_does_not_move_later_means_far(gap, named):
+    gaps = {"norm1/moving_mean": 0.0, "norm2/moving_mean": gap, "norm2/moving_variance": 0.01}
+    facts = dataclasses.replace(moving_statistics(gaps=gaps), smaller={"norm2/moving_variance": 1.0})
+    assert ("BN_EPSILON" in recognized(facts)) == named

@@ -41,6 +41,12 @@ def test_a_variance_without_bessel_s_correction_is_named():
     )
 
 
+@pytest.mark.parametrize("mean, factor, causes", [(1e-4, 0.75, ["BN_BESSEL"]), (0.02, 0.75, []), (6e-5, 1 - 1e-3, [])])
+def test_a_variance_that_differs_with_its_mean_has_no_bessel_factor(mean, factor, causes):
+    moved = with_fits(proposal_fit(share=1.0, share_residual=mean), proposal_fit(factor=factor))
+    assert [name for name in moved if name == "BN_BESSEL"] == causes
+
+
 def test_the_layer_with_the_fewest_values_is_named():
     few, many = proposal_fit(factor=0.75), proposal_fit(factor=1 - 2.0**-6)
     facts = moving_statistics(moves={"b/variance": [many], "a/variance": [few], "a/mean": [proposal_fit()]})

@@ -1,7 +1,10 @@
+from unittest import mock
+
 import pytest
 
 from parity.causes.basics.cause import HIGH, MEDIUM
 from parity.causes.update import epsilon, update_form
+from parity.diagnosis.signatures.fitted_epsilon import FittedEpsilon
 from tests.parity.causes.update_facts import recognized_causes, side
 from workloads import optimizers
 
@@ -63,3 +66,11 @@ def test_an_epsilon_that_explains_legacy_better_too_is_no_cause(left, named):
 def test_an_epsilon_is_sure_only_where_it_explains_the_update_to_rounding(misfit, confidence):
     found = recognized(side(large=5000.0), side(own=500000.0, large=misfit))
     assert found["ADAM_EPS"].confidence == confidence
+
+
+@pytest.mark.parametrize("nesterov, named", [(5000.0, ["ADAM_EPS"]), (1.0, [])])
+def test_a_fitted_epsilon_explains_the_update_better_than_any_formula_with_legacys(nesterov, named):
+    fitted = FittedEpsilon("after the bias correction", 1e-5, 0.5)
+    with mock.patch.object(epsilon, "fit_port_epsilon", return_value=fitted):
+        found = recognized(side(nesterov=5000.0), side(own=5000.0, nesterov=nesterov))
+    assert [name for name in found if name == "ADAM_EPS"] == named

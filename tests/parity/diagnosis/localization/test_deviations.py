@@ -91,3 +91,16 @@ def test_what_the_rule_does_not_explain_on_the_left_either_is_not_blamed_on_the_
     odd = record(weights={"b": [-1.0, 5.01]})
     steps = [compared_step(odd, odd, BEFORE)]
     assert find_deviations(made_up_evidence(steps, CONTEXT)).updates.names == []
+
+
+def test_proposals_are_told_of_in_steps_from_the_same_state_only():
+    """Each side keeps what its first replica proposes, so that steps from other states say nothing of proposals."""
+    own = {"proposal": (1.0, 2.5), "statistics": {"mean": [1.0, 2.5]}}
+    moved = made_up_state({"a": [9.0, 2.0], "b": [3.0, 4.0]}, BEFORE.slots, BEFORE.statistics, BEFORE.averages)
+    steps = [compared_step(record(0), record(0, **own), BEFORE), compared_step(record(1), record(1), BEFORE, moved)]
+    found = find_deviations(made_up_evidence(steps, CONTEXT)).statistics
+    assert (list(found.compared), found.steps, found.in_some_steps) == ([0], [0], False)
+    kept = {"statistics": {"mean": [1.0, 2.5]}}
+    steps[1] = compared_step(record(1), record(1, **kept), BEFORE, moved)
+    found = find_deviations(made_up_evidence(steps, CONTEXT)).statistics
+    assert (list(found.compared), found.steps, found.names) == ([0, 1], [0, 1], ["mean"])

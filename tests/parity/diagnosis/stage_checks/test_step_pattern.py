@@ -8,7 +8,8 @@ from parity.diagnosis.stage_checks.step_pattern import describe_steps
     [
         ([0, 1, 2], [0, 1, 2], "in every step (3)"),
         ([4], [4], "in step 4, the only one judged"),
-        ([4], [0, 4], "in step 4 (1 of 2 steps)"),
+        ([4], [0, 4], "in step 4, the last one judged (1 of 2 steps)"),
+        ([4], [0, 4, 5], "in step 4 (1 of 3 steps)"),
         ([3, 4], [0, 3, 4], "from step 3 on (2 of 3 steps)"),
         ([0, 1], [0, 1, 2], "until step 1 (2 of 3 steps)"),
         ([4, 9, 14], list(range(15)), "in every 5th step from step 4 on (3 of 15 steps)"),

@@ -120,3 +120,9 @@ def test_a_change_whose_addends_cancel_is_off_by_roundings_of_the_addends(roundi
         learning_rate=2.0,
     )
     assert set(off(taken, rule)) == set(found)
+
+
+def test_a_change_where_the_rule_gives_none_is_described_without_a_factor():
+    rule, weights = np.zeros(3), np.ones(3)
+    assert change_fact(np.array([1.0, 0.0, 2.0]), rule, weights) == "changes, and by the rule it does not"
+    assert change_fact(rule, rule, weights) == "does not change"
