@@ -3,8 +3,8 @@
 The recordings may come from anywhere (`legacy.record`, or `workloads/records/writer.py` in any training loop); the left
 one is the reference. Causes are named from the numbers alone, each with the fitted figures, the fix, and the
 confidence. Exit status 0: nothing differs but rounding, or in other terms only; 1: something does; 2: input that cannot
-be used; 3: nothing differs, but weights could not be compared; 130: Ctrl-C, which while causes are confirmed ends with
-a partial report.
+be used; 3: nothing differs that could be compared, but some weights, or the losses and gradients of some steps, could
+not be; 130: Ctrl-C, which while causes are confirmed ends with a partial report.
 """
 
 from __future__ import annotations
@@ -45,7 +45,8 @@ tap_flags.define_taps(flags.FLAGS)
 
 FLAGS = flags.FLAGS
 
-#: Exit status if nothing differs in what both recordings hold, but weights are in one of them only.
+#: Exit status if nothing differs in what could be compared: weights are in one recording only, or steps were taken from
+#: weights that had parted.
 NOT_SHOWN = 3
 
 
@@ -81,6 +82,7 @@ def main() -> int:
     from parity.verdict.explanation import explain_recordings
     from workloads.progress.progress import Progress
     from workloads.records.reader import Recording
+    from workloads.support.wording import counted
 
     with Recording(FLAGS.left, "--left") as left, _right_recording(left) as right:
         for recording, name in ((left, "left"), (right, "right")):
@@ -95,6 +97,12 @@ def main() -> int:
     differs = first_differing_stage(explanation.evidence) is not None
     notes = [f"not compared: {line}" for line in unmatched]
     notes += ["interrupted before the causes were confirmed"] if explanation.partial else []
+    parted = explanation.evidence.deviations.unjudged_passes if explanation.remaining is None else ()
+    if parted:
+        notes.append(
+            f"not compared: losses and gradients of {counted(len(parted), 'step')} (the first: step {parted[0]}): the "
+            "weights had parted. A recording in float64 parts less"
+        )
     left_over: Sequence[Deviation | Remainder] | None = explanation.remaining
     if left_over is None:
         left_over = unexplained_deviations(explanation.evidence, explanation.recognized)
@@ -115,7 +123,7 @@ def main() -> int:
     report_flags.write_report(html_page, FLAGS)
     if explanation.partial:
         raise KeyboardInterrupt
-    return NOT_SHOWN if unmatched and not status else status
+    return NOT_SHOWN if (unmatched or parted) and not status else status
 
 
 def _right_recording(left: Recording) -> Recording:

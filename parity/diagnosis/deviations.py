@@ -12,7 +12,7 @@ from parity.comparison import stages
 from parity.comparison.difference import compare
 from parity.diagnosis.candidates.combined_forms import CombinedForm, stated_form
 from parity.diagnosis.stage_checks.deviation import Deviation, deviation_of, deviations_by_rule, group_errors
-from parity.diagnosis.stage_checks.forward_check import check_forward
+from parity.diagnosis.stage_checks.forward_check import MOST_GAP, check_forward
 from parity.diagnosis.stage_checks.plain_check import check_initial_state, check_learning_rate, check_without_rule
 from parity.diagnosis.stage_checks.rule_errors import StageRules
 from parity.diagnosis.stage_checks.side_step import SideStep, StepPair, pair_steps
@@ -41,12 +41,15 @@ class Deviations:
       differing: stages in which any bit differs in any step.
       unjudged: those of them in which nothing could be judged.
       pure_rounding: weights whose gradients are nothing but rounding on both sides.
+      unjudged_passes: numbers of the steps whose losses and gradients could not be compared, for the weights before
+        them had parted too far.
     """
 
     found: list[Deviation]
     differing: list[str]
     unjudged: list[str]
     pure_rounding: list[str]
+    unjudged_passes: tuple[int, ...] = ()
 
 
 def find_deviations(evidence: Evidence, right_context: Context | None = None) -> Deviations:
@@ -77,7 +80,15 @@ def find_deviations(evidence: Evidence, right_context: Context | None = None) ->
     judged |= {stages.BATCH} if evidence.batches else set()
     differing = _differing_stages(evidence)
     unjudged = [stage for stage in differing if stage not in judged]
-    return Deviations(sorted(found, key=_causal_order), differing, unjudged, pure_rounding)
+    parted = tuple(pair.left.record.step for pair in pairs if _has_parted(pair))
+    return Deviations(sorted(found, key=_causal_order), differing, unjudged, pure_rounding, parted)
+
+
+def _has_parted(pair: StepPair) -> bool:
+    """Whether both sides show losses or gradients of a step that they took from weights too far apart."""
+    left, right = pair.left.record, pair.right.record
+    shown = bool(left.losses and right.losses) or bool(left.gradients and right.gradients)
+    return shown and not pair.state_gap <= MOST_GAP
 
 
 def _with_accumulators(evidence: Evidence, right_context: Context | None) -> State:

@@ -8,7 +8,7 @@ import pytest
 from tests.commands import refused, run
 from tests.marks import slow_after
 from workloads.records.reader import Recording
-from workloads.records.writer import Writer
+from workloads.records.writer import Recorder, Writer
 
 
 def altered(source, target, change):
@@ -54,6 +54,25 @@ def test_two_recordings_are_explained(recorded, tmp_path):
     # Only what is recorded was doubled: planted, the cause leaves over slots that did not take up that gradient.
     assert (causes[0]["confidence"], causes[0]["confirmed"]) == ("medium", False)
     assert {entry["stage"] for entry in causes[0]["remaining"]} >= {"slots"}
+
+
+@pytest.mark.parametrize("steps, status", [(4, 0), (40, 3)])
+def test_steps_that_rounding_has_parted_are_not_approved(tmp_path, steps, status):
+    """Gradient descent as a chaotic map: one rounding in step 0 parts two runs, and hides a late fault of the loss."""
+    paths = [str(tmp_path / name) for name in ("left.npz", "right.npz")]
+    for path, rounding, factor in zip(paths, (0.0, 2.0**-23), (1.0, 2.0)):
+        w = np.float32([0.3, 0.6])
+        with Recorder(path, replicas=1, weights={"w": w}) as recorder:
+            for step in range(steps):
+                gradient = (w - np.float32(3.9) * w * (1 - w)) * np.float32(1 + (rounding if step == 0 else 0.0))
+                loss = float(np.sum(w)) * (factor if step >= 35 else 1.0)
+                w = w - gradient
+                values = {"w": gradient}
+                recorder.step(loss, {"w": w}, gradients=[values], combined=values, rate=1.0)
+    process = run("parity.diagnose", f"--left={paths[0]}", f"--right={paths[1]}")
+    assert process.returncode == status, process.stdout + process.stderr
+    assert process.stdout.startswith("FLOAT_ORDER")
+    assert ("not compared: losses and gradients of" in process.stdout) == (status == 3)
 
 
 def test_what_fits_nothing_is_not_named(recorded, tmp_path):

@@ -14,6 +14,7 @@ from parity.causes.basics.cause import HIGH, LOW, MEDIUM, Cause, Fault, Finding
 from parity.comparison import stages
 from parity.comparison.fits import flatten_arrays, relative_norm
 from parity.diagnosis.signatures.passes import compare_passes
+from workloads.support.wording import counted
 
 if TYPE_CHECKING:
     import tensorflow as tf
@@ -102,12 +103,19 @@ def float_order(evidence: Evidence) -> Finding | None:
     worst = max([0.0, *(relative_norm(right - left, left) for left, right in vectors)])
     if not worst <= MOST_ROUNDING * evidence.eps:
         return None
-    noise = deviations.pure_rounding
+    noise, parted = deviations.pure_rounding, deviations.unjudged_passes
     aside = f"; the gradients of {', '.join(noise[:3])} are pure rounding and were not used" if noise else ""
+    unjudged = ""
+    if parted:
+        unjudged = (
+            f" Losses and gradients of {counted(len(parted), 'step')} (the first: step {parted[0]}) could not be "
+            "compared: the weights had parted."
+        )
     return Finding(
         f"The difference is rounding: in steps from the same state gradients agree to {worst:.1e} of their length, and "
-        "in every stage of every step each side does what the rule makes of its own inputs, to a few roundings.",
-        HIGH,
+        "in every stage of every step each side does what the rule makes of its own inputs, to a few roundings."
+        + unjudged,
+        MEDIUM if parted else HIGH,
         f"machine epsilon is {evidence.eps:.1e}; additions in another order, or other kernels, make a few times that"
         + aside,
     )

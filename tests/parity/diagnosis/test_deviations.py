@@ -36,6 +36,15 @@ def test_equal_runs_have_none():
     assert found == deviations.Deviations([], [], [], [])
 
 
+@pytest.mark.parametrize("gap, parted", [(0.9e-4, ()), (1.1e-4, (3,))])
+def test_passes_from_weights_that_have_parted_are_not_judged(gap, parted):
+    step = compared(sgd_step(3, weight=8.0), sgd_step(3, weight=8.0 * (1 + gap)))
+    assert made_up_evidence([step], SGD).deviations.unjudged_passes == parted
+    record = step_record(3, state=made_up_state({"w": [8.0, 1.0]}))
+    without = compared_step(record, record, step.left_before, step.right_before)
+    assert made_up_evidence([without], Context(replicas=1)).deviations.unjudged_passes == ()
+
+
 def test_a_difference_does_not_travel():
     """A wrong update in step 0 changes weights and gradients in step 1, where every stage is right."""
     steps = [

@@ -171,6 +171,22 @@ def test_steps_from_other_states_show_no_rounding():
     assert float_order(left, right, right_before=other) is None
 
 
+def test_steps_from_weights_that_have_parted_are_named_and_make_it_less_sure():
+    first = compared_step(
+        step_record(losses=[1.0], gradients=[{"w": [1.0]}]),
+        step_record(losses=[1.0], gradients=[{"w": [1 + 2.0**-20]}]),
+    )
+    far = compared_step(
+        step_record(7, losses=[1.0]), step_record(7, losses=[9.0]), right_before=made_up_state({"w": [1.0, 3.0]})
+    )
+    assert (numerics.float_order(made_up_evidence([first])).confidence) == "high"
+    found = numerics.float_order(made_up_evidence([first, far]))
+    assert found.confidence == "medium"
+    assert found.sentence.endswith(
+        "Losses and gradients of 1 step (the first: step 7) could not be compared: the weights had parted."
+    )
+
+
 def test_only_weights_that_both_sides_have_are_compared():
     left = {"gradients": [{"w": [1.0], "a": [1.0]}], "combined": {"w": [1.0], "a": [2.0]}}
     right = {"gradients": [{"w": [1.0], "b": [5.0]}], "combined": {"w": [1.0], "b": [7.0]}}
