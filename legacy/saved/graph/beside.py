@@ -92,7 +92,7 @@ def join_runs(graph: Graph, targets: Sequence[str]) -> tuple[Graph, list[str]]:
 def never_run(
     graph: Graph, targets: Collection[str], collections: dict[str, list[str]], trainable: Collection[str]
 ) -> dict[str, list[str]]:
-    """Returns updates that no train op runs: {"update ops" or "moving averages": names}; empty lists are left out.
+    """Returns updates that no train op runs: {"update ops", "moving averages", ...: names}; empty lists are left out.
 
     Args:
       graph: the whole graph.
@@ -101,7 +101,8 @@ def never_run(
       trainable: names of the trainable variables.
 
     Returns:
-      Members of the collection of update ops, and assignments that average a trainable variable of the step.
+      Members of the collection of update ops, assignments that average a trainable variable of the step, and those that
+      move a variable by what data give, as batch normalization that was written by hand does.
     """
     members = graph.ancestors(targets)
     updates = [parse_tensor_name(name).node for name in collections.get(UPDATE_OPS, [])]
@@ -110,16 +111,36 @@ def never_run(
     variables = {name for name, node in graph.nodes.items() if node.op in op_types.VARIABLES}
     others = [name for name in graph.nodes if name not in members]
     averages = [name for name in others if _averages_weight(graph, name, weights, variables)]
-    found = {"update ops": updates, "moving averages": [name for name in averages if name not in updates]}
+    moved = [name for name in others if _is_moved_by_data(graph, name, trainable, variables)]
+    found = {
+        "update ops": updates,
+        "moving averages": [name for name in averages if name not in updates],
+        "updates of statistics": [name for name in moved if name not in updates],
+    }
     return {what: names for what, names in found.items() if names}
 
 
 def _averages_weight(graph: Graph, name: str, weights: Collection[str], variables: set[str]) -> bool:
     """Returns whether a node moves a variable towards one weight: it takes away a part of their difference."""
+    read = _read_by_change(graph, name, variables)
+    if not read or graph.inputs(name)[0].node in weights or _has_source(graph, read):
+        return False
+    return graph.inputs(name)[0].node in read & variables and len(read & set(weights)) == 1
+
+
+def _is_moved_by_data(graph: Graph, name: str, trainable: Collection[str], variables: set[str]) -> bool:
+    """Returns whether a node moves a variable that is not trained towards what it computes from data."""
+    read = _read_by_change(graph, name, variables)
+    moved = graph.inputs(name)[0].node if read else ""
+    return moved in read & variables and moved not in trainable and _has_source(graph, read)
+
+
+def _read_by_change(graph: Graph, name: str, variables: set[str]) -> set[str]:
+    """Returns the nodes that the change of a variable is computed from, as far as variables; empty of other nodes."""
     if not graph.type(name).startswith(("AssignSub", "AssignAdd")) or len(graph.inputs(name)) < 2:
-        return False
-    variable = graph.inputs(name)[0].node
-    if variable in weights:
-        return False
-    read = graph.ancestors([graph.inputs(name)[1].node], stop=variables, controls=False) & variables
-    return variable in read and len(read & set(weights)) == 1
+        return set()
+    return graph.ancestors([graph.inputs(name)[1].node], stop=variables, controls=False)
+
+
+def _has_source(graph: Graph, names: Collection[str]) -> bool:
+    return any(op_types.is_source(graph.type(name)) for name in names)

@@ -43,4 +43,11 @@ def test_updates_that_no_train_op_runs_are_named():
 def test_what_runs_and_what_is_no_average_of_a_weight_is_not_named():
     graph, targets = run_beside(graph_of(TEXT), ["train"], ["bn/update", "ema/update"])
     assert never_run(graph, targets, {"update_ops": ["bn/update"]}, ["w"]) == {}
-    assert never_run(graph_of(TEXT), ["train"], {}, []) == {}
+    assert "moving averages" not in never_run(graph_of(TEXT), ["train"], {}, [])
+
+
+def test_statistics_by_hand_are_no_averages_of_the_weight_that_they_depend_on():
+    text = TEXT.replace("Sub(seen, x)", "Sub(seen, product)").replace("train =", "product = Mul(w, x)\ntrain =")
+    found = never_run(graph_of(text), ["train"], {}, ["w"])
+    assert found == {"moving averages": ["ema/update"], "updates of statistics": ["bn/update"]}
+    assert "updates of statistics" not in never_run(graph_of(text), ["train", "bn/update"], {}, ["w"])
