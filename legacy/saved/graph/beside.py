@@ -102,7 +102,7 @@ def never_run(
 
     Returns:
       Members of the collection of update ops, assignments that average a trainable variable of the step, and those that
-      move a variable by what data give, as batch normalization that was written by hand does.
+      move a variable that the step leaves alone by what data give, as batch normalization written by hand does.
     """
     members = graph.ancestors(targets)
     updates = [parse_tensor_name(name).node for name in collections.get(UPDATE_OPS, [])]
@@ -111,7 +111,9 @@ def never_run(
     variables = {name for name, node in graph.nodes.items() if node.op in op_types.VARIABLES}
     others = [name for name in graph.nodes if name not in members]
     averages = [name for name in others if _averages_weight(graph, name, weights, variables)]
-    moved = [name for name in others if _is_moved_by_data(graph, name, trainable, variables)]
+    changed = {graph.inputs(name)[0].node for name in members if graph.type(name).startswith("Assign")}
+    moved = [name for name in others if is_moved_by_data(graph, name, trainable, variables)]
+    moved = [name for name in moved if graph.inputs(name)[0].node not in changed]  # no other tower's updates run
     found = {
         "update ops": updates,
         "moving averages": [name for name in averages if name not in updates],
@@ -128,8 +130,18 @@ def _averages_weight(graph: Graph, name: str, weights: Collection[str], variable
     return graph.inputs(name)[0].node in read & variables and len(read & set(weights)) == 1
 
 
-def _is_moved_by_data(graph: Graph, name: str, trainable: Collection[str], variables: set[str]) -> bool:
-    """Returns whether a node moves a variable that is not trained towards what it computes from data."""
+def is_moved_by_data(graph: Graph, name: str, trainable: Collection[str], variables: set[str]) -> bool:
+    """Tells whether a node moves a variable that is not trained towards what it computes from data.
+
+    Args:
+      graph: the whole graph.
+      name: of the node.
+      trainable: names of the trainable variables.
+      variables: names of all variables.
+
+    Returns:
+      Whether it does.
+    """
     read = _read_by_change(graph, name, variables)
     moved = graph.inputs(name)[0].node if read else ""
     return moved in read & variables and moved not in trainable and _has_source(graph, read)

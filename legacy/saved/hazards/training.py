@@ -11,6 +11,7 @@ from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.facts.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
 from legacy.saved.graph.accumulation import accumulating_writes
+from legacy.saved.graph.beside import is_moved_by_data
 from legacy.saved.hazards.hazard import Hazard
 from legacy.saved.hazards.penalties import linear_weights
 from workloads.lifted.graph import parse_tensor_name
@@ -78,14 +79,16 @@ def updates_never_run(whole: WholeGraph) -> Iterator[Hazard]:
         return
     listed = {name.partition(":")[0].lstrip("^") for name in whole.collections.get("update_ops", [])}
     moving = {n for n, variable in whole.writes.items() if MOVING.search(n) and variable not in whole.trainable}
+    variables = set(whole.writes.values())
+    moving |= {name for name in whole.writes if is_moved_by_data(whole.graph, name, whole.trainable, variables)}
     changed = {variable for name, variable in whole.writes.items() if name in whole.members}
     updates = (listed | moving) & whole.writes.keys() - whole.members
     idle = [name for name in whole.graph.nodes if name in updates and whole.writes[name] not in changed]
     idle = [name for name in idle if not _is_scalar(whole, whole.writes[name])]
-    variables = list(dict.fromkeys(whole.writes[name] for name in idle))
-    if not variables:
+    still = list(dict.fromkeys(whole.writes[name] for name in idle))
+    if not still:
         return
-    names = ", ".join(variables[:3]) + (", ..." if len(variables) > 3 else "")
+    names = ", ".join(still[:3]) + (", ..." if len(still) > 3 else "")
     ends = [
         name
         for name in whole.graph.descendants(idle)
@@ -95,7 +98,7 @@ def updates_never_run(whole: WholeGraph) -> Iterator[Hazard]:
     yield Hazard(
         "UPDATES_NEVER_RUN",
         idle[0],
-        f"the train op does not run the updates of {counted(len(variables), 'variable')} ({names}){beside}",
+        f"the train op does not run the updates of {counted(len(still), 'variable')} ({names}){beside}",
         "run them with the train op, as tf.control_dependencies(tf.get_collection(UPDATE_OPS)) does, or leave them out "
         "for parity",
     )

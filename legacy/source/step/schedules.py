@@ -67,7 +67,10 @@ def find_learning_rate(plan: Plan, graph: Graph, phase: Phase, tensor: str, coun
     cut = cut_part(plan, graph, [tensor], list(plan.tensors), phase.versions)
     others = [feed for feed in cut.piece.feeds if not (feed.kind == "read" and feed.key[0] in counters)]
     if others or any(isinstance(f.key, VariableVersion) and f.key.version for f in cut.piece.feeds):
-        keys = ", ".join(str(feed.key) for feed in cut.piece.feeds)
+        found = (feed.key for feed in cut.piece.feeds)
+        keys = ", ".join(
+            f"variable {key.variable!r}" if isinstance(key, VariableVersion) else str(key) for key in found
+        )
         raise Unwritten(f"learning rate: {tensor!r} is a function of {keys}")
     if any(node.op in _BRANCHES for node in cut.piece.graph_def.node):
         return LearningRate(_by_pieces(cut, tensor))

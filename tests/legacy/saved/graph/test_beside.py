@@ -51,3 +51,5 @@ def test_statistics_by_hand_are_no_averages_of_the_weight_that_they_depend_on():
     found = never_run(graph_of(text), ["train"], {}, ["w"])
     assert found == {"moving averages": ["ema/update"], "updates of statistics": ["bn/update"]}
     assert "updates of statistics" not in never_run(graph_of(text), ["train", "bn/update"], {}, ["w"])
+    of_two_towers = text + "bn/update_1 = AssignSub(seen, difference)\n"
+    assert "updates of statistics" not in never_run(graph_of(of_two_towers), ["train", "bn/update"], {}, ["w"])

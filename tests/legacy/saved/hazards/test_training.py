@@ -103,3 +103,14 @@ def test_an_average_of_one_number_is_to_look_at_and_may_be_left_out(shape, expec
     graph = graph_of(AVERAGES, seen={"shape": tf.TensorShape(shape)})
     whole = WholeGraph(saved(graph, trainable_variables=["w"]))
     assert [hazard.id for hazard in training.updates_never_run(whole)] == expected
+
+
+@pytest.mark.parametrize(
+    "change, expected",
+    [("Sub(seen, x)", ["UPDATES_NEVER_RUN"]), ("Mul(x, x)", []), ("Sub(seen, w)", [])],
+)
+def test_statistics_that_were_written_by_hand_are_known_by_what_they_are_moved_by(change, expected):
+    text = AVERAGES.replace("seen/AssignMovingAvg = AssignSub(seen, x)", f"by = {change}\nmoved = AssignSub(seen, by)")
+    graph = graph_of(text, seen={"shape": tf.TensorShape([2])})
+    whole = WholeGraph(saved(graph, trainable_variables=["w"]))
+    assert [hazard.id for hazard in training.updates_never_run(whole)] == expected
