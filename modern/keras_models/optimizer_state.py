@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import numpy as np
@@ -54,15 +54,8 @@ def optimizer_state(job: Job, state: State) -> OptimizerState:
 
 
 def _of_lift(workload: LiftedWorkload, state: State) -> OptimizerState:
-    if len(workload.plan.phases) > 1:
-        raise _refused(f"the lift runs {len(workload.plan.phases)} train ops in turn, a Keras model has one optimizer")
+    optimizer = optimizer_of_lift(workload, state.weights)
     effects = [effect for effect in workload.plan.phases[0].effects if effect.gradient]
-    found = {effect.writes[0]: _optimizer_of_effect(workload, effect) for effect in effects}
-    optimizers = set(found.values())
-    if len(optimizers) != 1 or set(found) != set(state.weights):
-        listed = ", ".join(sorted({effect.op for effect in effects})) or "none"
-        raise _refused(f"the lift's updates ({listed}) are not those of one optimizer")
-    optimizer = optimizers.pop()
     values = {**state.weights, **state.slots, **state.statistics, **state.averages}
     slots = {}
     for effect in effects:
@@ -70,6 +63,30 @@ def _of_lift(workload: LiftedWorkload, state: State) -> OptimizerState:
         kernel = optimizer.kernel()
         slots[effect.writes[0]] = {slot: values[names[argument]] for slot, argument in kernel.slots.items()}
     return OptimizerState(optimizer, slots, _iterations(workload, effects[0], optimizer, state, values))
+
+
+def optimizer_of_lift(workload: LiftedWorkload, weights: Collection[str]) -> Optimizer:
+    """Returns the one optimizer that updates a lift's weights, with the constants of the old graph.
+
+    Args:
+      workload: the lift.
+      weights: names of all its weights.
+
+    Returns:
+      the optimizer.
+
+    Raises:
+      InputError: the updates are not those of one known optimizer.
+    """
+    if len(workload.plan.phases) > 1:
+        raise _refused(f"the lift runs {len(workload.plan.phases)} train ops in turn, a Keras model has one optimizer")
+    effects = [effect for effect in workload.plan.phases[0].effects if effect.gradient]
+    found = {effect.writes[0]: _optimizer_of_effect(workload, effect) for effect in effects}
+    optimizers = set(found.values())
+    if len(optimizers) != 1 or set(found) != set(weights):
+        listed = ", ".join(sorted({effect.op for effect in effects})) or "none"
+        raise _refused(f"the lift's updates ({listed}) are not those of one optimizer")
+    return optimizers.pop()
 
 
 def _optimizer_of_effect(workload: LiftedWorkload, effect: Effect) -> Optimizer:

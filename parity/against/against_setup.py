@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections.abc import Callable
+from typing import Any
 
 from legacy.options import LegacyOptions
 from legacy.rerun.replicated import require_replicable
@@ -15,6 +16,7 @@ from parity.against.port_order import port_order
 from parity.against.reference_program import ObservedOldGraph, ObservedReplicas, ReferenceProgram
 from parity.against.shared_batches import OldGraphBatches, PortBatches
 from parity.against.spare_variables import spare_variables
+from parity.against.stated_choices import stated_choices
 from parity.against.variable_names import VariableNames, match_variables
 from parity.comparison.setup import Setup
 from workloads import tracing
@@ -46,6 +48,7 @@ class OldGraph:
       inputs: {input of the port: input of the old graph}.
       first_state: the lift's checkpoint, in the port's names.
       gradient_factor, loss_factor: see `ReferenceProgram`.
+      stated: {field of a workload: value} of the choices that are read from the graph.
     """
 
     workload: LiftedWorkload
@@ -56,6 +59,7 @@ class OldGraph:
     first_state: State
     gradient_factor: float
     loss_factor: float
+    stated: dict[str, Any] = dataclasses.field(default_factory=dict)
 
     def batches(self, job: Job) -> Source:
         """Returns the batches of a job of the port, in the old graph's terms."""
@@ -139,6 +143,7 @@ def old_graph_of(
         first_state=state,
         gradient_factor=gradient_factor,
         loss_factor=loss_factor,
+        stated=stated_choices(lift, [counter.name for counter in counted.counters]),
     )
 
 
@@ -158,7 +163,9 @@ def require_comparable(phase: Phase, port: Workload) -> None:
 
 def setup_against(setup: Setup, old: OldGraph) -> Setup:
     """Returns a port's setup with the old graph on the left side, the same batches and the same first state."""
-    return dataclasses.replace(setup, make_source=old.port_source, towers=old.program, first_state=old.first_state)
+    return dataclasses.replace(
+        setup, make_source=old.port_source, towers=old.program, first_state=old.first_state, stated=old.stated
+    )
 
 
 def exact_setup_against(job: Job, old: OldGraph, device: str = "cpu") -> Setup:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import legacy.factory
 import modern.factory
@@ -48,6 +49,8 @@ class Setup:
       replicated: whether a saved graph may be run at another number of replicas than it has towers, to be compared
         and not to be timed.
       first_state: the state that the port starts from; None for the workload's own initial values.
+      stated: {field of a workload: value} of the choices that the towers are known to make, where these are not those
+        of the job, as with an old graph; other choices of theirs are not known. None for towers of the job.
       shown: rewrites the records of every program that is made, such as to the part that a recording holds; or None.
     """
 
@@ -66,6 +69,7 @@ class Setup:
     replicated: bool = False
     first_state: State | None = None
     shown: Callable[[Program], Program] | None = None
+    stated: Mapping[str, Any] | None = None
 
     def devices(self) -> list[str]:
         """Returns the device of each replica; divides the CPU if replicas are to run on it.

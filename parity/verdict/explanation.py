@@ -86,7 +86,8 @@ def explain_failure(setup: Setup, recording: Recording | None, verification: Ver
     with contextlib.ExitStack() as stack:
         left = stack.enter_context(setup.legacy_program() if recording is None else recording)
         right = stack.enter_context(setup.modern_program())
-        context = job_context.context_of_job(setup.job, settings_of_programs(left, right)._asdict())
+        about = settings_of_programs(left, right)._asdict()
+        context = job_context.context_of_towers(setup.job, setup.stated, about)
         if verification.failed_visit is not None:
             for program in (left, right):
                 program.load(verification.failed_visit.state)

@@ -83,14 +83,15 @@ def _base(factors: GradientFactors, totals: list[float]) -> float:
 def newly_decayed_weights(evidence: Evidence) -> list[str]:
     """Returns the weights that the port decays and legacy does not.
 
-    A recording does not say which weights legacy decays. There they are biases, scales and offsets that gain a decay
+    A recording does not say which weights legacy decays, nor does a model whose loss adds a decay itself, which shows
+    where the port lacks one. There they are biases, scales and offsets that gain a decay
     while no matrix does: a decay that legacy has is one of matrices.
     """
     factors, decayed = evidence.gradient_factors, evidence.context.decayed
     if factors is None:
         return []
     gained = sorted(name for name, values in factors.decay.items() if max(map(abs, values)) > 0)
-    if decayed is not None:
+    if decayed or (decayed is not None and all(factors.decay[name][0] > 0 for name in gained)):
         return [name for name in gained if name not in decayed]
     shown = {name for gradient in evidence.gradients for name in gradient.tensors}
     matrices = {name for name in shown if np.ndim(evidence.left.weights[name]) > 1}

@@ -57,7 +57,7 @@ def weight_decay_rate(evidence: Evidence) -> Finding | None:
     """Recognizes WEIGHT_DECAY_RATE: the decay's ratio to legacy's is no number that another cause explains."""
     decay, replicas = fit_decay_ratios(evidence), evidence.replicas
     if decay is None:
-        return None
+        return _unknown_rate(evidence)
     ratio = decay.common
     if not np.isfinite(ratio) or abs(ratio) < 5e-3 or near(ratio, 1, 2e-3):
         return None
@@ -66,6 +66,25 @@ def weight_decay_rate(evidence: Evidence) -> Finding | None:
         return None
     constants = decay_constants(decay.factors, evidence)
     return Finding(f"The weight decay is {format_number(ratio)} x legacy's.", MEDIUM, decay.because, constants)
+
+
+def _unknown_rate(evidence: Evidence) -> Finding | None:
+    """Recognizes another decay where legacy's rate is not known: an old graph's, or one that a loss adds itself."""
+    factors, context = evidence.gradient_factors, evidence.context
+    if factors is None or not factors.decay or context.weight_decay or context.decayed or not factors.replicas_shown:
+        return None
+    rates = {name: float(np.median(values)) for name, values in sorted(factors.decay.items())}
+    if newly_decayed_weights(evidence) or any(np.ptp(factors.decay[name]) > 0.05 * abs(rates[name]) for name in rates):
+        return None
+    listed = ", ".join(f"{rate:+.4g} x {name}" for name, rate in list(rates.items())[:4])
+    return Finding(
+        f"The port's gradients differ from legacy's by multiples of the weights ({listed}): another rate of weight "
+        "decay, l2_loss's factor of one half, or a decay that one side alone has.",
+        MEDIUM,
+        describe_decay_fit(factors) + "; legacy's own rate is not known",
+        decay_constants(factors, evidence),
+        variables=tuple(rates),
+    )
 
 
 def decayed_weights(job: Job) -> tuple[str, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
+from typing import Any
 
 from parity.diagnosis.context.recorded_settings import parse_setting
 from workloads import optimizers
@@ -61,6 +62,23 @@ def context_of_job(job: Job, about: About | None = None) -> Context:
         decayed=trace_decayed(workload, job.per_replica_batch, job.dtype),
         about=about or {},
     )
+
+
+def context_of_towers(job: Job, stated: Mapping[str, Any] | None, about: About | None = None) -> Context:
+    """Returns the `Context` of towers that may not be the job's own.
+
+    Args:
+      job: of the port.
+      stated: {field of a workload: value} of the choices that are known of other towers, such as an old graph's; None
+        for the job's own.
+      about: as in `Context`.
+
+    Returns:
+      the context; the port's choices say nothing of other towers'.
+    """
+    if stated is None:
+        return context_of_job(job, about)
+    return Context(job.replicas, job.global_batch, about=about or {}, **stated)
 
 
 def context_of_recording(settings: Mapping[str, str], about: About | None = None) -> Context:

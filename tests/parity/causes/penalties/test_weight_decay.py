@@ -9,7 +9,7 @@ from parity.diagnosis.context.job_context import Context
 from tests.cases import Dyadic, Everything
 from tests.parity.causes.facts import gradient_factors, replica_gradient, total_factor
 from tests.parity.causes.stub_step import change_of, faulty_step, forward_backward
-from tests.parity.step_records import made_up_evidence, made_up_state
+from tests.parity.step_records import compared_step, made_up_evidence, made_up_state, step_record
 from workloads.job import Job
 from workloads.workload import Clip
 
@@ -116,3 +116,23 @@ def test_every_weight_that_the_model_does_not_decay_is_decayed():
     with mock.patch.object(weight_decay, "decayed_weights", lambda job: ("w",)):
         made = forward_backward(step, {"w": 5.0, "b": 8.0}, weights={"w": 4.0, "b": 100.0})
     assert made == (1.0, {"w": 5.0, "b": 9.0})  # 8 + 0.01 * 100
+
+
+@pytest.mark.parametrize(
+    "decay, named", [({"w": [-0.5, -0.5]}, True), ({"w": [0.5, 0.5]}, True), ({"w": [0.5, -0.5]}, False), ({}, False)]
+)
+def test_where_legacys_rate_is_unknown_a_multiple_of_the_weight_is_another_decay(decay, named):
+    step = compared_step(step_record(), left_before=made_up_state({"w": [[1.0, 2.0]]}))
+    fitted, gradients = gradient_factors(decay=decay), [replica_gradient(tensors={"w": 1.0})]
+    facts = made_up_evidence([step], Context(replicas=2, global_batch=32), gradient_factors=fitted, gradients=gradients)
+    found = weight_decay.weight_decay_rate(facts)
+    assert (found is not None) == named
+    if found is not None:
+        assert (found.confidence, found.variables) == (MEDIUM, ("w",))
+        assert f"({decay['w'][0]:+.4g} x w)" in found.sentence
+
+
+def test_a_decay_that_the_port_lacks_is_none_that_legacy_does_not_have():
+    """Legacy's loss adds the decay itself: the model names no decayed weight."""
+    assert weight_decay.weight_decay_elsewhere(evidence(gradient_factors(decay={"a": [-0.5]}), decayed=())) is None
+    assert weight_decay.weight_decay_elsewhere(evidence(gradient_factors(decay={"a": [0.5]}), decayed=())) is not None
