@@ -14,8 +14,7 @@ import tensorflow as tf
 from workloads.job import Job
 from workloads.lifted.folder import write_lift
 from workloads.lifted.graph import Graph
-from workloads.lifted.plan import Combine, Effect, Input, Phase, Plan, Variable
-from workloads.lifted.plan_records import ControlDependency, TensorType
+from workloads.lifted.plan import Combine, ControlDependency, Effect, Input, Phase, Plan, TensorType, Variable
 from workloads.lifted.workload import LiftedWorkload, load_lift
 from workloads.program import Arrays
 from workloads.sources import Source

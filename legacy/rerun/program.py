@@ -15,8 +15,8 @@ import tensorflow as tf
 from legacy.rerun import runnable
 from legacy.towers.graph_program import GraphProgram
 from legacy.towers.program import session_config
-from workloads.lifted.importing import import_graph
-from workloads.lifted.noise import keyed_nodes, noise_key
+from workloads.lifted.graph.importing import import_graph
+from workloads.lifted.pieces.noise import keyed_nodes, noise_key
 from workloads.lifted.tensors.lift_taps import find_taps
 from workloads.lifted.workload import as_lifted, op_errors_as_input_errors
 from workloads.program import State, StepRecord
@@ -27,8 +27,7 @@ if TYPE_CHECKING:
 
     from legacy.options import LegacyOptions
     from workloads.job import Job
-    from workloads.lifted.plan import Phase
-    from workloads.lifted.plan_records import ControlDependency
+    from workloads.lifted.plan import ControlDependency, Phase
     from workloads.lifted.tensors.lift_taps import PhaseTaps
     from workloads.program import Arrays
     from workloads.scope import VariableSpec

@@ -8,9 +8,9 @@ import numpy as np
 import tensorflow as tf
 
 from workloads.lifted.graph import parse_tensor_name, tensor_name
-from workloads.lifted.importing import import_graph
-from workloads.lifted.noise import noise_input
-from workloads.lifted.plan_records import TensorType
+from workloads.lifted.graph.importing import import_graph
+from workloads.lifted.pieces.noise import noise_input
+from workloads.lifted.plan import TensorType
 from workloads.lifted.workload import as_lifted
 from workloads.sources import Source
 from workloads.support.errors import InputError

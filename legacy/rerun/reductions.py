@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Dict, List, NamedTuple
 import numpy as np
 import tensorflow as tf
 
-from workloads.lifted.plan_records import TensorType
+from workloads.lifted.plan import TensorType
 from workloads.lifted.replication import rescaling
 from workloads.numerics import combining
 

@@ -17,7 +17,7 @@ from legacy.rerun import runnable
 from legacy.rerun.program import OldGraphProgram
 from legacy.rerun.reductions import Values, build_reduction, joined_rows, with_open_rows
 from workloads.lifted.graph import Graph, parse_tensor_name
-from workloads.lifted.noise import keyed_nodes, noise_key
+from workloads.lifted.pieces.noise import keyed_nodes, noise_key
 from workloads.lifted.replication import (
     corresponding_crossings,
     own_number_only,
@@ -35,8 +35,7 @@ if TYPE_CHECKING:
 
     from legacy.options import LegacyOptions
     from workloads.job import Job
-    from workloads.lifted.plan import Phase, Plan
-    from workloads.lifted.plan_records import ControlDependency
+    from workloads.lifted.plan import ControlDependency, Phase, Plan
     from workloads.lifted.tensors.lift_taps import PhaseTaps
     from workloads.program import Arrays
     from workloads.sources import Source

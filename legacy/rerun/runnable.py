@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, Dict, List, NamedTuple, Set
 import tensorflow as tf
 
 from workloads.lifted.graph import Graph, TensorId, Use, forget_placement, input_text, parse_tensor_name
-from workloads.lifted.noise import (
+from workloads.lifted.graph.old_ops import registered_op
+from workloads.lifted.pieces.noise import (
     add_iteration_key,
     drawn_nodes,
     fix_seed,
@@ -17,13 +18,11 @@ from workloads.lifted.noise import (
     noise_input,
     use_twin,
 )
-from workloads.lifted.old_ops import registered_op
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
-    from workloads.lifted.plan import Phase, Plan
-    from workloads.lifted.plan_records import ControlDependency
+    from workloads.lifted.plan import ControlDependency, Phase, Plan
     from workloads.lifted.workload import LiftedWorkload
 
 v1 = tf.compat.v1

@@ -12,9 +12,9 @@ from legacy.source.basics.cut import Cut, cut_part, example_sizes
 from legacy.source.step.clipping import raw_gradients
 from legacy.source.step.learning import find_counters
 from legacy.towers.program import session_config
-from workloads.lifted.importing import import_graph
+from workloads.lifted.graph.importing import import_graph
 from workloads.lifted.made_up_data import BatchSize, made_up_sparse_tensor, sparse_groups
-from workloads.lifted.piece import VariableVersion
+from workloads.lifted.pieces.piece import VariableVersion
 from workloads.lifted.plan import indices_label
 from workloads.scope import Frame, Scope
 

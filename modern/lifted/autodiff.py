@@ -8,8 +8,8 @@ import tensorflow as tf
 
 from modern.lifted.function import Tensors
 from workloads.lifted.graph import parse_tensor_name
-from workloads.lifted.importing import import_graph
-from workloads.lifted.piece import Piece, VariableVersion
+from workloads.lifted.graph.importing import import_graph
+from workloads.lifted.pieces.piece import Piece, VariableVersion
 from workloads.lifted.plan import Phase, indices_label
 from workloads.lifted.tensors.lift_taps import NO_TAPS, PhaseTaps
 from workloads.lifted.workload import LiftedWorkload

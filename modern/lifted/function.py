@@ -9,9 +9,9 @@ from typing import Any
 import tensorflow as tf
 
 from workloads.lifted.graph import parse_tensor_name
-from workloads.lifted.importing import import_graph
-from workloads.lifted.noise import noise_input, noise_key
-from workloads.lifted.piece import Feed, Piece, VariableVersion
+from workloads.lifted.graph.importing import import_graph
+from workloads.lifted.pieces.noise import noise_input, noise_key
+from workloads.lifted.pieces.piece import Feed, Piece, VariableVersion
 from workloads.support.errors import InputError
 
 #: Tensors by name.

@@ -20,7 +20,7 @@ from modern.lifted.written import WrittenTower
 from modern.mirrored.variables import MirroredState
 from modern.options import ModernOptions
 from workloads.job import Job
-from workloads.lifted.noise import drawn_nodes
+from workloads.lifted.pieces.noise import drawn_nodes
 from workloads.lifted.plan import Phase, Plan
 from workloads.lifted.tensors.lift_taps import NO_TAPS, PhaseTaps
 from workloads.lifted.workload import as_lifted

@@ -10,7 +10,7 @@ import tensorflow as tf
 from modern.lifted import autodiff
 from modern.lifted.exchange import Row, gather_rows
 from modern.lifted.function import PieceFunction, StepValues, Tensors
-from workloads.lifted.cutter import Cutter
+from workloads.lifted.pieces.cutter import Cutter
 from workloads.lifted.plan import Noise, Phase, Plan
 from workloads.lifted.tensors.lift_taps import NO_TAPS, PhaseTaps
 

@@ -13,9 +13,9 @@ from modern.lifted.effects import apply_effect, run_in_branch
 from modern.lifted.exchange import Exchange
 from modern.lifted.function import PieceFunction, StepValues, Tensors
 from modern.lifted.tower import common_inputs
-from workloads.lifted.cutter import Cutter
 from workloads.lifted.graph import Graph
-from workloads.lifted.piece import Fetch, Piece
+from workloads.lifted.pieces.cutter import Cutter
+from workloads.lifted.pieces.piece import Fetch, Piece
 from workloads.lifted.plan import Effect, Phase, Plan
 
 

@@ -9,8 +9,8 @@ import tensorflow as tf
 
 from modern.lifted.autodiff import as_old_tensors
 from modern.lifted.function import StepValues, Tensors
-from workloads.lifted.noise import noise_input
-from workloads.lifted.piece import VariableVersion
+from workloads.lifted.pieces.noise import noise_input
+from workloads.lifted.pieces.piece import VariableVersion
 from workloads.lifted.plan import Phase
 from workloads.model_checks import check_loss
 from workloads.scope import NOISE_OPS, Frame, Scope

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from workloads.lifted.graph import Graph
-from workloads.lifted.plan import Phase, Plan
-from workloads.lifted.plan_records import ControlDependency
+from workloads.lifted.plan import ControlDependency, Phase, Plan
 
 
 def port_order(plan: Plan, graph: Graph) -> list[list[ControlDependency]]:

@@ -1,8 +1,9 @@
 """Lifted workloads: an old program's graph, cut into the pieces that each replica runs, and the plan of their use.
 
-Here: reading and writing a lift, its plan, its batches and checkpoints. Not here: how a plan is found
-(`legacy.saved`) and how it runs (`legacy.rerun`, `modern.lifted`).
-Start with `plan.py`, then `workload.py`."""
+Here: reading and writing a lift, its batches and checkpoints; in folders, its `graph`, its `plan`, the `pieces` of the
+graph, and the graph in float64 (`double`). Not here: how a plan is found (`legacy.saved`) and how it runs
+(`legacy.rerun`, `modern.lifted`).
+Start with `plan/plan.py`, then `workload.py`."""
 
 from __future__ import annotations
 

@@ -13,9 +13,9 @@ from google.protobuf import message
 
 from workloads.lifted import PLAN, VALUES, checkpoint, is_lift_folder
 from workloads.lifted.graph import Graph
-from workloads.lifted.graph_check import require_sound_graph
+from workloads.lifted.graph.graph_check import require_sound_graph
 from workloads.lifted.plan import FORMAT, Plan
-from workloads.lifted.plan_check import require_plan_of_graph
+from workloads.lifted.plan.plan_check import require_plan_of_graph
 from workloads.support.errors import InputError, require
 from workloads.support.files import input_files, unfinished
 

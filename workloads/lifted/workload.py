@@ -12,10 +12,10 @@ import tensorflow as tf
 from workloads import schedules
 from workloads.lifted import folder as lift_folder
 from workloads.lifted import is_lift_folder
-from workloads.lifted.cutter import Cutter
 from workloads.lifted.graph import Graph
-from workloads.lifted.noise import loop_counters
-from workloads.lifted.plan_records import TensorType
+from workloads.lifted.pieces.cutter import Cutter
+from workloads.lifted.pieces.noise import loop_counters
+from workloads.lifted.plan import TensorType
 from workloads.program import State
 from workloads.scope import Scope, Tensors, VariableSpec
 from workloads.support.errors import InputError, require

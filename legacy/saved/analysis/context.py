@@ -9,7 +9,7 @@ from legacy.saved.graph.imported import ImportedGraph
 from legacy.saved.graph.variables import VariableUses
 from legacy.saved.tower_search import towers
 from workloads.lifted.graph import Graph, TensorId, parse_tensor_name, tensor_name
-from workloads.lifted.plan_records import TensorType
+from workloads.lifted.plan import TensorType
 
 
 class Context:

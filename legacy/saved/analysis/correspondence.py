@@ -9,7 +9,7 @@ from legacy.saved.analysis import tensor_matching
 from legacy.saved.analysis.context import Context
 from legacy.saved.graph import loops
 from workloads.lifted.graph import TensorId
-from workloads.lifted.noise import TWINS
+from workloads.lifted.pieces.noise import TWINS
 from workloads.lifted.plan import Noise
 
 if TYPE_CHECKING:

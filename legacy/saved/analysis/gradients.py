@@ -9,8 +9,8 @@ from legacy.saved.analysis.context import Context
 from legacy.saved.analysis.meeting_tensors import nearest_tensors
 from legacy.saved.analysis.reduction_probe import Reduction, recognise_reduction
 from legacy.saved.graph import op_types
-from workloads.lifted.cutter import Cutter
 from workloads.lifted.graph import Graph, TensorId, parse_tensor_name, tensor_name
+from workloads.lifted.pieces.cutter import Cutter
 from workloads.lifted.plan import Combine, Effect, indices_label
 from workloads.lifted.tensors.gradient_names import GRADIENTS
 

@@ -13,7 +13,7 @@ from legacy.saved.graph.imported import without_placement
 from legacy.towers.program import session_config
 from workloads.lifted import checkpoint
 from workloads.lifted.graph import Graph
-from workloads.lifted.importing import import_graph
+from workloads.lifted.graph.importing import import_graph
 from workloads.lifted.plan import Plan, Variable
 from workloads.support.errors import InputError
 

@@ -15,10 +15,10 @@ import tensorflow as tf
 
 from legacy.saved.graph.imported import ImportedGraph
 from legacy.saved.tower_search.towers import Towers
-from workloads.lifted.cutter import Cutter
 from workloads.lifted.graph import Graph, TensorId
-from workloads.lifted.importing import import_graph
-from workloads.lifted.piece import Piece
+from workloads.lifted.graph.importing import import_graph
+from workloads.lifted.pieces.cutter import Cutter
+from workloads.lifted.pieces.piece import Piece
 from workloads.lifted.tensors import gradient_names
 
 v1 = tf.compat.v1

@@ -18,7 +18,7 @@ from legacy.saved.graph import op_types
 from legacy.saved.graph.conditions import after_the_branch, exclude_each_other, predicates_of
 from legacy.saved.graph.variables import VariableUses
 from workloads.lifted.graph import ENTERS, EXITS, Graph
-from workloads.lifted.plan_records import ControlDependency
+from workloads.lifted.plan import ControlDependency
 from workloads.support.errors import InputError
 
 

@@ -8,10 +8,9 @@ from typing import NamedTuple
 
 from legacy.saved.analysis import gradients, losses, ordering, parts, roles, tensor_matching
 from legacy.saved.analysis.context import Context
-from workloads.lifted.cutter import Cutter
 from workloads.lifted.graph import TensorId, tensor_name
-from workloads.lifted.plan import Combine, Effect, Phase, Variable
-from workloads.lifted.plan_records import ControlDependency, ReadVersion, TensorType
+from workloads.lifted.pieces.cutter import Cutter
+from workloads.lifted.plan import Combine, ControlDependency, Effect, Phase, ReadVersion, TensorType, Variable
 from workloads.lifted.tensors import gradient_names
 
 #: Of several losses, so many are listed.

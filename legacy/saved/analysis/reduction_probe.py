@@ -17,10 +17,10 @@ import tensorflow as tf
 
 from legacy.saved.analysis.meeting_tensors import linear_chain, meeting_tensors
 from legacy.saved.graph.imported import ImportedGraph
-from workloads.lifted.cutter import Cutter
 from workloads.lifted.graph import Graph, TensorId, tensor_name
-from workloads.lifted.importing import import_graph
-from workloads.lifted.piece import Feed, Piece
+from workloads.lifted.graph.importing import import_graph
+from workloads.lifted.pieces.cutter import Cutter
+from workloads.lifted.pieces.piece import Feed, Piece
 from workloads.lifted.plan import Combine
 
 v1 = tf.compat.v1

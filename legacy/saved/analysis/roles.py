@@ -9,8 +9,7 @@ from legacy.saved.graph.conditions import enclosing_conditions
 from legacy.saved.graph.imported import ImportedGraph
 from legacy.saved.graph.variables import VariableUses
 from workloads.lifted.graph import SWITCHES, Graph, TensorId, parse_tensor_name, tensor_name
-from workloads.lifted.plan import Effect, Variable
-from workloads.lifted.plan_records import Condition
+from workloads.lifted.plan import Condition, Effect, Variable
 from workloads.lifted.tensors.gradient_names import GRADIENTS as GRADIENT_SCOPE
 from workloads.support.errors import InputError
 

@@ -10,9 +10,9 @@ import tensorflow as tf
 
 from legacy.towers.program import session_config
 from workloads.lifted.graph import Graph
-from workloads.lifted.importing import import_graph
+from workloads.lifted.graph.importing import import_graph
 from workloads.lifted.made_up_data import BatchSize, made_up_sparse_tensor, made_up_values, sparse_groups, tie_parts
-from workloads.lifted.piece import VariableVersion
+from workloads.lifted.pieces.piece import VariableVersion
 from workloads.lifted.plan import Input, Plan
 from workloads.lifted.workload import LiftedWorkload
 from workloads.support.errors import InputError

@@ -8,10 +8,9 @@ from legacy.saved.analysis import updates_by_hand
 from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.facts.clipping import Clippings
 from legacy.saved.graph import op_types
-from workloads.lifted.cutter import Cutter
 from workloads.lifted.graph import parse_tensor_name
-from workloads.lifted.plan import Effect, Plan
-from workloads.lifted.plan_records import TensorType
+from workloads.lifted.pieces.cutter import Cutter
+from workloads.lifted.plan import Effect, Plan, TensorType
 
 
 class AnalysedStep:

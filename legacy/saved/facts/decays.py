@@ -7,10 +7,10 @@ from collections.abc import Iterable
 import numpy as np
 import tensorflow as tf
 
-from workloads.lifted.cutter import Cutter
 from workloads.lifted.graph import parse_tensor_name
-from workloads.lifted.importing import import_graph
-from workloads.lifted.piece import Feed, Piece, VariableVersion
+from workloads.lifted.graph.importing import import_graph
+from workloads.lifted.pieces.cutter import Cutter
+from workloads.lifted.pieces.piece import Feed, Piece, VariableVersion
 from workloads.lifted.plan import Effect
 from workloads.support.errors import InputError
 

@@ -11,8 +11,8 @@ import tensorflow as tf
 from legacy.saved.facts.analysed_step import AnalysedStep
 from legacy.saved.facts.whole_graph import scalar_constant
 from workloads.lifted.graph import parse_tensor_name
-from workloads.lifted.importing import import_graph
-from workloads.lifted.piece import Feed, Piece
+from workloads.lifted.graph.importing import import_graph
+from workloads.lifted.pieces.piece import Feed, Piece
 
 v1 = tf.compat.v1
 #: Steps at which a schedule is evaluated.

@@ -11,7 +11,7 @@ from tensorflow.core.framework import variable_pb2
 
 from legacy.saved.graph import op_types
 from workloads.lifted.graph import Graph
-from workloads.lifted.graph_check import require_sound_graph
+from workloads.lifted.graph.graph_check import require_sound_graph
 from workloads.support.errors import InputError
 from workloads.support.files import input_files
 

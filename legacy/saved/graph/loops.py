@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from legacy.saved.graph.imported import ImportedGraph
 from workloads.lifted.graph import ENTERS, MERGES, SWITCHES, Graph, tensor_name
-from workloads.lifted.plan_records import LoopCounter
+from workloads.lifted.plan import LoopCounter
 
 
 def frame_and_counter(graph: Graph, imported: ImportedGraph, name: str) -> LoopCounter | None:

@@ -5,7 +5,7 @@ The lists follow the op registries of TensorFlow 0.12, 1.4, 1.15 and 2.21.
 
 from __future__ import annotations
 
-from workloads.lifted.noise import TWINS
+from workloads.lifted.pieces.noise import TWINS
 
 #: Data sources: their outputs enter the training step. Their own inputs (queues, readers, files) are not part of it.
 SOURCES = [

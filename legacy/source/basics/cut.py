@@ -6,18 +6,17 @@ from typing import TYPE_CHECKING, Any, Dict, List, NamedTuple, Sequence
 
 import tensorflow as tf
 
-from workloads.lifted.cutter import Cutter
 from workloads.lifted.graph import parse_tensor_name
 from workloads.lifted.made_up_data import BatchSize, made_up_shape
-from workloads.lifted.noise import loop_counters
-from workloads.lifted.piece import VariableVersion
-from workloads.lifted.plan_records import TensorType
+from workloads.lifted.pieces.cutter import Cutter
+from workloads.lifted.pieces.noise import loop_counters
+from workloads.lifted.pieces.piece import VariableVersion
+from workloads.lifted.plan import TensorType
 
 if TYPE_CHECKING:
     from workloads.lifted.graph import Graph
-    from workloads.lifted.piece import Feed, Fetch, Piece
-    from workloads.lifted.plan import Input, Plan
-    from workloads.lifted.plan_records import ReadVersion
+    from workloads.lifted.pieces.piece import Feed, Fetch, Piece
+    from workloads.lifted.plan import Input, Plan, ReadVersion
 
 v1 = tf.compat.v1
 

@@ -8,7 +8,7 @@ import numpy as np
 import tensorflow as tf
 
 from workloads.lifted.graph import forget_placement
-from workloads.lifted.importing import import_graph
+from workloads.lifted.graph.importing import import_graph
 
 v1 = tf.compat.v1
 

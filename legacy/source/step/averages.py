@@ -14,7 +14,7 @@ from legacy.source.definitions.recovery import Names, Recovery
 from legacy.source.lines.complements import decay_of
 from legacy.source.lines.statements import build_statements
 from legacy.source.step.schedules import STEP
-from workloads.lifted.piece import Fetch, VariableVersion
+from workloads.lifted.pieces.piece import Fetch, VariableVersion
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -10,7 +10,7 @@ import tensorflow as tf
 from legacy.source.basics.cut import Cut, cut_part
 from legacy.source.basics.unwritten import Unwritten
 from workloads.lifted.graph import made_dense, parse_tensor_name
-from workloads.lifted.importing import import_graph
+from workloads.lifted.graph.importing import import_graph
 from workloads.lifted.plan import indices_label
 from workloads.numerics.clip_rule import Clip
 

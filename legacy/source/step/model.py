@@ -28,7 +28,7 @@ from legacy.source.lines.statements import Statement, build_statements
 from legacy.source.step.input_names import InputNames, input_names
 from legacy.source.step.statistics import ASSIGNS, EACH_TOWER, Proposal, Statistics
 from workloads.lifted.graph import CONTROL_FLOW
-from workloads.lifted.piece import VariableVersion
+from workloads.lifted.pieces.piece import VariableVersion
 from workloads.numerics.statistics import TOWERS_IN_TURN
 
 if TYPE_CHECKING:

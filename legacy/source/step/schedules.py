@@ -14,8 +14,8 @@ from legacy.source.basics.rendering import expression_text
 from legacy.source.basics.unwritten import Unwritten
 from legacy.source.definitions.recovery import Names, Recovery
 from legacy.source.lines.statements import Statement, build_statements
-from workloads.lifted.importing import import_graph
-from workloads.lifted.piece import VariableVersion
+from workloads.lifted.graph.importing import import_graph
+from workloads.lifted.pieces.piece import VariableVersion
 
 if TYPE_CHECKING:
     from workloads.lifted.graph import Graph

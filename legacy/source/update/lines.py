@@ -18,7 +18,7 @@ from legacy.source.lines.statements import Statement, build_statements
 from legacy.source.update.changes import change_call, local
 from legacy.source.update.towers import with_lists
 from legacy.source.update.waves import Unit, waves_of
-from workloads.lifted.piece import Fetch
+from workloads.lifted.pieces.piece import Fetch
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

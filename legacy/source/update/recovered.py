@@ -16,7 +16,7 @@ from legacy.source.step.model import recover_model
 from legacy.source.step.statistics import EACH_TOWER, find_known
 from legacy.source.update.lines import update_lines
 from legacy.source.update.paths import GradientPath, find_path
-from workloads.lifted.plan_records import TensorType
+from workloads.lifted.plan import TensorType
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

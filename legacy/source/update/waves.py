@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Dict, List, NamedTuple, Sequence
 
 from legacy.source.basics.cut import cut_part, variable_of
 from legacy.source.basics.unwritten import Unwritten
-from workloads.lifted.piece import Fetch
+from workloads.lifted.pieces.piece import Fetch
 
 if TYPE_CHECKING:
     from workloads.lifted.graph import Graph

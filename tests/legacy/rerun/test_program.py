@@ -10,8 +10,7 @@ from legacy.rerun.recorded_source import RecordedSource
 from legacy.rerun.recording import RecordedSteps
 from tests.legacy.rerun.recordings import small_steps, write_recording
 from tests.small_lift import CountingSource, small_job
-from workloads.lifted.plan import Noise
-from workloads.lifted.plan_records import ControlDependency
+from workloads.lifted.plan import ControlDependency, Noise
 from workloads.program import State
 from workloads.records.writer import batch_digest
 

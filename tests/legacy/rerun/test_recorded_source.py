@@ -12,8 +12,7 @@ from tests.legacy.rerun.recordings import small_steps, write_recording
 from tests.small_lift import small_graph, small_lift, small_plan
 from workloads.job import Job
 from workloads.lifted.folder import write_lift
-from workloads.lifted.plan import Noise
-from workloads.lifted.plan_records import TensorType
+from workloads.lifted.plan import Noise, TensorType
 from workloads.lifted.workload import load_lift
 from workloads.support.errors import InputError
 

@@ -12,8 +12,7 @@ import tensorflow as tf
 from legacy.rerun import runnable
 from tests.small_lift import SCALAR, small_graph, small_lift, small_plan
 from workloads.lifted.graph import Graph
-from workloads.lifted.plan import Effect, Noise
-from workloads.lifted.plan_records import ControlDependency, LoopCounter, ReadVersion
+from workloads.lifted.plan import ControlDependency, Effect, LoopCounter, Noise, ReadVersion
 
 v1 = tf.compat.v1
 

@@ -20,7 +20,7 @@ from legacy.source.styles import workload_style
 from tests import old_programs
 from tests.legacy.saved.graphs import traced
 from tests.legacy.source.tiny import plan_of
-from workloads.lifted.piece import Feed, Piece
+from workloads.lifted.pieces.piece import Feed, Piece
 from workloads.lifted.plan import Combine, Input, Phase, Variable
 from workloads.lifted.workload import load_lift
 from workloads.numerics.clip_rule import Clip

@@ -15,7 +15,7 @@ from tests import old_programs
 from tests.legacy.gallery import SOURCES, source, source_path
 from tests.legacy.source import old_towers
 from tests.marks import slow_after
-from workloads.lifted.noise import noise_key
+from workloads.lifted.pieces.noise import noise_key
 
 STEPS = 4
 NAMES = ["c_queue_ema", "e_slim_dropout", "a_split_sgd", "b_adam_clip", "d_batch_norm", "f_sum_clip_after"]

@@ -9,7 +9,7 @@ from legacy.source.basics.forward import Forward
 from legacy.source.definitions.recovery import Names, Recovery
 from legacy.source.lines.functions import function_lines
 from legacy.source.lines.statements import build_statements
-from workloads.lifted.piece import Feed, Piece, VariableVersion
+from workloads.lifted.pieces.piece import Feed, Piece, VariableVersion
 from workloads.lifted.plan import Input, Plan
 
 v1 = tf.compat.v1

@@ -9,9 +9,9 @@ import tensorflow as tf
 
 from modern.lifted.autodiff import check_differentiable, differentiate_tower
 from tests.small_lift import small_graph, small_plan
-from workloads.lifted.cutter import Cutter
 from workloads.lifted.graph import Graph
-from workloads.lifted.plan_records import TensorType
+from workloads.lifted.pieces.cutter import Cutter
+from workloads.lifted.plan import TensorType
 from workloads.support.errors import InputError
 
 v1 = tf.compat.v1

@@ -7,11 +7,11 @@ import tensorflow as tf
 
 from modern.lifted.function import PieceFunction, StepValues
 from tests.small_lift import small_graph, small_plan
-from workloads.lifted.cutter import Cutter
 from workloads.lifted.graph import Graph
-from workloads.lifted.noise import noise_key
-from workloads.lifted.piece import VariableVersion
-from workloads.lifted.plan_records import TensorType
+from workloads.lifted.pieces.cutter import Cutter
+from workloads.lifted.pieces.noise import noise_key
+from workloads.lifted.pieces.piece import VariableVersion
+from workloads.lifted.plan import TensorType
 from workloads.support.errors import InputError
 
 v1 = tf.compat.v1

@@ -11,8 +11,7 @@ from modern.lifted.reducing_exchange import ReducingExchange, make_exchange, res
 from tests.modern.lifted.replicas import exchanged
 from tests.small_lift import SCALAR, small_lift, small_plan
 from workloads.job import Job
-from workloads.lifted.plan import Combine, Effect, Variable
-from workloads.lifted.plan_records import TensorType
+from workloads.lifted.plan import Combine, Effect, TensorType, Variable
 from workloads.support.errors import InputError
 
 

@@ -8,10 +8,9 @@ from modern.lifted.function import StepValues
 from modern.lifted.tower import TowerRunner, common_inputs
 from tests.modern.lifted.replicas import on_replicas
 from tests.small_lift import SCALAR, small_graph, small_plan
-from workloads.lifted.cutter import Cutter
 from workloads.lifted.graph import Graph
-from workloads.lifted.plan import Input, Noise
-from workloads.lifted.plan_records import TensorType
+from workloads.lifted.pieces.cutter import Cutter
+from workloads.lifted.plan import Input, Noise, TensorType
 
 v1 = tf.compat.v1
 BATCHES = ([1.0, 2.0], [3.0, 4.0])

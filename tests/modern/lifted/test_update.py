@@ -9,10 +9,9 @@ from modern.lifted.exchange import ExchangeAsWritten
 from modern.lifted.function import StepValues
 from modern.lifted.update import UpdateRunner
 from tests.small_lift import SCALAR, small_graph, small_plan
-from workloads.lifted.cutter import Cutter
 from workloads.lifted.graph import Graph
-from workloads.lifted.plan import Effect
-from workloads.lifted.plan_records import Condition, ReadVersion
+from workloads.lifted.pieces.cutter import Cutter
+from workloads.lifted.plan import Condition, Effect, ReadVersion
 
 v1 = tf.compat.v1
 

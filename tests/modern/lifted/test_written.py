@@ -6,7 +6,7 @@ import tensorflow as tf
 from modern.lifted.function import StepValues
 from modern.lifted.written import WrittenFrame, WrittenTower, raw_gradients
 from tests.small_lift import small_plan
-from workloads.lifted.noise import noise_input
+from workloads.lifted.pieces.noise import noise_input
 from workloads.lifted.plan import Effect
 from workloads.scope import Scope
 from workloads.support.errors import InputError

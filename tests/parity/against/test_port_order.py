@@ -5,8 +5,7 @@ import tensorflow as tf
 from parity.against.port_order import port_order
 from tests.small_lift import small_plan
 from workloads.lifted.graph import Graph
-from workloads.lifted.plan import Effect, Variable
-from workloads.lifted.plan_records import ControlDependency
+from workloads.lifted.plan import ControlDependency, Effect, Variable
 
 
 def averaged(ordered=False):

@@ -10,7 +10,7 @@ from workloads.data.function import FunctionData
 from workloads.data.opening import open_data
 from workloads.job import Job
 from workloads.lifted import sources
-from workloads.lifted.plan_records import TensorType
+from workloads.lifted.plan import TensorType
 from workloads.selection import registry
 from workloads.support.errors import InputError
 

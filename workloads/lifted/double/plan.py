@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from workloads.lifted.double.signatures import WIDER
 from workloads.lifted.graph import parse_tensor_name as parse
-from workloads.lifted.plan_records import ControlDependency, ReadVersion, TensorType
+from workloads.lifted.plan import ControlDependency, ReadVersion, TensorType
 
 if TYPE_CHECKING:
     from workloads.lifted.double.graph_rewriter import Rewritten

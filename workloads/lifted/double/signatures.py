@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, List, NamedTuple, Tuple
 from tensorflow.core.framework import types_pb2
 from tensorflow.python.framework import kernels
 
-from workloads.lifted.old_ops import registered_op
+from workloads.lifted.graph.old_ops import registered_op
 from workloads.support.errors import InputError
 
 if TYPE_CHECKING:

@@ -4,8 +4,8 @@ import tensorflow as tf
 from legacy.saved.analysis import losses
 from legacy.saved.analysis.context import Context
 from tests.legacy.saved.graphs import graph_of, traced, two_towers
-from workloads.lifted.cutter import Cutter
 from workloads.lifted.graph import parse_tensor_name
+from workloads.lifted.pieces.cutter import Cutter
 
 v1 = tf.compat.v1
 

@@ -8,9 +8,9 @@ from legacy.saved.analysis import reduction_probe
 from legacy.saved.analysis.reduction_probe import Reduction, recognise_reduction
 from legacy.saved.graph.imported import ImportedGraph
 from tests.legacy.saved.graphs import traced
-from workloads.lifted.cutter import Cutter
 from workloads.lifted.graph import TensorId
-from workloads.lifted.plan_records import TensorType
+from workloads.lifted.pieces.cutter import Cutter
+from workloads.lifted.plan import TensorType
 
 v1 = tf.compat.v1
 TOWER_NODES = {"g0": 0, "g1": 1, "h0": 0, "h1": 1}

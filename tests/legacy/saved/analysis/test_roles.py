@@ -7,7 +7,7 @@ from legacy.saved.analysis.roles import classify_variables, describe_effects
 from legacy.saved.graph.imported import ImportedGraph
 from legacy.saved.graph.variables import VariableUses
 from tests.legacy.saved.graphs import traced
-from workloads.lifted.plan_records import Condition
+from workloads.lifted.plan import Condition
 from workloads.support.errors import InputError
 
 v1 = tf.compat.v1

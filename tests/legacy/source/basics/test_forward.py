@@ -7,7 +7,7 @@ from legacy.source.basics.cut import Cut
 from legacy.source.basics.forward import BATCHES, Forward
 from legacy.source.basics.typed import Typed
 from tests.legacy.source.tiny import plan_of
-from workloads.lifted.piece import Feed, Piece
+from workloads.lifted.pieces.piece import Feed, Piece
 
 v1 = tf.compat.v1
 

@@ -4,7 +4,7 @@ from tests.small_lift import small_plan
 from workloads.lifted.double.graph_rewriter import Rewritten
 from workloads.lifted.double.plan import plan_in_float64
 from workloads.lifted.graph import TensorId
-from workloads.lifted.plan_records import ControlDependency, ReadVersion
+from workloads.lifted.plan import ControlDependency, ReadVersion
 
 DOUBLE, FLOAT = 2, 1
 

@@ -13,7 +13,7 @@ from tests.small_lift import small_lift
 from workloads.lifted.double.errors import NotInDouble
 from workloads.lifted.double.rewriting import in_float64
 from workloads.lifted.graph import Graph
-from workloads.lifted.plan_records import TensorType
+from workloads.lifted.plan import TensorType
 
 v1 = tf.compat.v1
 #: Run by default, since each needs another part of the rewriting: formulas, random numbers, loops, resource variables.

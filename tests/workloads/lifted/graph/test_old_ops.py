@@ -3,7 +3,7 @@
 import numpy as np
 import tensorflow as tf
 
-from workloads.lifted.old_ops import SUCCESSORS, registered_op, replace_old_ops
+from workloads.lifted.graph.old_ops import SUCCESSORS, registered_op, replace_old_ops
 
 v1 = tf.compat.v1
 

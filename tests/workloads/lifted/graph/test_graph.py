@@ -8,9 +8,9 @@ import pytest
 import tensorflow as tf
 
 from tests import old_programs
-from workloads.lifted import graph as graph_module
-from workloads.lifted.cutter import Cutter
-from workloads.lifted.graph import Graph, TensorId, forget_placement, input_text, parse_tensor_name
+from workloads.lifted.graph import Graph, TensorId
+from workloads.lifted.graph import graph as graph_module
+from workloads.lifted.pieces.cutter import Cutter
 from workloads.lifted.plan import Plan
 from workloads.selection import registry
 
@@ -138,24 +138,11 @@ def test_bits_flow_both_ways_but_not_into_a_stop():
     assert graph.flow(order, {"c": 1})["after"] == 1 and graph.flow(order, {"c": 1}, controls=False)["after"] == 0
 
 
-def test_a_tensors_name_is_parsed_and_written():
-    assert parse_tensor_name("a/b:2") == TensorId("a/b", 2) and parse_tensor_name("a") == ("a", 0)
-    assert TensorId("a", 1).name == "a:1" and input_text(TensorId("a", 0)) == "a"
-
-
 def test_a_copys_origin_is_what_it_copies():
     graph = graph_of(
         lambda: tf.identity(tf.identity(tf.square(v1.placeholder(tf.float32, name="x"), name="s"), name="i"))
     )
     assert graph.origin(TensorId("Identity", 0)) == ("s", 0) == graph.origin(TensorId("s", 0))
-
-
-def test_placement_is_forgotten_and_types_are_kept():
-    node = graph_of(diamond).nodes["a"]
-    node.device = "/gpu:0"
-    node.attr["_class"].list.s.append(b"loc:@x")
-    forget_placement(node)
-    assert node.device == "" and set(node.attr) == {"T"}
 
 
 def test_the_examples_in_the_docstrings_hold():

@@ -6,9 +6,8 @@ import pytest
 
 from tests.refusals import refusal
 from tests.small_lift import small_graph, small_plan
-from workloads.lifted.plan import Noise
-from workloads.lifted.plan_check import require_plan_of_graph
-from workloads.lifted.plan_records import ControlDependency, TensorType
+from workloads.lifted.plan import ControlDependency, Noise, TensorType
+from workloads.lifted.plan.plan_check import require_plan_of_graph
 from workloads.support.errors import InputError
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Dict, Iterator, List, NamedTuple, Optiona
 import tensorflow as tf
 
 from workloads.lifted.graph import Graph, parse_tensor_name
-from workloads.lifted.old_ops import registered_op
+from workloads.lifted.graph.old_ops import registered_op
 from workloads.support.errors import InputError
 
 if TYPE_CHECKING:

@@ -14,8 +14,7 @@ from workloads.numerics import random_keys
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from workloads.lifted.plan import Plan
-    from workloads.lifted.plan_records import LoopCounter
+    from workloads.lifted.plan import LoopCounter, Plan
 
 v1 = tf.compat.v1
 

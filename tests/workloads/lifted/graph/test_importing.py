@@ -3,7 +3,7 @@
 import pytest
 import tensorflow as tf
 
-from workloads.lifted.importing import import_graph
+from workloads.lifted.graph.importing import import_graph
 from workloads.support.errors import InputError
 
 v1 = tf.compat.v1

@@ -7,10 +7,10 @@ import pytest
 import tensorflow as tf
 
 from tests.small_lift import small_graph, small_plan
-from workloads.lifted.cutter import Cutter
 from workloads.lifted.graph import Graph
-from workloads.lifted.piece import Feed, Fetch, VariableVersion
-from workloads.lifted.plan_records import Condition, ReadVersion, TensorType
+from workloads.lifted.pieces.cutter import Cutter
+from workloads.lifted.pieces.piece import Feed, Fetch, VariableVersion
+from workloads.lifted.plan import Condition, ReadVersion, TensorType
 
 v1 = tf.compat.v1
 SCALAR = TensorType("float32", [])

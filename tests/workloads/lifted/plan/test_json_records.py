@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import pytest
 
-from workloads.lifted import json_records
-from workloads.lifted.json_records import JSON_KEY, OMIT_EMPTY, arguments_of, plain
+from workloads.lifted.plan import json_records
+from workloads.lifted.plan.json_records import JSON_KEY, OMIT_EMPTY, arguments_of, plain
 
 
 class Pair(NamedTuple):

@@ -8,9 +8,8 @@ import numpy as np
 import tensorflow as tf
 
 from tests.small_lift import small_plan
-from workloads.lifted import noise
-from workloads.lifted.plan import Noise
-from workloads.lifted.plan_records import LoopCounter
+from workloads.lifted.pieces import noise
+from workloads.lifted.plan import LoopCounter, Noise
 
 v1 = tf.compat.v1
 

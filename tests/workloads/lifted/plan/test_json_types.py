@@ -6,7 +6,7 @@ from typing import Any, Dict, List, NamedTuple, Optional, Sequence
 import pytest
 
 from tests.refusals import refusal
-from workloads.lifted.json_records import require_types
+from workloads.lifted.plan.json_types import require_types
 from workloads.support.errors import InputError
 
 

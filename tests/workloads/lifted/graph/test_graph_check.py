@@ -6,7 +6,7 @@ import tensorflow as tf
 from tests import old_programs
 from tests.refusals import refusal
 from tests.small_lift import small_graph
-from workloads.lifted.graph_check import is_dtype, require_sound_graph
+from workloads.lifted.graph.graph_check import is_dtype, require_sound_graph
 from workloads.support.errors import InputError
 
 v1 = tf.compat.v1

@@ -2,7 +2,7 @@
 
 import tensorflow as tf
 
-from workloads.lifted.piece import Piece, PieceBuilder, VariableVersion
+from workloads.lifted.pieces.piece import Piece, PieceBuilder, VariableVersion
 
 
 def builder():

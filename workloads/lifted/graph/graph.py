@@ -7,7 +7,8 @@ import functools
 import operator
 from typing import TYPE_CHECKING, Any, Dict, List, NamedTuple, Set, Tuple
 
-from workloads.lifted.topological_order import Barrier, TopologicalOrder, nodes_after
+from workloads.lifted.graph.tensor_names import TensorId, parse_tensor_name
+from workloads.lifted.graph.topological_order import Barrier, TopologicalOrder, nodes_after
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
@@ -18,23 +19,6 @@ SWITCHES = ("Switch", "RefSwitch", "SwitchN")
 EXITS = ("Exit", "RefExit")
 MERGES = ("Merge", "RefMerge")
 CONTROL_FLOW = ENTERS + SWITCHES + EXITS + MERGES + ("NextIteration", "RefNextIteration", "LoopCond", "ControlTrigger")
-
-
-class TensorId(NamedTuple):
-    """A tensor of a graph: one output of a node.
-
-    Attributes:
-      node: name of the node.
-      output: number of the output, from 0.
-    """
-
-    node: str
-    output: int
-
-    @property
-    def name(self) -> str:
-        """The tensor's name, "node:0"."""
-        return tensor_name(self.node, self.output)
 
 
 class Use(NamedTuple):
@@ -49,42 +33,6 @@ class Use(NamedTuple):
     node: str
     position: int
     output: int
-
-
-def parse_tensor_name(text: str) -> TensorId:
-    """Returns the `TensorId` of a tensor's name or of a NodeDef's data input, which leaves out ":0".
-
-    >>> parse_tensor_name("tower_0/split:1")
-    TensorId(node='tower_0/split', output=1)
-    >>> parse_tensor_name("tower_0/loss").name
-    'tower_0/loss:0'
-    """
-    if ":" not in text:
-        return TensorId(text, 0)
-    name, _, output = text.partition(":")
-    return TensorId(name, int(output))
-
-
-def tensor_name(node: str, output: int) -> str:
-    """Returns a tensor's name, "node:0"."""
-    return f"{node}:{output}"
-
-
-def input_text(tensor: TensorId) -> str:
-    """Returns a tensor as a NodeDef's data input names it: without ":0" for a first output.
-
-    >>> input_text(TensorId("a", 0)), input_text(TensorId("a", 1))
-    ('a', 'a:1')
-    """
-    return tensor.node if tensor.output == 0 else tensor.name
-
-
-def forget_placement(node: Any) -> None:
-    """Removes a NodeDef's device, its colocation constraints and its recorded output shapes."""
-    node.device = ""
-    for attribute in ("_class", "_output_shapes"):
-        if attribute in node.attr:
-            del node.attr[attribute]
 
 
 class Graph:

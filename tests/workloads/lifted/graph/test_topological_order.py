@@ -6,8 +6,8 @@ import random
 
 import pytest
 
-from workloads.lifted import topological_order
-from workloads.lifted.topological_order import Barrier, TopologicalOrder, nodes_after
+from workloads.lifted.graph import topological_order
+from workloads.lifted.graph.topological_order import Barrier, TopologicalOrder, nodes_after
 
 INPUTS = {"d": ["a"], "c": [], "a": [], "b": [], "e": []}
 

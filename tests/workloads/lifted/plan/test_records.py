@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from workloads.lifted.plan_records import Condition, ControlDependency, LoopCounter, ReadVersion, TensorType
+from workloads.lifted.plan.records import Condition, ControlDependency, LoopCounter, ReadVersion, TensorType
 
 
 def test_a_record_is_written_as_the_list_of_its_fields():

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, Iterator
 
 import tensorflow as tf
 
-from workloads.lifted.json_records import require_types
 from workloads.lifted.plan import Phase, Plan
+from workloads.lifted.plan.json_types import require_types
 from workloads.support.errors import InputError
 
 if TYPE_CHECKING:

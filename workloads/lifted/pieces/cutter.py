@@ -17,14 +17,14 @@ import tensorflow as tf
 
 from workloads.lifted.graph import CONTROL_FLOW, SWITCHES, Graph, TensorId, forget_placement, input_text
 from workloads.lifted.graph import parse_tensor_name as parse
-from workloads.lifted.noise import add_iteration_key, fix_seed, retype, use_twin
-from workloads.lifted.old_ops import replace_old_ops
-from workloads.lifted.piece import Fetch, Piece, PieceBuilder, VariableVersion
+from workloads.lifted.graph.old_ops import replace_old_ops
+from workloads.lifted.pieces.noise import add_iteration_key, fix_seed, retype, use_twin
+from workloads.lifted.pieces.piece import Fetch, Piece, PieceBuilder, VariableVersion
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from workloads.lifted.plan_records import Condition, LoopCounter, ReadVersion, TensorType
+    from workloads.lifted.plan import Condition, LoopCounter, ReadVersion, TensorType
 
 v1 = tf.compat.v1
 

@@ -1,0 +1,32 @@
+"""Graphs of old programs, as GraphDefs: their index, checks of those from anywhere, import into TensorFlow.
+
+Here: what holds of any GraphDef. Not here: towers and training steps, which `legacy.saved` recognises in them.
+Start with `graph.py`."""
+
+from workloads.lifted.graph.graph import (
+    CONTROL_FLOW,
+    ENTERS,
+    EXITS,
+    MERGES,
+    SWITCHES,
+    Graph,
+    Use,
+    made_dense,
+)
+from workloads.lifted.graph.tensor_names import TensorId, forget_placement, input_text, parse_tensor_name, tensor_name
+
+__all__ = [
+    "CONTROL_FLOW",
+    "ENTERS",
+    "EXITS",
+    "MERGES",
+    "SWITCHES",
+    "Graph",
+    "TensorId",
+    "Use",
+    "forget_placement",
+    "input_text",
+    "made_dense",
+    "parse_tensor_name",
+    "tensor_name",
+]

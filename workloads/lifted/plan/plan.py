@@ -1,0 +1,91 @@
+"""Plan of a lift: which part of an old graph plays which role in a training step. Plain data, stored as JSON.
+
+Tensors are named "node:0", as in the graph. A key of the JSON is the attribute's name; where it is another, since
+folders written before have it, the field's metadata say so.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Any, Dict, List, Optional
+
+from workloads.lifted.plan.json_records import OMIT_EMPTY, plain
+from workloads.lifted.plan.phase import Phase
+from workloads.lifted.plan.records import TensorType
+from workloads.lifted.plan.step_inputs import Input, Noise, Variable
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+#: Version of the JSON.
+FORMAT = 1
+
+
+@dataclasses.dataclass
+class Plan:
+    """Plan of a lift.
+
+    >>> plan = Plan("old", 2, "device /gpu:k", None, [], [], [], [], [], {}, {}, {"x:0": TensorType("int32", [4])}, [])
+    >>> plan.to_json()["tensors"]
+    {'x:0': ['int32', [4]]}
+    >>> Plan.from_json(plan.to_json()) == plan
+    True
+
+    Attributes:
+      name: name of the program in reports.
+      towers: number of towers that it was written for.
+      found_by: how the towers were told apart.
+      batch: examples of one tower in a step, or None if the graph takes any number.
+      inputs: data that enter the towers.
+      common: data that enter what is computed once for all towers.
+      noise: random numbers of the towers.
+      common_noise: random numbers that are drawn once for all towers.
+      variables: all that a step reads or changes.
+      sources: {placeholder: tensor of the whole graph that it stands for}.
+      aliases: {tensor: variable} of tensors that are a variable, or its handle.
+      tensors: {tensor: type} of those that pieces are cut at.
+      phases: one for each train op.
+      differences: descriptions of how the towers differ from each other.
+      settings: {placeholder: value} of those that the lift fixed.
+      unsafe: {node: op type} of ops that run Python, touch files or reach the network.
+      about: {topic: text} for people, among them the named fields of a `Workload`.
+      notes: sentences for people about what is unusual, such as a tower that reads another's loss.
+    """
+
+    name: str
+    towers: int
+    found_by: str
+    batch: Optional[int]
+    inputs: List[Input]
+    common: List[Input]
+    noise: List[Noise]
+    common_noise: List[Noise]
+    variables: List[Variable]
+    sources: Dict[str, str]
+    aliases: Dict[str, str]
+    tensors: Dict[str, TensorType]
+    phases: List[Phase]
+    differences: List[str] = dataclasses.field(default_factory=list)
+    settings: Dict[str, Any] = dataclasses.field(default_factory=dict)
+    unsafe: Dict[str, str] = dataclasses.field(default_factory=dict)
+    about: Dict[str, Any] = dataclasses.field(default_factory=dict)
+    notes: List[str] = dataclasses.field(default_factory=list, metadata={OMIT_EMPTY: True})
+
+    def to_json(self) -> dict[str, Any]:
+        """Returns the plan as plain dicts and lists."""
+        content = plain(self)
+        return dict({"format": FORMAT, "name": self.name, "about": content.pop("about")}, **content)
+
+    @staticmethod
+    def from_json(content: Mapping[str, Any]) -> Plan:
+        """Returns the plan that `to_json` wrote as `content`."""
+        arguments = dict(content)
+        arguments.pop("format")
+        for field in ("inputs", "common"):
+            arguments[field] = [Input(**item) for item in arguments[field]]
+        for field in ("noise", "common_noise"):
+            arguments[field] = [Noise.from_json(item) for item in arguments[field]]
+        arguments["variables"] = [Variable(**item) for item in arguments["variables"]]
+        arguments["tensors"] = {name: TensorType(*item) for name, item in arguments["tensors"].items()}
+        arguments["phases"] = [Phase.from_json(item) for item in arguments["phases"]]
+        return Plan(**arguments)

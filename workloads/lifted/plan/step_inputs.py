@@ -1,0 +1,93 @@
+"""Inputs of a lifted training step: data, random numbers and variables."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Any, Dict, List, Optional
+
+from workloads.lifted.plan.json_records import OMIT_EMPTY
+from workloads.lifted.plan.records import LoopCounter
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+@dataclasses.dataclass
+class Input:
+    """Data that enter the graph.
+
+    Attributes:
+      name: key of these data in a batch.
+      dtype: its name.
+      shape: of one replica's share; None for dimensions that the graph leaves open, or if the rank is not known.
+      kind: "batch" or "whole" (cut along the first dimension; only a "batch" has as many rows as examples), "same"
+        (every tower gets all of it) or "setting" (a scalar).
+      limit: for integers, the number that all must be below; 0 if the graph sets none.
+      tensors: the tensors that it replaces, one for each tower; a single one if it is not a tower's.
+      origin: the tensor of the whole graph that it is, or is made from.
+      example: shape of one replica's made-up values, with None for its number of examples, where the graph leaves
+        dimensions open that must fit each other or its variables; empty if any sizes fit.
+      low: the least that made-up integers may be.
+      sparse: "NAME/indices", "NAME/values" or "NAME/shape" of a part of the sparse tensor NAME; empty if it is dense.
+    """
+
+    name: str
+    dtype: str
+    shape: Optional[List[Optional[int]]]
+    kind: str
+    limit: int
+    tensors: List[str]
+    origin: str
+    example: List[Optional[int]] = dataclasses.field(default_factory=list, metadata={OMIT_EMPTY: True})
+    low: int = dataclasses.field(default=0, metadata={OMIT_EMPTY: True})
+    sparse: str = dataclasses.field(default="", metadata={OMIT_EMPTY: True})
+
+
+@dataclasses.dataclass
+class Noise:
+    """Random numbers that a step draws.
+
+    Attributes:
+      name: name of the stream: that of the first random node.
+      op: op type of the random nodes.
+      how: "keyed" (drawn by the op's stateless twin) or "seeded" (drawn by the op itself, with a fixed seed).
+      nodes: the random nodes, one for each tower, None for a tower without; a single one if it is no tower's.
+      in_loop: whether they are drawn in a `while` loop; such numbers can neither be recorded nor given.
+      loops: {node: its loop} of nodes that draw by a key of its own in each iteration.
+    """
+
+    name: str
+    op: str
+    how: str
+    nodes: List[Optional[str]]
+    in_loop: bool = False
+    loops: Dict[str, LoopCounter] = dataclasses.field(default_factory=dict)
+
+    @staticmethod
+    def from_json(content: Mapping[str, Any]) -> Noise:
+        """Returns the random numbers that `Plan.to_json` wrote as `content`."""
+        loops = {node: LoopCounter(*loop) for node, loop in content.get("loops", {}).items()}
+        return Noise(**dict(content, loops=loops))
+
+
+@dataclasses.dataclass
+class Variable:
+    """A variable that a step reads or changes.
+
+    Attributes:
+      name: name of its node.
+      shape: as in the checkpoint that was lifted.
+      dtype: its name.
+      role: "weight", "slot", "average", "statistic" or "state" (of one tower, such as a recurrent state).
+      of: the weight that a slot or an average belongs to.
+      tower: the tower that a state belongs to.
+      resource: whether it is a resource variable; otherwise a reference variable.
+    """
+
+    name: str
+    shape: List[int]
+    dtype: str
+    role: str
+    of: str = ""
+    tower: Optional[int] = None
+    resource: bool = False
