@@ -1,7 +1,7 @@
 """The proof: compares a tower program with its port step by step, names the cause of a difference, and times both.
 
 Here: the commands, one file each, and what they share. Not here: their libraries, which are the folders below.
-Start with `verify.py` (the command) and `comparison/verification.py` (the comparison). `parity.verify(...)`,
+Start with `verify.py` (the command) and `comparison/runs/verification.py` (the comparison). `parity.verify(...)`,
 `parity.diagnose(...)` and `parity.assert_parity(...)` are the commands as functions, see `library/`.
 
 `parity` imports `workloads`, `legacy` and `modern`; none of those imports it.

@@ -68,7 +68,7 @@ def compare_placements(setup: Setup, steps: int) -> dict[str, Verification]:
     Returns:
       {description of the two programs: `Verification`}.
     """
-    from parity.comparison.verification import verify
+    from parity.comparison.runs.verification import verify
 
     one = dataclasses.replace(setup, layer_devices=1)
     several = f"{setup.layer_devices} devices"

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from parity.causes import catalogue
 from parity.causes.basics.cause import RecognizedCause
 from parity.causes.basics.confirmation import Confirmation, Remainder
-from parity.comparison import stages, tolerance
+from parity.comparison import stages
+from parity.comparison.judging import tolerance
 from parity.confirmation.agreement import Agreement, Rules, add_initial, add_step, improves, may_be_noise
 from parity.confirmation.conclusions import (
     is_refuted,

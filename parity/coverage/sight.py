@@ -7,8 +7,9 @@ from typing import TypeAlias
 
 import numpy as np
 
-from parity.comparison import stages, tolerance
+from parity.comparison import stages
 from parity.comparison.difference import bits
+from parity.comparison.judging import tolerance
 from parity.coverage.mutant import Effect
 
 #: Relative difference, of a tensor's largest entry, that a comparison in double precision tells from rounding. Its

@@ -11,8 +11,8 @@ import numpy as np
 from parity.causes.basics import injection
 from parity.causes.update.learning_rate import ScaledSchedule
 from parity.comparison import stages
+from parity.comparison.runs.verification import verify
 from parity.comparison.setup import exact_setup
-from parity.comparison.verification import verify
 from workloads.job import Job
 from workloads.program import State, StepRecord
 from workloads.selection import registry

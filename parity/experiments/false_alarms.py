@@ -200,7 +200,7 @@ def _verify(
     steps: int,
 ) -> Verification:
     """Compares the next steps of both programs under the case's tolerance."""
-    from parity.comparison.verification import verify
+    from parity.comparison.runs.verification import verify
     from parity.verdict.rule_check import RuleCheck
 
     with contextlib.ExitStack() as stack:

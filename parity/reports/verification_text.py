@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from parity.comparison import tolerance
 from parity.comparison.difference import Difference
+from parity.comparison.judging import tolerance
 from parity.comparison.result import Failure, Verdict, Verification
 from parity.reports.formatting import format_number
 from workloads.support.wording import counted

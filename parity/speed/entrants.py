@@ -8,8 +8,8 @@ import functools
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from parity.comparison import tolerance
-from parity.comparison.noise_floor import NoiseFloor
+from parity.comparison.judging import tolerance
+from parity.comparison.judging.noise_floor import NoiseFloor
 from parity.comparison.references import References
 from parity.comparison.result import Verification
 from parity.comparison.setup import Setup

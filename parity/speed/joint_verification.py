@@ -6,11 +6,11 @@ import contextlib
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from parity.comparison.judge import Judge
-from parity.comparison.noise_floor import NoiseFloor
+from parity.comparison.judging.judge import Judge
+from parity.comparison.judging.noise_floor import NoiseFloor
 from parity.comparison.references import References, SharedReferences
 from parity.comparison.result import Verification
-from parity.comparison.variable_match import match_variables
+from parity.comparison.runs.variable_match import match_variables
 from workloads.job import Job
 from workloads.program import Program, RecordRewriter, State, StepRecord
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from parity.comparison.runs.verification import verify
 from parity.comparison.setup import Setup
-from parity.comparison.verification import verify
 from parity.reports.verification_text import verification_verdict
 from parity.tuning.settings import Settings
 from workloads.support.errors import InputError, Lost

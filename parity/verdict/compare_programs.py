@@ -7,11 +7,12 @@ import dataclasses
 from typing import TYPE_CHECKING, NamedTuple
 
 from legacy.towers.program import LegacyProgram
-from parity.comparison import stages, tolerance
+from parity.comparison import stages
 from parity.comparison.history import History
+from parity.comparison.judging import tolerance
 from parity.comparison.result import Verification
+from parity.comparison.runs.verification import StepCheck, verify
 from parity.comparison.setup import Setup
-from parity.comparison.verification import StepCheck, verify
 from parity.coverage.measurement import Measurement
 from parity.processes.interruption import Interruption
 from parity.reports.stage_states import stage_states

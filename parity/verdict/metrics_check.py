@@ -9,8 +9,9 @@ from __future__ import annotations
 import numpy as np
 
 from modern.mirrored.evaluation import MirroredEvaluation
-from parity.comparison import stages, tolerance
+from parity.comparison import stages
 from parity.comparison.difference import compare
+from parity.comparison.judging import tolerance
 from parity.comparison.result import Failure, Metric, Verification
 from parity.comparison.setup import Setup
 from parity.comparison.stage_summary import StageSummary

@@ -6,10 +6,10 @@ from typing import Any
 
 from rich.console import Console
 
-from parity.comparison import three_ways
 from parity.comparison.result import Verification
+from parity.comparison.runs import three_ways
+from parity.comparison.runs.three_ways import ORIGINAL_AND_PORT, ThreeWays
 from parity.comparison.setup import Setup
-from parity.comparison.three_ways import ORIGINAL_AND_PORT, ThreeWays
 from parity.reports.verification_tables import comparisons_table
 from parity.reports.verification_text import verification_notes
 from parity.verdict import report

@@ -10,7 +10,7 @@ import pytest
 import tensorflow as tf
 
 from legacy.saved.lifting import lift_graph
-from parity.comparison.verification import verify
+from parity.comparison.runs.verification import verify
 from tests import old_programs
 from tests.marks import slow_after
 from workloads.data.opening import open_data

@@ -9,8 +9,8 @@ import tensorflow as tf
 from legacy.options import LegacyOptions
 from legacy.saved.lifting import lift_graph
 from modern.options import ModernOptions
+from parity.comparison.runs.verification import verify
 from parity.comparison.setup import Setup
-from parity.comparison.verification import verify
 from workloads.job import Job
 from workloads.lifted.sources import LiftedSynthetic
 from workloads.selection import registry

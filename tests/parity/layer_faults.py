@@ -11,8 +11,8 @@ import tensorflow as tf
 
 import modern.factory
 from parity.comparison.result import Verification
+from parity.comparison.runs.verification import verify
 from parity.comparison.setup import Setup, exact_setup
-from parity.comparison.verification import verify
 from workloads import layers
 from workloads.job import Job
 from workloads.scope import Scope

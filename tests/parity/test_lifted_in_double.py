@@ -9,8 +9,8 @@ from legacy.options import LegacyOptions
 from modern.lifted.program import LiftedProgram
 from modern.options import ModernOptions
 from parity.comparison import stages
+from parity.comparison.runs.verification import verify
 from parity.comparison.setup import Setup
-from parity.comparison.verification import verify
 from tests.small_lift import CountingSource, small_lift
 from tests.workloads.lifted.double.test_rewriting import with_quantized_gradient
 from workloads.job import Job

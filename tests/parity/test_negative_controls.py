@@ -6,7 +6,7 @@ import dataclasses
 import pytest
 
 from parity.comparison import stages
-from parity.comparison.verification import verify
+from parity.comparison.runs.verification import verify
 from tests.cases import Everything, setup
 from tests.faults import INJECTED
 from tests.marks import slow_after

@@ -8,7 +8,7 @@ import tensorflow as tf
 from modern.mirrored.replica_step import ReplicaStep
 from parity.causes.basics import injection
 from parity.comparison import stages
-from parity.comparison.verification import verify
+from parity.comparison.runs.verification import verify
 from parity.experiments.awkward_net import AWKWARD
 from tests.cases import setup
 from workloads import optimizers, schedules

@@ -7,8 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from parity.comparison import stages, tolerance
+from parity.comparison import stages
 from parity.comparison.difference import Difference, compare
+from parity.comparison.judging import tolerance
 from parity.diagnosis.evidence import ComparedStep, Evidence, measured_once
 from parity.layers.first_layer import FirstLayer, find_first_layer
 from workloads.taps import is_input, is_tapped

@@ -11,8 +11,8 @@ from legacy.source.step.imported_step import keep_proven, recover_losses
 from legacy.source.styles.imported_style import losses_lines
 from modern.options import ModernOptions
 from parity.comparison import stages
+from parity.comparison.runs.verification import verify
 from parity.comparison.setup import Setup
-from parity.comparison.verification import verify
 from tests import old_programs
 from tests.legacy.gallery import source
 from tests.legacy.source import old_towers

@@ -12,7 +12,7 @@ from parity.against.against_setup import (
     require_comparable,
 )
 from parity.comparison import stages
-from parity.comparison.verification import verify
+from parity.comparison.runs.verification import verify
 from parity.confirmation.planted_port import can_be_planted
 from tests import old_programs
 from tests.parity.against import hand_ports

@@ -6,7 +6,7 @@ import pytest
 
 from parity.against.against_setup import exact_setup_against, old_graph_of
 from parity.against.loss_explanation import explain_loss
-from parity.comparison.verification import verify
+from parity.comparison.runs.verification import verify
 from tests import old_programs
 from tests.parity.against import hand_ports
 from workloads import optimizers

@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 
 from parity.comparison.history import History, LossPair, TensorStep
-from parity.comparison.verification import verify
+from parity.comparison.runs.verification import verify
 from parity.diagnosis.collect import Replay
 from tests.cases import Dyadic
 from tests.parity.step_records import made_up_state, step_record

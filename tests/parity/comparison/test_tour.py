@@ -5,8 +5,8 @@ import dataclasses
 import pytest
 
 from parity.comparison.result import Verdict
+from parity.comparison.runs.verification import verify
 from parity.comparison.tour import Tour, Visit
-from parity.comparison.verification import verify
 from tests.cases import Dyadic, setup
 from workloads import schedules
 

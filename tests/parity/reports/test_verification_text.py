@@ -5,8 +5,8 @@ import dataclasses
 import numpy as np
 import pytest
 
-from parity.comparison import tolerance
 from parity.comparison.difference import Difference, compare
+from parity.comparison.judging import tolerance
 from parity.comparison.result import Failure, Verification
 from parity.comparison.stage_summary import StageSummary
 from parity.reports.verification_text import describe_difference, verification_notes, verification_verdict

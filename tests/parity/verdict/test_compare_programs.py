@@ -4,7 +4,7 @@ import dataclasses
 
 import pytest
 
-from parity.comparison.verification import verify
+from parity.comparison.runs.verification import verify
 from parity.processes.interruption import Interruption
 from parity.verdict import compare_programs
 from parity.verdict.compare_programs import ComparisonPlan

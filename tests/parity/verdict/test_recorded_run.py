@@ -4,8 +4,8 @@ import pytest
 from rich.console import Console
 
 from parity.comparison.result import Verification
+from parity.comparison.runs.three_ways import COLUMNS, ORIGINAL_AND_PORT, ThreeWays
 from parity.comparison.stage_summary import StageSummary
-from parity.comparison.three_ways import COLUMNS, ORIGINAL_AND_PORT, ThreeWays
 from parity.verdict import recorded_run
 from tests.cases import Dyadic, setup
 

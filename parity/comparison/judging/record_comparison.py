@@ -8,10 +8,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from parity.comparison import stages, tolerance
+from parity.comparison import stages
 from parity.comparison.difference import Difference, compare
 from parity.comparison.history import History
-from parity.comparison.reference_magnitude import ReferenceMagnitudes
+from parity.comparison.judging import tolerance
+from parity.comparison.judging.reference_magnitude import ReferenceMagnitudes
 from parity.comparison.references import Response
 from parity.comparison.result import Failure
 from parity.comparison.stage_summary import StageSummary

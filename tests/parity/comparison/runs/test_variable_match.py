@@ -3,7 +3,7 @@
 import pytest
 
 from parity.comparison.result import Verification
-from parity.comparison.variable_match import match_variables, mismatches
+from parity.comparison.runs.variable_match import match_variables, mismatches
 from tests.parity.step_records import MadeUpProgram
 from workloads.scope import VariableSpec
 

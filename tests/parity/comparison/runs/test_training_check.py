@@ -2,7 +2,7 @@
 
 import pytest
 
-from parity.comparison.training_check import UNTRAINED, TrainingCheck, trains
+from parity.comparison.runs.training_check import UNTRAINED, TrainingCheck, trains
 from tests.parity.step_records import made_up_state, step_record
 
 BEFORE = made_up_state({"w": [1.0]})

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from parity.comparison import stages, tolerance
+from parity.comparison import stages
+from parity.comparison.judging import tolerance
 from workloads import optimizers
 
 EPSILON = 2.0**-23

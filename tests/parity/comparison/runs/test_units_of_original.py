@@ -4,8 +4,9 @@ import types
 
 import pytest
 
-from parity.comparison import stages, tolerance
-from parity.comparison.three_ways import units_of_original
+from parity.comparison import stages
+from parity.comparison.judging import tolerance
+from parity.comparison.runs.three_ways import units_of_original
 from tests.legacy.saved.analysis.test_summation import program
 from tests.legacy.saved.graphs import traced
 

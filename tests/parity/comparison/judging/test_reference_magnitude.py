@@ -3,7 +3,7 @@
 import numpy as np
 
 from parity.comparison import stages
-from parity.comparison.reference_magnitude import WINDOW, ReferenceMagnitudes
+from parity.comparison.judging.reference_magnitude import WINDOW, ReferenceMagnitudes
 from tests.parity.step_records import step_record
 
 

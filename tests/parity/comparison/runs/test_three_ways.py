@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from legacy.rerun.recording import RecordedSteps
-from parity.comparison import three_ways
+from parity.comparison.runs import three_ways
 from tests import old_programs
 from workloads.support.errors import InputError
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from parity.comparison import stages
-from parity.comparison.judge import Judge
+from parity.comparison.judging.judge import Judge
 from parity.comparison.references import ReferenceRecords
 from parity.comparison.result import Verification
 from tests.cases import Dyadic

@@ -19,10 +19,11 @@ from legacy.rerun.recording import RecordedSteps
 from legacy.saved.analysis.summation import longest_sum
 from legacy.saved.graph.imported import ImportedGraph
 from modern.options import ALL_REDUCES
-from parity.comparison import stages, tolerance
+from parity.comparison import stages
+from parity.comparison.judging import tolerance
 from parity.comparison.result import Verification
+from parity.comparison.runs.verification import verify
 from parity.comparison.setup import Setup
-from parity.comparison.verification import verify
 from workloads.lifted.graph import Graph
 from workloads.lifted.plan import Plan
 from workloads.lifted.workload import as_lifted

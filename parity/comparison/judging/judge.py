@@ -7,13 +7,14 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from parity.comparison import stages, tolerance
+from parity.comparison import stages
 from parity.comparison.difference import Difference
 from parity.comparison.fits import fit_factor
 from parity.comparison.history import History
-from parity.comparison.noise_floor import NoiseFloor
-from parity.comparison.record_comparison import RecordComparison
-from parity.comparison.reference_magnitude import ReferenceMagnitudes
+from parity.comparison.judging import tolerance
+from parity.comparison.judging.noise_floor import NoiseFloor
+from parity.comparison.judging.record_comparison import RecordComparison
+from parity.comparison.judging.reference_magnitude import ReferenceMagnitudes
 from parity.comparison.references import ReferenceRecords, References, Response
 from parity.comparison.result import Failure, Verification
 from parity.layers.first_layer import find_first_layer

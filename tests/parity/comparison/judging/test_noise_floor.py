@@ -3,8 +3,8 @@
 import pytest
 
 from parity.comparison import stages
-from parity.comparison.noise_floor import NoiseFloor, StageFloor
-from parity.comparison.reference_magnitude import ReferenceMagnitudes
+from parity.comparison.judging.noise_floor import NoiseFloor, StageFloor
+from parity.comparison.judging.reference_magnitude import ReferenceMagnitudes
 from parity.comparison.references import ReferenceRecords
 from tests.parity.step_records import step_record
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from parity.comparison import stages
-from parity.comparison.record_comparison import RecordComparison
-from parity.comparison.reference_magnitude import ReferenceMagnitudes
+from parity.comparison.judging.record_comparison import RecordComparison
+from parity.comparison.judging.reference_magnitude import ReferenceMagnitudes
 from tests.parity.step_records import step_record
 
 

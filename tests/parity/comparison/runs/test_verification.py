@@ -8,8 +8,8 @@ import pytest
 
 from parity.comparison import stages
 from parity.comparison.result import Verdict
+from parity.comparison.runs.verification import verify
 from parity.comparison.tour import Tour
-from parity.comparison.verification import verify
 from parity.verdict.rule_check import RuleCheck
 from tests.cases import Dyadic, Everything, setup
 from tests.marks import slow_after

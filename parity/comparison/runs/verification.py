@@ -16,12 +16,12 @@ from typing import Protocol
 import numpy as np
 
 from parity.comparison.history import History
-from parity.comparison.judge import Judge
+from parity.comparison.judging.judge import Judge
 from parity.comparison.references import References
 from parity.comparison.result import Failure, Verification
+from parity.comparison.runs.training_check import TrainingCheck
+from parity.comparison.runs.variable_match import match_variables
 from parity.comparison.tour import Tour, Visit
-from parity.comparison.training_check import TrainingCheck
-from parity.comparison.variable_match import match_variables
 from workloads.job import Job
 from workloads.program import Program, State, StepRecord
 
