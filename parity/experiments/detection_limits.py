@@ -11,6 +11,7 @@ import numpy as np
 from parity.causes.basics import injection
 from parity.causes.update.learning_rate import ScaledSchedule
 from parity.comparison import stages
+from parity.comparison.runs.options import Companions, Criterion
 from parity.comparison.runs.verification import verify
 from parity.comparison.setup import exact_setup
 from workloads.job import Job
@@ -105,7 +106,9 @@ def is_error_detected(job: Job, stage: str, error: float) -> bool | None:
     with setup.legacy_program() as left, setup.modern_program() as right, setup.closing_references() as references:
         if not has_stage(left.state(), stage):
             return None
-        return not verify(left, right, job, STEPS, "locked", "auto", references=references).passed
+        return not verify(
+            left, right, job, STEPS, Criterion("locked", "auto"), Companions(references=references)
+        ).passed
 
 
 def smallest_detected_error(workload_name: str, replicas: int, dtype: str, stage: str) -> float | None:

@@ -200,13 +200,15 @@ def _verify(
     steps: int,
 ) -> Verification:
     """Compares the next steps of both programs under the case's tolerance."""
+    from parity.comparison.runs.options import Companions, Criterion, Observers
     from parity.comparison.runs.verification import verify
     from parity.verdict.rule_check import RuleCheck
 
     with contextlib.ExitStack() as stack:
         references = stack.enter_context(setup.closing_references()) if case.tolerance_name == "auto" else None
         rules = RuleCheck(setup.job) if case.tolerance_name == "auto" else None
-        return verify(left, right, setup.job, steps, mode, case.tolerance_name, lockstep, references, rules=rules)
+        criterion, companions = Criterion(mode, case.tolerance_name), Companions(lockstep, references)
+        return verify(left, right, setup.job, steps, criterion, companions, Observers(rules=rules))
 
 
 def evidence_of_keepers(left: RecordKeeper, right: RecordKeeper, context: Context, free: int) -> Evidence:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from parity.comparison.runs.options import Companions, Criterion
 from parity.comparison.runs.verification import verify
 from parity.comparison.setup import Setup
 from parity.reports.verification_text import verification_verdict
@@ -70,7 +71,9 @@ def serve_steps(speaker: Speaker, setup: Setup, variables: Mapping[str, str], st
     set_allocator(variables)
     with setup.modern_program() as program:
         with setup.legacy_program() as towers, setup.closing_references() as references:
-            verification = verify(towers, program, setup.job, steps, "locked", "auto", references=references)
+            verification = verify(
+                towers, program, setup.job, steps, Criterion("locked", "auto"), Companions(references=references)
+            )
         if verification.passed:
             program.run(warm_up)
         speaker.say(tuple(Answer(verification.passed, verification_verdict(verification))))

@@ -11,7 +11,8 @@ from parity.comparison import stages
 from parity.comparison.history import History
 from parity.comparison.judging import tolerance
 from parity.comparison.result import Verification
-from parity.comparison.runs.verification import StepCheck, verify
+from parity.comparison.runs.options import Companions, Criterion, Observers, StepCheck
+from parity.comparison.runs.verification import verify
 from parity.comparison.setup import Setup
 from parity.coverage.measurement import Measurement
 from parity.processes.interruption import Interruption
@@ -127,23 +128,17 @@ def compare_programs(
         extent = CoveragePlan(plan.tolerance_name, in_double, units, no_visits, plan.whole_coverage)
         coverage = stack.enter_context(measurement(setup, left.variables(), extent))
         metrics = None if examples is None else stack.enter_context(_metrics_check(setup, examples, plan))
-        verification = verify(
-            left,
-            right,
-            setup.job,
-            plan.steps,
-            plan.mode,
-            plan.tolerance_name,
-            lockstep=lockstep,
-            references=references,
+        criterion = Criterion(plan.mode, plan.tolerance_name, units)
+        observers = Observers(
+            coverage,
+            _rule_check(setup, units) if auto else None,
+            history,
             progress=show,
-            units=units,
-            tour=coverage,
-            rules=_rule_check(setup, units) if auto else None,
-            history=history,
             stop=lambda: interruption is not None and interruption.asked,
             at_end=None if metrics is None else metrics.measure,
         )
+        companions = Companions(lockstep, references)
+        verification = verify(left, right, setup.job, plan.steps, criterion, companions, observers)
         if metrics is not None:
             metrics.enter(verification)
         verification.not_shown += [] if verification.partial else coverage.reasons()

@@ -10,6 +10,7 @@ import pytest
 import tensorflow as tf
 
 from legacy.saved.lifting import lift_graph
+from parity.comparison.runs.options import Criterion
 from parity.comparison.runs.verification import verify
 from tests import old_programs
 from tests.marks import slow_after
@@ -24,7 +25,7 @@ v1 = tf.compat.v1
 
 def verified(setup, steps=20, mode="free", rule="exact"):
     with setup.legacy_program() as left, setup.modern_program() as right:
-        return verify(left, right, setup.job, steps, mode, rule)
+        return verify(left, right, setup.job, steps, Criterion(mode, rule))
 
 
 @pytest.mark.parametrize("name", old_programs.NAMES)

@@ -9,6 +9,7 @@ from legacy.options import LegacyOptions
 from modern.lifted.program import LiftedProgram
 from modern.options import ModernOptions
 from parity.comparison import stages
+from parity.comparison.runs.options import Companions, Criterion
 from parity.comparison.runs.verification import verify
 from parity.comparison.setup import Setup
 from tests.small_lift import CountingSource, small_lift
@@ -40,7 +41,7 @@ def verdict(workload, port=None):
     options = LegacyOptions(exact=True), ModernOptions(all_reduce="tower_order", exact=True)
     made = Setup(Job(workload, 2), CountingSource, *options, port=port)
     with made.legacy_program() as left, made.modern_program() as right, made.closing_references() as references:
-        return verify(left, right, made.job, 3, "locked", "auto", references=references)
+        return verify(left, right, made.job, 3, Criterion("locked", "auto"), Companions(references=references))
 
 
 @pytest.mark.parametrize("factor, passed", [(1.0, True), (1 + 1e-6, False), (1 - 1e-6, False)])

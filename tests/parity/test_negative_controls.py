@@ -6,6 +6,7 @@ import dataclasses
 import pytest
 
 from parity.comparison import stages
+from parity.comparison.runs.options import Companions, Criterion
 from parity.comparison.runs.verification import verify
 from tests.cases import Everything, setup
 from tests.faults import INJECTED
@@ -51,7 +52,7 @@ MODES = [(*fault, "free") for fault in FAULTS] + [(*fault, "locked") for fault i
 def test_exact(fault, workload, step, stage, mode):
     made, inject = setup(workload, 2), INJECTED[fault]
     with made.legacy_program() as left, inject(made) as right:
-        assert blamed(verify(left, right, made.job, 4, mode, "exact")) == (step, stage)
+        assert blamed(verify(left, right, made.job, 4, Criterion(mode, "exact"))) == (step, stage)
 
 
 @pytest.mark.parametrize("fault, workload, step, stage", slow_after(2, IN_ORDER), ids=[fault[0] for fault in IN_ORDER])
@@ -61,14 +62,16 @@ def test_auto(fault, workload, step, stage):
         makers = made.legacy_program, made.modern_program, made.modern_program
         left, right, lockstep = (stack.enter_context(make()) for make in makers)
         references = stack.enter_context(made.closing_references())
-        assert blamed(verify(left, right, made.job, 4, "free", "auto", lockstep, references)) == (step, stage)
+        assert blamed(
+            verify(left, right, made.job, 4, Criterion("free", "auto"), Companions(lockstep, references))
+        ) == (step, stage)
 
 
 def test_without_a_fault_nothing_is_blamed():
     for workload in {repr(fault[1]): fault[1] for fault in FAULTS}.values():
         made = setup(workload, 2)
         with made.legacy_program() as left, made.modern_program() as right:
-            assert verify(left, right, made.job, 4, "free", "exact").passed
+            assert verify(left, right, made.job, 4, Criterion("free", "exact")).passed
 
 
 def test_a_loss_scaled_by_one_ten_thousandth_is_found_in_float32():
@@ -80,4 +83,5 @@ def test_a_loss_scaled_by_one_ten_thousandth_is_found_in_float32():
 
     scaled = dataclasses.replace(made, job=dataclasses.replace(made.job, workload=Scaled()))
     with made.legacy_program() as left, scaled.modern_program() as right, made.closing_references() as floor:
-        assert blamed(verify(left, right, made.job, 3, "locked", "auto", None, floor)) == (0, stages.LOSS)
+        locked, companions = Criterion("locked", "auto"), Companions(references=floor)
+        assert blamed(verify(left, right, made.job, 3, locked, companions)) == (0, stages.LOSS)

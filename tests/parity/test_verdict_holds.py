@@ -8,6 +8,7 @@ import tensorflow as tf
 from modern.mirrored.replica_step import ReplicaStep
 from parity.causes.basics import injection
 from parity.comparison import stages
+from parity.comparison.runs.options import Companions, Criterion
 from parity.comparison.runs.verification import verify
 from parity.experiments.awkward_net import AWKWARD
 from tests.cases import setup
@@ -20,7 +21,7 @@ MILLIONTH = 1 + 1e-6
 def verified(workload, change=None, steps=4):
     made = dataclasses.replace(setup(workload, 2, modern={"all_reduce": "auto"}), port=change)
     with made.legacy_program() as left, made.modern_program() as right, made.closing_references() as references:
-        return verify(left, right, made.job, steps, "locked", "auto", references=references)
+        return verify(left, right, made.job, steps, Criterion("locked", "auto"), Companions(references=references))
 
 
 def of_optimizer(**changes):

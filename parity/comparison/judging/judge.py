@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import collections
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
@@ -46,7 +46,7 @@ class Judge:
         result: Verification,
         job: Job,
         references: References | None,
-        units: dict[str, float],
+        units: Mapping[str, float],
         noise_floor: NoiseFloor | None = None,
         history: History | None = None,
     ) -> None:

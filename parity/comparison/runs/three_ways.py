@@ -22,6 +22,7 @@ from modern.options import ALL_REDUCES
 from parity.comparison import stages
 from parity.comparison.judging import tolerance
 from parity.comparison.result import Verification
+from parity.comparison.runs.options import Companions, Criterion, Observers
 from parity.comparison.runs.verification import verify
 from parity.comparison.setup import Setup
 from workloads.lifted.graph import Graph
@@ -119,17 +120,10 @@ class _Comparison:
                 others = [RecordSubset(stack.enter_context(other), self.shown) for other in self._other_orders()]
             for program in (left, right, *others):
                 program.load(self._start)
-            return verify(
-                left,
-                right,
-                setup.job,
-                self._steps,
-                "locked" if with_original else "free",
-                self._tolerance_name if with_original else self._tolerance_here(),
-                progress=progress,
-                units=self._units if with_original else None,
-                alternatives=others,
-            )
+            of_original = Criterion("locked", self._tolerance_name, self._units)
+            criterion = of_original if with_original else Criterion("free", self._tolerance_here())
+            companions, observers = Companions(alternatives=others), Observers(progress=progress)
+            return verify(left, right, setup.job, self._steps, criterion, companions, observers)
 
     def _original(self) -> RecordedRun:
         return RecordedRun(self._setup.job, self._recorded)

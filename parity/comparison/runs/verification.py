@@ -10,15 +10,14 @@ both sides take the step in float64 too, where equal mathematics agrees to ten m
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
-from typing import Protocol
+from collections.abc import Sequence
 
 import numpy as np
 
-from parity.comparison.history import History
 from parity.comparison.judging.judge import Judge
 from parity.comparison.references import References
-from parity.comparison.result import Failure, Verification
+from parity.comparison.result import Verification
+from parity.comparison.runs.options import ALONE, IDENTICAL_BITS, UNOBSERVED, Companions, Criterion, Observers
 from parity.comparison.runs.training_check import TrainingCheck
 from parity.comparison.runs.variable_match import match_variables
 from parity.comparison.tour import Tour, Visit
@@ -26,38 +25,14 @@ from workloads.job import Job
 from workloads.program import Program, State, StepRecord
 
 
-class StepCheck(Protocol):
-    """Judges steps that both sides took from the same state, from what each side recorded."""
-
-    def add(self, left: StepRecord, right: StepRecord, before: State) -> None:
-        """Checks one step.
-
-        Args:
-          left, right: the sides' records.
-          before: the state that both took it from.
-        """
-
-    def failures(self) -> list[Failure]:
-        """Returns what is wrong, in order."""
-
-
 def verify(
     left: Program,
     right: Program,
     job: Job,
     steps: int,
-    mode: str = "free",
-    tolerance_name: str = "exact",
-    lockstep: Program | None = None,
-    references: References | None = None,
-    progress: Callable[[int, Verification], None] | None = None,
-    units: dict[str, float] | None = None,
-    alternatives: Sequence[Program] = (),
-    tour: Tour | None = None,
-    rules: StepCheck | None = None,
-    history: History | None = None,
-    stop: Callable[[], bool] = lambda: False,
-    at_end: Callable[[State, State], None] | None = None,
+    criterion: Criterion = IDENTICAL_BITS,
+    companions: Companions = ALONE,
+    observers: Observers = UNOBSERVED,
 ) -> Verification:
     """Steps two programs side by side and compares every tensor of their records.
 
@@ -66,22 +41,9 @@ def verify(
       right: program of `job`; usually the port.
       job: the job of both.
       steps: number of steps.
-      mode: "free" lets both run their own trajectory; "locked" starts each of the right one's steps from the left one's
-        state, so that a difference in a step was made in that step.
-      tolerance_name: "exact" or "auto"; see `tolerance`.
-      lockstep: in free mode, a second program like the right one that is judged step by step; or None.
-      references: programs that take each step from the left one's state: both in float64, where the mathematics is
-        judged, and the left one again; or None.
-      progress: called with (steps done, `Verification` so far) after each step; or None.
-      units: {stage: ulps} allowed under "auto" beyond the base, for a reason the caller has.
-      alternatives: in locked mode, programs that take the right one's steps in other orders of reads and updates, where
-        the old program has races: a variable that one of them explains is no difference.
-      tour: looks at every step, and names the states that both sides take one more step from after the others; or None.
-      rules: judges each step that both sides took from the same state by what each side recorded; or None.
-      history: keeps the run's losses and what each tensor differs by; or None.
-      stop: called after each step; true ends the comparison with the steps so far, which is then partial.
-      at_end: called after the last step, before any visit, with the left side's state and the right side's; the left
-        side's twice where each step starts from its state. Or None.
+      criterion: what they have to agree in; by default identical bits along two free trajectories.
+      companions: programs that take each step from the left one's state.
+      observers: what looks at the steps, chooses further ones or ends them.
 
     Returns:
       The `Verification`. A step beyond tolerance does not end the run: later stages show how the difference spreads.
@@ -89,36 +51,14 @@ def verify(
     Raises:
       InputError: the programs' records hold different tensors.
     """
-    result = Verification(tolerance_name, mode)
+    result = Verification(criterion.tolerance_name, criterion.mode)
     if not match_variables(result, left, right):
         return result
-    judge = Judge(result, job, references, units or {}, history=history)
-    comparison = _Comparison(result, judge, left, right, lockstep, references, alternatives, tour, rules)
-    training = TrainingCheck()
-    state = left.state()
-    judge.compare_initial(state, right.state())
-    for step in range(steps):
-        record = comparison.take_step(state)
-        training.add(record, state)
-        state = record.state
-        result.steps, result.loss = step + 1, _mean(record.losses)
-        if progress is not None:
-            progress(step + 1, result)
-        result.partial = step + 1 < steps and stop()
-        if result.partial:
-            result.not_shown.append(f"interrupted after {step + 1} of {steps} steps")
-            break
-    if at_end is not None and not result.partial:
-        own = lockstep is None and mode == "free"
-        at_end(state, right.state() if own else state)
-    if result.partial:
-        pass
-    elif tour is None:
-        result.not_shown += training.not_shown()
-    else:  # which says more of a run that does not train: whether it is the learning rate
-        comparison.take_visits(tour, state)
+    judge = Judge(result, job, companions.references, criterion.units, history=observers.history)
+    comparison = _Comparison(result, judge, left, right, criterion, companions, observers)
+    comparison.take_steps(steps)
     judge.finish()
-    result.add_failures(rules.failures() if rules is not None else [])
+    result.add_failures(observers.rules.failures() if observers.rules is not None else [])
     return result
 
 
@@ -130,13 +70,37 @@ class _Comparison:
     judge: Judge
     left: Program
     right: Program
-    lockstep: Program | None
-    references: References | None
-    alternatives: Sequence[Program]
-    tour: Tour | None
-    rules: StepCheck | None
+    criterion: Criterion
+    companions: Companions
+    observers: Observers
 
-    def take_step(self, state: State) -> StepRecord:
+    def take_steps(self, steps: int) -> None:
+        """Compares the steps of the run, and after the last one those from other states.
+
+        Args:
+          steps: number of steps of the run, before those of the visits.
+        """
+        result, training, state = self.result, TrainingCheck(), self.left.state()
+        self.judge.compare_initial(state, self.right.state())
+        for step in range(steps):
+            record = self._take_step(state)
+            training.add(record, state)
+            state = record.state
+            result.steps, result.loss = step + 1, _mean(record.losses)
+            if self.observers.progress is not None:
+                self.observers.progress(step + 1, result)
+            if step + 1 < steps and self.observers.stop():
+                result.partial = True
+                result.not_shown.append(f"interrupted after {step + 1} of {steps} steps")
+                return
+        if self.observers.at_end is not None:
+            self.observers.at_end(state, self.right.state() if self._is_free() else state)
+        if self.observers.tour is None:
+            result.not_shown += training.not_shown()
+        else:  # which says more of a run that does not train: whether it is the learning rate
+            self._take_visits(self.observers.tour, state)
+
+    def _take_step(self, state: State) -> StepRecord:
         """Compares the next step of the run; returns the left side's record.
 
         Args:
@@ -144,18 +108,19 @@ class _Comparison:
         """
         for program in self._followers():
             program.load(state)
+        lockstep, rules, tour = self.companions.lockstep, self.observers.rules, self.observers.tour
         record, right_record = self.left.step(), self.right.step()
-        others = [alternative.step() for alternative in self.alternatives]
-        lockstep_record = None if self.lockstep is None else self.lockstep.step()
+        others = [alternative.step() for alternative in self.companions.alternatives]
+        lockstep_record = None if lockstep is None else lockstep.step()
         self.judge.compare_step(record, right_record, lockstep_record, others)
         judged_record = lockstep_record or right_record
-        if self.rules is not None and (self.lockstep is not None or self._is_locked()):
-            self.rules.add(record, judged_record, state)
-        if self.tour is not None:
-            self.tour.observe(state, _with_proposals(record, judged_record), None)
+        if rules is not None and not self._is_free():
+            rules.add(record, judged_record, state)
+        if tour is not None:
+            tour.observe(state, _with_proposals(record, judged_record), None)
         return record
 
-    def take_visits(self, tour: Tour, last: State) -> None:
+    def _take_visits(self, tour: Tour, last: State) -> None:
         """Compares one step from each state that the tour names, until one differs.
 
         Args:
@@ -170,23 +135,25 @@ class _Comparison:
                 return
 
     def _take_visit(self, tour: Tour, visit: Visit) -> None:
-        judged = self.right if self.lockstep is None else self.lockstep
+        judged = self.right if self.companions.lockstep is None else self.companions.lockstep
         for program in [self.left, *dict.fromkeys([judged, *self._followers()])]:
             program.load(visit.state)
         record = self.left.step()
-        others = [alternative.step() for alternative in self.alternatives]
+        others = [alternative.step() for alternative in self.companions.alternatives]
         judged_record = judged.step()
         self.judge.compare_step(record, judged_record, None, others, is_visit=True)
-        if self.rules is not None:
-            self.rules.add(record, judged_record, visit.state)
+        if self.observers.rules is not None:
+            self.observers.rules.add(record, judged_record, visit.state)
         tour.observe(visit.state, _with_proposals(record, judged_record), visit)
 
-    def _is_locked(self) -> bool:
-        return self.result.mode == "locked"
+    def _is_free(self) -> bool:
+        """Whether the steps that are judged follow a trajectory of the right side's own."""
+        return self.companions.lockstep is None and not self.criterion.is_locked
 
     def _followers(self) -> list[Program | References]:
         """Returns all that take each step from the left side's state."""
-        candidates = (self.right if self._is_locked() else None, self.lockstep, self.references, *self.alternatives)
+        right = self.right if self.criterion.is_locked else None
+        candidates = (right, self.companions.lockstep, self.companions.references, *self.companions.alternatives)
         return [follower for follower in candidates if follower is not None]
 
 

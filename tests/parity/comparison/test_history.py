@@ -5,6 +5,7 @@ import dataclasses
 import pytest
 
 from parity.comparison.history import History, LossPair, TensorStep
+from parity.comparison.runs.options import Observers
 from parity.comparison.runs.verification import verify
 from parity.diagnosis.collect import Replay
 from tests.cases import Dyadic
@@ -23,7 +24,7 @@ def program(losses, weights):
 def history():
     kept = History()
     left, right = program([4.0, 2.0], [2.0, 4.0]), program([4.0, 1.0], [2.0, 8.0])
-    verify(left, right, Job(Dyadic()), 2, history=kept)
+    verify(left, right, Job(Dyadic()), 2, observers=Observers(history=kept))
     return kept
 
 
@@ -43,7 +44,7 @@ def test_only_what_differs_is_kept(history):
 
 def test_nan_on_one_side_is_an_infinite_difference():
     kept = History()
-    verify(program([1.0], [2.0]), program([float("nan")], [2.0]), Job(Dyadic()), 1, history=kept)
+    verify(program([1.0], [2.0]), program([float("nan")], [2.0]), Job(Dyadic()), 1, observers=Observers(history=kept))
     assert {entry.relative for entry in kept.differences} == {float("inf")}
 
 

@@ -5,6 +5,7 @@ import dataclasses
 import pytest
 
 from parity.comparison.result import Verdict
+from parity.comparison.runs.options import Criterion, Observers
 from parity.comparison.runs.verification import verify
 from parity.comparison.tour import Tour, Visit
 from tests.cases import Dyadic, setup
@@ -36,7 +37,7 @@ WORKLOAD = dataclasses.replace(Dyadic(), learning_rate=schedules.PiecewiseConsta
 def compared(tour, port=lambda workload: workload, mode="free"):
     made, other = setup(WORKLOAD), setup(port(WORKLOAD))
     with made.legacy_program() as left, other.modern_program() as right:
-        return verify(left, right, made.job, 2, mode, tour=tour)
+        return verify(left, right, made.job, 2, Criterion(mode), observers=Observers(tour=tour))
 
 
 @pytest.mark.parametrize("mode", ["free", "locked"])

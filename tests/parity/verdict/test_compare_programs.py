@@ -25,15 +25,16 @@ from tests.parity.step_records import MadeUpProgram
 def test_auto_adds_a_lockstep_replica_in_free_mode_and_a_references(plan, lockstep, references, monkeypatch):
     asked = {}
 
-    def spy(*arguments, **named):
-        asked.update(named, mode=arguments[4], tolerance=arguments[5])
-        return verify(*arguments, **named)
+    def spy(left, right, job, steps, criterion, companions, observers):
+        asked.update(criterion=criterion, companions=companions)
+        return verify(left, right, job, steps, criterion, companions, observers)
 
     monkeypatch.setattr(compare_programs, "verify", spy)
     comparison = compare_programs.compare_programs(setup(Dyadic()), None, plan)
     assert comparison.verification.passed and comparison.verification.steps == 2
-    assert (asked["mode"], asked["tolerance"]) == (plan.mode, plan.tolerance_name)
-    assert (asked["lockstep"] is not None) is lockstep and (asked["references"] is not None) is references
+    criterion, companions = asked["criterion"], asked["companions"]
+    assert (criterion.mode, criterion.tolerance_name) == (plan.mode, plan.tolerance_name)
+    assert (companions.lockstep is not None) is lockstep and (companions.references is not None) is references
 
 
 def test_the_settings_are_the_programs_own():

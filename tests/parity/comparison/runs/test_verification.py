@@ -8,6 +8,7 @@ import pytest
 
 from parity.comparison import stages
 from parity.comparison.result import Verdict
+from parity.comparison.runs.options import Companions, Criterion, Observers
 from parity.comparison.runs.verification import verify
 from parity.comparison.tour import Tour
 from parity.verdict.rule_check import RuleCheck
@@ -23,7 +24,7 @@ from workloads.workload import MovingAverage
 
 def exact(made, steps=3, mode="free"):
     with made.legacy_program() as left, made.modern_program() as right:
-        return verify(left, right, made.job, steps, mode, "exact")
+        return verify(left, right, made.job, steps, Criterion(mode, "exact"))
 
 
 SIZES = [(3, "float32"), (2, "float64"), (1, "float32"), (8, "float32")]
@@ -66,7 +67,7 @@ def auto(made, steps=6):
             stack.enter_context(make()) for make in (made.legacy_program, made.modern_program, made.modern_program)
         )
         floor = stack.enter_context(made.closing_references())
-        return verify(left, right, made.job, steps, "free", "auto", lockstep, floor)
+        return verify(left, right, made.job, steps, Criterion("free", "auto"), Companions(lockstep, floor))
 
 
 @pytest.mark.slow
@@ -110,7 +111,9 @@ def test_a_nan_on_one_side_never_passes():
     with made.legacy_program() as program:
         specs, start, record = program.variables(), program.state(), program.step()
     broken = dataclasses.replace(record, losses=[np.float32("nan"), record.losses[1]])
-    result = verify(Fixed(specs, start, [record]), Fixed(specs, start, [broken]), made.job, 1, "free", "auto")
+    result = verify(
+        Fixed(specs, start, [record]), Fixed(specs, start, [broken]), made.job, 1, Criterion("free", "auto")
+    )
     assert (result.passed, result.first.stage) == (False, stages.LOSS)
 
 
@@ -119,7 +122,9 @@ def test_a_drifting_copy_fails_though_every_tensor_agrees():
     with made.legacy_program() as program:
         specs, start, record = program.variables(), program.state(), program.step()
     drifted = dataclasses.replace(record, drift=["first/weights"])
-    result = verify(Fixed(specs, start, [record]), Fixed(specs, start, [drifted]), made.job, 1, "free", "exact")
+    result = verify(
+        Fixed(specs, start, [record]), Fixed(specs, start, [drifted]), made.job, 1, Criterion("free", "exact")
+    )
     assert (result.passed, result.drift) == (False, ["first/weights at step 0"])
 
 
@@ -175,7 +180,8 @@ class Hoard(Tour):
 def test_records_are_let_go_of_as_the_steps_go_on(tolerance_name, hoard):
     job = setup(Dyadic(), 2).job
     left, right, lockstep = Endless(), Endless(), Endless()
-    verify(left, right, job, 30, "free", tolerance_name, lockstep, tour=hoard, rules=RuleCheck(job))
+    observers = Observers(tour=hoard, rules=RuleCheck(job))
+    verify(left, right, job, 30, Criterion("free", tolerance_name), Companions(lockstep), observers)
     assert left.kept == 30 if hoard else left.kept <= 2
     assert right.kept <= 2 and lockstep.kept <= 2
 
