@@ -8,7 +8,7 @@ from typing import TypeAlias
 import numpy as np
 
 from parity.comparison.fits import flatten_arrays
-from parity.layers.differing_tensors import DifferingTensors, by_replica
+from parity.layers.differing_tensors import DifferingTensors, by_replica, on_replica
 from workloads.program import Arrays, State, StepRecord
 
 BATCH, LOSS, GRADIENTS, COMBINED = "batch", "loss", "gradients", "combined gradients"
@@ -62,7 +62,7 @@ def tensors(
     )
     for replica, gradients in enumerate(record.gradients):
         for name in sorted(gradients):
-            yield GRADIENTS, f"{name} on replica {replica}", np.asarray(gradients[name])
+            yield GRADIENTS, on_replica(name, replica), np.asarray(gradients[name])
     for name in sorted(record.combined):
         yield COMBINED, name, np.asarray(record.combined[name])
     if record.learning_rate is not None:
@@ -112,7 +112,7 @@ def differing_tensors(found: Iterable[tuple[str, str]]) -> DifferingTensors:
 def _tap_tensors(stage: str, replicas: Sequence[Arrays], taps: Sequence[str]) -> Iterator[StageTensor]:
     for name in taps:
         for replica, arrays in enumerate(replicas):
-            yield stage, f"{name} on replica {replica}", np.asarray(arrays[name])
+            yield stage, on_replica(name, replica), np.asarray(arrays[name])
 
 
 def initial_tensors(state: State) -> Iterator[StageTensor]:

@@ -12,6 +12,7 @@ from parity.coverage import formulas
 from parity.coverage.changed_constants import FACTOR
 from parity.coverage.mutant import Effect, Effects, Mutant
 from parity.coverage.observed_step import ObservedStep
+from parity.layers.differing_tensors import on_replica
 from workloads.job import Job
 from workloads.workload import CLIP_HOW, CLIP_WHERE, COMBINE, Clip
 
@@ -113,6 +114,6 @@ def _decayed(name: str, change: float) -> Effects:
         if step.record.gradients and name in step.record.gradients[0]:
             gradient = np.asarray(step.record.gradients[0][name], step.dtype)
             wrong = gradient + np.asarray(change * np.asarray(step.before.weights[name], np.float64), step.dtype)
-            yield Effect(stages.GRADIENTS, f"{name} on replica 0", gradient, wrong)
+            yield Effect(stages.GRADIENTS, on_replica(name, 0), gradient, wrong)
 
     return effects

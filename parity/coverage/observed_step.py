@@ -39,10 +39,7 @@ class ObservedStep:
         """The {weight: gradient} of each update of the step, in order: one, or with staleness one a replica."""
         if self.job.staleness is None:
             return [self.record.combined]
-        updates: dict[int, Arrays] = {}
-        for label, value in self.record.combined.items():
-            number, name = label.removeprefix("update ").split(": ", 1)
-            updates.setdefault(int(number), {})[name] = value
+        updates = staleness.updates_by_number(self.record.combined)
         missing = staleness.updates_without_gradient(self.job.staleness, self.job.replicas, self.record.step)
         return [updates[number] for number in sorted(updates)][missing:]
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-#: The replica at the end of a tensor's name.
+#: The end of a name that `on_replica` made.
 _REPLICA = re.compile(r" on replica (\d+)$")
 
 #: {tensor: replicas on which it differs}; none for one that all replicas share.
@@ -31,10 +31,19 @@ class DifferingTensors(NamedTuple):
     later: Mapping[str, Sequence[str]]
 
 
-def by_replica(names: Iterable[str]) -> dict[str, tuple[int, ...]]:
-    """Returns {tensor: replicas} of names that end with the replica, where there is one.
+def on_replica(name: str, replica: int) -> str:
+    """Returns the name of one replica's tensor.
 
-    >>> by_replica(["w on replica 0", "w on replica 1", "rate"])
+    >>> on_replica("w", 1)
+    'w on replica 1'
+    """
+    return f"{name} on replica {replica}"
+
+
+def by_replica(names: Iterable[str]) -> dict[str, tuple[int, ...]]:
+    """Returns {tensor: replicas} of names that `on_replica` made, and of others, which are no replica's.
+
+    >>> by_replica([on_replica("w", 0), on_replica("w", 1), "rate"])
     {'w': (0, 1), 'rate': ()}
     """
     found: dict[str, tuple[int, ...]] = {}

@@ -15,6 +15,8 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+#: Beginning of the names that `label_updates` gives.
+_UPDATE = "update "
 #: Suffix of the slot that holds a weight's waiting gradients, [staleness, *shape], the oldest first.
 SLOT = "pending"
 
@@ -64,5 +66,18 @@ def label_updates(gradients: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     {'update 0: w': 1.0, 'update 1: w': 2.0}
     """
     return {
-        f"update {number}: {name}": value for number, update in enumerate(gradients) for name, value in update.items()
+        f"{_UPDATE}{number}: {name}": value for number, update in enumerate(gradients) for name, value in update.items()
     }
+
+
+def updates_by_number(combined: Mapping[str, Any]) -> dict[int, dict[str, Any]]:
+    """Returns {number of the update: {weight name: gradient}} of gradients that `label_updates` has named.
+
+    >>> updates_by_number(label_updates([{"w": 1.0}, {"w": 2.0}]))
+    {0: {'w': 1.0}, 1: {'w': 2.0}}
+    """
+    updates: dict[int, dict[str, Any]] = {}
+    for label, gradient in combined.items():
+        number, name = label[len(_UPDATE) :].split(": ", 1)
+        updates.setdefault(int(number), {})[name] = gradient
+    return updates

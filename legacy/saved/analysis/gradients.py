@@ -11,7 +11,7 @@ from legacy.saved.analysis.reduction_probe import Reduction, recognise_reduction
 from legacy.saved.graph import op_types
 from workloads.lifted.graph import Graph, TensorId, parse_tensor_name, tensor_name
 from workloads.lifted.pieces.cutter import Cutter
-from workloads.lifted.plan import Combine, Effect, indices_label
+from workloads.lifted.plan import Combine, Effect, indices_label, part_label
 from workloads.lifted.tensors.gradient_names import GRADIENTS
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def probe_gradients(context: Context, phase: PhaseParts, cutter: Cutter) -> tupl
 
 def _labelled(label: str, tensors: Sequence[TensorId]) -> dict[str, str]:
     """Returns {label: name of a tower's tensor}, with the labels numbered if there are several tensors."""
-    labels = [label] if len(tensors) == 1 else [f"{label} (part {i + 1})" for i in range(len(tensors))]
+    labels = [label] if len(tensors) == 1 else [part_label(label, i) for i in range(len(tensors))]
     return {label: tensor_name(*tensor) for label, tensor in zip(labels, tensors)}
 
 

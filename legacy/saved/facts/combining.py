@@ -9,7 +9,7 @@ from legacy.saved.facts.analysed_step import AnalysedStep
 from legacy.saved.facts.clipping import CLIPPING_SCOPES
 from legacy.saved.graph import op_types
 from workloads.lifted.graph import parse_tensor_name
-from workloads.lifted.plan import Combine, Phase
+from workloads.lifted.plan import Combine, Phase, weight_of_label
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 
 #: Relative difference within which a scale is one over the number of towers.
@@ -66,7 +66,7 @@ def _combining_ops(analysed: AnalysedStep, combine: Combine) -> str:
 
 def _clipping(analysed: AnalysedStep, phase: Phase, combine: Combine) -> str:
     """The clipping of a gradient in its tower, and of the combined gradient; "no" if there is none."""
-    weight = combine.weight.split(" (")[0]
+    weight = weight_of_label(combine.weight)
     effects = [e for e in phase.effects if e.writes[0] == weight and e.values]
     effect = next((e for e in effects if combine.tensor in (e.gradient, *e.values)), effects[0])
     # A global norm is made of all gradients: between it and the towers are the other combined gradients.

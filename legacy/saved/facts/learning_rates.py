@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import collections
-from typing import Dict, Tuple
+from typing import Dict, NamedTuple, Tuple
 
 import numpy as np
 import tensorflow as tf
 
 from legacy.saved.facts.analysed_step import AnalysedStep
+from legacy.saved.facts.rows import Row
 from legacy.saved.facts.whole_graph import scalar_constant
 from workloads.lifted.graph import parse_tensor_name
 from workloads.lifted.graph.importing import import_graph
@@ -26,41 +27,78 @@ SAME_VALUE = 1e-6
 _Schedules = Dict[Tuple[object, ...], str]
 
 
-def learning_rate_rows(analysed: AnalysedStep) -> list[dict[str, str]]:
+class LearningRate(NamedTuple):
+    """A learning rate of a training step.
+
+    Attributes:
+      train_op: the train op that it is of.
+      tensor: the tensor that the update rules take, or the first of several that are the same function.
+      text: its description.
+      values: its values at some steps, in words; "-" if it is not a function of the step alone.
+      reads: the variables that it is computed from.
+      constants: the scalar constants that it is computed with, 1 left out.
+    """
+
+    train_op: str
+    tensor: str
+    text: str
+    values: str
+    reads: Tuple[str, ...] = ()
+    constants: Tuple[float, ...] = ()
+
+    def row(self) -> Row:
+        """Returns the learning rate as a row of the page."""
+        return {"train op": self.train_op, "tensor": self.tensor, "is": self.text, "values": self.values}
+
+
+def find_learning_rates(analysed: AnalysedStep) -> list[LearningRate]:
     """The tensors that update rules take as learning rate, and those by which rules written by hand scale."""
-    rows: dict[tuple[str, ...], list[str]] = collections.OrderedDict()
+    found: dict[tuple[str, ...], LearningRate] = collections.OrderedDict()
     schedules: _Schedules = {}
     for phase in analysed.plan.phases:
         for tensor in dict.fromkeys(filter(None, map(analysed.learning_rate, phase.effects))):
-            facts = _learning_rate(analysed, tensor, schedules)
-            rows.setdefault((phase.train_op, facts["is"], facts["values"]), []).append(tensor)
-    return [
-        {"train op": op, "tensor": names[0], "is": text, "values": values} for (op, text, values), names in rows.items()
-    ]
+            rate = _learning_rate(analysed, phase.train_op, tensor, schedules)
+            found.setdefault((rate.train_op, rate.text, rate.values), rate)
+    return list(found.values())
 
 
-def _learning_rate(analysed: AnalysedStep, tensor: str, schedules: _Schedules) -> dict[str, str]:
-    """{"is": description, "values": values at some steps} of a learning rate; evaluated ones enter `schedules`."""
+def _learning_rate(analysed: AnalysedStep, train_op: str, tensor: str, schedules: _Schedules) -> LearningRate:
+    """Describes one learning rate.
+
+    Args:
+      analysed: the training step.
+      train_op: the train op that it is of.
+      tensor: the learning rate.
+      schedules: the values that were evaluated before; new ones are entered.
+    """
     constant = analysed.imported.constant(*parse_tensor_name(tensor))
     if constant is not None:
-        return {"is": f"{float(constant):g}, always", "values": "-"}
+        return LearningRate(train_op, tensor, f"{float(constant):g}, always", "-")
     if parse_tensor_name(tensor)[0] in analysed.plan.sources:
-        return {"is": "fed at every step", "values": "-"}
+        return LearningRate(train_op, tensor, "fed at every step", "-")
     piece = analysed.cutter.piece([tensor], list(analysed.plan.tensors))
     reads = [feed for feed in piece.feeds if feed.kind == "read"]
-    names = ", ".join(feed.key[0] for feed in reads) or "inputs"
-    kinds = sorted({n.op for n in piece.graph_def.node} - {"Const", "Placeholder", "Identity", "Cast"})
-    counted = all(analysed.is_counter(feed.key[0]) for feed in reads)
-    outside = [feed.key[0] for feed in reads if not analysed.is_changed(feed.key[0])]
-    text = f"a function of {names}, by {', '.join(kinds)}" if kinds else f"the value of {names}"
-    constants = [scalar_constant(node) for node in piece.graph_def.node]
-    numbers = list(dict.fromkeys(f"{number:g}" for number in constants if number is not None and number != 1))
-    text += f"; constants {', '.join(numbers)}" if numbers and kinds else ""
-    text += f"; the step does not change {', '.join(outside)}" if outside else ""
+    variables = tuple(feed.key[0] for feed in reads)
+    text, constants = _description(analysed, piece, variables)
+    is_counted = all(map(analysed.is_counter, variables))
     key = (text, *(node.attr["value"].SerializeToString() for node in piece.graph_def.node))
-    if counted and key not in schedules:
+    if is_counted and key not in schedules:
         schedules[key] = _values_by_step(piece, reads)
-    return {"is": text, "values": schedules[key] if counted else "-"}
+    return LearningRate(train_op, tensor, text, schedules[key] if is_counted else "-", variables, constants)
+
+
+def _description(analysed: AnalysedStep, piece: Piece, variables: Tuple[str, ...]) -> Tuple[str, Tuple[float, ...]]:
+    """The description of a learning rate that `piece` computes from `variables`, and the constants in it."""
+    names = ", ".join(variables) or "inputs"
+    kinds = sorted({n.op for n in piece.graph_def.node} - {"Const", "Placeholder", "Identity", "Cast"})
+    outside = [name for name in variables if not analysed.is_changed(name)]
+    scalars = [scalar_constant(node) for node in piece.graph_def.node] if kinds else []
+    constants = tuple(number for number in scalars if number is not None and number != 1)
+    numbers = list(dict.fromkeys(f"{number:g}" for number in constants))
+    text = f"a function of {names}, by {', '.join(kinds)}" if kinds else f"the value of {names}"
+    text += f"; constants {', '.join(numbers)}" if numbers else ""
+    text += f"; the step does not change {', '.join(outside)}" if outside else ""
+    return text, constants
 
 
 def _values_by_step(piece: Piece, reads: list[Feed]) -> str:

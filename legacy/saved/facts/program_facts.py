@@ -16,11 +16,12 @@ from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.facts.analysed_step import AnalysedStep
 from legacy.saved.facts.combining import combining_rows
 from legacy.saved.facts.decays import Decays
-from legacy.saved.facts.learning_rates import learning_rate_rows
+from legacy.saved.facts.learning_rates import find_learning_rates
 from legacy.saved.facts.losses import loss_rows
 from legacy.saved.facts.rows import Row, Sections
 from legacy.saved.facts.update_rules import update_rule_rows
 from legacy.saved.facts.update_sources import UpdateSources
+from legacy.saved.facts.variable_updates import VariableUpdate
 from legacy.saved.facts.watch import sentences
 from legacy.saved.facts.whole_facts import device_rows
 from legacy.saved.graph import train_ops
@@ -82,7 +83,7 @@ class _ProgramFacts:
 
     def sections(self) -> Sections:
         """All sections, in the order of the page."""
-        rates, statistics = learning_rate_rows(self._analysed), self._updates("statistic")
+        rates, statistics = find_learning_rates(self._analysed), self._updates("statistic")
         return collections.OrderedDict(
             [
                 ("program", self._program()),
@@ -92,11 +93,11 @@ class _ProgramFacts:
                 ("losses", loss_rows(self._analysed)),
                 ("combining", combining_rows(self._analysed)),
                 ("optimizers", update_rule_rows(self._analysed)),
-                ("learning rates", rates),
+                ("learning rates", [rate.row() for rate in rates]),
                 ("variables", [self._variable(variable) for variable in self._plan.variables]),
-                ("statistics", statistics),
-                ("carried state", self._updates("state")),
-                ("moving averages", self._updates("average")),
+                ("statistics", [update.row() for update in statistics]),
+                ("carried state", [update.row() for update in self._updates("state")]),
+                ("moving averages", [update.row() for update in self._updates("average")]),
                 ("step counters", self._counters()),
                 ("devices", device_rows(self._graph)),
                 ("watch", [{"what": text} for text in sentences(self._analysed, statistics, rates)]),
@@ -199,19 +200,12 @@ class _ProgramFacts:
                     rows.append({"variable": effect.writes[0], "rises by": text, "by op": effect.node})
         return rows
 
-    def _updates(self, *roles: str) -> list[Row]:
-        """A row for each update of a variable with one of the roles, step counters aside."""
-        chosen = [v for v in self._plan.variables if v.role in roles and not self._analysed.is_counter(v.name)]
+    def _updates(self, role: str) -> list[VariableUpdate]:
+        """The updates of the variables with a role, step counters aside."""
+        chosen = [v for v in self._plan.variables if v.role == role and not self._analysed.is_counter(v.name)]
         weight_of = {variable.name: variable.of for variable in chosen}
         return [
-            {
-                "variable": name,
-                "of": weight_of[name] or "-",
-                "changed by": ", ".join(f"tower {tower}" for tower in sources.towers(effect))
-                or "what is computed once",
-                "decay": self._decays.text(effect),
-                "op": effect.op,
-            }
+            VariableUpdate(name, weight_of[name], tuple(sources.towers(effect)), self._decays.text(effect), effect.op)
             for phase, sources in zip(self._plan.phases, self._update_sources)
             for effect in phase.effects
             for name in effect.writes

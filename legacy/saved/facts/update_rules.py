@@ -11,7 +11,7 @@ from legacy.saved.facts.clipping import CLIPPING_SCOPES
 from legacy.saved.facts.whole_graph import scalar_constant
 from legacy.saved.graph import op_types
 from workloads.lifted.graph import parse_tensor_name
-from workloads.lifted.plan import Effect, Phase
+from workloads.lifted.plan import Effect, Phase, weight_of_label
 
 
 def update_rule_rows(analysed: AnalysedStep) -> list[dict[str, str]]:
@@ -64,7 +64,7 @@ def _constants(analysed: AnalysedStep, phase: Phase, effect: Effect) -> str:
 
 def _constants_by_hand(analysed: AnalysedStep, phase: Phase, effect: Effect) -> str:
     """The numbers in an update that was written by hand, its slots' updates included, in the graph's order."""
-    entries = [entry for entry in phase.combine if entry.weight.split(" (")[0] == effect.writes[0]]
+    entries = [entry for entry in phase.combine if weight_of_label(entry.weight) == effect.writes[0]]
     combined = [name for entry in entries for tower in entry.parts for name in tower]
     slots = _slot_updates(analysed, effect, combined)
     ends = [value for update in [effect, *slots] for value in update.values]

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 
 from legacy.saved.facts.analysed_step import AnalysedStep
 from legacy.saved.facts.combining import sum_text
-from legacy.saved.facts.rows import Row
+from legacy.saved.facts.learning_rates import LearningRate
+from legacy.saved.facts.variable_updates import VariableUpdate
 from workloads.lifted.graph import parse_tensor_name
 from workloads.lifted.plan import Phase
 
@@ -17,13 +18,15 @@ MOST_LISTED = 6
 WEIGHT_TOLERANCE = 1e-6
 
 
-def sentences(analysed: AnalysedStep, statistics: Sequence[Row], rates: Sequence[Row]) -> Iterator[str]:
+def sentences(
+    analysed: AnalysedStep, statistics: Sequence[VariableUpdate], rates: Sequence[LearningRate]
+) -> Iterator[str]:
     """Yields a sentence for each property of the program that a port must reproduce or decide about.
 
     Args:
       analysed: the training step.
-      statistics: rows of its statistics' updates.
-      rates: rows of its learning rates.
+      statistics: updates of its statistics.
+      rates: its learning rates.
 
     Yields:
       the sentences, in the order of the page.
@@ -37,10 +40,10 @@ def sentences(analysed: AnalysedStep, statistics: Sequence[Row], rates: Sequence
     same = [entry.name for entry in plan.inputs if entry.kind == "same" and plan.towers > 1]
     if same:
         yield "every tower gets the same data: " + ", ".join(same)
-    updates: dict[str, set[str]] = collections.defaultdict(set)
-    for row in statistics:
-        updates[row["variable"]].add(row["changed by"])
-    first = [name for name, makers in updates.items() if makers == {"tower 0"}]
+    updates: dict[str, set[tuple[int, ...]]] = collections.defaultdict(set)
+    for update in statistics:
+        updates[update.variable].add(update.towers)
+    first = [name for name, makers in updates.items() if makers == {(0,)}]
     if first and plan.towers > 1:
         yield f"{len(first)} statistics follow the first tower's batches only"
     if any(noise.how == "seeded" for noise in plan.noise + plan.common_noise):
@@ -49,7 +52,7 @@ def sentences(analysed: AnalysedStep, statistics: Sequence[Row], rates: Sequence
         yield f"{node} ({kind}) runs Python, touches files or reaches the network"
 
 
-def _of_phase(analysed: AnalysedStep, phase: Phase, rates: Sequence[Row]) -> Iterator[str]:
+def _of_phase(analysed: AnalysedStep, phase: Phase, rates: Sequence[LearningRate]) -> Iterator[str]:
     towers = analysed.plan.towers
     for race in phase.races[:MOST_LISTED]:
         yield "race: " + race
@@ -89,16 +92,15 @@ def _of_weights(analysed: AnalysedStep, phase: Phase) -> Iterator[str]:
         yield f"{phase.train_op}: {len(names)} weights are {text} besides their update: {listed}"
 
 
-def _of_schedules(analysed: AnalysedStep, phase: Phase, rates: Sequence[Row]) -> Iterator[str]:
+def _of_schedules(analysed: AnalysedStep, phase: Phase, rates: Sequence[LearningRate]) -> Iterator[str]:
     """Yields a sentence for a schedule that has no constant of the number of towers."""
     towers, batch = analysed.plan.towers, analysed.plan.batch
-    told: set[str] = set()
-    for row in rates if towers > 1 else []:
-        counters = [v.name for v in analysed.plan.variables if analysed.is_counter(v.name) and v.name in row["is"]]
-        numbers = row["is"].partition("; constants ")[2].partition(";")[0].split(", ")
-        counted = {str(towers), str(towers * (batch or 1))} & set(numbers)
-        if counters and row["train op"] == phase.train_op and not counted and counters[0] not in told:
-            told.add(counters[0])
+    reported: set[str] = set()
+    for rate in rates if towers > 1 else []:
+        counters = [v.name for v in analysed.plan.variables if v.name in rate.reads and analysed.is_counter(v.name)]
+        counts_towers = {towers, towers * (batch or 1)} & set(rate.constants)
+        if counters and rate.train_op == phase.train_op and not counts_towers and counters[0] not in reported:
+            reported.add(counters[0])
             examples = f"{towers} x {batch}" if batch else f"{towers} batches of"
             yield (
                 f"the schedule counts updates ({counters[0]}), each of {examples} examples, and no constant of it "

@@ -15,7 +15,7 @@ from legacy.saved.graph.beside import is_moved_by_data
 from legacy.saved.hazards.hazard import Hazard
 from legacy.saved.hazards.penalties import linear_weights
 from workloads.lifted.graph import parse_tensor_name
-from workloads.lifted.plan import Combine, Phase
+from workloads.lifted.plan import Combine, Phase, is_indices_label, weight_of_label
 from workloads.support.wording import counted
 
 #: Names of updates that batch normalization and moving averages make.
@@ -114,8 +114,8 @@ def mixed_combining(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
     """Finds variables whose gradients are summed over towers beside others' that are averaged."""
     count = found.plan.towers
     for phase in found.plan.phases if count > 1 else []:
-        rows = {entry.weight for entry in phase.combine if entry.weight.endswith(" (indices)")}
-        sparse = {name[: -len(" (indices)")] for name in rows}
+        rows = {entry.weight for entry in phase.combine if is_indices_label(entry.weight)}
+        sparse = set(map(weight_of_label, rows))
         values = [entry for entry in phase.combine if entry.weight not in rows]
         scales = {entry.weight: _scale_of_sum(found, phase, entry) for entry in values}
         summed = [entry for entry in values if _is_summed(entry, scales[entry.weight])]

@@ -9,7 +9,7 @@ from legacy.source.basics.rendering import literal_text
 from legacy.source.basics.unwritten import Unwritten
 from legacy.source.step.clipping import clipping_after, clipping_of_towers, raw_gradients
 from legacy.source.step.learning import combining
-from workloads.lifted.plan import indices_label
+from workloads.lifted.plan import indices_label, is_indices_label, weight_of_label
 
 if TYPE_CHECKING:
     from workloads.lifted.graph import Graph
@@ -82,7 +82,7 @@ def _of_all_towers(plan: Plan, graph: Graph, phase: Phase) -> Dict[str, Name]:
     for tower in range(plan.towers):
         raw = raw_gradients(graph, phase, tower)
         for name, tensor in raw.items():
-            weight = name[: -len(indices_label(""))] if name.endswith(indices_label("")) else name
+            weight = weight_of_label(name) if is_indices_label(name) else name
             part = ".indices" if weight != name else ".values" if indices_label(name) in raw else ""
             found[tensor] = Name(f"gradients[{literal_text(weight)}][{tower}]{part}")
         found[phase.losses[tower]] = Name(f"losses[{tower}]")

@@ -31,3 +31,8 @@ def test_staleness_belongs_to_the_job_only_where_it_is_asked_for():
     assert Job(Dyadic(), staleness=0).digest() != Job(Dyadic()).digest()
     with pytest.raises(InputError, match="--staleness: got -1"):
         Job(Dyadic(), staleness=-1)
+
+
+def test_updates_are_found_by_the_labels_of_their_gradients():
+    labelled = pending.label_updates([{"w": 1.0, "a: b": 2.0}, {"w": 3.0}])
+    assert pending.updates_by_number(labelled) == {0: {"w": 1.0, "a: b": 2.0}, 1: {"w": 3.0}}

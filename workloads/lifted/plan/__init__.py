@@ -3,7 +3,15 @@
 Here: its records, their JSON, and checks of a plan that was read. Not here: how a plan is found, or run.
 Start with `plan.py`, then `phase.py`."""
 
-from workloads.lifted.plan.phase import Combine, Effect, Phase, indices_label
+from workloads.lifted.plan.phase import (
+    Combine,
+    Effect,
+    Phase,
+    indices_label,
+    is_indices_label,
+    part_label,
+    weight_of_label,
+)
 from workloads.lifted.plan.plan import FORMAT, Plan
 from workloads.lifted.plan.records import Condition, ControlDependency, LoopCounter, ReadVersion, TensorType
 from workloads.lifted.plan.step_inputs import Input, Noise, Variable
@@ -23,4 +31,7 @@ __all__ = [
     "TensorType",
     "Variable",
     "indices_label",
+    "is_indices_label",
+    "part_label",
+    "weight_of_label",
 ]

@@ -11,6 +11,9 @@ from workloads.lifted.plan.records import Condition, ControlDependency, ReadVers
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+#: Ends of the labels of gradients that are more than one tensor.
+_INDICES, _PART = " (indices)", " (part "
+
 
 @dataclasses.dataclass
 class Effect:
@@ -141,7 +144,26 @@ class Phase:
 
 def indices_label(weight: str) -> str:
     """Returns the label of the rows of a weight's sparse gradient, in `Phase.raw` and `Combine.weight`."""
-    return weight + " (indices)"
+    return weight + _INDICES
+
+
+def part_label(label: str, number: int) -> str:
+    """Returns the label of one of several tensors that are combined for one gradient; `number` is from 0."""
+    return f"{label}{_PART}{number + 1})"
+
+
+def is_indices_label(label: str) -> bool:
+    """Returns whether `indices_label` made the label."""
+    return label.endswith(_INDICES)
+
+
+def weight_of_label(label: str) -> str:
+    """Returns the variable that a label of a gradient is of.
+
+    >>> weight_of_label("w"), weight_of_label(indices_label("w")), weight_of_label(part_label("w", 0))
+    ('w', 'w', 'w')
+    """
+    return label.partition(_INDICES)[0].partition(_PART)[0]
 
 
 def _dependencies(content: List[List[str]]) -> List[ControlDependency]:

@@ -6,7 +6,7 @@ import tensorflow as tf
 from legacy.saved.analysis.analyse import analyse_graph
 from legacy.saved.facts.analysed_step import AnalysedStep
 from legacy.saved.facts.combining import combining_rows, sum_text
-from legacy.saved.facts.learning_rates import learning_rate_rows
+from legacy.saved.facts.learning_rates import find_learning_rates
 from legacy.saved.facts.losses import loss_rows
 from legacy.saved.facts.update_rules import update_rule_rows
 from tests.legacy.saved.graphs import saved, traced
@@ -107,8 +107,16 @@ def test_an_optimizer_written_by_hand():
     ],
 )
 def test_learning_rates(make_rate, text, values):
-    (row,) = learning_rate_rows(analysed(make_rate))
-    assert (row["is"], row["values"]) == (text, values)
+    (rate,) = find_learning_rates(analysed(make_rate))
+    assert (rate.text, rate.values) == (text, values)
+    assert rate.row() == {"train op": rate.train_op, "tensor": rate.tensor, "is": text, "values": values}
+
+
+def test_a_schedules_counter_and_constants_are_known():
+    (rate,) = find_learning_rates(analysed(lambda step: 0.5 / (1.0 + tf.cast(step, tf.float32) * 4.0)))
+    assert rate.reads == ("global_step",) and set(rate.constants) == {0.5, 4.0}
+    (constant,) = find_learning_rates(analysed(lambda step: 0.5))
+    assert constant.reads == () == constant.constants
 
 
 def summed(weigh, scale=None):

@@ -5,6 +5,8 @@ import types
 import pytest
 
 from legacy.saved.facts import watch
+from legacy.saved.facts.learning_rates import LearningRate
+from legacy.saved.facts.variable_updates import VariableUpdate
 from tests.legacy.saved.graphs import graph_of
 from workloads.lifted.plan import Combine, Input, Noise
 
@@ -28,6 +30,9 @@ def warnings(
     unsafe=(),
     notes=(),
     statistics=(),
+    batch=None,
+    rates=(),
+    counters=(),
 ):
     """The sentences of "watch" for a plan made by hand."""
     combine = [Combine("w", kind, "sum:0", 1.0, [])]
@@ -43,18 +48,19 @@ def warnings(
     )
     plan = types.SimpleNamespace(
         towers=towers,
-        batch=None,
+        batch=batch,
         phases=[phase],
         differences=list(differences),
         inputs=list(inputs),
         noise=list(noise),
         common_noise=[],
-        variables=[],
+        variables=[types.SimpleNamespace(name=name, role="counter") for name in counters],
         unsafe=dict(unsafe),
         notes=list(notes),
     )
-    step = types.SimpleNamespace(plan=plan, graph=graph_of(""), context=CONTEXT, clippings=None)
-    return list(watch.sentences(step, statistics, []))
+    is_counter = set(counters).__contains__
+    step = types.SimpleNamespace(plan=plan, graph=graph_of(""), context=CONTEXT, clippings=None, is_counter=is_counter)
+    return list(watch.sentences(step, statistics, rates))
 
 
 def test_nothing_to_watch_for_in_a_mean():
@@ -94,7 +100,28 @@ def test_a_sum_of_losses_that_count_one_half_is_a_mean():
     assert found == ["train: each tower's loss counts 1/2: its sum over towers is a mean"]
 
 
-@pytest.mark.parametrize("makers, expected", [(["tower 0"], 1), (["tower 0", "tower 1"], 0)])
+@pytest.mark.parametrize("makers, expected", [([(0,)], 1), ([(0,), (1,)], 0), ([(0, 1)], 0), ([()], 0)])
 def test_statistics_of_the_first_tower_alone(makers, expected):
-    rows = [{"variable": "s", "changed by": maker} for maker in makers]
-    assert len(warnings(statistics=rows)) == expected
+    updates = [VariableUpdate("s", "", towers, "-", "AssignSub") for towers in makers]
+    assert len(warnings(statistics=updates)) == expected
+
+
+@pytest.mark.parametrize(
+    "constants, train_op, towers, expected",
+    [
+        ((0.5, 1000.0), "train", 2, 1),
+        ((0.5, 2.0), "train", 2, 0),  # divides by the towers
+        ((0.5, 16.0), "train", 2, 0),  # by the examples of all towers
+        ((0.5, 1000.0), "other", 2, 0),
+        ((0.5, 1000.0), "train", 1, 0),
+    ],
+)
+def test_a_schedule_without_the_number_of_towers(constants, train_op, towers, expected):
+    rate = LearningRate(train_op, "rate:0", "a function", "-", ("global_step",), constants)
+    found = warnings(towers=towers, batch=8, rates=[rate, rate], counters=["global_step"])
+    assert len(found) == expected and all("the schedule counts updates (global_step)" in text for text in found)
+
+
+def test_a_learning_rate_that_reads_no_counter_is_no_schedule():
+    rate = LearningRate("train", "rate:0", "the value of step_size", "-", ("step_size",), ())
+    assert warnings(rates=[rate], counters=["step"]) == []

@@ -1,0 +1,36 @@
+"""Updates of statistics, averages and carried state: the towers that each comes from, and its decay."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Tuple
+
+from legacy.saved.facts.rows import Row
+
+
+class VariableUpdate(NamedTuple):
+    """One op that changes a variable that no optimizer trains.
+
+    Attributes:
+      variable: name of the variable.
+      weight: the weight that an average belongs to; "" for others.
+      towers: the towers whose data it is computed from; empty if from none.
+      decay: the decay of a moving average, in words.
+      op: type of the op.
+    """
+
+    variable: str
+    weight: str
+    towers: Tuple[int, ...]
+    decay: str
+    op: str
+
+    def row(self) -> Row:
+        """Returns the update as a row of the page."""
+        makers = ", ".join(f"tower {tower}" for tower in self.towers)
+        return {
+            "variable": self.variable,
+            "of": self.weight or "-",
+            "changed by": makers or "what is computed once",
+            "decay": self.decay,
+            "op": self.op,
+        }

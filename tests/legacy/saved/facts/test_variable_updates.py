@@ -1,0 +1,23 @@
+"""Rows of updates of variables that no optimizer trains."""
+
+import pytest
+
+from legacy.saved.facts.variable_updates import VariableUpdate
+
+
+@pytest.mark.parametrize(
+    "towers, text", [((), "what is computed once"), ((0,), "tower 0"), ((0, 2), "tower 0, tower 2")]
+)
+def test_a_row_names_the_towers(towers, text):
+    row = VariableUpdate("mean", "", towers, "0.9", "AssignSub").row()
+    assert list(row.items()) == [
+        ("variable", "mean"),
+        ("of", "-"),
+        ("changed by", text),
+        ("decay", "0.9"),
+        ("op", "AssignSub"),
+    ]
+
+
+def test_an_average_names_its_weight():
+    assert VariableUpdate("w/average", "w", (), "0.99", "AssignSub").row()["of"] == "w"
