@@ -85,7 +85,8 @@ def diagnose_port(name: str, replicas: int, steps: int, folder: str) -> PortDiag
     from parity.ports.legacy_batches import LegacyBatches
     from parity.verdict.explanation import explain_recordings
     from workloads.job import Job
-    from workloads.records.reader import Recording, record_program
+    from workloads.records.reader import Recording
+    from workloads.records.record_program import record_program
     from workloads.sources import Synthetic
 
     port = importlib.import_module("parity.ports." + name)

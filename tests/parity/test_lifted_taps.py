@@ -13,7 +13,8 @@ from parity.diagnosis.localization.layers import first_layer_of_steps
 from parity.layers.first_layer import BACKWARD, FORWARD
 from tests.parity.layer_faults import compared
 from tests.parity.lift_faults import tapped_lift
-from workloads.records.reader import Recording, record_program
+from workloads.records.reader import Recording
+from workloads.records.record_program import record_program
 from workloads.support.errors import InputError
 
 #: (nodes with the fault, way, layer, tensor, replicas) in a net with batch normalization of two towers.

@@ -8,7 +8,7 @@ import pytest
 from parity.comparison.result import Verdict
 from tests.cases import Dyadic, setup
 from tests.own_flags import own_flags, set_flags
-from workloads.records.reader import record_program
+from workloads.records.record_program import record_program
 from workloads.support.errors import InputError
 
 with own_flags():

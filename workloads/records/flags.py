@@ -33,7 +33,7 @@ def record_from_flags(make_program: Callable[[Job, Source, list[str]], Program])
     json_file.require_replaceable(FLAGS.out, "--out")
     require(FLAGS.steps >= 1, "--steps", FLAGS.steps, "must be at least 1")
     environment.prepare(exact=True)
-    from workloads.records.reader import record_program
+    from workloads.records.record_program import record_program
 
     job, make_source = job_flags.job_from_flags()
     start = time.time()

@@ -6,6 +6,7 @@ from typing import NamedTuple, Sequence
 
 from legacy.saved.analysis import carried_state, correspondence, losses, phases, roles
 from legacy.saved.analysis.context import Context
+from legacy.saved.analysis.phase_parts import PhaseParts
 from legacy.saved.graph import accumulation, cone, folding, switches, train_ops
 from legacy.saved.graph.beside import join_runs, never_run, run_beside
 from legacy.saved.graph.graph_file import SavedGraph
@@ -75,7 +76,7 @@ def analyse_graph(
     return Analysis(plan, cut, whole, context)
 
 
-def _plan(context: Context, cut: cone.Cone, name: str, analysed: list[phases.PhaseParts]) -> Plan:
+def _plan(context: Context, cut: cone.Cone, name: str, analysed: list[PhaseParts]) -> Plan:
     """The plan of some analysed train ops."""
     graph, imported, towers = context.graph, context.imported, context.towers
     matched = correspondence.find_correspondence(context, analysed)
@@ -119,7 +120,7 @@ def _unused_notes(unused: dict[str, list[str]]) -> list[str]:
     ]
 
 
-def _phase_notes(context: Context, analysed: list[phases.PhaseParts]) -> list[str]:
+def _phase_notes(context: Context, analysed: list[PhaseParts]) -> list[str]:
     """Notes on each train op, each once: a train op may be run several times in a period."""
     return list(dict.fromkeys(note for phase in analysed for note in phases.phase_notes(context, phase)))
 

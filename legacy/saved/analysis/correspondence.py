@@ -13,7 +13,7 @@ from workloads.lifted.pieces.noise import TWINS
 from workloads.lifted.plan import Noise
 
 if TYPE_CHECKING:
-    from legacy.saved.analysis.phases import PhaseParts
+    from legacy.saved.analysis.phase_parts import PhaseParts
 
 
 class Correspondence(NamedTuple):

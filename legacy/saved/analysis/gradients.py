@@ -15,7 +15,7 @@ from workloads.lifted.plan import Combine, Effect, indices_label, part_label
 from workloads.lifted.tensors.gradient_names import GRADIENTS
 
 if TYPE_CHECKING:
-    from legacy.saved.analysis.phases import PhaseParts
+    from legacy.saved.analysis.phase_parts import PhaseParts
 
 
 def probe_gradients(context: Context, phase: PhaseParts, cutter: Cutter) -> tuple[list[Combine], list[dict[str, str]]]:

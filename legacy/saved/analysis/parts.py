@@ -12,7 +12,7 @@ import collections
 from collections.abc import Collection, Iterable
 from typing import Dict, NamedTuple, Tuple
 
-from legacy.saved.analysis.ordering import Order
+from legacy.saved.analysis.order.ordering import Order
 from legacy.saved.analysis.tower_nodes import find_tower_nodes
 from legacy.saved.graph import op_types
 from legacy.saved.graph.imported import ImportedGraph

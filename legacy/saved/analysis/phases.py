@@ -4,43 +4,19 @@ from __future__ import annotations
 
 import collections
 from collections.abc import Iterator
-from typing import NamedTuple
 
-from legacy.saved.analysis import gradients, losses, ordering, parts, roles, tensor_matching
+from legacy.saved.analysis import gradients, losses, parts, roles, tensor_matching
 from legacy.saved.analysis.context import Context
-from workloads.lifted.graph import TensorId, tensor_name
+from legacy.saved.analysis.order.ordering import order_step
+from legacy.saved.analysis.order.step_flow import StepFlow
+from legacy.saved.analysis.phase_parts import PhaseParts
+from workloads.lifted.graph import tensor_name
 from workloads.lifted.pieces.cutter import Cutter
-from workloads.lifted.plan import Combine, ControlDependency, Effect, Phase, ReadVersion, TensorType, Variable
+from workloads.lifted.plan import Combine, ControlDependency, Phase, ReadVersion, TensorType, Variable
 from workloads.lifted.tensors import gradient_names
 
 #: Of several losses, so many are listed.
 MOST_LISTED = 6
-
-
-class PhaseParts(NamedTuple):
-    """A train op, analysed.
-
-    Attributes:
-      target: the train op.
-      members: nodes that it runs, and those of the losses.
-      order: the order of its reads and updates.
-      losses: each tower's loss; empty if the gradient graph does not tell.
-      divided: its towers, and what is computed once.
-      effects: its update ops, in order.
-      other_losses: further rows of the towers' losses.
-      computed: nodes of the step's computation: those that depend on its data, and those of its losses.
-      flow: paths from and to the update ops.
-    """
-
-    target: str
-    members: set[str]
-    order: ordering.Order
-    losses: list[TensorId]
-    divided: parts.StepParts
-    effects: list[Effect]
-    other_losses: list[list[TensorId]]
-    computed: set[str]
-    flow: ordering.StepFlow
 
 
 def analyse_phase(context: Context, target: str) -> PhaseParts:
@@ -51,8 +27,8 @@ def analyse_phase(context: Context, target: str) -> PhaseParts:
     members |= graph.ancestors({name for name, _ in found.main})  # a recording reads the losses, so before any update
     # What only a loss reads is of the step's computation, too, as what depends on data is.
     computed = context.data | graph.ancestors(found.nodes() & members, controls=False)
-    flow = ordering.StepFlow(graph, state, members)
-    order = ordering.order_step(graph, state, members, computed, flow=flow)
+    flow = StepFlow(graph, state, members)
+    order = order_step(graph, state, members, computed, flow=flow)
     divided = parts.divide_step(graph, imported, state, context.towers, members, order, found.main)
     effects = roles.describe_effects(graph, imported, state, order.effects)
     return PhaseParts(target, members, order, found.main, divided, effects, found.others, computed, flow)
@@ -155,7 +131,7 @@ def _other_orders(context: Context, phase: PhaseParts) -> list[list[ControlDepen
         return []
     others = []
     for variant in ("early", "reversed"):
-        order = ordering.order_step(context.graph, context.state, phase.members, phase.computed, variant, phase.flow)
+        order = order_step(context.graph, context.state, phase.members, phase.computed, variant, phase.flow)
         if order.dependencies != phase.order.dependencies:
             others.append(order.dependencies)
     return others

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from legacy.saved.analysis.ordering import Order
+from legacy.saved.analysis.order.ordering import Order
 from legacy.saved.graph.imported import ImportedGraph
 from legacy.saved.graph.variables import VariableUses
 from legacy.saved.tower_search.towers import Towers

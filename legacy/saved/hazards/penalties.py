@@ -15,16 +15,13 @@ from legacy.saved.analysis import losses
 from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.facts.whole_graph import WholeGraph
 from legacy.saved.hazards.hazard import Hazard
+from legacy.saved.hazards.linear_weights import COPIES, QUOTIENTS, constant_factor, linear_inputs, linear_weights
 from workloads.lifted.tensors.gradient_names import GRADIENTS, is_gradient_op
 from workloads.support.wording import counted, plural
 
 PENALTIES = re.compile(r"(?i)(l2loss|l2_loss|l1_loss|regularizer|weight_loss|weight_decay|weightdecay)")
 #: Collections that hold terms of the loss.
 LOSS_COLLECTIONS = ("regularization_losses", "losses", "weight_losses")
-#: Ops through which a value goes on unchanged.
-COPIES = ("Identity", "Cast", "Reshape", "Squeeze", "ExpandDims", "StopGradient", "CheckNumerics")
-SUMS = ("Add", "AddV2", "AddN", "Sub", "Pack", "ConcatV2", "Concat")
-QUOTIENTS = ("RealDiv", "Div", "DivNoNan")
 SUMMARIES = ("ScalarSummary", "HistogramSummary", "MergeSummary", "TensorSummaryV2")
 #: Relative difference within which a count is what it should be.
 TOLERANCE = 1e-3
@@ -123,7 +120,7 @@ def _users(whole: WholeGraph, name: str) -> set[str]:
         for user, _, _ in whole.graph.users(todo.pop()):
             if user not in found:
                 found.add(user)
-                scaled = whole.graph.type(user) in ("Mul", *QUOTIENTS) and _constant_factor(whole, user) is not None
+                scaled = whole.graph.type(user) in ("Mul", *QUOTIENTS) and constant_factor(whole, user) is not None
                 if whole.graph.type(user) in COPIES or (scaled and not _has_penalty_op(whole, user)):
                     todo.append(user)
     return found
@@ -155,66 +152,6 @@ def _tower_of_target(whole: WholeGraph, target: str) -> int | None:
 
 def _weights_by_target(whole: WholeGraph, targets: list[str]) -> dict[str, dict[str, float]]:
     return {target: linear_weights(whole, target) for target in targets}
-
-
-def linear_weights(whole: WholeGraph, target: str) -> dict[str, float]:
-    """Returns {node: d target / d node} of the nodes that a node is a linear function of, with constant weights."""
-    graph = whole.graph
-    members = graph.ancestors([target], controls=False)
-    weights = {target: 1.0}
-    for name in reversed(graph.order(members)):
-        weight = weights.get(name)
-        if weight is None:
-            continue
-        for before, factor in _linear_inputs(whole, name):
-            weights[before] = weights.get(before, 0.0) + weight * factor
-    return weights
-
-
-def _linear_inputs(whole: WholeGraph, name: str) -> Iterator[tuple[str, float]]:
-    """Yields (input, factor) of a node that is a linear function of scalars."""
-    kind, inputs = whole.graph.type(name), [before for before, _ in whole.graph.inputs(name)]
-    if kind in COPIES and inputs:
-        yield inputs[0], 1.0
-    elif kind in SUMS:
-        for position, before in enumerate(inputs):
-            if whole.graph.type(before) != "Const":
-                yield before, -1.0 if kind == "Sub" and position == 1 else 1.0
-    elif kind == "Neg":
-        yield inputs[0], -1.0
-    elif kind in ("Mul", *QUOTIENTS):
-        found = _constant_factor(whole, name)
-        if found is not None:
-            yield found
-    elif kind in ("Mean", "Sum"):
-        stacked = _stacked(whole, inputs[0])
-        if stacked:
-            yield inputs[0], 1.0 / stacked if kind == "Mean" else 1.0
-
-
-def _stacked(whole: WholeGraph, name: str) -> int:
-    """The number of scalars that a node stacks or joins; 0 if it does not."""
-    while whole.graph.type(name) in ("Identity",):
-        name = whole.graph.inputs(name)[0].node
-    inputs = whole.graph.inputs(name)
-    if whole.graph.type(name) == "Pack":
-        return len(inputs)
-    if whole.graph.type(name) in ("Concat", "ConcatV2"):
-        return len([before for before, _ in inputs if whole.graph.type(before) != "Const"])
-    return 0
-
-
-def _constant_factor(whole: WholeGraph, name: str) -> tuple[str, float] | None:
-    """(the other input, the factor) of a product or quotient with a constant; None for any other node."""
-    inputs = [before for before, _ in whole.graph.inputs(name)]
-    if len(inputs) != 2:
-        return None
-    first, second = (whole.value(before) for before in inputs)
-    if whole.graph.type(name) in QUOTIENTS:
-        return (inputs[0], 1.0 / second) if second else None
-    if second is not None:
-        return inputs[0], second
-    return (inputs[1], first) if first is not None else None
 
 
 def _miscounted(
@@ -302,5 +239,5 @@ def _combining_factor(found: Analysis | None, variable: str, count: int) -> floa
 
 def _data_weight(whole: WholeGraph, weights: dict[str, float]) -> float:
     """The weight of a tower's data in its target: of the first term by which data enter."""
-    ends = [name for name in weights if name in whole.data and not list(_linear_inputs(whole, name))]
+    ends = [name for name in weights if name in whole.data and not list(linear_inputs(whole, name))]
     return max((abs(weights[name]) for name in ends), default=1.0)

@@ -13,7 +13,7 @@ from legacy.saved.graph import op_types
 from legacy.saved.graph.accumulation import accumulating_writes
 from legacy.saved.graph.beside import is_moved_by_data
 from legacy.saved.hazards.hazard import Hazard
-from legacy.saved.hazards.penalties import linear_weights
+from legacy.saved.hazards.linear_weights import linear_weights
 from workloads.lifted.graph import parse_tensor_name
 from workloads.lifted.plan import Combine, Phase, is_indices_label, weight_of_label
 from workloads.support.wording import counted

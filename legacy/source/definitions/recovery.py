@@ -19,7 +19,7 @@ from legacy.source.basics.expressions import (
 from legacy.source.basics.forward import LoopInside
 from legacy.source.basics.unwritten import Unwritten
 from legacy.source.definitions.loops import write_loop
-from legacy.source.ops import arithmetic, arrays, neural, random_numbers, tensor_arrays
+from legacy.source.ops import arithmetic, arrays, neural, random_numbers, slices, tensor_arrays
 from legacy.source.ops.idioms import IDIOMS
 from legacy.source.ops.view import BATCH_SIZE, OpView
 
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 _WRITERS = {
     **arithmetic.WRITERS,
     **arrays.WRITERS,
+    **slices.WRITERS,
     **neural.WRITERS,
     **random_numbers.WRITERS,
     **tensor_arrays.WRITERS,

@@ -1,4 +1,4 @@
-"""Writers of ops that arrange a tensor's elements: shapes, slices, joins, lookups."""
+"""Writers of ops that arrange a tensor's elements: shapes, joins, splits, and tensors of given numbers."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Dict, List
 import numpy as np
 import tensorflow as tf
 
-from legacy.source.basics.expressions import OMIT, Infix, Item, Listing, Literal, Name, call
+from legacy.source.basics.expressions import OMIT, Infix, Listing, Literal, Name, call
 from legacy.source.ops.view import BATCH_SIZE, band_expression, constant_expression
 
 if TYPE_CHECKING:
@@ -100,74 +100,6 @@ def write_split(op: OpView) -> Expression | None:
 def write_unstack(op: OpView) -> Expression | None:
     """Writes the parts of a tensor along one axis."""
     return call("tf.unstack", op.argument(0), axis=int(op.attribute("axis")))
-
-
-def write_gather(op: OpView) -> Expression | None:
-    """Writes a lookup of rows, or of entries along another axis."""
-    axis = op.constant(2) if op.type == "GatherV2" else np.array(0)
-    if axis is None:
-        return None
-    if int(axis) == 0 and op.producer(0).type == "Placeholder":
-        return call("tf.nn.embedding_lookup", op.argument(0), op.argument(1))
-    return call("tf.gather", op.argument(0), op.argument(1), axis=int(axis) if int(axis) else OMIT)
-
-
-def write_gather_nd(op: OpView) -> Expression | None:
-    """Writes a lookup by index vectors."""
-    return call("tf.gather_nd", op.argument(0), op.argument(1))
-
-
-def write_slice(op: OpView) -> Expression | None:
-    """Writes a slice given by begin and size."""
-    begin, size, shape = op.constant(1), op.value(2), op.shape(0)
-    if begin is None or size is None or shape is None:
-        return None
-    texts = []
-    for start, length, whole in zip(begin, size, shape):
-        end = int(start) + int(length)
-        texts.append(_range_text(int(start) or None, None if length == -1 or end == whole else end, 1))
-    return Item(op.argument(0), ", ".join(_without_trailing(texts)))
-
-
-def write_strided_slice(op: OpView) -> Expression | None:
-    """Writes a slice, `x[:, 0]`."""
-    begin, end, strides = op.constant(1), op.value(2), op.constant(3)
-    shape = op.shape(0)
-    if begin is None or end is None or strides is None or shape is None and op.attribute("ellipsis_mask"):
-        return None
-    texts: List[str] = []
-    dimension = 0
-    for i in range(len(begin)):
-        if op.attribute("ellipsis_mask") >> i & 1:
-            texts.append("...")
-            dimension = len(shape or ()) - (len(begin) - i - 1)
-            continue
-        if op.attribute("new_axis_mask") >> i & 1:
-            texts.append("tf.newaxis")
-            continue
-        if op.attribute("shrink_axis_mask") >> i & 1:
-            texts.append(str(int(begin[i])))
-        else:
-            start = None if op.attribute("begin_mask") >> i & 1 or int(begin[i]) == 0 else int(begin[i])
-            whole = shape is not None and int(end[i]) >= shape[dimension]
-            stop = None if op.attribute("end_mask") >> i & 1 or whole else int(end[i])
-            if stop is not None and op.constant(2) is None:
-                return None
-            texts.append(_range_text(start, stop, int(strides[i])))
-        dimension += 1
-    return Item(op.argument(0), ", ".join(_without_trailing(texts)))
-
-
-def _range_text(start: int | None, stop: int | None, stride: int) -> str:
-    text = f"{'' if start is None else start}:{'' if stop is None else stop}"
-    return text if stride == 1 else f"{text}:{stride}"
-
-
-def _without_trailing(texts: List[str]) -> List[str]:
-    """Returns the parts of a slice without full ranges at the end."""
-    while len(texts) > 1 and texts[-1] == ":":
-        texts = texts[:-1]
-    return texts
 
 
 def write_reverse_sequence(op: OpView) -> Expression | None:
@@ -287,9 +219,6 @@ WRITERS: Dict[str, Callable[[OpView], Expression | None]] = {
     "ConcatV2": write_concat,
     "ExpandDims": write_expand,
     "Fill": write_fill,
-    "Gather": write_gather,
-    "GatherNd": write_gather_nd,
-    "GatherV2": write_gather,
     "MirrorPad": write_pad,
     "OneHot": write_one_hot,
     "Pack": write_stack,
@@ -299,12 +228,10 @@ WRITERS: Dict[str, Callable[[OpView], Expression | None]] = {
     "Reshape": write_reshape,
     "ReverseSequence": write_reverse_sequence,
     "ReverseV2": write_reverse,
-    "Slice": write_slice,
     "Split": write_split,
     "Shape": write_shape,
     "SplitV": write_split,
     "Squeeze": write_squeeze,
-    "StridedSlice": write_strided_slice,
     "Tile": write_tile,
     "Transpose": write_transpose,
     "Where": lambda op: call("tf.where", op.argument(0)),

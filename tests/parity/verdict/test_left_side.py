@@ -4,7 +4,7 @@ import pytest
 
 from parity.verdict import left_side
 from tests.cases import Dyadic, setup
-from workloads.records.reader import record_program
+from workloads.records.record_program import record_program
 from workloads.support.errors import InputError
 
 

@@ -17,7 +17,8 @@ from tests.cases import Everything, assert_same, records, setup
 from workloads import optimizers, schedules
 from workloads.job import Job
 from workloads.program import StepRecord
-from workloads.records.reader import Recording, record_program
+from workloads.records.reader import Recording
+from workloads.records.record_program import record_program
 from workloads.support.errors import InputError
 
 STEPS = 4

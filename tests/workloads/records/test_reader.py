@@ -8,7 +8,8 @@ import pytest
 from tests.cases import Everything, assert_same, records, setup
 from tests.full_disk import full_disk
 from workloads.records import reader, writer
-from workloads.records.reader import Recording, Writer
+from workloads.records.reader import Recording
+from workloads.records.record_program import Writer, record_program
 from workloads.records.writer import DIGEST, digest_of
 from workloads.support.errors import InputError
 
@@ -93,7 +94,7 @@ def test_examples():
 def test_a_programs_records_go_to_a_file_and_come_back(tmp_path):
     made, seen = setup(Everything()), []
     with made.legacy_program() as program:
-        reader.record_program(program, made.job, 2, str(tmp_path / "run.npz"), lambda *step: seen.append(step))
+        record_program(program, made.job, 2, str(tmp_path / "run.npz"), lambda *step: seen.append(step))
     with Recording(str(tmp_path / "run.npz")) as recording:
         assert recording.manifest["job"] == {key: value for key, value in made.job.describe().items()}
         losses = [sum(map(float, recording.step().losses)) / 2 for _ in range(2)]
@@ -166,7 +167,7 @@ def test_only_a_regular_file_is_replaced(tmp_path):
 def test_a_full_disk_is_one_line_and_leaves_nothing(tmp_path, longest):
     program, path = setup(Everything()).legacy_program(), str(tmp_path / "run.npz")
     with full_disk(longest), pytest.raises(InputError, match=f"^--out: cannot write {path}: File too large$"):
-        reader.record_program(program, setup(Everything()).job, STEPS, path)
+        record_program(program, setup(Everything()).job, STEPS, path)
     program.close()
     assert list(tmp_path.iterdir()) == []
 
@@ -180,6 +181,6 @@ def test_a_recording_that_is_broken_off_leaves_nothing(tmp_path, error):
     program = setup(Everything()).legacy_program()
     program.__class__ = Broken
     with pytest.raises(error):
-        reader.record_program(program, setup(Everything()).job, STEPS, str(tmp_path / "run.npz"))
+        record_program(program, setup(Everything()).job, STEPS, str(tmp_path / "run.npz"))
     program.close()
     assert list(tmp_path.iterdir()) == []

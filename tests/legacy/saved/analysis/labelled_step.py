@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import types
 
-from legacy.saved.analysis.ordering import Order
+from legacy.saved.analysis.order.ordering import Order
 from legacy.saved.tower_search.batch_slices import DATA
 from legacy.saved.tower_search.towers import Towers
 from tests.legacy.saved.graphs import graph_of

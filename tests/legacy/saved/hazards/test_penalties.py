@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from legacy.saved.facts.whole_graph import WholeGraph
-from legacy.saved.hazards.penalties import _combining_factor, linear_weights, regularization
+from legacy.saved.hazards.penalties import _combining_factor, regularization
 from tests.legacy.saved.graphs import graph_of, saved
 from workloads.lifted.plan import Combine
 
@@ -72,27 +72,6 @@ def test_a_penalty_in_no_gradient():
 )
 def test_norms_are_no_penalties(more):
     assert found(PENALTY.replace("L2Loss", "Square") + more) == []
-
-
-def test_weights_of_a_linear_function():
-    graph = graph_of(
-        """
-        a = Placeholder()
-        b = Placeholder()
-        c = Placeholder()
-        half = Const()
-        both = Pack(a, b)
-        mean = Mean(both)
-        less = Sub(mean, c)
-        loss = RealDiv(less, half)
-        bent = Square(loss)
-        """,
-        half={"value": np.array(0.5, np.float32)},
-    )
-    whole = WholeGraph(saved(graph))
-    weights = linear_weights(whole, "loss")
-    assert (weights["a"], weights["b"], weights["c"]) == (1.0, 1.0, -2.0)
-    assert "a" not in linear_weights(whole, "bent")
 
 
 def test_what_multiplies_some_gradients_counts_for_their_losses_as_for_their_penalties():

@@ -8,12 +8,10 @@ it are listed, so that the old graph can be made to keep to it too.
 
 from __future__ import annotations
 
-import collections
-import functools
-import operator
-from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from legacy.saved.analysis.order.chosen_order import ChosenOrder
+from legacy.saved.analysis.order.step_flow import StepFlow
 from legacy.saved.graph import op_types
 from legacy.saved.graph.conditions import after_the_branch, exclude_each_other, predicates_of
 from legacy.saved.graph.variables import VariableUses
@@ -36,63 +34,6 @@ class Order(NamedTuple):
     versions: dict[tuple[str, str], int]
     dependencies: list[ControlDependency]
     races: list[str]
-
-
-class StepFlow:
-    """Paths of the graph from and to the update ops of a step; the same for every order of its reads and updates.
-
-    Args:
-      graph: the cut graph.
-      state: its variables, and the nodes that read and update them.
-      members: nodes that the step runs.
-
-    Attributes:
-      members: as given.
-      effects: update ops, in a topological order.
-      bit: {update op: its bit}.
-      effects_before: {node: bits of the update ops that a path leads from}.
-      effects_behind: {node: bits of the update ops that a path leads to}.
-      readers: {variable: nodes that read it, in a topological order}.
-      updates: {variable: update ops that change it, in a topological order}.
-      racing: nodes that read a variable without a path to or from each of its update ops, and ends of loops.
-      before: {update op or racing node: bits of those that a path leads from, numbered in this order}.
-      behind: {update op or racing node: bits of those that a path leads to}.
-    """
-
-    def __init__(self, graph: Graph, state: VariableUses, members: set[str]) -> None:
-        ordered = graph.order(members)
-        self.members = members
-        self.effects = [name for name in ordered if name in state.writes]
-        self.bit = {name: 1 << i for i, name in enumerate(self.effects)}
-        self.effects_before = graph.flow(ordered, self.bit)
-        self.effects_behind = graph.flow(ordered, self.bit, backwards=True)
-        self.updates: dict[str, list[str]] = collections.defaultdict(list)
-        for name in self.effects:
-            for variable in dict.fromkeys(state.writes[name]):
-                self.updates[variable].append(name)
-        self.readers: dict[str, list[str]] = collections.defaultdict(list)
-        for name in ordered:
-            for variable in state.reads.get(name, ()):
-                self.readers[variable].append(name)
-        self.racing = self._racing(graph, state, ordered)
-        bits = {name: 1 << i for i, name in enumerate([*self.effects, *self.racing])}
-        before, behind = graph.flow(ordered, bits), graph.flow(ordered, bits, backwards=True)
-        self.before, self.behind = {name: before[name] for name in bits}, {name: behind[name] for name in bits}
-
-    def bits(self, names: Iterable[str]) -> int:
-        """Returns the bits of those of some nodes that are update ops of the step."""
-        return functools.reduce(operator.or_, (self.bit.get(name, 0) for name in names), 0)
-
-    def _racing(self, graph: Graph, state: VariableUses, ordered: list[str]) -> list[str]:
-        """The nodes besides update ops whose place among the updates may have to be chosen, in order."""
-        updates = {variable: self.bits(names) for variable, names in self.updates.items()}
-
-        def is_undecided(name: str) -> bool:
-            decided = self.effects_before[name] | self.effects_behind[name]
-            return any(updates.get(variable, 0) & ~decided for variable in state.reads.get(name, ()))
-
-        others = [name for name in ordered if name not in self.bit]
-        return [name for name in others if graph.type(name) in EXITS or is_undecided(name)]
 
 
 def order_step(
@@ -162,52 +103,6 @@ def _out_of_branch(graph: Graph, members: set[str], dependency: ControlDependenc
     return ControlDependency(behind, after)
 
 
-class _ChosenOrder:
-    """The order that the graph and the control dependencies chosen so far demand of update ops and of what races.
-
-    It is kept between the update ops and the nodes in `StepFlow.racing` alone: no other node is asked for.
-
-    Args:
-      flow: paths of the graph.
-    """
-
-    def __init__(self, flow: StepFlow) -> None:
-        self._names = [*flow.effects, *flow.racing]
-        self._bit = {name: 1 << i for i, name in enumerate(self._names)}
-        self._before, self._behind = dict(flow.before), dict(flow.behind)
-
-    def is_before(self, first: str, second: str) -> bool:
-        """Returns whether one node runs before another one."""
-        return bool(self._before[second] & self._bit[first])
-
-    def sorted(self, updates: list[str]) -> list[str]:
-        """Returns update ops in an order that is demanded, otherwise in the given one."""
-        left, found = list(updates), []
-        while left:
-            free = [name for name in left if not any(self.is_before(other, name) for other in left if other != name)]
-            found.append((free or left)[0])
-            left.remove(found[-1])
-        return found
-
-    def add(self, before: str, after: str) -> None:
-        """Adds a control dependency."""
-        if not self.is_before(before, after):
-            earlier = self._before[before] | self._bit[before]
-            later = self._behind[after] | self._bit[after]
-            for name in self._named(later):
-                self._before[name] |= earlier
-            for name in self._named(earlier):
-                self._behind[name] |= later
-
-    def _named(self, bits: int) -> Iterator[str]:
-        """Yields the names of the nodes in a bit set."""
-        digits = f"{bits:b}"[::-1]  # to take bits off a number of thousands is slow
-        number = digits.find("1")
-        while number >= 0:
-            yield self._names[number]
-            number = digits.find("1", number + 1)
-
-
 class _Ordering:
     """An `Order` in the making: one variable is ordered after the other.
 
@@ -223,7 +118,7 @@ class _Ordering:
         self._bit, self._readers, self._updates = flow.bit, flow.readers, flow.updates
         self._effects_before, self._effects_behind = flow.effects_before, flow.effects_behind
         self._rules = flow.bits(state.rules)
-        self._chosen = _ChosenOrder(flow)
+        self._chosen = ChosenOrder(flow)
         taken = {producer for rule in state.rules for producer, _ in graph.inputs(rule)}
         self._computed_with = graph.ancestors(taken, stop=set(flow.effects), controls=False)
         self.versions: dict[tuple[str, str], int] = {}

@@ -4,7 +4,7 @@ import types
 
 import pytest
 
-from legacy.saved.analysis.ordering import order_step
+from legacy.saved.analysis.order.ordering import order_step
 from tests.legacy.saved.graphs import graph_of
 
 

@@ -1,0 +1,72 @@
+"""Weights of a graph's scalars in one that is a linear function of them: sums, products with constants, means."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from legacy.saved.facts.whole_graph import WholeGraph
+
+#: Ops through which a value goes on unchanged.
+COPIES = ("Identity", "Cast", "Reshape", "Squeeze", "ExpandDims", "StopGradient", "CheckNumerics")
+SUMS = ("Add", "AddV2", "AddN", "Sub", "Pack", "ConcatV2", "Concat")
+QUOTIENTS = ("RealDiv", "Div", "DivNoNan")
+
+
+def linear_weights(whole: WholeGraph, target: str) -> dict[str, float]:
+    """Returns {node: d target / d node} of the nodes that a node is a linear function of, with constant weights."""
+    graph = whole.graph
+    members = graph.ancestors([target], controls=False)
+    weights = {target: 1.0}
+    for name in reversed(graph.order(members)):
+        weight = weights.get(name)
+        if weight is None:
+            continue
+        for before, factor in linear_inputs(whole, name):
+            weights[before] = weights.get(before, 0.0) + weight * factor
+    return weights
+
+
+def linear_inputs(whole: WholeGraph, name: str) -> Iterator[tuple[str, float]]:
+    """Yields (input, factor) of a node that is a linear function of scalars."""
+    kind, inputs = whole.graph.type(name), [before for before, _ in whole.graph.inputs(name)]
+    if kind in COPIES and inputs:
+        yield inputs[0], 1.0
+    elif kind in SUMS:
+        for position, before in enumerate(inputs):
+            if whole.graph.type(before) != "Const":
+                yield before, -1.0 if kind == "Sub" and position == 1 else 1.0
+    elif kind == "Neg":
+        yield inputs[0], -1.0
+    elif kind in ("Mul", *QUOTIENTS):
+        found = constant_factor(whole, name)
+        if found is not None:
+            yield found
+    elif kind in ("Mean", "Sum"):
+        stacked = _stacked(whole, inputs[0])
+        if stacked:
+            yield inputs[0], 1.0 / stacked if kind == "Mean" else 1.0
+
+
+def _stacked(whole: WholeGraph, name: str) -> int:
+    """The number of scalars that a node stacks or joins; 0 if it does not."""
+    while whole.graph.type(name) in ("Identity",):
+        name = whole.graph.inputs(name)[0].node
+    inputs = whole.graph.inputs(name)
+    if whole.graph.type(name) == "Pack":
+        return len(inputs)
+    if whole.graph.type(name) in ("Concat", "ConcatV2"):
+        return len([before for before, _ in inputs if whole.graph.type(before) != "Const"])
+    return 0
+
+
+def constant_factor(whole: WholeGraph, name: str) -> tuple[str, float] | None:
+    """(the other input, the factor) of a product or quotient with a constant; None for any other node."""
+    inputs = [before for before, _ in whole.graph.inputs(name)]
+    if len(inputs) != 2:
+        return None
+    first, second = (whole.value(before) for before in inputs)
+    if whole.graph.type(name) in QUOTIENTS:
+        return (inputs[0], 1.0 / second) if second else None
+    if second is not None:
+        return inputs[0], second
+    return (inputs[1], first) if first is not None else None

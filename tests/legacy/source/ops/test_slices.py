@@ -1,0 +1,39 @@
+"""Slices and lookups as text, at another number of examples than the analysis used."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from legacy.source.ops import slices
+from tests.legacy.source.tiny import values_of, written
+
+X = {"x": [2, 3]}
+
+
+@pytest.mark.parametrize(
+    "build, line",
+    [
+        (lambda x: x[:, 0], 'return batch["x"][:, 0]'),
+        (lambda x: x[:, -1, 1:], 'return batch["x"][:, -1, 1:]'),
+        (lambda x: x[..., tf.newaxis], 'return batch["x"][..., tf.newaxis]'),
+        (lambda x: x[:, ::-1], 'return batch["x"][:, ::-1]'),
+        (lambda x: tf.slice(x, [0, 1, 0], [-1, 1, 2]), 'return batch["x"][:, 1:, :2]'),
+    ],
+)
+def test_the_text_reads_as_one_would_write_it_and_computes_the_same(build, line):
+    lines = written(build, X)
+    assert lines[-1] == line
+    x = np.random.RandomState(0).rand(5, 2, 3).astype(np.float32)
+    assert np.array_equal(values_of(lines, {"x": x}), build(tf.constant(x)).numpy())
+
+
+def test_rows_of_a_variable_are_looked_up():
+    def build(x, table):
+        return tf.nn.embedding_lookup(table, tf.cast(x, tf.int32))
+
+    (line,) = written(build, {"x": [2]}, {"table": [7, 3]})
+    assert line == 'return tf.nn.embedding_lookup(scope.get("table", (7, 3)), tf.cast(batch["x"], tf.int32))'
+
+
+def test_every_writer_is_of_an_op_that_exists():
+    assert all(hasattr(tf.raw_ops, name) for name in slices.WRITERS)
