@@ -1,5 +1,5 @@
 """Studies: the questions that the five write-ups leave open, each answered by measurements on this machine.
 
-Here: one module a study, and what studies share: programs in processes of their own, and the page. Not here: flags,
+Here: one module a study, and the page that all have; in `alternatives`, the programs that they time. Not here: flags,
 and the study of synchronous and asynchronous training (`parity.experiments.sync_or_async`).
 Start with `catalogue.py`, then `overlap.py`."""

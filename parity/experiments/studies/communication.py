@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from parity.experiments.studies.communication_points import (
+from parity.experiments.studies.alternatives.communication_points import (
     BASES,
     TWO,
     TWO_REPLICAS,
@@ -20,10 +20,10 @@ from parity.experiments.studies.communication_points import (
     measure_point,
     predicted_slowdowns,
 )
+from parity.experiments.studies.alternatives.predicted import PREDICTED
+from parity.experiments.studies.alternatives.turns import QUICK, TurnPlan, Turns
 from parity.experiments.studies.crossing import Crossing, crossing_of_ratios, crossing_point, point_text
-from parity.experiments.studies.predicted import PREDICTED
 from parity.experiments.studies.report import NO_GPU, ROUNDS, Report, Table
-from parity.experiments.studies.turns import QUICK, TurnPlan, Turns
 from parity.speed.ratio import ratio_json, ratio_text
 from parity.speed.timing import Progress
 

@@ -16,9 +16,9 @@ from legacy.options import LegacyOptions
 from modern.options import ModernOptions
 from parity.comparison.setup import Setup
 from parity.experiments.images import scanned_digits
+from parity.experiments.studies.alternatives.side_process import Alternative
+from parity.experiments.studies.alternatives.turns import QUICK, TurnPlan, Turns, TurnTimes
 from parity.experiments.studies.report import NO_GPU, ROUNDS, Report, Table
-from parity.experiments.studies.side_process import Alternative
-from parity.experiments.studies.turns import QUICK, TurnPlan, Turns, TurnTimes
 from parity.speed.names import LEGACY, MODERN
 from parity.speed.ratio import SpeedRatio, ratio_json, ratio_text
 from parity.speed.timing import Progress

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from parity.experiments.studies.placements import (
+from parity.experiments.studies.alternatives.placements import (
     DEFAULT,
     FORWARD_PINNED,
     PINNED,
@@ -20,9 +20,9 @@ from parity.experiments.studies.placements import (
     alternatives,
     look_at_placement,
 )
-from parity.experiments.studies.predicted import PREDICTED, PredictedStep, predict_alternative
+from parity.experiments.studies.alternatives.predicted import PREDICTED, PredictedStep, predict_alternative
+from parity.experiments.studies.alternatives.turns import QUICK, TurnPlan, Turns, TurnTimes
 from parity.experiments.studies.report import NO_GPU, ROUNDS, Report, Table
-from parity.experiments.studies.turns import QUICK, TurnPlan, Turns, TurnTimes
 from parity.speed.ratio import ratio_json, ratio_text
 from parity.speed.timing import Progress
 

@@ -10,11 +10,19 @@ from collections.abc import Mapping, Sequence
 
 import tensorflow as tf
 
-from parity.experiments.studies.data_format import FormatResult, compare_formats
-from parity.experiments.studies.predicted import PREDICTED
+from parity.experiments.studies.alternatives.data_format import FormatResult, compare_formats
+from parity.experiments.studies.alternatives.predicted import PREDICTED
+from parity.experiments.studies.alternatives.throughput import (
+    MACHINES,
+    SIDES,
+    Net,
+    Predictions,
+    alternative,
+    predict_side,
+    row_name,
+)
+from parity.experiments.studies.alternatives.turns import QUICK, TurnPlan, Turns, TurnTimes
 from parity.experiments.studies.report import NO_GPU, ROUNDS, Report, Table
-from parity.experiments.studies.throughput import MACHINES, SIDES, Net, Predictions, alternative, predict_side, row_name
-from parity.experiments.studies.turns import QUICK, TurnPlan, Turns, TurnTimes
 from parity.speed.names import MODERN
 from parity.speed.ratio import ratio_json, ratio_text
 from parity.speed.timing import Progress

@@ -4,7 +4,7 @@ import contextlib
 
 import pytest
 
-from parity.experiments.studies import turns
+from parity.experiments.studies.alternatives import turns
 
 
 class InProcess(contextlib.ExitStack):

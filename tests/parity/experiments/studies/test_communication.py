@@ -3,7 +3,7 @@
 import pytest
 
 from parity.experiments.studies import communication
-from parity.experiments.studies.communication_points import (
+from parity.experiments.studies.alternatives.communication_points import (
     FORMS,
     FOUR,
     ONE,
@@ -12,7 +12,7 @@ from parity.experiments.studies.communication_points import (
     TWO_REPLICAS,
     point_of_times,
 )  # fmt: skip
-from parity.experiments.studies.turns import TurnTimes
+from parity.experiments.studies.alternatives.turns import TurnTimes
 from tests.parity.experiments.studies.in_process import in_process  # noqa: F401
 
 

@@ -3,8 +3,8 @@
 import pytest
 
 from parity.experiments.studies import input_cost
+from parity.experiments.studies.alternatives.turns import TurnTimes
 from parity.experiments.studies.input_cost import MADE_UP, OWN, REAL, WAYS, Case, row_name
-from parity.experiments.studies.turns import TurnTimes
 from parity.speed.names import LEGACY, MODERN
 from tests.parity.experiments.studies.in_process import in_process  # noqa: F401
 

@@ -3,9 +3,16 @@
 import pytest
 
 from parity.experiments.studies import pinned_towers
-from parity.experiments.studies.placements import DEFAULT, FORWARD_PINNED, PINNED, PLACEMENTS, REPAIRED, Seen
-from parity.experiments.studies.predicted import PredictedStep
-from parity.experiments.studies.turns import TurnTimes
+from parity.experiments.studies.alternatives.placements import (
+    DEFAULT,
+    FORWARD_PINNED,
+    PINNED,
+    PLACEMENTS,
+    REPAIRED,
+    Seen,
+)
+from parity.experiments.studies.alternatives.predicted import PredictedStep
+from parity.experiments.studies.alternatives.turns import TurnTimes
 from parity.profiling.device_waits import Wait
 from tests.parity.experiments.studies.in_process import in_process  # noqa: F401
 

@@ -3,10 +3,10 @@
 import pytest
 
 from parity.experiments.studies import scaling
-from parity.experiments.studies.data_format import NCHW, FormatResult
+from parity.experiments.studies.alternatives.data_format import NCHW, FormatResult
+from parity.experiments.studies.alternatives.throughput import Predictions
+from parity.experiments.studies.alternatives.turns import TurnTimes
 from parity.experiments.studies.scaling import MEASURED
-from parity.experiments.studies.throughput import Predictions
-from parity.experiments.studies.turns import TurnTimes
 from parity.speed.ratio import SpeedRatio
 from tests.parity.experiments.studies.in_process import in_process  # noqa: F401
 

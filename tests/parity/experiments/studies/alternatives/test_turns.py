@@ -4,9 +4,9 @@ import types
 
 import pytest
 
-from parity.experiments.studies import turns
-from parity.experiments.studies.side_process import Alternative
-from parity.experiments.studies.turns import TurnPlan, Turns, TurnTimes
+from parity.experiments.studies.alternatives import turns
+from parity.experiments.studies.alternatives.side_process import Alternative
+from parity.experiments.studies.alternatives.turns import TurnPlan, Turns, TurnTimes
 from tests.parity.speed.fakes import Clock
 
 

@@ -2,7 +2,7 @@
 
 import os
 
-from parity.experiments.studies.side_process import Alternative, SideProcess
+from parity.experiments.studies.alternatives.side_process import Alternative, SideProcess
 from tests.cases import Dyadic, setup
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from parity.experiments.studies.host_apart import OneBatch, towers_beside_the_host
+from parity.experiments.studies.alternatives.host_apart import OneBatch, towers_beside_the_host
 from tests.cases import Dyadic, setup
 
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import tensorflow as tf
 
-from parity.experiments.studies.turns import TurnPlan
+from parity.experiments.studies.alternatives.turns import TurnPlan
 from parity.speed.ratio import SpeedRatio, speed_ratio
 from parity.speed.timing import block_steps, time_rounds
 

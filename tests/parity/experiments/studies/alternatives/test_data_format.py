@@ -3,9 +3,9 @@
 import pytest
 import tensorflow as tf
 
-from parity.experiments.studies import data_format
-from parity.experiments.studies.data_format import NCHW, NHWC, ResidualBlock, compare_formats
-from parity.experiments.studies.turns import QUICK
+from parity.experiments.studies.alternatives import data_format
+from parity.experiments.studies.alternatives.data_format import NCHW, NHWC, ResidualBlock, compare_formats
+from parity.experiments.studies.alternatives.turns import QUICK
 
 
 def test_a_block_takes_its_steps():

@@ -8,7 +8,7 @@ import statistics
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
-from parity.experiments.studies.side_process import Alternative, SideProcess
+from parity.experiments.studies.alternatives.side_process import Alternative, SideProcess
 from parity.speed.ratio import SpeedRatio, speed_ratio
 from parity.speed.timing import Progress, Runner, block_steps, time_rounds
 
