@@ -21,6 +21,8 @@ ALLOWED_THERE = {"tensorflow", "numpy", "absl", "google", "workloads", "legacy"}
 NEWER = {"cached_property", "cache", "prod", "isqrt", "comb", "dist", "join", "pairwise", "waitstatus_to_exitcode"}
 NEWER_MODULES = {"functools", "math", "shlex", "itertools", "os"}
 NEWER_METHODS = {"removeprefix", "removesuffix", "is_relative_to"}
+#: Built-in types that Python 3.7 cannot subscript.
+GENERICS = {"tuple", "list", "dict", "set", "frozenset", "type"}
 
 
 def newer_than_3_7(tree):
@@ -32,6 +34,23 @@ def newer_than_3_7(tree):
             of_module = isinstance(node.value, ast.Name) and node.value.id in NEWER_MODULES
             if node.attr in (NEWER if of_module else NEWER_METHODS):
                 yield node.attr
+
+
+def evaluated_generics(tree):
+    """Types such as `tuple[int, str]` that a module evaluates, as Python 3.9 can; in annotations they are only text.
+
+    What stands under `if TYPE_CHECKING` is not run.
+    """
+    annotations = {id(node.annotation) for node in ast.walk(tree) if isinstance(node, (ast.arg, ast.AnnAssign))}
+    annotations |= {id(node.returns) for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
+    todo = [tree]
+    while todo:
+        node = todo.pop()
+        if id(node) in annotations or (isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING")):
+            continue
+        if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name) and node.value.id in GENERICS:
+            yield ast.unparse(node)
+        todo.extend(ast.iter_child_nodes(node))
 
 
 def imported(tree):
@@ -68,6 +87,7 @@ def test_old_floors_parse_under_python_3_7_and_need_nothing_more(floor):
         others = set(imported(tree)) - ALLOWED_THERE - set(sys.stdlib_module_names)
         assert not others, (path, others)
         assert not set(newer_than_3_7(tree)), path
+        assert not list(evaluated_generics(tree)), path
 
 
 @pytest.mark.parametrize(
@@ -81,6 +101,20 @@ def test_old_floors_parse_under_python_3_7_and_need_nothing_more(floor):
 )
 def test_names_that_python_3_7_lacks_are_found(text, names):
     assert list(newer_than_3_7(ast.parse(text))) == names
+
+
+@pytest.mark.parametrize(
+    "text, types",
+    [
+        ("Pair = tuple[int, str]", ["tuple[int, str]"]),
+        ("class A(Base[dict[str, int]]): pass", ["dict[str, int]"]),
+        ("def f(a: list[int], *b: set[int]) -> dict[str, int]:\n    c: tuple[int] = a\n    return c[0]", []),
+        ("Pair = Tuple[int, str]", []),
+        ("if TYPE_CHECKING:\n    Pair = tuple[int, str]", []),
+    ],
+)
+def test_types_that_python_3_7_cannot_make_are_found(text, types):
+    assert list(evaluated_generics(ast.parse(text))) == types
 
 
 @pytest.mark.parametrize("floor", MAY_IMPORT)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Tuple
 
 from workloads.lifted.plan import Input
 
@@ -23,7 +23,7 @@ LARGEST = 1 << 20
 SIZE_PATTERN = re.compile(r"(?<![\w/.])\d+(?![\w/.]*[\w/])")
 
 #: (input's name, dimension): an open dimension.
-Dimension = tuple[str, int]
+Dimension = Tuple[str, int]
 
 
 class Sizes(NamedTuple):
