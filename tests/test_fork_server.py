@@ -76,7 +76,7 @@ def test_long_output_and_an_environment_of_its_own(run):
 
 @pytest.mark.parametrize("exact", [True, False])
 def test_tensorflow_that_was_imported_for_other_runs_is_not_given(exact, run):
-    prepare = f"from workloads.support import environment\nenvironment.prepare({not exact})\n"
+    prepare = f"from workloads.support.machine import environment\nenvironment.prepare({not exact})\n"
     process = run(prepare, exact=exact)
     assert process.returncode == 1 and "TF_ENABLE_ONEDNN_OPTS is " in process.stderr
 
