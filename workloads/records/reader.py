@@ -27,6 +27,7 @@ class Recording(Program):
     """A recording as a `Program`: its steps are read back, one at a time.
 
     >>> import tempfile
+    >>> from workloads.records import writer
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = os.path.join(folder, "run.npz")
     ...     with writer.Recorder(path, replicas=1, weights={"w": [1.0]}) as recorder:
