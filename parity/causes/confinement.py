@@ -101,7 +101,8 @@ def _places(deviations: Deviations) -> list[_Place]:
 
 
 def _may_act_in(cause: Cause, place: _Place) -> bool:
-    return (place.names is None or cause.by_variable) and (place.steps is None or cause.by_step)
+    """Returns whether a cause can act there and not elsewhere; other terms of the same are those of every step."""
+    return (place.names is None or cause.by_variable) and (place.steps is None or (cause.by_step and cause.bug))
 
 
 def _place_finding(finding: Finding, place: _Place, part: Evidence) -> Finding:

@@ -14,7 +14,7 @@ from parity.causes.combining.scale import TimesThree
 from parity.causes.combining.total_factor import factor_constants, plant_factors, scaled_totals
 from parity.comparison import stages
 from parity.comparison.fits import near, spread
-from parity.diagnosis.gradient_factors import factor_names
+from parity.diagnosis.gradient_factors import factor_names, reduction_weights
 from workloads import optimizers
 
 if TYPE_CHECKING:
@@ -96,6 +96,8 @@ def loss_share(evidence: Evidence) -> Finding | None:
         return None
     if near(totals.replica, 1, 1e-4):
         return None
+    if _has_legacys_losses(evidence) and _may_reduce_otherwise(evidence):
+        return None  # clipping hides a factor as well as another reduction does
     return Finding(
         f"Each replica's loss and gradients are {format_number(totals.replica)} x legacy's and the reduction makes up "
         f"for it ({format_number(totals.reduction)} x): the optimizer gets the same.",
@@ -103,6 +105,17 @@ def loss_share(evidence: Evidence) -> Finding | None:
         describe_fit(totals),
         factor_constants(totals, evidence),
     )
+
+
+def _has_legacys_losses(evidence: Evidence) -> bool:
+    """Whether the port reports legacy's losses, as far as losses can be compared."""
+    known = [entry.loss for entry in evidence.gradients if all(entry.loss_finite)]
+    return bool(known) and all(near(loss, 1, 1e-5) for loss in known)
+
+
+def _may_reduce_otherwise(evidence: Evidence) -> bool:
+    """Whether several forms of the reduction explain a side's combined gradients."""
+    return any(len(reduction_weights(side, evidence.replicas)) > 1 for side in evidence.combined_fits)
 
 
 def _plant_reported(finding: Finding, setup: Setup) -> injection.Change:

@@ -76,6 +76,17 @@ def test_a_fault_of_some_steps_is_named_with_the_steps():
     assert (found["GRADIENT_SCALE"].variables, found["GRADIENT_SCALE"].steps) == ((), (2, 4))
 
 
+@pytest.mark.parametrize("is_bug", [False, True])
+def test_other_terms_of_the_same_do_not_explain_some_steps(is_bug):
+    evidence = evidence_of({})
+    for number in (2, 4):  # half of the gradient, and twice of it in the reduction
+        right = evidence.steps[number].right
+        right.gradients = [{name: value / 2 for name, value in right.gradients[0].items()}]
+    cause = next(cause for cause in catalogue.CAUSES if cause.id == "LOSS_SHARE")
+    found = recognize_confined_causes(evidence, [dataclasses.replace(cause, bug=is_bug)], [])
+    assert [entry.id for entry in found] == (["LOSS_SHARE"] if is_bug else [])
+
+
 def test_a_cause_of_some_steps_keeps_the_variables_that_it_names():
     evidence = evidence_of({})
     for number, step in enumerate(evidence.steps):

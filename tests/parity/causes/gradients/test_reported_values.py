@@ -3,6 +3,7 @@ import pytest
 
 from parity.causes.basics.cause import HIGH
 from parity.causes.gradients import reported_values
+from parity.diagnosis.combined_gradients import CombinedForm
 from parity.diagnosis.context.job_context import Context
 from tests.parity.causes.facts import combined_fit, gradient_factors, replica_gradient, total_factor
 from tests.parity.causes.stub_step import change_of, combine, faulty_step, forward_backward
@@ -97,6 +98,25 @@ def test_shares_that_are_summed_are_recognized_and_are_no_bug():
 )
 def test_other_factors_are_no_shares(factors):
     assert reported_values.loss_share(made_up_evidence(gradient_factors=factors)) is None
+
+
+@pytest.mark.parametrize(
+    ("loss", "forms", "is_share"),
+    [
+        (1.0, [CombinedForm("mean"), CombinedForm("sum")], False),
+        (0.5, [CombinedForm("mean"), CombinedForm("sum")], True),
+        (1.0, [CombinedForm("sum")], True),
+    ],
+)
+def test_a_factor_that_clipping_hides_is_a_share_only_if_the_loss_has_it_too(loss, forms, is_share):
+    evidence = made_up_evidence(
+        (),
+        TWO,
+        gradient_factors=gradient_factors(0.5, 2.0),
+        gradients=[replica_gradient(data=0.5, loss=loss)],
+        combined_fits=(combined_fit(CombinedForm("mean")), combined_fit(*forms)),
+    )
+    assert (reported_values.loss_share(evidence) is not None) == is_share
 
 
 def test_faults_change_what_a_record_reports():
