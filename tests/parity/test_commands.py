@@ -152,13 +152,26 @@ def test_a_benchmark_says_parity_ratio_and_every_block(tmp_path):
     assert {one["parity"] for one in result["contestants"]} == {None, "parity"}
 
 
-@pytest.mark.parametrize("name", ["sigmoid_stack", "regression", "cifar_cnn", "resnet18", "stacked_lstm"])
-def test_the_true_old_tensorflow_against_the_port(name, tmp_path, legacy_python):
+#: Exit status where nothing differs and not all was exercised: a recording takes no visits.
+NOT_SHOWN = 3
+
+
+@pytest.mark.parametrize(
+    ("name", "status"),
+    [
+        ("sigmoid_stack", NOT_SHOWN),
+        ("regression", 0),
+        ("cifar_cnn", NOT_SHOWN),
+        ("resnet18", 0),
+        ("stacked_lstm", NOT_SHOWN),
+    ],
+)
+def test_the_true_old_tensorflow_against_the_port(name, status, tmp_path, legacy_python):
     out = tmp_path / "out.json"
     process = run(
         "parity.verify", "--device=cpu", f"--workload={name}", f"--legacy_python={legacy_python}", f"--json={out}"
     )
-    assert process.returncode == 0, process.stderr + process.stdout
+    assert process.returncode == status, process.stderr + process.stdout
     result = json.loads(out.read_text())
     assert result["legacy_environment"]["tensorflow"].startswith("1.")
     assert result["steps"] == 20
@@ -173,7 +186,8 @@ def test_the_true_old_tensorflow_against_the_port(name, tmp_path, legacy_python)
 )
 def test_the_true_old_tensorflow_knows_late_updates_and_layers_on_devices(flags, legacy_python):
     process = run("parity.verify", "--device=cpu", *flags, "--steps=6", f"--legacy_python={legacy_python}")
-    assert process.returncode == 0, process.stderr + process.stdout
+    assert process.returncode == NOT_SHOWN, process.stderr + process.stdout
+    assert "NOT SHOWN: 6 steps, every stage within the auto tolerance" in process.stdout
 
 
 def test_a_reader_that_goes_away_ends_the_command_quietly():
