@@ -80,9 +80,10 @@ def updates_never_run(whole: WholeGraph) -> Iterator[Hazard]:
     listed = {name.partition(":")[0].lstrip("^") for name in whole.collections.get("update_ops", [])}
     moving = {n for n, variable in whole.writes.items() if MOVING.search(n) and variable not in whole.trainable}
     variables = set(whole.writes.values())
-    moving |= {name for name in whole.writes if is_moved_by_data(whole.graph, name, whole.trainable, variables)}
+    outside = whole.writes.keys() - whole.members
+    moving |= {name for name in outside if is_moved_by_data(whole.graph, name, whole.trainable, variables)}
     changed = {variable for name, variable in whole.writes.items() if name in whole.members}
-    updates = (listed | moving) & whole.writes.keys() - whole.members
+    updates = (listed | moving) & outside
     idle = [name for name in whole.graph.nodes if name in updates and whole.writes[name] not in changed]
     idle = [name for name in idle if not _is_scalar(whole, whole.writes[name])]
     still = list(dict.fromkeys(whole.writes[name] for name in idle))

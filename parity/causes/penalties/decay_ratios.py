@@ -84,8 +84,8 @@ def newly_decayed_weights(evidence: Evidence) -> list[str]:
     """Returns the weights that the port decays and legacy does not.
 
     A recording does not say which weights legacy decays, nor does a model whose loss adds a decay itself, which shows
-    where the port lacks one. There they are biases, scales and offsets that gain a decay
-    while no matrix does: a decay that legacy has is one of matrices.
+    where the port lacks one. There they are biases, scales and offsets that gain a decay while no matrix does: a decay
+    that legacy has is one of matrices.
     """
     factors, decayed = evidence.gradient_factors, evidence.context.decayed
     if factors is None:
