@@ -120,7 +120,7 @@ def run_benchmark(setups: Mapping[str, Setup], plan: MeasurementPlan) -> SpeedRe
     from workloads.progress.progress import Progress
 
     name = next(iter(setups.values())).job.workload.name
-    progress = Progress("benchmark " + name)
+    progress = Progress("benchmark " + name, unit=None)
     progress.stage("building the programs")
     with contextlib.ExitStack() as stack, interruptible() as interruption:
         others = enter_others(stack, other_paths(), setups, FLAGS.size, FLAGS.others_seconds)

@@ -156,7 +156,7 @@ def validate() -> int:
     counts = tuple(int(count) for count in FLAGS.replica_counts)
     size = FLAGS.size if FLAGS["size"].present else "small"
     plan = ValidationPlan(tuple(FLAGS.workloads), counts, size, FLAGS.block_seconds, timed_rounds())
-    progress = Progress("predict --validate")
+    progress = Progress("predict --validate", "run")
     jobs = validate(plan, lambda text, done, total: progress.update(done, total, text))
     progress.done()
     console = make_console()

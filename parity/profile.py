@@ -40,7 +40,7 @@ def main() -> int:
     from workloads.progress.progress import Progress
 
     setup = parity_flags.timed_setup(FLAGS.stream)
-    progress = Progress("profile " + setup.job.workload.name)
+    progress = Progress("profile " + setup.job.workload.name, unit=None)
     plan = ProfilePlan(FLAGS.profile_steps, FLAGS.rounds, FLAGS.block_seconds)
     profiles = profile_sides(setup, plan, lambda text, done, total: progress.update(done, total, text))
     progress.done()

@@ -55,7 +55,7 @@ def main() -> int:
     command.require_each(FLAGS.knobs, names, "--knobs")
     knobs = [knob for knob in knobs if not FLAGS.knobs or knob.name in FLAGS.knobs]
     start = functools.partial(TunedProcess, setup, steps=FLAGS.parity_steps, warm_up=FLAGS.warmup)
-    progress = Progress("tune " + setup.job.workload.name)
+    progress = Progress("tune " + setup.job.workload.name, "setting")
     plan = SearchPlan(FLAGS.rounds, FLAGS.last_rounds, FLAGS.block_seconds)
     result = search_settings(knobs, start, plan, lambda text, done, total: progress.update(done, total, text))
     progress.done()

@@ -32,7 +32,7 @@ TASKS_PER_PROCESS = 20
 def run_all_cases(cases: list[false_alarms.CleanCase]) -> list[false_alarms.CleanRun]:
     """Runs the cases in several processes; prints a line for each run that is flagged."""
     runs: list[false_alarms.CleanRun] = []
-    progress = Progress("clean_runs")
+    progress = Progress("clean_runs", "run")
     run_case = functools.partial(false_alarms.run_clean_case, steps=FLAGS.run_steps)
     with process_pool(FLAGS.processes, TASKS_PER_PROCESS) as pool:
         for runs_of_case in pool.imap_unordered(run_case, cases):

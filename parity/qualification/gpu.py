@@ -91,7 +91,7 @@ def run_checks(machine: Machine, known: Sequence[CheckResult]) -> list[CheckResu
     done = {result.check: result for result in known if result.result is not None}
     checks = [check for check in planned if check.part in titles or check in done]
     left = [check for check in checks if check not in done]
-    progress = Progress("gpu")
+    progress = Progress("gpu", "check")
 
     def run(check: Check) -> None:
         progress.update(len(done), len(checks), f"{check.part}: {check.workload}")

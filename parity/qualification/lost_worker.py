@@ -63,7 +63,7 @@ def outcome_line(outcome: TrainingOutcome, killed: bool) -> str:
 def train_all_runs() -> FinalLosses:
     """Runs without and with a kill in turn; prints a line for each."""
     job, make_source = job_flags.job_from_flags(workers=FLAGS.workers, replicas=1)
-    options, progress = modern_flags.options_from_flags(exact=True), Progress("lost_worker")
+    options, progress = modern_flags.options_from_flags(exact=True), Progress("lost_worker", "run")
     losses = FinalLosses([], [])
     for number in range(2 * FLAGS.runs):
         killed = bool(number % 2)

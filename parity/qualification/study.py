@@ -106,7 +106,7 @@ def run_study(images: LabelledImages | None) -> list[Outcome]:
 
     settings = sync_or_async.plan_cases(FLAGS.workloads, FLAGS.replicas, FLAGS.steps, FLAGS.seeds)
     outcomes: list[Outcome] = []
-    progress = Progress("study")
+    progress = Progress("study", "run")
     run_setting = functools.partial(sync_or_async.run_cases, images=images)
     with process_pool(FLAGS.processes, TASKS_PER_PROCESS) as pool:
         for of_setting in pool.imap_unordered(run_setting, settings):
@@ -150,7 +150,7 @@ def measure_study() -> None:
     from parity.experiments.studies.report import report_lines
 
     start = time.monotonic()
-    progress = Progress("study " + FLAGS.name)
+    progress = Progress("study " + FLAGS.name, unit=None)
     study = STUDIES[FLAGS.name]
     report = study.run(FLAGS.quick, lambda text, done, total: progress.update(done, total, text))
     progress.done()

@@ -41,15 +41,22 @@ def duration_text(seconds: float) -> str:
     return f"{whole // 60} min {whole % 60} s" if whole < 3600 else f"{whole // 3600} h {whole // 60 % 60} min"
 
 
-def rate_text(rate: float) -> str:
-    """Returns a rate in steps a second, or in seconds a step where that is the larger number.
+def rate_text(rate: float, unit: str = "step") -> str:
+    """Returns a rate in units a second, or in seconds a unit where that is the larger number.
 
-    >>> rate_text(12.34), rate_text(1234.0), rate_text(0.25)
-    ('12.3 steps/s', '1234 steps/s', '4.0 s/step')
+    >>> rate_text(12.34), rate_text(1234.0), rate_text(0.25, "run")
+    ('12.3 steps/s', '1234 steps/s', '4.0 s/run')
+
+    Args:
+      rate: units a second.
+      unit: what is counted, in the singular.
+
+    Returns:
+      the text.
     """
     if rate < 1:
-        return f"{1 / rate:.1f} s/step"
-    return f"{rate:.0f} steps/s" if rate >= 100 else f"{rate:.1f} steps/s"
+        return f"{1 / rate:.1f} s/{unit}"
+    return f"{rate:.0f} {unit}s/s" if rate >= 100 else f"{rate:.1f} {unit}s/s"
 
 
 class Rate:

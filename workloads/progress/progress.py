@@ -14,10 +14,12 @@ class Progress(display.Activity):
 
     Args:
       title: begins each line.
+      unit: what is counted, in the singular, for the rate; None where the count mixes several things: no rate.
     """
 
-    def __init__(self, title: str) -> None:
+    def __init__(self, title: str, unit: Optional[str] = "step") -> None:
         super().__init__(title)
+        self._unit = unit
         self._rate = Rate()
         self._done, self._total, self._text, self._loss = 0, 0, "", None  # type: int, int, str, Optional[float]
         self._details = ""
@@ -36,7 +38,7 @@ class Progress(display.Activity):
         """Shows how much is done.
 
         Args:
-          done: number of steps, runs or trials done.
+          done: number of units done.
           total: number of them in all.
           text: ends the line.
           loss: of the last step.
@@ -68,7 +70,7 @@ class Progress(display.Activity):
     def _parts(self) -> List[str]:
         """Returns the rate, the time left and the loss, as far as they are known, and the text."""
         rate, left = self._rate.per_second, self._rate.seconds_left(self._done, self._total)
-        parts = [] if rate is None else [rate_text(rate)]
+        parts = [] if rate is None or self._unit is None else [rate_text(rate, self._unit)]
         parts += [] if left is None or self._done >= self._total else [duration_text(left) + " left"]
         parts += [] if self._loss is None else [f"loss {self._loss:.6g}"]
         return parts + ([self._text] if self._text else [])

@@ -53,6 +53,16 @@ def test_what_is_not_counted_has_its_time(clock, shown):
     assert written == ["[  4 s] digits: building the towers, 3 s\n", "[  4 s] digits: loading TensorFlow\n"]
 
 
+@pytest.mark.parametrize("unit, rate", [("run", "4.0 s/run, "), (None, "")])
+def test_the_rate_names_what_is_counted(clock, shown, unit, rate):
+    (written, screen), work = shown(terminal=False), Progress("survival", unit)
+    for done in range(1, 5):
+        clock[0] += 4.0
+        work.update(done, 5)
+        screen.tick()
+    assert written[-1] == f"[ 16 s] survival: 4 of 5, {rate}4 s left\n"
+
+
 def test_a_bar_on_a_terminal(clock, shown):
     (written, screen), work = shown(terminal=True), Progress("digits")
     for done in (0, 6):
