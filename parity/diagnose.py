@@ -75,8 +75,8 @@ def main() -> int:
     report_flags.check_report(FLAGS)
     environment.prepare(exact=False)
     from parity.causes.unexplained import unexplained_deviations
-    from parity.diagnosis.comparable import uncompared_weights
     from parity.diagnosis.first_difference import first_differing_stage
+    from parity.diagnosis.steps.comparable import uncompared_weights
     from parity.reports import causes
     from parity.reports.formatting import make_console, print_plain_lines
     from parity.verdict.explanation import explain_recordings

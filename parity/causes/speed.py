@@ -18,7 +18,7 @@ from workloads.support.wording import counted
 
 if TYPE_CHECKING:
     from parity.comparison.setup import Setup
-    from parity.diagnosis.run_speed import RunSpeed
+    from parity.diagnosis.facts.run_speed import RunSpeed
     from workloads.program import Arrays, Program, State
 
 STAGE = "speed"

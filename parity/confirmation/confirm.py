@@ -24,7 +24,8 @@ from parity.confirmation.conclusions import (
 from parity.confirmation.confined_port import Confined, ConfinedPort
 from parity.confirmation.planted_port import PlantedPort, UserStep, can_be_planted, chosen_steps
 from parity.diagnosis.context import job_context
-from parity.diagnosis.evidence import ComparedStep, Evidence
+from parity.diagnosis.evidence import Evidence
+from parity.diagnosis.steps.compared_step import ComparedStep
 from workloads.program import State, StepRecord
 
 if TYPE_CHECKING:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 
-from parity.diagnosis.comparable import HINT, comparable_record, require_comparable_states
 from parity.diagnosis.context.job_context import Context, context_of_recording
-from parity.diagnosis.evidence import ComparedStep, Evidence
+from parity.diagnosis.evidence import Evidence
+from parity.diagnosis.steps.comparable import HINT, comparable_record, require_comparable_states
+from parity.diagnosis.steps.compared_step import ComparedStep
 from workloads.program import Program, State, StepRecord
 from workloads.records.reader import Recording
-from workloads.scope import VariableSpec
 from workloads.support.errors import require
 
 #: Steps of a diagnosis: along two free trajectories first, then each from the left side's state.
@@ -18,52 +18,6 @@ FREE, LOCKED = 10, 3
 
 #: More steps than these tell nothing new; so many first ones, and as many last ones as there is room for, are kept.
 MOST_STEPS, MOST_BYTES, FIRST = 60, 4 << 30, 5
-
-
-class Replay(Program):
-    """Records that were kept in memory, as a `Program` that can be run again.
-
-    Args:
-      variables: the program's variables.
-      state: state before the first record.
-      records: one a step.
-      about: {setting: text}, the program's description of itself.
-    """
-
-    side = "replay"
-
-    def __init__(
-        self,
-        variables: Sequence[VariableSpec],
-        state: State,
-        records: Sequence[StepRecord],
-        about: Mapping[str, str] | None = None,
-    ) -> None:
-        self._variables, self._initial, self._records, self._about = variables, state, records, about or {}
-        self._next = 0
-
-    def again(self) -> Replay:
-        """Returns a copy that starts at the first record."""
-        return Replay(self._variables, self._initial, self._records, self._about)
-
-    def variables(self) -> Sequence[VariableSpec]:
-        return self._variables
-
-    def describe(self) -> dict[str, str]:
-        return dict(self._about)
-
-    def state(self) -> State:
-        return self._records[self._next - 1].state if self._next else self._initial
-
-    def step(self) -> StepRecord:
-        self._next += 1
-        return self._records[self._next - 1]
-
-
-def replay_of_steps(program: Program, steps: int) -> Replay:
-    """Runs `steps` steps of `program` and returns a `Replay` of them."""
-    state = program.state()
-    return Replay(program.variables(), state, [program.step() for _ in range(steps)], program.describe())
 
 
 def collect_evidence(

@@ -19,13 +19,14 @@ from parity.comparison.fits import (
     spread,
 )
 from parity.diagnosis.candidates.combined_forms import CombinedForm, combine_gradients, stated_form
-from parity.diagnosis.derived_gradients import derive_combined_gradients
+from parity.diagnosis.facts.derived_gradients import derive_combined_gradients
 from parity.diagnosis.stage_checks.observed_updates import learning_rate_of
 from workloads.program import Arrays
 from workloads.workload import CLIP_HOW
 
 if TYPE_CHECKING:
-    from parity.diagnosis.evidence import ComparedStep, Evidence
+    from parity.diagnosis.evidence import Evidence
+    from parity.diagnosis.steps.compared_step import ComparedStep
 
 #: A form beside the best one also explains a side if its residual is at most so many times the best's.
 AS_GOOD = 10

@@ -22,7 +22,8 @@ from workloads.numerics.statistics import FIRST_TOWER, LAST_TOWER, MEAN_OF_TOWER
 
 if TYPE_CHECKING:
     from parity.diagnosis.context.job_context import Context
-    from parity.diagnosis.evidence import ComparedStep, Evidence
+    from parity.diagnosis.evidence import Evidence
+    from parity.diagnosis.steps.compared_step import ComparedStep
     from workloads.program import State
 
 #: Stages that a rule explains from a side's own record.

@@ -10,50 +10,23 @@ from typing import Any, TypeVar
 import numpy as np
 
 from parity.comparison.fits import flatten_arrays, relative_norm
-from parity.diagnosis import (
+from parity.diagnosis import combined_gradients, gradient_factors
+from parity.diagnosis.context.job_context import Context
+from parity.diagnosis.deviations import Deviations, find_deviations
+from parity.diagnosis.facts import (
     batches,
-    combined_gradients,
     dropout_masks,
-    gradient_factors,
-    gradients,
     initial_state,
     learning_rates,
     moving_averages,
     moving_statistics,
+    replica_gradients,
 )
-from parity.diagnosis.context.job_context import Context
-from parity.diagnosis.deviations import Deviations, find_deviations
+from parity.diagnosis.steps.compared_step import ComparedStep
 from parity.diagnosis.updates import Updates, fit_updates
 from workloads.program import State, StepRecord
 
 Fact = TypeVar("Fact")
-
-#: Two states are the same if every weight differs by at most this part of its length.
-SAME_STATE = 1e-6
-
-
-@dataclasses.dataclass
-class ComparedStep:
-    """One step of both sides.
-
-    Attributes:
-      left, right: the records.
-      left_before, right_before: the states that the sides took the step from.
-      locked: whether the right's state was loaded from the left.
-    """
-
-    left: StepRecord
-    right: StepRecord
-    left_before: State
-    right_before: State
-    locked: bool = False
-
-    @functools.cached_property
-    def same_state(self) -> bool:
-        """Whether both sides took the step from the same weights, so that losses and gradients can be compared."""
-        left, right = self.left_before.weights, self.right_before.weights
-        gaps = (relative_norm(np.subtract(right[n], left[n], dtype=np.float64), left[n]) for n in left if n in right)
-        return all(gap <= SAME_STATE for gap in gaps)
 
 
 @dataclasses.dataclass
@@ -117,9 +90,11 @@ class Evidence:
         return dropout_masks.measure_dropout_masks(self.steps)
 
     @functools.cached_property
-    def gradients(self) -> list[gradients.ReplicaGradient]:
+    def gradients(self) -> list[replica_gradients.ReplicaGradient]:
         """Each replica's gradient fitted by the left's, in steps from the same state."""
-        return gradients.fit_replica_gradients([step for step in self.steps if step.same_state], self.clean_residual)
+        return replica_gradients.fit_replica_gradients(
+            [step for step in self.steps if step.same_state], self.clean_residual
+        )
 
     @functools.cached_property
     def combined_fits(self) -> tuple[combined_gradients.CombinedFit | None, combined_gradients.CombinedFit | None]:

@@ -8,7 +8,8 @@ from parity.comparison import stages
 from parity.comparison.difference import compare
 
 if TYPE_CHECKING:
-    from parity.diagnosis.evidence import ComparedStep, Evidence
+    from parity.diagnosis.evidence import Evidence
+    from parity.diagnosis.steps.compared_step import ComparedStep
 
 
 def first_differing_stage(evidence: Evidence) -> str | None:

@@ -10,7 +10,7 @@ import numpy as np
 
 from parity.comparison.fits import largest, near, spread
 from parity.diagnosis.combined_gradients import CombinedFit
-from parity.diagnosis.gradients import DataAndDecayFit, ReplicaGradient, fit_factor_and_decay
+from parity.diagnosis.facts.replica_gradients import DataAndDecayFit, ReplicaGradient, fit_factor_and_decay
 from workloads.program import Arrays
 
 if TYPE_CHECKING:

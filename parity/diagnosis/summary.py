@@ -12,7 +12,7 @@ from parity.comparison.fits import flatten_arrays, relative_norm
 if TYPE_CHECKING:
     from parity.diagnosis.combined_gradients import CombinedFit
     from parity.diagnosis.evidence import Evidence
-    from parity.diagnosis.gradients import ReplicaGradient
+    from parity.diagnosis.facts.replica_gradients import ReplicaGradient
 
 SIDES = ("legacy", "the port")
 

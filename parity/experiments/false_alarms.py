@@ -169,14 +169,14 @@ def run_clean_case(case: CleanCase, steps: int) -> list[CleanRun]:
       one run per mode; causes are recognized from the steps of both modes together, and reported in both.
     """
     from parity.causes import catalogue
-    from parity.diagnosis import collect
     from parity.diagnosis.context.job_context import context_of_job
+    from parity.diagnosis.steps import replay
     from parity.reports.verification_text import verification_verdict
 
     setup, verdicts = case.setup(), {}
     with contextlib.ExitStack() as stack:
         with setup.legacy_program() as program:
-            left = RecordKeeper(collect.replay_of_steps(program, len(MODES) * steps))
+            left = RecordKeeper(replay.replay_of_steps(program, len(MODES) * steps))
         right = RecordKeeper(stack.enter_context(setup.modern_program()))
         lockstep = stack.enter_context(setup.modern_program()) if case.tolerance_name == "auto" else None
         for mode in MODES:
@@ -223,7 +223,8 @@ def evidence_of_keepers(left: RecordKeeper, right: RecordKeeper, context: Contex
     Returns:
       the evidence.
     """
-    from parity.diagnosis.evidence import ComparedStep, Evidence
+    from parity.diagnosis.evidence import Evidence
+    from parity.diagnosis.steps.compared_step import ComparedStep
 
     rows = zip(left.records, right.records, left.before, right.before)
     steps = [ComparedStep(*row, locked=number >= free) for number, row in enumerate(rows)]

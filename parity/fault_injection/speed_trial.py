@@ -10,7 +10,7 @@ from legacy.options import LegacyOptions
 from modern.options import ModernOptions
 from parity.causes import speed
 from parity.comparison.setup import Setup
-from parity.diagnosis import run_speed
+from parity.diagnosis.facts import run_speed
 from parity.fault_injection.injected_faults import single_fault
 from parity.fault_injection.trial_row import TimedTrialRow, trial_row
 from workloads import sources

@@ -10,6 +10,7 @@ from parity.confirmation import confirm
 from parity.diagnosis import collect
 from parity.diagnosis.context import job_context
 from parity.diagnosis.first_difference import first_differing_stage
+from parity.diagnosis.steps import replay
 from parity.fault_injection.trial_row import TrialRow, trial_row
 from workloads.job import Job
 
@@ -28,7 +29,7 @@ class Trials:
 
     def __init__(self, dtype: str = "float32", seed: int = 0, confirm: bool = True) -> None:
         self._dtype, self._seed, self._confirm = dtype, seed, confirm
-        self._references: dict[tuple[str, int], collect.Replay] = {}
+        self._references: dict[tuple[str, int], replay.Replay] = {}
 
     def run(self, injected: InjectedFaults) -> TrialRow:
         """Runs both sides with the faults in one of them and returns the row of the report."""
@@ -48,16 +49,16 @@ class Trials:
         job = Job(injected.workload, injected.replicas, dtype=self._dtype, seed=self._seed)
         return exact_setup(job)
 
-    def _legacy_replay(self, injected: InjectedFaults, setup: Setup) -> collect.Replay:
+    def _legacy_replay(self, injected: InjectedFaults, setup: Setup) -> replay.Replay:
         """Legacy's steps: those of the faulty towers, or of the healthy ones from `injected.start` on."""
         steps = collect.FREE + collect.LOCKED
         if injected.side == "legacy":
             with injected.inject(setup) as program:
-                return collect.replay_of_steps(program, steps)
+                return replay.replay_of_steps(program, steps)
         key = (setup.job.digest(), injected.start)
         if key not in self._references:
             with setup.legacy_program() as program:
                 for _ in range(injected.start):
                     program.step()
-                self._references[key] = collect.replay_of_steps(program, steps)
+                self._references[key] = replay.replay_of_steps(program, steps)
         return self._references[key].again()

@@ -10,7 +10,7 @@ import numpy as np
 from parity.comparison import stages
 from parity.comparison.difference import compare
 from parity.comparison.history import History
-from parity.diagnosis.evidence import ComparedStep
+from parity.diagnosis.steps.compared_step import ComparedStep
 from parity.html.cause_blocks import cause_blocks, layer_blocks
 from parity.html.pictures import difference_pictures, loss_pictures
 from workloads.html.page import Section, listing, page

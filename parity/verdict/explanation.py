@@ -15,10 +15,10 @@ from parity.confirmation.conclusions import without_planting
 from parity.confirmation.confirm import confirm_causes
 from parity.confirmation.recorded_setup import setup_of_recordings
 from parity.diagnosis import collect
-from parity.diagnosis.comparable import comparable_record
 from parity.diagnosis.context import job_context
 from parity.diagnosis.evidence import Evidence
 from parity.diagnosis.localization.layers import find_parting_layer
+from parity.diagnosis.steps.comparable import comparable_record
 from parity.layers.first_layer import FirstLayer
 from parity.processes.interruption import interruptible
 from parity.verdict.compare_programs import settings_of_programs

@@ -19,8 +19,9 @@ from typing import Any
 import numpy as np
 
 from parity.diagnosis.context.job_context import Context
-from parity.diagnosis.evidence import ComparedStep, Evidence
-from parity.diagnosis.learning_rates import LearningRates
+from parity.diagnosis.evidence import Evidence
+from parity.diagnosis.facts.learning_rates import LearningRates
+from parity.diagnosis.steps.compared_step import ComparedStep
 from workloads.program import Arrays, Program, State, StepRecord
 from workloads.scope import VariableSpec
 

@@ -8,8 +8,8 @@ import pytest
 from legacy.factory import legacy_program
 from modern.factory import modern_program
 from parity.comparison import stages
-from parity.diagnosis.evidence import ComparedStep
 from parity.diagnosis.localization.layers import first_layer_of_steps
+from parity.diagnosis.steps.compared_step import ComparedStep
 from parity.layers.first_layer import BACKWARD, FORWARD
 from tests.parity.layer_faults import compared
 from tests.parity.lift_faults import tapped_lift

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 if TYPE_CHECKING:
-    from parity.diagnosis.evidence import ComparedStep, Evidence
+    from parity.diagnosis.evidence import Evidence
+    from parity.diagnosis.steps.compared_step import ComparedStep
 
 #: Losses agree if they differ by at most this part: a few roundings of a sum over a batch.
 SAME_LOSS = 2e-6

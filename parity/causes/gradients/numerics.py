@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from modern.mirrored.variables import LocalState
     from parity.comparison.setup import Setup
     from parity.diagnosis.context.job_context import About
-    from parity.diagnosis.evidence import ComparedStep, Evidence
+    from parity.diagnosis.evidence import Evidence
+    from parity.diagnosis.steps.compared_step import ComparedStep
     from workloads.program import Arrays
     from workloads.workload import Workload
 

@@ -17,7 +17,7 @@ from workloads.numerics import random_keys
 if TYPE_CHECKING:
     from parity.comparison.setup import Setup
     from parity.diagnosis.evidence import Evidence
-    from parity.diagnosis.initial_state import InitialWeight
+    from parity.diagnosis.facts.initial_state import InitialWeight
     from workloads.program import State
 
 #: Expected standard deviation of a truncated standard normal, cut off at two.

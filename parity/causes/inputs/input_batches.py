@@ -18,8 +18,8 @@ from workloads.support.wording import counted
 if TYPE_CHECKING:
     from parity.causes.inputs.faulty_batches import Shards
     from parity.comparison.setup import Setup
-    from parity.diagnosis.batches import ComparedBatch
     from parity.diagnosis.evidence import Evidence
+    from parity.diagnosis.facts.batches import ComparedBatch
     from workloads.job import Job
 
 

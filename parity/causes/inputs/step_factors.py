@@ -14,7 +14,7 @@ from parity.causes.basics.planted_gradients import gradients_scaled_by_step
 if TYPE_CHECKING:
     from parity.comparison.setup import Setup
     from parity.diagnosis.evidence import Evidence
-    from parity.diagnosis.gradients import ReplicaGradient
+    from parity.diagnosis.facts.replica_gradients import ReplicaGradient
 
 
 #: A loss is legacy's if it differs by at most this part.

@@ -19,7 +19,7 @@ from workloads.workload import MovingAverage
 if TYPE_CHECKING:
     from parity.comparison.setup import Setup
     from parity.diagnosis.evidence import Evidence
-    from parity.diagnosis.moving_averages import AverageMove
+    from parity.diagnosis.facts.moving_averages import AverageMove
 
 #: A share is compared where rounding is less than this part of the averages' change, and the fit leaves less over.
 MOST_NOISE, MOST_RESIDUAL = 0.2, 0.1

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from parity.causes.basics.injection import Change
     from parity.comparison.setup import Setup
     from parity.diagnosis.evidence import Evidence
-    from parity.diagnosis.moving_statistics import MovingStatistics
+    from parity.diagnosis.facts.moving_statistics import MovingStatistics
 
 #: Another epsilon moves at least this part of later variances in one direction, and means and variances by at most
 #: `MOST_SHIFT` of them.

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from parity.causes.basics.injection import Change
     from parity.comparison.setup import Setup
     from parity.diagnosis.evidence import Evidence
-    from parity.diagnosis.moving_statistics import MovingStatistics, ProposalFit
+    from parity.diagnosis.facts.moving_statistics import MovingStatistics, ProposalFit
 
 #: Shares of the batch statistics agree within this part.
 SAME_SHARE = 1e-3

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from parity.comparison.setup import Setup
     from parity.diagnosis.evidence import Evidence
-    from parity.diagnosis.learning_rates import LearningRates
+    from parity.diagnosis.facts.learning_rates import LearningRates
 
 #: A schedule that changes within the steps of a diagnosis.
 SCHEDULE = schedules.ExponentialDecay(0.01, 2, 0.5, staircase=True)

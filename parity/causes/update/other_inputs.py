@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     from modern.mirrored.step_tensors import Tensors
     from modern.mirrored.variables import LocalState
     from parity.comparison.setup import Setup
-    from parity.diagnosis.evidence import ComparedStep, Evidence
+    from parity.diagnosis.evidence import Evidence
+    from parity.diagnosis.steps.compared_step import ComparedStep
     from workloads.program import Arrays, State
 
 _UPDATE = (stages.WEIGHTS, stages.SLOTS)

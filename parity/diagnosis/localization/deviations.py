@@ -8,7 +8,7 @@ any trajectory.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,11 +17,9 @@ from parity.comparison.difference import length
 from parity.diagnosis.candidates.combined_forms import combine_gradients
 from parity.diagnosis.candidates.statistics_owners import MOST_UNEXPLAINED, KeptStatistics, unexplained_part
 from parity.diagnosis.evidence import Evidence, measured_once
+from parity.diagnosis.steps.compared_step import ComparedStep
 
-if TYPE_CHECKING:
-    from parity.diagnosis.evidence import ComparedStep
-
-    Judge = Callable[[ComparedStep], dict[str, bool]]
+Judge = Callable[[ComparedStep], dict[str, bool]]
 
 _NONE: frozenset[str] = frozenset()
 

@@ -10,7 +10,8 @@ import numpy as np
 from parity.comparison import stages
 from parity.comparison.difference import Difference, compare
 from parity.comparison.judging import tolerance
-from parity.diagnosis.evidence import ComparedStep, Evidence, measured_once
+from parity.diagnosis.evidence import Evidence, measured_once
+from parity.diagnosis.steps.compared_step import ComparedStep
 from parity.layers.first_layer import FirstLayer, find_first_layer
 from workloads.taps import is_input, is_tapped
 

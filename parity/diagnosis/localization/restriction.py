@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from workloads.program import Arrays, State, StepRecord
 
 if TYPE_CHECKING:
-    from parity.diagnosis.evidence import ComparedStep, Evidence
+    from parity.diagnosis.evidence import Evidence
+    from parity.diagnosis.steps.compared_step import ComparedStep
 
 
 def restrict_evidence(

@@ -13,7 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from parity.diagnosis.evidence import ComparedStep, Evidence, measured_once
+from parity.diagnosis.evidence import Evidence, measured_once
+from parity.diagnosis.steps.compared_step import ComparedStep
 from workloads.program import Arrays
 
 #: Singular values below so many roundings of the largest are none; those of the examples are this much larger.

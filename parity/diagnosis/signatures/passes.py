@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from parity.diagnosis.evidence import Evidence, measured_once
 from parity.diagnosis.localization.deviations import find_deviations
-
-if TYPE_CHECKING:
-    from parity.diagnosis.evidence import ComparedStep
+from parity.diagnosis.steps.compared_step import ComparedStep
 
 #: Losses agree within so many roundings.
 SAME_LOSS = 16

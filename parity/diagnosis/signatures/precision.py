@@ -13,7 +13,7 @@ from parity.diagnosis.candidates.combined_forms import combine_gradients
 from parity.diagnosis.evidence import Evidence, measured_once
 
 if TYPE_CHECKING:
-    from parity.diagnosis.evidence import ComparedStep
+    from parity.diagnosis.steps.compared_step import ComparedStep
     from workloads.program import Arrays, StepRecord
 
 #: Bits of the significand, the leading one included, of the formats that are narrower than float32.

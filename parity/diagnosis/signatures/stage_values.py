@@ -14,7 +14,8 @@ from parity.diagnosis.stage_checks.observed_updates import observe_updates
 from workloads.program import Arrays
 
 if TYPE_CHECKING:
-    from parity.diagnosis.evidence import ComparedStep, Evidence
+    from parity.diagnosis.evidence import Evidence
+    from parity.diagnosis.steps.compared_step import ComparedStep
     from workloads.optimizers import ObservedUpdate, Optimizer
 
 

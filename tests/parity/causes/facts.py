@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from parity.comparison.fits import CombinationFit, FactorFit
-from parity.diagnosis.batches import ComparedBatch
 from parity.diagnosis.candidates.combined_forms import CombinedForm
 from parity.diagnosis.combined_gradients import CombinedFit
 from parity.diagnosis.context.job_context import Context
+from parity.diagnosis.facts.batches import ComparedBatch
+from parity.diagnosis.facts.replica_gradients import ReplicaGradient
+from parity.diagnosis.facts.run_speed import RunSpeed
 from parity.diagnosis.gradient_factors import GradientFactors
-from parity.diagnosis.gradients import ReplicaGradient
-from parity.diagnosis.run_speed import RunSpeed
 
 #: Four replicas of eight examples: N = 4, b = 8 and B = 32 are three different numbers.
 FOUR_REPLICAS = Context(replicas=4, global_batch=32)

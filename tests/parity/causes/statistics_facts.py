@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 
 from parity.causes.basics.cause import Cause, Finding
 from parity.comparison.fits import FactorFit
-from parity.diagnosis.batches import ComparedBatch
 from parity.diagnosis.candidates.statistics_owners import FIRST, StatisticsOwner
 from parity.diagnosis.context.job_context import Context
-from parity.diagnosis.moving_statistics import MovingStatistics, ProposalFit, ProposalMix
+from parity.diagnosis.facts.batches import ComparedBatch
+from parity.diagnosis.facts.moving_statistics import MovingStatistics, ProposalFit, ProposalMix
 from tests.parity.causes.facts import CLEAN
 from tests.parity.step_records import made_up_evidence
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from parity.comparison import fits
-from parity.diagnosis.gradients import fit_factor_and_decay
+from parity.diagnosis.facts.replica_gradients import fit_factor_and_decay
 
 
 def test_a_multiple_is_found_exactly():

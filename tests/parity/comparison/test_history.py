@@ -7,7 +7,7 @@ import pytest
 from parity.comparison.history import History, LossPair, TensorStep
 from parity.comparison.runs.options import Observers
 from parity.comparison.runs.verification import verify
-from parity.diagnosis.collect import Replay
+from parity.diagnosis.steps.replay import Replay
 from tests.cases import Dyadic
 from tests.parity.step_records import made_up_state, step_record
 from workloads.job import Job

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from parity.diagnosis import collect
-from parity.diagnosis.collect import FIRST, FREE, MOST_STEPS, collect_evidence, most_steps, replay_of_steps
+from parity.diagnosis.collect import FIRST, FREE, MOST_STEPS, collect_evidence, most_steps
 from parity.diagnosis.context.job_context import Context
 from tests.parity.step_records import MadeUpProgram, made_up_state, step_record
 from workloads import optimizers
@@ -47,18 +47,6 @@ def test_of_many_steps_the_first_and_the_last_are_kept(monkeypatch):
 def test_large_states_leave_room_for_fewer_steps(bytes_of_weights, most):
     weights = np.lib.stride_tricks.as_strided(np.zeros(1, np.float32), (bytes_of_weights // 4,), (0,))
     assert most_steps(made_up_state({"w": weights}), replicas=2) == most
-
-
-def test_a_replay_can_be_run_again():
-    replay = replay_of_steps(MadeUpProgram(records(2)), 2)
-    first = replay.state()
-    assert [replay.step().step, replay.step().step] == [0, 1]
-    assert replay.state().step == 2
-    again = replay.again()
-    assert again.state() is first
-    assert again.step().step == 0
-    assert replay.describe() == {"records": "2"}
-    assert [spec.name for spec in again.variables()] == ["w"]
 
 
 class MadeUpRecording(MadeUpProgram):

@@ -5,7 +5,7 @@ import pytest
 from parity.causes import speed
 from parity.causes.basics.cause import HIGH
 from parity.comparison.setup import Setup
-from parity.diagnosis import run_speed
+from parity.diagnosis.facts import run_speed
 from parity.fault_injection import speed_trial
 from tests.parity.fault_injection.made_up_faults import cause_and_fault, recognized_cause
 from workloads.sources import Resident, Synthetic

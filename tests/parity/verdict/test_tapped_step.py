@@ -5,8 +5,9 @@ import dataclasses
 import pytest
 
 from parity.diagnosis.context.job_context import context_of_job
-from parity.diagnosis.evidence import ComparedStep, Evidence
+from parity.diagnosis.evidence import Evidence
 from parity.diagnosis.localization.layers import find_parting_layer
+from parity.diagnosis.steps.compared_step import ComparedStep
 from parity.verdict.explanation import Explanation
 from parity.verdict.tapped_step import tapped_step
 from tests.parity.layer_faults import Case, no_forget_bias, tapped_setup

@@ -6,7 +6,7 @@ import pytest
 from modern.mirrored.replica_step import ReplicaStep
 from parity.causes.basics.cause import HIGH, LOW, MEDIUM
 from parity.causes.inputs import dropout
-from parity.diagnosis.dropout_masks import DropoutMasks
+from parity.diagnosis.facts.dropout_masks import DropoutMasks
 from tests.cases import Dyadic, Everything
 from tests.parity.causes.stub_step import faulty_step
 from tests.parity.step_records import made_up_evidence

@@ -4,7 +4,7 @@ import pytest
 from parity.causes.basics.cause import HIGH, MEDIUM
 from parity.causes.inputs import initial_weights
 from parity.comparison.fits import FactorFit
-from parity.diagnosis.initial_state import InitialDifferences, InitialWeight
+from parity.diagnosis.facts.initial_state import InitialDifferences, InitialWeight
 from tests.parity.causes.stub_step import change_of
 from tests.parity.step_records import made_up_evidence, made_up_state
 

@@ -3,7 +3,7 @@ import pytest
 from parity.causes.basics.cause import HIGH
 from parity.causes.statistics import averages
 from parity.comparison.fits import FactorFit
-from parity.diagnosis.moving_averages import AverageMove
+from parity.diagnosis.facts.moving_averages import AverageMove
 from tests.parity.causes.stub_step import FAULTS, change_of, faulty_step
 from tests.parity.step_records import made_up_evidence
 from workloads.workload import MovingAverage

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from parity.diagnosis.evidence import ComparedStep
 from parity.diagnosis.localization.layers import first_layer_of_steps
+from parity.diagnosis.steps.compared_step import ComparedStep
 from tests.parity.step_records import made_up_state, step_record
 
 STATE = made_up_state({"w": [1.0]})

@@ -1,6 +1,6 @@
 import numpy as np
 
-from parity.diagnosis.moving_averages import measure_moving_averages
+from parity.diagnosis.facts.moving_averages import measure_moving_averages
 from tests.parity.step_records import compared_step, made_up_state, step_record
 
 

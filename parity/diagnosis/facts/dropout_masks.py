@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from parity.diagnosis.steps.compared_step import ComparedStep
 from workloads.program import Arrays
-
-if TYPE_CHECKING:
-    from parity.diagnosis.evidence import ComparedStep
 
 #: Elements that only one side keeps, and none that only the other keeps: by chance once in 2^20 times.
 LEAST_NESTED = 20

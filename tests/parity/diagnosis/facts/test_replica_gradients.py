@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from parity.diagnosis.gradients import fit_factor_and_decay, fit_replica_gradients
+from parity.diagnosis.facts.replica_gradients import fit_factor_and_decay, fit_replica_gradients
 from tests.parity.step_records import arrays, compared_step, made_up_state, step_record
 
 CLEAN = 2.0**-10

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from parity.diagnosis.stage_checks.observed_updates import learning_rate_of
-
-if TYPE_CHECKING:
-    from parity.diagnosis.evidence import ComparedStep
+from parity.diagnosis.steps.compared_step import ComparedStep
 
 #: Two learning rates are equal if they differ by at most this part: a few roundings of float32.
 EQUAL = 1e-6

@@ -7,16 +7,14 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from parity.comparison.fits import FactorFit, fit_combination, fit_factor, flatten_arrays, relative_norm
 from parity.diagnosis.candidates.statistics_owners import FIRST, KeptStatistics, StatisticsOwner, explaining_owners
+from parity.diagnosis.steps.compared_step import ComparedStep
 from workloads.program import Arrays, StepRecord
-
-if TYPE_CHECKING:
-    from parity.diagnosis.evidence import ComparedStep
 
 #: Statistics before a step are the same on both sides if they differ by at most this part.
 SAME_STATISTICS = 1e-6

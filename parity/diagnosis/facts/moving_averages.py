@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from parity.comparison.fits import FactorFit, fit_factor, flatten_arrays
+from parity.diagnosis.steps.compared_step import ComparedStep
 from workloads.program import State, StepRecord
-
-if TYPE_CHECKING:
-    from parity.diagnosis.evidence import ComparedStep
 
 
 @dataclasses.dataclass(frozen=True)

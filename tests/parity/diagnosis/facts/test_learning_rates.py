@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from parity.diagnosis.learning_rates import measure_learning_rates
+from parity.diagnosis.facts.learning_rates import measure_learning_rates
 from parity.diagnosis.stage_checks.observed_updates import learning_rate_of
 from tests.parity.step_records import compared_step, learning_rates, step_record
 

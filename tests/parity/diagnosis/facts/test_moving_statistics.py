@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from parity.diagnosis.candidates.statistics_owners import FIRST, LAST, MEAN
-from parity.diagnosis.moving_statistics import (
+from parity.diagnosis.facts.moving_statistics import (
     SAME_STATISTICS,
     measure_moving_statistics,
     replica_disagreement,

@@ -1,6 +1,6 @@
 import pytest
 
-from parity.diagnosis.batches import FARTHEST, measure_batches
+from parity.diagnosis.facts.batches import FARTHEST, measure_batches
 from tests.parity.step_records import compared_step, step_record
 
 

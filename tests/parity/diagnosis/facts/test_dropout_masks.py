@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from parity.diagnosis.dropout_masks import measure_dropout_masks
+from parity.diagnosis.facts.dropout_masks import measure_dropout_masks
 from tests.parity.step_records import compared_step, step_record
 
 LEFT = [True, True, False, False]

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from parity.diagnosis.derived_gradients import derive_combined_gradients
+from parity.diagnosis.facts.derived_gradients import derive_combined_gradients
 from tests.parity.step_records import made_up_state
 from workloads import optimizers
 

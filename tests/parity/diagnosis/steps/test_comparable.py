@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from parity.diagnosis.comparable import comparable_record, require_comparable_states, uncompared_weights
+from parity.diagnosis.steps.comparable import comparable_record, require_comparable_states, uncompared_weights
 from tests.parity.step_records import step_record
 from workloads.program import State
 from workloads.support.errors import InputError

@@ -1,7 +1,7 @@
 import time
 from types import SimpleNamespace
 
-from parity.diagnosis.run_speed import LONG, measure_run_speed
+from parity.diagnosis.facts.run_speed import LONG, measure_run_speed
 from tests.parity.step_records import step_record
 
 JOB = SimpleNamespace(global_batch=8, replicas=2)

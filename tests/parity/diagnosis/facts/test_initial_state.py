@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from parity.diagnosis.initial_state import compare_initial_states
+from parity.diagnosis.facts.initial_state import compare_initial_states
 from tests.parity.step_records import made_up_state
 
 

@@ -8,15 +8,13 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from parity.comparison.fits import FactorFit, fit_factor, flatten_arrays, relative_norm
+from parity.diagnosis.steps.compared_step import ComparedStep
 from workloads.program import Arrays, StepRecord
-
-if TYPE_CHECKING:
-    from parity.diagnosis.evidence import ComparedStep
 
 
 class DataAndDecayFit(NamedTuple):

@@ -8,12 +8,9 @@ from __future__ import annotations
 import collections
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
+from parity.diagnosis.steps.compared_step import ComparedStep
 from workloads.program import StepRecord
-
-if TYPE_CHECKING:
-    from parity.diagnosis.evidence import ComparedStep
 
 #: A batch is looked for among the left's batches up to this many steps away.
 FARTHEST = 4
