@@ -54,3 +54,25 @@ def legacy_python():
     if old_python() is None:
         pytest.skip("no TensorFlow 1.15: set LEGACY_PYTHON, or run `make legacy-python`")
     return old_python()
+
+
+@pytest.fixture
+def mallopt_calls(monkeypatch):
+    """Calls (parameter, bytes) of a stand-in for glibc's `mallopt`; none of the variables that it obeys is set."""
+    from workloads.support.machine import allocator
+
+    calls = []
+
+    class Library:
+        def __init__(self, name):
+            assert name is None
+
+        def mallopt(self, parameter, size):
+            calls.append((parameter, size))
+
+    monkeypatch.setattr(allocator.ctypes, "CDLL", Library)
+    monkeypatch.setattr(allocator.sys, "platform", "linux")
+    monkeypatch.setattr(allocator, "_sizes", {})
+    for variable in allocator.SETTINGS:
+        monkeypatch.delenv(variable, raising=False)
+    return calls

@@ -8,9 +8,8 @@ from typing import Any
 
 from legacy.source.basics.unwritten import Unwritten
 from legacy.source.step.averages import find_average
-from modern.keras_models.optimizer_state import optimizer_of_lift
+from workloads.lifted.optimizer import OtherUpdate, optimizer_of_lift
 from workloads.lifted.workload import LiftedWorkload
-from workloads.support.errors import InputError
 from workloads.workload import MovingAverage
 
 
@@ -29,7 +28,7 @@ def stated_choices(lift: LiftedWorkload, counters: Sequence[str]) -> dict[str, A
     """
     choices: dict[str, Any] = {}
     weights = [variable.name for variable in lift.plan.variables if variable.role == "weight"]
-    with contextlib.suppress(InputError):
+    with contextlib.suppress(OtherUpdate):
         choices["optimizer"] = optimizer_of_lift(lift, weights)
     with contextlib.suppress(Unwritten):
         average = find_average(lift.plan, lift.graph, lift.plan.phases[0], counters)

@@ -9,7 +9,6 @@ from parity.tuning.settings import Settings
 from parity.tuning.tuned_process import Answer, TunedProcess, serve_steps
 from tests.cases import Dyadic, setup
 from workloads.support.errors import InputError, Lost
-from workloads.support.machine import allocator
 
 
 class Speaker:
@@ -41,20 +40,9 @@ def test_a_port_that_is_not_equal_takes_no_step(monkeypatch):
     assert speaker.said[0][0] is False and len(speaker.said) == 1 and "NO PARITY" in speaker.said[0][1]
 
 
-def test_the_allocator_is_set_from_the_variables(monkeypatch):
-    calls = []
-
-    class Library:
-        def __init__(self, name):
-            assert name is None
-
-        def mallopt(self, parameter, value):
-            calls.append((parameter, value))
-
-    monkeypatch.setattr(allocator.ctypes, "CDLL", Library)
-    monkeypatch.setattr(allocator, "_sizes", {})
+def test_the_allocator_is_set_from_the_variables(mallopt_calls):
     tuned_process.set_allocator({"MALLOC_MMAP_THRESHOLD_": "512", "OTHER": "1"})
-    assert calls == [(-3, 512)]  # M_MMAP_THRESHOLD
+    assert mallopt_calls == [(-3, 512)]  # M_MMAP_THRESHOLD
 
 
 @pytest.mark.parametrize("error", [InputError("--all_reduce: got 'x'"), Lost("the port ended by signal 11")])
