@@ -12,7 +12,7 @@ from workloads.support.errors import InputError, require
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from workloads.scope import VariableSpec
+    from workloads.variable_spec import VariableSpec
 
 
 def checked_shape(name: str, shape: Iterable[int]) -> tuple[int, ...]:

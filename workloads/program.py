@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from workloads.job import Job
-    from workloads.scope import VariableSpec
+    from workloads.variable_spec import VariableSpec
 
 #: {name: array}; the names are a model's, a slot's or an input's.
 Arrays = Dict[str, np.ndarray]
@@ -193,7 +193,7 @@ def initial_state(job: Job, specs: Sequence[VariableSpec], values: Mapping[str, 
     Args:
       job: decides the slots, the gradients that wait, and whether weights have averages.
       specs: the model's `VariableSpec`s.
-      values: {variable name: array}, see `scope.initial_values`.
+      values: {variable name: array}, see `variable_spec.initial_values`.
 
     Returns:
       the state at step 0, in the specs' dtypes.

@@ -15,10 +15,13 @@ from typing import TYPE_CHECKING, Any, Dict, NamedTuple
 import tensorflow as tf
 
 from workloads import initializers, model_checks
+from workloads.frame import Frame, NoiseSpec
 from workloads.numerics.statistics import TOWERS_IN_TURN
-from workloads.scope import Frame, NoiseSpec, Scope, Tensors, VariableSpec, tower_loss
+from workloads.scope import Scope, Tensors
 from workloads.support.errors import InputError
 from workloads.support.user import user_code
+from workloads.tower_loss import tower_loss
+from workloads.variable_spec import VariableSpec
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

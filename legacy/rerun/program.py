@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from workloads.lifted.plan import ControlDependency, Phase
     from workloads.lifted.tensors.lift_taps import PhaseTaps
     from workloads.program import Arrays
-    from workloads.scope import VariableSpec
     from workloads.sources import Source
+    from workloads.variable_spec import VariableSpec
 
 v1 = tf.compat.v1
 

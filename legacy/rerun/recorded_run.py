@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from legacy.rerun.recording import RecordedSteps
     from workloads.job import Job
     from workloads.program import Arrays
-    from workloads.scope import VariableSpec
+    from workloads.variable_spec import VariableSpec
 
 
 class RecordedRun(Program):

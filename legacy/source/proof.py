@@ -12,11 +12,12 @@ from legacy.source.basics.cut import Cut, cut_part, example_sizes
 from legacy.source.step.clipping import raw_gradients
 from legacy.source.step.learning import find_counters
 from legacy.towers.program import session_config
+from workloads.frame import Frame
 from workloads.lifted.graph.importing import import_graph
 from workloads.lifted.made_up_data import BatchSize, made_up_sparse_tensor, sparse_groups
 from workloads.lifted.pieces.piece import VariableVersion
 from workloads.lifted.plan import indices_label
-from workloads.scope import Frame, Scope
+from workloads.scope import Scope
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -16,15 +16,17 @@ import tensorflow as tf
 from legacy.towers import graph, optimizers, update
 from legacy.towers.frame import TowerFrame
 from legacy.towers.program import build_state_loader, session_config, state_feed, variables_by_kind
-from workloads import schedules, scope, tracing
+from workloads import schedules, tracing
 from workloads.numerics import combining
 from workloads.program import Program, State, initial_state
 from workloads.support.errors import require
+from workloads.tower_loss import tower_loss
+from workloads.variable_spec import initial_values
 
 if TYPE_CHECKING:
     from workloads.job import Job
-    from workloads.scope import VariableSpec
     from workloads.sources import Source
+    from workloads.variable_spec import VariableSpec
     from workloads.workload import Clip
 
 v1 = tf.compat.v1
@@ -122,7 +124,7 @@ class ClusterWorker(Program):
 
     def _initialization(self) -> tf.compat.v1.train.Scaffold:
         holders, load = build_state_loader(self._tower)
-        state = initial_state(self._job, self._specs, scope.initial_values(self._specs, self._job.seed))
+        state = initial_state(self._job, self._specs, initial_values(self._specs, self._job.seed))
         return v1.train.Scaffold(init_op=load, init_feed_dict=state_feed(holders, state, state.step))
 
     def _build(self, sync: bool) -> list[Any]:
@@ -137,7 +139,7 @@ class ClusterWorker(Program):
             for name, spec in sorted(workload.inputs().items())
         }
         frame = TowerFrame(job, step, self._index, {}, None)
-        loss = scope.tower_loss(workload, frame, self._batch)
+        loss = tower_loss(workload, frame, self._batch)
         gradients = graph.tower_gradients(inner, loss, frame, frame.variables)
         weights = {name: frame.variables[name] for name in gradients}
         optimizer: Any = _Clipping(inner, workload.clip)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Dict
 
 import tensorflow as tf
 
-from workloads.scope import Frame
+from workloads.frame import Frame
 
 if TYPE_CHECKING:
     from workloads.job import Job

@@ -13,7 +13,7 @@ from legacy.towers.frame import TowerFrame
 from legacy.towers.update import Ops, Tensors, Variables, assign_statistics, average_weights, build_update
 from workloads import schedules, taps
 from workloads.numerics import combining
-from workloads.scope import tower_loss
+from workloads.tower_loss import tower_loss
 
 if TYPE_CHECKING:
     from workloads.job import Job

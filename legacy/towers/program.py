@@ -13,7 +13,7 @@ import tensorflow as tf
 from legacy.options import LegacyOptions
 from legacy.towers import graph, inputs
 from legacy.towers.graph_program import GraphProgram
-from workloads import scope, tracing
+from workloads import tracing
 from workloads.lifted import checkpoint
 from workloads.numerics import staleness
 from workloads.program import STATES, State, StepRecord, initial_state
@@ -21,11 +21,12 @@ from workloads.records.writer import batch_digest, example_ids
 from workloads.support.errors import require
 from workloads.support.machine.logical_gpus import memory_limits
 from workloads.support.user import user_code
+from workloads.variable_spec import initial_values
 
 if TYPE_CHECKING:
     from workloads.job import Job
-    from workloads.scope import VariableSpec
     from workloads.sources import Source
+    from workloads.variable_spec import VariableSpec
 
 v1 = tf.compat.v1
 
@@ -68,7 +69,7 @@ class LegacyProgram(GraphProgram):
         )
         self._step = 0
         self._started = False
-        self.load(initial_state(job, self._specs, scope.initial_values(self._specs, job.seed)))
+        self.load(initial_state(job, self._specs, initial_values(self._specs, job.seed)))
 
     def variables(self) -> tuple[VariableSpec, ...]:
         return self._specs

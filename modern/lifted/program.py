@@ -23,8 +23,8 @@ from workloads.lifted.tensors.lift_taps import find_taps
 from workloads.lifted.workload import as_lifted, op_errors_as_input_errors
 from workloads.program import Arrays, StepRecord
 from workloads.records.writer import batch_digest
-from workloads.scope import VariableSpec
 from workloads.sources import Source
+from workloads.variable_spec import VariableSpec
 
 
 class LiftedProgram(TracedProgram):

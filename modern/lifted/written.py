@@ -9,11 +9,12 @@ import tensorflow as tf
 
 from modern.lifted.autodiff import as_old_tensors
 from modern.lifted.function import StepValues, Tensors
+from workloads.frame import NOISE_OPS, Frame
 from workloads.lifted.pieces.noise import noise_input
 from workloads.lifted.pieces.piece import VariableVersion
 from workloads.lifted.plan import Phase
 from workloads.model_checks import check_loss
-from workloads.scope import NOISE_OPS, Frame, Scope
+from workloads.scope import Scope
 from workloads.support.errors import require
 from workloads.support.user import user_code
 

@@ -8,8 +8,8 @@ import tensorflow as tf
 
 from modern.mirrored.step_tensors import Tensors
 from workloads import taps
+from workloads.frame import Frame
 from workloads.numerics import combining
-from workloads.scope import Frame
 
 
 def gradients_by_graph(

@@ -19,11 +19,11 @@ from modern.mirrored.step_tensors import StepTensors, step_record
 from modern.mirrored.traced_program import TracedProgram
 from modern.mirrored.variables import MirroredState
 from modern.options import ModernOptions
-from workloads import schedules, scope, tracing
+from workloads import schedules, tracing
 from workloads.job import Job
 from workloads.program import Arrays, State, StepRecord, initial_state
-from workloads.scope import VariableSpec
 from workloads.sources import Source
+from workloads.variable_spec import VariableSpec, initial_values
 
 if TYPE_CHECKING:
     from modern.mirrored.rules import UpdateRules
@@ -59,7 +59,7 @@ class ModernProgram(TracedProgram):
         )
         first = 0 if worker is None else worker.index * len(devices)
         self._here = range(first, first + len(devices))
-        state = initial_state(job, self._specs, scope.initial_values(self._specs, job.seed))
+        state = initial_state(job, self._specs, initial_values(self._specs, job.seed))
         shared_on = devices[0] if self._shares_variables() else None
         self._variables = MirroredState(self.strategy, state, shared_on=shared_on)
         self._rules = self._make_rules(state)

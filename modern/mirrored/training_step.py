@@ -13,10 +13,11 @@ from modern.mirrored.moving_average import update_moving_averages
 from modern.mirrored.step_tensors import Tensors
 from modern.options import ModernOptions
 from workloads import schedules
+from workloads.frame import Frame
 from workloads.job import Job
 from workloads.numerics.statistics import TOWERS_IN_TURN, Proposals
-from workloads.scope import Frame, tower_loss
 from workloads.support.errors import InputError, require
+from workloads.tower_loss import tower_loss
 from workloads.tracing import trace_noise
 
 if TYPE_CHECKING:

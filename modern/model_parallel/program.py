@@ -14,11 +14,11 @@ from modern.mirrored.traced_program import TracedProgram
 from modern.mirrored.variables import MirroredState
 from modern.model_parallel.step import PipelineStep
 from modern.options import ModernOptions
-from workloads import scope, tracing
+from workloads import tracing
 from workloads.job import Job
 from workloads.program import StepRecord, initial_state
-from workloads.scope import VariableSpec
 from workloads.sources import Source
+from workloads.variable_spec import VariableSpec, initial_values
 
 
 class PipelineProgram(TracedProgram):
@@ -38,7 +38,7 @@ class PipelineProgram(TracedProgram):
         self._specs = tracing.trace(job.workload, job.per_replica_batch, job.dtype)
         places = tracing.trace_devices(job.workload, job.per_replica_batch, job.dtype, self._layer_devices)
         strategy = tf.distribute.get_strategy()  # TensorFlow's default: this process, and no replicas
-        state = initial_state(job, self._specs, scope.initial_values(self._specs, job.seed))
+        state = initial_state(job, self._specs, initial_values(self._specs, job.seed))
         self._variables = MirroredState(strategy, state, places)
         rules = update_rules.Tf1Rules(job.workload.optimizer)
         self._pipeline_step = PipelineStep(job, options, self._variables, rules, self._layer_devices)

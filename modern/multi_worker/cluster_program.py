@@ -18,7 +18,7 @@ from workloads.support.processes import addresses, child_processes
 from workloads.support.user import user_code
 
 if TYPE_CHECKING:
-    from workloads.scope import VariableSpec
+    from workloads.variable_spec import VariableSpec
 
 
 class ClusterProgram(Program):

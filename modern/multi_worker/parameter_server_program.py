@@ -17,12 +17,12 @@ from modern.multi_worker import local_servers
 from modern.multi_worker.measured_staleness import count_staleness, describe_staleness
 from modern.multi_worker.parameter_server_step import WorkerStep
 from modern.options import ModernOptions
-from workloads import scope, tracing
+from workloads import tracing
 from workloads.job import Job
 from workloads.numerics import staleness
 from workloads.program import Arrays, Program, State, StepRecord, initial_state
-from workloads.scope import VariableSpec
 from workloads.sources import Source
+from workloads.variable_spec import VariableSpec, initial_values
 
 #: Functions whose servers may be gone: TensorFlow would report each one's removal there as an error of its own.
 _unremovable: list[Any] = []
@@ -62,7 +62,7 @@ class ParameterServerProgram(Program):
         logging.getLogger("tensorflow").addFilter(shorten_log_record)
         self.strategy = tf.distribute.ParameterServerStrategy(resolver)
         self._coordinator = tf.distribute.coordinator.ClusterCoordinator(self.strategy)
-        state = initial_state(job, self._specs, scope.initial_values(self._specs, job.seed))
+        state = initial_state(job, self._specs, initial_values(self._specs, job.seed))
         self._variables = MirroredState(self.strategy, state)
         self._worker_step = WorkerStep(job, options, self._variables, update_rules.Tf1Rules(job.workload.optimizer))
         self._observed: Any = [self._worker_function(replica, observed=True) for replica in range(job.replicas)]

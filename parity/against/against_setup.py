@@ -27,9 +27,9 @@ from workloads.lifted.plan import Noise, Phase, Plan
 from workloads.lifted.sources import LiftedSynthetic
 from workloads.lifted.workload import LiftedWorkload
 from workloads.program import State
-from workloads.scope import VariableSpec
 from workloads.sources import Source
 from workloads.support.errors import InputError, require
+from workloads.variable_spec import VariableSpec
 from workloads.workload import Workload
 
 #: Part of one by which a loss scale times the number of towers may differ from one.

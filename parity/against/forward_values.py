@@ -10,12 +10,13 @@ import tensorflow as tf
 
 from legacy.rerun.program import OldGraphProgram
 from legacy.towers.program import session_config
-from workloads import scope
+from workloads.frame import Frame
 from workloads.initializers import Initializer
 from workloads.job import Job
 from workloads.lifted.graph import Graph, parse_tensor_name
 from workloads.program import Arrays, State
 from workloads.support.user import user_frames
+from workloads.tower_loss import tower_loss
 
 v1 = tf.compat.v1
 
@@ -55,7 +56,7 @@ class ForwardPass(NamedTuple):
     loss: str
 
 
-class _GivenFrame(scope.Frame):
+class _GivenFrame(Frame):
     """Answers a model with the values of a state.
 
     Args:
@@ -92,7 +93,7 @@ def port_forward(job: Job, state: State, batch: Arrays, replica: int) -> Forward
     with tf.Graph().as_default() as graph:
         frame = _GivenFrame(job, state, replica)
         placeholders = {name: v1.placeholder(value.dtype, value.shape) for name, value in batch.items()}
-        loss = scope.tower_loss(job.workload, frame, placeholders)
+        loss = tower_loss(job.workload, frame, placeholders)
         frame.fed.update((placeholders[name], value) for name, value in batch.items())
         needed = Graph(graph.as_graph_def()).ancestors([loss.op.name], controls=False)
         made = [op for op in graph.get_operations() if op.name in needed]

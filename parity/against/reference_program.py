@@ -15,9 +15,9 @@ from workloads.lifted.plan import Effect, Phase, indices_label
 from workloads.lifted.workload import LiftedWorkload
 from workloads.program import Arrays, Program, State, StepRecord
 from workloads.records.writer import batch_digest
-from workloads.scope import VariableSpec
 from workloads.sources import Source
 from workloads.support.errors import InputError
+from workloads.variable_spec import VariableSpec
 
 #: Beginnings of the op types of update rules for the rows of a sparse gradient.
 _SPARSE = ("SparseApply", "ResourceSparseApply")

@@ -11,8 +11,8 @@ import numpy as np
 from parity.against.counters import Counter
 from workloads.lifted.plan import Plan, Variable
 from workloads.program import Arrays, State
-from workloads.scope import VariableSpec
 from workloads.support.errors import InputError
+from workloads.variable_spec import VariableSpec
 from workloads.workload import Workload
 
 #: Names that a message lists on each side; the others are counted.

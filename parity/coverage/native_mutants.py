@@ -12,8 +12,8 @@ from parity.coverage.schedules import RateFunction
 from parity.coverage.update_mutants import GradientLog
 from workloads import tracing
 from workloads.job import Job
-from workloads.scope import VariableSpec
 from workloads.sources import Source
+from workloads.variable_spec import VariableSpec
 
 
 def native_mutants(

@@ -120,9 +120,9 @@ def run_cases(cases: Sequence[Case], images: LabelledImages | None = None) -> li
     """
     from legacy import factory
     from legacy.options import LegacyOptions
-    from workloads import scope
     from workloads.job import Job
     from workloads.program import initial_state
+    from workloads.variable_spec import initial_values
 
     case = cases[0]
     workload, make_source = workload_of_case(case, images)
@@ -134,7 +134,7 @@ def run_cases(cases: Sequence[Case], images: LabelledImages | None = None) -> li
         for each, job in zip(cases, jobs):
             source.current = make_source(job)
             specs = program.variables()
-            program.load(initial_state(job, specs, scope.initial_values(specs, job.seed)))
+            program.load(initial_state(job, specs, initial_values(specs, job.seed)))
             first = float(np.mean(program.run(1)))
             program.run(case.steps - 1 - last)
             final = float(np.mean([program.run(1) for _ in range(last)]))

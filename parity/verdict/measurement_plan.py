@@ -25,8 +25,8 @@ from parity.coverage.visits import visits_of_job
 from workloads.job import Job
 from workloads.lifted.graph import Graph
 from workloads.lifted.workload import LiftedWorkload, as_lifted
-from workloads.scope import VariableSpec
 from workloads.sources import Source
+from workloads.variable_spec import VariableSpec
 
 
 @dataclasses.dataclass(frozen=True)

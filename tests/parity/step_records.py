@@ -23,7 +23,7 @@ from parity.diagnosis.evidence import Evidence
 from parity.diagnosis.facts.learning_rates import LearningRates
 from parity.diagnosis.steps.compared_step import ComparedStep
 from workloads.program import Arrays, Program, State, StepRecord
-from workloads.scope import VariableSpec
+from workloads.variable_spec import VariableSpec
 
 #: {name: numbers, or an array}.
 Numbers = Mapping[str, Any]

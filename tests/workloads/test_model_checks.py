@@ -3,8 +3,8 @@ import pytest
 import tensorflow as tf
 
 from workloads import model_checks
-from workloads.scope import VariableSpec
 from workloads.support.errors import InputError
+from workloads.variable_spec import VariableSpec
 
 
 def test_shapes_are_sequences_of_integers():

@@ -5,7 +5,7 @@ from tests.cases import Dyadic
 from workloads import optimizers, program
 from workloads.job import Job
 from workloads.program import Program, RecordRewriter, State, StepRecord, initial_state
-from workloads.scope import VariableSpec
+from workloads.variable_spec import VariableSpec
 from workloads.workload import MovingAverage
 
 SPECS = (

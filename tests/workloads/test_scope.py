@@ -1,24 +1,14 @@
 import dataclasses
 
 import numpy as np
-import pytest
 import tensorflow as tf
 
-from tests.cases import Dyadic, Everything
+from tests.cases import Dyadic
 from workloads import initializers, scope, tracing
-from workloads.support.errors import InputError
+from workloads.frame import Frame
 
 
-def test_an_initial_value_depends_on_its_own_name_alone():
-    specs = tracing.trace(Everything(), 4)
-    everything = scope.initial_values(specs, seed=0)
-    alone = scope.initial_values(specs[:1], seed=0)
-    assert alone["first/weights"].tobytes() == everything["first/weights"].tobytes()
-    other_seed = scope.initial_values(specs, seed=1)
-    assert other_seed["first/weights"].tobytes() != everything["first/weights"].tobytes()
-
-
-class StubFrame(scope.Frame):
+class StubFrame(Frame):
     def variable(self, name, shape, initializer, trainable):
         return tf.zeros(shape, self.dtype)
 
@@ -61,8 +51,3 @@ def test_child_scopes_prefix_names():
             return tf.reduce_mean(batch["x"]) * here.child("a").child("b").get("w", (), initializers.Constant(1.0))
 
     assert [spec.name for spec in tracing.trace(Nested(), 2)] == ["a/b/w"]
-
-
-def test_a_variable_without_initializer_has_no_initial_value():
-    with pytest.raises(InputError, match="initial_values: 'w' has no initializer"):
-        scope.initial_values([scope.VariableSpec("w", (), "float32", True, None)], 0)

@@ -17,9 +17,10 @@ from workloads.lifted.pieces.cutter import Cutter
 from workloads.lifted.pieces.noise import loop_counters
 from workloads.lifted.plan import TensorType
 from workloads.program import State
-from workloads.scope import Scope, Tensors, VariableSpec
+from workloads.scope import Scope, Tensors
 from workloads.support.errors import InputError, require
 from workloads.support.user import user_code
+from workloads.variable_spec import VariableSpec
 from workloads.workload import Workload
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import Any, Dict, List, NamedTuple, Tuple
 import numpy as np
 
 from workloads.records.writer import FORMAT
-from workloads.scope import VariableSpec
+from workloads.variable_spec import VariableSpec
 
 #: More steps than a recording has: `<step>` has five digits, or a few more.
 _MOST_STEPS = 10**8

@@ -14,10 +14,10 @@ import numpy as np
 from workloads.program import STATES, Program, State, StepRecord
 from workloads.records.manifest import parse_manifest, shape_problems
 from workloads.records.writer import DIGEST, MANIFEST, digest_of
-from workloads.scope import VariableSpec
 from workloads.support.errors import InputError
 from workloads.support.files.array_archive import ArrayArchive
 from workloads.support.files.input_files import require_regular
+from workloads.variable_spec import VariableSpec
 
 if TYPE_CHECKING:
     from workloads.program import Arrays

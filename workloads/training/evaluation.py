@@ -14,7 +14,8 @@ import numpy as np
 import tensorflow as tf
 
 from workloads import sources
-from workloads.scope import Frame, Scope, Tensors
+from workloads.frame import Frame
+from workloads.scope import Scope, Tensors
 from workloads.support.errors import InputError, require
 from workloads.support.user import user_code
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from workloads import scope, tracing
+from workloads import tracing
 from workloads.lifted.workload import as_lifted
+from workloads.variable_spec import initial_values
 
 if TYPE_CHECKING:
     from workloads.job import Job
@@ -30,5 +31,5 @@ def first_values(job: Job) -> FirstValues:
         state = as_lifted(job.workload).initial_state()
         return FirstValues(state.weights, state.statistics)
     specs = tracing.trace(job.workload, job.per_replica_batch, job.dtype)
-    values = scope.initial_values(specs, job.seed)
+    values = initial_values(specs, job.seed)
     return FirstValues(*[{s.name: values[s.name] for s in specs if s.trainable == kind} for kind in (True, False)])

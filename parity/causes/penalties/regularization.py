@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from modern.mirrored.training_step import PassResult
     from modern.mirrored.variables import LocalState
     from parity.diagnosis.evidence import Evidence
-    from workloads.scope import Frame
+    from workloads.frame import Frame
     from workloads.workload import Workload
 
 #: Tolerance of a ratio that is the same in all replicas, and of the ratios of single replicas.
@@ -162,7 +162,7 @@ class _DecayInFirstReplica(injection.ScaledStep):
 
 
 def _penalties_in_first_tower(tower_loss: Callable[..., tf.Tensor]) -> Callable[..., tf.Tensor]:
-    """Returns `workloads.scope.tower_loss` without the penalties of all towers but the first."""
+    """Returns `workloads.tower_loss.tower_loss` without the penalties of all towers but the first."""
 
     def patched(workload: Workload, frame: Frame, batch: dict[str, tf.Tensor]) -> tf.Tensor:
         loss = tower_loss(workload, frame, batch)

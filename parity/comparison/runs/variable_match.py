@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from parity.comparison.result import Verification
 from workloads.program import Program
-from workloads.scope import VariableSpec
+from workloads.variable_spec import VariableSpec
 
 
 def match_variables(result: Verification, left: Program, right: Program) -> bool:

@@ -11,8 +11,8 @@ import numpy as np
 from workloads.program import Arrays, State, StepRecord
 from workloads.records import name_match
 from workloads.records.reader import Recording
-from workloads.scope import VariableSpec
 from workloads.support.files import json_file
+from workloads.variable_spec import VariableSpec
 
 
 class RenamedRecording(Recording):

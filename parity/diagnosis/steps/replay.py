@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from workloads.program import Program, State, StepRecord
-from workloads.scope import VariableSpec
+from workloads.variable_spec import VariableSpec
 
 
 class Replay(Program):

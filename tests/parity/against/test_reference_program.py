@@ -8,8 +8,8 @@ from parity.against.reference_program import ObservedOldGraph, ReferenceProgram,
 from parity.against.variable_names import VariableNames
 from tests.small_lift import RATE, START, CountingSource, small_job
 from workloads.program import Program, State, StepRecord
-from workloads.scope import VariableSpec
 from workloads.support.errors import InputError
+from workloads.variable_spec import VariableSpec
 
 
 def test_rows_are_added_at_their_indices():

@@ -12,8 +12,8 @@ from tests.cases import Dyadic
 from tests.small_lift import small_plan
 from workloads import optimizers
 from workloads.lifted.plan import Variable
-from workloads.scope import VariableSpec
 from workloads.support.errors import InputError
+from workloads.variable_spec import VariableSpec
 from workloads.workload import MovingAverage
 
 

@@ -6,13 +6,15 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from workloads import scope, tracing
+from workloads import tracing
+from workloads.frame import Frame
 from workloads.models import cifar_cnn, images, regression, resnet18, sigmoid_stack, stacked_lstm
 from workloads.numerics import random_keys
 from workloads.selection import registry
+from workloads.tower_loss import tower_loss
 
 
-class ConstantFrame(scope.Frame):
+class ConstantFrame(Frame):
     """Answers every request with one constant."""
 
     def __init__(self, value):
@@ -29,7 +31,7 @@ def loss(workload, value, count=2):
     batch = {
         name: tf.constant(np.asarray(examples[name], spec.dtype("float32"))) for name, spec in workload.inputs().items()
     }
-    return float(scope.tower_loss(workload, ConstantFrame(value), batch))
+    return float(tower_loss(workload, ConstantFrame(value), batch))
 
 
 def test_sigmoids_of_zero_are_one_half():

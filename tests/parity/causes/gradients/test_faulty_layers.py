@@ -4,7 +4,8 @@ import tensorflow as tf
 from parity.causes.gradients import faulty_layers
 from tests.cases import Dyadic, Everything
 from workloads import initializers, layers
-from workloads.scope import Frame, Scope
+from workloads.frame import Frame
+from workloads.scope import Scope
 
 
 class Values(Frame):

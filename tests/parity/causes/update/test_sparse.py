@@ -12,6 +12,7 @@ from tests.cases import Dyadic
 from tests.parity.causes.stub_step import FAULTS, SubtractGradients, apply_rules, change_of, local_state, values_of
 from tests.parity.causes.update_facts import evidence_of_updates, update, updates
 from workloads import optimizers, scope, tracing
+from workloads.frame import Frame
 from workloads.job import Job
 from workloads.numerics import combining
 
@@ -70,7 +71,7 @@ def test_an_embedding_bag_averages_rows_of_its_table():
     assert {name: spec.shape for name, spec in workload.inputs().items()} == {"ids": (3,), "labels": ()}
     values = {"table": tf.constant(np.eye(64, 5, dtype=np.float32)), "last/weights": tf.zeros([5, 4])}
 
-    class Frame(scope.Frame):
+    class Frame(Frame):
         def variable(self, name, shape, initializer, trainable):
             return values.get(name, tf.zeros(shape))
 

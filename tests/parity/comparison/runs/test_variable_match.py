@@ -5,7 +5,7 @@ import pytest
 from parity.comparison.result import Verification
 from parity.comparison.runs.variable_match import match_variables, mismatches
 from tests.parity.step_records import MadeUpProgram
-from workloads.scope import VariableSpec
+from workloads.variable_spec import VariableSpec
 
 SPEC = VariableSpec("w", (2,), "float32", True, None)
 

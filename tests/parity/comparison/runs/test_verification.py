@@ -17,8 +17,8 @@ from tests.marks import slow_after
 from tests.parity.step_records import MadeUpProgram, made_up_state, step_record
 from workloads.data import image_source
 from workloads.models import cifar_cnn
-from workloads.scope import VariableSpec
 from workloads.selection import registry
+from workloads.variable_spec import VariableSpec
 from workloads.workload import MovingAverage
 
 

@@ -1,0 +1,114 @@
+"""`Frame`: answers a model's requests for variables and noise, and collects what one pass through the model reports.
+
+One pass is one tower's or one replica's. The tower graph's frame answers with `get_variable`, the port's with the
+replica's copy of a mirrored variable, and that of `workloads.tracing` with placeholders.
+"""
+
+from __future__ import annotations
+
+import abc
+import collections
+from typing import TYPE_CHECKING, Any, Dict, NamedTuple, Tuple
+
+import tensorflow as tf
+
+from workloads.numerics import random_keys
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from workloads.initializers import Initializer
+
+#: {name: tensor}; the names are a model's, or an input's.
+Tensors = Dict[str, Any]
+
+
+class NoiseSpec(NamedTuple):
+    """The noise that a model draws under one name.
+
+    Attributes:
+      shape: of the numbers.
+      kind: one of `NOISE_OPS`.
+    """
+
+    shape: Tuple[int, ...]
+    kind: str = "uniform"
+
+
+#: {kind of noise: the raw op that draws it}.
+NOISE_OPS = {
+    "uniform": "StatelessRandomUniform",
+    "normal": "StatelessRandomNormal",
+    "truncated_normal": "StatelessTruncatedNormal",
+}
+
+
+class Frame(abc.ABC):
+    """Collects what one tower's or replica's pass through a model leaves behind; subclasses answer `variable`.
+
+    Args:
+      dtype: name of the run's float dtype.
+      seed: of the run.
+      step: int64 scalar tensor.
+      replica: number of the replica, over all processes.
+      devices: devices that the model's layers are divided among, or none if it stays on one; see
+        `Scope.pipeline_stage`.
+
+    Attributes:
+      penalties: scalar tensors that the tower adds to the model's loss, in order.
+      updates: {statistic name: new value tensor}.
+      changes: {statistic name: function from a value to the next one}, of updates that were given as one.
+      values_given: {variable name: tensor} that the model got.
+      masks: {dropout name: boolean tensor, true where kept}.
+      taps: {name: tensor} that is recorded besides, in the order of the forward pass; see `workloads.taps`.
+      tap_gradients: {name: gradient of the loss to it}, once the loss was differentiated.
+      training: False where the model is evaluated.
+      tap_patterns: of the taps that are recorded; none where taps are off.
+    """
+
+    training = True
+    tap_patterns: Tuple[str, ...] = ()
+
+    def __init__(self, dtype: str, seed: int, step: tf.Tensor, replica: int, devices: Sequence[str] = ()) -> None:
+        self.dtype = dtype
+        self.seed = seed
+        self.step = step
+        self.replica = replica
+        self.devices = tuple(devices)
+        self.penalties: list[tf.Tensor] = []
+        self.updates: Tensors = collections.OrderedDict()
+        self.changes: Dict[str, Callable[[tf.Tensor], tf.Tensor]] = {}
+        self.values_given: Tensors = {}
+        self.masks: Tensors = collections.OrderedDict()
+        self.taps: Tensors = collections.OrderedDict()
+        self.tap_gradients: Tensors = {}
+
+    @abc.abstractmethod
+    def variable(self, name: str, shape: tuple[int, ...], initializer: Initializer, trainable: bool) -> tf.Tensor:
+        """Gives the model a variable.
+
+        Args:
+          name: with its scopes.
+          shape: of the variable.
+          initializer: draws the initial value, where the variable is made.
+          trainable: False for a statistic.
+
+        Returns:
+          the variable's value as a tensor of `shape`; the same tensor each time within one frame.
+        """
+
+    def noise(self, name: str, shape: tuple[int, ...], kind: str = "uniform") -> tf.Tensor:
+        """Draws float32 noise, keyed by (seed, replica, name) and counted by the step.
+
+        Args:
+          name: of the noise, with its scopes.
+          shape: of the numbers.
+          kind: one of `NOISE_OPS`: uniform in [0, 1), normal with deviation 1, or the same redrawn beyond two.
+
+        Returns:
+          the numbers.
+        """
+        key = tf.constant(random_keys.noise_key(self.seed, self.replica, name), tf.int32)
+        seed = tf.stack([key, tf.cast(self.step, tf.int32)])
+        # The raw op (Philox) draws the same uniform numbers in TensorFlow 1.15 and today, on CPU and GPU.
+        return getattr(tf.raw_ops, NOISE_OPS[kind])(shape=list(shape), seed=seed, dtype=tf.float32)
