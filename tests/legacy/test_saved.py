@@ -61,8 +61,8 @@ def test_tells_where_towers_differ():
 
 
 def test_tells_races_and_the_order_taken():
-    races = [text for phase in analysed("c_queue_ema")[1].plan.phases for text in phase.races]
-    assert sum("taken after" in text for text in races) == 3  # each average against its weight's update
+    races = [race for phase in analysed("c_queue_ema")[1].plan.phases for race in phase.races]
+    assert sum(race.read_is == "after" for race in races) == 3  # each average against its weight's update
     assert not any(phase.races for phase in analysed("a_split_sgd")[1].plan.phases)
 
 

@@ -55,7 +55,7 @@ def sentences(
 def _of_phase(analysed: AnalysedStep, phase: Phase, rates: Sequence[LearningRate]) -> Iterator[str]:
     towers = analysed.plan.towers
     for race in phase.races[:MOST_LISTED]:
-        yield "race: " + race
+        yield "race: " + race.text
     if len(phase.races) > MOST_LISTED:
         yield f"and {len(phase.races) - MOST_LISTED} more races of {phase.train_op}, of the same kinds (--json)"
     if not phase.losses:

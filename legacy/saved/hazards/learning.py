@@ -51,7 +51,7 @@ def _statistics_by_towers(found: Analysis) -> dict[tuple[int, ...], list[str]]:
             towers = tuple(sources.towers(effect))
             for name in set(effect.writes) & roles:
                 updates[name].append(towers)
-    raced = {race.partition(":")[0] for phase in found.plan.phases for race in phase.races if ": changed by " in race}
+    raced = {race.variable for phase in found.plan.phases for race in phase.races if race.reader is None}
     groups = collections.defaultdict(list)
     for name, each in updates.items():
         in_turn = len(each) > 1 and len(set().union(*each)) > 1

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from legacy.source.step.model import Model
     from legacy.source.step.training_step import TrainingStep
     from legacy.source.update.recovered import WrittenStep
-    from workloads.lifted.plan import Plan
+    from workloads.lifted.plan import Plan, Race
 
 #: Of hazards and the like, so many are listed.
 MOST_LISTED = 8
@@ -126,27 +126,22 @@ def _hazards(plan: Plan) -> List[str]:
     return lines
 
 
-def _races(texts: Sequence[str]) -> List[str]:
-    """Returns the races of a plan with one line for all variables whose race was settled in the same way.
+def _races(races: Sequence[Race]) -> List[str]:
+    """Returns lines about the races of a plan: one for all reads before an update, and one for all reads after one.
 
-    >>> race = "{}: read may use it before or after update; taken after"
-    >>> _races([race.format("w"), race.format("v")])
+    >>> from workloads.lifted.plan import Race
+    >>> _races([Race("w", "update", "read", reader="read"), Race("v", "update", "read", reader="read")])
     ['reads of w, v have no order with the update; here they come after it']
     """
-    settled: Dict[str, Dict[str, None]] = {}
-    others: List[str] = []
-    for text in texts:
-        name, found, rest = text.partition(": ")
-        taken = rest.rpartition("; taken ")[2]
-        if found and "may use it before or after" in rest and taken in ("before", "after"):
-            settled.setdefault(taken, {})[name] = None
-        else:
-            others.append(text)
-    grouped = [
-        f"reads of {', '.join(names)} have no order with the update; here they come {taken} it"
-        for taken, names in settled.items()
+    variables: Dict[str, Dict[str, None]] = {}
+    for race in races:
+        if race.reader is not None:
+            variables.setdefault(race.read_is, {})[race.variable] = None
+    reads = [
+        f"reads of {', '.join(names)} have no order with the update; here they come {place} it"
+        for place, names in variables.items()
     ]
-    return grouped + others
+    return reads + [race.text for race in races if race.reader is None]
 
 
 def _wrapped(text: str) -> List[str]:

@@ -10,7 +10,7 @@ from legacy.rerun.recorded_source import RecordedSource
 from legacy.rerun.recording import RecordedSteps
 from tests.legacy.rerun.recordings import small_steps, write_recording
 from tests.small_lift import CountingSource, small_job
-from workloads.lifted.plan import ControlDependency, Noise
+from workloads.lifted.plan import ControlDependency, Noise, Race
 from workloads.program import State
 from workloads.records.writer import batch_digest
 
@@ -71,7 +71,7 @@ def test_describes_what_it_adds_to_the_job(tmp_path):
 
 def test_another_order_that_the_graph_allows_can_be_fixed(tmp_path):
     job = small_job(str(tmp_path / "lift"))
-    job.workload.plan.phases[0].races = ["w is read before or after it is changed"]
+    job.workload.plan.phases[0].races = [Race("w", "read", "update", reader="read")]
     with program_of(job, dependencies=[[ControlDependency("update", "w/read")]]) as program:
         assert program.describe()["races"] == "1 pinned to one order that the graph allows"
         assert [loss.tolist() for loss in program.step().losses] == [0.75 * 3, 0.75 * 7]  # of the new weight

@@ -13,7 +13,7 @@ from workloads.lifted.plan.phase import (
     weight_of_label,
 )
 from workloads.lifted.plan.plan import FORMAT, Plan
-from workloads.lifted.plan.records import Condition, ControlDependency, LoopCounter, ReadVersion, TensorType
+from workloads.lifted.plan.records import Condition, ControlDependency, LoopCounter, Race, ReadVersion, TensorType
 from workloads.lifted.plan.step_inputs import Input, Noise, Variable
 
 __all__ = [
@@ -27,6 +27,7 @@ __all__ = [
     "Noise",
     "Phase",
     "Plan",
+    "Race",
     "ReadVersion",
     "TensorType",
     "Variable",

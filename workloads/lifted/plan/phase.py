@@ -6,7 +6,7 @@ import dataclasses
 from typing import TYPE_CHECKING, Any, Dict, List, Optional, Tuple
 
 from workloads.lifted.plan.json_records import JSON_KEY, OMIT_EMPTY, arguments_of
-from workloads.lifted.plan.records import Condition, ControlDependency, ReadVersion
+from workloads.lifted.plan.records import Condition, ControlDependency, Race, ReadVersion
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -92,7 +92,7 @@ class Phase:
       effects: the ops that change variables, in the order in which they are run.
       versions: the reads that see a variable after the step has changed it; all others see its value before the step.
       control_dependencies: fix an order of reads and updates that the graph leaves open.
-      races: descriptions of what the graph leaves open.
+      races: reads and updates of a variable whose order the graph leaves open.
       combine: how gradients are combined.
       other_control_dependencies: further sets; each fixes another order that the graph allows.
       twins: {a later tower's tensor: the first tower's}, for tensors that are alone in their row of crossings.
@@ -114,7 +114,7 @@ class Phase:
     effects: List[Effect]
     versions: List[ReadVersion]
     control_dependencies: List[ControlDependency] = dataclasses.field(metadata={JSON_KEY: "pins"})
-    races: List[str]
+    races: List[Race]
     combine: List[Combine]
     other_control_dependencies: List[List[ControlDependency]] = dataclasses.field(
         default_factory=list, metadata={JSON_KEY: "other_pins"}
@@ -137,6 +137,7 @@ class Phase:
         arguments["combine"] = [Combine(**combine) for combine in arguments["combine"]]
         arguments["versions"] = [ReadVersion(*read) for read in arguments["versions"]]
         arguments["control_dependencies"] = _dependencies(arguments["control_dependencies"])
+        arguments["races"] = [Race.from_json(race) for race in arguments["races"]]
         others = arguments.get("other_control_dependencies", [])
         arguments["other_control_dependencies"] = [_dependencies(other) for other in others]
         return Phase(**arguments)

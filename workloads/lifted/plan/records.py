@@ -1,8 +1,9 @@
-"""Small records of a plan: types of tensors, places of nodes in loops and branches, and orders of nodes."""
+"""Small records of a plan: types of tensors, places of nodes in loops and branches, orders of nodes, races."""
 
 from __future__ import annotations
 
-from typing import NamedTuple, Optional, Sequence
+import re
+from typing import NamedTuple, Optional, Sequence, Union
 
 
 class TensorType(NamedTuple):
@@ -60,3 +61,48 @@ class ControlDependency(NamedTuple):
 
     before: str
     after: str
+
+
+class Race(NamedTuple):
+    """Two nodes that use one variable in no order that the graph demands: an update, and a read or another update.
+
+    Attributes:
+      variable: name of the variable.
+      first, second: the nodes, in the order in which the step runs them.
+      reader: the one of them that reads the variable; None where both change it.
+    """
+
+    variable: str
+    first: str
+    second: str
+    reader: Optional[str] = None
+
+    @property
+    def read_is(self) -> str:
+        """Place of the read: "before" or "after" the update; "" where nothing reads."""
+        return "" if self.reader is None else "before" if self.reader == self.first else "after"
+
+    @property
+    def text(self) -> str:
+        """The race in words.
+
+        >>> Race("w", "average", "train", reader="average").text
+        'w: average may use it before or after train; taken before'
+        """
+        if self.reader is None:
+            return f"{self.variable}: changed by {self.first} and {self.second} in any order"
+        update = self.second if self.reader == self.first else self.first
+        return f"{self.variable}: {self.reader} may use it before or after {update}; taken {self.read_is}"
+
+    @staticmethod
+    def from_json(content: Union[str, Sequence[Optional[str]]]) -> Race:
+        """Returns the race that a plan holds: its fields, or the text that the first lifts of this format have."""
+        if not isinstance(content, str):
+            return Race(*content)  # type: ignore[arg-type]  # the names are texts
+        variable, _, rest = content.partition(": ")
+        read = re.match(r"(\S+) may use it before or after (\S+); taken (before|after)$", rest)
+        if read is None:
+            first, second = re.findall(r"\S+", rest)[2:5:2]
+            return Race(variable, first, second)
+        reader, update, place = read.groups()
+        return Race(variable, *((reader, update) if place == "before" else (update, reader)), reader)

@@ -16,7 +16,7 @@ from legacy.saved.graph import op_types
 from legacy.saved.graph.conditions import after_the_branch, exclude_each_other, predicates_of
 from legacy.saved.graph.variables import VariableUses
 from workloads.lifted.graph import ENTERS, EXITS, Graph
-from workloads.lifted.plan import ControlDependency
+from workloads.lifted.plan import ControlDependency, Race
 from workloads.support.errors import InputError
 
 
@@ -27,13 +27,13 @@ class Order(NamedTuple):
       effects: update ops, in the order in which they run.
       versions: {(node, variable): number of updates of the variable that run before the node reads it}.
       dependencies: control dependencies that the order needs and the graph does not have.
-      races: a text for each race between updates, or between a read and an update, of a variable.
+      races: between updates, or between a read and an update, of a variable.
     """
 
     effects: list[str]
     versions: dict[tuple[str, str], int]
     dependencies: list[ControlDependency]
-    races: list[str]
+    races: list[Race]
 
 
 def order_step(
@@ -123,7 +123,7 @@ class _Ordering:
         self._computed_with = graph.ancestors(taken, stop=set(flow.effects), controls=False)
         self.versions: dict[tuple[str, str], int] = {}
         self.dependencies: list[ControlDependency] = []
-        self.races: list[str] = []
+        self.races: list[Race] = []
 
     def order_variable(self, variable: str) -> None:
         """Orders the updates of a variable, then each of its reads among them."""
@@ -149,7 +149,7 @@ class _Ordering:
         for first, second in zip(updates, updates[1:]):
             if not self._runs_before(first, second) and not exclude_each_other(self._graph, first, second):
                 self._depend(first, second)
-                self.races.append(f"{variable}: changed by {first} and {second} in any order")
+                self.races.append(Race(variable, first, second))
         return updates
 
     def _depend(self, before: str, after: str) -> None:
@@ -183,8 +183,7 @@ class _Ordering:
         before, behind = (update, reader) if after else (reader, update)
         self._depend(before, behind)
         if after or self._graph.type(reader) not in op_types.HANDLE_PASSES:
-            taken = "after" if after else "before"
-            self.races.append(f"{variable}: {reader} may use it before or after {update}; taken {taken}")
+            self.races.append(Race(variable, before, behind, reader))
         return after
 
     def _is_meant_after(self, updates: list[str], index: int, reader: str) -> bool:

@@ -6,6 +6,7 @@ import tensorflow as tf
 from legacy.saved.analysis.analyse import analyse_graph
 from tests.legacy.saved.graphs import saved, traced
 from tests.legacy.saved.programs import saved_two_towers
+from workloads.lifted.plan import Race
 from workloads.support.errors import InputError
 
 v1 = tf.compat.v1
@@ -51,7 +52,7 @@ def test_the_average_races_with_the_update_and_other_orders_are_kept(plan):
     (read,) = phase.versions
     assert (read.variable, read.version) == ("w", 1)
     (update,) = [effect.node for effect in phase.effects if effect.op == "ApplyGradientDescent"]
-    assert f"w: {read.node} may use it before or after {update}; taken after" in phase.races
+    assert Race("w", update, read.node, reader=read.node) in phase.races
     assert (update, read.node) in phase.control_dependencies
     assert (read.node, update) in phase.other_control_dependencies[0], "the early order"
     assert {effect.writes[0] for effect in phase.effects} == {"w", "w/ExponentialMovingAverage", "seen"}

@@ -7,7 +7,7 @@ import pytest
 from legacy.saved.facts.whole_graph import WholeGraph
 from legacy.saved.hazards import learning
 from tests.legacy.saved.graphs import graph_of, saved
-from workloads.lifted.plan import Effect, Variable
+from workloads.lifted.plan import Effect, Race, Variable
 
 
 def whole(text, **attributes):
@@ -33,7 +33,7 @@ MEANS = """
 def analysis(updates, towers=2, roles=("statistic", "statistic"), races=True, **plan):
     """An analysis of `MEANS` with the given {update op: variable}."""
     effects = [Effect(node, "Assign", [variable], []) for node, variable in updates.items()]
-    races = ["s: changed by move0 and move1 in any order"] if races else []
+    races = [Race("s", "move0", "move1")] if races else []
     phase = types.SimpleNamespace(crossings=[["mean0:0", "mean1:0"]], effects=effects, races=races)
     variables = [Variable(name, [], "float32", role) for name, role in zip(("s", "t"), roles)]
     plan = types.SimpleNamespace(towers=towers, variables=variables, phases=[phase], **plan)

@@ -6,6 +6,7 @@ import pytest
 
 from legacy.saved.analysis.order.ordering import order_step
 from tests.legacy.saved.graphs import graph_of
+from workloads.lifted.plan import Race
 
 
 def ordered(text, reads, writes, rules=(), on_data=(), variant="late"):
@@ -56,7 +57,7 @@ def test_a_racing_read_comes_before_the_update_by_an_added_dependency():
     )
     assert order.versions == {("read", "v"): 0}
     assert order.dependencies == [("read", "update")]
-    assert order.races == ["v: read may use it before or after update; taken before"]
+    assert order.races == [Race("v", "read", "update", reader="read")]
 
 
 def test_a_handle_that_is_handed_on_is_no_race_but_still_ordered():
@@ -87,7 +88,7 @@ def test_unordered_updates_are_a_race_and_the_reversed_variant_takes_the_other_o
     ]
     assert sorted(late.effects) == ["first", "second"]
     assert late.dependencies == [tuple(late.effects)]
-    assert late.races == ["v: changed by {} and {} in any order".format(*late.effects)]
+    assert late.races == [Race("v", *late.effects)]
     assert reverse.effects == late.effects[::-1]
     assert reverse.dependencies == [tuple(reverse.effects)]
 
@@ -114,7 +115,7 @@ def test_a_moving_average_that_races_with_the_update_rule_reads_the_new_weight()
     order = ordered(AVERAGE, AVERAGE_READS, AVERAGE_WRITES, rules=["train"])
     assert order.versions == {("change", "ema"): 0, ("change", "w"): 1}
     assert order.dependencies == [("train", "change")]
-    assert order.races == ["w: change may use it before or after train; taken after"]
+    assert order.races == [Race("w", "train", "change", reader="change")]
 
 
 @pytest.mark.parametrize(
@@ -197,7 +198,8 @@ def test_an_order_that_is_chosen_for_one_variable_holds_for_the_others():
     writes = {"first": ["v", "w"], "second": ["v", "w"], "third": ["w"]}
     order = ordered(text + "third = AssignAdd(w, one, ^first)", {}, writes, variant="reversed")
     assert order.effects == ["second", "first", "third"]
-    assert set(order.dependencies) == {("second", "first")} and any("w: changed by" in race for race in order.races)
+    assert set(order.dependencies) == {("second", "first")}
+    assert any(race.variable == "w" and race.reader is None for race in order.races)
 
 
 def test_a_read_behind_one_that_was_put_after_an_update_comes_after_it_too():
