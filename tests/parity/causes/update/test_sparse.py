@@ -71,12 +71,12 @@ def test_an_embedding_bag_averages_rows_of_its_table():
     assert {name: spec.shape for name, spec in workload.inputs().items()} == {"ids": (3,), "labels": ()}
     values = {"table": tf.constant(np.eye(64, 5, dtype=np.float32)), "last/weights": tf.zeros([5, 4])}
 
-    class Frame(Frame):
+    class TableFrame(Frame):
         def variable(self, name, shape, initializer, trainable):
             return values.get(name, tf.zeros(shape))
 
     batch = {"ids": tf.constant([[0, 1, 1]]), "labels": tf.constant([2])}
-    loss = workload.loss(scope.Scope(Frame("float32", 0, tf.constant(0, tf.int64), 0)), batch)
+    loss = workload.loss(scope.Scope(TableFrame("float32", 0, tf.constant(0, tf.int64), 0)), batch)
     assert loss.numpy() == pytest.approx(np.log(4))  # all four classes are equally likely
 
 
