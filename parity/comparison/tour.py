@@ -10,10 +10,17 @@ from workloads.program import State, StepRecord
 
 
 class Visit(NamedTuple):
-    """A state that both sides take one step from, and its name in reports: "step 350,000, after the boundary"."""
+    """A state from which both sides take one more step.
+
+    Attributes:
+      name: in reports: "step 350,000 (at a boundary of the learning rate)".
+      state: the state.
+      has_random_weights: whether its weights were drawn at random.
+    """
 
     name: str
     state: State
+    has_random_weights: bool = False
 
 
 class Tour(abc.ABC):

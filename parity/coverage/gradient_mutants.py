@@ -10,7 +10,7 @@ import numpy as np
 from parity.comparison import stages
 from parity.coverage import formulas
 from parity.coverage.changed_constants import FACTOR
-from parity.coverage.mutant import Effect, Effects, Mutant
+from parity.coverage.mutant import Choice, Effect, Effects, Exposure, Mutant
 from parity.coverage.observed_step import ObservedStep
 from parity.layers.differing_tensors import on_replica
 from workloads.job import Job
@@ -28,9 +28,11 @@ def combine_mutants(job: Job) -> Iterator[Mutant]:
         return
     other = next(how for how in COMBINE if how != workload.combine)
     alone = "one replica's gradients are their own mean and sum" if job.replicas == 1 else ""
-    yield Mutant("combine", f"{workload.combine} -> {other}", _combined(other, workload.clip), harmless=lambda: alone)
+    change = f"{workload.combine} -> {other}"
+    yield Mutant(Choice.COMBINE, "combine", change, _combined(other, workload.clip), harmless=lambda: alone)
     yield from _clip_mutants(job)
-    yield Mutant("staleness", "none -> one update late", _late, lambda: "the gradients are zero in every compared step")
+    still = "the gradients are zero in every compared step"
+    yield Mutant(Choice.STALENESS, "staleness", "none -> one update late", _late, lambda: still)
 
 
 def _clip_mutants(job: Job) -> Iterator[Mutant]:
@@ -49,13 +51,16 @@ def _clip_mutants(job: Job) -> Iterator[Mutant]:
             if where != clip.where
         ]
     for name, change, changed in changes:
-        yield Mutant(name, change, _combined(workload.combine, changed), lambda: CLIP_HINT)
+        effects = _combined(workload.combine, changed)
+        yield Mutant(Choice.CLIP, name, change, effects, lambda: CLIP_HINT, exposure=Exposure.LARGE_GRADIENTS)
     yield Mutant(
+        Choice.CLIP,
         "clip.always",
         "scaled to the limit even below it",
         _always_clipped(job, clip),
         lambda: "clipping acts in every compared step; a state with smaller gradients would show it",
         lambda: "clipping by value has no scale" if clip.how == "value" else "",
+        exposure=Exposure.SMALL_GRADIENTS,
     )
 
 
@@ -100,6 +105,7 @@ def decay_mutants(decayed: dict[str, float]) -> Iterator[Mutant]:
     """Yields the mutants of the weight decay, {weight: rate}."""
     for name, rate in decayed.items():
         yield Mutant(
+            Choice.DECAY,
             f"decay of {name}",
             f"{rate:.6g} -> {rate * FACTOR:.6g}",
             _decayed(name, rate * (FACTOR - 1)),

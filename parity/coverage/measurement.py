@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable, Iterator
 import numpy as np
 
 from parity.comparison.tour import Tour, Visit
-from parity.coverage.mutant import Mutant, Outcome
+from parity.coverage.detector import Detector, detector_in_float64
+from parity.coverage.mutant import Choice, Exposure, Mutant, Outcome
 from parity.coverage.observed_step import ObservedStep
-from parity.coverage.sight import Sight, sees_in_double
 from parity.coverage.update_mutants import GradientLog
 from parity.coverage.visits import View
 from workloads.job import Job
@@ -19,7 +19,7 @@ from workloads.program import State, StepRecord
 FIRST_STEPS, ROUND = 3, 10
 
 #: Tells whether an effect is more than rounding in float64.
-sees_beyond_rounding = sees_in_double({})
+detects_beyond_rounding = detector_in_float64({})
 
 #: A function from the state after the ordinary steps, and what has been seen, to the visits.
 ChooseVisits = Callable[[State, View], Iterator[Visit]]
@@ -48,12 +48,12 @@ class Measurement(Tour):
         mutants: Iterable[Mutant],
         choose_visits: ChooseVisits,
         gradients: GradientLog,
-        sight: Sight,
+        sight: Detector,
         dtype: str,
         no_visits: str = "",
     ) -> None:
         self._job, self._choose_visits, self._gradients = job, choose_visits, gradients
-        self._sight, self._dtype = sight, dtype
+        self._detector, self._dtype = sight, dtype
         self.no_visits = no_visits
         self._steps: set[int] = set()
         self._finite_steps = 0
@@ -62,8 +62,7 @@ class Measurement(Tour):
         self.outcomes = [Outcome(mutant) for mutant in mutants]
 
     def observe(self, before: State, record: StepRecord, visit: Visit | None) -> None:
-        place = f"step {record.step:,}" if visit is None else visit.name
-        step = ObservedStep(self._job, before, record, place, self._dtype, visit is not None)
+        step = ObservedStep(self._job, before, record, self._dtype, visit)
         self._steps.add(record.step)
         self._last_is_finite = step.is_finite
         if step.is_finite:
@@ -73,12 +72,12 @@ class Measurement(Tour):
     def visits(self, last: State) -> Iterator[Visit]:
         if self.no_visits or not self._finite_steps:
             return
-        view = View(self._is_missing, self._steps.__contains__, lambda: self._last_is_finite)
+        view = View(self._any_missing, self._needs, self._steps.__contains__, lambda: self._last_is_finite)
         yield from self._choose_visits(last, view)
 
     def reasons(self) -> list[str]:
         """Returns the reasons why parity is not shown though everything that was compared agrees."""
-        moved = [outcome.seen for outcome in self.outcomes if outcome.mutant.choice == "update"]
+        moved = [outcome.seen for outcome in self.outcomes if outcome.mutant.choice is Choice.UPDATE]
         if not self._finite_steps:
             return ["the losses, gradients or weights are NaN or infinite in every compared step"]
         if not any(moved):
@@ -101,17 +100,20 @@ class Measurement(Tour):
 
     def _try_all(self, step: ObservedStep) -> None:
         number = step.record.step
-        chosen = step.is_visit or number < FIRST_STEPS or number % ROUND == 0
+        chosen = step.visit is not None or number < FIRST_STEPS or number % ROUND == 0
         for outcome in self.outcomes:
             if not outcome.seen and (chosen or outcome.mutant.every_step):
                 self._try(outcome, step)
 
     def _try(self, outcome: Outcome, step: ObservedStep) -> None:
         for effect in outcome.mutant.effects(step):
-            if self._sight(effect):
+            if self._detector(effect):
                 outcome.seen, outcome.place, outcome.stage = True, step.place, effect.stage
                 return
-            outcome.within = outcome.within or sees_beyond_rounding(effect)
+            outcome.within = outcome.within or detects_beyond_rounding(effect)
 
-    def _is_missing(self, name: str) -> bool:
-        return any(not o.seen and o.mutant.name.startswith(name) and o.is_missing for o in self.outcomes)
+    def _any_missing(self) -> bool:
+        return any(outcome.is_missing for outcome in self.outcomes)
+
+    def _needs(self, exposure: Exposure) -> bool:
+        return any(outcome.mutant.exposure is exposure and outcome.is_missing for outcome in self.outcomes)

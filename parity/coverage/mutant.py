@@ -1,8 +1,9 @@
-"""`Mutant`: one choice of a job, changed, with the tensors that it changes; `Outcome`: whether it was seen."""
+"""`Mutant`: a job with one choice changed, and the tensors that differ by it; `Outcome`: whether it was detected."""
 
 from __future__ import annotations
 
 import dataclasses
+import enum
 import functools
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
@@ -10,6 +11,31 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from parity.coverage.observed_step import ObservedStep
+
+
+class Choice(enum.Enum):
+    """Kind of choice that a mutant changes; the value is its name in reports."""
+
+    INPUT = "input"
+    DECAY = "decay"
+    COMBINE = "combine"
+    CLIP = "clip"
+    STALENESS = "staleness"
+    SCHEDULE = "schedule"
+    OPTIMIZER = "optimizer"
+    UPDATE = "update"
+    STATISTICS = "statistics"
+    MOVING_AVERAGE = "moving_average"
+    CONSTANT = "constant"
+
+
+class Exposure(enum.Enum):
+    """Kind of state from which a step shows a mutant that an ordinary step may hide."""
+
+    SMALL_SLOTS = enum.auto()
+    LARGE_GRADIENTS = enum.auto()
+    SMALL_GRADIENTS = enum.auto()
+    RANDOM_WEIGHTS = enum.auto()
 
 
 class Effect(NamedTuple):
@@ -27,9 +53,10 @@ Effects = Callable[[ObservedStep], Iterable[Effect]]
 
 @dataclasses.dataclass(frozen=True)
 class Mutant:
-    """One choice of a job, changed.
+    """A job with one choice changed.
 
     Attributes:
+      choice: the kind of choice.
       name: the choice: "optimizer.beta1", "update of conv1/weights".
       change: the change: "0.9 -> 0.909".
       effects: the first tensors of a step that differ by it.
@@ -38,19 +65,17 @@ class Mutant:
       harmless: returns the reason why no run can show the mutant, or "" for one that can matter; asked only where no
         compared step shows it.
       every_step: whether it is cheap enough to be tried in every compared step.
+      exposure: the kind of state that shows it; None where the job's own steps do.
     """
 
+    choice: Choice
     name: str
     change: str
     effects: Effects
     hidden: Callable[[], str] = lambda: "no compared step shows it"
     harmless: Callable[[], str] = lambda: ""
     every_step: bool = False
-
-    @property
-    def choice(self) -> str:
-        """The kind of choice: the first word of the name."""
-        return self.name.replace(".", " ").split()[0]
+    exposure: Exposure | None = None
 
 
 #: The reason why a mutant was not seen that does change what was compared.
@@ -98,7 +123,7 @@ class Outcome:
         """Returns the outcome for the report."""
         return {
             "name": self.mutant.name,
-            "choice": self.mutant.choice,
+            "choice": self.mutant.choice.value,
             "change": self.mutant.change,
             "seen": self.seen,
             "matters": not self.harmless,

@@ -7,6 +7,7 @@ import functools
 
 import numpy as np
 
+from parity.comparison.tour import Visit
 from parity.coverage import formulas
 from parity.coverage.formulas import UpdatedState
 from workloads.job import Job
@@ -22,17 +23,20 @@ class ObservedStep:
       job: the job.
       before: the state before the step.
       record: the left side's record.
-      place: the step in reports: "step 3", or a visit's name.
       dtype: dtype in which a difference is judged: the job's for identical bits, else "float64".
-      is_visit: whether it is a visit.
+      visit: the visit that it is, or None for a step of the run.
     """
 
     job: Job
     before: State
     record: StepRecord
-    place: str
     dtype: str
-    is_visit: bool = False
+    visit: Visit | None = None
+
+    @property
+    def place(self) -> str:
+        """The step in reports: "step 3", or the visit's name."""
+        return f"step {self.record.step:,}" if self.visit is None else self.visit.name
 
     @functools.cached_property
     def updates(self) -> list[Arrays]:

@@ -9,7 +9,7 @@ import numpy as np
 from parity.comparison import stages
 from parity.coverage import schedules
 from parity.coverage.changed_constants import changed_constants
-from parity.coverage.mutant import Effect, Mutant
+from parity.coverage.mutant import Choice, Effect, Mutant
 from parity.coverage.observed_step import ObservedStep
 from parity.coverage.schedules import RateFunction
 from workloads.job import Job
@@ -27,7 +27,7 @@ def schedule_mutants(job: Job, rate: RateFunction, boundaries: list[int]) -> Ite
       boundaries: the first steps after a jump.
 
     Yields:
-      one mutant a constant, one a boundary and direction.
+      a mutant for each constant, and two for each boundary: one step late, one step early.
     """
     schedule, size = job.workload.learning_rate, job.global_batch
     extra = [step + shift for step in boundaries for shift in (-1, 0, 1)]
@@ -74,6 +74,7 @@ def _mutant(name: str, change: str, rate: RateFunction, mutated: Rate, steps: li
         yield Effect(stages.RATE, "learning rate", rate(number), mutated(number))
 
     return Mutant(
+        Choice.SCHEDULE,
         name,
         change,
         effects,

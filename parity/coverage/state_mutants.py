@@ -10,7 +10,7 @@ import numpy as np
 from parity.comparison import stages
 from parity.coverage import formulas
 from parity.coverage.changed_constants import FACTOR, changed_constants
-from parity.coverage.mutant import Effect, Effects, Mutant
+from parity.coverage.mutant import Choice, Effect, Effects, Mutant
 from parity.coverage.observed_step import ObservedStep
 from workloads.job import Job
 from workloads.numerics.statistics import FIRST_TOWER, MEAN_OF_TOWERS
@@ -27,9 +27,15 @@ def average_mutants(job: Job) -> Iterator[Mutant]:
     end = end_of_warm_up(rule)
     hint = f"hidden by the warm-up until step {end:,}" if end else "the averages are too near the weights"
     for field, change, changed in changed_constants(rule):
-        yield Mutant(f"moving_average.{field}", change, _changed_average(rule, changed), lambda: hint)
-    place = "of the weights before the update"
-    yield Mutant("moving_average.place", place, _average_before(rule), lambda: "no weight moves")
+        effects = _changed_average(rule, changed)
+        yield Mutant(Choice.MOVING_AVERAGE, f"moving_average.{field}", change, effects, lambda: hint)
+    yield Mutant(
+        Choice.MOVING_AVERAGE,
+        "moving_average.place",
+        "of the weights before the update",
+        _average_before(rule),
+        lambda: "no weight moves",
+    )
 
 
 def end_of_warm_up(rule: MovingAverage) -> int:
@@ -67,16 +73,18 @@ def _average_before(rule: MovingAverage) -> Effects:
 
 
 def statistic_mutants(job: Job, names: Sequence[str]) -> Iterator[Mutant]:
-    """Yields the mutants of the statistics `names`: whose proposal is taken, and each one's share of the batch."""
+    """Yields the mutants of the statistics `names`: another replica's value, and another share of the batch in it."""
     if not names:
         return
     policy = job.workload.statistics
     other = MEAN_OF_TOWERS if policy == FIRST_TOWER else FIRST_TOWER
     alone = "one replica's proposal is the mean of all" if job.replicas == 1 else ""
     hint = "all replicas propose the same values in every compared step"
-    yield Mutant("statistics", f"{policy} -> {other}", _other_policy(other, list(names)), lambda: hint, lambda: alone)
+    effects = _other_policy(other, list(names))
+    yield Mutant(Choice.STATISTICS, "statistics", f"{policy} -> {other}", effects, lambda: hint, lambda: alone)
     for name in names:
         yield Mutant(
+            Choice.STATISTICS,
             f"statistics of {name}",
             "share of the batch changed by a hundredth",
             _changed_share(name),
@@ -114,12 +122,12 @@ def input_mutants(job: Job, shards: Callable[[int], Sequence[Arrays]]) -> Iterat
     """
     if job.replicas > 1:
         hint = "all replicas get the same batch"
-        yield Mutant("input of the replicas", "in another order", _other_replicas(shards), lambda: hint)
+        effects = _other_replicas(shards)
+        yield Mutant(Choice.INPUT, "input of the replicas", "in another order", effects, lambda: hint)
     for name in shards(0)[0]:
         if np.ndim(shards(0)[0][name]):
-            yield Mutant(
-                f"input {name}", "rows in another order", _other_rows(name, shards), lambda: "all rows are equal"
-            )
+            effects = _other_rows(name, shards)
+            yield Mutant(Choice.INPUT, f"input {name}", "rows in another order", effects, lambda: "all rows are equal")
 
 
 def _other_replicas(shards: Callable[[int], Sequence[Arrays]]) -> Effects:

@@ -1,4 +1,4 @@
-"""Mutants of the update: the optimizer's constants, and each weight's update left out, with the weights' gradients."""
+"""Mutants of the update: the optimizer's constants changed, and each weight's update left out."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ import numpy as np
 from parity.comparison import stages
 from parity.coverage import formulas
 from parity.coverage.changed_constants import changed_constants
-from parity.coverage.mutant import Effect, Effects, Mutant
+from parity.coverage.mutant import Choice, Effect, Effects, Exposure, Mutant
 from parity.coverage.observed_step import ObservedStep
-from parity.coverage.visits import RANDOM
 from workloads import optimizers
 from workloads.job import Job
 
@@ -30,7 +29,14 @@ def optimizer_mutants(job: Job) -> Iterator[Mutant]:
     """Yields the mutants of the optimizer's constants."""
     optimizer = job.workload.optimizer
     for field, change, changed in changed_constants(optimizer):
-        yield Mutant(f"optimizer.{field}", change, _changed_optimizer(optimizer, changed), lambda: HINT)
+        yield Mutant(
+            Choice.OPTIMIZER,
+            f"optimizer.{field}",
+            change,
+            _changed_optimizer(optimizer, changed),
+            lambda: HINT,
+            exposure=Exposure.SMALL_SLOTS,
+        )
 
 
 def _changed_optimizer(optimizer: optimizers.Optimizer, changed: optimizers.Optimizer) -> Effects:
@@ -46,14 +52,14 @@ def _changed_optimizer(optimizer: optimizers.Optimizer, changed: optimizers.Opti
             yield Effect(stages.SLOTS, name, value, wrong.slots[name])
         for name, start in {**optimizer.slots(), **optimizer.accumulators()}.items():
             other = {**changed.slots(), **changed.accumulators()}.get(name, start)
-            if step.record.step == 0 and not step.is_visit:
+            if step.record.step == 0 and step.visit is None:
                 yield Effect(stages.INITIAL, name, np.float32(start), np.float32(other))
 
     return effects
 
 
 def left_out_mutants(names: list[str], reason: Reason) -> Iterator[Mutant]:
-    """Yields one mutant a weight: its update left out.
+    """Yields one mutant for each weight: its update left out.
 
     Args:
       names: of the weights.
@@ -61,11 +67,13 @@ def left_out_mutants(names: list[str], reason: Reason) -> Iterator[Mutant]:
     """
     for name in names:
         yield Mutant(
+            Choice.UPDATE,
             f"update of {name}",
             "left out",
             _left_out(name),
             lambda: "the weight moves in no compared step: its gradient is zero, or its learning rate",
             functools.partial(reason, name),
+            exposure=Exposure.RANDOM_WEIGHTS,
         )
 
 
@@ -85,7 +93,7 @@ class GradientLog:
 
     def add(self, step: ObservedStep) -> None:
         """Adds a compared step."""
-        self._random += step.place.startswith(RANDOM)
+        self._random += step.visit is not None and step.visit.has_random_weights
         for update in step.updates:
             self._with_gradient |= {name for name, gradient in update.items() if np.any(gradient)}
 

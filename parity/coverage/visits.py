@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from parity.comparison.tour import Visit
+from parity.coverage.mutant import Exposure
 from parity.coverage.schedules import LARGEST
 from parity.coverage.state_mutants import end_of_warm_up
 from parity.coverage.steep_weights import find_steep_weights
@@ -30,20 +31,19 @@ SMALL_SLOTS = 2.0**-40
 #: So many states of random weights are tried where something has not been seen, such as a weight that does not move.
 MOST_RANDOM = 4
 
-#: The beginning of their names.
-RANDOM = "random weights"
-
 
 class View(NamedTuple):
     """Progress of a comparison, by which the next visit is chosen.
 
     Attributes:
-      is_missing: tells whether a mutant whose name begins with a text can matter and has not been seen.
+      any_missing: tells whether any mutant that can matter has not been detected.
+      needs: tells whether one of them shows in such a state.
       taken: tells whether a step of that number was compared.
       is_finite: tells whether the last compared step was free of NaN and infinity.
     """
 
-    is_missing: Callable[[str], bool]
+    any_missing: Callable[[], bool]
+    needs: Callable[[Exposure], bool]
     taken: Callable[[int], bool]
     is_finite: Callable[[], bool]
 
@@ -67,8 +67,8 @@ def visits_of_job(job: Job, last: State, boundaries: Sequence[int], source: Sour
             yield Visit(f"step {end:,} (the data end)", dataclasses.replace(last, step=end))
     yield from _averages(job, last)
     step = last.step
-    for name, state in _states(job, source, last, view):
-        yield Visit(name, dataclasses.replace(state, step=step))
+    for visit in _states(job, source, last, view):
+        yield visit._replace(state=dataclasses.replace(visit.state, step=step))
         step += 1
 
 
@@ -98,27 +98,27 @@ def _averages(job: Job, last: State) -> Iterator[Visit]:
             yield Visit(name, dataclasses.replace(far, step=step))
 
 
-def _states(job: Job, source: Source, last: State, view: View) -> Iterator[tuple[str, State]]:
-    """States of other weights and slots, as (name, state)."""
-    if view.is_missing("optimizer."):
+def _states(job: Job, source: Source, last: State, view: View) -> Iterator[Visit]:
+    """Visits of other weights and slots."""
+    if view.needs(Exposure.SMALL_SLOTS):
         small = {
             name: value * np.asarray(SMALL_SLOTS, value.dtype) for name, value in last.slots.items() if "/" in name
         }
-        yield "slots near zero", dataclasses.replace(last, slots={**last.slots, **small})
+        yield Visit("slots near zero", dataclasses.replace(last, slots={**last.slots, **small}))
     if job.workload.clip is not None:
         yield from _clipped(job, source, last, view)
-        yield from _scaled_weights(last, view, 0.5, lambda: view.is_missing("clip.always"))
+        yield from _scaled_weights(last, view, 0.5, lambda: view.needs(Exposure.SMALL_GRADIENTS))
     for number in range(1, MOST_RANDOM + 1):
-        if view.is_missing("update of"):
-            yield f"{RANDOM} {number}", random_weights(last, number)
+        if view.needs(Exposure.RANDOM_WEIGHTS):
+            yield random_visit(last, number)
 
 
-def _clipped(job: Job, source: Source, last: State, view: View) -> Iterator[tuple[str, State]]:
+def _clipped(job: Job, source: Source, last: State, view: View) -> Iterator[Visit]:
     """States of ever larger gradients, until clipping acts: scaled weights first, then a search."""
     assert job.workload.clip is not None  # the caller's condition
 
     def is_wanted() -> bool:
-        return any(map(view.is_missing, ("clip.limit", "clip.how", "clip.where", "clip.none")))
+        return view.needs(Exposure.LARGE_GRADIENTS)
 
     yield from _scaled_weights(last, view, 2.0, is_wanted)
     for factor in STEEP_FACTORS:
@@ -126,23 +126,24 @@ def _clipped(job: Job, source: Source, last: State, view: View) -> Iterator[tupl
             norm = factor * job.workload.clip.limit
             weights = find_steep_weights(job, source.shards(last.step)[0], last, norm)
             if weights is not None:
-                yield f"weights of a gradient {factor:g} times the clip", dataclasses.replace(last, weights=weights)
+                name = f"weights of a gradient {factor:g} times the clip"
+                yield Visit(name, dataclasses.replace(last, weights=weights))
     yield from _scaled_weights(last, view, 2.0, is_wanted, MORE_DOUBLINGS)
 
 
 def _scaled_weights(
     last: State, view: View, factor: float, is_wanted: Callable[[], bool], powers: Sequence[int] = DOUBLINGS
-) -> Iterator[tuple[str, State]]:
+) -> Iterator[Visit]:
     for power in powers:
         if not is_wanted():
             return
         scale = factor**power
-        yield f"weights times {scale:g}", dataclasses.replace(last, weights=_scaled(last.weights, scale))
+        yield Visit(f"weights times {scale:g}", dataclasses.replace(last, weights=_scaled(last.weights, scale)))
         if not view.is_finite():
             return
 
 
-def random_weights(state: State, number: int) -> State:
+def random_visit(state: State, number: int) -> Visit:
     """Draws other weights: in even draws as large as they are, in odd draws around two and around minus two in turn.
 
     Args:
@@ -150,7 +151,7 @@ def random_weights(state: State, number: int) -> State:
       number: of the draw.
 
     Returns:
-      the state with those weights.
+      the visit of the state with those weights.
     """
     weights: Arrays = {}
     for name, value in state.weights.items():
@@ -160,7 +161,7 @@ def random_weights(state: State, number: int) -> State:
         else:
             drawn *= float(np.sqrt(np.mean(np.square(value, dtype=np.float64)))) if value.size else 0.0
         weights[name] = np.asarray(drawn, value.dtype)
-    return dataclasses.replace(state, weights=weights)
+    return Visit(f"random weights {number}", dataclasses.replace(state, weights=weights), has_random_weights=True)
 
 
 def _scaled(arrays: Arrays, factor: float) -> Arrays:

@@ -11,7 +11,8 @@ import numpy as np
 import legacy.factory
 from legacy.towers.graph_program import GraphProgram
 from parity.comparison.setup import Setup
-from parity.coverage import sight, update_mutants
+from parity.coverage import detector, update_mutants
+from parity.coverage.detector import Detector
 from parity.coverage.graph.loop_constants import with_loop_constants_outside
 from parity.coverage.graph.mutants import MutatedTowers
 from parity.coverage.lifted_visits import visits_of_lift
@@ -19,7 +20,6 @@ from parity.coverage.measurement import ChooseVisits, Measurement
 from parity.coverage.mutant import Mutant
 from parity.coverage.native_mutants import input_mutants, native_mutants
 from parity.coverage.schedules import RateFunction, find_boundaries
-from parity.coverage.sight import Sight
 from parity.coverage.update_mutants import GradientLog
 from parity.coverage.visits import visits_of_job
 from workloads.job import Job
@@ -61,7 +61,7 @@ def measurement(setup: Setup, specs: Sequence[VariableSpec], plan: CoveragePlan)
       the measurement, to be handed to `verify` as its tour.
     """
     job = setup.job
-    seen, dtype = _sight(setup, plan)
+    seen, dtype = _detector(setup, plan)
     source = setup.make_source(job)
     gradients = GradientLog()
     with contextlib.ExitStack() as stack:
@@ -122,12 +122,12 @@ def _lifted_updates(workload: LiftedWorkload, gradients: GradientLog) -> Iterato
     yield from update_mutants.left_out_mutants(names, reason)
 
 
-def _sight(setup: Setup, plan: CoveragePlan) -> tuple[Sight, str]:
-    """Returns the comparison's `Sight`, and the dtype in which tensors are judged."""
+def _detector(setup: Setup, plan: CoveragePlan) -> tuple[Detector, str]:
+    """Returns the `Detector` of the comparison, and the dtype in which tensors are judged."""
     job = setup.job
     if plan.tolerance_name == "exact":
-        return sight.sees_bits, job.dtype
+        return detector.detects_any_bit, job.dtype
     if job.dtype == "float64" or plan.in_double:
         eps = float(np.finfo(np.float32).eps)
-        return sight.sees_in_double({stage: count * eps for stage, count in plan.units.items()}), "float64"
-    return sight.sees_within_tolerance(job.dtype, job.replicas), "float64"
+        return detector.detector_in_float64({stage: count * eps for stage, count in plan.units.items()}), "float64"
+    return detector.detector_beyond_tolerance(job.dtype, job.replicas), "float64"

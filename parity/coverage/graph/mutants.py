@@ -14,7 +14,7 @@ from parity.comparison import stages
 from parity.comparison.difference import length
 from parity.coverage.graph.constants import ConstantIndex, GraphConstant
 from parity.coverage.graph.loop_constants import OUTSIDE
-from parity.coverage.mutant import Effect, Mutant
+from parity.coverage.mutant import Choice, Effect, Mutant
 from parity.coverage.observed_step import ObservedStep
 from workloads.program import State, StepRecord
 from workloads.support.errors import InputError
@@ -81,6 +81,7 @@ class MutatedTowers:
             key = len(self._refused)
             self._refused[key] = ""
             yield Mutant(
+                Choice.CONSTANT,
                 f"constant {constant.name.removesuffix(OUTSIDE)}",
                 change,
                 functools.partial(self._effects, values, key),

@@ -23,7 +23,7 @@ from parity.experiments.studies.alternatives.communication_points import (
 from parity.experiments.studies.alternatives.predicted import PREDICTED
 from parity.experiments.studies.alternatives.turns import QUICK, TurnPlan, Turns
 from parity.experiments.studies.crossing import Crossing, crossing_of_ratios, crossing_point, point_text
-from parity.experiments.studies.report import NO_GPU, ROUNDS, Report, Table
+from parity.experiments.studies.report import NO_GPU, ROUNDS, Report, Table, text_below_title
 from parity.speed.ratio import ratio_json, ratio_text
 from parity.speed.timing import Progress
 
@@ -82,7 +82,7 @@ def make_report(
         answer=answer(crossings[TWO_REPLICAS], predicted),
         findings=findings(crossings, by_batch, by_width, predicted),
         tables=tables,
-        method=f"regression, resident batches. {' '.join((__doc__ or '').partition(chr(10))[2].split())} {ROUNDS}",
+        method=f"regression, resident batches. {text_below_title(__doc__)} {ROUNDS}",
         limits=(
             f"{NO_GPU} That a crossing point follows from the same cores assumes that the cost of being several does "
             "not depend on the device; on GPUs a copy crosses PCIe, and arithmetic is many times as fast.",

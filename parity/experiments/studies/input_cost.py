@@ -18,7 +18,7 @@ from parity.comparison.setup import Setup
 from parity.experiments.images import scanned_digits
 from parity.experiments.studies.alternatives.side_process import Alternative
 from parity.experiments.studies.alternatives.turns import QUICK, TurnPlan, Turns, TurnTimes
-from parity.experiments.studies.report import NO_GPU, ROUNDS, Report, Table
+from parity.experiments.studies.report import NO_GPU, ROUNDS, Report, Table, text_below_title
 from parity.speed.names import LEGACY, MODERN
 from parity.speed.ratio import SpeedRatio, ratio_json, ratio_text
 from parity.speed.timing import Progress
@@ -139,7 +139,7 @@ def make_report(found: Mapping[Case, TurnTimes], ways: Sequence[Way]) -> Report:
         answer=answer({case.workload: real_shares(shares[case]) for case in found}),
         findings=[*(sentence_about(case, shares[case]) for case in found), write_up_sentence()],
         tables=[_table(case, found[case], shares[case]) for case in found],
-        method=f"{' '.join((__doc__ or '').partition(chr(10))[2].split())} {REPLICAS} towers or replicas. {ROUNDS} "
+        method=f"{text_below_title(__doc__)} {REPLICAS} towers or replicas. {ROUNDS} "
         "Half a block of streamed batches is taken before its clock starts, so that nothing read ahead is a gift.",
         limits=(
             NO_GPU + " Batches are made by the cores that also compute the step; beside a GPU they have cores of their "

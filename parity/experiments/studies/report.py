@@ -18,6 +18,15 @@ ROUNDS = (
 )
 
 
+def text_below_title(docstring: str | None) -> str:
+    """Returns the sentences of a study's docstring after its first line, as one paragraph.
+
+    >>> text_below_title("Does it scale?\\n\\nBatches are\\nresident.")
+    'Batches are resident.'
+    """
+    return " ".join((docstring or "").partition("\n")[2].split())
+
+
 class Table(NamedTuple):
     """A table of a report.
 

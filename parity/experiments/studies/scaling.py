@@ -7,6 +7,7 @@ second. On one CPU the same cores do all the work: what is lost from one replica
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import tensorflow as tf
 
@@ -22,9 +23,9 @@ from parity.experiments.studies.alternatives.throughput import (
     row_name,
 )
 from parity.experiments.studies.alternatives.turns import QUICK, TurnPlan, Turns, TurnTimes
-from parity.experiments.studies.report import NO_GPU, ROUNDS, Report, Table
+from parity.experiments.studies.report import NO_GPU, ROUNDS, Report, Table, text_below_title
 from parity.speed.names import MODERN
-from parity.speed.ratio import ratio_json, ratio_text
+from parity.speed.ratio import SpeedRatio, ratio_json, ratio_text
 from parity.speed.timing import Progress
 
 REPLICAS = (1, 2, 4)
@@ -48,6 +49,24 @@ WRITE_UP = {
 STEPS_PER_CALL = (1, 10, 100)
 
 
+class ReplicaTimes(NamedTuple):
+    """Times of both sides of a network on several numbers of replicas.
+
+    Attributes:
+      net: the measured network.
+      counts: numbers of replicas, from one on.
+      times: of both sides, named by `row_name`.
+    """
+
+    net: Net
+    counts: Sequence[int]
+    times: TurnTimes
+
+    def over_one(self, side: str, replicas: int) -> SpeedRatio:
+        """Returns a side's speed on some replicas over that on one."""
+        return self.times.speed(row_name(side, replicas), row_name(side, 1))
+
+
 def run_study(quick: bool, progress: Progress) -> Report:
     """Times both sides on one to four replicas, steps per call and data formats; see `catalogue.Study.run`."""
     plan = QUICK if quick else TurnPlan(rounds=16, seconds=0.25)
@@ -64,12 +83,11 @@ def run_study(quick: bool, progress: Progress) -> Report:
     progress("data formats", 0, 1)
     gpus = tf.config.list_logical_devices("GPU")
     formats = compare_formats("GPU:0" if gpus else "CPU:0", plan)
-    return make_report(net, times, calls, predictions, formats)
+    return make_report(ReplicaTimes(net, counts, times), calls, predictions, formats)
 
 
 def make_report(
-    net: Net,
-    times: TurnTimes,
+    measured: ReplicaTimes,
     calls: Mapping[Net, TurnTimes],
     predictions: Sequence[Predictions],
     formats: FormatResult,
@@ -77,8 +95,7 @@ def make_report(
     """Makes the report.
 
     Args:
-      net: the measured network.
-      times: of both sides, by side and number of replicas.
+      measured: times of both sides.
       calls: of the port by steps per call, for each network.
       predictions: of both sides.
       formats: of the images.
@@ -86,9 +103,9 @@ def make_report(
     Returns:
       the report.
     """
-    tables = [_replicas_table(net, times), _predicted_table(predictions), _calls_table(calls)]
+    tables = [_replicas_table(measured), _predicted_table(predictions), _calls_table(calls)]
     return Report(
-        answer=answer(times, predictions),
+        answer=answer(measured, predictions),
         findings=[
             predicted_sentence(predictions),
             beside_write_up(predictions),
@@ -96,14 +113,14 @@ def make_report(
             format_text(formats),
         ],
         tables=tables,
-        method=f"{net.workload}, resident batches. {' '.join((__doc__ or '').partition(chr(10))[2].split())} {ROUNDS}",
+        method=f"{measured.net.workload}, resident batches. {text_below_title(__doc__)} {ROUNDS}",
         limits=(
             f"{NO_GPU} How throughput grows on devices of their own is predicted, not measured.",
             PREDICTED + " The write-up does not name its GPUs.",
             "Asynchronous execution is another study: --name=sync_or_async.",
         ),
         content={
-            "seconds_per_example": times.to_json(),
+            "seconds_per_example": measured.times.to_json(),
             "predicted": [prediction._asdict() for prediction in predictions],
             "steps_per_call": [{**each._asdict(), "seconds": of_net.to_json()} for each, of_net in calls.items()],
             "data_format": {**formats._asdict(), "nchw_over_nhwc": ratio_json(formats.nchw_over_nhwc)},
@@ -112,20 +129,19 @@ def make_report(
     )
 
 
-def answer(times: TurnTimes, predictions: Sequence[Predictions]) -> str:
+def answer(measured: ReplicaTimes, predictions: Sequence[Predictions]) -> str:
     """Returns the answer in one sentence: the growth of throughput, measured on the same cores and predicted.
 
     Args:
-      times: see `make_report`.
+      measured: see `make_report`.
       predictions: see `make_report`.
 
     Returns:
       the sentence.
     """
-    most = max(int(row.rpartition(" ")[2]) for row in times.seconds)
-    measured = " and ".join(
-        f"{ratio_text(times.speed(row_name(side, most), row_name(side, 1)))} times as many examples a second to the "
-        f"{name}"
+    most = max(measured.counts)
+    gains = " and ".join(
+        f"{ratio_text(measured.over_one(side, most))} times as many examples a second to the {name}"
         for side, name in SIDES.items()
     )
     growths = {
@@ -137,7 +153,7 @@ def answer(times: TurnTimes, predictions: Sequence[Predictions]) -> str:
     predicted = ", ".join(f"{min(growth):.2f} to {max(growth):.2f} to the {side}" for side, growth in growths.items())
     one, four = WRITE_UP[MADE_UP]
     return (
-        f"{most} replicas on the same cores give {measured}; on devices of their own a predicted {predicted}, where "
+        f"{most} replicas on the same cores give {gains}; on devices of their own a predicted {predicted}, where "
         f"the write-up measured {four / one:.2f}."
     )
 
@@ -199,12 +215,13 @@ def format_text(formats: FormatResult) -> str:
     return f"On {formats.device} a residual block in NCHW has {ratio} of its speed in NHWC."
 
 
-def _replicas_table(net: Net, times: TurnTimes) -> Table:
-    bases = {name: row_name(side, 1) for side, name in SIDES.items()}
-    rows = [
-        (row, f"{1 / times.median(row):.0f}", ratio_text(times.speed(row, bases[row.partition(",")[0]])))
-        for row in times.seconds
-    ]
+def _replicas_table(measured: ReplicaTimes) -> Table:
+    net, rows = measured.net, []
+    for side in SIDES:
+        for count in measured.counts:
+            row = row_name(side, count)
+            per_second = f"{1 / measured.times.median(row):.0f}"
+            rows.append((row, per_second, ratio_text(measured.over_one(side, count))))
     title = f"Measured on the same cores, {net.size} size, {net.batch} examples a replica"
     return Table(title, ("program, replicas", "examples/s", "over one replica"), rows)
 

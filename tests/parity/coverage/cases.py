@@ -4,7 +4,7 @@ import dataclasses
 
 import numpy as np
 
-from parity.coverage import sight
+from parity.coverage import detector
 from parity.coverage.observed_step import ObservedStep
 from tests.cases import Dyadic, setup
 from tests.parity.step_records import made_up_state, step_record
@@ -15,17 +15,17 @@ def dyadic_job(replicas=2, **fields):
     return setup(dataclasses.replace(Dyadic(), **fields), replicas, global_batch=8).job
 
 
-def observed(job, before=None, after=None, is_visit=False, **record):
+def observed(job, before=None, after=None, visit=None, **record):
     """An `ObservedStep` of made-up records; the states are `made_up_state`'s arguments."""
     number = record.get("step", 0)
     state = made_up_state(**(after or {}), step=number + 1)
     made = step_record(state=state, **record)
-    return ObservedStep(job, made_up_state(**(before or {}), step=number), made, f"step {number}", "float32", is_visit)
+    return ObservedStep(job, made_up_state(**(before or {}), step=number), made, "float32", visit)
 
 
-def seen(mutants, step, sees=sight.sees_bits):
+def seen(mutants, step, detects=detector.detects_any_bit):
     """Names of the mutants that the step shows."""
-    return {mutant.name for mutant in mutants if any(sees(effect) for effect in mutant.effects(step))}
+    return {mutant.name for mutant in mutants if any(detects(effect) for effect in mutant.effects(step))}
 
 
 def names(mutants):

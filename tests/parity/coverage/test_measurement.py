@@ -7,6 +7,7 @@ import tensorflow as tf
 
 from parity.comparison.result import Verdict
 from parity.comparison.stages import COMBINED
+from parity.coverage.mutant import Choice
 from parity.verdict import compare_programs
 from parity.verdict.compare_programs import ComparisonPlan
 from tests.cases import Dyadic, Everything, setup
@@ -78,7 +79,7 @@ def test_without_visits_the_same_run_does_not_show_them():
 def test_a_net_with_everything_is_seen_whole():
     verification, outcomes = compared(Everything(), steps=4)
     assert verification.verdict is Verdict.PARITY
-    assert {outcome.mutant.choice for outcome in outcomes.values()} >= {"decay", "statistics", "update", "schedule"}
+    assert {outcome.mutant.choice for outcome in outcomes.values()} >= {Choice.DECAY, Choice.STATISTICS, Choice.UPDATE}
 
 
 def test_a_weight_that_the_loss_does_not_use_cannot_matter():

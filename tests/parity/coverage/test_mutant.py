@@ -1,11 +1,13 @@
 """Outcomes of mutants: seen, missing, and harmless."""
 
-from parity.coverage.mutant import WITHIN_TOLERANCE, Mutant, Outcome
+from parity.coverage.mutant import WITHIN_TOLERANCE, Choice, Mutant, Outcome
 from parity.coverage.observed_step import ObservedStep
 
 
 def outcome(harmless="", **fields):
-    return Outcome(Mutant("clip.limit", "1 -> 2", lambda step: [], lambda: "never acts", lambda: harmless), **fields)
+    return Outcome(
+        Mutant(Choice.CLIP, "clip.limit", "1 -> 2", lambda step: [], lambda: "never acts", lambda: harmless), **fields
+    )
 
 
 def test_a_mutant_that_was_not_seen_is_missing_unless_it_cannot_matter():

@@ -4,8 +4,11 @@ import dataclasses
 
 import pytest
 
+from parity.comparison.tour import Visit
 from parity.coverage import formulas, update_mutants
+from parity.coverage.visits import random_visit
 from tests.parity.coverage.cases import dyadic_job, observed, seen
+from tests.parity.step_records import made_up_state
 from workloads import optimizers
 
 
@@ -25,7 +28,7 @@ def test_every_constant_of_adam_shows_in_a_step_with_small_gradients():
 
 
 def test_epsilon_hides_beside_a_large_second_moment():
-    job, step = adam_step(1.0, v=2.0**40, is_visit=True)
+    job, step = adam_step(1.0, v=2.0**40, visit=Visit("weights doubled", made_up_state()))
     assert "optimizer.epsilon" not in seen(update_mutants.optimizer_mutants(job), step)
 
 
@@ -62,7 +65,6 @@ def test_a_weight_without_gradient_at_random_weights_too_cannot_move():
     log.add(observed(job, combined={"w": [0.0, 0.0], "v": [0.0, 1.0]}))
     assert log.any and log.why_still("w") == ""  # it may be a rectifier that sleeps
     for number in range(update_mutants.ENOUGH_RANDOM):
-        step = observed(job, combined={"w": [0.0, 0.0], "v": [0.0, 1.0]})
-        step.place = f"random weights {number}"
-        log.add(step)
+        visit = random_visit(made_up_state(), number)
+        log.add(observed(job, combined={"w": [0.0, 0.0], "v": [0.0, 1.0]}, visit=visit))
     assert "zero in every compared step" in log.why_still("w") and log.why_still("v") == ""

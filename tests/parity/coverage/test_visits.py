@@ -4,18 +4,21 @@ import numpy as np
 import pytest
 
 from parity.comparison.tour import Visit
-from parity.coverage.visits import View, random_weights, visits_of_job
+from parity.coverage.mutant import Exposure
+from parity.coverage.visits import View, random_visit, visits_of_job
 from tests.parity.coverage.cases import dyadic_job
 from workloads import sources
 from workloads.program import State
 from workloads.workload import Clip, MovingAverage
 
 
-def visited(missing=(), taken=range(20), boundaries=(), is_finite=True, **fields):
+def visited(needed=None, taken=range(20), boundaries=(), is_finite=True, **fields):
     job = dyadic_job(**fields)
     weights = {"a": np.float32(1), "b": np.float32(2)}
     last = State(20, weights, {"a/m": np.float32(1), "power": np.float32(0.5)}, {}, dict(weights))
-    view = View(lambda name: any(m.startswith(name) for m in missing), set(taken).__contains__, lambda: is_finite)
+    view = View(
+        lambda: needed is not None, lambda exposure: exposure is needed, set(taken).__contains__, lambda: is_finite
+    )
     return list(visits_of_job(job, last, boundaries, sources.Synthetic(job), view))
 
 
@@ -34,33 +37,36 @@ def test_the_end_of_the_warm_up_has_averages_far_from_the_weights():
 
 
 def test_slots_near_zero_leave_the_accumulators():
-    [found] = visited(["optimizer.epsilon"])
+    [found] = visited(Exposure.SMALL_SLOTS)
     assert float(found.state.slots["a/m"]) == 2.0**-40 and float(found.state.slots["power"]) == 0.5
 
 
 def test_weights_grow_until_clipping_is_seen_and_steps_go_on():
-    found = visited(["clip.none"], clip=Clip(1e30))  # beyond the reach of the ascent
+    found = visited(Exposure.LARGE_GRADIENTS, clip=Clip(1e30))  # beyond the reach of the ascent
     assert [float(visit.state.weights["a"]) for visit in found] == [2.0**power for power in range(1, 15)]
     assert [visit.state.step for visit in found] == list(range(20, 34))
 
 
 def test_a_state_that_is_not_finite_ends_the_growth():
-    assert len(visited(["clip.none"], clip=Clip(1e30), is_finite=False)) == 2  # of small scales, and of large ones
+    assert (
+        len(visited(Exposure.LARGE_GRADIENTS, clip=Clip(1e30), is_finite=False)) == 2
+    )  # of small scales, and of large ones
 
 
 def test_weights_shrink_where_clipping_always_acts():
-    assert [float(v.state.weights["a"]) for v in visited(["clip.always"], clip=Clip(1.0))][:2] == [0.5, 0.25]
+    assert [float(v.state.weights["a"]) for v in visited(Exposure.SMALL_GRADIENTS, clip=Clip(1.0))][:2] == [0.5, 0.25]
 
 
 def test_weights_that_did_not_move_get_random_values():
-    found = visited(["update of a"])
+    found = visited(Exposure.RANDOM_WEIGHTS)
     assert [visit.name for visit in found] == [f"random weights {number}" for number in (1, 2, 3, 4)]
     assert all(isinstance(visit, Visit) and visit.state.step == 20 + i for i, visit in enumerate(found))
     assert len({float(visit.state.weights["a"]) for visit in found}) == 4
+    assert all(visit.has_random_weights for visit in found)
 
 
 @pytest.mark.parametrize("number, mean, deviation", [(1, 2, 1), (2, 0, 0.25), (3, -2, 1), (4, 0, 0.25)])
 def test_random_weights_are_as_large_as_the_weights_or_far_from_zero_on_either_side(number, mean, deviation):
     state = State(0, {"w": np.full(10000, 0.25, np.float32)}, {}, {}, {})
-    drawn = random_weights(state, number).weights["w"]
+    drawn = random_visit(state, number).state.weights["w"]
     assert abs(np.mean(drawn) - mean) < 0.1 and abs(np.std(drawn) - deviation) < 0.1

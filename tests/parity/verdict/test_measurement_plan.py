@@ -33,7 +33,7 @@ def test_a_lifts_update_is_changed_constant_by_constant(small_setup):
 
 @pytest.mark.parametrize(("in_double", "seen"), [(True, True), (False, False)])
 def test_a_change_below_float32s_tolerance_is_seen_in_double_precision_only(small_setup, in_double, seen):
-    sees, _ = measurement_plan._sight(small_setup, CoveragePlan("auto", in_double))
+    sees, _ = measurement_plan._detector(small_setup, CoveragePlan("auto", in_double))
     weight = np.ones(3, np.float64)
     assert sees(Effect(stages.WEIGHTS, "w", weight, weight * (1 + 1e-8))) is seen
 

@@ -8,7 +8,7 @@ import pytest
 
 from parity.causes.basics.injection import in_workload
 from parity.comparison import stages
-from parity.coverage import sight
+from parity.coverage import detector
 from parity.coverage.graph.mutants import MutatedTowers, why_guard
 from parity.coverage.mutant import Effect
 from parity.coverage.native_mutants import native_mutants
@@ -29,9 +29,9 @@ def steps():
     """The first four steps of the towers."""
     with SETUP.legacy_program() as program:
         found, state = [], program.state()
-        for number in range(4):
+        for _ in range(4):
             record = program.step()
-            found.append(ObservedStep(SETUP.job, state, record, f"step {number}", "float32"))
+            found.append(ObservedStep(SETUP.job, state, record, "float32"))
             state = record.state
     return found
 
@@ -44,7 +44,7 @@ def towers():
 
 def test_no_change_is_not_seen(towers, steps):
     pairs = list(towers._effects({}, 0, steps[1]))
-    assert pairs and not any(sight.sees_bits(effect) for effect in pairs)
+    assert pairs and not any(detector.detects_any_bit(effect) for effect in pairs)
 
 
 def test_changed_constants_are_seen(towers, steps):
@@ -55,7 +55,7 @@ def test_changed_constants_are_seen(towers, steps):
     momentum = [name for name in mutants if name.endswith("Momentum/momentum")]
     assert momentum and all(name in update_only for name in momentum)
     for name in dropped + momentum:
-        assert any(sight.sees_bits(effect) for step in steps for effect in mutants[name].effects(step)), name
+        assert any(detector.detects_any_bit(effect) for step in steps for effect in mutants[name].effects(step)), name
 
 
 def test_the_step_of_the_smallest_gradients_is_found(towers, steps):
@@ -93,8 +93,10 @@ def test_what_is_predicted_is_what_a_changed_port_shows(name, steps):
             port.load(step.before)
             pairs = zip(stages.tensors(step.record), stages.tensors(port.step()))
             shown = [Effect(stage, tensor, a, b) for (stage, tensor, a), (_, _, b) in pairs if stage != "batch"]
-            first = next((effect.stage for effect in shown if sight.sees_bits(effect)), None)
-            predicted = next((effect.stage for effect in mutant.effects(step) if sight.sees_bits(effect)), None)
+            first = next((effect.stage for effect in shown if detector.detects_any_bit(effect)), None)
+            predicted = next(
+                (effect.stage for effect in mutant.effects(step) if detector.detects_any_bit(effect)), None
+            )
             assert predicted == first, step.place
 
 

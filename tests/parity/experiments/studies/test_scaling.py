@@ -6,14 +6,14 @@ from parity.experiments.studies import scaling
 from parity.experiments.studies.alternatives.data_format import NCHW, FormatResult
 from parity.experiments.studies.alternatives.throughput import Predictions
 from parity.experiments.studies.alternatives.turns import TurnTimes
-from parity.experiments.studies.scaling import MEASURED
+from parity.experiments.studies.scaling import MEASURED, ReplicaTimes
 from parity.speed.ratio import SpeedRatio
 from tests.parity.experiments.studies.in_process import in_process  # noqa: F401
 
-TIMES = TurnTimes(
+TIMES = ReplicaTimes(MEASURED, (1, 4), TurnTimes(
     {name: [seconds] * 4 for name, seconds in
      (("towers, 1", 1.0), ("towers, 4", 2.0), ("port, 1", 1.0), ("port, 4", 0.5))}
-)  # fmt: skip
+))  # fmt: skip
 PREDICTIONS = [Predictions("towers", {"p100x4": {1: 100.0, 4: 300.0}})]
 
 
@@ -56,7 +56,7 @@ def test_formats_are_compared_where_a_device_runs_both(formats, words):
 
 def test_the_tables_have_all_rows():
     calls = {MEASURED: TurnTimes({"port, 2": [1.0] * 4, "port, 10 a call": [0.5] * 4})}
-    report = scaling.make_report(MEASURED, TIMES, calls, PREDICTIONS, FormatResult("CPU:0", {NCHW: "no"}, None))
+    report = scaling.make_report(TIMES, calls, PREDICTIONS, FormatResult("CPU:0", {NCHW: "no"}, None))
     measured, predicted, per_call = (list(table.rows) for table in report.tables)
     assert measured[1] == ("towers, 4", "0", "0.50 [0.50, 0.50]") and len(measured) == 4
     assert predicted[0] == ("predicted: towers, p100x4", "100", "300 on 4", "3.00") and len(predicted) == 4

@@ -1,4 +1,4 @@
-"""`Sight`: a function that says whether a comparison would distinguish a mutant's tensor from the job's."""
+"""`Detector`: a function that tells whether a comparison would have distinguished a mutant's tensor from the job's."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from parity.comparison.difference import bits
 from parity.comparison.judging import tolerance
 from parity.coverage.mutant import Effect
 
-#: Relative difference, of a tensor's largest entry, that a comparison in double precision tells from rounding. Its
+#: Difference, relative to a tensor's largest entry, that a comparison in float64 distinguishes from rounding. Its own
 #: tolerances are about ten times smaller.
-DOUBLE_LIMIT = 1e-9
+FLOAT64_LIMIT = 1e-9
 
 #: A function from an `Effect` to whether the comparison would have failed.
-Sight: TypeAlias = Callable[[Effect], bool]
+Detector: TypeAlias = Callable[[Effect], bool]
 
 
-def sees_bits(effect: Effect) -> bool:
-    """Tells whether a comparison of bits would have failed: some element has other bits."""
+def detects_any_bit(effect: Effect) -> bool:
+    """Tells whether a comparison for identical bits would have failed: some element has other bits."""
     expected, mutated = np.asarray(effect.expected), np.asarray(effect.mutated)
     if expected.dtype.kind != "f":
         return bool(np.any(expected != mutated))
@@ -32,33 +32,33 @@ def sees_bits(effect: Effect) -> bool:
     return bool(np.any(bits(expected) != bits(mutated)))
 
 
-def sees_in_double(allowed: Mapping[str, float]) -> Sight:
-    """Returns the sight of a comparison whose tensors are judged in double precision.
+def detector_in_float64(allowed: Mapping[str, float]) -> Detector:
+    """Returns the detector of a comparison whose tensors are judged in float64.
 
     Args:
-      allowed: {stage: relative difference} that is allowed beyond that, for formulas that agree in float32 only.
+      allowed: {stage: relative difference} of the stages that may differ by more, where formulas agree in float32 only.
     """
 
-    def sees(effect: Effect) -> bool:
+    def detects(effect: Effect) -> bool:
         if effect.stage == stages.RATE:  # a float32 scalar in either precision
             return _differs(effect, 4 * float(np.finfo(np.float32).eps))
-        return _differs(effect, max(DOUBLE_LIMIT, allowed.get(effect.stage, 0.0)))
+        return _differs(effect, max(FLOAT64_LIMIT, allowed.get(effect.stage, 0.0)))
 
-    return sees
+    return detects
 
 
-def sees_within_tolerance(dtype: str, replicas: int) -> Sight:
-    """Returns the sight of a comparison within the tolerances of "auto", without double precision.
+def detector_beyond_tolerance(dtype: str, replicas: int) -> Detector:
+    """Returns the detector of a comparison within the tolerances of "auto", in the dtype of the run.
 
     Args:
       dtype: of the run.
       replicas: number of replicas.
     """
 
-    def sees(effect: Effect) -> bool:
+    def detects(effect: Effect) -> bool:
         return _differs(effect, tolerance.auto(effect.stage, np.dtype(dtype), replicas, 0))
 
-    return sees
+    return detects
 
 
 def _differs(effect: Effect, limit: float) -> bool:
@@ -72,5 +72,5 @@ def _differs(effect: Effect, limit: float) -> bool:
 
 
 def _is_finite(*arrays: np.ndarray) -> bool:
-    """Whether nothing is NaN or infinite: such tensors differ from nothing that went wrong in another way."""
+    """Whether no entry is NaN or infinite: after an overflow, tensors that are equally wrong cannot be told apart."""
     return all(bool(np.isfinite(array).all()) for array in arrays)
