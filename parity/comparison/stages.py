@@ -118,7 +118,16 @@ def _tap_tensors(stage: str, replicas: Sequence[Arrays], taps: Sequence[str]) ->
 def initial_tensors(state: State) -> Iterator[StageTensor]:
     """Yields the tensors of the state before the first step, all in the stage `INITIAL`."""
     for stage, name, array in _tensors_of_state(state):
-        yield INITIAL, f"{name} ({stage})" if stage != WEIGHTS else name, array
+        yield INITIAL, initial_name(stage, name), array
+
+
+def initial_name(stage: str, name: str) -> str:
+    """Returns the name, within the stage `INITIAL`, of a tensor of the state before the first step.
+
+    >>> initial_name(WEIGHTS, "w"), initial_name(AVERAGES, "w")
+    ('w', 'w (moving averages)')
+    """
+    return name if stage == WEIGHTS else f"{name} ({stage})"
 
 
 def state_tensors(state: State) -> dict[tuple[str, str], np.ndarray]:

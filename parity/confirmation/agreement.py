@@ -7,7 +7,7 @@ may be left. It is counted per tensor, in units of what its own few operations r
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -17,7 +17,7 @@ from parity.comparison import stages
 from parity.comparison.difference import relative
 from parity.confirmation.planted_port import UserStep
 from workloads.optimizers import Optimizer
-from workloads.program import StepRecord
+from workloads.program import State, StepRecord
 
 #: {stage: roundings that a tensor may be off by}. Losses and gradients are sums over a batch, through all layers, in
 #: another order; all other stages are a few elementwise operations on inputs that are given.
@@ -138,22 +138,21 @@ def may_be_noise(agreement: Agreement) -> bool:
     return bool(agreement.remaining) and all(gap <= MOST_NOISE for gap in agreement.gaps.values())
 
 
-def add_initial(
-    agreement: Agreement, planted: Iterable[stages.StageTensor], user: Iterable[stages.StageTensor], given: set[str]
-) -> None:
+def add_initial(agreement: Agreement, planted: State, user: State, given: set[str]) -> None:
     """Compares the first states.
 
     Args:
       agreement: the comparison to add to.
-      planted: `stages.initial_tensors` of the planted port.
-      user: those of the user's run.
+      planted: first state of the planted port.
+      user: first state of the user's run.
       given: variables whose first values the cause takes from the user's run.
     """
-    theirs = {name: array for _, name, array in user}
-    for stage, name, mine in planted:
-        if name in theirs and name.split(" (")[0] not in given:
-            units = _magnitude(theirs[name])
-            agreement.add(stage, name, 0, _difference(mine, theirs[name], units))
+    theirs = stages.state_tensors(user)
+    for (stage, name), mine in stages.state_tensors(planted).items():
+        other = theirs.get((stage, name))
+        if other is not None and name not in given:
+            label = stages.initial_name(stage, name)
+            agreement.add(stages.INITIAL, label, 0, _difference(mine, other, _magnitude(other)))
 
 
 def add_step(

@@ -260,7 +260,7 @@ def _agreement(
 ) -> Agreement:
     """Compares a port's steps, and its first state, with the user's."""
     agreement = Agreement()
-    add_initial(agreement, stages.initial_tensors(port.first_state), stages.initial_tensors(first_state), given)
+    add_initial(agreement, port.first_state, first_state, given)
     for index, (record, step) in enumerate(zip(records, steps)):
         add_step(agreement, record, step, rules, twins[index] if twins else None)
     return agreement

@@ -12,7 +12,7 @@ from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.graph import op_types, train_ops
 from legacy.saved.graph.accumulation import variable_of
 from legacy.saved.graph.graph_file import SavedGraph
-from legacy.saved.tower_search.labellings import SMALLEST_TOWER, labellings
+from legacy.saved.tower_search.labellings import SMALLEST_TOWER, Source, labellings
 from workloads.lifted.graph import Graph, parse_tensor_name
 from workloads.lifted.tensors.gradient_names import GRADIENTS, is_gradient_op
 
@@ -188,7 +188,7 @@ def _labels_of_analysis(graph: Graph, found: Analysis) -> tuple[str, dict[str, i
         return "", {}
     flow = {name: towers.tower_of(name) for name in towers.masks}
     known = {**towers.labels, **{name: tower for name, tower in flow.items() if tower is not None}}
-    for found_by, labels in labellings(graph):
+    for _, found_by, labels in labellings(graph):
         if found_by == towers.found_by:
             numbers: dict[int, collections.Counter[int]] = collections.defaultdict(collections.Counter)
             for name, tower in known.items():
@@ -211,11 +211,11 @@ def _labels(graph: Graph, members: set[str] | None) -> tuple[str, dict[str, int]
     """
     best: tuple[str, dict[str, int]] = ("no towers were told apart", {})
     most = 0.0
-    for found_by, labels in labellings(graph):
+    for source, found_by, labels in labellings(graph):
         training = {tower for name, tower in labels.items() if is_gradient_op(name) and members and name in members}
         if len(training) > 1 or not _are_towers(graph, labels):
             continue
-        worth = len(labels) * (1.0 if found_by.startswith("device") else NAMES_BEFORE_DEVICES)
+        worth = len(labels) * (1.0 if source is Source.DEVICES else NAMES_BEFORE_DEVICES)
         if worth > most:
             best, most = (found_by, labels), worth
     return best

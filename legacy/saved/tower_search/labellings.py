@@ -6,6 +6,7 @@ A label is only a candidate: layers called conv1 and conv2 make a labelling too.
 from __future__ import annotations
 
 import collections
+import enum
 import re
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
@@ -25,18 +26,27 @@ SPREAD = 1 / 3
 MOST_TOWERS = 64
 #: Name scopes that TensorFlow opens: two gradient graphs are two losses, such as those of a GAN, and not two towers.
 OWN_SCOPES = re.compile(r"^(gradients|cond|while)(_\d+)?$")
-#: How labels by the suffixes of names are described.
-SUFFIXES = "suffixes of names"
+
+
+class Source(enum.Enum):
+    """The part of the nodes that a labelling reads tower numbers from."""
+
+    DEVICES = enum.auto()
+    NAME_SCOPES = enum.auto()
+    SUFFIXES = enum.auto()
+    NOTHING = enum.auto()
 
 
 class Labelling(NamedTuple):
     """Tower numbers for some nodes of a graph.
 
     Attributes:
-      found_by: how the labels were found, in words.
+      source: the part of the nodes that has the numbers.
+      found_by: the same in words, with the name: "device /gpu:k".
       labels: {node: tower number}, from 0 without gaps.
     """
 
+    source: Source
     found_by: str
     labels: dict[str, int]
 
@@ -49,11 +59,12 @@ def labellings(graph: Graph) -> Iterator[Labelling]:
     backward = [name for name in graph.nodes if gradient_names.is_gradient_op(name)]
     forward = {name: gradient_names.forward_name(name, graph.nodes) for name in backward}
     gpus = {name: _device_number(node.device, "gpu") for name, node in graph.nodes.items()}
-    for found_by, labels in _plain_labellings(graph):
-        inherited = {name: labels[op] for name, op in forward.items() if name not in labels and op in labels}
-        labels = dict(labels, **inherited)
-        if found_by.startswith("device") or not (_share_devices(labels, gpus) or _is_small_beside(labels, gpus)):
-            yield Labelling(found_by, labels)
+    for plain in _plain_labellings(graph):
+        own = plain.labels
+        labels = {**own, **{name: own[op] for name, op in forward.items() if name not in own and op in own}}
+        by_device = plain.source is Source.DEVICES
+        if by_device or not (_share_devices(labels, gpus) or _is_small_beside(labels, gpus)):
+            yield plain._replace(labels=labels)
 
 
 def _share_devices(labels: Mapping[str, int], gpus: Mapping[str, int | None]) -> bool:
@@ -85,15 +96,17 @@ def _plain_labellings(graph: Graph) -> Iterator[Labelling]:
     placed = {name: node.device for name, node in graph.nodes.items() if not _is_with_variable(graph, name)}
     for kind in ("gpu", "cpu"):
         numbers = {device: _device_number(device, kind) for device in set(placed.values())}
-        yield from _numbered(f"device /{kind}:k", {name: numbers[device] for name, device in placed.items()})
+        labels = {name: numbers[device] for name, device in placed.items()}
+        yield from _numbered(Source.DEVICES, f"device /{kind}:k", labels)
     scopes = {name: name.rpartition("/")[0] for name in graph.nodes}
     for family, number_of in _families_of_scopes(collections.Counter(scopes.values())):
-        labels = {name: number_of[scope] for name, scope in scopes.items() if scope in number_of}
-        yield from _numbered(f"name scope {family}k", labels)
+        in_family = {name: number_of[scope] for name, scope in scopes.items() if scope in number_of}
+        yield from _numbered(Source.NAME_SCOPES, f"name scope {family}k", in_family)
     suffixes = {name: _suffix(name.split("/")[0]) for name in graph.nodes}
     counts = collections.Counter(suffixes.values())
     common = {number for number, count in counts.items() if count >= SMALLEST_LABEL * max(counts.values())}
-    yield from _numbered(SUFFIXES, {name: n for name, n in suffixes.items() if n in common})
+    numbered = {name: n for name, n in suffixes.items() if n in common}
+    yield from _numbered(Source.SUFFIXES, "suffixes of names", numbered)
 
 
 def _families_of_scopes(sizes: Mapping[str, int]) -> Iterator[tuple[str, dict[str, int]]]:
@@ -150,13 +163,13 @@ def _is_with_variable(graph: Graph, name: str) -> bool:
     return any(place != name and place in graph.nodes and graph.type(place) in VARIABLES for place in places)
 
 
-def _numbered(found_by: str, labels: Mapping[str, int | None]) -> Iterator[Labelling]:
+def _numbered(source: Source, found_by: str, labels: Mapping[str, int | None]) -> Iterator[Labelling]:
     """Yields the labelling with numbers from 0 without gaps, if it has 2 to 64 labels of similar sizes."""
     known = {name: number for name, number in labels.items() if number is not None}
     counts = collections.Counter(known.values())
     if _are_even(counts):
         dense = {number: i for i, number in enumerate(sorted(counts))}
-        yield Labelling(found_by, {name: dense[number] for name, number in known.items()})
+        yield Labelling(source, found_by, {name: dense[number] for name, number in known.items()})
 
 
 def _are_even(counts: Mapping[int, int]) -> bool:

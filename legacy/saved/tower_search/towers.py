@@ -17,7 +17,7 @@ from typing import NamedTuple
 from legacy.saved.graph import op_types
 from legacy.saved.graph.imported import ImportedGraph
 from legacy.saved.tower_search.batch_slices import DATA, batch_slices
-from legacy.saved.tower_search.labellings import SMALLEST_TOWER, SUFFIXES, Labelling, labellings
+from legacy.saved.tower_search.labellings import SMALLEST_TOWER, Labelling, Source, labellings
 from legacy.saved.tower_search.settings import is_scalar_setting
 from workloads.lifted.graph import Graph, TensorId
 from workloads.lifted.tensors import gradient_names
@@ -120,12 +120,12 @@ def find_towers(
         tried.add(labelled)
         candidate = flow.towers(labelling)
         score = float(_score(candidate, update_inputs, model))
-        score /= SUFFIX_MARGIN if labelling.found_by == SUFFIXES else 1.0
+        score /= SUFFIX_MARGIN if labelling.source is Source.SUFFIXES else 1.0
         if score > best_score and not _is_leaky(graph, candidate):
             best, best_score = candidate, score
-        elif labelling.found_by.startswith("device"):
+        elif labelling.source is Source.DEVICES:
             doubt = doubt or _doubt(graph, candidate)
-    one = best or flow.towers(Labelling("there is one", {name: 0 for name in graph.nodes}))
+    one = best or flow.towers(Labelling(Source.NOTHING, "there is one", {name: 0 for name in graph.nodes}))
     return one if best else dataclasses.replace(one, doubt=doubt)
 
 

@@ -111,7 +111,7 @@ def test_first_values_are_compared_unless_they_are_given():
     for given, count in ((set(), 1), ({"w"}, 0)):
         made = Agreement()
         left, right = made_up_state({"w": [1.0, 2.0]}), made_up_state({"w": [1.5, 2.0]})
-        add_initial(made, stages.initial_tensors(left), stages.initial_tensors(right), given)
+        add_initial(made, left, right, given)
         assert len(made.remaining) == count
 
 
