@@ -71,7 +71,7 @@ class OldGraphProgram(GraphProgram):
             self._resident = self._keep(source.shards(0)) if source.fixed else None
             import_graph(graph_def, self._resident)
             self._reads, self._holders, self._assign = self._state_ops()
-        self._session = v1.Session(graph=self.graph, config=session_config(devices, options.exact))
+        self._session = v1.Session(graph=self.graph, config=session_config(devices, options.exact, job.replicas))
         self._session.run(self._starters)
         names = {operation.name for operation in self.graph.get_operations()}
         self._keys = [

@@ -20,6 +20,7 @@ from workloads.program import STATES, State, StepRecord, initial_state
 from workloads.records.writer import batch_digest, example_ids
 from workloads.support.errors import require
 from workloads.support.machine.logical_gpus import memory_limits
+from workloads.support.machine.threads import share_of_cores
 from workloads.support.user import user_code
 from workloads.variable_spec import initial_values
 
@@ -55,6 +56,7 @@ class LegacyProgram(GraphProgram):
         self._devices = ["/device:" + device for device in devices]
         layer_devices = self._devices if options.placement == "layers" else ()
         tower_devices = self._devices[:1] * job.replicas if layer_devices else self._devices
+        at_once = 1 if layer_devices else job.replicas
         self._specs = tracing.trace(job.workload, job.per_replica_batch, job.dtype)
         self.graph = tf.Graph()
         with self.graph.as_default():
@@ -62,7 +64,7 @@ class LegacyProgram(GraphProgram):
             self._towers = graph.build_tower_graph(job, options, self._input.batches, tower_devices, layer_devices)
             self._holders, self._load = build_state_loader(self._towers)
             initialize = v1.global_variables_initializer()
-        self._session = v1.Session(graph=self.graph, config=session_config(devices, options.exact))
+        self._session = v1.Session(graph=self.graph, config=session_config(devices, options.exact, at_once))
         self._session.run(initialize)
         self._user_ops = user_code.running(
             f"{job.workload.name}.loss", job.workload.loss, self.graph, cause=lambda: self._input.failure
@@ -255,10 +257,21 @@ def state_feed(holders: Holders, state: State, global_step: int) -> dict[tf.Tens
     return feed
 
 
-def session_config(devices: Sequence[str], exact: bool) -> tf.compat.v1.ConfigProto:
-    """Makes a `ConfigProto` with as many CPU devices as the towers need; Grappler is off if `exact`."""
+def session_config(devices: Sequence[str], exact: bool, at_once: int = 1) -> tf.compat.v1.ConfigProto:
+    """Makes a `ConfigProto` with as many CPU devices as the towers need.
+
+    Args:
+      devices: of the towers, e.g. ["CPU:0", "CPU:1"].
+      exact: for identical bits: Grappler is off, and threads are as TensorFlow has them.
+      at_once: number of towers that run at the same time, and share the cores.
+
+    Returns:
+      the settings.
+    """
     cpus = [1 + int(device.partition(":")[2]) for device in devices if device.startswith("CPU")]
     config = v1.ConfigProto(device_count={"CPU": max(cpus, default=1)}, allow_soft_placement=True)
+    if not exact and len(cpus) == len(devices):
+        config.intra_op_parallelism_threads = share_of_cores(at_once)
     config.gpu_options.allow_growth = True
     limits = memory_limits()
     for limits_of_gpu in limits if any(limits) else ():  # a session divides GPUs as its process does

@@ -17,11 +17,13 @@ class Worker:
       resolver: the `ClusterResolver` that knows all of them.
       index: this worker's number, from 0; worker 0 is the chief.
       count: how many there are.
+      on_machine: how many of them have the same host as this one, which they share with it.
     """
 
     resolver: tf.distribute.cluster_resolver.ClusterResolver
     index: int
     count: int
+    on_machine: int = 1
 
     @property
     def chief(self) -> bool:

@@ -132,7 +132,17 @@ def worker_from_environment() -> Worker:
         raise InputError("TF_CONFIG: not set, and no SLURM job; it must name the cluster and this worker's place in it")
     cluster = resolver.cluster_spec().as_dict()
     number = worker_number(cluster, resolver.task_type, resolver.task_id)
-    return Worker(resolver, number, sum(len(cluster.get(job, ())) for job in ("chief", "worker")))
+    hosts = [host_of(address) for job in ("chief", "worker") for address in cluster.get(job, ())]
+    return Worker(resolver, number, len(hosts), hosts.count(hosts[number]))
+
+
+def host_of(address: str) -> str:
+    """Returns the host of an address.
+
+    >>> host_of("127.0.0.1:20000"), host_of("[::1]:20000")
+    ('127.0.0.1', '[::1]')
+    """
+    return address.rpartition(":")[0]
 
 
 def lost_worker_message(worker: Worker, error: Exception) -> str:

@@ -19,6 +19,7 @@ from workloads.lifted.workload import as_lifted
 from workloads.program import Program, State
 from workloads.sources import Source, Synthetic
 from workloads.support.errors import InputError, require
+from workloads.support.machine import threads
 from workloads.support.machine.devices import choose_devices
 
 #: Why a workload and an old graph are not compared in float64.
@@ -90,6 +91,7 @@ class Setup:
 
     def _towers(self, dtype: str | None) -> Program:
         devices = self.devices()  # first: the CPU cannot be divided once TensorFlow runs
+        threads.set_within_ops(self.threads_within_ops())
         job = self._job_in(dtype)
         if self.towers is not None:
             return self.towers(dataclasses.replace(self, job=job, towers=None))
@@ -114,7 +116,14 @@ class Setup:
 
             devices = self.devices()[: job.replicas // self.workers]
             return ClusterProgram(job, self.make_source, self.modern, self.workers, devices)
-        return modern.factory.modern_program(job, self.make_source(job), self.modern, self.devices())
+        devices = self.devices()
+        threads.set_within_ops(self.threads_within_ops())
+        return modern.factory.modern_program(job, self.make_source(job), self.modern, devices)
+
+    def threads_within_ops(self) -> int:
+        """Returns how many cores each op has where replicas share them; 0 where that is left to TensorFlow."""
+        shared = not self.modern.exact and not self.layer_devices and self.devices()[0].startswith("CPU")
+        return threads.share_of_cores(self.job.replicas) if shared else 0
 
     @property
     def has_old_graph(self) -> bool:

@@ -16,6 +16,7 @@ from parity.comparison.setup import Setup
 from parity.speed import one_device
 from parity.speed.joint_verification import Rival, verify_together
 from parity.speed.names import LEGACY, MODERN, ONE_DEVICE
+from parity.speed.one_device_process import OneDeviceProcess
 from parity.speed.speed_result import Contestant
 from parity.speed.timing import Runner
 from workloads.program import Program
@@ -44,6 +45,7 @@ class Comparison:
       steps: number of steps.
       progress: called with the number of steps done.
       floors: {name of a program: its noise floor}; empty before the first input.
+      own_process: where the port on one device is timed; None where it is compared.
       parts: why the port on one device takes the batch in parts; "" if it need not; None if that is not known yet.
     """
 
@@ -51,6 +53,7 @@ class Comparison:
     progress: Callable[[int], object]
     floors: dict[str, NoiseFloor | None] = dataclasses.field(default_factory=dict)
     parts: str | None = None
+    own_process: OneDeviceProcess | None = None
 
 
 def enter_programs(
@@ -88,10 +91,13 @@ def enter_programs(
     if lone is not None:
         last.settings, last.verification = lone.describe(), results[ONE_DEVICE]
         last.problem = "" if last.verification.passed else "not equal to the towers"
+    timed: Runner | None = lone
+    if lone is not None and comparison.own_process is not None:
+        timed = comparison.own_process.start(setup, bool(comparison.parts))
     return [
         Entrant(Contestant(LEGACY, input_name, batch, left.describe()), left),
         Entrant(Contestant(MODERN, input_name, batch, right.describe(), results[MODERN]), right),
-        Entrant(last, None if last.problem else lone),
+        Entrant(last, None if last.problem else timed),
     ]
 
 

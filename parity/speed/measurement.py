@@ -12,9 +12,19 @@ from parity.processes.interruption import Interruption
 from parity.speed.entrants import Comparison, Entrant, enter_programs
 from parity.speed.fastest_input import choose_fastest_input
 from parity.speed.names import LEGACY, MODERN, STREAMED
+from parity.speed.one_device_process import OneDeviceProcess, RemoteProgram, needs_own_process
 from parity.speed.ratio import UNDECIDED, speed_ratio, speed_verdict
 from parity.speed.speed_result import SpeedResult
-from parity.speed.timing import Progress, RoundTimes, Runner, RunnerFailed, block_steps, seconds_of_run, time_rounds
+from parity.speed.timing import (
+    Progress,
+    RoundTimes,
+    Runner,
+    RunnerFailed,
+    block_steps,
+    seconds_of_run,
+    time_rounds,
+    wait_for_rest,
+)
 from workloads.program import Program
 
 #: Rounds from which on a measurement that is interrupted has ratios to report.
@@ -72,7 +82,14 @@ def measure_speed(
     """
     with contextlib.ExitStack() as stack:
         chosen = dict(setups)
-        comparison = Comparison(plan.parity_steps, lambda done: progress("parity", done, plan.parity_steps))
+        own_process = None
+        if any(needs_own_process(setup) for setup in setups.values()):
+            own_process = stack.enter_context(contextlib.closing(OneDeviceProcess()))
+        comparison = Comparison(
+            plan.parity_steps,
+            lambda done: progress("parity", done, plan.parity_steps),
+            own_process=own_process,
+        )
         entrants: list[Entrant] = []
         trials: dict[str, float] = {}
         for name in setups:
@@ -121,6 +138,7 @@ def _time_all(
         lambda times: _needs_more_rounds(times, sides, plan),
         show,
         [_lead_in(entrant) for entrant in ready],
+        rest=_rest,
         stop=lambda: interruption is not None and interruption.asked,
     )
     result.partial = interruption is not None and interruption.asked
@@ -141,6 +159,13 @@ def _is_warmed_up(entrant: Entrant, result: SpeedResult, plan: MeasurementPlan) 
         contestant.problem = str(failure)
         return False
     return True
+
+
+def _rest(runner: Runner) -> None:
+    """Waits until nothing is read ahead any more, neither here nor in the runner's own process."""
+    if isinstance(runner, RemoteProgram):
+        runner.rest()
+    wait_for_rest()
 
 
 def _lead_in(entrant: Entrant) -> int:

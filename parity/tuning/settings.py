@@ -75,7 +75,9 @@ def knobs_of(setup: Setup, cores: int, same_at_any_replicas: bool) -> Iterator[K
     calls = (1, 10, 100)
     yield Knob("steps per call", [_option("steps_per_call", n) for n in calls if n != setup.modern.steps_per_call])
     if on_cpu:
-        yield Knob("threads", [_threads(*counts) for counts in sorted({(1, cores), (cores, 1), (1, 1)})])
+        default = (setup.threads_within_ops() or cores, cores)
+        counts = {(1, 1), (1, cores), (cores, 1), (cores, cores)} - {default}
+        yield Knob("threads", [_threads(*numbers) for numbers in sorted(counts)])
         yield Knob("oneDNN", [Settings(variables=(("TF_ENABLE_ONEDNN_OPTS", "0"),))])
         yield Knob("freed memory given back", [Settings(variables=GIVEN_BACK)])
     if setup.job.replicas > 1 and not setup.job.workload.is_lifted:

@@ -7,6 +7,7 @@ import tensorflow as tf
 from legacy.towers.program import session_config
 from tests.cases import Dyadic, records, setup
 from workloads.support.errors import InputError
+from workloads.support.machine import threads
 from workloads.workload import Clip
 
 # Dyadic: x = 0..7 over two towers, so tower means are 1.5 and 5.5; loss = mean * a * b, a = 1, b = 2.
@@ -138,5 +139,18 @@ def test_a_session_has_a_cpu_for_each_tower_and_grappler_only_where_bits_may_dif
     config = session_config(["CPU:0", "CPU:1"], exact=True)
     assert config.device_count["CPU"] == 2 and config.graph_options.rewrite_options.disable_meta_optimizer
     assert session_config(["CPU:1", "CPU:2"], exact=True).device_count["CPU"] == 3  # CPU:0 is the host's
+    assert config.intra_op_parallelism_threads == 0
     config = session_config(["GPU:0"], exact=False)
     assert config.device_count["CPU"] == 1 and not config.graph_options.rewrite_options.disable_meta_optimizer
+
+
+def test_towers_of_a_cpu_share_its_cores_where_bits_may_differ(monkeypatch):
+    monkeypatch.setattr(threads, "cores", lambda: 6)
+    monkeypatch.delenv(threads.VARIABLE, raising=False)
+
+    def within_ops(devices, exact, at_once):
+        return session_config(devices, exact, at_once).intra_op_parallelism_threads
+
+    cpus = ["CPU:0", "CPU:1"]
+    assert within_ops(cpus, False, 2) == 3
+    assert within_ops(cpus, True, 2) == within_ops(cpus, False, 1) == within_ops(["GPU:0", "GPU:1"], False, 2) == 0

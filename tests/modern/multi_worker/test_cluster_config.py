@@ -29,6 +29,12 @@ def test_a_chief_comes_before_the_workers(monkeypatch):
     assert (worker.index, worker.count) == (2, 3)
 
 
+def test_workers_on_one_machine_are_counted(monkeypatch):
+    for index, on_machine in enumerate([2, 1, 2]):
+        monkeypatch.setenv("TF_CONFIG", cluster_config.tf_config_text(["a:1", "b:2", "a:3"], index))
+        assert cluster_config.worker_from_environment().on_machine == on_machine
+
+
 def test_a_slurm_job_says_who_we_are(monkeypatch):
     for name, value in (
         ("SLURM_PROCID", "2"),

@@ -4,6 +4,7 @@ import doctest
 import numpy as np
 import pytest
 
+from modern.collectives.worker import Worker
 from modern.multi_worker import cluster_config, cluster_program
 from modern.options import ModernOptions
 from workloads.program import State, StepRecord
@@ -90,14 +91,22 @@ def test_a_worker_calls_the_methods_that_the_parent_names(monkeypatch):
         def run(self, steps):
             return [steps]
 
-    divided = []  # the CPU of this process is not: it is divided once, and other tests need more devices
+    within_ops, divided = (
+        [],
+        [],
+    )  # the CPU of this process is not: it is divided once, and other tests need more devices
     monkeypatch.setattr("modern.collectives.strategy.divide_cpu", divided.append)
     monkeypatch.setattr("modern.mirrored.program.ModernProgram", Program)
-    monkeypatch.setattr(cluster_program.cluster_config, "worker_from_environment", lambda: "worker 0")
-    parent = Connection(("run", (3,)), ("describe", ()))
-    cluster_program.serve_worker(parent, "job", lambda job: job + "'s source", "options", ["CPU:0"])
-    assert parent.answers == [("variables", {"worker": "worker 0"}), [3], {"worker": "worker 0"}]
-    assert divided == [1]
+    monkeypatch.setattr(cluster_program.threads, "share_of_cores", lambda replicas: 100 * replicas)
+    monkeypatch.setattr(cluster_program.threads, "set_within_ops", within_ops.append)
+    worker = Worker(None, 0, 3, on_machine=3)
+    monkeypatch.setattr(cluster_program.cluster_config, "worker_from_environment", lambda: worker)
+    for exact in (True, False):
+        parent = Connection(("run", (3,)), ("describe", ()))
+        options = ModernOptions(exact=exact)
+        cluster_program.serve_worker(parent, "job", lambda job: job + "'s source", options, ["CPU:0", "CPU:1"])
+        assert parent.answers == [("variables", {"worker": worker}), [3], {"worker": worker}]
+    assert divided == [2, 2] and within_ops == [600]
 
 
 class Worker:

@@ -80,6 +80,7 @@ class MadeUpSetup:
       modern_seconds: per step of the port.
       traces_of_run: of the port.
       log: see `TimedProgram`; of the towers.
+      threads: cores of each op; 0: all.
     """
 
     clock: Clock
@@ -88,6 +89,7 @@ class MadeUpSetup:
     traces_of_run: int = 0
     log: list | None = None
     legacy: LegacyOptions = LegacyOptions(input="feed")
+    threads: int = 0
     modern: ModernOptions = ModernOptions(steps_per_call=10)
     job: Job = Job(registry.get("regression", "small"), 2)
     parameter_servers: int = 0
@@ -100,3 +102,6 @@ class MadeUpSetup:
 
     def closing_references(self):
         return contextlib.nullcontext("references")
+
+    def threads_within_ops(self):
+        return self.threads

@@ -13,6 +13,7 @@ from parity.speed.measurement import FEWEST_ROUNDS, MeasurementPlan, measure_spe
 from parity.speed.names import RESIDENT, STREAMED
 from parity.speed.speed_result import Contestant
 from tests.parity.speed.fakes import Clock, FailingProgram, MadeUpSetup, TimedProgram
+from workloads.support.machine import threads
 
 PLAN = MeasurementPlan(warmup=4, blocks=4, most_blocks=8, seconds=10.0, parity_steps=3)
 
@@ -98,6 +99,27 @@ def test_the_programs_that_are_timed_are_compared_step_by_step_first(clock, veri
     assert verified["compared"] == [("legacy, feed", ["modern", "whole"], 3)]
     text = "timing, blocks per program"
     assert shown == [("parity", 3, 3), (text, 2, 4), (text, 4, 4)]
+
+
+def test_where_replicas_share_the_cores_one_device_is_timed_in_a_process_of_its_own(clock, verified, monkeypatch):
+    log = []
+
+    class MadeUpProcess:
+        def start(self, setup, in_parts):
+            log.append(in_parts)
+            return TimedProgram(clock, 0.125)
+
+        def close(self):
+            log.append("closed")
+
+    monkeypatch.setattr(measurement, "OneDeviceProcess", MadeUpProcess)
+
+    def steps_of_a_block(**cores):
+        result = measured(MadeUpSetup(clock, {"feed": 0.5}, **cores))
+        return by_place(result)["one device", RESIDENT].steps
+
+    assert steps_of_a_block() == 40 and not log  # 10 s at 0.25 s a step
+    assert steps_of_a_block(threads=threads.cores() - 0.5) == 80 and log == [False, "closed"]
 
 
 @pytest.mark.parametrize("inputs", [(RESIDENT,), (RESIDENT, STREAMED)])

@@ -56,6 +56,17 @@ def test_replicas_divide_the_batch_and_have_a_core_each():
     assert "replicas" not in knobs(setup(Dyadic()), same=False)
 
 
+@pytest.mark.parametrize("replicas, default", [(1, (4, 4)), (2, (2, 4)), (4, (1, 4))])
+def test_the_threads_that_are_tried_are_others_than_the_default(replicas, default, monkeypatch):
+    monkeypatch.setattr(
+        settings.Setup, "threads_within_ops", lambda self: 0 if self.job.replicas == 1 else 4 // replicas
+    )
+    tried = [
+        tuple(int(number) for _, number in value.variables) for value in knobs(setup(Dyadic(), replicas), 4)["threads"]
+    ]
+    assert tried == [counts for counts in [(1, 1), (1, 4), (4, 1), (4, 4)] if counts != default]
+
+
 def test_a_gpu_has_no_threads_to_set_and_nccl_for_two(monkeypatch):
     for gpus, has_nccl in ((1, False), (2, True)):
         job = setup(Dyadic(), gpus, 8)
