@@ -4,7 +4,7 @@ import doctest
 import numpy as np
 import pytest
 
-from modern.collectives.worker import Worker
+from modern.collectives import worker
 from modern.multi_worker import cluster_config, cluster_program
 from modern.options import ModernOptions
 from workloads.program import State, StepRecord
@@ -99,13 +99,13 @@ def test_a_worker_calls_the_methods_that_the_parent_names(monkeypatch):
     monkeypatch.setattr("modern.mirrored.program.ModernProgram", Program)
     monkeypatch.setattr(cluster_program.threads, "share_of_cores", lambda replicas: 100 * replicas)
     monkeypatch.setattr(cluster_program.threads, "set_within_ops", within_ops.append)
-    worker = Worker(None, 0, 3, on_machine=3)
-    monkeypatch.setattr(cluster_program.cluster_config, "worker_from_environment", lambda: worker)
+    one_of_three = worker.Worker(None, 0, 3, on_machine=3)
+    monkeypatch.setattr(cluster_program.cluster_config, "worker_from_environment", lambda: one_of_three)
     for exact in (True, False):
         parent = Connection(("run", (3,)), ("describe", ()))
         options = ModernOptions(exact=exact)
         cluster_program.serve_worker(parent, "job", lambda job: job + "'s source", options, ["CPU:0", "CPU:1"])
-        assert parent.answers == [("variables", {"worker": worker}), [3], {"worker": worker}]
+        assert parent.answers == [("variables", {"worker": one_of_three}), [3], {"worker": one_of_three}]
     assert divided == [2, 2] and within_ops == [600]
 
 
