@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, Any, Dict, List, NamedTuple
 
 import tensorflow as tf
@@ -21,6 +20,7 @@ from legacy.source.styles.imported_style import losses_lines
 from legacy.source.update.recovered import recover_updates
 from workloads import initializers as _workload_initializers
 from workloads.support.errors import InputError
+from workloads.support.files.json_file import write_text
 from workloads.support.user.user_code import telling_sentence
 
 if TYPE_CHECKING:
@@ -237,13 +237,7 @@ def source_of_analysis(
 
 def write_source(path: str, source: Source) -> None:
     """Writes a source to a file, all of it or nothing."""
-    temporary = path + ".tmp"
-    try:
-        with open(temporary, "w", encoding="utf-8") as file:
-            file.write(source.text)
-        os.replace(temporary, path)
-    except OSError as error:
-        raise InputError(f"--source: cannot write {path!r}: {error.strerror}") from error
+    write_text(path, source.text, "--source")
 
 
 def _setting_values(names: Mapping[str, str], given: Mapping[str, str]) -> tuple[Dict[str, Any], List[str]]:

@@ -15,6 +15,7 @@ from tests import old_programs
 from tests.house import ROOT
 from workloads.lifted.graph import Graph
 from workloads.lifted.workload import load_lift
+from workloads.support.files.json_file import write_text
 
 FOLDER = os.path.join(ROOT, "docs", "gallery")
 #: {file: (recorded program, style, folder of the lift)} of the sources; without a folder nothing is imported.
@@ -64,11 +65,9 @@ def source_path(file: str) -> str:
 
 
 def write_all() -> None:
-    """Writes every page and source."""
+    """Writes every page and source, each in one piece."""
     os.makedirs(FOLDER, exist_ok=True)
     for name in old_programs.NAMES:
-        with open(page_path(name), "w", encoding="utf-8") as file:
-            file.write(page_text(name))
+        write_text(page_path(name), page_text(name), "docs/gallery")
     for name, made_from in SOURCES.items():
-        with open(source_path(name), "w", encoding="utf-8") as file:
-            file.write(source(*made_from).text)
+        write_text(source_path(name), source(*made_from).text, "docs/gallery")

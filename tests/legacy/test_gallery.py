@@ -17,3 +17,16 @@ def test_no_line_of_a_page_is_wider_than_a_terminal():
     for name in old_programs.NAMES:
         with open(gallery.page_path(name), encoding="utf-8") as file:
             assert max(len(line.rstrip("\n")) for line in file) <= 120
+
+
+def test_a_page_that_cannot_be_made_leaves_the_old_one(tmp_path, monkeypatch):
+    def fails(name):
+        raise ValueError(name)
+
+    monkeypatch.setattr(gallery, "FOLDER", str(tmp_path))
+    monkeypatch.setattr(gallery, "page_text", fails)
+    old = tmp_path / f"{old_programs.NAMES[0]}.page.txt"
+    old.write_text("old")
+    with pytest.raises(ValueError):
+        gallery.write_all()
+    assert [path.name for path in tmp_path.iterdir()] == [old.name] and old.read_text() == "old"

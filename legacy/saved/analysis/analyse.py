@@ -10,6 +10,7 @@ from legacy.saved.analysis.phase_parts import PhaseParts
 from legacy.saved.graph import accumulation, cone, folding, switches, train_ops
 from legacy.saved.graph.beside import join_runs, never_run, run_beside
 from legacy.saved.graph.graph_file import SavedGraph
+from legacy.saved.graph.trained import trained_variables
 from legacy.saved.tower_search import inputs
 from workloads.lifted.graph import Graph, TensorId, tensor_name
 from workloads.lifted.plan import Effect, Plan, Variable
@@ -26,12 +27,14 @@ class Analysis(NamedTuple):
       cut: the part of the graph that a training step runs.
       whole: the graph that it was cut from, with settings made constants.
       context: variables and towers of the cut graph.
+      trained: names of the variables that the program trains; see `trained_variables`.
     """
 
     plan: Plan
     cut: cone.Cone
     whole: Graph
     context: Context
+    trained: list[str]
 
 
 def analyse_graph(
@@ -59,7 +62,7 @@ def analyse_graph(
       InputError: the graph trains nothing, or does something that a lift cannot do; the message says what.
     """
     whole, settings = folding.fold_settings(saved.graph, feed or {})
-    trainable = saved.collections.get("trainable_variables", [])
+    trainable = trained_variables(whole, saved.collections.get("trainable_variables", []))
     whole, targets = join_runs(whole, train_ops.choose_train_ops(whole, train_op, trainable))
     accumulation.require_accumulation(whole, targets, trainable)
     tried = switches.try_switches(whole, targets)
@@ -73,7 +76,7 @@ def analyse_graph(
     plan = _plan(context, cut, name, [phases.analyse_phase(context, target) for target in targets])
     plan.settings = {**settings, **tried.settings}
     plan.notes += [*tried.notes, *_unused_notes(unused)]
-    return Analysis(plan, cut, whole, context)
+    return Analysis(plan, cut, whole, context, trainable)
 
 
 def _plan(context: Context, cut: cone.Cone, name: str, analysed: list[PhaseParts]) -> Plan:

@@ -7,6 +7,7 @@ from legacy.saved.graph.imported import ImportedGraph
 from legacy.saved.graph.variables import VariableUses
 from legacy.saved.tower_search.towers import Towers
 from workloads.lifted.graph import Graph, TensorId
+from workloads.lifted.tensors.gradient_names import GRADIENTS
 from workloads.support.errors import InputError
 
 #: Ops that prepare a gradient for the average, where their other inputs are constants.
@@ -38,7 +39,7 @@ def find_tower_nodes(
       those that only prepare a gradient for the average.
 
     Raises:
-      InputError: a tower uses a variable after the step has changed it.
+      InputError: a tower's loss or gradient uses a variable after the step has changed it.
     """
     tower_nodes = _nodes_before_updates(graph, state, towers, members, order, losses)
     _release_preparations(graph, imported, tower_nodes, members, losses)
@@ -50,7 +51,7 @@ def _nodes_before_updates(
 ) -> dict[str, int]:
     """{node: tower} of the nodes that depend on one tower and are computed before the step changes any variable."""
     late = _late_nodes(graph, state, members, order)
-    to_rules = graph.ancestors(state.rules, controls=False)
+    to_rules = graph.ancestors(state.rules, controls=False) - _update_arithmetic(graph, members, losses)
     useful = _useful_nodes(graph, state, members, order.effects, losses)
     statistics = _statistics_nodes(graph, state, order.effects)
     tower_nodes = {}
@@ -70,6 +71,17 @@ def _late_nodes(graph: Graph, state: VariableUses, members: set[str], order: Ord
     """Nodes whose value depends on a variable that the step has changed before."""
     first = {name for (name, _), version in order.versions.items() if version > 0}
     return graph.descendants(first | set(order.effects), controls=False) & members
+
+
+def _update_arithmetic(graph: Graph, members: set[str], losses: list[TensorId]) -> set[str]:
+    """Nodes between gradients and updates, which no loss and no gradient depends on: an optimizer written with ops.
+
+    Such an optimizer may read a slot that it has changed, as `AdamOptimizer` does for rows; of a single tower, all of
+    it depends on that tower's data alone.
+    """
+    gradients = {name for name in members if GRADIENTS.search(name)}
+    computed = graph.ancestors(gradients | {name for name, _ in losses}, controls=False)
+    return graph.descendants(gradients, controls=False) - computed
 
 
 def _useful_nodes(

@@ -77,7 +77,7 @@ class _ProgramFacts:
         self._analysed = AnalysedStep(found)
         crossings = {name for phase in self._plan.phases for row in phase.crossings for name in row if name}
         self._decays = Decays(self._analysed.cutter, sorted(crossings))
-        self._whole = saved.graph
+        self._whole, self._trained = saved.graph, found.trained
         self._changed = {name for phase in self._plan.phases for effect in phase.effects for name in effect.writes}
         self._update_sources = [UpdateSources(self._graph, phase) for phase in self._plan.phases]
 
@@ -105,7 +105,7 @@ class _ProgramFacts:
         )
 
     def _program(self) -> list[Row]:
-        runs = train_ops.find_train_ops(self._whole, self._saved.collections.get("trainable_variables", []))
+        runs = train_ops.find_train_ops(self._whole, self._trained)
         others = [name for name in runs if name not in {phase.train_op for phase in self._plan.phases}]
         settings = ", ".join(f"{name}={value}" for name, value in self._plan.settings.items())
         nodes = f"{len(self._whole.nodes)} in all, {len(self._graph.nodes)} in a training step"

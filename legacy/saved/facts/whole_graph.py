@@ -12,6 +12,7 @@ from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.graph import op_types, train_ops
 from legacy.saved.graph.accumulation import variable_of
 from legacy.saved.graph.graph_file import SavedGraph
+from legacy.saved.graph.trained import trained_variables
 from legacy.saved.tower_search.labellings import SMALLEST_TOWER, Source, labellings
 from workloads.lifted.graph import Graph, parse_tensor_name
 from workloads.lifted.tensors.gradient_names import GRADIENTS, is_gradient_op
@@ -34,7 +35,7 @@ class WholeGraph:
     Attributes:
       graph: all nodes.
       collections: of the file.
-      trainable: names of the trainable variables, as far as the file tells.
+      trainable: names of the variables that the program trains; see `trained_variables`.
       labels: {node: tower}; empty if no towers were recognised. A gradient op belongs where its forward op does.
       count: number of towers, 1 if none were recognised.
       found_by: the naming or placement by which the towers were recognised, in words.
@@ -54,7 +55,8 @@ class WholeGraph:
         """
         self.graph = saved.graph
         self.collections = saved.collections
-        self.trainable = set(saved.collections.get("trainable_variables", []))
+        listed = saved.collections.get("trainable_variables", [])
+        self.trainable = set(found.trained if found else trained_variables(saved.graph, listed))
         self.members = self._members(found)
         self.found_by, labels = _labels_of_analysis(self.graph, found) if found else ("", {})
         if not labels:
@@ -135,8 +137,7 @@ class WholeGraph:
         gradients = {name for name in self.graph.nodes if GRADIENTS.search(name)}
         dependent = self.graph.descendants(gradients, controls=False) if gradients else set()
         by_hand = [name for name in self.writes if name in dependent and name not in set(applies)]
-        known = self.trainable or {variable for name, variable in self.writes.items() if name in dependent}
-        return applies + [name for name in by_hand if self.writes[name] in known]
+        return applies + [name for name in by_hand if self.writes[name] in self.trainable]
 
     def _reach(self) -> set[str]:
         """Ancestors of the update rules; a variable that is no weight hands on what is assigned to it."""

@@ -16,7 +16,7 @@ def gradient_assignments(graph: Graph, trainable: Collection[str]) -> set[str]:
 
     Args:
       graph: a whole graph, or the part that a step runs.
-      trainable: names of the trainable variables, or empty if they are not known.
+      trainable: names of the trainable variables; see `trained_variables`.
 
     Returns:
       Names of Assign*, Scatter* nodes that set a trainable variable to what depends on gradients.
@@ -25,10 +25,7 @@ def gradient_assignments(graph: Graph, trainable: Collection[str]) -> set[str]:
     dependent = graph.descendants(gradients, controls=False)
     types = ("Assign", "Scatter", "ResourceScatter")
     assignments = {name for name in dependent if graph.type(name).startswith(types) and graph.inputs(name)}
-    found = {name for name in assignments if graph.inputs(name)[0][0] in trainable}
-    if not trainable:
-        found |= {name for name in assignments if op_types.is_sparse(graph.type(name))}
-    return found
+    return {name for name in assignments if graph.inputs(name)[0][0] in trainable}
 
 
 def find_train_ops(graph: Graph, trainable: Collection[str] = ()) -> dict[str, set[str]]:

@@ -16,7 +16,7 @@ from parity.comparison.setup import Setup
 from tests import old_programs
 from tests.legacy.gallery import source
 from tests.legacy.source import old_towers
-from tests.legacy.test_variants import BATCH, TOWERS, apply, split_batch, sum_of_squares, towers, weights
+from tests.legacy.variants.programs import BATCH, TOWERS, apply, split_batch, sum_of_squares, towers, weights
 from tests.marks import slow_after
 from workloads.job import Job
 from workloads.lifted.sources import LiftedSynthetic

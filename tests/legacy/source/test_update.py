@@ -22,7 +22,7 @@ from legacy.source.update.recovered import WrittenStep
 from legacy.source.update.towers import with_lists
 from legacy.source.update.waves import waves_of
 from tests import old_programs
-from tests.legacy.test_variants import TOWERS, apply, split_batch, sum_of_squares, towers, weights
+from tests.legacy.variants.programs import TOWERS, apply, split_batch, sum_of_squares, towers, weights
 from workloads.lifted.plan import Effect, Variable
 from workloads.lifted.workload import load_lift
 from workloads.support.errors import InputError

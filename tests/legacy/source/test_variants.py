@@ -5,7 +5,7 @@ import tensorflow as tf
 
 from legacy.saved.lifting import lift_graph
 from legacy.source.source import source_of_analysis
-from tests.legacy.test_variants import BATCH, TOWERS, apply, split_batch, sum_of_squares, towers, weights
+from tests.legacy.variants.programs import BATCH, TOWERS, apply, split_batch, sum_of_squares, towers, weights
 from workloads.support.errors import InputError
 
 v1 = tf.compat.v1

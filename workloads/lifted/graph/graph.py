@@ -126,9 +126,18 @@ class Graph:
         """
         return _reached(self._neighbours(False, controls), names, stop)
 
-    def descendants(self, names: Iterable[str], controls: bool = True) -> set[str]:
-        """Returns the nodes that depend on `names`, `names` included; by control inputs too if `controls`."""
-        return _reached(self._neighbours(True, controls), names)
+    def descendants(self, names: Iterable[str], controls: bool = True, stop: Collection[str] = ()) -> set[str]:
+        """Returns the nodes that depend on `names`, `names` included.
+
+        Args:
+          names: nodes to start from.
+          controls: whether control inputs are followed too.
+          stop: nodes whose own users are not followed.
+
+        Returns:
+          The set of names.
+        """
+        return _reached(self._neighbours(True, controls), names, stop)
 
     def order(self, members: Collection[str], extra: Iterable[tuple[str, str]] = ()) -> list[str]:
         """Returns `members` in topological order; a loop's back edges do not count.

@@ -84,7 +84,8 @@ def test_plain_descent_on_rows_trains_too():
         remember = ScatterUpdate(w, ids, ids)
     """
     graph = graph_of(text)
-    assert train_ops.gradient_assignments(graph, {"w"}) == train_ops.gradient_assignments(graph, set()) == {"rows"}
+    assert train_ops.gradient_assignments(graph, {"w"}) == {"rows"}
     assert train_ops.gradient_assignments(graph, {"v"}) == set()
-    assert train_ops.find_train_ops(graph_of(text + "dense = ApplyGradientDescent(v)\n v = VariableV2()"))["dense"]
-    assert train_ops.choose_train_ops(graph, []) == ["train"]
+    both = graph_of(text + "dense = ApplyGradientDescent(v)\n v = VariableV2()")
+    assert train_ops.find_train_ops(both, ["w"]) == {"dense": {"dense"}, "train": {"rows"}}
+    assert train_ops.choose_train_ops(graph, [], ["w"]) == ["train"]

@@ -4,12 +4,15 @@ import pytest
 import tensorflow as tf
 from tensorflow.python.training import moving_averages
 
-from tests.legacy.test_variants import (
+from tests.legacy.variants.programs import (
     BATCH,
     TOWERS,
     apply,
     assert_same,
+    gradient_of,
     lifted,
+    mean_of,
+    plain,
     split_batch,
     sum_of_squares,
     towers,
@@ -17,19 +20,6 @@ from tests.legacy.test_variants import (
 )
 
 v1 = tf.compat.v1
-
-
-def mean_of(gradients):
-    return apply(tf.add_n(gradients) / TOWERS)
-
-
-def plain(name, shape, value=0.0):
-    initializer = v1.constant_initializer(value)
-    return v1.get_variable(name, shape, initializer=initializer, trainable=False, use_resource=False)
-
-
-def gradient_of(x):
-    return tf.gradients(sum_of_squares(x), [weights()])[0]
 
 
 def test_a_weighted_sum_of_terms_is_the_loss(tmp_path):
