@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from legacy.saved.graph import op_types
+from legacy.saved.graph.accumulation import accumulators
 from legacy.saved.graph.imported import ImportedGraph
 from legacy.saved.graph.variables import VariableUses
 from legacy.saved.tower_search import towers
 from workloads.lifted.graph import Graph, TensorId, parse_tensor_name, tensor_name
 from workloads.lifted.plan import TensorType
+from workloads.lifted.tensors.gradient_names import GRADIENTS
 
 
 class Context:
@@ -19,6 +21,8 @@ class Context:
       graph: the cut graph.
       imported: the same as TensorFlow imports it: shapes, dtypes, op definitions.
       state: its variables, their reads and updates.
+      accumulators: {variable that keeps gradients between runs: assignments that bring gradients there}.
+      of_gradients: nodes that depend on gradients.
       random: nodes that draw random numbers.
       towers: the towers, and the nodes that depend on each.
       data: nodes that depend on data or on random numbers.
@@ -34,7 +38,10 @@ class Context:
         """
         self.graph = graph
         self.imported = ImportedGraph(graph)
-        self.state = VariableUses(graph, self.imported, set(trainable))
+        trained = set(trainable)
+        self.state = VariableUses(graph, self.imported, trained)
+        self.accumulators = accumulators(graph, self.state.rules, trained)
+        self.of_gradients = graph.descendants({name for name in graph.nodes if GRADIENTS.search(name)}, controls=False)
         self.random = {name for name in graph.nodes if op_types.is_random(graph.type(name))}
         weights = {self.state.writes[rule][0] for rule in self.state.rules}
         self.towers = towers.find_towers(graph, self.imported, self.state.variables, self._update_inputs(), weights)

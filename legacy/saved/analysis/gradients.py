@@ -130,12 +130,16 @@ def _similar_to(context: Context, target: TensorId) -> Callable[[str, int], bool
 def _update_inputs(context: Context, effect: Effect) -> list[tuple[str, str]]:
     """Returns (label, tensor name) of an update's gradient, and of the rows of a sparse one.
 
-    An optimizer that was written by hand has no gradient input: the value that it assigns counts instead.
+    An optimizer that was written by hand has no gradient input, nor has a sum of gradients that are kept between runs:
+    the value that is assigned counts instead.
     """
     weight = effect.writes[0]
     if effect.gradient is None:
-        by_hand = effect.node in context.state.rules and effect.gradient_at < 0
+        taken = effect.node in context.state.rules or effect.node in context.accumulators.get(weight, ())
+        by_hand = taken and effect.gradient_at < 0
         return [(weight, effect.values[0])] if by_hand else []
+    if not op_types.is_apply(effect.op) and effect.node not in context.of_gradients:
+        return []  # rows of a statistic, such as the centres of classes
     inputs = [(weight, effect.gradient)]
     if op_types.is_sparse(effect.op):
         position = effect.gradient_at + 1 if op_types.is_apply(effect.op) else 0  # Scatter* take the indices first

@@ -55,13 +55,14 @@ def _nodes_before_updates(
     useful = _useful_nodes(graph, state, members, order.effects, losses)
     statistics = _statistics_nodes(graph, state, order.effects)
     tower_nodes = {}
-    for name in members:
+    for name in [name for name in graph.nodes if name in members]:
         tower = towers.tower_of(name)
         if tower is None or name in state.writes:
             continue
         if name in late:
             if name in useful and name in to_rules:
-                raise InputError(f"graph file: {name!r}: tower {tower} uses a variable after the step changed it")
+                variable = _changed_before(graph, order, name)
+                raise InputError(f"graph file: {name!r}: tower {tower} uses {variable} after the step changed it")
         elif name in useful or name not in statistics:
             tower_nodes[name] = tower
     return tower_nodes
@@ -71,6 +72,13 @@ def _late_nodes(graph: Graph, state: VariableUses, members: set[str], order: Ord
     """Nodes whose value depends on a variable that the step has changed before."""
     first = {name for (name, _), version in order.versions.items() if version > 0}
     return graph.descendants(first | set(order.effects), controls=False) & members
+
+
+def _changed_before(graph: Graph, order: Order, name: str) -> str:
+    """The first variable, by name, that a node uses after the step has changed it; "a variable" if no read is late."""
+    needed = graph.ancestors([name], controls=False)
+    late = sorted(variable for (node, variable), version in order.versions.items() if version and node in needed)
+    return repr(late[0]) if late else "a variable"
 
 
 def _update_arithmetic(graph: Graph, members: set[str], losses: list[TensorId]) -> set[str]:

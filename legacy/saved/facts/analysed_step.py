@@ -10,7 +10,7 @@ from legacy.saved.facts.clipping import Clippings
 from legacy.saved.graph import op_types
 from workloads.lifted.graph import parse_tensor_name
 from workloads.lifted.pieces.cutter import Cutter
-from workloads.lifted.plan import Effect, Plan, TensorType
+from workloads.lifted.plan import Effect, Phase, Plan, TensorType
 
 
 class AnalysedStep:
@@ -21,8 +21,10 @@ class AnalysedStep:
 
     Attributes:
       plan, graph, context: of the analysis; the graph is cut to a training step.
+      phases: of the plan, each train op once: a period may run one several times.
       imported: the graph in TensorFlow, which knows types, shapes and constants.
       rules: nodes that are update rules.
+      accumulators: variables that keep gradients between runs.
       cutter: cuts functions out of the graph.
       clippings: finds clipping in the graph.
       tower_ends: nodes of the towers that combinations of gradients begin with.
@@ -31,7 +33,13 @@ class AnalysedStep:
 
     def __init__(self, found: Analysis) -> None:
         self.plan, self.graph, self.context = found.plan, found.cut.graph, found.context
+        first: dict[str, Phase] = {}
+        for phase in self.plan.phases:
+            first.setdefault(phase.train_op, phase)
+        self.phases = list(first.values())
         self.imported, self.rules = found.context.imported, found.context.state.rules
+        slots = {variable.name for variable in self.plan.variables if variable.role == "slot"}
+        self.accumulators = set(found.context.accumulators) - slots
         shapes = {variable.name: TensorType(variable.dtype, variable.shape) for variable in self.plan.variables}
         self.cutter = Cutter(self.graph, self.plan.aliases, shapes, self._signature, {})
         self.clippings = Clippings(self.graph)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+from collections.abc import Iterator
 
 from legacy.saved.analysis import updates_by_hand
 from legacy.saved.facts.analysed_step import AnalysedStep
@@ -16,6 +17,8 @@ from workloads.lifted.tensors.gradient_names import is_gradient_op
 SCALE_TOLERANCE = 1e-6
 #: So many op types of a combination are listed.
 MOST_OPS = 6
+#: Ops that compute nothing.
+NO_WORK = {"Const", "Identity", "Placeholder", *op_types.VARIABLES}
 #: A tower's clipping ends at most so many nodes before its gradient leaves it.
 CLIP_DEPTH = 6
 
@@ -23,11 +26,16 @@ CLIP_DEPTH = 6
 def combining_rows(analysed: AnalysedStep) -> list[dict[str, str]]:
     """The ways in which gradients are combined and clipped, with the variables of each."""
     groups: dict[tuple[str, ...], list[str]] = collections.OrderedDict()
-    for phase in analysed.plan.phases:
+    slots = {variable.name for variable in analysed.plan.variables if variable.role == "slot"}
+    for phase in analysed.phases:
         for combine in phase.combine:
+            if weight_of_label(combine.weight) in slots:
+                continue  # the same gradient on its way into a moment of rows
             kind = _combining_text(analysed, phase, combine)
             key = (phase.train_op, kind, _combining_ops(analysed, combine), _clipping(analysed, phase, combine))
             groups.setdefault(key, []).append(combine.weight)
+        for weight, columns in _of_accumulated(analysed, phase):
+            groups.setdefault(columns, []).append(weight)
     return [
         {
             "train op": train_op,
@@ -39,6 +47,21 @@ def combining_rows(analysed: AnalysedStep) -> list[dict[str, str]]:
         }
         for (train_op, kind, ops, clipping), names in groups.items()
     ]
+
+
+def _of_accumulated(analysed: AnalysedStep, phase: Phase) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yields (weight, columns of its row) of the updates that take gradients which other runs have added up."""
+    combined = {weight_of_label(combine.weight) for combine in phase.combine}
+    for effect in phase.effects:
+        if effect.node not in analysed.rules or effect.writes[0] in combined or not effect.values:
+            continue
+        nodes = analysed.between([effect.gradient or effect.values[0]], sorted(analysed.accumulators))
+        if not any(before.node in analysed.accumulators for name in nodes for before in analysed.graph.inputs(name)):
+            continue
+        clipping = analysed.clippings.text(nodes)
+        kinds = sorted({analysed.graph.type(name) for name in nodes} - NO_WORK)
+        key = (phase.train_op, "as added up in other runs", _listed(kinds), clipping or "no")
+        yield effect.writes[0], key
 
 
 def _combining_text(analysed: AnalysedStep, phase: Phase, combine: Combine) -> str:
@@ -60,8 +83,11 @@ def _combining_text(analysed: AnalysedStep, phase: Phase, combine: Combine) -> s
 def _combining_ops(analysed: AnalysedStep, combine: Combine) -> str:
     starts = [name for tower in combine.parts for name in tower]
     kinds = {analysed.graph.type(name) for name in analysed.between([combine.tensor], starts)}
-    shown = sorted(kinds - {"Const", "Identity", "Placeholder", *op_types.VARIABLES})
-    return ", ".join(shown[:MOST_OPS] + (["..."] if len(shown) > MOST_OPS else [])) or "-"
+    return _listed(sorted(kinds - NO_WORK))
+
+
+def _listed(kinds: list[str]) -> str:
+    return ", ".join(kinds[:MOST_OPS] + (["..."] if len(kinds) > MOST_OPS else [])) or "-"
 
 
 def _clipping(analysed: AnalysedStep, phase: Phase, combine: Combine) -> str:

@@ -11,7 +11,7 @@ from workloads.lifted.plan import Phase
 def loss_rows(analysed: AnalysedStep) -> list[dict[str, str]]:
     """The first tower's loss of each train op, and the terms that it is the sum of."""
     rows = []
-    for phase in analysed.plan.phases:
+    for phase in analysed.phases:
         for tensor in phase.losses[:1]:
             counted = "" if phase.loss_scale == 1 else f", counted {phase.loss_scale:g} times"
             text = "the loss of the first tower" + counted

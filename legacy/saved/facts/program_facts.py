@@ -79,7 +79,7 @@ class _ProgramFacts:
         self._decays = Decays(self._analysed.cutter, sorted(crossings))
         self._whole, self._trained = saved.graph, found.trained
         self._changed = {name for phase in self._plan.phases for effect in phase.effects for name in effect.writes}
-        self._update_sources = [UpdateSources(self._graph, phase) for phase in self._plan.phases]
+        self._update_sources = [UpdateSources(self._graph, phase) for phase in self._analysed.phases]
 
     def sections(self) -> Sections:
         """All sections, in the order of the page."""
@@ -96,6 +96,7 @@ class _ProgramFacts:
                 ("learning rates", [rate.row() for rate in rates]),
                 ("variables", [self._variable(variable) for variable in self._plan.variables]),
                 ("statistics", [update.row() for update in statistics]),
+                *self._accumulated(),
                 ("carried state", [update.row() for update in self._updates("state")]),
                 ("moving averages", [update.row() for update in self._updates("average")]),
                 ("step counters", self._counters()),
@@ -181,6 +182,8 @@ class _ProgramFacts:
     def _role(self, variable: Variable) -> str:
         if variable.role == "statistic" and self._analysed.is_counter(variable.name):
             return "step counter"
+        if variable.name in self._analysed.accumulators:
+            return "sum of gradients"
         if variable.role == "statistic" and variable.name not in self._changed:
             return "not changed by a step"
         rates = {self._plan.aliases.get(e.learning_rate or "") for phase in self._plan.phases for e in phase.effects}
@@ -189,10 +192,21 @@ class _ProgramFacts:
         owner = f" of tower {variable.tower}" if variable.tower is not None else ""
         return variable.role + (" of " + variable.of if variable.of else owner)
 
+    def _accumulated(self) -> list[tuple[str, list[Row]]]:
+        """The section on gradients that are kept between runs; none of most programs."""
+        rows = [
+            {"variable": name, "train op": phase.train_op, "op": effect.op, "by op": effect.node}
+            for phase in self._analysed.phases
+            for effect in phase.effects
+            for name in effect.writes
+            if name in self._analysed.accumulators
+        ]
+        return [("accumulated gradients", rows)] if rows else []
+
     def _counters(self) -> list[Row]:
         """A row for each update of a step counter."""
         rows = []
-        for phase in self._plan.phases:
+        for phase in self._analysed.phases:
             for effect in phase.effects:
                 if effect.writes and self._analysed.is_counter(effect.writes[0]) and effect.values:
                     by = self._analysed.addend(effect)
@@ -201,12 +215,14 @@ class _ProgramFacts:
         return rows
 
     def _updates(self, role: str) -> list[VariableUpdate]:
-        """The updates of the variables with a role, step counters aside."""
-        chosen = [v for v in self._plan.variables if v.role == role and not self._analysed.is_counter(v.name)]
+        """The updates of the variables with a role, step counters and sums of gradients aside."""
+        others = {v.name for v in self._plan.variables if self._analysed.is_counter(v.name)}
+        others |= self._analysed.accumulators
+        chosen = [v for v in self._plan.variables if v.role == role and v.name not in others]
         weight_of = {variable.name: variable.of for variable in chosen}
         return [
             VariableUpdate(name, weight_of[name], tuple(sources.towers(effect)), self._decays.text(effect), effect.op)
-            for phase, sources in zip(self._plan.phases, self._update_sources)
+            for phase, sources in zip(self._analysed.phases, self._update_sources)
             for effect in phase.effects
             for name in effect.writes
             if name in weight_of

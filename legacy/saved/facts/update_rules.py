@@ -17,7 +17,7 @@ from workloads.lifted.plan import Effect, Phase, weight_of_label
 def update_rule_rows(analysed: AnalysedStep) -> list[dict[str, str]]:
     """The update rules with their constants, and the number of variables of each."""
     groups: dict[tuple[str, str, str], list[str]] = collections.OrderedDict()
-    for phase in analysed.plan.phases:
+    for phase in analysed.phases:
         for effect in phase.effects:
             if effect.node in analysed.rules:
                 key = (phase.train_op, _rule_name(analysed, phase, effect), _constants(analysed, phase, effect))

@@ -55,6 +55,25 @@ def accumulating_writes(
     return writes
 
 
+def accumulators(graph: Graph, updates: Collection[str], trainable: Collection[str] = ()) -> dict[str, list[str]]:
+    """Returns the variables that keep gradients between runs, with the assignments that bring gradients there.
+
+    What an update is computed from is no such assignment, but that of a slot: it hands its result on in the same run.
+
+    Args:
+      graph: a whole graph, or the part that a step runs.
+      updates: update ops.
+      trainable: names of the trainable variables.
+
+    Returns:
+      {variable: names of assignments}.
+    """
+    handed_on = graph.ancestors(updates, controls=False)
+    writes = accumulating_writes(graph, updates, trainable)
+    kept = {variable: [name for name in names if name not in handed_on] for variable, names in writes.items()}
+    return {variable: names for variable, names in kept.items() if names}
+
+
 def _dependent_on_gradients(graph: Graph) -> set[str]:
     return graph.descendants({name for name in graph.nodes if GRADIENTS.search(name)}, controls=False)
 

@@ -1,7 +1,7 @@
 """The fan-in cone of a train op: the subgraph that one training step runs, ended at its data sources.
 
 Behind a data source lie queues, readers and files. They do not belong to the step, so the cone has a Placeholder in
-place of each output of a source that it uses.
+place of each output of a source that it uses; and it leaves out what fills a queue or a staging area for a later step.
 """
 
 from __future__ import annotations
@@ -62,17 +62,19 @@ def extract_cone(graph: Graph, targets: Collection[str]) -> Cone:
     {'batch': ('batch:0', 'QueueDequeueV2')}
     """
     sources = {name for name in graph.nodes if op_types.is_source(graph.type(name))}
-    members = graph.ancestors(targets, sources)
+    feeders = {name for name in graph.nodes if op_types.is_feeder(graph.type(name))}
+    left_out = sources | feeders
+    members = graph.ancestors(targets, left_out) - feeders
     result = v1.GraphDef(versions=graph.graph_def.versions, library=graph.graph_def.library)
     placeholders = _add_placeholders(result, graph, members, sources)
     for name, node in graph.nodes.items():
-        if name in members and name not in sources:
+        if name in members and name not in left_out:
             copy = result.node.add()
             copy.CopyFrom(node)
             for number, tensor in enumerate(graph.inputs(name)):
                 copy.input[number] = placeholders.get(tensor) or input_text(tensor)
-            if not sources.isdisjoint(graph.controls(name)):
-                kept = ["^" + control for control in graph.controls(name) if control not in sources]
+            if not left_out.isdisjoint(graph.controls(name)):
+                kept = ["^" + control for control in graph.controls(name) if control not in left_out]
                 copy.input[len(graph.inputs(name)) :] = kept
     cone = Graph(result)
     origins = {placeholder: (tensor.name, graph.type(tensor.node)) for tensor, placeholder in placeholders.items()}

@@ -37,6 +37,17 @@ SOURCES = [
     "DatasetToSingleElement",
 ]
 
+#: Ops that hand data to a later step, by way of a queue or a staging area: they feed a source, and train nothing.
+FEEDERS = [
+    "Stage",
+    "MapStage",
+    "OrderedMapStage",
+    "QueueEnqueue",
+    "QueueEnqueueV2",
+    "QueueEnqueueMany",
+    "QueueEnqueueManyV2",
+]
+
 #: Random ops without a stateless twin (see `TWINS`): only their seeds make them reproducible.
 SEEDED = [
     "RandomShuffle",
@@ -103,6 +114,11 @@ UNSAFE_PREFIXES = [
 def is_source(op_type: str) -> bool:
     """Returns whether an op type brings data into the graph."""
     return op_type in SOURCES
+
+
+def is_feeder(op_type: str) -> bool:
+    """Returns whether an op type hands data to a later step."""
+    return op_type in FEEDERS
 
 
 def is_random(op_type: str) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.facts.whole_graph import WholeGraph
 from legacy.saved.graph.graph_file import SavedGraph
-from legacy.saved.hazards import inputs, learning, penalties, schedules, towers, training
+from legacy.saved.hazards import inputs, learning, penalties, schedules, towers, training, untrained
 
 #: Checks of the graph alone, in the order of the page.
 GRAPH_CHECKS = (
@@ -20,6 +20,7 @@ GRAPH_CHECKS = (
     schedules.frozen_learning_rate,
     learning.reports_of_one_tower,
     training.updates_never_run,
+    untrained.variables_without_gradient,
     inputs.unused_targets,
     inputs.kept_for_dropped,
 )

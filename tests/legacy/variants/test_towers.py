@@ -205,46 +205,6 @@ def test_layers_are_not_taken_for_towers(tmp_path):
     assert_same(setup)
 
 
-def test_accumulated_gradients_by_train_ops_in_turn(tmp_path):
-    def build():
-        xs = split_batch()
-        grads = towers(lambda i: tf.gradients(sum_of_squares(xs[i]), [weights()])[0])
-        kept = v1.get_variable("kept", [3, 2], initializer=v1.zeros_initializer(), trainable=False, use_resource=False)
-        v1.group(v1.assign_add(kept, tf.add_n(grads) / TOWERS), name="keep")
-        v1.group(v1.assign(kept, tf.zeros([3, 2])), name="forget")
-        return v1.group(apply(kept / 2.0), name="use")
-
-    setup = lifted(build, tmp_path, train_op=["keep", "keep", "use", "forget"])
-    assert len(setup.job.workload.plan.phases) == 4
-    result = verified(setup, 9)
-    assert result.passed and result.stages["weights"].tensors == 9, result.first
-
-
-def test_gradients_that_ops_of_one_run_accumulate(tmp_path):
-    """The train op alone would train nothing; a list of ops was fetched to accumulate, as in many programs."""
-
-    def build():
-        xs = split_batch()
-        bias = v1.get_variable("bias", [2], initializer=v1.zeros_initializer(), use_resource=False)
-        grads = towers(
-            lambda i: tf.gradients(tf.reduce_sum((tf.matmul(xs[i], weights()) + bias) ** 2), [weights(), bias])
-        )
-        averaged = [tf.add_n(each) / TOWERS for each in zip(*grads)]
-        sums = [v1.Variable(tf.zeros_like(g), trainable=False, use_resource=False, name="sum") for g in averaged]
-        for number, (kept, gradient) in enumerate(zip(sums, averaged)):
-            v1.assign_add(kept, gradient, name=f"keep{number}")
-            v1.assign(kept, tf.zeros_like(kept), name=f"forget{number}")
-        optimizer = v1.train.GradientDescentOptimizer(0.125)
-        return optimizer.apply_gradients([(sums[0] / 2.0, weights()), (sums[1] / 2.0, bias)], name="use")
-
-    with pytest.raises(InputError, match=r"--train_op=keep0\+keep1,keep0\+keep1,use,forget0\+forget1$"):
-        lifted(build, tmp_path, train_op=())
-    setup = lifted(build, tmp_path, train_op=["keep0+keep1", "keep0+keep1", "use", "forget0+forget1"])
-    assert len(setup.job.workload.plan.phases) == 4
-    result = verified(setup, 9)
-    assert result.passed and result.stages["weights"].tensors == 18, result.first
-
-
 def test_convolutions_with_channels_first(tmp_path):
     """A CPU has no such kernels without oneDNN, which exact runs switch off: the message names the flag that helps."""
 

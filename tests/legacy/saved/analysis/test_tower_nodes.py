@@ -18,7 +18,7 @@ def test_what_depends_on_one_tower_is_its_own_and_what_depends_on_both_is_not():
 
 
 def test_a_tower_that_trains_on_a_changed_variable_is_refused():
-    with pytest.raises(InputError, match="'a': tower 0 uses a variable after the step changed it"):
+    with pytest.raises(InputError, match="'a': tower 0 uses 'w' after the step changed it"):
         tower_nodes(STEP, STEP_TOWERS, versions={("a", "w"): 1})
 
 
@@ -27,3 +27,24 @@ def test_a_late_read_that_trains_nothing_is_computed_once():
     writes = {"train": ["w"], "move": ["m"]}
     found = tower_nodes(text, dict(STEP_TOWERS, late=0), writes=writes, versions={("late", "w"): 1})
     assert "late" not in found
+
+
+def test_an_optimizer_may_read_the_slot_that_it_has_changed():
+    """With one tower, all between gradient and update is that tower's, and what a change precedes is computed once."""
+    step = """
+        w = VariableV2()
+        m = VariableV2()
+        x = Placeholder()
+        loss = Mul(x, w)
+        gradients/loss_grad/Mul = Mul(x, w)
+        keep = ScatterAdd(m, gradients/loss_grad/Mul)
+        moved = Sqrt(m, ^keep)
+        part = Mul(moved, gradients/loss_grad/Mul)
+        train = AssignSub(w, part)
+        """
+    towers = dict.fromkeys(["loss", "gradients/loss_grad/Mul", "part"], 0)
+    options = dict(writes={"keep": ["m"], "train": ["w"]}, versions={("moved", "m"): 1}, data=("x",))
+    assert tower_nodes(step, towers, losses=["loss"], **options) == {"loss": 0, "gradients/loss_grad/Mul": 0}
+    as_gradient = step.replace("part", "gradients/part_grad/part")
+    with pytest.raises(InputError, match="uses 'm' after the step changed it"):
+        tower_nodes(as_gradient, dict(towers, **{"gradients/part_grad/part": 0}), losses=["loss"], **options)

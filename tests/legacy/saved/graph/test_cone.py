@@ -31,6 +31,24 @@ def test_the_cone_ends_at_data_sources_and_leaves_out_what_no_target_needs():
     assert found.unknown == [] and found.unsafe == {}
 
 
+@pytest.mark.parametrize("fills", ["Stage", "QueueEnqueueV2"])
+def test_what_is_handed_to_the_next_step_is_left_out(fills):
+    """A program of 2018 fills its staging area in the run that trains: the next batch is none of this step's."""
+    graph = graph_of(f"""
+        queue = FIFOQueueV2()
+        next = QueueDequeueV2(queue)
+        fill = {fills}(next)
+        batch = Unstage()
+        w = VariableV2()
+        loss = Mul(batch, w)
+        update = ApplyGradientDescent(w, loss)
+        train = NoOp(^update, ^fill)
+    """)
+    found = cone.extract_cone(graph, ["train"])
+    assert set(found.graph.nodes) == {"batch", "w", "loss", "update", "train"}
+    assert found.graph.controls("train") == ["update"] and list(found.origins) == ["batch"]
+
+
 def test_every_used_output_of_a_source_is_a_placeholder_with_its_dtype_and_shape():
     graph = graph_of(
         """
