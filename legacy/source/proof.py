@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 v1 = tf.compat.v1
 
+#: Name of the loss among the results of a tower.
+LOSS = "loss"
 #: Examples of one tower, where the graph takes any number.
 ROWS = 8
 _SUBTRACTS, _ADDS = ("AssignSub", "AssignSubVariableOp"), ("AssignAdd", "AssignAddVariableOp")
@@ -40,7 +42,7 @@ class Comparison(NamedTuple):
     """Results of one tower, computed by the old graph and by the written function.
 
     Attributes:
-      differing: names of the results that differ by one bit or more: "loss", a weight's gradient, a statistic.
+      differing: names of the results that differ by one bit or more: `LOSS`, a weight's gradient, a statistic.
       largest: the largest difference, relative to the largest entry of the result.
     """
 
@@ -112,8 +114,8 @@ def compare_tower(tower: Tower, loss: Callable[[Scope, Dict[str, Any]], tf.Tenso
     data = _made_up(tower)
     old, noises = _old_results(tower, phase, weights, data)
     new, updates = _new_results(tower, weights, data, noises, loss)
-    expected = dict(zip(["loss", *weights], old))
-    found = dict(zip(["loss", *weights], new))
+    expected = dict(zip([LOSS, *weights], old))
+    found = dict(zip([LOSS, *weights], new))
     scale = phase.loss_scale if phase.shared_loss else 1.0
     found.update((name, np.asarray(found[name] * scale, np.float32)) for name in weights if scale != 1.0)
     for proposal, change in zip(tower.proposals, old[1 + len(weights) :]):

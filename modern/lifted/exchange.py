@@ -19,12 +19,14 @@ class Exchange(abc.ABC):
     """Assigns towers to replicas, and hands each replica the towers' results that its update needs.
 
     Attributes:
-      about: description for reports.
       cuts: names of the tensors that the update's pieces are cut at.
     """
 
-    about: str
     cuts: list[str]
+
+    @abc.abstractmethod
+    def describe(self, all_reduce: str) -> str:
+        """Returns the way in which the towers' results are combined, where the strategy uses `all_reduce`."""
 
     @abc.abstractmethod
     def tower(self, replica: int) -> int:
@@ -59,11 +61,12 @@ class ExchangeAsWritten(Exchange):
       towers: number of towers, and of replicas.
     """
 
-    about = "as written, on every replica"
-
     def __init__(self, phase: Phase, towers: int) -> None:
         self._phase, self._towers = phase, towers
         self.cuts = [name for row in phase.crossings for name in row if name is not None]
+
+    def describe(self, all_reduce: str) -> str:
+        return "as written, on every replica"
 
     def tower(self, replica: int) -> int:
         return replica

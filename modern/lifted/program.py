@@ -76,10 +76,7 @@ class LiftedProgram(TracedProgram):
         return "tf.gradients of the lifted loss" if self._options.autodiff == "new" else "the graph's own gradients"
 
     def _reduction(self) -> str:
-        about = self._steps[0].reduction()
-        return (
-            about if about.startswith("as written") else f"{about}, by {all_reduce.describe_all_reduce(self.strategy)}"
-        )
+        return self._steps[0].describe_reduction(all_reduce.describe_all_reduce(self.strategy))
 
     def step(self) -> StepRecord:
         self._start_observed()

@@ -73,7 +73,10 @@ class ReducingExchange(Exchange):
         affine = [name for c in phase.combine if c.affine for tower in c.parts for name in tower]
         plain = [c.tensor for c in phase.combine if not c.affine]
         self.cuts = plain + [n for row in phase.crossings for n in row if n is not None and n not in affine] + affine
-        self.about = "all-reduce of " + ", ".join(sorted({c.kind for c in phase.combine}))
+
+    def describe(self, all_reduce: str) -> str:
+        kinds = sorted({combine.kind for combine in self._phase.combine})
+        return f"all-reduce of {', '.join(kinds)}, by {all_reduce}"
 
     def tower(self, replica: int) -> int:
         return tower_of_replica(replica, self._replicas, self._plan.towers, bool(self._plan.differences))

@@ -94,9 +94,9 @@ class LiftedStep:
         """Returns the number of the tower whose graph a replica runs."""
         return self._exchange.tower(replica)
 
-    def reduction(self) -> str:
-        """Returns a description of how replicas combine."""
-        return self._exchange.about
+    def describe_reduction(self, all_reduce: str) -> str:
+        """Returns the way in which the towers' results are combined, where the strategy uses `all_reduce`."""
+        return self._exchange.describe(all_reduce)
 
     def __call__(self, batch: Tensors) -> LiftedStepTensors:
         """Runs the step on {input name: tensor} of this replica."""

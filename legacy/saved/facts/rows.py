@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Dict, List
 
+#: Title of the section with the reason why a graph cannot be analysed; only such graphs have it.
+NOT_ANALYSED = "not analysed"
+
 #: A row of a table: {column: text or number}.
 Row = Dict[str, Any]
 #: {section: its rows}, in the order of the page.

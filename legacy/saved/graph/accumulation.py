@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from legacy.saved.graph import op_types
-from legacy.saved.graph.train_ops import ends_that_run
+from legacy.saved.graph.train_ops import TrainOpError, ends_that_run
 from workloads.lifted.graph import Graph
 from workloads.lifted.tensors.gradient_names import GRADIENTS
-from workloads.support.errors import InputError
 
 #: Beginnings of the op types that set a variable, or rows of one.
 ASSIGNMENTS = ("Assign", "Scatter", "ResourceScatter")
@@ -87,7 +86,7 @@ def require_accumulation(graph: Graph, targets: Sequence[str], trainable: Collec
       trainable: names of the trainable variables, as far as they are known.
 
     Raises:
-      InputError: they do not: gradients would not reach the weights. The message names the runs of a period.
+      TrainOpError: they do not: gradients would not reach the weights. The message names the runs of a period.
     """
     members = graph.ancestors(targets)
     updates = {name for name in members if op_types.is_apply(graph.type(name))}
@@ -98,7 +97,7 @@ def require_accumulation(graph: Graph, targets: Sequence[str], trainable: Collec
     adding = _runs(graph, [name for names in missing.values() for name in names], updates)
     period = [adding, adding, *targets, *_resets(graph, missing, members)]
     listed = ", ".join(list(missing)[:3]) + (", ..." if len(missing) > 3 else "")
-    raise InputError(
+    raise TrainOpError(
         f"--train_op: {', '.join(targets)} applies gradients that other runs add up in {listed}; name the runs of a "
         f"period in their order, as often as the program did, such as --train_op={','.join(period)}"
     )

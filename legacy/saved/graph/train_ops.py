@@ -9,6 +9,7 @@ from legacy.saved.graph import op_types
 from workloads.lifted.graph import Graph
 from workloads.lifted.tensors.gradient_names import GRADIENTS
 from workloads.support.errors import InputError
+from workloads.support.wording import counted
 
 
 def gradient_assignments(graph: Graph, trainable: Collection[str]) -> set[str]:
@@ -63,6 +64,10 @@ def ends_that_run(graph: Graph, wanted: Sequence[str]) -> dict[str, set[str]]:
     return collections.OrderedDict(sorted(runs.items(), key=lambda item: (-len(item[1]), item[0])))
 
 
+class TrainOpError(InputError):
+    """Raised where the train ops are not those of a training step, and others can be named by --train_op."""
+
+
 def choose_train_ops(graph: Graph, requested: Sequence[str], trainable: Collection[str] = ()) -> list[str]:
     """Returns the train ops of a program: those requested, or the one that runs every update.
 
@@ -76,17 +81,17 @@ def choose_train_ops(graph: Graph, requested: Sequence[str], trainable: Collecti
       Names of nodes, in the order in which steps run them; those of one run joined by "+".
 
     Raises:
-      InputError: there is no train op; there are several and none was requested; or a name is not in the graph.
+      TrainOpError: there is no train op; there are several and none was requested; or a name is not in the graph.
     """
     if requested:
         for name in [name for text in requested for name in text.split("+")]:
             if name.partition(":")[0] not in graph.nodes:
                 offer = _offer(graph, trainable)
-                raise InputError(f"--train_op: got {name!r}, no such operation in the graph; {offer}")
+                raise TrainOpError(f"--train_op: got {name!r}, no such operation in the graph; {offer}")
         return ["+".join(name.partition(":")[0] for name in text.split("+")) for text in requested]
     runs = find_train_ops(graph, trainable)
     if not runs:
-        raise InputError(
+        raise TrainOpError(
             "graph file: no update op (Apply*, ResourceApply*, SparseApply*) in it, so nothing trains; expected a "
             "training graph, not one for inference (or name what to run with --train_op)"
         )
@@ -94,7 +99,7 @@ def choose_train_ops(graph: Graph, requested: Sequence[str], trainable: Collecti
     complete = [name for name, updates in runs.items() if updates == every]
     if complete:  # the one that runs most besides: a group op rather than the last update itself
         return [max(complete, key=lambda name: (len(graph.ancestors([name])), name))]
-    raise InputError(
+    raise TrainOpError(
         "--train_op: the graph has several train ops; name one, or several to be run in turn; "
         + _offer(graph, trainable)
     )
@@ -103,5 +108,5 @@ def choose_train_ops(graph: Graph, requested: Sequence[str], trainable: Collecti
 def _offer(graph: Graph, trainable: Collection[str]) -> str:
     """Returns the end of an error message that lists the first train ops."""
     runs = list(find_train_ops(graph, trainable).items())[:8]
-    listed = [f"{name} ({len(updates)} updates)" for name, updates in runs]
+    listed = [f"{name} ({counted(len(updates), 'update')})" for name, updates in runs]
     return "allowed, for instance: " + ", ".join(listed or ["none found"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import List
 
-from legacy.saved.facts.rows import Row, Sections
+from legacy.saved.facts.rows import NOT_ANALYSED, Row, Sections
 from legacy.saved.report.page import HEADINGS
 from workloads.html import page as html
 from workloads.support.wording import counted
@@ -26,7 +26,7 @@ def inspection_page(path: str, sections: Sections) -> str:
     rows = sections.get("hazards", [])
     number = counted(len(rows), "hazard")
     answer = next((str(row["is"]) for row in sections["next"] if row["what"] == "can be lifted"), "no")
-    mood = "bad" if answer.startswith("no") else "open" if rows or answer != "yes" else "good"
+    mood = "bad" if NOT_ANALYSED in sections else "open" if rows or answer != "yes" else "good"
     facts = [title for title in sections if title not in ("next", "hazards")]
     blocks = [
         html.Section("Next", [_rows("next", sections["next"])]),

@@ -10,11 +10,12 @@ from collections.abc import Iterator, Sequence
 
 from legacy.saved.analysis import analyse
 from legacy.saved.facts.program_facts import program_facts
-from legacy.saved.facts.rows import Row, Sections
+from legacy.saved.facts.rows import NOT_ANALYSED, Row, Sections
 from legacy.saved.facts.whole_facts import whole_facts
 from legacy.saved.facts.whole_graph import WholeGraph
 from legacy.saved.graph import graph_file
 from legacy.saved.graph.layout import as_requested
+from legacy.saved.graph.train_ops import TrainOpError
 from legacy.saved.graph.variables import partitioned_variables
 from legacy.saved.hazards.search import find_hazards
 from legacy.saved.report.next_step import next_rows
@@ -59,7 +60,7 @@ def inspect_graph(
 
     Returns:
       {section: rows}: those of `program_facts`, "hazards" and "next"; of a graph that cannot be analysed, the
-      reason ("not taken apart"), those of `whole_facts`, "hazards" and "next".
+      reason (`NOT_ANALYSED`), those of `whole_facts`, "hazards" and "next".
 
     Raises:
       InputError: the file holds no graph, or one that cannot be analysed, has no hazards and trains nothing.
@@ -79,16 +80,16 @@ def inspect_graph(
 
 
 def _sections_without_analysis(saved: graph_file.SavedGraph, error: InputError) -> Sections:
-    """The page of a graph that cannot be taken apart: everything that is known without that."""
+    """Sections of a graph that cannot be analysed: the reason, and all that is known without an analysis."""
     whole = WholeGraph(saved)
     rows = find_hazards(saved)
     if not rows and not whole.applies:
         raise error
-    sections: Sections = collections.OrderedDict([("not taken apart", [{"what": str(error)}])])
+    sections: Sections = collections.OrderedDict([(NOT_ANALYSED, [{"what": str(error)}])])
     sections.update(whole_facts(saved, whole))
     sections["hazards"] = rows
     sections["next"] = [{"what": "can be lifted", "is": f"no: {error}"}]
-    if "--train_op" in str(error):
+    if isinstance(error, TrainOpError):
         command = " ".join(map(shlex.quote, ["python", "-m", "legacy.inspect", saved.path, "--train_op=NAME"]))
         sections["next"].append({"what": "next command", "is": command})
     return sections

@@ -43,5 +43,5 @@ def test_towers_are_replicas_and_nothing_is_left_out():
     phase = phase_with_rows()
     exchange = ExchangeAsWritten(phase, 2)
     assert [exchange.tower(replica) for replica in range(2)] == [0, 1]
-    assert not exchange.skips(phase.effects[0], 0) and exchange.about == "as written, on every replica"
+    assert not exchange.skips(phase.effects[0], 0) and exchange.describe("ring") == "as written, on every replica"
     assert exchange.cuts == ["g0:0", "g1:0", "only:0", "unused0:0", "unused1:0"]

@@ -156,7 +156,7 @@ def test_a_state_is_not_taken_from_another_replica():
 def test_says_how_it_reduces_and_where_the_update_is_cut():
     plan = with_combine("mean")
     exchange = ReducingExchange(plan, plan.phases[0], 2)
-    assert exchange.about == "all-reduce of mean" and exchange.cuts == ["mean:0", "g0:0", "g1:0"]
+    assert exchange.describe("ring") == "all-reduce of mean, by ring" and exchange.cuts == ["mean:0", "g0:0", "g1:0"]
     affine = with_combine("mean", affine=True)
     assert ReducingExchange(affine, affine.phases[0], 2).cuts == ["g0:0", "g1:0"]
 

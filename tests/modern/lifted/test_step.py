@@ -38,7 +38,9 @@ def test_a_step_of_sgd_on_the_mean_gradient(all_reduce, autodiff, tmp_path):
     state, drift = variables.read()
     assert state.weights == {"w": 0.75} and state.step == 1 and not drift
     assert step.traces == 2 and [step.tower(replica) for replica in range(2)] == [0, 1]
-    assert step.reduction() == ("as written, on every replica" if all_reduce == "tower_order" else "all-reduce of mean")
+    assert step.describe_reduction("ring") == (
+        "as written, on every replica" if all_reduce == "tower_order" else "all-reduce of mean, by ring"
+    )
 
 
 def test_a_loss_that_cannot_be_differentiated_is_refused_at_the_start(tmp_path):

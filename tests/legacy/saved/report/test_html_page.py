@@ -2,6 +2,7 @@
 
 import pytest
 
+from legacy.saved.facts.rows import NOT_ANALYSED
 from legacy.saved.report.html_page import inspection_page
 
 HAZARD = {"hazard": "TOWER_ON_CPU", "op": "tower_0/mul", "what": "on <the> CPU", "in tf.distribute": "one device each"}
@@ -14,6 +15,7 @@ def sections(answer="yes", hazards=()):
         "watch": [{"what": "a race & more"}],
         "losses": [],
         "hazards": list(hazards),
+        **({NOT_ANALYSED: [{"what": answer}]} if answer.startswith("no") else {}),
         "next": [{"what": "can be lifted", "is": answer}, {"what": "next command", "is": "python -m legacy.lift"}],
     }
 

@@ -3,6 +3,7 @@
 import pytest
 import tensorflow as tf
 
+from legacy.saved.facts.rows import NOT_ANALYSED
 from legacy.saved.report.page import inspect_graph, page_lines
 from tests.legacy.saved.graphs import graph_of, traced
 from tests.legacy.saved.hazards.test_search import NOT_APPLIED
@@ -36,10 +37,10 @@ def test_a_graph_that_cannot_be_analysed_still_has_hazards(tmp_path):
     floats = {line.split(" = ")[0].strip(): {"T": tf.float32} for line in NOT_APPLIED.splitlines() if "Neg" in line}
     sections = inspect_graph(written(graph_of(NOT_APPLIED, x={"dtype": tf.float32}, **floats), tmp_path))
     known = ["program", "towers", "inputs", "optimizers", "variables", "devices"]
-    assert list(sections) == ["not taken apart", *known, "hazards", "next"]
+    assert list(sections) == [NOT_ANALYSED, *known, "hazards", "next"]
     assert sections["inputs"][0]["name"] == "x" and sections["towers"][0]["is"] == "2"
     assert sections["next"][0]["is"].startswith("no: graph file: no update op")
-    assert sections["not taken apart"][0]["what"].startswith("graph file: no update op")
+    assert sections[NOT_ANALYSED][0]["what"].startswith("graph file: no update op")
 
 
 def test_a_graph_without_facts_and_hazards_is_refused(tmp_path):
