@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from parity.diagnosis.evidence import Evidence
     from parity.diagnosis.stage_checks.deviation import Deviation
     from parity.layers.first_layer import FirstLayer
+    from parity.verdict.explanation import Explanation
     from workloads.records.reader import Recording
 
 flags.DEFINE_string("left", None, "The reference: a recording (.npz).")
@@ -78,39 +79,75 @@ def main() -> int:
     from parity.diagnosis.first_difference import first_differing_stage
     from parity.diagnosis.steps.comparable import uncompared_weights
     from parity.reports import causes
-    from parity.reports.formatting import make_console, print_plain_lines
     from parity.verdict.explanation import explain_recordings
     from workloads.progress.progress import Progress
     from workloads.records.reader import Recording
-    from workloads.support.wording import counted
 
     with Recording(FLAGS.left, "--left") as left, _right_recording(left) as right:
-        for recording, name in ((left, "left"), (right, "right")):
-            holds = not FLAGS.taps or recording.holds_taps
-            require(
-                holds, "--taps", ",".join(FLAGS.taps or ()), f"--{name} holds no activations; record it with --taps"
-            )
+        _require_taps(left, "--left")
+        _require_taps(right, "--right")
         unmatched = uncompared_weights(left.state(), right.state())
         Progress("diagnose").stage("reading the recordings, looking for causes")
         explanation = explain_recordings(left, right, FLAGS.steps, FLAGS.confirm)
         jobs_differ = list(causes.job_difference_lines(left.manifest, right.manifest))
     differs = first_differing_stage(explanation.evidence) is not None
-    notes = [f"not compared: {line}" for line in unmatched]
-    notes += ["interrupted before the causes were confirmed"] if explanation.partial else []
-    parted = explanation.evidence.deviations.unjudged_passes if explanation.remaining is None else ()
-    if parted:
-        notes.append(
-            f"not compared: losses and gradients of {counted(len(parted), 'step')} (the first: step {parted[0]}): the "
-            "weights had parted. A recording in float64 parts less"
-        )
     left_over: Sequence[Deviation | Remainder] | None = explanation.remaining
     if left_over is None:
         left_over = unexplained_deviations(explanation.evidence, explanation.recognized)
     status = exit_status(differs, explanation.recognized, left_over)
+    notes = _notes(explanation, unmatched) + jobs_differ
+    _report(explanation, differs, status, notes)
+    if explanation.partial:
+        raise KeyboardInterrupt
+    return NOT_SHOWN if (unmatched or _unjudged_passes(explanation)) and not status else status
+
+
+def _require_taps(recording: Recording, flag: str) -> None:
+    holds = not FLAGS.taps or recording.holds_taps
+    require(holds, "--taps", ",".join(FLAGS.taps or ()), f"{flag} holds no activations; record it with --taps")
+
+
+def _notes(explanation: Explanation, unmatched: Sequence[str]) -> list[str]:
+    """Returns lines on what was not compared, or not finished.
+
+    Args:
+      explanation: of the recordings.
+      unmatched: lines about weights that only one recording has.
+    """
+    from workloads.support.wording import counted
+
+    notes = [f"not compared: {line}" for line in unmatched]
+    notes += ["interrupted before the causes were confirmed"] if explanation.partial else []
+    passes = _unjudged_passes(explanation)
+    if passes:
+        notes.append(
+            f"not compared: losses and gradients of {counted(len(passes), 'step')} (the first: step {passes[0]}): the "
+            "weights had parted. A recording in float64 parts less"
+        )
+    return notes
+
+
+def _unjudged_passes(explanation: Explanation) -> Sequence[int]:
+    """Returns the steps whose losses and gradients could not be compared; none where a port explains the whole run."""
+    return explanation.evidence.deviations.unjudged_passes if explanation.remaining is None else ()
+
+
+def _report(explanation: Explanation, differs: bool, status: int, notes: Sequence[str]) -> None:
+    """Prints the causes and writes the reports that the flags ask for.
+
+    Args:
+      explanation: of the recordings.
+      differs: whether any bit differs.
+      status: exit status of the differences alone.
+      notes: lines after the causes.
+    """
+    from parity.reports import causes
+    from parity.reports.formatting import make_console, print_plain_lines
+
     layer = _first_layer(explanation.evidence) if status else None  # rounding begins in some layer, too
     lines = causes.cause_lines(explanation.recognized, explanation.evidence, differs, explanation.remaining)
     located = [] if layer is None else [layer.sentence()]
-    print_plain_lines(make_console(), [*lines, *located, *notes, *jobs_differ])
+    print_plain_lines(make_console(), [*lines, *located, *notes])
     content = {**causes.causes_json(*explanation), "first_layer": None if layer is None else layer.to_json()}
     command.write_json(content)
 
@@ -118,12 +155,9 @@ def main() -> int:
         from parity.html.diagnosis_page import diagnosis_page
 
         names = os.path.basename(FLAGS.left), os.path.basename(FLAGS.right)
-        return diagnosis_page(names, not status, content, explanation.evidence.steps, [*notes, *jobs_differ])
+        return diagnosis_page(names, not status, content, explanation.evidence.steps, list(notes))
 
     report_flags.write_report(html_page, FLAGS)
-    if explanation.partial:
-        raise KeyboardInterrupt
-    return NOT_SHOWN if (unmatched or parted) and not status else status
 
 
 def _right_recording(left: Recording) -> Recording:

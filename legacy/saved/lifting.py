@@ -67,14 +67,9 @@ def lift_graph(
     found = analyse.analyse_graph(saved, name, train_op, feed, carry, beside)
     require_safe(found.plan, allow_ops)
     report("collecting values")
-    if checkpoint:
-        start = initial_values.values_from_checkpoint(checkpoint, found.plan, found.whole)
-    else:
-        start = initial_values.values_from_initializers([v.name for v in found.plan.variables], found.whole)
+    start = _start_values(found, checkpoint)
     for variable in found.plan.variables:
         variable.shape = list(start[variable.name].shape)
-    switches = {name: value for name, value in found.plan.settings.items() if name in start}
-    start.update((name, np.array(value, start[name].dtype)) for name, value in switches.items())
     report("trying made-up data")
     fit_made_up_data(found.plan, found.context, start)
     found.plan.about = dict(description_fields(program_facts(saved, found)), graph=os.path.basename(path))
@@ -85,6 +80,17 @@ def lift_graph(
     if use is not None:
         use(found, start)
     return found.plan
+
+
+def _start_values(found: Analysis, checkpoint: str | None) -> Arrays:
+    """Returns the values that variables start from: a checkpoint's or the initializers', and settings that were fed."""
+    if checkpoint:
+        start = initial_values.values_from_checkpoint(checkpoint, found.plan, found.whole)
+    else:
+        start = initial_values.values_from_initializers([v.name for v in found.plan.variables], found.whole)
+    fed = {name: value for name, value in found.plan.settings.items() if name in start}
+    start.update((name, np.array(value, start[name].dtype)) for name, value in fed.items())
+    return start
 
 
 def require_safe(plan: Plan, allow_ops: Collection[str]) -> None:

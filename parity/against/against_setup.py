@@ -114,15 +114,7 @@ def old_graph_of(
     """
     port, plan = job.workload, lift.plan
     settings = settings or {}
-    require(not port.is_lifted, "--workload", port.name, "with --against: a workload, not a lift")
-    require(job.dtype == "float32", "--dtype", job.dtype, "with --against: float32")
-    if job.replicas != plan.towers:
-        require_replicable(plan, job.replicas)
-    if len(plan.phases) > 1:
-        trained = ", ".join(phase.train_op for phase in plan.phases)
-        raise InputError(f"--against: got {lift.name!r}, which runs {trained} in turn; a workload has one update")
-    require_comparable(plan.phases[0], port)
-    lift.check_size(job.replicas, job.per_replica_batch)
+    _check_job(lift, job)
     specs = tracing.trace(port, job.per_replica_batch, job.dtype)
     values = lift.values()
     counted = find_counters(plan, lift.graph, values, lift.initial_state().step)
@@ -145,6 +137,20 @@ def old_graph_of(
         loss_factor=loss_factor,
         stated=stated_choices(lift, [counter.name for counter in counted.counters]),
     )
+
+
+def _check_job(lift: LiftedWorkload, job: Job) -> None:
+    """Raises `InputError` unless the job can be compared with the lift at all: kind, dtype, replicas and batch."""
+    port, plan = job.workload, lift.plan
+    require(not port.is_lifted, "--workload", port.name, "with --against: a workload, not a lift")
+    require(job.dtype == "float32", "--dtype", job.dtype, "with --against: float32")
+    if job.replicas != plan.towers:
+        require_replicable(plan, job.replicas)
+    if len(plan.phases) > 1:
+        trained = ", ".join(phase.train_op for phase in plan.phases)
+        raise InputError(f"--against: got {lift.name!r}, which runs {trained} in turn; a workload has one update")
+    require_comparable(plan.phases[0], port)
+    lift.check_size(job.replicas, job.per_replica_batch)
 
 
 def require_comparable(phase: Phase, port: Workload) -> None:

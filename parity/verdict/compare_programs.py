@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 from legacy.towers.program import LegacyProgram
@@ -105,23 +106,13 @@ def compare_programs(
     setup = with_near_batches(setup, plan.steps)
     auto = plan.tolerance_name == "auto"
     units = tolerance.keras_units(setup.job.workload.optimizer, setup.modern.update_rules)
-    with_lockstep = auto and plan.mode == "free"
     progress = Progress("verify " + setup.job.workload.name)
     progress.stage("building both sides")
-
-    def show(done: int, so_far: Verification) -> None:
-        text = "" if so_far.passed else "NO PARITY"
-        progress.update(done, plan.steps, text, so_far.loss, stage_states(so_far.stages))
-        if interruption is not None:
-            interruption.keep_results()
-        if done == plan.steps:
-            progress.stage("steps from other states, and mutants")
-
     history = History() if plan.with_history else None
     with contextlib.ExitStack() as stack:
         left = stack.enter_context(setup.legacy_program() if left is None else left)
         right = stack.enter_context(setup.modern_program())
-        lockstep = stack.enter_context(setup.modern_program()) if with_lockstep else None
+        lockstep = stack.enter_context(setup.modern_program()) if auto and plan.mode == "free" else None
         references = stack.enter_context(setup.closing_references()) if auto and plan.with_references else None
         in_double = references is not None and not references.single_only
         no_visits = _why_no_visits(setup, left, plan)
@@ -133,7 +124,7 @@ def compare_programs(
             coverage,
             _rule_check(setup, units) if auto else None,
             history,
-            progress=show,
+            progress=_after_each_step(progress, plan.steps, interruption),
             stop=lambda: interruption is not None and interruption.asked,
             at_end=None if metrics is None else metrics.measure,
         )
@@ -141,11 +132,33 @@ def compare_programs(
         verification = verify(left, right, setup.job, plan.steps, criterion, companions, observers)
         if metrics is not None:
             metrics.enter(verification)
-        verification.not_shown += [] if verification.partial else coverage.reasons()
-        if setup.modern.taps and stages.ACTIVATIONS not in verification.stages and not verification.mismatched:
-            verification.not_shown.append(NO_TAPS)
+        verification.not_shown += _not_shown(verification, coverage, setup)
         progress.done()
         return Comparison(verification, settings_of_programs(left, right), coverage, history)
+
+
+def _after_each_step(
+    progress: Progress, steps: int, interruption: Interruption | None
+) -> Callable[[int, Verification], None]:
+    """Returns the function that shows the progress of a comparison, called with (steps done, result so far)."""
+
+    def show(done: int, so_far: Verification) -> None:
+        text = "" if so_far.passed else "NO PARITY"
+        progress.update(done, steps, text, so_far.loss, stage_states(so_far.stages))
+        if interruption is not None:
+            interruption.keep_results()
+        if done == steps:
+            progress.stage("steps from other states, and mutants")
+
+    return show
+
+
+def _not_shown(verification: Verification, coverage: Measurement, setup: Setup) -> list[str]:
+    """Returns the reasons why parity is not shown though nothing differs."""
+    reasons = [] if verification.partial else coverage.reasons()
+    if setup.modern.taps and stages.ACTIVATIONS not in verification.stages and not verification.mismatched:
+        reasons.append(NO_TAPS)
+    return reasons
 
 
 def _metrics_check(

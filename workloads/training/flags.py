@@ -148,10 +148,10 @@ def train_from_flags(
         if FLAGS.export and reached == steps:
             state = program.state()  # which all workers read together
             if chief:
-                best_state = state if best is None else best.state(state, out.write_note)
+                state = state if best is None else best.state(state, out.write_note)
                 batch = {} if job.workload.is_lifted else source.batch(0)
-                further = further_export and functools.partial(further_export, program, job, best_state, batch)
-                exported = export.export_state(job, best_state, batch, FLAGS.export, further)
+                further = further_export and functools.partial(further_export, program, job, state, batch)
+                exported = export.export_state(job, state, batch, FLAGS.export, further)
                 out.write_note(f"{FLAGS.export}: {exported.sentence()}")
     if kept is not None and reached < steps:
         return 128 + kept.stopped_by

@@ -68,7 +68,8 @@ def train_program(
     Returns:
       the last loss and the step reached.
     """
-    step, loss, first, done, seconds, most = program.state().step, None, True, 0, 0.0, 1
+    step, loss, most = program.state().step, None, 1
+    pace = _Pace(job.global_batch)
     progress = Progress(f"{program.side} {job.workload.name}")
     progress.stage("first step")
     in_portions = bool(program.agree(int(saving is not None or display.is_on())))
@@ -82,16 +83,16 @@ def train_program(
         losses = program.run(portion)
         elapsed = max(time.perf_counter() - before, 1e-6)
         most = max(1, int(PORTION_SECONDS * portion / elapsed))
-        step, done, seconds = step + portion, done + portion, seconds + elapsed
-        progress.update(step, steps, loss=sum(map(float, losses)) / len(losses))
+        step, mean_loss = step + portion, sum(map(float, losses)) / len(losses)
+        pace.add(portion, elapsed)
+        progress.update(step, steps, loss=mean_loss)
         if step % log_every == 0 or step == steps:
-            loss = sum(map(float, losses)) / len(losses)
-            speed = job.global_batch * done / seconds
-            out.write_progress({"step": step, "loss": loss, "examples_per_second": speed}, steps, first)
+            loss, speed = mean_loss, pace.examples_per_second()
+            out.write_progress({"step": step, "loss": loss, "examples_per_second": speed}, steps, pace.with_start_up)
             if summaries is not None:
                 scalars = {"total_loss": loss, "examples_per_second": speed, **learning_rate_scalar(job, step - 1)}
                 summaries.write(step, scalars)
-            first, done, seconds = False, 0, 0.0
+            pace.restart()
         if evaluating is not None:
             evaluating.after(program, step, step == steps)
         if saving is not None and saving.after(program, step, step == steps):
@@ -99,6 +100,30 @@ def train_program(
     progress.done()
     out.write_memory(environment.peak_bytes())
     return Outcome(loss, step)
+
+
+class _Pace:
+    """Examples per second since the last line of output.
+
+    Args:
+      global_batch: examples of one step.
+
+    Attributes:
+      with_start_up: whether the steps since then include the first one.
+    """
+
+    def __init__(self, global_batch: int) -> None:
+        self._global_batch, self._steps, self._seconds = global_batch, 0, 0.0
+        self.with_start_up = True
+
+    def add(self, steps: int, seconds: float) -> None:
+        self._steps, self._seconds = self._steps + steps, self._seconds + seconds
+
+    def examples_per_second(self) -> float:
+        return self._global_batch * self._steps / self._seconds
+
+    def restart(self) -> None:
+        self._steps, self._seconds, self.with_start_up = 0, 0.0, False
 
 
 def next_stop(step: int, steps: int, *every: int | None) -> int:

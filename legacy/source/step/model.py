@@ -2,34 +2,28 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Dict, List, NamedTuple, Sequence, Tuple
+from typing import TYPE_CHECKING, Dict, List, NamedTuple, Sequence, Tuple
 
-from legacy.source.basics.cut import cut_part
 from legacy.source.basics.expressions import (
     Definition,
     Expression,
     Infix,
-    Item,
     Lambda,
-    Name,
     Value,
     call,
     calls,
     leaves,
     replace,
 )
-from legacy.source.basics.forward import Forward
 from legacy.source.basics.unwritten import Unwritten
-from legacy.source.definitions.alignment import align_towers, by_replica
-from legacy.source.definitions.differences import adopt_values, merge_losses
-from legacy.source.definitions.recovery import Names, Recovery
+from legacy.source.definitions.alignment import by_replica
+from legacy.source.definitions.differences import adopt_values
+from legacy.source.definitions.recovery import Recovery
 from legacy.source.lines.complements import name_complements
 from legacy.source.lines.statements import Statement, build_statements
 from legacy.source.step.input_names import InputNames, input_names
 from legacy.source.step.statistics import ASSIGNS, EACH_TOWER, Proposal, Statistics
-from workloads.lifted.graph import CONTROL_FLOW
-from workloads.lifted.pieces.piece import VariableVersion
-from workloads.numerics.statistics import TOWERS_IN_TURN
+from legacy.source.step.towers import NOW, Towers
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -39,8 +33,6 @@ if TYPE_CHECKING:
     from workloads.lifted.graph import Graph
     from workloads.lifted.plan import Input, Phase, Plan
 
-#: Parameter of a function from a statistic's value to the next one.
-NOW = Name("now")
 _SUBTRACTS = ("AssignSub", "AssignSubVariableOp")
 _ADDS = ("AssignAdd", "AssignAddVariableOp")
 
@@ -98,47 +90,28 @@ def recover_model(
     if not phase.losses:
         raise Unwritten("loss: the gradients do not tell what is minimized")
     names = names or input_names(plan)
-    trainable = {variable.name for variable in plan.variables if variable.role == "weight"}
-    steps = {name: _step(plan, name) for name in counters}
-    each = statistics.policy == EACH_TOWER
-    changed: Dict[str, Expression] = {}
-    if statistics.policy == TOWERS_IN_TURN:
-        changed = {proposal.variable: NOW for proposal in statistics.proposals[0]}
-
-    def recovered(tower: int) -> Tuple[Recovery, List[Expression]]:
-        own = statistics.proposals[tower] if each or tower == statistics.tower else []
-        cuts = [entry.tensors[min(tower, len(entry.tensors) - 1)] for entry in plan.inputs]
-        cuts += [entry.tensors[0] for entry in plan.common]
-        cut = cut_part(plan, graph, [phase.losses[tower]] + [p.value for p in own], cuts, phase.versions)
-        for feed in cut.piece.feeds:
-            if isinstance(feed.key, VariableVersion) and feed.key.version and feed.key.variable not in changed:
-                raise Unwritten(f"model: it reads {feed.key.variable!r} after the step has changed it")
-        given = _names(plan, tower, names, trainable, initializers)
-        forward = Forward(cut, plan)
-        _require_plain(forward)
-        recovery = Recovery(forward, given._replace(replaced=steps, changed=changed))
-        return recovery, [recovery.expression_of(text if ":" in text else text + ":0") for text in cut.fetches]
-
-    recovery, (loss, *updates) = recovered(0)
-    if plan.towers > 1 and (plan.differences or each):
-        others = [recovered(tower) for tower in range(1, plan.towers)]
-        towers = [recovery, *(other for other, _ in others)]
-        ends = [[loss, *updates], *(own for _, own in others)]
-        if not align_towers(towers, ends if each else [own[:1] for own in ends]):
-            loss = merge_losses(recovery, loss, towers[1], others[0][1][0])
-    if statistics.tower > 0 and not each:
-        last, (_, *ends_of_last) = recovered(statistics.tower)
+    towers = Towers(plan, graph, phase, statistics, initializers, counters, names)
+    recovery, (loss, *updates) = towers.recover(0)
+    if plan.towers > 1 and (plan.differences or towers.own_statistics):
+        loss = towers.merge_others(recovery, loss, updates)
+    if statistics.tower > 0 and not towers.own_statistics:
+        last, (_, *ends_of_last) = towers.recover(statistics.tower)
         updates = adopt_values(recovery, last, ends_of_last)
     written = [
-        _update(proposals, value, recovery, plan, changed)
+        _update(proposals, value, recovery, plan, towers.changed)
         for proposals, value in zip(_changed_together(statistics), updates)
     ]
     statements, rates = name_complements(build_statements(_with_updates(recovery, loss, written)))
+    _require_no_tables(statements)
+    return Model(statements, recovery, names.inputs, names.settings, statistics, recovery.batch, names.streams, rates)
+
+
+def _require_no_tables(statements: Sequence[Statement]) -> None:
+    """Raises `Unwritten` if a statement is a constant too large to be written."""
     for statement in statements:
         for part in calls(statement.expression):
             if part.function == "tf.raw_ops.Const":
                 raise Unwritten(f"model: a table of numbers, {statement.targets}, is too large to be written")
-    return Model(statements, recovery, names.inputs, names.settings, statistics, recovery.batch, names.streams, rates)
 
 
 def _changed_together(statistics: Statistics) -> List[List[Proposal]]:
@@ -146,13 +119,6 @@ def _changed_together(statistics: Statistics) -> List[List[Proposal]]:
     if statistics.policy == EACH_TOWER:
         return [list(row) for row in zip(*statistics.proposals)]
     return [[proposal] for proposal in statistics.proposals[statistics.tower]]
-
-
-def _require_plain(forward: Forward) -> None:
-    """Raises `Unwritten` if a part has branches."""
-    flow = [f"{o.name!r} ({o.type})" for o in forward.typed.operations() if o.type in CONTROL_FLOW]
-    if flow:
-        raise Unwritten("model: it has branches, which depend on what is computed: " + min(flow))
 
 
 def _with_updates(recovery: Recovery, loss: Expression, updates: Sequence[Sequence[Expression]]) -> List[Definition]:
@@ -221,26 +187,3 @@ def _inlined(expression: Expression, recovery: Recovery) -> Expression:
         return inside if NOW in leaves(inside) else None
 
     return replace(expression, opened)
-
-
-def _step(plan: Plan, counter: str) -> Expression:
-    """Returns the number of the step in the dtype of the variable that counts."""
-    dtype = next(variable.dtype for variable in plan.variables if variable.name == counter)
-    return Name("scope.step") if dtype == "int64" else call("tf.cast", Name("scope.step"), Name("tf." + dtype))
-
-
-def _names(plan: Plan, tower: int, names: InputNames, trainable: Any, initializers: Mapping[str, str]) -> Names:
-    """Returns the expressions that stand for the inputs of one tower's part."""
-    given: Dict[str, Expression] = {}
-    for name, entry in names.inputs.items():
-        given[entry.tensors[min(tower, len(entry.tensors) - 1)]] = Item(Name("batch"), f'"{name}"')
-    constants = {source: constant for constant, source in names.settings.items()}
-    for entry in plan.inputs + plan.common:
-        if entry.name in constants:
-            given.update((tensor, Name(constants[entry.name])) for tensor in entry.tensors)
-    noise: Dict[str, Tuple[str, str]] = {}
-    for random in plan.noise:
-        node = random.nodes[min(tower, len(random.nodes) - 1)]
-        if node:
-            noise[node + ":0"] = (names.streams[random.name], random.op)
-    return Names(given, noise, trainable, initializers)

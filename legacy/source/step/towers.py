@@ -1,0 +1,132 @@
+"""The towers of a train op, recovered one by one from their parts of the graph, and merged where they differ."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Dict, List, Sequence, Tuple
+
+from legacy.source.basics.cut import cut_part
+from legacy.source.basics.expressions import (
+    Expression,
+    Item,
+    Name,
+    call,
+)
+from legacy.source.basics.forward import Forward
+from legacy.source.basics.unwritten import Unwritten
+from legacy.source.definitions.alignment import align_towers
+from legacy.source.definitions.differences import merge_losses
+from legacy.source.definitions.recovery import Names, Recovery
+from legacy.source.step.input_names import InputNames
+from legacy.source.step.statistics import EACH_TOWER, Statistics
+from workloads.lifted.graph import CONTROL_FLOW
+from workloads.lifted.pieces.piece import VariableVersion
+from workloads.numerics.statistics import TOWERS_IN_TURN
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from workloads.lifted.graph import Graph
+    from workloads.lifted.plan import Phase, Plan
+
+#: Parameter of a function from a statistic's value to the next one.
+NOW = Name("now")
+
+
+class Towers:
+    """The towers of one train op, each of which is recovered from its own part of the graph.
+
+    Args:
+      plan, graph, phase, statistics, initializers, counters, names: see `model.recover_model`.
+
+    Attributes:
+      own_statistics: whether each tower changes statistics of its own.
+      changed: {statistic: parameter of the function that changes it}, where towers change statistics in turn.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        graph: Graph,
+        phase: Phase,
+        statistics: Statistics,
+        initializers: Mapping[str, str],
+        counters: Sequence[str],
+        names: InputNames,
+    ) -> None:
+        self._plan, self._graph, self._phase, self._statistics = plan, graph, phase, statistics
+        self._initializers, self._input_names = initializers, names
+        self._trainable = {variable.name for variable in plan.variables if variable.role == "weight"}
+        self._steps = {name: _step(plan, name) for name in counters}
+        self.own_statistics = statistics.policy == EACH_TOWER
+        self.changed: Dict[str, Expression] = {}
+        if statistics.policy == TOWERS_IN_TURN:
+            self.changed = {proposal.variable: NOW for proposal in statistics.proposals[0]}
+
+    def recover(self, tower: int) -> Tuple[Recovery, List[Expression]]:
+        """Returns one tower's recovery, and its results: the loss, then the values of the statistics that it changes.
+
+        Raises:
+          Unwritten: the tower reads a variable after the step has changed it, or has branches.
+        """
+        plan, statistics = self._plan, self._statistics
+        own = statistics.proposals[tower] if self.own_statistics or tower == statistics.tower else []
+        cuts = [entry.tensors[min(tower, len(entry.tensors) - 1)] for entry in plan.inputs]
+        cuts += [entry.tensors[0] for entry in plan.common]
+        ends = [self._phase.losses[tower]] + [proposal.value for proposal in own]
+        cut = cut_part(plan, self._graph, ends, cuts, self._phase.versions)
+        for feed in cut.piece.feeds:
+            if isinstance(feed.key, VariableVersion) and feed.key.version and feed.key.variable not in self.changed:
+                raise Unwritten(f"model: it reads {feed.key.variable!r} after the step has changed it")
+        given = _names(plan, tower, self._input_names, self._trainable, self._initializers)
+        forward = Forward(cut, plan)
+        _require_plain(forward)
+        recovery = Recovery(forward, given._replace(replaced=self._steps, changed=self.changed))
+        return recovery, [recovery.expression_of(text if ":" in text else text + ":0") for text in cut.fetches]
+
+    def merge_others(self, first: Recovery, loss: Expression, updates: Sequence[Expression]) -> Expression:
+        """Compares the other towers with the first one, whose values then depend on the replica where theirs differ.
+
+        Args:
+          first: recovery of the first tower.
+          loss: of the first tower.
+          updates: values of the statistics that it changes.
+
+        Returns:
+          the loss of any tower.
+        """
+        others = [self.recover(tower) for tower in range(1, self._plan.towers)]
+        recoveries = [first, *(other for other, _ in others)]
+        ends = [[loss, *updates], *(own for _, own in others)]
+        if align_towers(recoveries, ends if self.own_statistics else [own[:1] for own in ends]):
+            return loss
+        return merge_losses(first, loss, recoveries[1], others[0][1][0])
+
+
+def _require_plain(forward: Forward) -> None:
+    """Raises `Unwritten` if a part has branches."""
+    flow = [f"{o.name!r} ({o.type})" for o in forward.typed.operations() if o.type in CONTROL_FLOW]
+    if flow:
+        raise Unwritten("model: it has branches, which depend on what is computed: " + min(flow))
+
+
+def _step(plan: Plan, counter: str) -> Expression:
+    """Returns the number of the step in the dtype of the variable that counts."""
+    dtype = next(variable.dtype for variable in plan.variables if variable.name == counter)
+    return Name("scope.step") if dtype == "int64" else call("tf.cast", Name("scope.step"), Name("tf." + dtype))
+
+
+def _names(plan: Plan, tower: int, names: InputNames, trainable: Any, initializers: Mapping[str, str]) -> Names:
+    """Returns the expressions that stand for the inputs of one tower's part."""
+    given: Dict[str, Expression] = {}
+    for name, entry in names.inputs.items():
+        given[entry.tensors[min(tower, len(entry.tensors) - 1)]] = Item(Name("batch"), f'"{name}"')
+    constants = {source: constant for constant, source in names.settings.items()}
+    for entry in plan.inputs + plan.common:
+        if entry.name in constants:
+            given.update((tensor, Name(constants[entry.name])) for tensor in entry.tensors)
+    noise: Dict[str, Tuple[str, str]] = {}
+    for random in plan.noise:
+        node = random.nodes[min(tower, len(random.nodes) - 1)]
+        if node:
+            noise[node + ":0"] = (names.streams[random.name], random.op)
+    return Names(given, noise, trainable, initializers)
