@@ -10,7 +10,7 @@ import numpy as np
 
 from workloads.support.errors import InputError
 
-#: A value of an array, as Python has it: floats, integers, texts.
+#: One element of an array as a Python value.
 Element: TypeAlias = float | int | str | bool | None
 
 
@@ -102,7 +102,8 @@ def have_same_bits(left: np.ndarray, right: np.ndarray) -> bool:
 def is_finite(array: np.ndarray) -> bool:
     """Tells whether no element of a float array is NaN or infinite.
 
-    Their sum is not finite either; nor may be that of large numbers, which are then looked at one by one.
+    The sum is tested first, since it is fast: it is finite only if every element is. Large numbers may overflow it, so
+    where it is not finite, the elements are tested.
     """
     with np.errstate(over="ignore", invalid="ignore"):
         return bool(np.isfinite(np.sum(array))) or bool(np.isfinite(array).all())
@@ -118,7 +119,7 @@ class _Elements(NamedTuple):
 
 
 def relative_gap(left: np.ndarray, right: np.ndarray, scale: float) -> float:
-    """Returns the `max_rel` of `compare` alone, for arrays that are known to fit.
+    """Returns the `max_rel` of `compare` alone, for arrays whose shapes and dtypes are known to agree.
 
     Args:
       left, right: arrays of one shape and dtype.
@@ -159,7 +160,7 @@ def _compare_finite(name: str, left: np.ndarray, right: np.ndarray, scale: float
 
 
 def _compare_floats(name: str, left: np.ndarray, right: np.ndarray, scale: float) -> Difference:
-    """`compare` for any floats: what is not finite equals its like only, and counts for no gap."""
+    """`compare` for any floats. NaN equals NaN, an infinity equals itself, and neither counts in the gaps."""
     finite, equal, differing, gap = _compare_elements(left, right)
     mismatch = ~finite & ~equal
     where = _worst_index(np.where(mismatch, np.inf, gap)) if differing.any() else None
@@ -213,7 +214,7 @@ def _worst_index(badness: np.ndarray) -> tuple[int, ...]:
 
 
 def relative(gap: float, scale: float) -> float:
-    """Returns `gap / scale`; 0 for no gap, infinity for a gap beside nothing."""
+    """Returns `gap / scale`; 0 if the gap is 0, infinity if only the scale is."""
     if gap == 0.0:
         return 0.0
     return gap / scale if scale > 0.0 else float("inf")
@@ -233,7 +234,7 @@ def bits(array: np.ndarray) -> np.ndarray:
 def ulps(left: np.ndarray, right: np.ndarray) -> np.ndarray:
     """Returns how many representable values lie between the elements, as uint64; both zeros are one point."""
     first, second = _ordered_patterns(left), _ordered_patterns(right)
-    # The gap of two int64 may be too large for an int64; modulo 2**64 it is right, as the uint64 that it is read as.
+    # The difference of two int64 may overflow an int64, but is right as a uint64: both count modulo 2**64.
     return np.subtract(np.maximum(first, second).view(np.uint64), np.minimum(first, second).view(np.uint64))
 
 

@@ -67,7 +67,7 @@ def fit_combination(basis: Sequence[np.ndarray], observed: np.ndarray) -> Combin
 
 
 def relative_norm(gap: np.ndarray, whole: np.ndarray) -> float:
-    """Returns |gap| / |whole|; 0 for no gap, infinity for a gap beside nothing.
+    """Returns |gap| / |whole|; 0 if the gap is zero, infinity if only the whole is.
 
     >>> relative_norm(np.array([3.0, 4.0]), np.array([0.0, 10.0]))
     0.5
@@ -82,8 +82,8 @@ def near(value: float, target: float, tolerance: float = 1e-3) -> bool:
     """Tells whether two numbers agree within a relative tolerance.
 
     Args:
-      value: any number; NaN and infinities are near nothing.
-      target: the number that the tolerance is relative to; near zero lies nothing but zero itself.
+      value: any number; the answer is false for NaN and infinities.
+      target: the number that the tolerance is relative to; only zero itself is near zero.
       tolerance: largest |value - target| / |target|.
 
     Returns:
@@ -93,7 +93,7 @@ def near(value: float, target: float, tolerance: float = 1e-3) -> bool:
 
 
 def largest(values: Iterable[float]) -> float:
-    """Returns the largest of numbers, 0 for none; infinity if any is not a number, which no bound lets pass.
+    """Returns the largest of numbers, 0 for none; infinity, which exceeds every bound, if any is NaN.
 
     >>> largest([0.5, 2.0]), largest([2.0, float("nan"), 1.0]), largest([])
     (2.0, inf, 0.0)
@@ -110,6 +110,6 @@ def spread(values: Iterable[float]) -> float:
     """
     numbers = np.asarray(list(values), np.float64)
     if not np.all(np.isfinite(numbers)):
-        return float("inf")  # which no threshold lets pass
+        return float("inf")  # exceeds every threshold
     top = np.max(np.abs(numbers), initial=0.0)
     return float(np.max(numbers) - np.min(numbers)) / float(top) if top else 0.0

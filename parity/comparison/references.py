@@ -21,8 +21,8 @@ from workloads.program import Program, RecordRewriter, State, StepRecord
 #: The precisions of a run, each with the other one.
 OTHER = {"float32": "float64", "float64": "float32"}
 
-#: Times that a step is repeated from weights changed by rounding. An activation within rounding of a kink is on the
-#: other side in about every second one, so eight miss it once in 256 times.
+#: Times that a step is repeated from weights changed by rounding. An activation within rounding of a kink changes sides
+#: in about half of the repetitions, so that eight of them miss it once in 256 times.
 SAMPLES = 8
 
 #: {(stage, tensor name): largest absolute change}.

@@ -39,7 +39,7 @@ class Failure(NamedTuple):
       difference: of the tensor.
       allowed: the `max_rel` that was allowed.
       precision: "float64" if both sides' float64 programs differ; empty for the run itself.
-      fact: where a stage's own inputs and rule do not give the tensor, what it is instead; else empty.
+      fact: a sentence on the tensor, where it is not what the stage's rule makes of the recorded inputs; else empty.
     """
 
     step: int
@@ -79,9 +79,9 @@ class Verification:
       failed_visit: the visit at which the first tensor went beyond its tolerance, or None.
       stages: {stage: `StageSummary`} in causal order, of the comparison that is judged.
       trajectory: the same along the free trajectories, where the lockstep replica is judged instead; else empty.
-      parted: step at which the trajectories parted by more than rounding alone explains, or None.
-      kinks: steps in which a difference beyond its tolerance is what rounding of the weights does too, as where an
-        activation lies within rounding of a rectifier's kink; see `references`.
+      parted: step at which the trajectories diverged by more than rounding alone explains, or None.
+      kinks: steps with a difference beyond its tolerance that rounding of the weights alone would make as large, as
+        where an activation lies within rounding of a rectifier's kink; see `references`.
       double: {stage: `StageSummary`} of both sides' programs in float64, each step from legacy's state.
       single_only: why the mathematics was not judged in float64; empty if it was, or if bits were compared.
       noise: "tensor (stage)" of those that float32 does not determine: they were judged in float64, or not at all.

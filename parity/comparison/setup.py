@@ -45,14 +45,15 @@ class Setup:
       parameter_servers: processes that hold the port's variables, or 0 for mirrored ones.
       layer_devices: devices that the layers are divided among, or 0 for one device per replica.
       port: makes the port from a setup, such as one with an injected fault; None for `modern.factory`'s.
-      towers: makes the towers from a setup, such as an old graph that a workload was written after; None for
-        `legacy.factory`'s.
+      towers: makes the left side from a setup, such as the old graph that the workload is a port of; None for the
+        towers of `legacy.factory`.
       replicated: whether a saved graph may be run at another number of replicas than it has towers, to be compared
         and not to be timed.
       first_state: the state that the port starts from; None for the workload's own initial values.
-      stated: {field of a workload: value} of the choices that the towers are known to make, where these are not those
-        of the job, as with an old graph; other choices of theirs are not known. None for towers of the job.
-      shown: rewrites the records of every program that is made, such as to the part that a recording holds; or None.
+      stated: {field of a workload: value} of the choices that are known of a left side that is not built from the job,
+        such as an old graph; its other choices are not known. None for towers built from the job.
+      shown: wraps every program that is made to rewrite its records, such as to keep only what a recording holds; or
+        None.
     """
 
     job: Job

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from workloads.support.errors import InputError
 
-#: A constant is changed by one part in a hundred; an epsilon, whose size alone matters, tenfold.
+#: A constant is changed by one part in a hundred; an epsilon, of which only the order of magnitude matters, tenfold.
 FACTOR, EPSILON_FACTOR = 1.01, 10.0
 
 #: A constant of zero is changed to this.
@@ -32,8 +32,8 @@ class ChangedConstant(NamedTuple):
 def changed_constants(record: Any) -> Iterator[ChangedConstant]:
     """Yields copies of a dataclass instance, each with one number or truth value in it changed.
 
-    Whole numbers are changed up and down by one, as boundaries and counts are mistaken. Records inside the record, and
-    the entries of tuples, are changed in turn.
+    Whole numbers are changed up and down by one, the usual mistake with boundaries and counts. Records inside the
+    record, and the entries of tuples, are changed one by one.
     """
     if not dataclasses.is_dataclass(record) or isinstance(record, type):
         return
@@ -41,7 +41,7 @@ def changed_constants(record: Any) -> Iterator[ChangedConstant]:
         for path, change, value in _changed_values(field.name, getattr(record, field.name)):
             try:
                 yield ChangedConstant(path, change, dataclasses.replace(record, **{field.name: value}))
-            except (TypeError, ValueError, InputError):  # a record that refuses the value cannot be mistaken so
+            except (TypeError, ValueError, InputError):  # no program can have a value that the record refuses
                 continue
 
 
@@ -68,6 +68,6 @@ def _changed_float(path: str, value: float) -> float:
         return FROM_ZERO
     if "epsilon" in path:
         return value * EPSILON_FACTOR
-    if 0.5 < value < 1:  # a part that is kept: what is not kept changes by one part in a hundred
+    if 0.5 < value < 1:  # a decay: 1 - decay changes by one part in a hundred
         return 1 - (1 - value) * FACTOR
     return value * FACTOR

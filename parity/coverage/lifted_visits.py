@@ -13,14 +13,13 @@ from workloads.lifted.plan import Variable
 from workloads.lifted.workload import KINDS, LiftedWorkload
 from workloads.program import STATES, Arrays, State
 
-#: Counts at which a schedule or a warm-up that names no number may change.
+#: Counts that are tried for a schedule or a warm-up whose steps are not constants of the graph.
 LATE = (1_000, 100_000, 10_000_000)
 
-#: Multiples of the weights, tried while a constant is missing.
+#: Multiples of the weights, tried while the mutant of any constant has not been detected.
 SCALES = (4.0, 0.25, 32.0, 1 / 32)
 
-#: Number of steps among which one of small gradients is sought, while a constant is missing: what caps a small gradient
-#: shows there alone.
+#: Number of further steps that are searched for small gradients: a constant that bounds small gradients acts only there.
 MORE_STEPS = 300
 
 #: A function that takes a number of steps from a state on, and returns the state before that of the smallest gradients.

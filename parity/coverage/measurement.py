@@ -1,4 +1,4 @@
-"""`Measurement`: accompanies a comparison and measures which mutants of its job it would have seen."""
+"""`Measurement`: accompanies a comparison and measures which mutants of its job it would have detected."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from parity.coverage.visits import View
 from workloads.job import Job
 from workloads.program import State, StepRecord
 
-#: Mutants that cost time are tried in so many first steps, in those of round numbers, and in every visit.
+#: Expensive mutants are tried in the first `FIRST_STEPS` steps, in every `ROUND`-th one, and in every visit.
 FIRST_STEPS, ROUND = 3, 10
 
 #: Tells whether an effect is more than rounding in float64.
@@ -26,7 +26,7 @@ ChooseVisits = Callable[[State, View], Iterator[Visit]]
 
 
 class Measurement(Tour):
-    """The mutants of a job and what became of them.
+    """Tries the mutants of a job on compared steps, and keeps which of them the comparison would have detected.
 
     Args:
       job: the job.

@@ -62,8 +62,8 @@ class Mutant:
       effects: the first tensors of a step that differ by it.
       hidden: the reason, and what would exercise the choice, where no compared step shows it; a function, since it may
         depend on what was compared.
-      harmless: returns the reason why no run can show the mutant, or "" for one that can matter; asked only where no
-        compared step shows it.
+      harmless: returns the reason why no run can show the mutant (an equivalent mutant), or "" for one that can
+        matter; asked only where no compared step shows it.
       every_step: whether it is cheap enough to be tried in every compared step.
       exposure: the kind of state that shows it; None where the job's own steps do.
     """

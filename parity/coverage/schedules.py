@@ -12,13 +12,13 @@ import tensorflow as tf
 
 from workloads.schedules import Schedule
 
-#: Steps at which a schedule is looked at: each of the first ones, then ever further apart, up to `LAST`.
+#: Steps at which schedules are evaluated: each of the first ones, then further and further apart, up to `LAST`.
 DENSE, RATIO, LAST = 64, 1.05, 10_000_000
 
-#: Of the boundaries that no whole number of the schedule names, so many first ones are found: a staircase has no last.
+#: Number of boundaries that are kept besides those at whole numbers of the schedule: a staircase has one after the other.
 MOST_BOUNDARIES = 3
 
-#: A greater number is no step: random numbers are keyed by the step as an int32.
+#: The largest number of a step: random numbers are keyed by the step as an int32.
 LARGEST = 2**31 - 2
 
 
@@ -31,7 +31,7 @@ class RateFunction:
     """
 
     def __init__(self, schedule: Schedule, global_batch: int) -> None:
-        # `map_fn` would rewrite the schedule's Python source, which is a graph's already.
+        # `map_fn` would have AutoGraph convert the schedule, which is written for graphs already.
         self._rate_of: Callable[[tf.Tensor], tf.Tensor] = tf.autograph.experimental.do_not_convert(
             lambda step: schedule(step, global_batch)
         )
@@ -90,7 +90,7 @@ def whole_numbers(record: Any) -> set[int]:
 def find_boundaries(rate: RateFunction, schedule: Any) -> list[int]:
     """Returns the first steps after a jump of a schedule, in order; see `MOST_BOUNDARIES`.
 
-    A schedule that changes at every step has none but those that its whole numbers name.
+    A schedule that changes at every step has only those near its whole numbers.
 
     Args:
       rate: the schedule's learning rate.
@@ -116,7 +116,7 @@ def _is_flat_beside(rate: RateFunction, jump: int) -> bool:
 
 
 def _jump_between(rate: RateFunction, first: int, last: int) -> int | None:
-    """The first step of another rate than `first`'s, if `last` has another one; by bisection."""
+    """Returns the first step with another rate than step `first`, by bisection; None if step `last` has the same."""
     if rate(first) == rate(last):
         return None
     while last - first > 1:

@@ -18,8 +18,8 @@ from workloads.numerics import random_keys
 from workloads.program import Arrays, State
 from workloads.sources import Source
 
-#: Weights are doubled, or halved, so often in search of a state in which clipping acts, or does not; and so often more
-#: where the search by ascent fails as well.
+#: Powers of 2, or of 1/2, that the weights are multiplied by in search of a state in which clipping acts, or does not;
+#: then further ones, tried where gradient ascent finds no such state either.
 DOUBLINGS, MORE_DOUBLINGS = range(1, 6), range(6, 15)
 
 #: Multiples of a clip's limit that one tower's gradient is then brought to.
@@ -28,7 +28,7 @@ STEEP_FACTORS = (1.2, 4.0, 32.0)
 #: Slots near zero, where an optimizer's epsilon shows.
 SMALL_SLOTS = 2.0**-40
 
-#: So many states of random weights are tried where something has not been seen, such as a weight that does not move.
+#: Number of draws of random weights that are tried while a mutant needs them, such as that of a weight that never moves.
 MOST_RANDOM = 4
 
 

@@ -1,4 +1,4 @@
-"""Choice of the measurement that accompanies a comparison: its mutants, its visits, and what the comparison sees."""
+"""Choice of the measurement that accompanies a comparison: its mutants, its visits, and its detector."""
 
 from __future__ import annotations
 

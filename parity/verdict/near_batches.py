@@ -1,4 +1,4 @@
-"""Batches for visits: a far step's batch of a stream is read within the steps that a comparison reads anyway."""
+"""Batches for visits: a visit to a far step of a stream gets the batch of an early step, which is read anyway."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MARGIN = 32
 
 
 class NearBatches(Source):
-    """A source whose steps from `steps` on have batches of earlier steps, if it would have to read up to them.
+    """A source whose steps from `steps` on get batches of earlier steps, where it would have to read up to them.
 
     A visit to step 100,000 then needs no 100,000 batches; on both sides it gets the same one.
 

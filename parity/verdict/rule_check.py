@@ -47,7 +47,7 @@ class RuleCheck:
     def failures(self) -> list[Failure]:
         """Returns the tensors that the rule explains on one side only, by step and stage.
 
-        What it explains on neither is not what these programs do, and says nothing about their difference.
+        A tensor that the rule explains on neither side follows another rule, and says nothing about their difference.
         """
         found, _ = deviations_by_rule(*map(group_errors, self._errors))
         failures = [_failure(deviation, self._eps) for deviation in found]

@@ -24,7 +24,7 @@ from workloads.program import State, StepRecord
 #: The precision in which the mathematics is judged.
 DOUBLE = "float64"
 
-#: The reason why it was not, where nobody asked for it.
+#: The reason why it was not judged in that precision, where no such programs were asked for.
 NOT_MEASURED = "no programs in float64 were asked for"
 
 
@@ -34,8 +34,8 @@ class Judge:
     Args:
       result: the `Verification` to fill; its tolerance and mode apply.
       job: of both programs.
-      references: the programs that accompany the comparison, or None; they must have been given each step's first
-        state.
+      references: the programs that accompany the comparison, or None; they must have loaded the state that each step
+        starts from.
       units: {stage: float32 ulps} allowed beyond the base tolerances.
       noise_floor: that of an earlier comparison of such programs, where there are no references; or None.
       history: keeps the run's losses and what each tensor differs by; or None.

@@ -111,7 +111,7 @@ class RecordComparison:
             yield _Entry(stage, name, a, difference, self.allowed(stage, name, a.dtype, age))
 
     def _nearest_order(self, step: int, entry: _Entry, others: list[dict[tuple[str, str], np.ndarray]]) -> _Entry:
-        """The difference from the nearest alternative order that is within the tolerance, or the one that was found."""
+        """Returns the entry with the difference from the nearest alternative order, if that is within the tolerance."""
         if not others or not entry.beyond:
             return entry
         stage, name, left, found, allowed = entry

@@ -25,18 +25,18 @@ class StepCheck(Protocol):
         """
 
     def failures(self) -> list[Failure]:
-        """Returns what is wrong, in order."""
+        """Returns the failures, in the order of steps and stages."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Criterion:
-    """The agreement that two programs need.
+    """Criterion of agreement: which steps are compared, and how much each stage may differ.
 
     Attributes:
       mode: "free" lets both run their own trajectory; "locked" starts each of the right one's steps from the left one's
         state, so that a difference in a step was made in that step.
       tolerance_name: "exact" or "auto"; see `tolerance`.
-      units: {stage: ulps} allowed under "auto" beyond the base, for a reason the caller has.
+      units: {stage: ulps} that the caller allows under "auto" beyond the base tolerance.
     """
 
     mode: str = "free"

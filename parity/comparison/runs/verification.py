@@ -1,9 +1,9 @@
 """Verification: steps two programs side by side and compares every tensor of their step records.
 
-Identical bits are compared along two free trajectories. Where rounding may differ, trajectories part sooner or later
+Identical bits are compared along two free trajectories. Where rounding may differ, trajectories diverge sooner or later
 whatever the port does, since training amplifies rounding. So "auto" judges each step by itself: a second copy of the
 port, the lockstep replica, takes every step from legacy's own state. If those steps agree, the port is the same
-program, and the step at which the free trajectories part is only reported. Rounding must not hide a fault either, so
+program, and the step at which the free trajectories diverge is only reported. Rounding must not hide a fault either, so
 both sides take the step in float64 too, where equal mathematics agrees to ten more digits (see `references`).
 """
 
@@ -41,9 +41,9 @@ def verify(
       right: program of `job`; usually the port.
       job: the job of both.
       steps: number of steps.
-      criterion: what they have to agree in; by default identical bits along two free trajectories.
+      criterion: mode and tolerance; by default identical bits along two free trajectories.
       companions: programs that take each step from the left one's state.
-      observers: what looks at the steps, chooses further ones or ends them.
+      observers: objects that look at the steps, choose further ones or end the run.
 
     Returns:
       The `Verification`. A step beyond tolerance does not end the run: later stages show how the difference spreads.
@@ -97,7 +97,7 @@ class _Comparison:
             self.observers.at_end(state, self.right.state() if self._is_free() else state)
         if self.observers.tour is None:
             result.not_shown += training.not_shown()
-        else:  # which says more of a run that does not train: whether it is the learning rate
+        else:  # it also gives the reason why a run does not train, such as a learning rate of zero
             self._take_visits(self.observers.tour, state)
 
     def _take_step(self, state: State) -> StepRecord:

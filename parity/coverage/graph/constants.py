@@ -1,4 +1,4 @@
-"""Constants of a training graph: those that a step depends on, what they are changed to, and which cannot matter."""
+"""Constants of a training graph: those that a step depends on, their changed values, and those that cannot matter."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from parity.coverage.changed_constants import EPSILON_FACTOR, FACTOR, FROM_ZERO
 from parity.coverage.graph.zeros import find_zeros, reaches
 from workloads.lifted.graph import Graph, forget_placement, parse_tensor_name
 
-#: A scalar below this is an epsilon: its size alone matters.
+#: A scalar below this is an epsilon: only its order of magnitude matters.
 EPSILON = 1e-5
 
-#: A threshold is changed by this: only what lies between the old and the new one shows it.
+#: A threshold is changed by this factor; only values between the old and the new threshold show it.
 THRESHOLD_FACTOR, _COMPARISONS = 1.25, ("Greater", "GreaterEqual", "Less", "LessEqual")
 
 #: The towers' name scopes in the graphs that this project builds.
@@ -82,9 +82,9 @@ class ConstantIndex:
             yield words, {node + ":0": value for node in constant.nodes}
 
     def why_hidden(self, changed: Mapping[str, np.ndarray]) -> str:
-        """Returns the reason why a change cannot matter: the constants beside it hide it; or "" if they do not."""
+        """Returns the reason why a change cannot matter, such as constants that hide it; "" if it may matter."""
         if not all(np.isfinite(value).all() for value in changed.values()):
-            return "not a finite number: only what is not finite itself meets it"
+            return "infinite or NaN: a multiple of it is the same number"
         if not reaches(self._graph, {parse_tensor_name(name).node for name in changed}, self._ends, self._zeros):
             return "it is only multiplied by zero"
         frontier: set[str] = set()
@@ -96,7 +96,7 @@ class ConstantIndex:
         names = sorted(frontier)
         before, after = (self._evaluate(names, replaced) for replaced in ({}, changed))
         same = all(np.array_equal(a, b) for a, b in zip(before, after))
-        return "the constants that it meets hide it, whatever the data" if same else ""
+        return "other constants hide the change, whatever the data" if same else ""
 
     def counted_numbers(self) -> list[int]:
         """Returns the numbers, from 2 on, that learning rates are made of: among them are steps of the schedule."""
