@@ -19,7 +19,7 @@ LATE = (1_000, 100_000, 10_000_000)
 #: Multiples of the weights, tried while the mutant of any constant has not been detected.
 SCALES = (4.0, 0.25, 32.0, 1 / 32)
 
-#: Number of further steps that are searched for small gradients: a constant that bounds small gradients acts only there.
+#: Number of further steps searched for small gradients: a constant that bounds small gradients acts only there.
 MORE_STEPS = 300
 
 #: A function that takes a number of steps from a state on, and returns the state before that of the smallest gradients.

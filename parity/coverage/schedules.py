@@ -15,7 +15,7 @@ from workloads.schedules import Schedule
 #: Steps at which schedules are evaluated: each of the first ones, then further and further apart, up to `LAST`.
 DENSE, RATIO, LAST = 64, 1.05, 10_000_000
 
-#: Number of boundaries that are kept besides those at whole numbers of the schedule: a staircase has one after the other.
+#: Number of boundaries that are kept besides those at whole numbers of the schedule: a staircase has no end of them.
 MOST_BOUNDARIES = 3
 
 #: The largest number of a step: random numbers are keyed by the step as an int32.

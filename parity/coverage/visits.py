@@ -28,7 +28,7 @@ STEEP_FACTORS = (1.2, 4.0, 32.0)
 #: Slots near zero, where an optimizer's epsilon shows.
 SMALL_SLOTS = 2.0**-40
 
-#: Number of draws of random weights that are tried while a mutant needs them, such as that of a weight that never moves.
+#: Draws of random weights that are tried while a mutant needs them, such as that of a weight that never moves.
 MOST_RANDOM = 4
 
 
