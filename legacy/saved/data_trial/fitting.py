@@ -28,9 +28,10 @@ from workloads.support.errors import InputError
 
 #: Runs of the graph that are tried, in all and for one choice of ranks and ranges.
 MOST_RUNS, MOST_RUNS_OF_A_CHOICE = 200, 24
-#: Draws of values with which data must do, as lengths must with labels: for graphs of so many nodes fewer.
+#: Seeds with which the graph must run, since values must fit each other, such as lengths and labels; fewer for graphs
+#: of `LARGE` nodes.
 SEEDS, SEEDS_OF_LARGE, LARGE = 8, 2, 10_000
-#: Nodes that all runs together may compute, but for the first runs: a large graph is tried less often.
+#: Most nodes that the runs after the first ones may compute in all: a large graph is tried less often.
 MOST_NODES, FIRST_RUNS = 200_000, 12
 #: The most that corrections of the sizes may cost, tried in turn.
 MOST_COSTS = (4.0, 9.0)
@@ -41,7 +42,7 @@ RANKS = (2, 1, 4, 3)
 def fit_made_up_data(plan: Plan, context: Context, start: Mapping[str, np.ndarray]) -> None:
     """Sets `example`, `low` and `limit` of a plan's inputs, and its batch, so that the graph runs with made-up data.
 
-    Where data without them do, nothing is changed; where none are found, neither.
+    Nothing is changed if the graph runs without them, or if no search finds any.
 
     Args:
       plan: the plan of a lift; changed.
@@ -108,7 +109,7 @@ class _Search:
         self._batches.append(plan.batch or BATCH_PRIME)
 
     def best(self) -> _Fit | None:
-        """Returns data with which the graph runs, finite and with gradients if there are such; None if none need be."""
+        """Returns data with which the graph runs, best with finite losses and gradients; None if none are needed, or found."""
         first = self._run(self._entries, self._plan.batch or DEFAULT_BATCH)
         if first.is_good:
             return None
@@ -160,7 +161,7 @@ class _Search:
 
 
 def _all_alike(entries: Sequence[Input]) -> list[Input]:
-    """Returns the inputs with one size for all open dimensions: letters of words have rank 4, too, and are no image."""
+    """Returns the inputs with one size for all open dimensions: rank 4 may be letters of words, and not images."""
     if not any(len(entry.shape or []) == 4 and None in (entry.shape or [])[1:] for entry in entries):
         return list(entries)
     sizes = [[size or (OPEN if i else None) for i, size in enumerate(entry.shape or [])] for entry in entries]

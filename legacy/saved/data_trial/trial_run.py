@@ -1,4 +1,4 @@
-"""Runs the towers of a plan once on made-up data, and says how that ended."""
+"""Runs the towers of a plan once on made-up data, and reports the outcome."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class TrialRunner:
           seed: of the values.
 
         Returns:
-          the outcome; an error is one, too.
+          the outcome, with the message if the run failed.
         """
         size = BatchSize(batch, self._plan.towers)
         feed = dict(self._fixed)

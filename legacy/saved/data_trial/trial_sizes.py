@@ -9,11 +9,11 @@ from typing import NamedTuple, Tuple
 
 from workloads.lifted.plan import Input
 
-#: Sizes by which open dimensions are told apart; none of them is common in models.
+#: Sizes of open dimensions, one for each; none is common in models, so that one in an error names its dimension.
 PRIMES = (11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53)
 #: Sizes of an image's sides.
 IMAGE_SIDES = (64, 96)
-#: The batch's own.
+#: Size of the batch.
 BATCH_PRIME = 7
 #: Corrections cost one each, more where two dimensions become one or the batch changes. What is cheap is tried first.
 TIE_COST, BATCH_COST = 0.5, 3.0
@@ -73,7 +73,7 @@ def with_sizes(entry: Input, sizes: Sizes) -> Input:
 
 
 def corrected_sizes(sizes: Sizes, batch_is_open: bool, message: str) -> Iterator[Sizes]:
-    """Reads sizes from an error: a number in it that is a multiple of a size is to become another one.
+    """Reads sizes from an error: a multiple of a size in it must become another number of it.
 
     Dimensions of the same size stay tied to each other.
 

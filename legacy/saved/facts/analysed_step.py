@@ -1,4 +1,4 @@
-"""`AnalysedStep`: a training step's plan and graph, with the questions that several sections of facts ask of them."""
+"""`AnalysedStep`: a training step's plan and graph, with the queries that several sections of facts share."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from workloads.lifted.plan import Effect, Phase, Plan, TensorType
 
 
 class AnalysedStep:
-    """One analysis, as the sections on learning read it.
+    """One analysis, with the queries that the sections on learning share.
 
     Args:
       found: the analysis.
@@ -27,7 +27,7 @@ class AnalysedStep:
       accumulators: variables that keep gradients between runs.
       cutter: cuts functions out of the graph.
       clippings: finds clipping in the graph.
-      tower_ends: nodes of the towers that combinations of gradients begin with.
+      tower_ends: the towers' nodes whose outputs are combined.
       positions: {node: its position in the graph}.
     """
 
@@ -57,7 +57,7 @@ class AnalysedStep:
         return self.graph.ancestors([parse_tensor_name(name).node for name in ends], stop, controls=False) - stop
 
     def learning_rate(self, effect: Effect) -> str | None:
-        """Returns the tensor that an update takes as learning rate; by hand, the scalar in its last product."""
+        """Returns the tensor that an update takes as learning rate; of one written by hand, the scalar factor."""
         if effect.learning_rate or effect.node not in self.rules or op_types.is_apply(effect.op):
             return effect.learning_rate
         return updates_by_hand.learning_rate(self.context, effect)
@@ -67,7 +67,7 @@ class AnalysedStep:
         return updates_by_hand.addend(self.context, effect)
 
     def is_counter(self, variable: str) -> bool:
-        """Whether a variable counts: see `is_counter`; or every step assigns it its own value and a constant more."""
+        """Whether a variable is a counter: see `is_counter` below; or every step assigns it itself plus a constant."""
         effects = [e for phase in self.plan.phases for e in phase.effects if variable in e.writes]
         by_hand = bool(effects) and all(self.addend(effect) is not None for effect in effects)
         return is_counter(self.plan, variable) or (by_hand and self.context.state.variables[variable].shape == [])
@@ -78,7 +78,7 @@ class AnalysedStep:
 
 
 def is_counter(plan: Plan, variable: str) -> bool:
-    """Returns whether a variable counts: a scalar that a step adds a constant to, or a whole number that is none."""
+    """Returns whether a variable is a counter: a scalar that steps only add to, or an integer that no step changes."""
     found = next((entry for entry in plan.variables if entry.name == variable), None)
     if found is None or found.shape:
         return False

@@ -15,11 +15,11 @@ from workloads.lifted.tensors.gradient_names import is_gradient_op
 
 #: Relative difference within which a scale is one over the number of towers.
 SCALE_TOLERANCE = 1e-6
-#: So many op types of a combination are listed.
+#: Most op types of a combination that are listed.
 MOST_OPS = 6
 #: Ops that compute nothing.
 NO_WORK = {"Const", "Identity", "Placeholder", *op_types.VARIABLES}
-#: A tower's clipping ends at most so many nodes before its gradient leaves it.
+#: Most nodes between a tower's clipping and the end of its gradient.
 CLIP_DEPTH = 6
 
 
@@ -65,7 +65,7 @@ def _of_accumulated(analysed: AnalysedStep, phase: Phase) -> Iterator[tuple[str,
 
 
 def _combining_text(analysed: AnalysedStep, phase: Phase, combine: Combine) -> str:
-    """The kind of a combination with its scale, and what that is where it has a meaning."""
+    """The kind of a combination with its scale, and the meaning of the scale where it is known."""
     effect = next((effect for effect in phase.effects if combine.weight in effect.writes[:1]), None)
     by_hand = effect is not None and not op_types.is_apply(effect.op) and combine.tensor in effect.values
     if by_hand and combine.scale != 1.0:

@@ -18,7 +18,7 @@ from workloads.lifted.pieces.piece import Feed, Piece
 v1 = tf.compat.v1
 #: Steps at which a schedule is evaluated.
 STEPS = (0, 100, 1000, 10000, 100000)
-#: So many values of a schedule are shown; later boundaries than this are none.
+#: Most values of a schedule that are shown; the largest constant that can be one of its boundaries.
 MOST_VALUES, LAST_STEP = 8, 10**7
 #: Relative difference within which two values of a schedule are equal.
 SAME_VALUE = 1e-6
@@ -52,7 +52,7 @@ class LearningRate(NamedTuple):
 
 
 def find_learning_rates(analysed: AnalysedStep) -> list[LearningRate]:
-    """The tensors that update rules take as learning rate, and those by which rules written by hand scale."""
+    """The tensors that update rules take as learning rate, and the scalar factors of rules written by hand."""
     found: dict[tuple[str, ...], LearningRate] = collections.OrderedDict()
     schedules: _Schedules = {}
     for phase in analysed.plan.phases:
@@ -112,7 +112,7 @@ def _values_by_step(piece: Piece, reads: list[Feed]) -> str:
             return "-"
         found: list[tuple[int, float]] = []
         try:
-            for step in _telling_steps(piece):
+            for step in _steps_to_show(piece):
                 value = float(session.run(tensor, {holder: step}))
                 if not found or abs(value - found[-1][1]) > SAME_VALUE * abs(value):
                     found.append((step, value))
@@ -121,8 +121,8 @@ def _values_by_step(piece: Piece, reads: list[Feed]) -> str:
     return ", ".join(f"{step}: {value:.6g}" for step, value in found[:MOST_VALUES])
 
 
-def _telling_steps(piece: Piece) -> list[int]:
-    """Steps at which a schedule is evaluated: some powers of ten, its own boundaries and the steps behind them."""
+def _steps_to_show(piece: Piece) -> list[int]:
+    """Steps at which a schedule is evaluated: some powers of ten, its own boundaries and the steps after them."""
     steps = set(STEPS)
     for node in piece.graph_def.node:
         values = np.ravel(tf.make_ndarray(node.attr["value"].tensor)).tolist() if node.op == "Const" else []

@@ -39,7 +39,7 @@ def _shared_terms(analysed: AnalysedStep, phase: Phase) -> list[str]:
 
 
 def _terms(analysed: AnalysedStep, name: str) -> list[str]:
-    """The nodes that a loss is the sum of, but for constants."""
+    """The terms of a loss that is a sum, without constants."""
     if analysed.graph.type(name) in ("Identity", "RealDiv", "Div") and analysed.graph.inputs(name):
         return _terms(analysed, analysed.graph.inputs(name)[0][0])
     if analysed.graph.type(name) in ("Add", "AddV2", "AddN"):

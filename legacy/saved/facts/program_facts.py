@@ -1,7 +1,7 @@
 """Facts of a saved program: {section: rows}, for a page or for JSON, from the analysis of its graph.
 
-Several texts below are stored in every lift (`description_fields`), and lifts are told apart by what they store: such
-texts stay as they are.
+Several texts below are stored in every lift (`description_fields`). They are not reworded: the same graph would then
+make another lift.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from workloads.lifted.plan import Variable
 from workloads.lifted.replication import replica_counts
 from workloads.lifted.tensors.gradient_names import GRADIENTS
 
-#: Of races, differences and the like, so many are listed.
+#: Most differences of towers and the like that are listed.
 MOST_LISTED = 6
 
 

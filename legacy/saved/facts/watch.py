@@ -1,4 +1,4 @@
-"""Sentences on what to watch in a port: properties of the old program that it must keep or decide about."""
+"""Sentences on properties of the old program that a port must keep, or decide about."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from legacy.saved.facts.variable_updates import VariableUpdate
 from workloads.lifted.graph import parse_tensor_name
 from workloads.lifted.plan import Phase
 
-#: Of races, variables and the like, so many are listed.
+#: Most races, variables and the like that are listed.
 MOST_LISTED = 6
-#: A loss weight this near to 1, or to 1 / N, is that.
+#: Relative difference within which a loss weight is 1, or 1 / N.
 WEIGHT_TOLERANCE = 1e-6
 
 

@@ -1,4 +1,4 @@
-"""Facts of a graph that cannot be taken apart: all that its nodes tell by themselves."""
+"""Facts of a graph that cannot be analysed, read from its nodes one by one."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from workloads.lifted.tensors.gradient_names import is_gradient_op
 
 #: {section: its rows}, in the order of the page.
 Sections = Dict[str, List[Dict[str, Any]]]
-#: Of train ops, so many are listed.
+#: Most train ops that are listed.
 MOST_LISTED = 6
 
 

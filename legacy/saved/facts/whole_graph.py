@@ -1,4 +1,4 @@
-"""A whole saved graph with its towers: the analysis' own; found by name or device only where nothing was analysed."""
+"""A whole saved graph with its towers: those of its analysis, or without one those that names or devices suggest."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from workloads.lifted.tensors.gradient_names import GRADIENTS, is_gradient_op
 
 #: If more than this share of the labelled nodes takes data from another label, the labels are layers and not towers.
 MOST_CROSSINGS = 0.02
-#: Names are believed rather than devices, by this factor: an op may be placed where its variable is.
+#: Factor by which names count more than devices: an op may be placed where its variable is.
 NAMES_BEFORE_DEVICES = 1.5
-#: Labels whose op types overlap by less than this share are no copies of one model.
+#: Copies of one model have at least this share of their op types in common.
 LEAST_LIKENESS = 0.6
 #: Beginnings of the op types that change a variable.
 WRITERS = ("Assign", "Scatter", "ResourceScatter", "Apply", "SparseApply", "ResourceApply", "ResourceSparseApply")
-#: Between a saver's assignment and the op that reads the file are at most so many nodes.
+#: Most nodes between a saver's assignment and the op that reads the file.
 RESTORE_DEPTH = 3
 
 
@@ -51,7 +51,7 @@ class WholeGraph:
 
         Args:
           saved: the graph, as read from its file.
-          found: its analysis, whose towers count; without one, towers are looked for in the whole graph.
+          found: its analysis, which knows the towers; None to look for towers in the whole graph.
         """
         self.graph = saved.graph
         self.collections = saved.collections
@@ -100,7 +100,7 @@ class WholeGraph:
         return self.graph.descendants(sources, controls=False)
 
     def data_towers(self, name: str) -> set[int]:
-        """The towers whose data, or results of whose data, a node depends on."""
+        """The towers on whose data a node depends, also by way of results computed from them."""
         needed = self.graph.ancestors([name], controls=False)
         return {self.labels[n] for n in needed if n in self.labels and n in self.data}
 

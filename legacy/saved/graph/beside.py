@@ -101,8 +101,8 @@ def never_run(
       trainable: names of the trainable variables.
 
     Returns:
-      Members of the collection of update ops, assignments that average a trainable variable of the step, and those that
-      move a variable that the step leaves alone by what data give, as batch normalization written by hand does.
+      Members of the collection of update ops; assignments that average a trainable variable of the step; and those that
+      move another variable towards a value computed from data, as batch normalization written by hand does.
     """
     members = graph.ancestors(targets)
     updates = [parse_tensor_name(name).node for name in collections.get(UPDATE_OPS, [])]
@@ -148,7 +148,7 @@ def is_moved_by_data(graph: Graph, name: str, trainable: Collection[str], variab
 
 
 def _read_by_change(graph: Graph, name: str, variables: set[str]) -> set[str]:
-    """Returns the nodes that the change of a variable is computed from, as far as variables; empty of other nodes."""
+    """Returns the nodes that the change of a variable is computed from, up to variables; none for other nodes."""
     if not graph.type(name).startswith(("AssignSub", "AssignAdd")) or len(graph.inputs(name)) < 2:
         return set()
     return graph.ancestors([graph.inputs(name)[1].node], stop=variables, controls=False)

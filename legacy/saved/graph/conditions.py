@@ -61,7 +61,7 @@ def predicates_of(graph: Graph, name: str) -> set[tuple[TensorId, int]]:
 
 
 def exclude_each_other(graph: Graph, first: str, second: str) -> bool:
-    """Returns whether never both of two nodes run.
+    """Returns whether at most one of two nodes runs.
 
     Args:
       graph: the subgraph that a step runs.

@@ -102,13 +102,13 @@ def _layout(node: NodeDef) -> str:
 
 
 class _Rewriting:
-    """The nodes that take the place of one.
+    """The nodes that replace one node.
 
     Args:
       result: the GraphDef that they are added to.
       graph: the graph that the node is taken from.
       node: the node.
-      conditional: whether it is inside a loop or a branch: then so must be the constants that it takes.
+      conditional: whether it is inside a loop or a branch, where its constants must then be, too.
     """
 
     def __init__(self, result: GraphDef, graph: Graph, node: NodeDef, conditional: bool) -> None:

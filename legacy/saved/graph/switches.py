@@ -1,4 +1,4 @@
-"""Switches between training and evaluation that no name gives away: all values are tried, the one that trains taken.
+"""Switches between training and evaluation that no name reveals: tries all values and takes the one that trains.
 
 Such a switch is a placeholder, or a variable that the program assigns before it trains or evaluates: a boolean, or a
 whole number that is compared with constants.
@@ -16,11 +16,11 @@ from legacy.saved.graph import folding, op_types
 from legacy.saved.graph.accumulation import variable_of
 from workloads.lifted.graph import SWITCHES, Graph, TensorId
 
-#: So many switches are tried.
+#: Most switches that are tried.
 MOST_TRIED = 4
-#: Of a whole number, so many values are tried; constants above the second are counts, not switches.
+#: Most values of an integer that are tried; and the largest constant that can be one: larger ones are counts.
 MOST_VALUES, MOST_COMPARED = 8, 100
-#: Op types that change variables begin so.
+#: Beginnings of the op types that change variables.
 _UPDATES = ("Assign", "Scatter", "ResourceScatter")
 
 
@@ -94,7 +94,7 @@ def _switches(graph: Graph, members: Collection[str]) -> dict[str, list[bool] | 
 def _deciding_differently(
     graph: Graph, name: str, values: list[bool] | list[int], predicates: Collection[TensorId]
 ) -> list[bool] | list[int]:
-    """Of some values of a switch, those by which predicates have different truths; none if no predicate is decided."""
+    """The values of a switch that decide predicates in different ways; none if no predicate is decided."""
     first: dict[frozenset[tuple[TensorId, bool]], bool | int] = {}
     for value in values:
         decided = folding.decided_predicates(graph, {name: _scalar(graph, name, value)})

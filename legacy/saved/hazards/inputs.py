@@ -1,4 +1,4 @@
-"""Hazards of what enters a step: targets that no loss uses, dropout that keeps what it should drop."""
+"""Hazards of a step's inputs: targets that no loss uses, dropout that keeps the share that it should drop."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ from legacy.saved.graph import op_types
 from legacy.saved.hazards.hazard import Hazard
 from workloads.lifted.graph import TensorId
 
-#: Names of placeholders that hold what a model is to predict; and of those for another purpose than training.
+#: Names of placeholders that hold targets; and of placeholders that serve another purpose than training.
 TARGETS = re.compile(r"(?i)(label|target|truth|(^|[/_])(y|ys|gt)_?(\d*|true|in|input|placeholder)$)")
 NOT_FOR_TRAINING = re.compile(r"(?i)(test|val|eval|valid|dev|infer|predict|sample)")
 SPLITS = ("Split", "SplitV", "Unpack")
 #: Dropout that keeps a smaller share than this is taken for a rate in the place of a keep probability. Large language
-#: models of the time keep 0.35 (Zaremba et al. 2014); 0.25, 0.2 and 0.1 are more often keep probabilities exchanged.
+#: models of the time keep 0.35 (Zaremba et al. 2014); 0.25, 0.2 and 0.1 are more often drop rates that
+#: were given as keep probabilities.
 LEAST_KEPT = 0.3
 
 
@@ -50,7 +51,7 @@ def _unused(op: str, text: str) -> Hazard:
 
 
 def _is_of_another_model(whole: WholeGraph, name: str) -> bool:
-    """Whether a placeholder is used, and only beside inputs that training does not use: by a copy that evaluates."""
+    """Whether a placeholder belongs to a copy of the model for evaluation: no source beside it is used in training."""
     graph = whole.graph
     users = graph.descendants([name], controls=False) - {name}
     sources = {before for before in graph.ancestors(users, controls=False) if op_types.is_source(graph.type(before))}
@@ -90,7 +91,7 @@ def _idle_outputs(whole: WholeGraph, name: str) -> list[int]:
 
 
 def _idle_components(whole: WholeGraph, name: str) -> list[int]:
-    """Outputs of a data source that are used by the model, but by no gradient: a target that only a metric sees.
+    """Outputs of a data source that the model uses and no gradient depends on: targets that only a metric uses.
 
     Texts, such as names of files, are no targets.
     """

@@ -1,4 +1,4 @@
-"""Hazards in what is learned and shown: regularization, batch statistics, batch sizes, inputs, summaries."""
+"""Hazards of batch statistics, of divisors by a batch size, of examples that towers share, and of summaries."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from workloads.lifted.tensors.gradient_names import is_gradient_op
 from workloads.support.wording import counted
 
 SUMMARIES = ("ScalarSummary", "ScalarSummaryV2")
-#: A divisor this near to an integer, relatively, is one: it is stored as a float32, or as its reciprocal.
+#: Relative difference within which a divisor is an integer: it is stored as a float32, or as its reciprocal.
 INTEGER_TOLERANCE = 1e-4
 #: Stands for the towers that update a statistic where several update ops change it.
 IN_TURN = (-1,)
@@ -73,14 +73,14 @@ def batch_constants(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
             if not counts or divisor in counts or (summed and divisor in {n * plan.towers for n in counts}):
                 continue
             if graph.type(name) == "Mul" and divisor not in {n * plan.towers for n in counts}:
-                continue  # a weight
+                continue  # the weight of a term
             text = _divided_text(divisor, plan.batch, plan.towers)
             advice = "tf.nn.compute_average_loss with the global batch, and reduce with SUM"
             yield Hazard("BATCH_SIZE_CONSTANT", name, text, advice)
 
 
 def _counts_of_examples(found: Analysis, total: str) -> set[int]:
-    """The divisors that make a mean of a sum over a tower's examples; {0} of an open batch; empty of another sum.
+    """The divisors that turn a sum over a tower's examples into a mean; {0} for an open batch, none for another sum.
 
     A sum over examples and their elements may be divided by the number of examples or of elements.
     """
@@ -164,7 +164,7 @@ def reports_of_one_tower(whole: WholeGraph) -> Iterator[Hazard]:
     for name in [name for name in scalars if name in written]:
         towers = whole.data_towers(name)
         if len(towers) > 1:
-            return  # the whole result is shown too
+            return  # a summary of all towers' results is written too
         if towers:
             summaries[towers.pop()].append(name)
     if len(summaries) == 1:

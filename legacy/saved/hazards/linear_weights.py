@@ -1,4 +1,4 @@
-"""Weights of a graph's scalars in one that is a linear function of them: sums, products with constants, means."""
+"""Linear functions of a graph's scalars: the weight of each in sums, products with constants and means."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from legacy.saved.facts.whole_graph import WholeGraph
 
-#: Ops through which a value goes on unchanged.
+#: Ops that hand their input on unchanged.
 COPIES = ("Identity", "Cast", "Reshape", "Squeeze", "ExpandDims", "StopGradient", "CheckNumerics")
 SUMS = ("Add", "AddV2", "AddN", "Sub", "Pack", "ConcatV2", "Concat")
 QUOTIENTS = ("RealDiv", "Div", "DivNoNan")

@@ -1,4 +1,4 @@
-"""Hazards of regularization: terms that no gradient contains, or that count another number of times than once.
+"""Hazards of regularization: terms that no gradient contains, or that the whole update does not contain just once.
 
 A term's weight in what a tower differentiates is followed through sums, products with constants and means. With the
 way in which gradients are combined, that gives how often the whole update contains the term.
@@ -133,7 +133,7 @@ def _is_meant_for_a_loss(whole: WholeGraph, name: str) -> bool:
     if ({name} | users) & listed:
         return True
     if whole.graph.type(name) == "L2Loss":
-        return False  # one that nothing scales is a norm to look at
+        return False  # a norm without a scale is only displayed
     return bool(PENALTIES.search(name)) or not all(whole.graph.type(user) in SUMMARIES for user in users) or not users
 
 
@@ -238,6 +238,6 @@ def _combining_factor(found: Analysis | None, variable: str, count: int) -> floa
 
 
 def _data_weight(whole: WholeGraph, weights: dict[str, float]) -> float:
-    """The weight of a tower's data in its target: of the first term by which data enter."""
+    """The weight, in what a tower differentiates, of the first term that depends on data."""
     ends = [name for name in weights if name in whole.data and not list(linear_inputs(whole, name))]
     return max((abs(weights[name]) for name in ends), default=1.0)

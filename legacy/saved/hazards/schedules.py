@@ -1,4 +1,4 @@
-"""Hazards of learning-rate schedules: steps that count towers, schedules that no update reads or nothing advances."""
+"""Hazards of learning-rate schedules: counters that count towers, schedules without a reader or without progress."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hazards of what a step trains: nothing at all, statistics that no run updates, sparse gradients beside dense ones."""
+"""Hazards of the updates: a step that trains nothing, statistics that no run updates, gradients summed beside means."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ TOLERANCE = 1e-5
 
 
 def nothing_trained(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
-    """Finds train ops that change no weight for a reason: no gradient, a loss without data, a rate of zero."""
+    """Finds train ops that change no weight for a reason: no gradient, a loss without data, a learning rate of 0."""
     for phase in found.plan.phases:
         reason = _reason_for_nothing(whole, found, phase)
         if reason is not None:
@@ -106,7 +106,7 @@ def updates_never_run(whole: WholeGraph) -> Iterator[Hazard]:
 
 
 def _is_scalar(whole: WholeGraph, variable: str) -> bool:
-    """Whether a variable holds one number: an average of a loss, to look at, is no statistic of the model."""
+    """Whether a variable holds one number, as the average of a loss for display: it is no statistic of the model."""
     shape = whole.graph.nodes[variable].attr["shape"].shape
     return not shape.dim and not shape.unknown_rank
 

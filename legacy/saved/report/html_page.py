@@ -1,4 +1,4 @@
-"""The page of `legacy.inspect --report`: whether the graph can be lifted, its hazards, then all that is known of it."""
+"""The page of `legacy.inspect --report`: whether the graph can be lifted, its hazards, then its facts."""
 
 from __future__ import annotations
 

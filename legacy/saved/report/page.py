@@ -155,7 +155,7 @@ def _lines(cells: list[str], widths: list[int]) -> Iterator[str]:
 
 
 def _wrapped(text: str, width: int) -> list[str]:
-    """A text in lines; names of nodes are rather broken behind a slash."""
+    """Wraps a text; names of nodes are broken behind a slash where possible."""
     spaced = text.replace("/", "/\0") if any(len(word) > width for word in text.split()) else text
     lines = textwrap.wrap(spaced.replace("\0", " "), width, break_on_hyphens=False) if "\0" in spaced else []
     if not lines:

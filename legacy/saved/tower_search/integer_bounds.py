@@ -112,7 +112,7 @@ def _bound(graph: Graph, imported: ImportedGraph, user: str, position: int) -> i
     if (op_type, position) == ("SparseTensorDenseMatMul", 0) and not graph.nodes[user].attr["adjoint_a"].b:
         return (imported.shape(*inputs[3]) or (None,))[1 if graph.nodes[user].attr["adjoint_b"].b else 0]
     if op_type in _COMPARISONS and user in graph.frames():
-        return _most_turns(graph, imported, user)
+        return _most_iterations(graph, imported, user)
     if (op_type, position) == ("CTCLoss", 2):
         classes = (imported.shape(*inputs[0]) or (None,))[-1]
         return None if classes is None else classes - 1  # the last one is the blank
@@ -129,8 +129,8 @@ def _bound(graph: Graph, imported: ImportedGraph, user: str, position: int) -> i
     return shape[dimension] if shape else None
 
 
-def _most_turns(graph: Graph, imported: ImportedGraph, inside: str) -> int | None:
-    """Returns one more than the turns that a loop takes at most, if its condition compares a counter with a constant.
+def _most_iterations(graph: Graph, imported: ImportedGraph, inside: str) -> int | None:
+    """Returns one more than the most iterations of a loop, if its condition compares a counter with a constant.
 
     Args:
       graph, imported: the graph.

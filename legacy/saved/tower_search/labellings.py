@@ -19,10 +19,10 @@ from workloads.lifted.tensors import gradient_names
 SMALLEST_TOWER = 0.3
 #: The same for a labelling before the data flow is known, when nodes shared by all towers may still have a label.
 SMALLEST_LABEL = SMALLEST_TOWER / 2
-#: A label is spread over the GPUs that have more than this share of its forward nodes; a labelling is small that has
-#: less of all nodes on GPUs.
+#: A label is spread over the GPUs that have more than this share of its forward nodes; a labelling is small if it
+#: has less than this share of all nodes on GPUs.
 SPREAD = 1 / 3
-#: More labels than this are no towers.
+#: Largest number of towers.
 MOST_TOWERS = 64
 #: Name scopes that TensorFlow opens: two gradient graphs are two losses, such as those of a GAN, and not two towers.
 OWN_SCOPES = re.compile(r"^(gradients|cond|while)(_\d+)?$")

@@ -55,7 +55,7 @@ def is_scalar_setting(graph: Graph, imported: ImportedGraph, name: str) -> bool:
 
 
 def is_array(graph: Graph, imported: ImportedGraph, tensor: TensorId) -> bool:
-    """Returns whether a tensor of unknown rank is none of a scalar, by the ops that use it.
+    """Returns whether a tensor of unknown rank is an array, and no scalar, by the ops that use it.
 
     Args:
       graph: the subgraph that a step runs.

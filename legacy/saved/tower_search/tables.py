@@ -12,7 +12,7 @@ _AXES = {"Concat": 0, "ConcatV2": -1}
 
 
 def is_table(graph: Graph, imported: ImportedGraph, tensor: TensorId) -> bool:
-    """Tells whether all that uses a tensor gathers rows of it, alone or joined with other rows.
+    """Tells whether every use of a tensor gathers rows of it, alone or joined with other rows.
 
     Args:
       graph: the subgraph that a step runs.
@@ -20,7 +20,7 @@ def is_table(graph: Graph, imported: ImportedGraph, tensor: TensorId) -> bool:
       tensor: an input of the towers, as a matrix of word vectors that is fed.
 
     Returns:
-      Whether it does.
+      Whether every use does.
     """
     todo, seen, gathered = [tensor], {tensor}, False
     while todo:

@@ -22,7 +22,7 @@ from legacy.saved.tower_search.settings import is_scalar_setting
 from workloads.lifted.graph import Graph, TensorId
 from workloads.lifted.tensors import gradient_names
 
-#: A labelling by suffixes of names must explain so much more than one by devices or scopes.
+#: Factor by which a labelling by suffixes of names must explain more than one by devices or scopes.
 SUFFIX_MARGIN = 1.1
 #: Of a tower's forward nodes, at most this share may depend on another tower; of layers, all do.
 MOST_LEAKING = 0.25
@@ -50,11 +50,11 @@ class Towers:
 
     Attributes:
       count: number of towers.
-      found_by: how they were told apart, in words.
+      found_by: how they were recognised, in words.
       masks: {node: bit set}: bit 0 (`DATA`) if the node depends on data, bit 1 + k if it depends on tower k.
       labels: {node: k} as the labelling has it.
       slices: nodes that take a tower's part of a common batch.
-      doubt: why the graph's devices, which each have a backward pass, do not count as towers; mostly empty.
+      doubt: why the graph's devices, which each have a backward pass, are not taken as towers; usually empty.
     """
 
     count: int
@@ -231,7 +231,7 @@ class _TowerFlow:
         return Towers(count, labelling.found_by, masks, labels, slices)
 
     def _adopt(self, masks: Mapping[str, int], labels: dict[str, int]) -> bool:
-        """Labels nodes that compute with weights and data and belong to nobody, such as a lookup placed on the CPU.
+        """Labels nodes that compute with weights and data and have no label, such as a lookup placed on the CPU.
 
         They belong to the tower whose nodes use them, if that is one; returns whether there were any.
         """
