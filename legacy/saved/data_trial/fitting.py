@@ -109,7 +109,7 @@ class _Search:
         self._batches.append(plan.batch or BATCH_PRIME)
 
     def best(self) -> _Fit | None:
-        """Returns data with which the graph runs, best with finite losses and gradients; None if none are needed, or found."""
+        """Returns data with which the graph runs, best with finite results; None if none are needed, or none found."""
         first = self._run(self._entries, self._plan.batch or DEFAULT_BATCH)
         if first.is_good:
             return None

@@ -53,7 +53,7 @@ class Clippings:
         return ""
 
     def _scope_text(self, kind: str, scope: str) -> str:
-        """The text of a name scope that clips; cached, since one clipping by a global norm belongs to many gradients."""
+        """The text of a name scope that clips; cached, since a clipping by global norm belongs to many gradients."""
         if (kind, scope) not in self._known:
             self._known[kind, scope] = _text(self._graph, kind, self._inside[scope])
         return self._known[kind, scope]
