@@ -18,6 +18,7 @@ from workloads.support.errors import require
 from workloads.support.files import input_files, json_file
 from workloads.support.machine import environment
 from workloads.support.processes import isolation
+from workloads.support.wording import counted
 
 flags.DEFINE_string("out", None, "Checkpoint to write, as a prefix: model.ckpt-1000.")
 
@@ -41,7 +42,7 @@ def _convert(source: str) -> int:
 
     count, how = checkpoint.convert_checkpoint(source, FLAGS.out)
     reader = "TensorFlow 1.x" if how == "by name" else "tf.train.Checkpoint"
-    print(f"{FLAGS.out}: {count} variables, {how} (for {reader})")
+    print(f"{FLAGS.out}: {counted(count, 'variable')}, {how} (for {reader})")
     return 0
 
 

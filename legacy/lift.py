@@ -20,6 +20,7 @@ from workloads.support.errors import require
 from workloads.support.files import input_files
 from workloads.support.machine import environment
 from workloads.support.processes import isolation
+from workloads.support.wording import counted
 
 if TYPE_CHECKING:
     from legacy.saved.analysis.analyse import Analysis
@@ -108,7 +109,7 @@ def _lift(graph: str, feed: dict[str, str], carry: dict[str, str], settings: dic
             folder = os.path.relpath(FLAGS.out, os.path.dirname(FLAGS.source) or ".") if FLAGS.out else ""
             made = source_of_analysis(found, values, settings, FLAGS.style, folder)
             write_source(FLAGS.source, made)
-            written.append(f"{FLAGS.source}: {len(made.text.splitlines())} lines")
+            written.append(f"{FLAGS.source}: {counted(len(made.text.splitlines()), 'line')}")
             written.extend(f"{FLAGS.source}: {note}" for note in made.notes)
 
     plan = lift_graph(
@@ -126,9 +127,9 @@ def _lift(graph: str, feed: dict[str, str], carry: dict[str, str], settings: dic
         layout=FLAGS.layout,
     )
     reason = own_number_only(plan)
-    replicas = f"; runs on {plan.towers} replicas only: {reason}" if reason else ""
+    replicas = f"; runs on {counted(plan.towers, 'replica')} only: {reason}" if reason else ""
     if FLAGS.out:
-        print(f"{FLAGS.out}: {plan.name}, {plan.towers} towers, recognised by {plan.found_by}{replicas}")
+        print(f"{FLAGS.out}: {plan.name}, {counted(plan.towers, 'tower')}, recognised by {plan.found_by}{replicas}")
     for line in written:
         print(line)
     return 0

@@ -29,6 +29,7 @@ from workloads.selection import registry
 from workloads.support.command_line import command
 from workloads.support.errors import InputError, require
 from workloads.support.machine import environment
+from workloads.support.wording import counted
 
 ALL, VERIFY, BENCHMARK = PHASES = ("all", "verify", "benchmark")
 
@@ -206,7 +207,7 @@ def check_devices() -> None:
     from parity.prediction.machines.selection import machine_named
 
     machine, replicas = machine_named(FLAGS.devices), FLAGS.replicas or 2
-    require(replicas <= machine.count, "--replicas", replicas, f"{machine.name} has {machine.count} devices")
+    require(replicas <= machine.count, "--replicas", replicas, f"{machine.name} has {counted(machine.count, 'device')}")
 
 
 def main() -> int:

@@ -26,6 +26,7 @@ from workloads.selection import flags as job_flags
 from workloads.support.command_line import command
 from workloads.support.errors import require
 from workloads.support.machine import environment
+from workloads.support.wording import counted
 
 if TYPE_CHECKING:
     from parity.comparison.setup import Setup
@@ -215,7 +216,9 @@ def _html_page(result: SpeedResult, lines: list[str], content: Mapping[str, Any]
     from parity.html.speed_page import speed_page
 
     job = result.setup.job
-    return speed_page(f"{job.workload.name}: {job.replicas} replicas, global batch {job.global_batch}", lines, content)
+    return speed_page(
+        f"{job.workload.name}: {counted(job.replicas, 'replica')}, global batch {job.global_batch}", lines, content
+    )
 
 
 console = command.entry(main, __doc__)

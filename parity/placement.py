@@ -19,6 +19,7 @@ from workloads.selection import flags as job_flags  # noqa: F401
 from workloads.support.command_line import command
 from workloads.support.errors import require
 from workloads.support.machine import environment
+from workloads.support.wording import counted
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -144,8 +145,8 @@ def print_report(
 
     job = setup.job
     console.print(
-        f"{job.workload.name}: layers on {setup.layer_devices} devices, "
-        f"{job.replicas} micro-batches of {job.per_replica_batch}",
+        f"{job.workload.name}: layers on {counted(setup.layer_devices, 'device')}, "
+        f"{counted(job.replicas, 'micro-batch', 'micro-batches')} of {job.per_replica_batch}",
         style="bold",
     )
     for description, verification in verifications.items():

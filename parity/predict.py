@@ -21,6 +21,7 @@ from workloads.support.command_line import command
 from workloads.support.errors import require
 from workloads.support.files import json_file
 from workloads.support.machine import environment
+from workloads.support.wording import counted
 
 if TYPE_CHECKING:
     from parity.comparison.setup import Setup
@@ -201,7 +202,8 @@ def main() -> int:
     found = {side: gains(step_graph(setup, side, machine), machine) for side in FLAGS.sides}
     errors = measured_error(setup) if FLAGS.calibrate else None
     job = setup.job
-    title = f"{job.workload.name}, {job.replicas} replicas x {job.per_replica_batch} on {machine.name}, predicted"
+    size = f"{counted(job.replicas, 'replica')} x {job.per_replica_batch}"
+    title = f"{job.workload.name}, {size} on {machine.name}, predicted"
     console = make_console()
     for part in [*prediction_parts(curves, found, title, FLAGS.scaling, job.replicas), *error_lines(errors)]:
         console.print(part, highlight=False)

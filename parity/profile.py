@@ -15,6 +15,7 @@ from workloads.selection import flags as job_flags  # noqa: F401
 from workloads.support.command_line import command
 from workloads.support.errors import require
 from workloads.support.machine import environment
+from workloads.support.wording import counted
 
 flags.DEFINE_integer("profile_steps", 10, "Steps of each side under the profiler.", lower_bound=1)
 flags.DEFINE_integer("rounds", 10, "Timed rounds of both sides and the floor; an even number.", lower_bound=2)
@@ -46,7 +47,7 @@ def main() -> int:
     progress.done()
     console = make_console()
     job = setup.job
-    title = f"{job.workload.name}, {job.replicas} replicas x {job.per_replica_batch}"
+    title = f"{job.workload.name}, {counted(job.replicas, 'replica')} x {job.per_replica_batch}"
     for part in profile_tables(profiles, title):
         console.print(part, highlight=False)
     command.write_json({"workload": job.workload.name, "job": job.describe(), **profiles.to_json()})

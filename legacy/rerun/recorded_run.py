@@ -14,6 +14,7 @@ from workloads.lifted.workload import as_lifted
 from workloads.program import Program, State, StepRecord
 from workloads.records.writer import batch_digest
 from workloads.support.errors import InputError
+from workloads.support.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -59,7 +60,7 @@ class RecordedRun(Program):
 
     def step(self) -> StepRecord:
         if self._step >= len(self._steps):
-            raise InputError(f"--steps: the recording holds {len(self._steps)} steps")
+            raise InputError(f"--steps: the recording holds {counted(len(self._steps), 'step')}")
         step, self._step = self._step, self._step + 1
         phase = self._plan.phases[step % len(self._plan.phases)]
         combined = {e.writes[0]: self._tensor(step, e.gradient) for e in phase.effects if e.gradient}

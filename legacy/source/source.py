@@ -22,6 +22,7 @@ from workloads import initializers as _workload_initializers
 from workloads.support.errors import InputError
 from workloads.support.files.json_file import write_text
 from workloads.support.user.user_code import telling_sentence
+from workloads.support.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -206,7 +207,10 @@ def _proof(
             raise Unwritten(f"loss: gradients of the old graph contain what the towers' losses do not: {names_of}")
         raise Unwritten(f"model: on made-up numbers it differs in {names_of}")
     if differing:
-        return f"on made-up numbers, {len(differing)} tensors of loss, gradients and statistics differ by rounding"
+        tensors = counted(
+            len(differing), "loss, gradient or statistic differs", "losses, gradients or statistics differ"
+        )
+        return f"on made-up numbers, {tensors} by rounding"
     return "loss, gradients and statistics of each tower have the old graph's bits on made-up numbers"
 
 

@@ -20,6 +20,7 @@ from workloads.records.name_match import NameMatch
 from workloads.support.errors import InputError, require
 from workloads.support.files import json_file
 from workloads.support.user import user_code
+from workloads.support.wording import counted
 from workloads.training.export import predict
 from workloads.training.first_values import first_values
 
@@ -72,8 +73,9 @@ class KerasRequest(NamedTuple):
             seen = verify_predictions(loaded, *predict(job, values, batch))
         seen = seen._replace(step=verify_step(loaded, transfer, record, transfer.weights(model)))
         placed = match.ambiguous()
-        doubt = f"; {len(placed)} variables are matched by their place alone" if placed else ""
-        return f"{FILE}: {len(model.weights)} arrays, {type(model.optimizer).__name__}; {seen.sentence()}{doubt}"
+        doubt = f"; {counted(len(placed), 'variable is', 'variables are')} matched by place alone" if placed else ""
+        arrays = counted(len(model.weights), "array")
+        return f"{FILE}: {arrays}, {type(model.optimizer).__name__}; {seen.sentence()}{doubt}"
 
 
 def build_model(text: str) -> keras.Model:

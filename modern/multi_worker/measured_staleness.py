@@ -6,6 +6,8 @@ import collections
 from collections.abc import Iterable, Mapping
 from typing import SupportsInt
 
+from workloads.support.wording import counted
+
 
 def count_staleness(measured: Iterable[SupportsInt]) -> collections.Counter[int]:
     """Counts updates by their staleness: how many others' updates came between reading and writing.
@@ -36,4 +38,5 @@ def describe_staleness(counts: Mapping[int, int]) -> str:
     total = sum(counts.values())
     shares = ", ".join(f"{late}: {counts[late] / total:.1%}" for late in sorted(counts))
     mean = mean_staleness(counts)
-    return f"staleness of {total} updates (others' updates between reading and writing): mean {mean:.2f}; {shares}"
+    updates = counted(total, "update")
+    return f"staleness of {updates} (others' updates between reading and writing): mean {mean:.2f}; {shares}"

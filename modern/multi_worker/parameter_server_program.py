@@ -22,6 +22,7 @@ from workloads.job import Job
 from workloads.numerics import staleness
 from workloads.program import Arrays, Program, State, StepRecord, initial_state
 from workloads.sources import Source
+from workloads.support.wording import counted
 from workloads.variable_spec import VariableSpec, initial_values
 
 #: Functions whose servers may be gone: TensorFlow would report each one's removal there as an error of its own.
@@ -78,7 +79,7 @@ class ParameterServerProgram(Program):
     def describe(self) -> dict[str, str]:
         return {
             "program": "tf.distribute.ParameterServerStrategy",
-            "devices": f"{self._job.replicas} workers, {self._servers} parameter servers",
+            "devices": f"{counted(self._job.replicas, 'worker')}, {counted(self._servers, 'parameter server')}",
             "input": "from the coordinator",
             "variables on": "parameter servers",
             "reduction": "none: every update by itself",

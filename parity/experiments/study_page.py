@@ -8,6 +8,7 @@ from typing import NamedTuple
 from parity.experiments import sync_or_async
 from parity.experiments.loss_table import BETTER, WORSE, Cell, Row, Rows
 from parity.experiments.sync_or_async import STALENESS, SYNC
+from workloads.support.wording import counted
 
 #: How the table is to be read.
 LEGEND = (
@@ -82,7 +83,7 @@ def answer(workload_name: str, rows: Rows, replicas: int) -> str:
     largest = ", ".join(f"{_staleness_name(k)} {_number_or_none(_largest_rate(rows, k))}" for k in STALENESS)
     best = ", ".join(f"{_staleness_name(k)} {_best_text(rows, k)}" for k in STALENESS)
     sentences = [
-        f"{workload_name}, {replicas} replicas.",
+        f"{workload_name}, {counted(replicas, 'replica')}.",
         f"At the same learning rate, asynchronous training is useful {_settings_text(same[BETTER])}; "
         f"it overshoots {_settings_text(same[WORSE])}.",
         f"Against synchronous training at {replicas} times the learning rate, as {replicas} updates go as far as one "

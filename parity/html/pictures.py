@@ -9,6 +9,7 @@ from parity.comparison import stages
 from parity.comparison.history import History, TensorStep
 from parity.html import charts
 from workloads.html.page import figure, paragraph
+from workloads.support.wording import counted
 
 #: Stages with one tensor for each variable, which the picture of layers shows the first of.
 BY_VARIABLE = (stages.INITIAL, stages.COMBINED, stages.WEIGHTS, stages.SLOTS, stages.STATISTICS, stages.AVERAGES)
@@ -51,7 +52,8 @@ def difference_pictures(history: History, tolerance: str) -> list[str]:
     """
     if not history.differences:
         number = sum(map(len, history.names.values()))
-        return [paragraph(f"Nowhere: {number} tensors have identical bits in each of {len(history.losses)} steps.")]
+        have = counted(number, "tensor has", "tensors have")
+        return [paragraph(f"Nowhere: {have} identical bits in each of {counted(len(history.losses), 'step')}.")]
     value, unit = (_share, "in units of what is allowed") if tolerance == "auto" else (_relative, "relative difference")
     steps = [pair.step for pair in history.losses]
     by_stage = _cells(history.differences, lambda entry: entry.stage, value)
@@ -91,7 +93,10 @@ def _trajectories(history: History) -> list[str]:
     title = "relative difference of the weights over steps"
     lines = charts.lines(title, "step", "relative difference", {name: paths[name] for name in largest}, log=True)
     return [
-        figure(lines, f"Where the trajectories part: the {len(largest)} weights that differ most, {len(paths)} do.")
+        figure(
+            lines,
+            f"Where the trajectories diverge: the {len(largest)} weights that differ most, of {len(paths)}.",
+        )
     ]
 
 

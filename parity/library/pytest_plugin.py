@@ -13,6 +13,7 @@ import pytest
 
 from workloads.support.errors import InputError
 from workloads.support.files import json_file
+from workloads.support.wording import counted
 
 if TYPE_CHECKING:
     from parity.library.results import Verification
@@ -81,9 +82,9 @@ class _Results:
         if self._comparisons:
             terminalreporter.section("parity")
         for entry in self._comparisons:
-            causes = ", ".join(entry["causes"])
+            causes, steps = ", ".join(entry["causes"]), counted(entry["steps"], "step")
             terminalreporter.line(
-                f"{entry['verdict']}: {entry['workload']}, {entry['steps']} steps ({entry['test']})"
+                f"{entry['verdict']}: {entry['workload']}, {steps} ({entry['test']})"
                 + (f": {causes}" if causes else "")
             )
         if self._path is not None:

@@ -7,6 +7,7 @@ import html
 from typing import Any
 
 from workloads.html.page import paragraph, table
+from workloads.support.wording import counted
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -68,12 +69,12 @@ class Verification(_Result):
         }
 
     def __repr__(self) -> str:
-        lines = [f"<Verification of {self.content['workload']}: {self.verdict}, {self.steps} steps"]
+        lines = [f"<Verification of {self.content['workload']}: {self.verdict}, {counted(self.steps, 'step')}"]
         return "\n  ".join([*lines, *self.not_shown, *self._sentences()]) + ">"
 
     def _repr_html_(self) -> str:
         return _html(
-            f"{self.content['workload']}: {self.verdict}, {self.steps} steps",
+            f"{self.content['workload']}: {self.verdict}, {counted(self.steps, 'step')}",
             [*self.not_shown, *self._sentences()],
             ["stage", "tensors", "elements that differ", "largest relative difference", "largest difference, ulps"],
             [

@@ -14,6 +14,7 @@ from parity.prediction.step_graph import HOST, Crossing, StepGraph, StepNode
 from parity.prediction.work import seconds_of
 from parity.profiling.step_profile import union_length
 from workloads.support.errors import require
+from workloads.support.wording import counted
 
 if TYPE_CHECKING:
     from parity.comparison.setup import Setup
@@ -114,7 +115,7 @@ def step_graph(setup: Setup, side: str, machine: Machine) -> StepGraph:
     from parity.prediction.port_graph import port_step_graph
 
     count = setup.layer_devices or setup.job.replicas
-    require(count <= machine.count, "--replicas", count, f"{machine.name} has {machine.count} devices")
+    require(count <= machine.count, "--replicas", count, f"{machine.name} has {counted(machine.count, 'device')}")
     return legacy_step_graph(setup, machine) if side == "legacy" else port_step_graph(setup, machine)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from parity.qualification import gpu_checks
 from parity.qualification.gpu_checks import CheckResult, Machine
 from parity.speed.ratio import ratio_from_json, ratio_text
+from workloads.support.wording import counted
 
 #: Stages of a step whose largest difference the page shows.
 _STAGES = ("loss", "gradients", "weights")
@@ -31,7 +32,8 @@ def page_lines(results: Sequence[CheckResult], machine: Machine, environment: Ma
         yield "This machine has no GPU: the checks ran on its CPU, and say nothing about GPUs."
         yield ""
     elif machine.logical_gpus > 1:
-        yield f"{machine.replicas} replicas on {machine.gpus} GPU(s): each is divided into {machine.logical_gpus}."
+        replicas, gpus = counted(machine.replicas, "replica"), counted(machine.gpus, "GPU")
+        yield f"{replicas} on {gpus}: each is divided into {machine.logical_gpus}."
         yield ""
     yield "; ".join(f"{item}: {text}" for item, text in environment.items()) + "."
     for part, lines in _PARTS.items():

@@ -21,6 +21,7 @@ from workloads.selection import flags as job_flags
 from workloads.support.command_line import command
 from workloads.support.errors import require
 from workloads.support.machine import environment
+from workloads.support.wording import counted
 
 if TYPE_CHECKING:
     from parity.processes.worker_loss import TrainingOutcome
@@ -55,7 +56,7 @@ def outcome_line(outcome: TrainingOutcome, killed: bool) -> str:
     kind = "one worker killed" if killed else "all workers kept  "
     mean = measured_staleness.mean_staleness(outcome.staleness)
     return (
-        f"{kind}: final loss {outcome.final_loss:.5f}, {sum(outcome.staleness.values())} updates, "
+        f"{kind}: final loss {outcome.final_loss:.5f}, {counted(sum(outcome.staleness.values()), 'update')}, "
         f"staleness mean {mean:.2f}, most {max(outcome.staleness)}"
     )
 

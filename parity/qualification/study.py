@@ -21,6 +21,7 @@ from workloads.support.command_line import command
 from workloads.support.errors import require
 from workloads.support.files import json_file
 from workloads.support.machine import environment
+from workloads.support.wording import counted
 
 if TYPE_CHECKING:
     from parity.experiments.images import LabelledImages
@@ -168,7 +169,8 @@ def compare_sync_and_async() -> None:
     images = images_from_flags()
     outcomes = run_study(images)
     about = (
-        f"{len(outcomes)} runs: {FLAGS.replicas} replicas, {FLAGS.steps} steps, seeds 0 to {FLAGS.seeds - 1}"
+        f"{counted(len(outcomes), 'run')}: {counted(FLAGS.replicas, 'replica')}, {counted(FLAGS.steps, 'step')}, "
+        f"seeds 0 to {FLAGS.seeds - 1}"
         f"{'' if images is None else '; images: ' + images.description}."
     )
     lines = list(study_lines(loss_tables(outcomes), FLAGS.replicas, about, time.monotonic() - start))

@@ -27,6 +27,7 @@ from workloads.selection import flags as job_flags
 from workloads.support.command_line import command
 from workloads.support.errors import require
 from workloads.support.machine import environment
+from workloads.support.wording import counted
 
 if TYPE_CHECKING:
     from parity.processes.kill_and_resume import FinalState, Kill
@@ -166,8 +167,9 @@ def result_line(workload_name: str, steps: int, result: Survival) -> str:
     ]
     kinds = f" ({', '.join(counts)})" if counts else ""
     return (
-        f"{workload_name}: {steps} steps, killed {len(result.kills)} times at steps {kill_steps}{kinds}; "
-        f"{result.tensors} tensors of {result.checkpoint}: {verdict}; all had ended {slowest:.1f} s after a kill"
+        f"{workload_name}: {counted(steps, 'step')}, killed {counted(len(result.kills), 'time')} at steps {kill_steps}"
+        f"{kinds}; {counted(result.tensors, 'tensor')} of {result.checkpoint}: {verdict}; all had ended "
+        f"{slowest:.1f} s after a kill"
     )
 
 

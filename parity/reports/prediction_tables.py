@@ -10,6 +10,7 @@ from rich.table import Table
 from parity.prediction.prediction import Prediction
 from parity.prediction.this_machine.measured_step import MeasuredStep
 from parity.prediction.what_if import Gain, binding_resource
+from workloads.support.wording import counted
 
 #: Changes that gain less are left out.
 LEAST_GAIN = 1.02
@@ -75,7 +76,7 @@ def error_lines(measured: Sequence[MeasuredStep] | None) -> Iterator[str]:
         yield "error of the prediction: not measured (--nocalibrate)"
     for row in measured or ():
         yield (
-            f"error of the prediction for this CPU, {row.side}, {row.replicas} replicas: {row.error:+.0%} "
+            f"error of the prediction for this CPU, {row.side}, {counted(row.replicas, 'replica')}: {row.error:+.0%} "
             f"(predicted {1e3 * row.predicted:.2f} ms, measured {1e3 * row.measured:.2f} ms a step)"
         )
 

@@ -85,16 +85,17 @@ def verification_notes(verification: Verification) -> list[str]:
             "the effect of rounding the weights' last bits, as where an activation lies at a rectifier's kink"
         )
     if verification.noise:
-        judged = "cannot be judged" if verification.single_only else "were judged in float64"
+        judged = "not judged" if verification.single_only else "judged in float64"
         notes.append(
-            f"{len(verification.noise)} tensors are rounding noise in float32 and {judged}: "
+            f"{counted(len(verification.noise), 'tensor is', 'tensors are')} rounding noise in float32 and {judged}: "
             + ", ".join(verification.noise[:3])
         )
     if verification.single_only:
         notes.append(f"the mathematics was not judged in float64: {verification.single_only}")
     if verification.races:
         notes.append(
-            f"{len(verification.races)} values of variables follow another order of reads and updates, which the old "
+            f"{counted(len(verification.races), 'value of a variable is', 'values of variables are')} those of another "
+            "order of reads and updates, which the old "
             f"program's graph leaves open: {', '.join(verification.races[:3])}"
         )
     if verification.drift:

@@ -10,6 +10,7 @@ from rich.table import Table
 
 from parity.speed.names import LEGACY, MODERN, ONE_DEVICE
 from parity.speed.ratio import ratio_from_json, ratio_text
+from workloads.support.wording import counted
 
 #: One entry of the JSON of `parity.benchmark`.
 Speed = Mapping[str, Any]
@@ -85,4 +86,5 @@ def _parity_text(verified: Mapping[str, Any]) -> str:
     if verified["verdict"] != "parity":
         return "[red]NO[/]"
     rule = "identical bits" if verified["tolerance"] == "exact" else "within rounding"
-    return f"[green]{verified['steps']} steps, {rule}[/]"
+    steps = counted(verified["steps"], "step")
+    return f"[green]{steps}, {rule}[/]"

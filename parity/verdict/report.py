@@ -17,6 +17,7 @@ from parity.verdict.compare_programs import Comparison
 from workloads.job import Job
 from workloads.program import Program
 from workloads.support.machine import environment
+from workloads.support.wording import counted
 
 if TYPE_CHECKING:
     from parity.verdict.explanation import Explanation
@@ -28,7 +29,7 @@ STYLES = {Verdict.PARITY: "bold green", Verdict.NO_PARITY: "bold red", Verdict.N
 def headline(job: Job, mode: str) -> str:
     """Returns the line above the tables: the job's sizes and the mode of the comparison."""
     return (
-        f"{job.workload.name}: {job.replicas} replicas, global batch {job.global_batch} "
+        f"{job.workload.name}: {counted(job.replicas, 'replica')}, global batch {job.global_batch} "
         f"({job.per_replica_batch} per replica), {job.dtype}, {mode} mode"
     )
 

@@ -14,6 +14,7 @@ from workloads.selection import tap_flags
 from workloads.support.errors import require
 from workloads.support.files import json_file
 from workloads.support.machine import environment
+from workloads.support.wording import counted
 
 if TYPE_CHECKING:
     from workloads.job import Job
@@ -44,5 +45,8 @@ def record_from_flags(make_program: Callable[[Job, Source, list[str]], Program])
         record_program(program, job, steps, FLAGS.out, lambda step, loss: progress.update(step + 1, steps, loss=loss))
         progress.done()
     seconds = time.time() - start
-    print(f"{FLAGS.out}: {FLAGS.steps} steps of {job.workload.name} on {job.replicas} replicas, {seconds:.1f} s")
+    print(
+        f"{FLAGS.out}: {counted(FLAGS.steps, 'step')} of {job.workload.name} on "
+        f"{counted(job.replicas, 'replica')}, {seconds:.1f} s"
+    )
     return 0

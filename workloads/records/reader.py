@@ -17,6 +17,7 @@ from workloads.records.writer import DIGEST, MANIFEST, digest_of
 from workloads.support.errors import InputError
 from workloads.support.files.array_archive import ArrayArchive
 from workloads.support.files.input_files import require_regular
+from workloads.support.wording import counted
 from workloads.variable_spec import VariableSpec
 
 if TYPE_CHECKING:
@@ -92,7 +93,7 @@ class Recording(Program):
 
     def step(self) -> StepRecord:
         if self._step >= self.steps:
-            raise InputError(f"--steps: {self.path} holds {self.steps} steps")
+            raise InputError(f"--steps: {self.path} holds {counted(self.steps, 'step')}")
         prefix = f"{self._step:05d}"
         record = StepRecord(
             step=self._step,

@@ -12,6 +12,7 @@ from workloads.progress import display
 from workloads.progress.progress import Progress
 from workloads.support.errors import require
 from workloads.support.machine import environment
+from workloads.support.wording import counted
 
 if TYPE_CHECKING:
     from workloads.job import Job
@@ -186,7 +187,7 @@ class Output:
           count: number of examples.
         """
         told = "  ".join(f"{name} {value:.6g}" for name, value in means.items())
-        text = f"{self._side} | step {step:6d} | evaluation of {count} examples: {told}"
+        text = f"{self._side} | step {step:6d} | evaluation of {counted(count, 'example')}: {told}"
         self._write({"step": step, "evaluation": dict(means), "examples": count}, text)
 
     def write_memory(self, peak: int) -> None:

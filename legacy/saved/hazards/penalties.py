@@ -209,7 +209,7 @@ def _miscount_hazard(each: tuple[int, ...], total: float, factor: float, entries
     listed = ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")
     how = "averaged" if abs(factor * len(each) - 1) < TOLERANCE else "summed"
     least = min(count for count in each if count)
-    times = f"it counts {total * least:g} times"
+    times = "it counts once" if total * least == 1 else f"it counts {total * least:g} times"
     if least > 1:
         times += f", {total:g} times as often as in a tower with {least}"
     return Hazard(

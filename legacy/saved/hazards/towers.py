@@ -222,7 +222,8 @@ def unshared_variables(whole: WholeGraph) -> Iterator[Hazard]:
         yield Hazard(
             "VARIABLES_NOT_SHARED",
             next(iter(some)),
-            f"every tower has {next(iter(alone.values()))} variables of its own: the towers train separate models",
+            f"every tower has {counted(next(iter(alone.values())), 'variable')} of its own: "
+            "the towers train separate models",
             "one set of mirrored variables made in strategy.scope(); decide which tower's values to keep",
         )
         return

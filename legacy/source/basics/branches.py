@@ -12,6 +12,7 @@ import tensorflow as tf
 
 from legacy.source.basics.unwritten import Unwritten
 from workloads.lifted.graph import parse_tensor_name
+from workloads.support.wording import counted
 
 v1 = tf.compat.v1
 
@@ -76,7 +77,7 @@ def _predicate(nodes: Dict[str, Any], merge: str) -> str:
                 seen.add((name, depth))
                 todo.append((name, depth))
     if len(found) != 1:
-        raise Unwritten(f"model: the branches that {merge!r} joins depend on {len(found)} predicates")
+        raise Unwritten(f"model: the branches that {merge!r} joins depend on {counted(len(found), 'predicate')}")
     return found.pop()
 
 

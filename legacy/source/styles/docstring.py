@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Dict, List
 
 from legacy.source.basics.expressions import calls
 from legacy.source.basics.rendering import WIDTH
+from workloads.support.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -83,7 +84,7 @@ def docstring_of_update(plan: Plan, step: WrittenStep, notes: Sequence[str]) -> 
     lines += ["  * " + text for text in step.reasons]
     if not step.any_number:
         why = "the update uses the results of each tower" if step.gathers else "each tower has a state of its own"
-        lines.append(f"For {plan.towers} replicas only: {why}.")
+        lines.append(f"For {counted(plan.towers, 'replica')} only: {why}.")
     lines += [note[0].upper() + note[1:] + "." for note in notes]
     return [line for text in [*lines, *_hazards(plan)] for line in _wrapped(text)]
 
@@ -91,7 +92,7 @@ def docstring_of_update(plan: Plan, step: WrittenStep, notes: Sequence[str]) -> 
 def _origin(plan: Plan) -> str:
     about = plan.about
     origin = f"From {about.get('graph', 'a saved graph')}, written by TensorFlow {about.get('written by TensorFlow')}"
-    return f"{origin}; {plan.towers} towers, recognised by {plan.found_by}."
+    return f"{origin}; {counted(plan.towers, 'tower')}, recognised by {plan.found_by}."
 
 
 def docstring(plan: Plan, step: TrainingStep, notes: List[str]) -> List[str]:
@@ -109,7 +110,9 @@ def docstring(plan: Plan, step: TrainingStep, notes: List[str]) -> List[str]:
     clip = f"clipping {step.clip.how} of {step.clip.where} gradients" if step.clip else "no clipping"
     lines.append(f"Recognised: {step.rule.name}, {step.combine} of the towers' gradients, {clip}.")
     if step.combine == "sum" and plan.towers > 1 and math.isclose(plan.phases[0].loss_scale * plan.towers, 1.0):
-        lines.append(f"For {plan.towers} replicas only: the loss is divided by {plan.towers}, gradients are summed.")
+        lines.append(
+            f"For {counted(plan.towers, 'replica')} only: the loss is divided by {plan.towers}, gradients are summed."
+        )
     lines += [note[0].upper() + note[1:] + "." for note in notes] or ["Nothing was kept as raw ops."]
     return [line for text in [*lines, *_hazards(plan)] for line in _wrapped(text)]
 

@@ -30,6 +30,7 @@ from workloads.lifted.plan import Plan
 from workloads.lifted.workload import as_lifted
 from workloads.program import Program, RecordRewriter, State, StepRecord
 from workloads.support.errors import require
+from workloads.support.wording import counted
 
 #: The comparisons, in the order of the columns.
 COLUMNS = ("original / old graph here", "old graph here / port", "original / port")
@@ -198,10 +199,11 @@ def verdict(result: ThreeWays) -> str:
     """Returns the result in one sentence, and the reason if it is no parity."""
     original, here, port = (result.columns[column] for column in COLUMNS)
     if port.passed and port.not_shown:
-        return f"NOT SHOWN: {port.steps} steps agree with the original; but not exercised: {'; '.join(port.not_shown)}"
+        agree = counted(port.steps, "step agrees", "steps agree")
+        return f"NOT SHOWN: {agree} with the original; but not exercised: {'; '.join(port.not_shown)}"
     if port.passed:
         agreement = "identical bits" if port.tolerance_name == "exact" else "within the auto tolerance"
-        return f"PARITY with the original: {port.steps} steps, every stage {agreement}"
+        return f"PARITY with the original: {counted(port.steps, 'step')}, every stage {agreement}"
     if here.passed and not original.passed:
         return "NO PARITY with the original; but the port has the old graph's bits: this TensorFlow runs it differently"
     return "NO PARITY with the original" + ("" if here.passed else ", nor with the old graph here: the port differs")

@@ -22,6 +22,7 @@ from parity.speed.timing import Progress
 from workloads import sources
 from workloads.job import Job
 from workloads.selection import registry
+from workloads.support.wording import counted
 
 REPLICAS = 2
 DEVICES = tuple(f"CPU:{number}" for number in range(REPLICAS))
@@ -126,10 +127,10 @@ def make_report(rows: Sequence[Row], steps: int) -> Report:
         ],
         tables=[_table(case, [row for row in rows if row.case == case]) for case in cases],
         method=(
-            f"{REPLICAS} towers or replicas, {steps} steps of each program, each step under TensorFlow's profiler by "
-            "itself; means over the steps with 95 % intervals (Student's t). Kernels that wait for input or transfers, "
-            "updates, and what combines the gradients are no tower's own. The control allows TensorFlow one thread for "
-            "ops, so that nothing can overlap: what it shows is the error of the method."
+            f"{REPLICAS} towers or replicas, {counted(steps, 'step')} of each program, each step under TensorFlow's "
+            "profiler by itself; means over the steps with 95 % intervals (Student's t). Kernels that wait for input "
+            "or transfers, updates, and what combines the gradients belong to no tower. The control allows TensorFlow one "
+            "thread for ops, so that nothing can overlap: what it shows is the error of the method."
         ),
         limits=(
             NO_GPU + " Overlap in time is therefore no gain of speed here; it shows that the graph allows it.",

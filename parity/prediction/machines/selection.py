@@ -9,6 +9,7 @@ from parity.prediction.machines.built_in import MACHINES
 from parity.prediction.machines.machine import Machine
 from parity.prediction.machines.machine_file import read_machine
 from workloads.support.errors import require
+from workloads.support.wording import counted
 
 #: "v100x8": a built-in machine's name and the number of its accelerators.
 _COUNTED = re.compile(r"([a-z0-9]+?)x([0-9]{1,6})")
@@ -29,9 +30,9 @@ def machine_named(text: str) -> Machine:
     """
     if text.endswith(".json"):
         return read_machine(text)
-    counted = _COUNTED.fullmatch(text)
-    name, count = (counted.group(1), int(counted.group(2))) if counted else (text, 1)
+    match = _COUNTED.fullmatch(text)
+    name, count = (match.group(1), int(match.group(2))) if match else (text, 1)
     require(name in MACHINES, "--devices", text, ALLOWED)
     machine = MACHINES[name]
-    require(1 <= count <= machine.count, "--devices", text, f"{name} has 1 to {machine.count} devices")
+    require(1 <= count <= machine.count, "--devices", text, f"{name} has 1 to {counted(machine.count, 'device')}")
     return dataclasses.replace(machine, name=text, count=count)

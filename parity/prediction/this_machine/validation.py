@@ -15,6 +15,7 @@ from parity.prediction.this_machine.measured_step import Alternative, MeasuredSt
 from workloads import sources
 from workloads.job import Job
 from workloads.selection import registry
+from workloads.support.wording import counted
 
 #: Measured differences from here on count for the order.
 LEAST_DIFFERENCE = 0.10
@@ -102,7 +103,7 @@ def validate(plan: ValidationPlan, progress: Callable[[str, int, int], None]) ->
     found = []
     jobs = list(itertools.product(plan.workloads, plan.replicas))
     for number, (name, replicas) in enumerate(jobs):
-        progress(f"{name}, {replicas} replicas", number, len(jobs))
+        progress(f"{name}, {counted(replicas, 'replica')}", number, len(jobs))
         setup = setup_of(name, replicas, plan.size, TOWERS["legacy"], PORTS["modern"])
         alternatives = alternatives_of(name, replicas, plan.size)
         found.append(ValidatedJob(name, replicas, measure_alternatives(alternatives, setup, plan.seconds, plan.rounds)))

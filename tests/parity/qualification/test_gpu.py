@@ -141,7 +141,7 @@ def test_the_page_has_a_row_for_each_result():
 
 def test_the_page_says_what_it_did_not_run_on():
     assert "has no GPU" in page(CPU) and gpu_checks.TF32_PARITY not in page(CPU)
-    assert "2 replicas on 1 GPU(s): each is divided into 2." in page(ONE) and "divided" not in page(FOUR)
+    assert "2 replicas on 1 GPU: each is divided into 2." in page(ONE) and "divided" not in page(FOUR)
 
 
 def test_a_check_that_failed_is_on_the_page_and_in_the_status():

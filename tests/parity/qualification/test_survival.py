@@ -60,7 +60,7 @@ def test_several_workers_train_under_their_strategy(workers, strategy):
 def test_moments_besides_steps_are_counted():
     result = survival.compare_final_states(state(a=1), state(a=1), KILLS, 2, kinds=["step", "saving"])
     assert result.passed and result.to_json()["moments"] == {"step": 1, "saving": 1}
-    assert "killed 2 times at steps 7, 12 (1 in saving); 1 tensors" in survival.result_line("regression", 20, result)
+    assert "killed 2 times at steps 7, 12 (1 in saving); 1 tensor" in survival.result_line("regression", 20, result)
 
 
 def test_where_bits_are_never_the_same_names_and_steps_are_compared():

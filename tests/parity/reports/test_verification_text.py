@@ -70,17 +70,17 @@ def test_each_kind_of_note():
     assert loss == "loss: 2 NaN or infinite elements, in the same places on both sides"
     assert "more than a step's rounding at step 4, since training amplifies" in parted
     assert kinks.startswith("in steps 2, 5 a difference beyond")
-    assert noise == "1 tensors are rounding noise in float32 and cannot be judged: b (gradients)"
+    assert noise == "1 tensor is rounding noise in float32 and not judged: b (gradients)"
     assert single == "the mathematics was not judged in float64: no reason"
-    assert races.startswith("4 values of variables") and races.endswith("a at step 1, b at step 1, c at step 1")
+    assert races.startswith("4 values of variables are those of another order") and races.endswith(
+        "a at step 1, b at step 1, c at step 1"
+    )
     assert drift.endswith("c at step 1, d at step 1, e at step 1") and "f at" not in drift
 
 
 def test_noise_in_float32_is_judged_in_float64():
     result = Verification("auto", "free", 9, noise=["b (gradients)"])
-    assert verification_notes(result) == [
-        "1 tensors are rounding noise in float32 and were judged in float64: b (gradients)"
-    ]
+    assert verification_notes(result) == ["1 tensor is rounding noise in float32 and judged in float64: b (gradients)"]
 
 
 def test_a_failure_by_a_rule_says_what_the_tensor_is_instead():

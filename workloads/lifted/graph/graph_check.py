@@ -11,6 +11,7 @@ import tensorflow as tf
 from workloads.lifted.graph import Graph, parse_tensor_name
 from workloads.lifted.graph.old_ops import registered_op
 from workloads.support.errors import InputError
+from workloads.support.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -87,7 +88,7 @@ def _node_problems(graph_def: Any, outputs: Dict[str, Optional[int]]) -> Iterato
             given = sum(1 for text in node.input if not text.startswith("^"))
             expected = _count(node, definition.inputs)
             if expected is not None and given != expected:
-                yield f"node {name!r} ({op_type}) has {given} inputs, expected {expected}"
+                yield f"node {name!r} ({op_type}) has {counted(given, 'input')}, expected {expected}"
             outputs[name] = _count(node, definition.outputs)
 
 
@@ -214,7 +215,7 @@ def _tensor_problems(name: str, tensor: Any) -> Iterator[str]:
     else:
         given = max((len(value) for field, value in tensor.ListFields() if field.name.endswith("_val")), default=0)
         if given > count * (2 if dtype.is_complex else 1) or (given == 0 and count > 0 and dtype == tf.string):
-            yield f"the tensor of node {name!r} has {given} values, its shape says {count}"
+            yield f"the tensor of node {name!r} has {counted(given, 'value')}, its shape says {count}"
 
 
 @functools.lru_cache(maxsize=None)
