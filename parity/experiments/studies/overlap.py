@@ -129,8 +129,8 @@ def make_report(rows: Sequence[Row], steps: int) -> Report:
         method=(
             f"{REPLICAS} towers or replicas, {counted(steps, 'step')} of each program, each step under TensorFlow's "
             "profiler by itself; means over the steps with 95 % intervals (Student's t). Kernels that wait for input "
-            "or transfers, updates, and what combines the gradients belong to no tower. The control allows TensorFlow one "
-            "thread for ops, so that nothing can overlap: what it shows is the error of the method."
+            "or transfers, updates, and what combines the gradients belong to no tower. The control allows TensorFlow "
+            "one thread for ops, so that nothing can overlap: what it shows is the error of the method."
         ),
         limits=(
             NO_GPU + " Overlap in time is therefore no gain of speed here; it shows that the graph allows it.",
