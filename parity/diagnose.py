@@ -47,7 +47,7 @@ tap_flags.define_taps(flags.FLAGS)
 FLAGS = flags.FLAGS
 
 #: Exit status if nothing differs in what could be compared: weights are in one recording only, or steps were taken from
-#: weights that had parted.
+#: weights that had diverged.
 NOT_SHOWN = 3
 
 
@@ -122,7 +122,7 @@ def _notes(explanation: Explanation, unmatched: Sequence[str]) -> list[str]:
     if passes:
         notes.append(
             f"not compared: losses and gradients of {counted(len(passes), 'step')} (the first: step {passes[0]}): the "
-            "weights had parted. A recording in float64 parts less"
+            "weights had diverged. Recordings in float64 diverge less"
         )
     return notes
 

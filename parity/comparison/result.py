@@ -79,7 +79,7 @@ class Verification:
       failed_visit: the visit at which the first tensor went beyond its tolerance, or None.
       stages: {stage: `StageSummary`} in causal order, of the comparison that is judged.
       trajectory: the same along the free trajectories, where the lockstep replica is judged instead; else empty.
-      parted: step at which the trajectories diverged by more than rounding alone explains, or None.
+      diverged_at: step at which the trajectories diverged by more than rounding alone explains, or None.
       kinks: steps with a difference beyond its tolerance that rounding of the weights alone would make as large, as
         where an activation lies within rounding of a rectifier's kink; see `references`.
       double: {stage: `StageSummary`} of both sides' programs in float64, each step from legacy's state.
@@ -101,7 +101,7 @@ class Verification:
     passed: bool = True
     stages: dict[str, StageSummary] = dataclasses.field(default_factory=dict)
     trajectory: dict[str, StageSummary] = dataclasses.field(default_factory=dict)
-    parted: int | None = None
+    diverged_at: int | None = None
     kinks: list[int] = dataclasses.field(default_factory=list)
     double: dict[str, StageSummary] = dataclasses.field(default_factory=dict)
     single_only: str = ""
@@ -151,7 +151,7 @@ class Verification:
             "replica_drift": self.drift,
             "stages": {name: stage.to_json() for name, stage in self.stages.items()},
             "trajectory": {name: stage.to_json() for name, stage in self.trajectory.items()},
-            "trajectories_part_at": self.parted,
+            "trajectories_part_at": self.diverged_at,
             "kinks": self.kinks,
             "double": {name: stage.to_json() for name, stage in self.double.items()},
             "single_only": self.single_only,

@@ -72,5 +72,5 @@ def _differs(effect: Effect, limit: float) -> bool:
 
 
 def _is_finite(*arrays: np.ndarray) -> bool:
-    """Whether no entry is NaN or infinite: after an overflow, tensors that are equally wrong cannot be told apart."""
+    """Whether no entry is NaN or infinite: after an overflow, a tensor says nothing about what made it."""
     return all(bool(np.isfinite(array).all()) for array in arrays)

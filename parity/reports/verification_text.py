@@ -74,9 +74,9 @@ def verification_notes(verification: Verification) -> list[str]:
     for name, stage in verification.stages.items():
         if stage.nonfinite:
             notes.append(f"{name}: {stage.nonfinite} NaN or infinite elements, in the same places on both sides")
-    if verification.parted is not None:
+    if verification.diverged_at is not None:
         notes.append(
-            f"the free trajectories part by more than a step's rounding at step {verification.parted}, since training "
+            f"the free trajectories diverge by more than a step's rounding at step {verification.diverged_at}, since training "
             "amplifies rounding; above, each step is judged by itself"
         )
     if verification.kinks:

@@ -1,7 +1,7 @@
 """`MetricsCheck`: a workload's metrics, evaluated on both sides after the last step and compared example by example.
 
 The towers' side evaluates in a session, the port's under its strategy. Under "exact" each evaluates its own weights and
-statistics. Otherwise trajectories part by rounding, and both evaluate legacy's.
+statistics. Otherwise rounding makes trajectories diverge, and both evaluate legacy's state.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""First values of a job's variables, by which those of another framework's model are told apart."""
+"""First values of a job's variables, by which the variables of another framework's model are matched."""
 
 from __future__ import annotations
 

@@ -180,8 +180,8 @@ class Judge:
         """Compares the free trajectories, which are reported and not judged."""
         result, step = self._result, left.step
         apart = self._trajectory.compare(step, step, *stages.both_tensors(left, right))
-        if apart and result.parted is None:
-            result.parted = step
+        if apart and result.diverged_at is None:
+            result.diverged_at = step
 
     def _allowed(self, stage: str, name: str, dtype: np.dtype, age: int) -> float:
         """Relative difference allowed to a tensor `age` steps after both sides had the same state."""

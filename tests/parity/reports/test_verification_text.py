@@ -60,15 +60,15 @@ def test_nothing_is_noted_of_a_plain_run():
 
 def test_each_kind_of_note():
     result = Verification("auto", "free", 9, stages={"loss": StageSummary(nonfinite=2)})
-    result.parted = 4
+    result.diverged_at = 4
     result.kinks = [2, 5]
     result.noise = ["b (gradients)"]
     result.single_only = "no reason"
     result.races = [f"{name} at step 1" for name in "abcd"]
     result.drift = [f"{name} at step 1" for name in "abcdef"]
-    loss, parted, kinks, noise, single, races, drift = verification_notes(result)
+    loss, diverging, kinks, noise, single, races, drift = verification_notes(result)
     assert loss == "loss: 2 NaN or infinite elements, in the same places on both sides"
-    assert "more than a step's rounding at step 4, since training amplifies" in parted
+    assert "more than a step's rounding at step 4, since training amplifies" in diverging
     assert kinks.startswith("in steps 2, 5 a difference beyond")
     assert noise == "1 tensor is rounding noise in float32 and not judged: b (gradients)"
     assert single == "the mathematics was not judged in float64: no reason"

@@ -70,13 +70,18 @@ def test_trajectories_and_the_noise_floor_have_tables_where_they_were_measured()
     floor = {
         "loss": dict.fromkeys(("legacy_to_itself", "legacy_to_truth", "modern_to_truth", "modern_over_legacy"), 0.5)
     }
-    measured = {"trajectory": {"loss": StageSummary()}, "double": {"loss": StageSummary()}, "floor": floor, "parted": 1}
+    measured = {
+        "trajectory": {"loss": StageSummary()},
+        "double": {"loss": StageSummary()},
+        "floor": floor,
+        "diverged_at": 1,
+    }
     plain, full = printed(comparison()), printed(comparison(**measured))
     for words in (
         "free trajectories, reported and not judged",
         "both sides in float64",
         "noise floor",
-        "note: the free trajectories part",
+        "note: the free trajectories diverge",
     ):
         assert words in "\n".join(full) and words not in "\n".join(plain)
 

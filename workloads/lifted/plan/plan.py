@@ -34,7 +34,7 @@ class Plan:
     Attributes:
       name: name of the program in reports.
       towers: number of towers that it was written for.
-      found_by: how the towers were told apart.
+      found_by: how the towers were recognised, in words.
       batch: examples of one tower in a step, or None if the graph takes any number.
       inputs: data that enter the towers.
       common: data that enter what is computed once for all towers.

@@ -164,7 +164,7 @@ def test_a_factor_of_the_median_step_is_judged_over_all_steps(factor, passed):
 def test_the_lockstep_replica_is_judged_and_the_trajectory_reported():
     result, judging = judge("auto")
     judging.compare_step(record(), record(weight=8.0), lockstep=record())
-    assert result.passed and result.parted == 0
+    assert result.passed and result.diverged_at == 0
     assert result.trajectory[stages.WEIGHTS].failed == 0 and result.stages[stages.WEIGHTS].failed is None
 
 
