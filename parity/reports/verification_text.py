@@ -73,11 +73,13 @@ def verification_notes(verification: Verification) -> list[str]:
         notes.append(verification.first_layer.sentence())
     for name, stage in verification.stages.items():
         if stage.nonfinite:
-            notes.append(f"{name}: {stage.nonfinite} NaN or infinite elements, in the same places on both sides")
+            notes.append(
+                f"{name}: {counted(stage.nonfinite, 'element is', 'elements are')} NaN or infinite, in the same places on both sides"
+            )
     if verification.diverged_at is not None:
         notes.append(
-            f"the free trajectories diverge by more than a step's rounding at step {verification.diverged_at}, since training "
-            "amplifies rounding; above, each step is judged by itself"
+            f"the free trajectories diverge by more than a step's rounding at step {verification.diverged_at}, since "
+            "training amplifies rounding; above, each step is judged by itself"
         )
     if verification.kinks:
         notes.append(
