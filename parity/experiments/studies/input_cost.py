@@ -140,7 +140,7 @@ def make_report(found: Mapping[Case, TurnTimes], ways: Sequence[Way]) -> Report:
         findings=[*(sentence_about(case, shares[case]) for case in found), write_up_sentence()],
         tables=[_table(case, found[case], shares[case]) for case in found],
         method=f"{text_below_title(__doc__)} {REPLICAS} towers or replicas. {ROUNDS} "
-        "Half a block of streamed batches is taken before its clock starts, so that nothing read ahead is a gift.",
+        "Half a block of streamed batches is taken before its clock starts, so that batches read ahead do not count.",
         limits=(
             NO_GPU + " Batches are made by the cores that also compute the step; beside a GPU they have cores of their "
             "own, and a step that takes less time to hide in.",

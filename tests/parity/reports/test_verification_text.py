@@ -67,7 +67,7 @@ def test_each_kind_of_note():
     result.races = [f"{name} at step 1" for name in "abcd"]
     result.drift = [f"{name} at step 1" for name in "abcdef"]
     loss, diverging, kinks, noise, single, races, drift = verification_notes(result)
-    assert loss == "loss: 2 NaN or infinite elements, in the same places on both sides"
+    assert loss == "loss: 2 elements are NaN or infinite, in the same places on both sides"
     assert "more than a step's rounding at step 4, since training amplifies" in diverging
     assert kinks.startswith("in steps 2, 5 a difference beyond")
     assert noise == "1 tensor is rounding noise in float32 and not judged: b (gradients)"
