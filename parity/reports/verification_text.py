@@ -73,9 +73,8 @@ def verification_notes(verification: Verification) -> list[str]:
         notes.append(verification.first_layer.sentence())
     for name, stage in verification.stages.items():
         if stage.nonfinite:
-            notes.append(
-                f"{name}: {counted(stage.nonfinite, 'element is', 'elements are')} NaN or infinite, in the same places on both sides"
-            )
+            elements = counted(stage.nonfinite, "element is", "elements are")
+            notes.append(f"{name}: {elements} NaN or infinite, in the same places on both sides")
     if verification.diverged_at is not None:
         notes.append(
             f"the free trajectories diverge by more than a step's rounding at step {verification.diverged_at}, since "

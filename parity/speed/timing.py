@@ -92,8 +92,8 @@ def time_rounds(
         timed.
       progress: called with the number of rounds done.
       lead_ins: steps that each runner takes before the clock of a block starts, so that batches that were read ahead
-        during the others' blocks are no gift; 0 for none. After such a block the next one waits until this process is
-        at rest, so that its reading ahead is not the next one's burden.
+        during the others' blocks do not count; 0 for none. After such a block the next one waits until this process is
+        at rest, so that its reading ahead does not slow the next one down.
       rest: called with a runner after such a block, instead of that wait; for runners in processes of their own.
       stop: called after every two rounds; true ends the timing with those so far.
 
