@@ -186,8 +186,8 @@ def _updates_of_some_towers(whole: WholeGraph, contributing: set[int]) -> Iterat
         yield Hazard(
             "TOWERS_UPDATE_ALONE",
             next(iter(updates.values()))[0],
-            f"each of the {whole.count} towers updates {len(sets[0])} variables ({listed}) by itself: {whole.count} "
-            "updates a step, each from one tower's gradient",
+            f"each of the {whole.count} towers updates {counted(len(sets[0]), 'variable')} ({listed}) by itself: "
+            f"{whole.count} updates a step, each from one tower's gradient",
             "one update from the reduced gradient; for what the old program did, parameter servers without a barrier",
         )
         return

@@ -39,7 +39,7 @@ def test_of_ops_that_run_every_update_the_one_that_runs_most_is_chosen():
 
 def test_several_train_ops_must_be_chosen_from_by_name():
     graph = graph_of(TWO_OPTIMIZERS)
-    with pytest.raises(InputError, match=r"several train ops.*train_v \(1 updates\), train_w \(1 updates\)"):
+    with pytest.raises(InputError, match=r"several train ops.*train_v \(1 update\), train_w \(1 update\)"):
         train_ops.choose_train_ops(graph, [])
     assert train_ops.choose_train_ops(graph, ["train_w:0", "train_v"]) == ["train_w", "train_v"]
     with pytest.raises(InputError, match="got 'train_x', no such operation"):

@@ -112,7 +112,7 @@ def test_variables_that_each_tower_has_for_itself():
     text = text.replace("tower_1/y = Mul(v, w)", "read = Identity(w)\ntower_1/y = Neg(read)")
     text = text.replace("train_w = ApplyGradientDescent(w, sum_w)", "")  # the average is applied to tower 0's own
     (found,) = hazards(towers.unshared_variables, text)
-    assert found[:2] == ("VARIABLES_NOT_SHARED", "v") and found[2].startswith("every tower has 1 variables of its own")
+    assert found[:2] == ("VARIABLES_NOT_SHARED", "v") and found[2].startswith("every tower has 1 variable of its own")
 
 
 def test_a_variable_that_one_tower_reads():
@@ -131,7 +131,7 @@ def test_towers_that_each_update_the_same_variables():
     text = text.replace(f"sum_v = AddN({G0}, {G1})", f"sum_v = Neg({G0})").replace("(w, sum_w)", "(v, sum_w)")
     (found,) = hazards(towers.unused_gradients, text)
     assert found[:2] == ("TOWERS_UPDATE_ALONE", "train_v")
-    assert found[2].startswith("each of the 2 towers updates 1 variables (v) by itself: 2 updates a step")
+    assert found[2].startswith("each of the 2 towers updates 1 variable (v) by itself: 2 updates a step")
 
 
 COPIES = TOWERS.replace("tower_0/y = Mul(v, w)", "tower_0/y = Mul(v)").replace(
