@@ -1,7 +1,7 @@
 """Agreement of a planted port with the user's records: every tensor of every stage, in roundings of its own operations.
 
 A planted port computes the user's mathematics with kernels and orders of addition of its own, so rounding is all that
-may be left. It is counted per tensor, in units of what its own few operations round: see `_units`.
+may be left. It is counted per tensor, in units of what its own few operations round: see `rounding_units`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from parity.causes.basics.confirmation import Remainder
 from parity.comparison import stages
 from parity.comparison.difference import relative
 from parity.confirmation.planted_port import UserStep
-from workloads.optimizers import Optimizer
+from parity.confirmation.rounding_units import Rules, magnitude, units_of_tensor
 from workloads.program import State, StepRecord
 
 #: {stage: roundings that a tensor may be off by}. Losses and gradients are sums over a batch, through all layers, in
@@ -43,22 +43,6 @@ NOISE_FACTOR = 8.0
 
 #: A stage that is off by more than this part of its length is off by more than rounding.
 MOST_NOISE = 1e-2
-
-#: Roundings of a weight's change that count like one of the weight itself.
-CHANGE_ROUNDINGS = 8.0
-
-
-class Rules(NamedTuple):
-    """Facts about the job that decide how much rounding may differ by.
-
-    Attributes:
-      optimizer: of the planted port.
-      update_units: roundings of a weight's change that the user's formulas need beyond the usual; see
-        `tolerance.keras_units`.
-    """
-
-    optimizer: Optimizer
-    update_units: float = 0.0
 
 
 class Lengths(NamedTuple):
@@ -152,7 +136,7 @@ def add_initial(agreement: Agreement, planted: State, user: State, given: set[st
         other = theirs.get((stage, name))
         if other is not None and name not in given:
             label = stages.initial_name(stage, name)
-            agreement.add(stages.INITIAL, label, 0, _difference(mine, other, _magnitude(other)))
+            agreement.add(stages.INITIAL, label, 0, _difference(mine, other, magnitude(other)))
 
 
 def add_step(
@@ -176,7 +160,7 @@ def add_step(
         if other is None or np.shape(other) != np.shape(mine):
             continue
         noise = _noise(mine, exact.get((stage, name))) if stage in measured else 0.0
-        units = _units(stage, name, mine, other, user, rules)
+        units = units_of_tensor(stage, name, mine, other, user, rules)
         agreement.add(stage, name, planted.step, _difference(mine, other, units, noise))
     for name in sorted(set(planted.drift) ^ set(user.record.drift)):
         agreement.add(stages.STATISTICS, f"copies of {name}", planted.step, UNLIKE)
@@ -218,59 +202,6 @@ def _noise(mine: np.ndarray, twin: np.ndarray | None) -> float:
         return 0.0
     gap = np.abs(np.asarray(mine, np.float64) - np.asarray(twin, np.float64))
     return NOISE_FACTOR * float(np.max(gap[np.isfinite(gap)], initial=0.0))
-
-
-def _units(stage: str, name: str, mine: np.ndarray, other: np.ndarray, user: UserStep, rules: Rules) -> np.ndarray:
-    """Returns the magnitude whose rounding is one unit of a tensor's difference, for each element."""
-    if np.asarray(other).dtype.kind != "f":
-        return np.ones(())
-    size = _magnitude(other)
-    largest = max(_largest(other), _largest(mine))
-    before, after = user.before, user.record.state
-    if stage == stages.COMBINED:
-        return np.asarray(largest * _cancellation(name, user.record))
-    if stage == stages.WEIGHTS and name in before.weights:
-        change = _largest(np.asarray(after.weights[name], np.float64) - before.weights[name])
-        return size + (CHANGE_ROUNDINGS + rules.update_units) * change
-    if stage == stages.SLOTS and name in before.slots:
-        return _slot_units(name, size, user, rules)
-    if stage == stages.STATISTICS and name in before.statistics:
-        return np.asarray(max(largest, _largest(before.statistics[name])))
-    if stage == stages.AVERAGES and name in after.weights:
-        return size + np.abs(np.asarray(after.weights[name], np.float64))
-    return np.asarray(largest)
-
-
-def _slot_units(name: str, size: np.ndarray, user: UserStep, rules: Rules) -> np.ndarray:
-    """A slot's own magnitude before and after, and that of the term it takes up a part of.
-
-    The part is 1 - decay in float32, which has lost as many digits as the decay is near 1.
-    """
-    old = np.asarray(user.before.slots[name], np.float64)
-    new = np.asarray(user.record.state.slots[name], np.float64)
-    if "/" not in name:  # a power of a constant, which some libraries compute anew from the number of the step
-        return size * (1 + user.before.step)
-    rule = rules.optimizer.slot_rules().get(name.rsplit("/", 1)[-1])
-    gain = min(abs(rule.gain), 1.0) if rule is not None and rule.gain else 1.0
-    return size + np.abs(old) + _largest(new - old) / gain
-
-
-def _cancellation(name: str, record: StepRecord) -> float:
-    """Returns by how much the replicas' gradients are larger than their mean: rounding is relative to the addends."""
-    gradients = [np.asarray(of[name], np.float64) for of in record.gradients if name in of]
-    whole = _largest(sum(gradients, np.zeros(())) / len(gradients)) if gradients else 0.0
-    return max(1.0, max(map(_largest, gradients)) / whole) if whole else 1.0
-
-
-def _magnitude(array: np.ndarray) -> np.ndarray:
-    """|elements| of floats; 1 for what is compared for equality."""
-    array = np.asarray(array)
-    return np.abs(np.asarray(array, np.float64)) if array.dtype.kind == "f" else np.ones(())
-
-
-def _largest(array: np.ndarray) -> float:
-    entries = np.abs(np.atleast_1d(np.asarray(array, np.float64)))
-    return float(np.max(entries[np.isfinite(entries)], initial=0.0))
 
 
 def improves(new: Mapping[str, float], old: Mapping[str, float], factor: float = 10.0) -> bool:

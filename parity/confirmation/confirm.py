@@ -12,7 +12,7 @@ from parity.causes.basics.cause import RecognizedCause
 from parity.causes.basics.confirmation import Confirmation, Remainder
 from parity.comparison import stages
 from parity.comparison.judging import tolerance
-from parity.confirmation.agreement import Agreement, Rules, add_initial, add_step, improves, may_be_noise
+from parity.confirmation.agreement import Agreement, add_initial, add_step, improves, may_be_noise
 from parity.confirmation.conclusions import (
     is_refuted,
     place_in_report,
@@ -23,6 +23,7 @@ from parity.confirmation.conclusions import (
 )
 from parity.confirmation.confined_port import Confined, ConfinedPort
 from parity.confirmation.planted_port import PlantedPort, UserStep, can_be_planted, chosen_steps
+from parity.confirmation.rounding_units import Rules
 from parity.diagnosis.context import job_context
 from parity.diagnosis.evidence import Evidence
 from parity.diagnosis.steps.compared_step import ComparedStep

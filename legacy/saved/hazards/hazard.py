@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import collections
+from collections.abc import Collection
 from typing import NamedTuple
+
+from workloads.support.wording import plural
 
 
 class Hazard(NamedTuple):
@@ -25,3 +28,8 @@ class Hazard(NamedTuple):
         """The hazard as a row of the page and of the JSON, with the keys that the JSON format has."""
         keys = ("hazard", "op", "what", "in tf.distribute")
         return collections.OrderedDict(zip(keys, self))
+
+
+def listed_towers(towers: Collection[int]) -> str:
+    """Returns the numbers of towers in words: "towers 0, 2"."""
+    return plural(len(towers), "tower ", "towers ") + ", ".join(map(str, sorted(towers)))

@@ -9,11 +9,11 @@ from __future__ import annotations
 from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.facts.whole_graph import WholeGraph
 from legacy.saved.graph.graph_file import SavedGraph
-from legacy.saved.hazards import inputs, learning, penalties, schedules, towers, training, untrained
+from legacy.saved.hazards import inputs, learning, penalties, placement, schedules, towers, training, untrained
 
 #: Checks of the graph alone, in the order of the page.
 GRAPH_CHECKS = (
-    towers.misplaced_towers,
+    placement.misplaced_towers,
     towers.unused_gradients,
     towers.unshared_variables,
     schedules.miscounted_steps,

@@ -7,7 +7,6 @@ from parity.confirmation.agreement import (
     MOST_ROUNDINGS,
     Agreement,
     Lengths,
-    Rules,
     TensorDifference,
     add_initial,
     add_step,
@@ -15,6 +14,7 @@ from parity.confirmation.agreement import (
     may_be_noise,
 )
 from parity.confirmation.planted_port import UserStep
+from parity.confirmation.rounding_units import Rules
 from tests.parity.step_records import made_up_state, step_record
 from workloads import optimizers
 

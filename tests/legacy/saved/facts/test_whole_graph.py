@@ -1,4 +1,4 @@
-"""Towers recognised in a whole graph by names or devices, and values read from it."""
+"""A whole graph: its towers, update rules, and values read from it."""
 
 import numpy as np
 import pytest
@@ -33,23 +33,6 @@ def test_towers_by_their_names():
     }
     assert found.backward(1) == ["gradients/tower_1/y_grad/Mul"]
     assert found.towers_of(["tower_1/y", "sum"]) == {1}
-
-
-def test_towers_by_their_devices_where_names_do_not_tell():
-    found = whole(TOWERS.replace("tower_0/", "left").replace("tower_1/", "right"))
-    assert (found.count, found.found_by) == (2, "device /gpu:k")
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        TOWERS.replace("tower_1/y = Mul(w/read)", "tower_1/y = Mul(tower_0/y)"),  # layers: one feeds the next
-        TOWERS.replace("y_grad", "y_forward"),  # nothing is computed backwards
-    ],
-)
-def test_labels_that_are_no_towers(text):
-    found = whole(text)
-    assert (found.count, found.labels, found.found_by) == (1, {}, "no towers were told apart")
 
 
 def test_update_rules_and_what_they_depend_on():

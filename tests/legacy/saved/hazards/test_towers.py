@@ -1,83 +1,18 @@
-"""Hazards of the towers themselves, each with a program that does not have it."""
+"""Hazards of what towers share, each with a program that does not have it."""
 
 import pytest
 
-from legacy.saved.facts.whole_graph import WholeGraph
-from legacy.saved.hazards import towers
-from tests.legacy.saved.graphs import graph_of, saved
-
-TOWERS = """
-    v = VariableV2()
-    w = VariableV2()
-    tower_0/y = Mul(v, w) @ /gpu:0
-    gradients/tower_0/y_grad/Mul = MatMul(tower_0/y) @ /gpu:0
-    tower_1/y = Mul(v, w) @ /gpu:1
-    gradients/tower_1/y_grad/Mul = MatMul(tower_1/y) @ /gpu:1
-    sum_v = AddN(gradients/tower_0/y_grad/Mul, gradients/tower_1/y_grad/Mul)
-    sum_w = AddN(gradients/tower_0/y_grad/Mul, gradients/tower_1/y_grad/Mul)
-    train_v = ApplyGradientDescent(v, sum_v)
-    train_w = ApplyGradientDescent(w, sum_w)
-    """
-G0, G1 = "gradients/tower_0/y_grad/Mul", "gradients/tower_1/y_grad/Mul"
-
-
-def hazards(check, text):
-    """[(id, op, description)] that a check finds."""
-    whole = WholeGraph(saved(graph_of(text), trainable_variables=["v", "w"]))
-    return [hazard[:3] for hazard in check(whole)]
+from legacy.saved.hazards import placement, towers
+from tests.legacy.saved.hazards.two_towers import G0, G1, TOWERS, hazards
 
 
 @pytest.mark.parametrize(
     "check",
-    [towers.misplaced_towers, towers.unused_gradients, towers.unshared_variables],
+    [placement.misplaced_towers, towers.unused_gradients, towers.unshared_variables],
 )
 @pytest.mark.parametrize("text", [TOWERS, "x = Placeholder()\ny = Neg(x)\n"])
 def test_a_correct_program_and_one_without_towers_have_none(check, text):
     assert hazards(check, text) == []
-
-
-def test_towers_that_compute_on_one_cpu():
-    text = TOWERS.replace("/gpu:0", "/device:CPU:0").replace("/gpu:1", "/device:CPU:0")
-    found = hazards(towers.misplaced_towers, text)
-    assert [(name, op) for name, op, _ in found] == [("TOWER_ON_CPU", G0), ("TOWER_ON_CPU", G1)]
-    assert "2 of 2 ops and 1 of 1 matrix products and convolutions (their size is unknown)" in found[0][2]
-
-
-PRODUCTS = TOWERS.replace("Mul(v, w)", "MatMul(v, w)")
-
-
-@pytest.mark.parametrize(
-    "old, new, expected",
-    [
-        ("/gpu:1", "/gpu:1", []),
-        ("/gpu:0", "/cpu:0", [("TOWER_ON_CPU", "tower 0 computes on cpu:0, the others on gpu:1")]),
-        (
-            "MatMul(v, w) @ /gpu:1",
-            "MatMul(v, w) @ /gpu:0",
-            [("TOWERS_SHARE_DEVICE", "towers 0, 1 compute on gpu:0, one after the other")],
-        ),
-        (
-            "= MatMul(tower_1/y) @ /gpu:1",
-            "= MatMul(tower_1/y) @ /gpu:0",
-            [
-                (
-                    "BACKWARD_ON_ONE_DEVICE",
-                    "the forward passes of the 2 towers are on devices of their own, the backward passes all on gpu:0",
-                )
-            ],
-        ),
-    ],
-)
-def test_towers_on_the_wrong_device(old, new, expected):
-    found = hazards(towers.misplaced_towers, PRODUCTS.replace(old, new))
-    assert [(name, text) for name, _, text in found] == expected
-
-
-def test_a_layer_on_another_towers_device():
-    layer = "tower_1/z = MatMul(tower_1/y) @ /gpu:1\n tower_1/far = MatMul(tower_1/y) @ /gpu:0\n"
-    assert hazards(towers.misplaced_towers, PRODUCTS + layer.split("\n")[0]) == []
-    (found,) = hazards(towers.misplaced_towers, PRODUCTS + layer)
-    assert found[:2] == ("TOWERS_SHARE_DEVICE", "tower_1/far") and "1 of 3 matrix products" in found[2]
 
 
 def test_gradients_that_no_op_applies():

@@ -1,0 +1,92 @@
+"""Labels of towers for all nodes of a saved graph: from its analysis, or as names and devices suggest."""
+
+from __future__ import annotations
+
+import collections
+
+from legacy.saved.analysis.analyse import Analysis
+from legacy.saved.tower_search.labellings import SMALLEST_TOWER, Source, labellings
+from workloads.lifted.graph import Graph
+from workloads.lifted.tensors.gradient_names import is_gradient_op
+
+#: If more than this share of the labelled nodes takes data from another label, the labels are layers and not towers.
+MOST_CROSSINGS = 0.02
+#: Factor by which names count more than devices: an op may be placed where its variable is.
+NAMES_BEFORE_DEVICES = 1.5
+#: Copies of one model have at least this share of their op types in common.
+LEAST_LIKENESS = 0.6
+
+
+def labels_of_analysis(graph: Graph, found: Analysis) -> tuple[str, dict[str, int]]:
+    """Returns (found by, {node: tower}) of the towers that an analysis found.
+
+    Nodes that no step runs are labelled by the same naming or placement, if it fits.
+    """
+    towers = found.context.towers
+    if towers.count < 2:
+        return "", {}
+    flow = {name: towers.tower_of(name) for name in towers.masks}
+    known = {**towers.labels, **{name: tower for name, tower in flow.items() if tower is not None}}
+    for _, found_by, labels in labellings(graph):
+        if found_by == towers.found_by:
+            numbers: dict[int, collections.Counter[int]] = collections.defaultdict(collections.Counter)
+            for name, tower in known.items():
+                if name in labels:
+                    numbers[labels[name]][tower] += 1
+            number_of = {label: counts.most_common(1)[0][0] for label, counts in numbers.items()}
+            if set(labels.values()) - set(number_of) and _are_towers(graph, labels):
+                return found_by, labels  # one of them trains nothing, so that no step runs it
+            more = {name: number_of[label] for name, label in labels.items() if label in number_of}
+            return towers.found_by, {**more, **known}
+    return towers.found_by, known
+
+
+def suggested_labels(graph: Graph, members: set[str] | None) -> tuple[str, dict[str, int]]:
+    """Returns (found by, {node: tower}) of the largest labelling whose towers have backward passes alike.
+
+    Args:
+      graph: the whole graph.
+      members: nodes of a training step in which the analysis found a single tower: then only one label may train.
+    """
+    best: tuple[str, dict[str, int]] = ("no towers were told apart", {})
+    most = 0.0
+    for source, found_by, labels in labellings(graph):
+        training = {tower for name, tower in labels.items() if is_gradient_op(name) and members and name in members}
+        if len(training) > 1 or not _are_towers(graph, labels):
+            continue
+        worth = len(labels) * (1.0 if source is Source.DEVICES else NAMES_BEFORE_DEVICES)
+        if worth > most:
+            best, most = (found_by, labels), worth
+    return best
+
+
+def _are_towers(graph: Graph, labels: dict[str, int]) -> bool:
+    """Whether every label has a backward pass, of about the same ops, and no label feeds another."""
+    backward = collections.Counter(tower for name, tower in labels.items() if is_gradient_op(name))
+    if len(backward) < len(set(labels.values())):
+        return False
+    even = min(backward.values()) >= SMALLEST_TOWER * max(backward.values())
+    return even and _are_alike(graph, labels) and not _are_layers(graph, labels)
+
+
+def _are_alike(graph: Graph, labels: dict[str, int]) -> bool:
+    """Whether the backward passes of all labels are made of about the same ops."""
+    kinds: dict[int, collections.Counter[str]] = collections.defaultdict(collections.Counter)
+    for name, tower in labels.items():
+        if is_gradient_op(name):
+            kinds[tower][graph.type(name)] += 1
+    first = kinds[min(kinds)]
+    return all(
+        sum((first & other).values()) >= LEAST_LIKENESS * sum((first | other).values()) for other in kinds.values()
+    )
+
+
+def _are_layers(graph: Graph, labels: dict[str, int]) -> bool:
+    """Whether the forward nodes of some label feed another's: then the labels are layers and not towers."""
+    crossings = [
+        producer
+        for name, tower in labels.items()
+        for producer, _ in graph.inputs(name)
+        if not is_gradient_op(name) and labels.get(producer, tower) != tower and graph.type(producer) != "Const"
+    ]
+    return len(crossings) > MOST_CROSSINGS * len(labels)
