@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 #: Version of the recording's files.
 FORMAT = 1
-#: The most bytes of recording.json; and of one step's arrays: so many, and a multiple of the variables.
+#: Most bytes of recording.json; and of one step's arrays: `MOST_BYTES` plus `MOST_TENSORS` times the variables' size.
 MOST_ABOUT, MOST_BYTES, MOST_TENSORS = 64 << 20, 256 << 20, 64
 #: Number of steps, from the start, that are searched for an input that one train op uses and another does not.
 MOST_TRAIN_OPS = 8

@@ -18,8 +18,8 @@ from workloads.support.machine import allocator
 
 #: Bytes of the batches that are handed from Python to TensorFlow in one call.
 CHUNK_BYTES = 4 * 2**20
-#: At most so many steps' batches are in them, and no more than are made in so many seconds: where making a batch
-#: takes long, nobody waits for more than one.
+#: Most steps whose batches are in them, and most seconds that making these may take: where a batch takes long to make,
+#: the step waits for one batch only.
 CHUNK_STEPS, CHUNK_SECONDS = 16, 0.02
 
 

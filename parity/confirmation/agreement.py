@@ -38,7 +38,7 @@ MOST_ROUNDINGS = {
 #: does not show their inputs.
 MEASURED = (stages.LOSS, stages.GRADIENTS, stages.STATISTICS)
 
-#: Two float32 runs are at most about so many times as far apart as one of them is from float64.
+#: Bound of the distance of two float32 runs, as a multiple of the distance of one of them from float64.
 NOISE_FACTOR = 8.0
 
 #: A stage that is off by more than this part of its length is off by more than rounding.

@@ -15,7 +15,7 @@ from workloads.program import STATES, State, StepRecord
 if TYPE_CHECKING:
     from parity.comparison.setup import Setup
 
-#: At most so many of the user's steps are taken: the first ones, and as many last ones as `LAST`.
+#: Most of the user's steps that are taken: the first ones, and the `LAST` last ones.
 MOST_STEPS, LAST = 13, 3
 
 

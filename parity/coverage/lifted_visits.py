@@ -23,11 +23,15 @@ SCALES = (4.0, 0.25, 32.0, 1 / 32)
 MORE_STEPS = 300
 
 #: A function that takes a number of steps from a state on, and returns the state before that of the smallest gradients.
-FindFlat = Callable[[State, int], State]
+FindSmallGradients = Callable[[State, int], State]
 
 
 def visits_of_lift(
-    workload: LiftedWorkload, numbers: Sequence[int], last: State, view: View, find_flat: FindFlat | None = None
+    workload: LiftedWorkload,
+    numbers: Sequence[int],
+    last: State,
+    view: View,
+    find_small_gradients: FindSmallGradients | None = None,
 ) -> Iterator[Visit]:
     """Makes the visits of a lifted program, while any mutant is missing.
 
@@ -36,7 +40,7 @@ def visits_of_lift(
       numbers: that its learning rates are made of.
       last: the state after the ordinary steps.
       view: what has been seen so far.
-      find_flat: for the visit of small gradients; None for no such visit.
+      find_small_gradients: for the visit of small gradients; None for no such visit.
 
     Yields:
       the visits; of a program with several train ops, each state once for each.
@@ -48,8 +52,8 @@ def visits_of_lift(
         for _ in range(phases):
             yield visit._replace(state=dataclasses.replace(visit.state, step=step))
             step += 1
-    if find_flat is not None and view.any_missing():
-        yield Visit(f"the smallest gradients of {MORE_STEPS} more steps", find_flat(last, MORE_STEPS))
+    if find_small_gradients is not None and view.any_missing():
+        yield Visit(f"the smallest gradients of {MORE_STEPS} more steps", find_small_gradients(last, MORE_STEPS))
 
 
 def _visits(workload: LiftedWorkload, numbers: Sequence[int], last: State) -> Iterator[Visit]:

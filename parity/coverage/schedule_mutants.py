@@ -31,7 +31,7 @@ def schedule_mutants(job: Job, rate: RateFunction, boundaries: list[int]) -> Ite
     """
     schedule, size = job.workload.learning_rate, job.global_batch
     extra = [step + shift for step in boundaries for shift in (-1, 0, 1)]
-    steps = schedules.looked_at_steps(extra + sorted(schedules.whole_numbers(schedule)))
+    steps = schedules.sampled_steps(extra + sorted(schedules.whole_numbers(schedule)))
     for field, change, changed in changed_constants(schedule):
         try:
             other = RateFunction(changed, size)

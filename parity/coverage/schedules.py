@@ -66,7 +66,7 @@ class RateFunction:
         return next((step for step in steps if self(step) != other(step)), None)
 
 
-def looked_at_steps(extra: Iterable[int] = ()) -> list[int]:
+def sampled_steps(extra: Iterable[int] = ()) -> list[int]:
     """Returns the numbers of the steps at which schedules are compared, in order: the grid and `extra` steps."""
     grid = list(range(DENSE))
     while grid[-1] < LAST:
@@ -97,7 +97,7 @@ def find_boundaries(rate: RateFunction, schedule: Any) -> list[int]:
       schedule: the schedule, whose whole numbers are steps at which it may change.
     """
     named = {step + shift for step in whole_numbers(schedule) for shift in (-2, -1, 0, 1, 2)}
-    steps = looked_at_steps(sorted(named))
+    steps = sampled_steps(sorted(named))
     rate.look_up(steps)
     found: list[int] = []
     others = 0

@@ -18,7 +18,7 @@ from workloads.job import Job
 #: A function from a weight to the reason why it never moves, or "".
 Reason = Callable[[str], str]
 
-#: A weight without a gradient in so many states of random weights has none anywhere.
+#: Number of states of random weights after which a weight without a gradient is taken to have none anywhere.
 ENOUGH_RANDOM = 2
 
 #: What would show an optimizer's constant.

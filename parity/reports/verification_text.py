@@ -10,7 +10,7 @@ from parity.comparison.result import Failure, Verdict, Verification
 from parity.reports.formatting import format_number
 from workloads.support.wording import counted
 
-#: A sentence names so many reasons.
+#: Most reasons that a sentence names.
 MOST_REASONS = 5
 
 

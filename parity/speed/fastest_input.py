@@ -16,7 +16,7 @@ from workloads.program import Program
 #: Steps before each trial, and repetitions of it, of which the fastest counts.
 WARMUP, REPEATS = 5, 3
 
-#: A repetition takes about so many seconds, and so many steps at least and at most.
+#: Approximate length of a repetition in seconds, and its least and most steps.
 SECONDS, LEAST_STEPS, MOST_STEPS = 0.15, 3, 40
 
 

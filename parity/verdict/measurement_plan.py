@@ -93,8 +93,8 @@ def _of_lift(
     """Mutants and visits of a job whose choices are in a saved graph."""
     workload, numbers = as_lifted(job.workload), towers.index.counted_numbers()
     mutants = [*input_mutants(job, source), *_lifted_updates(workload, gradients), *towers.mutants(whole)]
-    find_flat = towers.find_flat if whole else None
-    return mutants, lambda last, view: visits_of_lift(workload, numbers, last, view, find_flat)
+    find_small_gradients = towers.find_small_gradients if whole else None
+    return mutants, lambda last, view: visits_of_lift(workload, numbers, last, view, find_small_gradients)
 
 
 def _towers(setup: Setup) -> MutatedTowers:

@@ -12,7 +12,7 @@ from workloads.support.files.input_files import require_regular
 if TYPE_CHECKING:
     from workloads.program import Arrays
 
-#: The most that the arrays of --data may take: so many bytes, or a multiple of a larger compressed file.
+#: Most bytes that the arrays of --data may take: `MOST_BYTES`, or `MOST_EXPANSION` times a larger compressed file's.
 MOST_BYTES, MOST_EXPANSION = 512 << 20, 20
 
 

@@ -17,7 +17,7 @@ from workloads.support.files.input_files import require_regular
 IMAGES = "train-images-idx3-ubyte"
 LABELS = "train-labels-idx1-ubyte"
 UNSIGNED_BYTE = 8
-#: The most that a file may expand to: so many bytes, or a multiple of a larger file. MNIST's images expand by 5.
+#: Most bytes that a file may expand to: `_MOST_BYTES`, or `_MOST_EXPANSION` times a larger file's. MNIST's expand by 5.
 _MOST_BYTES, _MOST_EXPANSION = 256 << 20, 20
 
 

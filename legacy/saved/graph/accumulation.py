@@ -13,7 +13,7 @@ from workloads.lifted.tensors.gradient_names import GRADIENTS
 ASSIGNMENTS = ("Assign", "Scatter", "ResourceScatter")
 #: Endings of those that add to it.
 ADDITIONS = ("Add", "AddVariableOp", "NdAdd")
-#: Of ops to be run together, so many are named in a message.
+#: Most ops to be run together that a message names.
 MOST_NAMED = 8
 
 

@@ -12,9 +12,9 @@ from legacy.source.basics.rendering import literal_text
 if TYPE_CHECKING:
     from legacy.source.lines.statements import Statement
 
-#: A constant of at least so many characters is looked at; a shorter one is what the author wrote.
+#: Shortest text of a constant that is examined; a shorter one is what the author wrote.
 LONG = 9
-#: A decay has at most so many digits after the point.
+#: Most digits of a decay after the point.
 MOST_DIGITS = 5
 NAME = "UPDATE_RATE"
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 #: The name that stands for the number of examples of one replica.
 BATCH_SIZE = Name("batch_size")
-#: A vector has so many equal numbers in a row on average if it is written as repetitions.
+#: Least mean length of a run of equal numbers for which a vector is written as repetitions.
 LEAST_PER_RUN = 8
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from workloads.lifted.graph import Graph
     from workloads.lifted.plan import Effect, Phase, Plan
 
-#: A decay of the weights' average has at most so many digits after the point.
+#: Most digits of a decay of the weights' average after the point.
 MOST_DIGITS = 7
 
 

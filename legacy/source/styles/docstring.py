@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from legacy.source.update.recovered import WrittenStep
     from workloads.lifted.plan import Plan, Race
 
-#: Of hazards and the like, so many are listed.
+#: Most hazards and the like that are listed.
 MOST_LISTED = 8
 RAW = "tf.raw_ops."
-#: Beginnings of hazards that the text shows in another way: as a line of `races`, or in the function of the loss.
+#: Beginnings of sentences that are left out, since a line about races or the function of the loss shows the same.
 _ELSEWHERE = ("race: ", "the towers are not equal: see above")
 
 

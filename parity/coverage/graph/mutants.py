@@ -51,7 +51,7 @@ class MutatedTowers:
             if with_towers or not constant.in_towers:
                 yield from self._mutants_of(constant)
 
-    def find_flat(self, state: State, steps: int) -> State:
+    def find_small_gradients(self, state: State, steps: int) -> State:
         """Takes steps with the graph's own constants.
 
         Args:

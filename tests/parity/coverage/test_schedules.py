@@ -25,7 +25,7 @@ def test_a_rate_function_gives_each_steps_rate():
     ids=["decay", "steps", "fixed"],
 )
 def test_rates_that_are_looked_up_together_have_the_bits_of_single_ones(schedule):
-    steps = schedules.looked_at_steps([21])
+    steps = schedules.sampled_steps([21])
     single, together = RateFunction(schedule, 8), RateFunction(schedule, 8)
     together.look_up(steps)
     together.look_up(steps)  # which are known
@@ -81,6 +81,6 @@ def test_whole_numbers_are_found_inside():
 
 
 def test_steps_are_looked_at_densely_first_and_extra_ones_too():
-    steps = schedules.looked_at_steps([1_000_003, -1, 2**40])
+    steps = schedules.sampled_steps([1_000_003, -1, 2**40])
     assert steps[:64] == list(range(64)) and 1_000_003 in steps and steps[-1] >= schedules.LAST
     assert 2**40 not in steps and -1 not in steps

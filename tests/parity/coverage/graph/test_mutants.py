@@ -64,9 +64,9 @@ def test_the_step_of_the_smallest_gradients_is_found(towers, steps):
         return min(map(sum, squares))
 
     lengths = [length(step) for step in steps]
-    found = towers.find_flat(steps[0].before, len(steps))
+    found = towers.find_small_gradients(steps[0].before, len(steps))
     assert found.step == int(np.argmin(lengths)) and len(set(lengths)) > 1
-    assert towers.find_flat(steps[0].before, 1).step == 0
+    assert towers.find_small_gradients(steps[0].before, 1).step == 0
 
 
 CHANGES = {
