@@ -76,8 +76,8 @@ def async_timing(speed: RunSpeed) -> Finding | None:
     if waited < MOST_READS * speed.read or waited < MOST_CALLS * speed.returned:
         return None
     return Finding(
-        f"{speed.steps} steps return after {speed.returned:.3g} s and are done after {speed.finished:.3g} s: the clock "
-        "was read before the work was done.",
+        f"The calls for {counted(speed.steps, 'step')} return after {speed.returned:.3g} s and their work is done "
+        f"after {speed.finished:.3g} s: the clock was read before the work was done.",
         HIGH,
         "weights were read back to wait for the work",
     )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from workloads.support.wording import counted
+
 
 class Remainder(NamedTuple):
     """A tensor in which a planted port and the user's run still differ.
@@ -51,7 +53,7 @@ class Confirmation(NamedTuple):
         others = [name for name in self.planted if name != cause]
         planted = "planted into the clean port" + (f" together with {', '.join(others)}" if others else "")
         if self.confirmed:
-            return f"{planted}, every stage of {self.steps} steps agrees to {self.roundings:.1f} roundings"
+            return f"{planted}, every stage of {counted(self.steps, 'step')} agrees to {self.roundings:.1f} roundings"
         return f"{planted}, it leaves {describe_remaining(self.remaining)}"
 
 

@@ -39,8 +39,8 @@ def combined_partly_scaled(evidence: Evidence) -> Finding | None:
         return None
     listed = ", ".join(f"{name} {format_number(factor)} x" for name, factor in list(factors.items())[:4])
     return Finding(
-        f"The combined gradients of {len(factors)} weights are a number times what the port's replicas computed "
-        f"({listed}); the others are combined as in legacy.",
+        f"The combined gradients of {counted(len(factors), 'weight')} are a number times what the port's replicas "
+        f"computed ({listed}); the others are combined as in legacy.",
         HIGH,
         f"weight by weight, the same factor in {counted(len(rows), 'step')}",
         {"factors": tuple((name, shortest_decimal(factor, SAME_FACTOR)) for name, factor in factors.items())},

@@ -18,7 +18,7 @@ from parity.diagnosis.signatures.layer_inputs import compare_layer_inputs
 from parity.diagnosis.signatures.passes import Passes, compare_passes
 from parity.diagnosis.signatures.smoothed_labels import find_smoothed_labels
 from parity.layers.first_layer import FORWARD
-from workloads.support.wording import plural
+from workloads.support.wording import counted, plural
 
 if TYPE_CHECKING:
     from parity.comparison.setup import Setup
@@ -63,8 +63,8 @@ def rectifier(evidence: Evidence) -> Finding | None:
         f"Units that are dead in legacy get gradients in the port ({', '.join(passes.revived[:3])}): its rectifier has "
         "a slope for negative numbers (leaky), or is another function.",
         MEDIUM,
-        f"elements of the gradients of {len(passes.revived)} weights are zero in every tower and not in the port, from "
-        "the same weights and batches",
+        f"elements of the gradients of {counted(len(passes.revived), 'weight')} are zero in every tower and not in the "
+        "port, from the same weights and batches",
         variables=tuple(passes.revived),
     )
 
@@ -87,8 +87,8 @@ def forward_pass(evidence: Evidence) -> Finding | None:
         f"{_where(passes, evidence) if layer is None else layer.sentence()}. A convolution's padding, stride or "
         "dilation, an activation, a constant of a layer, what is done to the batch or the loss itself differs there.",
         LOW if layer is None else MEDIUM,
-        f"gradients of {len(passes.unequal_gradients)} weights differ without a factor or a penalty's form, and "
-        f"{len(passes.equal_gradients)} agree",
+        f"gradients of {counted(len(passes.unequal_gradients), 'weight')} differ without a factor or a penalty's "
+        f"form, and {len(passes.equal_gradients)} agree",
         {} if layer is None else {"layer": layer.layer},
         variables=tuple(passes.unequal_norms[:1]) if layer is None else (),
     )
@@ -108,12 +108,12 @@ def backward_pass(evidence: Evidence) -> Finding | None:
         return None
     listed, clear = ", ".join(passes.unequal_gradients[:4]), layer is not None or _are_far_apart(evidence)
     return Finding(
-        f"The losses are the same and the gradients of {len(passes.unequal_gradients)} weights are not "
+        f"The losses are the same and the gradients of {counted(len(passes.unequal_gradients), 'weight')} are not "
         f"({listed}): a gradient is stopped in a branch, or an op has another gradient, between these weights and the "
         f"loss{'' if layer is None else '; ' + layer.sentence()}.",
         MEDIUM if clear else LOW,
-        f"all losses agree to rounding, as do the gradients of the other {len(passes.equal_gradients)} weights; no "
-        "factor or penalty explains the difference"
+        f"all losses agree to rounding, as do the gradients of {counted(len(passes.equal_gradients), 'other weight')}; "
+        "no factor or penalty explains the difference"
         + ("" if clear else "; it is so small that the forward pass may differ by too little to show in the losses"),
         variables=tuple(passes.unequal_gradients),
     )

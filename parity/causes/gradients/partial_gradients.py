@@ -12,6 +12,7 @@ from parity.causes.basics.planted_gradients import partly_scaled_gradients, weig
 from parity.causes.basics.wording import format_number
 from parity.comparison import stages
 from parity.comparison.fits import largest, near, spread
+from workloads.support.wording import counted
 
 if TYPE_CHECKING:
     import tensorflow as tf
@@ -34,7 +35,8 @@ def gradient_missing(evidence: Evidence) -> Finding | None:
     if not zero or len(zero) == len(factors):
         return None
     return Finding(
-        f"{len(zero)} weights get no gradient in the port ({', '.join(sorted(zero)[:3])}); legacy's do.",
+        f"{counted(len(zero), 'weight gets', 'weights get')} no gradient in the port ({', '.join(sorted(zero)[:3])}), "
+        "but in legacy.",
         HIGH,
         "exactly zero in every replica and step from the same state",
         {"factor": 0.0},

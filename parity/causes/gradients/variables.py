@@ -65,7 +65,8 @@ def half_precision(evidence: Evidence) -> Finding | None:
     return Finding(
         f"The port computes in {first.format}: {where if first.before else where + ' of that format'} ({names}).",
         HIGH,
-        f"every number of {len(first.names)} variables needs no more bits than {first.format} has; legacy's need more",
+        f"every number of {counted(len(first.names), 'variable')} needs no more bits than {first.format} has; "
+        "legacy's need more",
         {"stage": first.stage, "format": first.format, "before": first.before},
         variables=first.names,
     )

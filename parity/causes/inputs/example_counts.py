@@ -92,7 +92,7 @@ def short_batch_fixed_gbs(evidence: Evidence) -> Finding | None:
     shown = _shows_short_batches(evidence, differing)
     return Finding(
         f"In {len(differing)} of {len(rows)} steps (first at step {differing[0].step}) every gradient is {factor} of "
-        f"legacy's: a short batch of {sum(counts[0])} examples is divided by the full batch's "
+        f"legacy's: a short batch of {counted(sum(counts[0]), 'example')} is divided by the full batch's "
         f"{evidence.context.global_batch}.",
         HIGH if shown else MEDIUM,
         "exact in the other steps; there the factor is a number of examples over the batch"

@@ -13,6 +13,7 @@ from parity.causes.basics.wording import format_number, shortest_decimal
 from parity.comparison import stages
 from parity.comparison.fits import near
 from workloads.numerics import random_keys
+from workloads.support.wording import counted
 
 if TYPE_CHECKING:
     from parity.comparison.setup import Setup
@@ -68,7 +69,7 @@ def init_default(evidence: Evidence) -> Finding | None:
         f"{weight.name} starts with {format_number(largest.ratio)} x legacy's standard deviation"
         + (f": {reason}." if reason else "."),
         HIGH if reason and (largest.exact or weight.size > 1000) else MEDIUM,
-        f"{len(scaled)} weights have another spread; this one has {weight.size} elements, "
+        f"{counted(len(scaled), 'weight has', 'weights have')} another spread; this one has {weight.size} elements, "
         + ("an exact multiple of legacy's" if largest.exact else "other random numbers than legacy's"),
         _scaled_constants(scaled),
         variables=tuple(entry.weight.name for entry in scaled),
@@ -83,7 +84,8 @@ def init_seed(evidence: Evidence) -> Finding | None:
     if not all(abs(weight.fit.factor) < 0.9 for weight in weights if weight.size > 30):
         return None
     return Finding(
-        f"{len(weights)} weights start from other random numbers with the same standard deviation ({weights[0].name}): "
+        f"{counted(len(weights), 'weight starts', 'weights start')} from other random numbers with the same standard "
+        f"deviation ({weights[0].name}): "
         "nothing after them can be compared.",
         HIGH,
         f"standard deviations agree, correlation {weights[0].fit.factor:.2f}",

@@ -90,7 +90,7 @@ def data_other(evidence: Evidence) -> Finding | None:
     shared = [batch.shared for batch in batches]
     return Finding(
         f"The port sees other examples: {float(np.mean(shared)):.0%} of legacy's in {len(batches)} of "
-        f"{len(evidence.batches)} steps.",
+        f"{counted(len(evidence.batches), 'step')}.",
         HIGH if max(shared) < 1 else MEDIUM,
         "by the examples' hashes, which change with a bit of their content: another shuffle, shard or preprocessing",
     )

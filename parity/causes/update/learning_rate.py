@@ -14,7 +14,7 @@ from parity.causes.update.planted_updates import in_schedule, recorded_rates
 from parity.comparison import stages
 from parity.comparison.fits import near, spread
 from workloads import schedules
-from workloads.support.wording import counted
+from workloads.support.wording import counted, plural
 
 if TYPE_CHECKING:
     import tensorflow as tf
@@ -70,7 +70,7 @@ def learning_rate_frozen(evidence: Evidence) -> Finding | None:
     return Finding(
         f"The learning rate stays {stays} while legacy's goes to {rates.left[-1]:.6g}.",
         HIGH if at_first else MEDIUM,
-        f"{len(rates.steps)} steps were seen",
+        counted(len(rates.steps), "step was seen", "steps were seen"),
         {"rate": float(rates.right[0])},
         ambiguous=not at_first,
     )
@@ -111,7 +111,7 @@ def learning_rate_schedule(evidence: Evidence) -> Finding | None:
     return Finding(
         f"The learning rate follows another schedule: {rates.right[first]:.6g} against legacy's "
         f"{rates.left[first]:.6g} at step {rates.steps[first]}, where they first differ"
-        + (f", and the same in the first {agreed} steps." if agreed else ".")
+        + (", and the same in " + plural(agreed, "the first step.", f"the first {agreed} steps.") if agreed else ".")
         + (" It is legacy's last rate at once, without a warm-up." if _lacks_warm_up(rates) else ""),
         MEDIUM,
         "no factor, no shift by a step, and no step count times or over the replicas fits",

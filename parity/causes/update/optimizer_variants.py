@@ -15,7 +15,7 @@ from parity.causes.update.planted_updates import scaled_updates_of
 from parity.comparison import stages
 from parity.comparison.fits import near, spread
 from workloads import optimizers, schedules
-from workloads.support.wording import counted
+from workloads.support.wording import counted, plural
 from workloads.tracing import trace
 
 if TYPE_CHECKING:
@@ -106,8 +106,8 @@ def variable_learning_rate(evidence: Evidence) -> Finding | None:
         return None
     listed = ", ".join(f"{name} {format_number(factor)} x" for name, factor in sorted(scaled.items())[:4])
     return Finding(
-        f"{len(scaled)} of the port's {len(factors)} weights move by a factor times what their gradients, slots and "
-        f"the learning rate give ({listed}), the others as they should: a learning rate of their own.",
+        f"{len(scaled)} of the port's {len(factors)} weights {plural(len(scaled), 'moves', 'move')} by a factor times "
+        f"the update that gradients, slots and learning rate give ({listed}), the others by that update itself.",
         HIGH,
         f"weight by weight, the same factor in {counted(len(right.steps), 'step')}",
         {"factors": tuple(sorted(scaled.items()))},

@@ -83,7 +83,8 @@ def test_a_clock_that_is_read_too_early_is_named(returned, finished, read, named
 
 def test_the_sentence_of_a_clock_that_is_read_too_early():
     assert recognized(returned=0.125)["ASYNC_TIMING"].sentence == (
-        "12 steps return after 0.125 s and are done after 1.01 s: the clock was read before the work was done."
+        "The calls for 12 steps return after 0.125 s and their work is done after 1.01 s: the clock was read before "
+        "the work was done."
     )
 
 

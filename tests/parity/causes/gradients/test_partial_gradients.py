@@ -20,7 +20,7 @@ def weights_evidence(*entries, residual=CLEAN, factors=None):
 
 def test_a_weight_whose_gradient_is_zero_everywhere_gets_none():
     found = partial_gradients.gradient_missing(weights_evidence({"a": 0.0, "b": 1.0}, {"a": 0.0, "b": 1.0}))
-    assert found.sentence == "1 weights get no gradient in the port (a); legacy's do."
+    assert found.sentence == "1 weight gets no gradient in the port (a), but in legacy."
     assert found.confidence == HIGH
 
 
