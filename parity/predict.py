@@ -142,7 +142,7 @@ def chosen_machine(setup: Setup) -> Machine:
     from parity.prediction.this_machine.measured_step import this_machine
     from parity.prediction.this_machine.pace import paces_of_this_machine
 
-    setup.devices()  # the CPU cannot be divided once TensorFlow runs
+    setup.start_devices()
     with paces_of_this_machine() as paces:
         return this_machine(setup, paces)
 

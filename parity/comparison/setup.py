@@ -7,6 +7,8 @@ import dataclasses
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import tensorflow as tf
+
 import legacy.factory
 import modern.factory
 from legacy.options import LegacyOptions
@@ -84,6 +86,12 @@ class Setup:
         if chosen[0].startswith("CPU"):
             strategy.divide_cpu(self.logical_cpus)
         return chosen
+
+    def start_devices(self) -> None:
+        """Starts TensorFlow with the setup's devices and threads, before a session with other settings does."""
+        self.devices()
+        threads.set_within_ops(self.threads_within_ops())
+        tf.config.list_logical_devices()
 
     def legacy_program(self, dtype: str | None = None) -> Program:
         """Makes the towers, in the job's dtype or another."""

@@ -106,7 +106,7 @@ def measure_alternatives(
     Returns:
       a row for each.
     """
-    setup.devices()  # the CPU cannot be divided once TensorFlow runs
+    setup.start_devices()
     with contextlib.ExitStack() as stack:
         paces = stack.enter_context(paces_of_this_machine())
         machine = this_machine(setup, paces)

@@ -15,6 +15,7 @@ from parity.prediction.this_machine.measured_step import Alternative, MeasuredSt
 from workloads import sources
 from workloads.job import Job
 from workloads.selection import registry
+from workloads.support.processes.child_processes import Child, Speaker
 from workloads.support.wording import counted
 
 #: Measured differences from here on count for the order.
@@ -103,11 +104,28 @@ def validate(plan: ValidationPlan, progress: Callable[[str, int, int], None]) ->
     found = []
     jobs = list(itertools.product(plan.workloads, plan.replicas))
     for number, (name, replicas) in enumerate(jobs):
-        progress(f"{name}, {counted(replicas, 'replica')}", number, len(jobs))
-        setup = setup_of(name, replicas, plan.size, TOWERS["legacy"], PORTS["modern"])
-        alternatives = alternatives_of(name, replicas, plan.size)
-        found.append(ValidatedJob(name, replicas, measure_alternatives(alternatives, setup, plan.seconds, plan.rounds)))
+        replicas_text = counted(replicas, "replica")
+        progress(f"{name}, {replicas_text}", number, len(jobs))
+        job = Child(f"{name} at {replicas_text}", validate_job, (name, replicas, plan))
+        try:
+            found.append(job.receive())
+        finally:
+            job.kill()
     return found
+
+
+def validate_job(speaker: Speaker, name: str, replicas: int, plan: ValidationPlan) -> None:
+    """Runs in a process of its own, whose threads are those of this number of replicas; says the `ValidatedJob`.
+
+    Args:
+      speaker: to the process that asks.
+      name: of the workload.
+      replicas: number of logical devices.
+      plan: the extent.
+    """
+    setup = setup_of(name, replicas, plan.size, TOWERS["legacy"], PORTS["modern"])
+    alternatives = alternatives_of(name, replicas, plan.size)
+    speaker.say(ValidatedJob(name, replicas, measure_alternatives(alternatives, setup, plan.seconds, plan.rounds)))
 
 
 def alternatives_of(name: str, replicas: int, size: str) -> dict[str, Alternative]:
