@@ -61,6 +61,8 @@ def fit_decay_ratios(evidence: Evidence) -> DecayRatios | None:
     factors, rate = evidence.gradient_factors, evidence.context.weight_decay
     if factors is None or not factors.decay or not rate or newly_decayed_weights(evidence):
         return None
+    if weights_with_own_rate(evidence):
+        return None
     extras = list(factors.decay.values())
     extras += [[0.0] * len(extras[0]) for _ in equally_decayed_weights(evidence)]
     totals = [[factors.total + extra / rate for extra in values] for values in extras]
@@ -83,20 +85,27 @@ def _base(factors: GradientFactors, totals: list[float]) -> float:
 def newly_decayed_weights(evidence: Evidence) -> list[str]:
     """Returns the weights that the port decays and legacy does not.
 
-    A recording does not say which weights legacy decays, nor does a model whose loss adds a decay itself, which shows
-    where the port lacks one. There they are biases, scales and offsets that gain a decay while no matrix does: a decay
-    that legacy has is one of matrices.
+    A recording does not say which weights legacy decays. There they are biases, scales and offsets that gain a decay
+    while no matrix does: a decay that legacy has is one of matrices.
     """
-    factors, decayed = evidence.gradient_factors, evidence.context.decayed
+    factors, penalized = evidence.gradient_factors, evidence.context.penalized
     if factors is None:
         return []
     gained = sorted(name for name, values in factors.decay.items() if max(map(abs, values)) > 0)
-    if decayed or (decayed is not None and all(factors.decay[name][0] > 0 for name in gained)):
-        return [name for name in gained if name not in decayed]
+    if penalized is not None:
+        return [name for name in gained if name not in penalized]
     shown = {name for gradient in evidence.gradients for name in gradient.tensors}
     matrices = {name for name in shown if np.ndim(evidence.left.weights[name]) > 1}
     only_vectors = bool(matrices) and not matrices & {*gained} and all(factors.decay[name][0] > 0 for name in gained)
     return gained if only_vectors else []
+
+
+def weights_with_own_rate(evidence: Evidence) -> list[str]:
+    """Returns weights of another decay that legacy's loss penalizes by itself, at a rate that the job does not name."""
+    factors, context = evidence.gradient_factors, evidence.context
+    if factors is None or context.penalized is None:
+        return []
+    return sorted(name for name in factors.decay if name in context.penalized and name not in (context.decayed or ()))
 
 
 def equally_decayed_weights(evidence: Evidence) -> list[str]:

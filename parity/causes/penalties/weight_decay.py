@@ -16,6 +16,7 @@ from parity.causes.penalties.decay_ratios import (
     fit_decay_ratios,
     newly_decayed_weights,
     plant_decay,
+    weights_with_own_rate,
 )
 from parity.comparison import stages
 from parity.comparison.fits import near, spread
@@ -41,7 +42,7 @@ def weight_decay_elsewhere(evidence: Evidence) -> Finding | None:
     rates = [factors.decay[name][0] for name in names]
     if spread(rates) > 0.05:
         return None
-    known = evidence.context.decayed is not None
+    known = evidence.context.penalized is not None
     return Finding(
         f"The port decays {counted(len(names), 'weight')} that legacy does not ({', '.join(names[:3])}), at rate "
         f"{float(np.median(rates)):.4g}.",
@@ -50,6 +51,7 @@ def weight_decay_elsewhere(evidence: Evidence) -> Finding | None:
         + ("" if known else "; a recording does not say which weights legacy decays: no matrix gains a decay"),
         decay_constants(factors, evidence),
         variables=tuple(names),
+        ambiguous=not known,
     )
 
 
@@ -71,7 +73,9 @@ def weight_decay_rate(evidence: Evidence) -> Finding | None:
 def _unknown_rate(evidence: Evidence) -> Finding | None:
     """Recognizes another decay where legacy's rate is not known: an old graph's, or one that a loss adds itself."""
     factors, context = evidence.gradient_factors, evidence.context
-    if factors is None or not factors.decay or context.weight_decay or context.decayed or not factors.replicas_shown:
+    if factors is None or not factors.decay or not factors.replicas_shown:
+        return None
+    if (context.weight_decay or context.decayed) and not weights_with_own_rate(evidence):
         return None
     rates = {name: float(np.median(values)) for name, values in sorted(factors.decay.items())}
     if newly_decayed_weights(evidence) or any(np.ptp(factors.decay[name]) > 0.05 * abs(rates[name]) for name in rates):

@@ -112,13 +112,13 @@ def ema_decay(evidence: Evidence) -> Finding | None:
         or near(float(np.median(ratios)), 1, _precision(evidence))
     ):
         return None
-    last = shares[-1]
+    middle = sorted(shares, key=lambda row: row.right / (row.left or 1.0))[len(shares) // 2]
     return Finding(
-        f"The averages have another decay: in a step the port's take in {format_number(last.right)} of the new weights "
-        f"and legacy's {format_number(last.left)}.",
+        f"The averages have another decay: in a step the port's take in {format_number(middle.right)} of the new "
+        f"weights and legacy's {format_number(middle.left)}.",
         HIGH,
         f"share of the new weights fitted in {counted(len(shares), 'step')}",
-        {"decay": decay_of_share(last.right)},
+        {"decay": decay_of_share(middle.right)},
     )
 
 
@@ -147,8 +147,14 @@ def _is_one_share(move: AverageMove) -> bool:
 
 
 def _warms_up(shares: dict[int, float]) -> bool:
-    """Whether every share is 1 - (1 + n) / (10 + n), where n = step + 1 counts updates."""
-    return all(near(share, 1 - (2 + step) / (11 + step), SAME_SHARE) for step, share in shares.items())
+    """Whether the shares follow 1 - min(decay, (1 + n) / (10 + n)), where n = step + 1 counts updates.
+
+    They must also vary: late in a training, or where the decay is less than the first of a warm-up, a decay that warms
+    up and a constant one take in the same.
+    """
+    last = min(shares.values())
+    followed = all(near(share, max(last, 1 - (2 + step) / (11 + step)), SAME_SHARE) for step, share in shares.items())
+    return followed and spread(shares.values()) > CONSTANT
 
 
 def _plant_skipped(finding: Finding, setup: Setup) -> injection.Change:

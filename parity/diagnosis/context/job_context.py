@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
+from parity.diagnosis.context.own_penalties import own_penalties
 from parity.diagnosis.context.recorded_settings import parse_setting
 from workloads import optimizers
 from workloads.job import Job
@@ -24,7 +25,8 @@ class Context:
       replicas: number of replicas.
       global_batch: examples of all replicas together in one step.
       optimizer, clip, combine, statistics, weight_decay, moving_average: as in `Workload`.
-      decayed: names of the weights that the model decays.
+      decayed: names of the weights that the model hands to `Scope.decay`.
+      penalized: names of the weights in any penalty, those included that the loss adds by itself at a rate of its own.
       about: {side: {setting: text}}, each side's description of itself.
     """
 
@@ -37,6 +39,7 @@ class Context:
     weight_decay: float | None = None
     moving_average: MovingAverage | None = None
     decayed: tuple[str, ...] | None = None
+    penalized: tuple[str, ...] | None = None
     about: About = dataclasses.field(default_factory=dict)
 
     @property
@@ -60,6 +63,7 @@ def context_of_job(job: Job, about: About | None = None) -> Context:
         weight_decay=workload.weight_decay,
         moving_average=workload.moving_average,
         decayed=trace_decayed(workload, job.per_replica_batch, job.dtype),
+        penalized=own_penalties(workload, job.per_replica_batch, job.dtype),
         about=about or {},
     )
 
@@ -90,7 +94,7 @@ def context_of_recording(settings: Mapping[str, str], about: About | None = None
       about: as in `Context`.
 
     Returns:
-      the context; the decayed weights are never known, for a recording has no model.
+      the context; decayed and penalized weights are never known, for a recording has no model.
     """
 
     def text(field: str) -> str:

@@ -78,10 +78,11 @@ class _Names:
 
 
 def _of_variables(evidence: Evidence, steps: list[ComparedStep], names: _Names) -> Evidence:
-    decayed = evidence.context.decayed
-    context = dataclasses.replace(
-        evidence.context, decayed=None if decayed is None else tuple(n for n in decayed if n in names.weights)
-    )
+    def kept(weights: tuple[str, ...] | None) -> tuple[str, ...] | None:
+        return None if weights is None else tuple(name for name in weights if name in names.weights)
+
+    context = evidence.context
+    context = dataclasses.replace(context, decayed=kept(context.decayed), penalized=kept(context.penalized))
     return dataclasses.replace(
         evidence,
         context=context,

@@ -10,8 +10,14 @@ from tests.parity.step_records import made_up_evidence
 RATE = 0.25
 
 
-def evidence(factors, decayed=("w", "u"), rate=RATE, replicas=2):
-    context = Context(replicas=replicas, global_batch=8, weight_decay=rate, decayed=decayed)
+def evidence(factors, decayed=("w", "u"), rate=RATE, replicas=2, penalized=None):
+    context = Context(
+        replicas=replicas,
+        global_batch=8,
+        weight_decay=rate,
+        decayed=decayed,
+        penalized=decayed if penalized is None else penalized,
+    )
     return made_up_evidence((), context, gradient_factors=factors)
 
 

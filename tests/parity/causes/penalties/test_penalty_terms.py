@@ -13,7 +13,9 @@ NONE = Deviations({}, {})
 def findings(changes, deviating=None, decayed=("a", "b"), rate=0.5):
     """The findings where gradients of `deviating` differ by these changes of penalties."""
     names = frozenset(changes if deviating is None else deviating)
-    evidence = made_up_evidence((), Context(2, 8, weight_decay=rate, decayed=decayed), gradient_factors=None)
+    evidence = made_up_evidence(
+        (), Context(2, 8, weight_decay=rate, decayed=decayed, penalized=decayed), gradient_factors=None
+    )
     evidence.facts["fit_penalty_changes"] = changes
     evidence.facts["find_deviations"] = StageDeviations(Deviations({0: names}, {0: names}), NONE, NONE, NONE, NONE)
     found = {cause.id: cause.criterion(evidence) for cause in penalty_terms.CAUSES}

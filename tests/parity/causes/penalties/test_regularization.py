@@ -18,7 +18,7 @@ RATE = 0.25
 
 
 def recognized(factors, replicas=4, decayed=("w",)):
-    context = Context(replicas=replicas, global_batch=32, weight_decay=RATE, decayed=decayed)
+    context = Context(replicas=replicas, global_batch=32, weight_decay=RATE, decayed=decayed, penalized=decayed)
     evidence = made_up_evidence((), context, gradient_factors=factors)
     findings = {name: criterion(evidence) for name, criterion in CRITERIA.items()}
     return {name: finding for name, finding in findings.items() if finding is not None}
@@ -169,7 +169,7 @@ def of_two(decayed):
     before = made_up_state({"w": [2.0], "v": [2.0]})
     evidence = made_up_evidence(
         [compared_step(record, left_before=before)],
-        Context(replicas=4, global_batch=32, weight_decay=RATE, decayed=decayed),
+        Context(replicas=4, global_batch=32, weight_decay=RATE, decayed=decayed, penalized=decayed),
         gradient_factors=gradient_factors(decay={"w": [-RATE] * 4}),
     )
     findings = {name: criterion(evidence) for name, criterion in CRITERIA.items()}

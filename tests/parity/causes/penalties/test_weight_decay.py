@@ -16,8 +16,9 @@ from workloads.workload import Clip
 RATE = 0.25
 
 
-def evidence(factors, decayed=("w",)):
-    context = Context(replicas=4, global_batch=32, weight_decay=RATE, decayed=decayed)
+def evidence(factors, decayed=("w",), own=()):
+    """`own` are weights that legacy's loss penalizes by itself, at a rate that stands nowhere."""
+    context = Context(4, 32, weight_decay=RATE, decayed=decayed, penalized=(*decayed, *own))
     return made_up_evidence((), context, gradient_factors=factors)
 
 
@@ -132,7 +133,29 @@ def test_where_legacys_rate_is_unknown_a_multiple_of_the_weight_is_another_decay
         assert f"({decay['w'][0]:+.4g} x w)" in found.sentence
 
 
-def test_a_decay_that_the_port_lacks_is_none_that_legacy_does_not_have():
-    """Legacy's loss adds the decay itself: the model names no decayed weight."""
-    assert weight_decay.weight_decay_elsewhere(evidence(gradient_factors(decay={"a": [-0.5]}), decayed=())) is None
-    assert weight_decay.weight_decay_elsewhere(evidence(gradient_factors(decay={"a": [0.5]}), decayed=())) is not None
+def decay_of(**multiples):
+    return gradient_factors(decay={name: [value] * 4 for name, value in multiples.items()})
+
+
+@pytest.mark.parametrize("multiple", [0.5, -0.5])
+def test_a_decay_that_legacys_loss_adds_by_itself_is_at_another_rate_and_not_elsewhere(multiple):
+    facts = evidence(decay_of(a=multiple), own=("a",))
+    assert weight_decay.weight_decay_elsewhere(facts) is None
+    found = weight_decay.weight_decay_rate(facts)
+    assert (found.confidence, found.variables) == (MEDIUM, ("a",))
+    assert f"({multiple:+.4g} x a)" in found.sentence
+
+
+def test_a_weight_that_no_penalty_of_legacys_has_is_decayed_elsewhere():
+    facts = evidence(decay_of(a=0.5), own=("b",))
+    assert weight_decay.weight_decay_elsewhere(facts).variables == ("a",)
+    assert weight_decay.weight_decay_rate(facts) is None
+
+
+def test_a_rate_of_the_loss_is_not_measured_by_the_jobs():
+    """1.25 x the job's rate would be the same number for `w`, which the job decays."""
+    found = weight_decay.weight_decay_rate(evidence(decay_of(a=0.25 * RATE), own=("a",)))
+    assert "legacy's own rate is not known" in found.because
+    assert weight_decay.weight_decay_rate(evidence(decay_of(w=0.25 * RATE))).sentence == (
+        "The weight decay is 1.25 x legacy's."
+    )

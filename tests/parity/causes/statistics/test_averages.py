@@ -74,6 +74,31 @@ def test_a_share_is_constant_within_five_in_a_hundred(change, cause):
     assert list(recognized(moves(WARM), moves({**constant(0.125), 7: 0.125 * change}))) == [cause]
 
 
+def late(first):
+    """Shares of a decay that warms up in four steps, 9 / (11 + step): from step 200 on they fall by 1.4 % in all."""
+    return {step: 9 / (11 + step) for step in range(first, first + 4)}
+
+
+def test_a_warm_up_that_has_all_but_ended_is_a_constant_decay():
+    found = recognized(moves(late(200)), moves(dict.fromkeys(late(200), 0.0625)))
+    assert list(found) == ["EMA_DECAY"]
+    assert "the port's take in 0.0625 of the new weights and legacy's 0.04225" in found["EMA_DECAY"].sentence
+    assert list(recognized(moves(late(2)), moves(dict.fromkeys(late(2), 0.5)))) == ["EMA_WARM_UP"]
+
+
+def test_two_decays_that_are_below_the_first_of_a_warm_up_are_two_decays():
+    """min(0.25, (1 + n) / (10 + n)) from n = 3 on, and 0.125 throughout, are constant: both sides may warm up."""
+    first = {3: 0.75, 4: 0.75, 5: 0.75}
+    assert list(recognized(moves(first), moves(dict.fromkeys(first, 0.875)))) == ["EMA_DECAY"]
+
+
+def test_a_warm_up_that_ends_is_one():
+    left = {1: 0.75, 7: 0.5, 25: 0.5, 43: 0.5}  # the decay is 0.5 at most
+    found = recognized(moves(left), moves(dict.fromkeys(left, 0.5)))
+    assert list(found) == ["EMA_WARM_UP"]
+    assert found["EMA_WARM_UP"].constants == {"decay": 0.5, "warm_up": False}
+
+
 def test_one_step_cannot_show_a_warm_up():
     assert list(recognized(moves({7: 0.5}), moves({7: 0.125}))) == ["EMA_DECAY"]
 

@@ -26,7 +26,8 @@ def test_what_is_not_one_of_ours_is_not_evaluated():
 
 
 def test_the_decayed_weights_are_known_of_a_job():
-    assert job_context.context_of_job(Job(Everything())).decayed == ("first/weights",)
+    known = job_context.context_of_job(Job(Everything()))
+    assert known.decayed == known.penalized == ("first/weights",)
 
 
 def test_a_recording_and_its_job_give_one_context_but_for_the_decayed_weights():
@@ -34,7 +35,9 @@ def test_a_recording_and_its_job_give_one_context_but_for_the_decayed_weights():
     about = {"left": {"device": "cpu"}}
     of_job = job_context.context_of_job(job, about)
     assert of_job.about == about
-    assert job_context.context_of_recording(job.describe(), about) == dataclasses.replace(of_job, decayed=None)
+    assert job_context.context_of_recording(job.describe(), about) == dataclasses.replace(
+        of_job, decayed=None, penalized=None
+    )
 
 
 def test_a_recording_without_settings_tells_nothing():

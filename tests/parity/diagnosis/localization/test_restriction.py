@@ -26,7 +26,7 @@ def evidence():
         for step in range(3)
     ]
     steps = [compared_step(record, None, BEFORE, OTHER if record.step == 2 else BEFORE) for record in records]
-    return made_up_evidence(steps, Context(replicas=1, global_batch=4, decayed=("a", "b")))
+    return made_up_evidence(steps, Context(replicas=1, global_batch=4, decayed=("a", "b"), penalized=("a", "b")))
 
 
 def test_steps_are_left_out():
@@ -50,6 +50,7 @@ def test_weights_are_left_out_of_every_part_of_a_record():
     assert set(record.state.statistics) == set(record.proposals[0]) == {"n/mean", "n/variance"}
     assert record.drift == ["n/mean"]
     assert restricted.context.decayed == ("b",)
+    assert restricted.context.penalized == ("b",)
 
 
 def test_statistics_are_left_out_and_weights_stay():
