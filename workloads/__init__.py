@@ -13,8 +13,12 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING
 
+from workloads.support.processes import starting
+
 if TYPE_CHECKING:
     from workloads.workload import Workload
+
+starting.watch_imports()  # here: every command imports this package first
 
 
 def get(name: str, size: str = "small") -> Workload:
