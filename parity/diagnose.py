@@ -3,8 +3,8 @@
 The recordings may come from anywhere (`legacy.record`, or `workloads/records/writer.py` in any training loop); the left
 one is the reference. Causes are named from the numbers alone, each with the fitted figures, the fix, and the
 confidence. Exit status 0: nothing differs but rounding, or in other terms only; 1: something does; 2: input that cannot
-be used; 3: nothing differs that could be compared, but some weights, or the losses and gradients of some steps, could
-not be; 130: Ctrl-C, which while causes are confirmed ends with a partial report.
+be used; 3: nothing differs that could be compared, but some weights, stages, or losses and gradients of some steps
+could not be; 130: Ctrl-C, which while causes are confirmed ends with a partial report.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ tap_flags.define_taps(flags.FLAGS)
 
 FLAGS = flags.FLAGS
 
-#: Exit status if nothing differs in what could be compared: weights are in one recording only, or steps were taken from
-#: weights that had diverged.
+#: Exit status if nothing differs in what could be compared: weights are in one recording only, the inputs of stages are
+#: not recorded, or steps were taken from weights that had diverged.
 NOT_SHOWN = 3
 
 
@@ -90,7 +90,8 @@ def main() -> int:
         Progress("diagnose").stage("reading the recordings, looking for causes")
         explanation = explain_recordings(left, right, FLAGS.steps, FLAGS.confirm)
         jobs_differ = list(causes.job_difference_lines(left.manifest, right.manifest))
-    differs = first_differing_stage(explanation.evidence) is not None
+    evidence = explanation.evidence
+    differs = bool(evidence.converted) or first_differing_stage(evidence) is not None
     left_over: Sequence[Deviation | Remainder] | None = explanation.remaining
     if left_over is None:
         left_over = unexplained_deviations(explanation.evidence, explanation.recognized)
@@ -99,7 +100,8 @@ def main() -> int:
     _report(explanation, differs, status, notes)
     if explanation.partial:
         raise KeyboardInterrupt
-    return NOT_SHOWN if (unmatched or _unjudged_passes(explanation)) and not status else status
+    left_out = unmatched or _unjudged_passes(explanation) or _unjudged_stages(explanation)
+    return NOT_SHOWN if left_out and not status else status
 
 
 def _require_taps(recording: Recording, flag: str) -> None:
@@ -118,7 +120,9 @@ def _notes(explanation: Explanation, unmatched: Sequence[str]) -> list[str]:
 
     notes = [f"not compared: {line}" for line in unmatched]
     notes += ["interrupted before the causes were confirmed"] if explanation.partial else []
-    passes = _unjudged_passes(explanation)
+    passes, unjudged = _unjudged_passes(explanation), _unjudged_stages(explanation)
+    if unjudged and explanation.recognized:  # else the report of an unknown cause says it
+        notes.append(f"not judged, since their inputs are not recorded: {', '.join(unjudged)}")
     if passes:
         notes.append(
             f"not compared: losses and gradients of {counted(len(passes), 'step')} (the first: step {passes[0]}): the "
@@ -130,6 +134,11 @@ def _notes(explanation: Explanation, unmatched: Sequence[str]) -> list[str]:
 def _unjudged_passes(explanation: Explanation) -> Sequence[int]:
     """Returns the steps whose losses and gradients could not be compared; none where a port explains the whole run."""
     return explanation.evidence.deviations.unjudged_passes if explanation.remaining is None else ()
+
+
+def _unjudged_stages(explanation: Explanation) -> Sequence[str]:
+    """Returns the stages that differ and could not be judged; none where a port explains the whole run."""
+    return explanation.evidence.deviations.unjudged if explanation.remaining is None else ()
 
 
 def _report(explanation: Explanation, differs: bool, status: int, notes: Sequence[str]) -> None:

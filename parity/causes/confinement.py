@@ -106,12 +106,15 @@ def _may_act_in(cause: Cause, place: _Place) -> bool:
 
 
 def _place_finding(finding: Finding, place: _Place, part: Evidence) -> Finding:
-    sure = finding.confidence == MEDIUM or _count_numbers(part, place.names) >= LEAST_NUMBERS
+    few = _count_numbers(part, place.names) < LEAST_NUMBERS
+    once = place.steps is not None and len(place.steps) == 1  # no second step repeats what one shows
+    doubt = "; very few numbers show it" if few else "; one step alone shows it" if once else ""
+    sure = finding.confidence == MEDIUM or not doubt
     return dataclasses.replace(
         finding,
         sentence=f"Only {place.words}: {finding.sentence}",
         confidence=finding.confidence if sure else MEDIUM,
-        because=finding.because + "; elsewhere both sides agree" + ("" if sure else "; very few numbers show it"),
+        because=finding.because + "; elsewhere both sides agree" + doubt,
         variables=tuple(place.names or finding.variables),
         steps=tuple(place.steps or finding.steps),
         confined=True,

@@ -50,7 +50,7 @@ def unexplained_deviations(evidence: Evidence, recognized: Sequence[RecognizedCa
 
     A cause with fitted constants of an optimizer, or of the averages, explains what the rule with these constants
     explains. Any other explains the deviations of its stages, in the variables and steps to which it is confined. One
-    of low confidence explains nothing.
+    of low confidence explains nothing; nor does one from whose terms the evidence was rewritten in legacy's.
 
     Args:
       evidence: of both programs' steps.
@@ -61,7 +61,7 @@ def unexplained_deviations(evidence: Evidence, recognized: Sequence[RecognizedCa
     """
     sure = [entry for entry in recognized if entry.finding.confidence != LOW]
     ruled = [entry for entry in sure if hypothesis(entry, evidence.context) is not None]
-    others = [entry for entry in sure if entry not in ruled]
+    others = [entry for entry in sure if entry not in ruled and entry.id not in evidence.converted]
     context = evidence.context
     for entry in ruled:
         context = hypothesis(entry, context) or context

@@ -146,8 +146,8 @@ def _policy_of_left(pairs: Sequence[StepPair], eps: float) -> str | None:
 
 def _update_units(context: Context, side: int) -> float:
     """Further roundings of an update by Keras's formulas, where a side says that it updates by them."""
-    optimizer, about = context.optimizer, context.about
-    texts = about.get(("left", "right")[side], {}).values()
+    optimizer, about = context.optimizer, context.about.get(("left", "right")[side], {})
+    texts = [text for row in about.items() for text in row]  # "update rules: keras", or "keras: 3.12" of a recorder
     keras = optimizer.keras_class() if optimizer is not None else None
     return keras.update_units if keras is not None and any("keras" in str(text).lower() for text in texts) else 0.0
 

@@ -46,6 +46,7 @@ class Evidence:
         recorded, and returns the records (left, right); None if that cannot be done.
       agreed_steps: number of the run's first steps, before those of the evidence, in which everything agreed; 0 if the
         evidence begins with the run.
+      converted: ids of causes that are no bug, from whose terms the right side was rewritten in the left's.
       facts: {name of the function: its result} of the functions that are `measured_once`.
     """
 
@@ -56,6 +57,7 @@ class Evidence:
     retake_last_step: Callable[[], StepRecord] | None = None
     retake_with_taps: Callable[[State], tuple[StepRecord, StepRecord]] | None = None
     agreed_steps: int = 0
+    converted: tuple[str, ...] = ()
     facts: dict[str, Any] = dataclasses.field(default_factory=dict, init=False, repr=False, compare=False)
 
     @property

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from parity.comparison import stages
 from parity.comparison.difference import compare
 
@@ -17,8 +19,11 @@ def first_differing_stage(evidence: Evidence) -> str | None:
 
     Tensors that only one side shows are not compared.
     """
-    initial = zip(stages.initial_tensors(evidence.left), stages.initial_tensors(evidence.right))
-    if any(not compare(name, a, b).identical for (_, name, a), (_, _, b) in initial):
+    left, right = (
+        {(stage, name): array for stage, name, array in stages.initial_tensors(state)}
+        for state in (evidence.left, evidence.right)
+    )
+    if any(_differ(key[1], array, right[key]) for key, array in left.items() if key in right):
         return stages.INITIAL
     found = (_first_differing_stage_of_step(step) for step in evidence.steps)
     return next((stage for stage in found if stage is not None), None)
@@ -28,6 +33,10 @@ def _first_differing_stage_of_step(step: ComparedStep) -> str | None:
     right = {(stage, name): array for stage, name, array in stages.tensors(step.right)}
     for stage, name, array in stages.tensors(step.left):
         other = right.get((stage, name))
-        if other is not None and (other.shape != array.shape or not compare(name, array, other).identical):
+        if other is not None and _differ(name, array, other):
             return stage
     return stages.STATISTICS if step.right.drift else None
+
+
+def _differ(name: str, left: np.ndarray, right: np.ndarray) -> bool:
+    return left.shape != right.shape or not compare(name, left, right).identical

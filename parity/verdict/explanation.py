@@ -9,10 +9,12 @@ from typing import NamedTuple
 from parity.causes import catalogue
 from parity.causes.basics.cause import RecognizedCause
 from parity.causes.basics.confirmation import Remainder
+from parity.causes.terms import in_legacys_terms
 from parity.comparison.result import Verification
 from parity.comparison.setup import Setup
 from parity.confirmation.conclusions import without_planting
 from parity.confirmation.confirm import confirm_causes
+from parity.confirmation.planted_port import can_be_planted
 from parity.confirmation.recorded_setup import setup_of_recordings
 from parity.diagnosis import collect
 from parity.diagnosis.context import job_context
@@ -117,7 +119,15 @@ def explain_recorded_port(setup: Setup, recording: Recording) -> Explanation:
     return _confirmed(setup, evidence, recognized)
 
 
+def _unplanted(evidence: Evidence, recognized: list[RecognizedCause]) -> Explanation:
+    """The explanation where no clean port can be run: by the criteria alone, in legacy's terms."""
+    evidence, recognized = in_legacys_terms(evidence, recognized)
+    return Explanation(without_planting(evidence, recognized), evidence)
+
+
 def _confirmed(setup: Setup, evidence: Evidence, recognized: list[RecognizedCause]) -> Explanation:
+    if not can_be_planted(setup):
+        return _unplanted(evidence, recognized)
     explained = confirm_causes(setup, evidence, recognized)
     return Explanation(explained.recognized, evidence, explained.remaining)
 
@@ -140,9 +150,8 @@ def explain_recordings(left: Recording, right: Recording, steps: int = 0, confir
     evidence = collect.evidence_of_recordings(left, right, steps)
     recognized = catalogue.recognize_causes(evidence)
     setup = setup_of_recordings(left, right) if confirm else None
-    unconfirmed = Explanation(without_planting(evidence, recognized), evidence)
     if setup is None:
-        return unconfirmed
+        return _unplanted(evidence, recognized)
     with interruptible() as interruption:
         interruption.keep_results(raises=True)
         try:
@@ -150,4 +159,4 @@ def explain_recordings(left: Recording, right: Recording, steps: int = 0, confir
         except (Exception, KeyboardInterrupt):  # TensorFlow may make another exception of it
             if not interruption.asked:
                 raise
-            return unconfirmed._replace(partial=True)
+            return _unplanted(evidence, recognized)._replace(partial=True)

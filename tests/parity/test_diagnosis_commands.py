@@ -11,11 +11,13 @@ from workloads.records.reader import Recording
 from workloads.records.writer import Recorder, Writer
 
 
-def altered(source, target, change):
-    """A copy of a recording whose records are changed in place by `change(record)`."""
+def altered(source, target, change, change_initial=lambda state: None):
+    """A copy of a recording whose records, and first state, are changed in place by functions of them."""
     with Recording(str(source)) as recording, Writer(str(target), recording.manifest, recording.variables()) as writer:
         writer._manifest["steps"] = 0
-        writer.initial(recording.state())
+        initial = recording.state()
+        change_initial(initial)
+        writer.initial(initial)
         for _ in range(recording.steps):
             record = recording.step()
             change(record)
@@ -73,6 +75,28 @@ def test_steps_that_rounding_has_parted_are_not_approved(tmp_path, steps, status
     assert process.returncode == status, process.stdout + process.stderr
     assert process.stdout.startswith("FLOAT_ORDER")
     assert ("not compared: losses and gradients of" in process.stdout) == (status == 3)
+
+
+@pytest.mark.parametrize("slots, status", [(True, 0), (False, 3)])
+def test_an_update_whose_inputs_are_not_recorded_is_not_approved(recorded, tmp_path, slots, status):
+    """Shares of the loss are other terms of the same; whether the weights' update is, too, only the slots show."""
+
+    def in_shares(record):
+        record.losses = [loss / 2 for loss in record.losses]
+        record.gradients = [{name: value / 2 for name, value in of.items()} for of in record.gradients]
+        record.state.slots = record.state.slots if slots else {}
+        record.state.weights = {
+            name: value * np.float32(1 if slots else 1.5) for name, value in record.state.weights.items()
+        }
+
+    def without_slots(state):
+        state.slots = state.slots if slots else {}
+
+    right = altered(recorded, tmp_path / "right.npz", in_shares, without_slots)
+    process = run("parity.diagnose", "--noconfirm", f"--left={recorded}", f"--right={right}")
+    assert process.returncode == status, process.stdout + process.stderr
+    assert process.stdout.startswith("LOSS_SHARE")
+    assert ("not judged, since their inputs are not recorded: weights" in process.stdout) == (not slots)
 
 
 def test_what_fits_nothing_is_not_named(recorded, tmp_path):

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from parity.causes.basics import injection
 from parity.causes.basics.cause import HIGH, MEDIUM, Cause, Fault, Finding
 from parity.causes.basics.wording import describe_fit, format_number
+from parity.causes.combining.shares import averages_become_sums, share_of_replicas
 from parity.causes.combining.total_factor import (
     averaged_for_sum,
     factor_constants,
@@ -57,17 +56,9 @@ def loss_not_divided(evidence: Evidence) -> Finding | None:
 
 def _mean_became_sum(evidence: Evidence) -> Finding | None:
     """Recognizes a sum in place of a mean from each side's own reduction, where gradients cannot be compared."""
-    left, right = evidence.combined_fits
-    if left is None or right is None or right.borrowed or left.first is None or right.first is None:
-        return None
-    if (left.first.reduce, right.first.reduce) != ("mean", "sum") or left.first in right.fits:
-        return None
-    left_loss, right_loss = (
-        np.nanmean([float(loss) for step in evidence.steps for loss in getattr(step, side).losses])
-        for side in ("left", "right")
-    )
-    if left_loss and near(right_loss / left_loss, 1 / evidence.replicas, 0.2):
-        return None  # each replica's loss is a share of the global one, and the shares are to be summed
+    right = evidence.combined_fits[1]
+    if right is None or not averages_become_sums(evidence) or share_of_replicas(evidence) is not None:
+        return None  # where each replica's loss is a share of the global one, the shares are to be summed
     return Finding(
         f"The port sums its replicas' gradients where legacy averages its towers': {evidence.replicas} x.",
         MEDIUM,

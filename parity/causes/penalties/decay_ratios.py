@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -117,6 +118,18 @@ def equally_decayed_weights(evidence: Evidence) -> list[str]:
     others = [name for name in decayed if name in shown and name not in factors.decay]
     weights = evidence.steps[0].left_before.weights
     return [name for name in others if np.any(weights[name]) and decay_noise(evidence, name) < 0.1 * abs(rate)]
+
+
+def changed_weights(evidence: Evidence) -> tuple[str, ...]:
+    """Returns the weights of another decay where it is not known which others legacy decays; else none, for all are."""
+    factors = evidence.gradient_factors
+    return () if factors is None or evidence.context.decayed is not None else tuple(sorted(factors.decay))
+
+
+def of_weights(names: Sequence[str], most: int = 3) -> str:
+    """Returns " of a, b" for names of weights, and nothing for none."""
+    listed = ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
+    return f" of {listed}" if names else ""
 
 
 def describe_decay_fit(factors: GradientFactors) -> str:

@@ -10,7 +10,14 @@ import numpy as np
 from parity.causes.basics import injection
 from parity.causes.basics.cause import HIGH, MEDIUM, Cause, Fault, Finding
 from parity.causes.basics.wording import format_number
-from parity.causes.penalties.decay_ratios import DecayRatios, decay_constants, fit_decay_ratios, plant_decay
+from parity.causes.penalties.decay_ratios import (
+    DecayRatios,
+    changed_weights,
+    decay_constants,
+    fit_decay_ratios,
+    of_weights,
+    plant_decay,
+)
 from parity.causes.penalties.weight_decay import decayed_weights, decaying, scale_decay
 from parity.comparison import stages
 from parity.comparison.fits import near
@@ -63,11 +70,12 @@ def l2_half_factor(evidence: Evidence) -> Finding | None:
     looks_whole = replicas == 2 and near(ratio, 2, COMMON) and decay.is_in_shares(replicas)
     told_apart = not looks_whole and (decay.factors.replicas_shown or replicas != 2)
     unique = evidence.context.decayed is not None and told_apart
+    names = changed_weights(evidence)
     return Finding(
-        f"The weight decay is {format_number(ratio)} x legacy's: 1.x's l2_loss is half the squared norm and Keras's L2 "
-        "is all of it.",
+        f"The weight decay{of_weights(names)} is {format_number(ratio)} x legacy's: 1.x's l2_loss is half the squared "
+        "norm and Keras's L2 is all of it.",
         HIGH if unique else MEDIUM,
-        decay.because,
+        decay.because + ("; a decay that legacy does not have there would look the same" if names else ""),
         decay_constants(decay.factors, evidence),
         ambiguous=not unique,
     )

@@ -11,10 +11,12 @@ from parity.causes.basics import injection
 from parity.causes.basics.cause import HIGH, MEDIUM, Cause, Fault, Finding
 from parity.causes.basics.wording import format_number
 from parity.causes.penalties.decay_ratios import (
+    changed_weights,
     decay_constants,
     describe_decay_fit,
     fit_decay_ratios,
     newly_decayed_weights,
+    of_weights,
     plant_decay,
     weights_with_own_rate,
 )
@@ -67,7 +69,8 @@ def weight_decay_rate(evidence: Evidence) -> Finding | None:
     if any(near(ratio, value, 5e-3) for value in explained):
         return None
     constants = decay_constants(decay.factors, evidence)
-    return Finding(f"The weight decay is {format_number(ratio)} x legacy's.", MEDIUM, decay.because, constants)
+    sentence = f"The weight decay{of_weights(changed_weights(evidence))} is {format_number(ratio)} x legacy's."
+    return Finding(sentence, MEDIUM, decay.because, constants)
 
 
 def _unknown_rate(evidence: Evidence) -> Finding | None:

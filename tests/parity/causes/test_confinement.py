@@ -69,6 +69,14 @@ def test_a_few_numbers_are_too_few_to_be_sure():
     assert confined(evidence_of({"c": [0.75] * 6}))["OPTIMIZER_CONSTANT"].confidence == MEDIUM
 
 
+@pytest.mark.parametrize("off, confidence", [(1, MEDIUM), (2, HIGH)])
+def test_one_step_alone_is_not_sure(off, confidence):
+    """No second step repeats it: many a constant fits one step of a fault of another kind."""
+    found = confined(evidence_of({name: [0.5] * (6 - off) + [0.75] * off for name in G}))["OPTIMIZER_CONSTANT"]
+    assert found.confidence == confidence
+    assert ("one step alone shows it" in found.because) == (off == 1)
+
+
 def test_a_fault_of_some_steps_is_named_with_the_steps():
     found = confined(evidence_of({}, factors=(1.0, 1.0, 3.0, 1.0, 3.0, 1.0)))
     assert "GRADIENT_SCALE" in found

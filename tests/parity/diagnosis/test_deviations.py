@@ -138,3 +138,13 @@ def test_pure_rounding_is_reported():
     evidence = made_up_evidence([compared_step(taken(1e-8), taken(-1e-8))], Context(replicas=1))
     assert evidence.deviations.pure_rounding == ["bias"]
     assert places(evidence) == []
+
+
+@pytest.mark.parametrize(
+    "about, units", [({"keras": "3.12"}, True), ({"update rules": "keras"}, True), ({"torch": "2.0"}, False)]
+)
+def test_keras_formulas_need_more_roundings_however_a_recording_names_them(about, units):
+    adam = optimizers.Adam()
+    context = Context(optimizer=adam, about={"right": about})
+    assert deviations._update_units(context, 1) == (adam.keras_class().update_units if units else 0.0)
+    assert deviations._update_units(context, 0) == 0.0

@@ -42,5 +42,13 @@ def test_another_shape_is_a_difference_and_a_missing_tensor_is_none():
     assert of_step(SAME, step_record()) is None
 
 
+def test_initial_tensors_are_compared_by_name():
+    """A port without one of legacy's weights, all others in another order."""
+    whole, part = made_up_state({"a": [1.0], "b": [2.0, 3.0], "c": [4.0]}), made_up_state({"c": [4.0], "a": [1.0]})
+    assert first_differing_stage(made_up_evidence([compared_step(SAME, SAME, whole, part)])) is None
+    part.weights["a"][0] = 9.0
+    assert first_differing_stage(made_up_evidence([compared_step(SAME, SAME, whole, part)])) == stages.INITIAL
+
+
 def test_copies_that_disagree_count_as_statistics():
     assert of_step(step_record(), step_record(drift=["w"])) == stages.STATISTICS
