@@ -19,7 +19,8 @@ from parity.causes.catalogue import CAUSES, recognize_causes
 from parity.causes.combining.shares import share_of_replicas
 from parity.causes.unexplained import unexplained_deviations
 from parity.comparison import stages
-from parity.diagnosis.evidence import ComparedStep, Evidence
+from parity.diagnosis.evidence import Evidence
+from parity.diagnosis.steps.compared_step import ComparedStep
 from workloads.program import Arrays, State, StepRecord
 
 SHARES, SLOTS = "LOSS_SHARE", "SLOT_CONVENTION"
