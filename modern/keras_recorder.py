@@ -79,7 +79,8 @@ class KerasRecorder:
             make = self._tap
             self._raw = [make(v.shape, v.dtype) for v in self._model.trainable_variables]
             self._combined = [make(v.shape, v.dtype) for v in self._model.trainable_variables]
-            self._loss = make((), "float32")
+            self._dtype = str(self._model.trainable_variables[0].dtype)
+            self._loss = make((), self._dtype)
             self._taps = KerasTaps(self._model, self._tap_names, self._global_batch // self._replicas, make)
             self._masks = {
                 layer.name: make((self._global_batch // self._replicas,) + tuple(layer.output.shape[1:]), "float32")
@@ -195,7 +196,7 @@ class KerasRecorder:
 
         def tapped(*args: Any, **kwargs: Any) -> tf.Tensor:
             loss = compute(*args, **kwargs)
-            self._loss.assign(loss)
+            self._loss.assign(tf.cast(loss, self._dtype))
             return loss
 
         self._model.compute_loss = tapped
@@ -225,7 +226,7 @@ class KerasRecorder:
                 slots.update((f"{name}/{slot}", value) for name, value in named.items())
         for power, attribute in self._powers.items():
             step = float(keras.ops.convert_to_numpy(self._optimizer.iterations)) + 1
-            slots[power] = np.float32(getattr(self._optimizer, attribute) ** step)
+            slots[power] = np.asarray(getattr(self._optimizer, attribute) ** step, self._dtype)
         statistics = {name: self._first(variable) for name, variable in self._statistics.items()}
         return _State(weights, slots, statistics)
 

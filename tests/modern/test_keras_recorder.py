@@ -39,6 +39,34 @@ def test_a_step_of_gradient_descent_by_hand(tmp_path, model):
     assert record.state.weights["dense/weights"].ravel().tolist() == [0.75, 0.25]
 
 
+@pytest.fixture(name="floatx", params=["float32", "float64"])
+def keras_floatx(request):
+    """Keras's precision; the policy of layers has followed it where a layer was made before."""
+    before, policy = keras.config.floatx(), keras.config.dtype_policy()
+    keras.config.set_floatx(request.param)
+    keras.config.set_dtype_policy(request.param)
+    yield request.param
+    keras.config.set_floatx(before)
+    keras.config.set_dtype_policy(policy)
+
+
+def test_a_model_is_recorded_in_its_own_precision(tmp_path, floatx):
+    """A recording in float64 shows what float32 hides (`--dtype=float64`): nothing of it may have been rounded."""
+    dense = keras.layers.Dense(1, use_bias=False, kernel_initializer="ones")
+    model, optimizer = keras.Sequential([keras.Input((2,)), dense]), keras.optimizers.Adam(0.25)
+    model.compile(optimizer, keras.losses.MeanSquaredError())
+    path = str(tmp_path / "port.npz")
+    recorder = KerasRecorder(path, model, optimizer, to_legacy, tf.distribute.get_strategy(), 1)
+    x = np.asarray([[1 / 3, 1.0]], floatx)
+    model.fit(x, np.zeros((1, 1), floatx), verbose=0, callbacks=[recorder.callback()])
+    with Recording(path) as recording:
+        initial, record = recording.state(), recording.step()
+    arrays = [*record.losses, *record.gradients[0].values(), *record.combined.values()]
+    arrays += [*record.state.weights.values(), *record.state.slots.values(), *initial.slots.values()]
+    assert {str(value.dtype) for value in arrays} == {floatx}
+    assert record.losses[0] == (x[0, 0] + x[0, 1]) ** 2
+
+
 def test_a_recording_is_removed_after_an_error(tmp_path, model):
     recorder = KerasRecorder(
         str(tmp_path / "port.npz"), model, keras.optimizers.SGD(), to_legacy, tf.distribute.get_strategy(), 1
