@@ -1,4 +1,4 @@
-"""Cause in the choice of the optimizer: a recording of Keras names another class than the one that agrees with legacy's."""
+"""Cause in the choice of the optimizer: a recording of Keras names another class than legacy's."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ def optimizer_other(evidence: Evidence) -> Finding | None:
     if not unjudged and not any(deviation.stage in _UPDATE for deviation in deviations.found):
         return None
     return Finding(
-        f"The port's optimizer is Keras's {used}; legacy's is {type(optimizer).__name__}, which is Keras's {keras.name}.",
+        f"The port's optimizer is Keras's {used}; legacy's is {type(optimizer).__name__}, which is Keras's "
+        f"{keras.name}.",
         MEDIUM,
         "the recording names the class"
         + (f"; {' and '.join(unjudged)} differ, and what they are made of is not recorded" if unjudged else ""),
@@ -41,8 +42,8 @@ CAUSES = (
         id="OPTIMIZER_OTHER",
         stage=stages.WEIGHTS,
         title="another optimizer",
-        signature="The port's recording names a Keras optimizer that is not legacy's, and its updates are not shown to be "
-        "legacy's",
+        signature="The port's recording names a Keras optimizer that is not legacy's, and its updates are not shown to "
+        "be legacy's",
         why="Nadam for Adam, RMSprop for Adam, or AdamW, whose decay of 0.004 is a default.",
         fix="Use the Keras class that agrees with legacy's optimizer, with its constants.",
         criterion=optimizer_other,

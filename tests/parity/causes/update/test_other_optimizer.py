@@ -14,7 +14,10 @@ OFF = Deviations([Deviation("weights", "w", (0,), (0,), 9.0, "")], ["weights"], 
 UNJUDGED, EQUAL = Deviations([], ["weights"], ["weights"], []), Deviations([], ["loss"], [], [])
 
 
-def found(used, deviations, optimizer=optimizers.Adam(), **about):
+ADAM = optimizers.Adam()
+
+
+def found(used, deviations, optimizer=ADAM, **about):
     context = Context(2, 8, optimizer, about={"right": {"optimizer": used, **about}})
     return optimizer_other(made_up_evidence(context=context, deviations=deviations))
 
@@ -30,10 +33,10 @@ def test_another_class_is_named_where_updates_are_off_or_cannot_be_judged(deviat
 @pytest.mark.parametrize(
     "used, deviations, about, optimizer",
     [
-        ("AdamW", EQUAL, {"keras": "3.12"}, optimizers.Adam()),  # without a decay it is Adam
-        ("Adam", OFF, {"keras": "3.12"}, optimizers.Adam()),
+        ("AdamW", EQUAL, {"keras": "3.12"}, ADAM),  # without a decay it is Adam
+        ("Adam", OFF, {"keras": "3.12"}, ADAM),
         ("SGD", OFF, {"keras": "3.12"}, optimizers.Momentum()),
-        ("Nadam", OFF, {}, optimizers.Adam()),  # whose class that is, is not said
+        ("Nadam", OFF, {}, ADAM),  # whose class that is, is not said
         ("Nadam", OFF, {"keras": "3.12"}, None),
     ],
 )
