@@ -148,16 +148,23 @@ def train_from_flags(
         if FLAGS.export and reached == steps:
             state = program.state()  # which all workers read together
             if chief:
-                state = state if best is None else best.state(state, out.write_note)
-                batch = {} if job.workload.is_lifted else source.batch(0)
-                further = further_export and functools.partial(further_export, program, job, state, batch)
-                exported = export.export_state(job, state, batch, FLAGS.export, further)
-                out.write_note(f"{FLAGS.export}: {exported.sentence()}")
+                best_state = state if best is None else best.state(state, out.write_note)
+                out.write_note(_export(program, job, source, best_state, further_export))
     if kept is not None and reached < steps:
         return 128 + kept.stopped_by
     if FLAGS.save:
         as_lifted(job.workload).save(FLAGS.save, program.state())
     return 0
+
+
+def _export(program: Program, job: Job, source: Source, state: State, further_export: FurtherExport | None) -> str:
+    """Writes a state to `--export`'s folder; returns a sentence about what was written."""
+    from workloads.training import export
+
+    batch = {} if job.workload.is_lifted else source.batch(0)
+    further = further_export and functools.partial(further_export, program, job, state, batch)
+    exported = export.export_state(job, state, batch, FLAGS.export, further)
+    return f"{FLAGS.export}: {exported.sentence()}"
 
 
 def _check_what_is_kept(job: Job, exports_more: bool) -> None:
