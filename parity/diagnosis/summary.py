@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from parity.comparison.fits import flatten_arrays, relative_norm
+from workloads.support.wording import counted
 
 if TYPE_CHECKING:
     from parity.diagnosis.combined_gradients import CombinedFit
@@ -35,7 +36,7 @@ def _initial_state_lines(evidence: Evidence) -> Iterator[str]:
     start = evidence.initial
     names = [weight.name for weight in start.weights] + list(start.slots) + start.reset + start.other
     if names:
-        yield f"{len(names)} initial values differ, first {names[0]}"
+        yield f"{counted(len(names), 'initial value differs', 'initial values differ')}, first {names[0]}"
 
 
 def _batch_lines(evidence: Evidence) -> Iterator[str]:
@@ -43,7 +44,7 @@ def _batch_lines(evidence: Evidence) -> Iterator[str]:
     if unlike:
         first = unlike[0]
         yield (
-            f"{len(unlike)} of {len(evidence.batches)} batches differ, first at step {first.step}: "
+            f"other batches in {len(unlike)} of {counted(len(evidence.batches), 'step')}, first at step {first.step}: "
             f"{first.shared:.0%} of the examples are shared"
         )
 

@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Collection, Sequence
 
 from workloads.lifted.graph import Graph, TensorId
+from workloads.support.wording import counted
 
 #: Attributes that differ between equal towers: placement, names of resources, and where a random stream starts.
 PLACEMENT = (
@@ -126,7 +127,7 @@ def _match_nodes(
         result.random.setdefault(node, other_node)
     inputs, others = graph.inputs(node), graph.inputs(other_node)
     if len(inputs) != len(others):
-        result.differences.append(f"{node} takes {len(inputs)} inputs, {other_node} {len(others)}")
+        result.differences.append(f"{node} takes {counted(len(inputs), 'input')}, {other_node} {len(others)}")
     return list(zip(inputs, others))
 
 

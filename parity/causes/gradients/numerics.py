@@ -104,19 +104,19 @@ def float_order(evidence: Evidence) -> Finding | None:
     worst = max([0.0, *(relative_norm(right - left, left) for left, right in vectors)])
     if not worst <= MOST_ROUNDING * evidence.eps:
         return None
-    noise, parted = deviations.pure_rounding, deviations.unjudged_passes
+    noise, unjudged_passes = deviations.pure_rounding, deviations.unjudged_passes
     aside = f"; the gradients of {', '.join(noise[:3])} are pure rounding and were not used" if noise else ""
     unjudged = ""
-    if parted:
+    if unjudged_passes:
         unjudged = (
-            f" Losses and gradients of {counted(len(parted), 'step')} (the first: step {parted[0]}) could not be "
-            "compared: the weights had parted."
+            f" Losses and gradients of {counted(len(unjudged_passes), 'step')} (the first: step {unjudged_passes[0]}) "
+            "could not be compared: the weights had diverged."
         )
     return Finding(
         f"The difference is rounding: in steps from the same state gradients agree to {worst:.1e} of their length, and "
         "in every stage of every step each side does what the rule makes of its own inputs, to a few roundings."
         + unjudged,
-        MEDIUM if parted else HIGH,
+        MEDIUM if unjudged_passes else HIGH,
         f"machine epsilon is {evidence.eps:.1e}; additions in another order, or other kernels, make a few times that"
         + aside,
     )

@@ -12,6 +12,7 @@ from workloads.program import Arrays, State, StepRecord
 from workloads.records import name_match
 from workloads.records.reader import Recording
 from workloads.support.files import json_file
+from workloads.support.wording import counted
 from workloads.variable_spec import VariableSpec
 
 
@@ -91,7 +92,7 @@ def open_renamed(path: str, argument: str, file: str, legacy: Arrays) -> Renamed
         found = name_match.match_names(legacy, port)
         json_file.write_json(file, found.to_json())
         left_out = [f"without a counterpart: {name}" for name in found.unmatched]
-        print("\n".join([f"{file}: {len(found.names)} names", *found.ambiguous(), *left_out]))
+        print("\n".join([f"{file}: {counted(len(found.names), 'name')}", *found.ambiguous(), *left_out]))
     return RenamedRecording(path, argument, name_match.read_names(file, list(legacy), list(port)))
 
 

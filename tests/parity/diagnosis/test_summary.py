@@ -38,8 +38,8 @@ def test_initial_values_and_batches_that_differ_are_counted():
     left, right = step_record(examples=[[1, 2]]), step_record(examples=[[1, 3]])
     found = lines(left, right, left_before=made_up_state(), right_before=made_up_state({"w": [1.0, 3.0]}))
     assert found[:2] == [
-        "1 initial values differ, first w",
-        "1 of 1 batches differ, first at step 0: 50% of the examples are shared",
+        "1 initial value differs, first w",
+        "other batches in 1 of 1 step, first at step 0: 50% of the examples are shared",
     ]
 
 

@@ -183,7 +183,7 @@ def test_steps_from_weights_that_have_parted_are_named_and_make_it_less_sure():
     found = numerics.float_order(made_up_evidence([first, far]))
     assert found.confidence == "medium"
     assert found.sentence.endswith(
-        "Losses and gradients of 1 step (the first: step 7) could not be compared: the weights had parted."
+        "Losses and gradients of 1 step (the first: step 7) could not be compared: the weights had diverged."
     )
 
 
