@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 #: The data's factor is one factor if replicas and steps agree on it to this part.
 ONE_FACTOR = 1e-4
 
+#: The multiples of a weight are one number if the steps' spread over less than this part of the largest.
+ONE_MULTIPLE = 0.5
+
 #: Roundings of a gradient: of its own length, and of the length of all weights' gradients.
 OWN_ROUNDINGS, WHOLE_ROUNDINGS = 50.0, 8.0
 
@@ -130,15 +133,22 @@ def _reduction_ratio(evidence: Evidence, factor: float) -> float:
 def _significant_decay(
     evidence: Evidence, found: Sequence[ReplicaGradient], reduction: float
 ) -> dict[str, list[float]]:
-    """Multiples of the weights that are more than a fit's noise, {weight: one number a replica}, median over steps."""
+    """Multiples of the weights that are more than a fit's noise, {weight: one number a replica}, median over steps.
+
+    A decay is one number: where the multiples of a replica's steps have none in common, they are a fit of rounding.
+    """
     replicas = sorted({entry.replica for entry in found})
     decay = {}
     for name in {name for entry in found for name in entry.decay}:
         rows = [[e.decay.get(name, 0.0) for e in found if e.replica == replica] for replica in replicas]
-        values = [float(np.median(row)) * reduction for row in rows]
-        if max(abs(value) for value in values) > decay_noise(evidence, name):
+        values, noise = [float(np.median(row)) * reduction for row in rows], decay_noise(evidence, name)
+        if max(abs(value) for value in values) > noise and all(_is_one_multiple(row, noise) for row in rows):
             decay[name] = values
     return decay
+
+
+def _is_one_multiple(values: Sequence[float], noise: float) -> bool:
+    return bool(np.ptp(values) <= max(2 * noise, ONE_MULTIPLE * float(np.max(np.abs(values)))))
 
 
 def decay_noise(evidence: Evidence, name: str) -> float:

@@ -75,7 +75,7 @@ def l2_half_factor(evidence: Evidence) -> Finding | None:
         f"The weight decay{of_weights(names)} is {format_number(ratio)} x legacy's: 1.x's l2_loss is half the squared "
         "norm and Keras's L2 is all of it.",
         HIGH if unique else MEDIUM,
-        decay.because + ("; a decay that legacy does not have there would look the same" if names else ""),
+        decay.because + ("; a decay that legacy lacks looks the same" if names else ""),
         decay_constants(decay.factors, evidence),
         ambiguous=not unique,
     )

@@ -65,6 +65,19 @@ def test_a_bias_that_only_rounding_moves_is_not_decayed():
     assert decay(2.0**-16) == ["bias", "w"]
 
 
+@pytest.mark.parametrize(
+    "multiples, found", [([0.25, 0.25, 0.25], ["w"]), ([0.25, 0.5, 0.25], ["w"]), ([0.25, -0.25, 0.25], [])]
+)
+def test_a_decay_is_one_number_in_all_steps(multiples, found):
+    """What differs from step to step, and is small beside its gradient, is rounding that a multiple of the weight fits."""
+    steps = []
+    for number, multiple in enumerate(multiples):
+        left, right = [{"w": [4.0, 1.0]}] * 2, [{"w": [4.0 + multiple, 1.0 + 2 * multiple]}] * 2
+        records = (step_record(number, gradients=side, combined=side[0]) for side in (left, right))
+        steps.append(compared_step(*records, made_up_state({"w": [1.0, 2.0]})))
+    assert list(fit_gradient_factors(made_up_evidence(steps)).decay) == found
+
+
 @pytest.mark.parametrize("gap, known", [(2.0**-14, True), (2.0**-12, False)])
 def test_replicas_must_agree_on_one_factor(gap, known):
     right = [{"w": [4.0, 0.0]}, {"w": [0.0, 4.0 * (1 + gap)]}]
