@@ -69,7 +69,7 @@ def test_a_bias_that_only_rounding_moves_is_not_decayed():
     "multiples, found", [([0.25, 0.25, 0.25], ["w"]), ([0.25, 0.5, 0.25], ["w"]), ([0.25, -0.25, 0.25], [])]
 )
 def test_a_decay_is_one_number_in_all_steps(multiples, found):
-    """What differs from step to step, and is small beside its gradient, is rounding that a multiple of the weight fits."""
+    """What differs from step to step and is small is rounding, which a multiple of the weight fits."""
     steps = []
     for number, multiple in enumerate(multiples):
         left, right = [{"w": [4.0, 1.0]}] * 2, [{"w": [4.0 + multiple, 1.0 + 2 * multiple]}] * 2
