@@ -8,7 +8,7 @@ from legacy.saved.graph import op_types
 from legacy.saved.graph.accumulation import accumulators
 from legacy.saved.graph.imported import ImportedGraph
 from legacy.saved.graph.variables import VariableUses
-from legacy.saved.tower_search import towers
+from legacy.saved.tower_search.search import find_towers
 from workloads.lifted.graph import Graph, TensorId, parse_tensor_name, tensor_name
 from workloads.lifted.plan import TensorType
 from workloads.lifted.tensors.gradient_names import GRADIENTS
@@ -44,7 +44,7 @@ class Context:
         self.of_gradients = graph.descendants({name for name in graph.nodes if GRADIENTS.search(name)}, controls=False)
         self.random = {name for name in graph.nodes if op_types.is_random(graph.type(name))}
         weights = {self.state.writes[rule][0] for rule in self.state.rules}
-        self.towers = towers.find_towers(graph, self.imported, self.state.variables, self._update_inputs(), weights)
+        self.towers = find_towers(graph, self.imported, self.state.variables, self._update_inputs(), weights)
         placeholders = {name for name in graph.nodes if graph.type(name) == "Placeholder"}
         self.data = graph.descendants(placeholders | self.random, controls=False)
         self.tensors: dict[str, TensorType] = {}

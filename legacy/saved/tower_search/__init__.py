@@ -2,4 +2,4 @@
 
 Here: the search by device, name scope and name suffix, and the inputs' shapes and bounds. Not here: what the towers
 compute and how they are combined (`legacy.saved.analysis`).
-Start with `towers.py`, then `inputs.py`."""
+Start with `search.py`, then `inputs.py`."""

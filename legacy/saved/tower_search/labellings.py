@@ -1,6 +1,6 @@
 """Candidate labellings of a graph's nodes with tower numbers: by device, by name scope, or by name suffix.
 
-A label is only a candidate: layers called conv1 and conv2 make a labelling too. `towers` decides by the data flow.
+A label is only a candidate: layers called conv1 and conv2 make a labelling too. `search` decides by the data flow.
 """
 
 from __future__ import annotations

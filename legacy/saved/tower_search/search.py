@@ -1,0 +1,123 @@
+"""Finds the towers: the copies of the model, one a device, that share variables and compute on parts of a batch.
+
+Candidate labellings of the nodes (see `labellings`) are tried and judged by the data flow alone: in true towers
+nearly every node that depends on data depends on the data of *one* label. Layers called conv1, conv2 make labels too,
+but each depends on the one before. A tower may take a few tensors of another one, such as its loss; see `Leak`.
+"""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+import functools
+import operator
+from collections.abc import Collection, Sequence
+
+from legacy.saved.graph.imported import ImportedGraph
+from legacy.saved.tower_search.labellings import SMALLEST_TOWER, Labelling, Source, labellings
+from legacy.saved.tower_search.settings import is_scalar_setting
+from legacy.saved.tower_search.tower_flow import TowerFlow
+from legacy.saved.tower_search.towers import Towers
+from workloads.lifted.graph import Graph, TensorId
+from workloads.lifted.tensors import gradient_names
+
+#: Factor by which a labelling by suffixes of names must explain more than one by devices or scopes.
+SUFFIX_MARGIN = 1.1
+#: Of a tower's forward nodes, at most this share may depend on another tower; of layers, all do.
+MOST_LEAKING = 0.25
+
+
+def find_towers(
+    graph: Graph,
+    imported: ImportedGraph,
+    variables: Collection[str],
+    update_inputs: Sequence[TensorId],
+    weights: Collection[str] = (),
+) -> Towers:
+    """Returns the towers of a graph; one tower with all nodes if no labelling fits.
+
+    Args:
+      graph: the subgraph that a step runs.
+      imported: the same graph in TensorFlow.
+      variables: names of the variables.
+      update_inputs: tensors that update ops take; the data flow of true towers joins there.
+      weights: names of the variables that are trained.
+
+    Returns:
+      `Towers` of the labelling with the highest score; one by suffixes of names must be better by a margin.
+    """
+    settings = {name for name in graph.nodes if is_scalar_setting(graph, imported, name)}
+    flow = TowerFlow(graph, imported, settings, update_inputs, weights)
+    backward = {name for name in graph.nodes if gradient_names.is_gradient_op(name)} or set(graph.nodes)
+    model = graph.ancestors(backward, controls=False) & graph.descendants(set(variables), controls=False)
+    best, best_score, doubt = None, 0.0, ""
+    tried: set[frozenset[tuple[str, int]]] = set()
+    for labelling in labellings(graph):
+        labelled = frozenset(labelling.labels.items())
+        if labelled in tried:
+            continue
+        tried.add(labelled)
+        candidate = flow.towers(labelling)
+        score = float(_score(candidate, update_inputs, model))
+        score /= SUFFIX_MARGIN if labelling.source is Source.SUFFIXES else 1.0
+        if score > best_score and not _is_leaky(graph, candidate):
+            best, best_score = candidate, score
+        elif labelling.source is Source.DEVICES:
+            doubt = doubt or _doubt(graph, candidate)
+    one = best or flow.towers(Labelling(Source.NOTHING, "there is one", {name: 0 for name in graph.nodes}))
+    return one if best else dataclasses.replace(one, doubt=doubt)
+
+
+def _doubt(graph: Graph, towers: Towers) -> str:
+    """Returns a sentence on devices that look like towers, but of which one takes much of what another computes."""
+    backward = {tower for name, tower in towers.labels.items() if gradient_names.is_gradient_op(name)}
+    leak = next(towers.leaks(graph), None)
+    if leak is None or len(backward) < towers.count:
+        return ""
+    return (
+        f"the {towers.count} devices with backward passes are taken together as one tower, since what tower "
+        f"{leak.tower} computes is made from what tower {leak.other} computes: {leak.user} takes {leak.tensor.name}"
+    )
+
+
+def _is_leaky(graph: Graph, towers: Towers) -> bool:
+    """Returns whether a tower takes tensors right out of another one, as layers do, and not only a few at its end."""
+    crossed = any(
+        {towers.tower_of(producer) for producer, _ in graph.inputs(name)} - {None, tower}
+        for name, tower in ((name, towers.tower_of(name)) for name in towers.masks)
+        if tower is not None
+    )
+    if not crossed:
+        return False
+    own: collections.Counter[int] = collections.Counter()
+    mixed: collections.Counter[int] = collections.Counter()
+    for name, tower in towers.labels.items():
+        if towers.masks.get(name, 0) >> 1 and not gradient_names.is_gradient_op(name) and graph.type(name) != "Const":
+            (mixed if towers.is_shared(name) else own)[tower] += 1
+    even = len(own) == towers.count and min(own.values()) >= SMALLEST_TOWER * max(own.values())
+    return not even or any(mixed[tower] > MOST_LEAKING * (own[tower] + mixed[tower]) for tower in own)
+
+
+def _score(towers: Towers, update_inputs: Sequence[TensorId], model: Collection[str]) -> int:
+    """Returns how well towers explain the data flow; 0 if they are unequal or never meet.
+
+    Args:
+      towers: a candidate.
+      update_inputs: see `find_towers`.
+      model: nodes between variables and gradients. What only prepares data may well belong to no tower, and an
+        optimizer that was written by hand belongs to all.
+
+    Returns:
+      The number of nodes in one tower, less the model's nodes in several or in none.
+    """
+    sizes = collections.Counter(towers.tower_of(name) for name in towers.masks)
+    sizes.pop(None, None)
+    if len(sizes) < towers.count or min(sizes.values()) < SMALLEST_TOWER * max(sizes.values()):
+        return 0
+    every = (1 << towers.count) - 1
+    met = [towers.masks.get(name, 0) >> 1 for name, _ in update_inputs]
+    # They may also never meet in one tensor: each tower may update the variables by itself.
+    if every not in met and functools.reduce(operator.or_, met, 0) != every:
+        return 0
+    outside = sum(towers.is_shared(name) or towers.is_common(name) for name in model if name in towers.masks)
+    return sum(sizes.values()) - outside

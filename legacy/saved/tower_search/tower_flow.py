@@ -1,0 +1,120 @@
+"""The data flow of a labelled graph: the towers whose data and nodes each node depends on."""
+
+from __future__ import annotations
+
+import collections
+from collections.abc import Collection, Mapping, Sequence
+
+from legacy.saved.graph import op_types
+from legacy.saved.graph.imported import ImportedGraph
+from legacy.saved.tower_search.batch_slices import DATA, batch_slices
+from legacy.saved.tower_search.labellings import Labelling
+from legacy.saved.tower_search.towers import Towers
+from workloads.lifted.graph import Graph, TensorId
+from workloads.lifted.tensors import gradient_names
+
+
+class TowerFlow:
+    """The data flow of a graph from its sources and from each tower's nodes.
+
+    Args:
+      graph: the subgraph that a step runs.
+      imported: the same graph in TensorFlow.
+      settings: placeholders that bring in no data.
+      update_inputs: see `search.find_towers`.
+      weights: see `search.find_towers`.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        imported: ImportedGraph,
+        settings: Collection[str],
+        update_inputs: Sequence[TensorId],
+        weights: Collection[str],
+    ) -> None:
+        self._graph, self._imported = graph, imported
+        self._settings, self._update_inputs = settings, update_inputs
+        self._order = graph.order(set(graph.nodes))
+        self._model = graph.descendants(set(weights), controls=False) if weights else set()
+        self._backward: dict[str, list[str]] = collections.defaultdict(list)
+        for name in graph.nodes:
+            if gradient_names.is_gradient_op(name):
+                self._backward[gradient_names.forward_name(name, graph.nodes) or ""].append(name)
+        self._shapes = {name for name in self._order if graph.type(name) in op_types.SHAPE_OPS}
+        self._data = self._dependent(self._sources())
+
+    def towers(self, labelling: Labelling) -> Towers:
+        """Returns the towers of a labelling, without the nodes that take their parts of a common batch."""
+        labels, count = dict(labelling.labels), len(set(labelling.labels.values()))
+        slices: set[str] = set()
+        while True:
+            masks = self._masks(labels, slices)
+            if count > 1 and self._adopt(masks, labels):
+                continue
+            found = batch_slices(self._graph, self._imported, masks, labels, slices) if count > 1 else set()
+            if not found:
+                break
+            slices |= found
+        if not any(masks.get(name, 0) & DATA for name, _ in self._update_inputs):
+            masks = self._masks(labels, slices, all_are_data=True)  # the data are constants, or kept in variables
+        return Towers(count, labelling.found_by, masks, labels, slices)
+
+    def _adopt(self, masks: Mapping[str, int], labels: dict[str, int]) -> bool:
+        """Labels nodes that compute with weights and data and have no label, such as a lookup placed on the CPU.
+
+        They belong to the tower whose nodes use them, if that is one; returns whether there were any.
+        """
+        adopted = False
+        for name in reversed(self._order):
+            if name in self._model and masks.get(name, 0) == DATA and name not in labels:
+                tower = self._tower_of_users(name, masks, labels)
+                if tower is not None:
+                    labels.update((own, tower) for own in [name, *self._backward.get(name, [])] if own not in labels)
+                    adopted = True
+        return adopted
+
+    def _tower_of_users(self, name: str, masks: Mapping[str, int], labels: Mapping[str, int]) -> int | None:
+        """The label of all nodes that use a node and depend on data; None if they have none or several."""
+        found = None
+        for user, _, _ in self._graph.users(name):
+            if masks.get(user, 0):
+                tower = labels.get(user)
+                if tower is None or found not in (None, tower):
+                    return None
+                found = tower
+        return found
+
+    def _sources(self) -> set[str]:
+        """Returns the nodes that bring in data or random numbers."""
+        types = {name: self._graph.type(name) for name in self._order}
+        given = {name for name, op_type in types.items() if op_type == "Placeholder" and name not in self._settings}
+        return given | {name for name, op_type in types.items() if op_types.is_random(op_type)}
+
+    def _dependent(self, sources: Collection[str]) -> dict[str, int]:
+        """Returns {node: `DATA` if it is one of some sources or depends on one, else 0}."""
+        own = dict.fromkeys(sources, DATA)
+        flow = self._graph.flow(self._order, own, controls=False, stop=self._shapes)
+        return {name: mask | own.get(name, 0) for name, mask in flow.items()}
+
+    def _masks(self, labels: Mapping[str, int], slices: Collection[str], all_are_data: bool = False) -> dict[str, int]:
+        """Returns {node: bit set}, see `Towers`. A node's label counts only if it depends on data.
+
+        Args:
+          labels: {node: tower number}.
+          slices: nodes outside of the towers in spite of their labels.
+          all_are_data: whether every labelled node with inputs counts as data.
+        """
+        graph, data = self._graph, self._data
+        if all_are_data:
+            data = self._dependent(self._sources() | {name for name in labels if graph.inputs(name)})
+        own = {
+            name: 2 << labels[name]
+            for name, mask in data.items()
+            if mask and name in labels and graph.type(name) != "Placeholder" and name not in slices
+        }
+        # A tower's backward pass may use what is made from all towers, such as a weight by the global batch's count:
+        # its gradient ops still belong to the tower, so nothing flows into them.
+        backward = {name for name in own if gradient_names.is_gradient_op(name)}
+        arriving = graph.flow(self._order, own, controls=False, stop=self._shapes | backward)
+        return {name: data[name] | mask | own.get(name, 0) for name, mask in arriving.items()}

@@ -1,0 +1,167 @@
+import tensorflow as tf
+
+from legacy.saved.graph.imported import ImportedGraph
+from legacy.saved.tower_search.search import find_towers
+from tests.legacy.saved.graphs import traced, two_towers
+
+v1 = tf.compat.v1
+
+
+def towers_of(build, variables=("w",), update="train"):
+    graph = traced(build)
+    inputs = [tensor for tensor in graph.inputs(update) if tensor.node not in variables]
+    return find_towers(graph, ImportedGraph(graph), variables, inputs)
+
+
+def test_two_towers_on_two_devices_are_found():
+    towers = towers_of(two_towers)
+    assert (towers.count, towers.found_by) == (2, "device /gpu:k")
+    assert towers.tower_of("tower_0/product") == 0 and towers.tower_of("tower_1/loss") == 1
+    assert towers.is_common("x") and towers.is_common("halves")
+    assert towers.is_shared("total") and towers.is_shared("train")
+    assert towers.masks["w"] == 0  # a variable depends on no data
+
+
+def layers():
+    w = tf.raw_ops.VariableV2(shape=[2], dtype=tf.float32, name="w")
+    x = v1.placeholder(tf.float32, [4, 2], name="x")
+    for layer in range(2):
+        with tf.device(f"/gpu:{layer}"), tf.name_scope(f"layer_{layer}"):
+            x = tf.tanh(tf.multiply(x, w))
+    gradient = tf.gradients(tf.reduce_sum(x), [w])[0]
+    tf.raw_ops.ApplyGradientDescent(var=w, alpha=0.5, delta=gradient, name="train")
+
+
+def test_layers_on_two_devices_are_one_tower():
+    towers = towers_of(layers)
+    assert (towers.count, towers.found_by) == (1, "there is one")
+    assert towers.tower_of("layer_0/Tanh") == 0 and towers.slices == set()
+    assert towers.doubt.endswith("is made from what tower 0 computes: layer_1/Mul takes layer_0/Tanh:0")
+    assert towers_of(two_towers).doubt == ""
+
+
+def test_each_tower_may_update_the_variables_by_itself():
+    def build():
+        w = tf.raw_ops.VariableV2(shape=[2], dtype=tf.float32, name="w")
+        halves = tf.split(v1.placeholder(tf.float32, [4, 2], name="x"), 2)
+        for tower in range(2):
+            with tf.name_scope(f"tower_{tower}"):
+                gradient = tf.gradients(tf.reduce_sum(tf.multiply(halves[tower], w)), [w])[0]
+                tf.raw_ops.ApplyGradientDescent(var=w, alpha=0.5, delta=gradient, name="train")
+
+    graph = traced(build)
+    inputs = [graph.inputs(f"tower_{tower}/train")[2] for tower in range(2)]
+    assert find_towers(graph, ImportedGraph(graph), ["w"], inputs).count == 2
+    assert find_towers(graph, ImportedGraph(graph), ["w"], inputs[:1]).count == 1  # the second one trains nothing
+
+
+def test_towers_of_very_different_sizes_are_not_believed():
+    def build(extra):
+        w = tf.raw_ops.VariableV2(shape=[2], dtype=tf.float32, name="w")
+        halves = tf.split(v1.placeholder(tf.float32, [4, 2], name="x"), 2)
+        results = []
+        for tower in range(2):
+            with tf.device(f"/gpu:{tower}"):
+                y = tf.multiply(halves[tower], w, name=f"product{'ab'[tower]}")
+                for i in range(extra * tower):
+                    y = tf.negative(y, name=f"more{'abcdefghij'[i]}")
+                results.append(y)
+        tf.raw_ops.ApplyGradientDescent(var=w, alpha=0.5, delta=tf.add(*results)[0], name="train")
+
+    assert towers_of(lambda: build(2)).count == 2  # 1 node against 3: more than 0.3
+    assert towers_of(lambda: build(3)).count == 1  # 1 against 4
+
+
+def test_data_that_are_constants_are_data_where_nothing_else_is():
+    def build():
+        w = tf.raw_ops.VariableV2(shape=[2], dtype=tf.float32, name="w")
+        products = []
+        for tower in range(2):
+            with tf.device(f"/gpu:{tower}"), tf.name_scope(f"tower_{tower}"):
+                products.append(tf.tanh(tf.multiply(w, [1.0, 2.0], name="product")))
+        tf.raw_ops.ApplyGradientDescent(var=w, alpha=0.5, delta=tf.add(*products), name="train")
+
+    towers = towers_of(build)
+    assert towers.count == 2 and towers.tower_of("tower_1/product") == 1
+
+
+def test_a_learning_rate_is_no_data():
+    def build():
+        two_towers()
+        rate = v1.placeholder(tf.float32, [], name="rate")
+        tf.multiply(rate, 0.5, name="half_rate")
+
+    towers = towers_of(build)
+    assert towers.masks["half_rate"] == 0 and towers.masks["halves"] == 1
+
+
+def accumulated(towers=2, width=1):
+    """Towers whose losses are added up on the way, so that a later one minimizes the earlier ones' losses too."""
+
+    def build():
+        w = tf.raw_ops.VariableV2(shape=[2], dtype=tf.float32, name="w")
+        parts = tf.split(v1.placeholder(tf.float32, [2 * towers, 2], name="x"), towers)
+        total, gradients = tf.constant(0.0), []
+        for tower in range(towers):
+            with tf.device(f"/gpu:{tower}"), tf.name_scope(f"tower_{tower}"):
+                y = tf.multiply(parts[tower], w, name="product")
+                for _ in range(width):
+                    y = tf.tanh(y)
+                total = tf.add(total, tf.reduce_sum(y**2, name="loss"), name="total")
+                gradients.append(tf.gradients(total, [w])[0])
+        tf.raw_ops.ApplyGradientDescent(var=w, alpha=0.5, delta=tf.add_n(gradients), name="train")
+
+    return build
+
+
+def test_a_tower_may_take_a_few_tensors_of_another():
+    build = accumulated()
+    towers = towers_of(build)
+    assert towers.count == 2 and towers.found_by != "suffixes of names"
+    (leak,) = towers.leaks(traced(build))
+    assert leak == (1, 0, ("tower_0/total", 0), "tower_1/total")
+    assert towers.is_shared("tower_1/total") and towers.tower_of("tower_1/loss") == 1
+    assert list(towers_of(two_towers).leaks(traced(two_towers))) == []
+
+
+def test_towers_that_mostly_depend_on_others_are_layers():
+    def build():
+        w = tf.raw_ops.VariableV2(shape=[2], dtype=tf.float32, name="w")
+        state, parts = tf.zeros([2, 2]), tf.split(v1.placeholder(tf.float32, [4, 2], name="x"), 2)
+        for step in range(2):
+            with tf.name_scope(f"step_{step}"):  # a recurrent network: each step has its own input, and the last state
+                state = tf.tanh(tf.multiply(parts[step], w) + tf.tanh(tf.multiply(state, w)))
+        gradient = tf.gradients(tf.reduce_sum(state), [w])[0]
+        tf.raw_ops.ApplyGradientDescent(var=w, alpha=0.5, delta=gradient, name="train")
+
+    assert towers_of(build).count == 1
+
+
+def test_a_lookup_on_the_cpu_belongs_to_the_tower_that_uses_it():
+    def build(two_users=False):
+        table = tf.raw_ops.VariableV2(shape=[5, 2], dtype=tf.float32, name="w")
+        rows = tf.split(v1.placeholder(tf.int32, [4], name="rows"), 2)
+        results = []
+        for tower in range(2):
+            with tf.device("/cpu:0"):
+                words = tf.gather(table, rows[0 if two_users else tower], name=f"words{'ab'[tower]}")
+            with tf.device(f"/gpu:{tower}"):
+                results.append(tf.reduce_sum(tf.tanh(words) ** 2, name=f"loss{'ab'[tower]}"))
+        delta = tf.add_n([tf.convert_to_tensor(tf.gradients(loss, [table])[0]) for loss in results])
+        tf.raw_ops.ApplyGradientDescent(var=table, alpha=0.5, delta=delta, name="train")
+
+    graph = traced(build)
+    inputs = [tensor for tensor in graph.inputs("train") if tensor.node != "w"]
+    with_weights = find_towers(graph, ImportedGraph(graph), ["w"], inputs, ["w"])
+    assert [with_weights.tower_of(name) for name in ("wordsa", "wordsb")] == [0, 1]
+    without = find_towers(graph, ImportedGraph(graph), ["w"], inputs)
+    assert without.is_common("wordsa")
+
+
+def test_devices_beat_suffixes_of_names_by_a_margin():
+    def build():
+        with tf.device("/gpu:0"):
+            tf.identity(v1.placeholder(tf.float32, [2], name="unused"))
+        two_towers()
+
+    assert towers_of(build).found_by == "device /gpu:k"
