@@ -9,7 +9,18 @@ from __future__ import annotations
 from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.facts.whole_graph import WholeGraph
 from legacy.saved.graph.graph_file import SavedGraph
-from legacy.saved.hazards import inputs, learning, penalties, placement, schedules, towers, training, untrained
+from legacy.saved.hazards import (
+    examples,
+    inputs,
+    penalties,
+    placement,
+    reports,
+    schedules,
+    statistics,
+    towers,
+    training,
+    untrained,
+)
 
 #: Checks of the graph alone, in the order of the page.
 GRAPH_CHECKS = (
@@ -18,7 +29,7 @@ GRAPH_CHECKS = (
     towers.unshared_variables,
     schedules.miscounted_steps,
     schedules.frozen_learning_rate,
-    learning.reports_of_one_tower,
+    reports.reports_of_one_tower,
     training.updates_never_run,
     untrained.variables_without_gradient,
     inputs.unused_targets,
@@ -26,9 +37,9 @@ GRAPH_CHECKS = (
 )
 #: Checks that need an analysis.
 ANALYSIS_CHECKS = (
-    learning.statistics,
-    learning.batch_constants,
-    learning.same_batch,
+    statistics.statistics_of_towers,
+    examples.batch_constants,
+    examples.same_batch,
     training.nothing_trained,
     training.mixed_combining,
 )

@@ -1,65 +1,20 @@
-"""Hazards of batch statistics, of divisors by a batch size, of examples that towers share, and of summaries."""
+"""Hazards of examples: sums divided by another number than a tower's examples, and examples that towers share."""
 
 from __future__ import annotations
 
-import collections
 from collections.abc import Iterator
 
 import numpy as np
 
 from legacy.saved.analysis.analyse import Analysis
-from legacy.saved.facts.update_sources import UpdateSources
 from legacy.saved.facts.whole_graph import WholeGraph, ancestors_of_tensors
 from legacy.saved.hazards.hazard import Hazard
 from workloads.lifted.graph import Graph
 from workloads.lifted.plan import Input
 from workloads.lifted.tensors.gradient_names import is_gradient_op
-from workloads.support.wording import counted
 
-SUMMARIES = ("ScalarSummary", "ScalarSummaryV2")
 #: Relative difference within which a divisor is an integer: it is stored as a float32, or as its reciprocal.
 INTEGER_TOLERANCE = 1e-4
-#: Stands for the towers that update a statistic where several update ops change it.
-IN_TURN = (-1,)
-
-
-def statistics(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
-    """Finds statistics that are updated from one tower's batches, or by several towers in turn."""
-    towers = found.plan.towers
-    groups = _statistics_by_towers(found)
-    even = len({len(groups.get((tower,), ())) for tower in range(towers)}) == 1
-    if towers < 2 or (even and IN_TURN not in groups):  # each tower has as many of its own: they are carried state
-        return
-    advice = "the lift keeps this order; in new code, variables with aggregation ONLY_FIRST_REPLICA or MEAN"
-    for who, names in groups.items():
-        count = f"{counted(len(names), 'statistic is', 'statistics are')} updated by"
-        if who == IN_TURN:
-            text = f"{count} several towers one after the other, in no fixed order"
-            yield Hazard("STATISTICS_RACE", names[0], text, advice)
-        elif who in ((towers - 1,), (0,)):
-            text = f"{count} the {'last' if who == (towers - 1,) else 'first'} tower only"
-            yield Hazard("STATISTICS_OF_ONE_TOWER", names[0], text, advice)
-
-
-def _statistics_by_towers(found: Analysis) -> dict[tuple[int, ...], list[str]]:
-    """{towers that update them: statistics}."""
-    roles = {variable.name for variable in found.plan.variables if variable.role in ("statistic", "state")}
-    updates = collections.defaultdict(list)
-    for phase in found.plan.phases:
-        sources = UpdateSources(found.cut.graph, phase)
-        for effect in phase.effects:
-            towers = tuple(sources.towers(effect))
-            for name in set(effect.writes) & roles:
-                updates[name].append(towers)
-    raced = {race.variable for phase in found.plan.phases for race in phase.races if race.reader is None}
-    groups = collections.defaultdict(list)
-    for name, each in updates.items():
-        in_turn = len(each) > 1 and len(set().union(*each)) > 1
-        if not in_turn:
-            groups[each[0]].append(name)
-        elif name in raced:
-            groups[IN_TURN].append(name)
-    return groups
 
 
 def batch_constants(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
@@ -150,28 +105,3 @@ def _holds_examples(found: Analysis, entry: Input) -> bool:
         return bool(entry.shape)
     batch = found.plan.batch
     return rows == batch if batch is None else rows in (batch, batch * found.plan.towers)
-
-
-def reports_of_one_tower(whole: WholeGraph) -> Iterator[Hazard]:
-    """Finds summaries of one tower's results where no summary shows another tower's; only merged ones are written."""
-    if whole.count < 2:
-        return
-    graph = whole.graph
-    scalars = [name for name in graph.nodes if graph.type(name) in SUMMARIES]
-    merges = [name for name in graph.nodes if graph.type(name) == "MergeSummary"]
-    written = graph.ancestors(merges, controls=False) if merges else set(scalars)
-    summaries = collections.defaultdict(list)
-    for name in [name for name in scalars if name in written]:
-        towers = whole.data_towers(name)
-        if len(towers) > 1:
-            return  # a summary of all towers' results is written too
-        if towers:
-            summaries[towers.pop()].append(name)
-    if len(summaries) == 1:
-        tower, names = next(iter(summaries.items()))
-        yield Hazard(
-            "REPORTED_BY_ONE_TOWER",
-            names[0],
-            f"{counted(len(names), 'summary shows', 'summaries show')} tower {tower} alone",
-            "strategy.reduce the per-replica values before they are written",
-        )

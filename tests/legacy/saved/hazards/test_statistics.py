@@ -1,22 +1,12 @@
-"""Hazards in what is learned, each with a program that does not have it."""
+"""Hazards of batch statistics, each with a program that does not have it."""
 
 import types
 
 import pytest
 
-from legacy.saved.facts.whole_graph import WholeGraph
-from legacy.saved.hazards import learning
-from tests.legacy.saved.graphs import graph_of, saved
+from legacy.saved.hazards import statistics
+from tests.legacy.saved.graphs import graph_of
 from workloads.lifted.plan import Effect, Race, Variable
-
-
-def whole(text, **attributes):
-    return WholeGraph(saved(graph_of(text, **attributes), trainable_variables=["w"]))
-
-
-def ids(hazards):
-    return [(hazard.id, hazard.op) for hazard in hazards]
-
 
 MEANS = """
     mean0 = Mean(x0)
@@ -51,12 +41,12 @@ def analysis(updates, towers=2, roles=("statistic", "statistic"), races=True, **
     ],
 )
 def test_statistics_of_one_tower(updates, expected):
-    assert [found[:3] for found in learning.statistics(None, analysis(updates))] == expected
+    assert [found[:3] for found in statistics.statistics_of_towers(None, analysis(updates))] == expected
 
 
 def test_statistics_that_towers_update_in_turn():
     found = analysis({"move0": "s", "move1": "s"})
-    (hazard,) = learning.statistics(None, found)
+    (hazard,) = statistics.statistics_of_towers(None, found)
     assert hazard[:3] == (
         "STATISTICS_RACE",
         "s",
@@ -65,12 +55,12 @@ def test_statistics_that_towers_update_in_turn():
 
 
 def test_statistics_that_control_dependencies_order_do_not_race():
-    assert not list(learning.statistics(None, analysis({"move0": "s", "move1": "s"}, races=False)))
+    assert not list(statistics.statistics_of_towers(None, analysis({"move0": "s", "move1": "s"}, races=False)))
 
 
 def test_a_counter_that_two_optimizers_raise_is_no_statistic_of_towers():
-    assert not list(learning.statistics(None, analysis({"x0": "s", "x1": "s"})))
+    assert not list(statistics.statistics_of_towers(None, analysis({"x0": "s", "x1": "s"})))
 
 
 def test_statistics_of_one_tower_alone_are_meant():
-    assert not list(learning.statistics(None, analysis({"move0": "s"}, towers=1)))
+    assert not list(statistics.statistics_of_towers(None, analysis({"move0": "s"}, towers=1)))

@@ -1,0 +1,54 @@
+"""Hazards of batch statistics: updated from one tower's batches, or by several towers in turn."""
+
+from __future__ import annotations
+
+import collections
+from collections.abc import Iterator
+
+from legacy.saved.analysis.analyse import Analysis
+from legacy.saved.facts.update_sources import UpdateSources
+from legacy.saved.facts.whole_graph import WholeGraph
+from legacy.saved.hazards.hazard import Hazard
+from workloads.support.wording import counted
+
+#: Stands for the towers that update a statistic where several update ops change it.
+IN_TURN = (-1,)
+
+
+def statistics_of_towers(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
+    """Finds statistics that are updated from one tower's batches, or by several towers in turn."""
+    towers = found.plan.towers
+    groups = _statistics_by_towers(found)
+    even = len({len(groups.get((tower,), ())) for tower in range(towers)}) == 1
+    if towers < 2 or (even and IN_TURN not in groups):  # each tower has as many of its own: they are carried state
+        return
+    advice = "the lift keeps this order; in new code, variables with aggregation ONLY_FIRST_REPLICA or MEAN"
+    for who, names in groups.items():
+        count = f"{counted(len(names), 'statistic is', 'statistics are')} updated by"
+        if who == IN_TURN:
+            text = f"{count} several towers one after the other, in no fixed order"
+            yield Hazard("STATISTICS_RACE", names[0], text, advice)
+        elif who in ((towers - 1,), (0,)):
+            text = f"{count} the {'last' if who == (towers - 1,) else 'first'} tower only"
+            yield Hazard("STATISTICS_OF_ONE_TOWER", names[0], text, advice)
+
+
+def _statistics_by_towers(found: Analysis) -> dict[tuple[int, ...], list[str]]:
+    """{towers that update them: statistics}."""
+    roles = {variable.name for variable in found.plan.variables if variable.role in ("statistic", "state")}
+    updates = collections.defaultdict(list)
+    for phase in found.plan.phases:
+        sources = UpdateSources(found.cut.graph, phase)
+        for effect in phase.effects:
+            towers = tuple(sources.towers(effect))
+            for name in set(effect.writes) & roles:
+                updates[name].append(towers)
+    raced = {race.variable for phase in found.plan.phases for race in phase.races if race.reader is None}
+    groups = collections.defaultdict(list)
+    for name, each in updates.items():
+        in_turn = len(each) > 1 and len(set().union(*each)) > 1
+        if not in_turn:
+            groups[each[0]].append(name)
+        elif name in raced:
+            groups[IN_TURN].append(name)
+    return groups
