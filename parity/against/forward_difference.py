@@ -2,8 +2,8 @@
 
 Both forward passes are computed from the same weights, batch and random numbers. A tensor of the port has a
 counterpart if some tensor of the tower holds the same numbers. Of the ops that lead to the port's loss and whose result
-has no counterpart, the first whose inputs all have one is where the programs part. The line of source code that made it
-names the function.
+has no counterpart, the first whose inputs all have one is where the programs diverge. The line of source code that made
+it names the function.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class ForwardDifference(NamedTuple):
         where = self.place or self.op
         known = f" from {', '.join(self.inputs)} of the old graph" if self.inputs else ""
         instead = f"; the old graph goes on with {', '.join(self.instead)}" if self.instead else ""
-        return f"the forward passes part at {where}: {self.kind}{known}{instead}"
+        return f"the forward passes diverge at {where}: {self.kind}{known}{instead}"
 
     def to_json(self) -> dict[str, Any]:
         """Returns the difference for `--json`."""

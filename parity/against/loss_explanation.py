@@ -1,4 +1,4 @@
-"""Explanation of a loss that differs: both forward passes are computed again, and the op where they part is named."""
+"""Explanation of a loss that differs: computes both forward passes again and names the op where they diverge."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ class Deviations:
       unjudged: those of them in which nothing could be judged.
       pure_rounding: weights whose gradients are nothing but rounding on both sides.
       unjudged_passes: numbers of the steps whose losses and gradients could not be compared, for the weights before
-        them had parted too far.
+        them had diverged too far.
     """
 
     found: list[Deviation]
@@ -81,11 +81,11 @@ def find_deviations(evidence: Evidence, right_context: Context | None = None) ->
     judged |= {stages.BATCH} if evidence.batches else set()
     differing = _differing_stages(evidence)
     unjudged = [stage for stage in differing if stage not in judged]
-    parted = tuple(pair.left.record.step for pair in pairs if _has_parted(pair))
-    return Deviations(sorted(found, key=_causal_order), differing, unjudged, pure_rounding, parted)
+    diverged = tuple(pair.left.record.step for pair in pairs if _has_diverged(pair))
+    return Deviations(sorted(found, key=_causal_order), differing, unjudged, pure_rounding, diverged)
 
 
-def _has_parted(pair: StepPair) -> bool:
+def _has_diverged(pair: StepPair) -> bool:
     """Whether both sides show losses or gradients of a step that they took from weights too far apart."""
     left, right = pair.left.record, pair.right.record
     shown = bool(left.losses and right.losses) or bool(left.gradients and right.gradients)

@@ -50,7 +50,7 @@ class FirstLayer:
         place = f"between {self.layer} and {' or '.join(self.readers)}" if self.readers else self.layer
         where = f" on replicas {', '.join(map(str, self.replicas))}" if self.replicas else ""
         reason = {
-            FORWARD: f"the forward passes agree up to it, and part at {self.tensor}",
+            FORWARD: f"the forward passes agree up to it, and diverge at {self.tensor}",
             BACKWARD: f"the forward passes agree; on the way back, gradients first differ at {self.tensor}",
             UPDATE: f"activations and gradients agree; {self.tensor} differs",
         }[self.way]

@@ -19,7 +19,7 @@ from parity.confirmation.recorded_setup import setup_of_recordings
 from parity.diagnosis import collect
 from parity.diagnosis.context import job_context
 from parity.diagnosis.evidence import Evidence
-from parity.diagnosis.localization.layers import find_parting_layer
+from parity.diagnosis.localization.layers import find_diverging_layer
 from parity.diagnosis.steps.comparable import comparable_record
 from parity.layers.first_layer import FirstLayer
 from parity.processes.interruption import interruptible
@@ -46,9 +46,9 @@ class Explanation(NamedTuple):
 
     @property
     def first_layer(self) -> FirstLayer | None:
-        """The layer in which the passes part; None where a confirmed cause explains that, or none stands out."""
+        """The layer in which the passes diverge; None where a confirmed cause explains that, or none stands out."""
         confirmed = any(entry.confirmation is not None and entry.confirmation.confirmed for entry in self.recognized)
-        return None if confirmed else find_parting_layer(self.evidence)
+        return None if confirmed else find_diverging_layer(self.evidence)
 
 
 class StepCounts(NamedTuple):

@@ -30,7 +30,7 @@ def test_the_line_where_the_losses_part_is_named(tmp_path):
     flags = [f"--workload={PORT}:E", f"--against={lift}", "--settings=keep_prob=0.5", "--steps=2", f"--json={out}"]
     process = run("parity.verify", *flags)
     assert process.returncode == 1, process.stderr + process.stdout
-    assert "the forward passes part at tests/parity/against/hand_ports.py:" in process.stdout
+    assert "the forward passes diverge at tests/parity/against/hand_ports.py:" in process.stdout
     result = json.loads(out.read_text())
     assert result["verdict"] == "no parity" and result["forward_difference"]["kind"] == "GreaterEqual"
 

@@ -13,7 +13,7 @@ from parity.causes.gradients import faulty_layers
 from parity.causes.gradients.numerics import tf32
 from parity.causes.statistics.batch_norm import bn_epsilon
 from parity.comparison import stages
-from parity.diagnosis.localization.layers import find_parting_layer
+from parity.diagnosis.localization.layers import find_diverging_layer
 from parity.diagnosis.signatures.layer_inputs import compare_layer_inputs
 from parity.diagnosis.signatures.passes import Passes, compare_passes
 from parity.diagnosis.signatures.smoothed_labels import find_smoothed_labels
@@ -77,7 +77,7 @@ def forward_pass(evidence: Evidence) -> Finding | None:
     passes = compare_passes(evidence)
     if passes is None or _explained(evidence) or not passes.unequal_gradients:
         return None
-    layer = find_parting_layer(evidence)
+    layer = find_diverging_layer(evidence)
     if passes.losses_agree and (layer is None or layer.way != FORWARD):
         return None
     if rectifier(evidence) or label_smoothing(evidence) or bn_epsilon(evidence) or _is_noise(evidence):
@@ -103,7 +103,7 @@ def backward_pass(evidence: Evidence) -> Finding | None:
         return None
     if not passes.unequal_gradients or not passes.equal_gradients:
         return None
-    layer = find_parting_layer(evidence)
+    layer = find_diverging_layer(evidence)
     if layer is not None and layer.way == FORWARD:
         return None
     listed, clear = ", ".join(passes.unequal_gradients[:4]), layer is not None or _are_far_apart(evidence)
@@ -125,8 +125,8 @@ def _are_far_apart(evidence: Evidence) -> bool:
 
 
 def _parts_in_a_product(evidence: Evidence) -> bool:
-    """Whether the passes part in what a layer with weights makes of equal inputs, before any activation."""
-    layer = find_parting_layer(evidence)
+    """Whether the passes diverge in what a layer with weights makes of equal inputs, before any activation."""
+    layer = find_diverging_layer(evidence)
     return layer is not None and layer.way == FORWARD and layer.tensor.endswith(WITHOUT_ACTIVATION)
 
 

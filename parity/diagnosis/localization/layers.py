@@ -52,8 +52,8 @@ def first_layer_of_steps(steps: Sequence[ComparedStep], patterns: Sequence[str] 
 
 
 @measured_once
-def find_parting_layer(evidence: Evidence) -> FirstLayer | None:
-    """Returns the layer in which the two sides' passes part, from recorded taps, or from a step taken again with taps.
+def find_diverging_layer(evidence: Evidence) -> FirstLayer | None:
+    """Returns the layer in which both sides' passes diverge, from recorded taps or from a step taken again with taps.
 
     None also where the batches or the passes agree to rounding, or where nothing can be taken again.
     """

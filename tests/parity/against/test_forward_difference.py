@@ -53,7 +53,7 @@ def test_the_first_op_that_has_the_inputs_but_not_the_result_is_named(graph):
     )
     assert found == ForwardDifference("elu", "Elu", "port.py:1, in elu", ("doubled:0",), ("relu (Relu)",))
     assert found.sentence() == (
-        "the forward passes part at port.py:1, in elu: Elu from doubled:0 of the old graph; "
+        "the forward passes diverge at port.py:1, in elu: Elu from doubled:0 of the old graph; "
         "the old graph goes on with relu (Relu)"
     )
     assert found.to_json()["place"] == "port.py:1, in elu"
@@ -68,7 +68,7 @@ def test_another_way_to_the_same_numbers_is_no_difference(graph):
 
 def test_an_op_without_known_inputs_is_named_by_its_place(graph):
     found = find_forward_difference(port(("odd", [], [9, 8, 7]), ("mean", ["odd"], 8)), OLD, graph)
-    assert found.sentence() == "the forward passes part at port.py:0, in odd: Odd"
+    assert found.sentence() == "the forward passes diverge at port.py:0, in odd: Odd"
 
 
 def test_tensors_match_by_bits_in_any_shape():

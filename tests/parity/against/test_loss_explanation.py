@@ -1,4 +1,4 @@
-"""A loss that differs: the line of the port where the forward passes part."""
+"""A loss that differs: the line of the port where the forward passes diverge."""
 
 import dataclasses
 

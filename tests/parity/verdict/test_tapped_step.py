@@ -6,7 +6,7 @@ import pytest
 
 from parity.diagnosis.context.job_context import context_of_job
 from parity.diagnosis.evidence import Evidence
-from parity.diagnosis.localization.layers import find_parting_layer
+from parity.diagnosis.localization.layers import find_diverging_layer
 from parity.diagnosis.steps.compared_step import ComparedStep
 from parity.verdict.explanation import Explanation
 from parity.verdict.tapped_step import tapped_step
@@ -28,7 +28,7 @@ def test_the_layer_of_a_forward_pass_that_differs_is_found():
     case = Case("stacked_lstm", "lstm_sequence", "lstm1", no_forget_bias)
     evidence = one_step(tapped_setup("stacked_lstm", case, taps=()))
     assert not evidence.steps[0].left.taps
-    found = find_parting_layer(evidence)
+    found = find_diverging_layer(evidence)
     assert found is not None and found.layer == "lstm1"
     assert Explanation([], evidence).first_layer is found
 
@@ -39,7 +39,7 @@ def test_no_step_is_taken_again_where_passes_agree():
 
     evidence = made_up_evidence()
     evidence.retake_with_taps = taken
-    assert find_parting_layer(evidence) is None
+    assert find_diverging_layer(evidence) is None
 
 
 @pytest.mark.parametrize("fields", [{"workers": 2}, {"parameter_servers": 1}, {"layer_devices": 2}])

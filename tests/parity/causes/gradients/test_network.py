@@ -16,7 +16,7 @@ EQUAL = Passes(True, ["stem", "next"], [], 0.0, [], ["a", "b"], [])
 def findings(passes=EQUAL, smoothed=None, factors=None, inputs=NO_INPUTS, layer=None, gradients=()):
     evidence = made_up_evidence((), gradient_factors=factors, statistics=None, gradients=list(gradients))
     evidence.facts.update(compare_passes=passes, find_smoothed_labels=smoothed, compare_layer_inputs=inputs)
-    evidence.facts.update(find_parting_layer=layer)
+    evidence.facts.update(find_diverging_layer=layer)
     found = {cause.id: cause.criterion(evidence) for cause in network.CAUSES}
     return {name: finding for name, finding in found.items() if finding is not None}
 
