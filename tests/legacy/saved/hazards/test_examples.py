@@ -1,0 +1,36 @@
+"""Hazards of examples that towers share, each with a program that does not have it."""
+
+import types
+
+import pytest
+
+from legacy.saved.hazards import examples
+from workloads.lifted.plan import Input
+
+
+def entry(name, kind, *tensors, rows=4):
+    return Input(name, "float32", [rows, 3], kind, 0, list(tensors), tensors[0])
+
+
+IMAGES, OWN = entry("images", "same", "x:0"), entry("images", "batch", "x:0", "x:1")
+LABELS, TABLE = entry("labels", "batch", "y:0", "y:1"), entry("table", "same", "t:0", rows=100)
+
+
+def analysis(*inputs, towers=2):
+    return types.SimpleNamespace(plan=types.SimpleNamespace(towers=towers, batch=4, inputs=list(inputs)))
+
+
+def test_towers_that_get_the_same_batch():
+    (found,) = examples.same_batch(None, analysis(IMAGES))
+    assert (found.id, found.op) == ("SAME_BATCH", "images")
+    assert found.description == "all 2 towers get the same batch: 2 times the work for one batch's gradient"
+
+
+def test_the_same_rows_of_one_input_beside_own_rows_of_another():
+    (found,) = examples.same_batch(None, analysis(IMAGES, LABELS))
+    assert found.description == "images: all 2 towers get the same rows; labels: each tower gets its own"
+
+
+@pytest.mark.parametrize("inputs, towers", [([OWN, LABELS], 2), ([IMAGES], 1), ([OWN, TABLE], 2)])
+def test_own_batches_one_tower_and_shared_tables_are_no_hazard(inputs, towers):
+    assert list(examples.same_batch(None, analysis(*inputs, towers=towers))) == []

@@ -1,0 +1,36 @@
+"""The next commands that the page of a saved graph suggests, and its number of parameters."""
+
+from legacy.saved.report.next_step import next_rows, parameter_count
+from tests.small_lift import small_job
+from workloads.lifted.plan import Variable
+
+
+def answers(plan, path="graph.meta", flags=()):
+    return {row["what"]: row["is"] for row in next_rows(plan, path, flags)}
+
+
+def test_a_graph_that_can_be_lifted(tmp_path):
+    plan = small_job(str(tmp_path / "lift")).workload.plan
+    found = answers(plan, flags=["--train_op=train"])
+    assert found["can be lifted"] == "yes" and found["replicas"] == "any number"
+    assert found["next command"] == "python -m legacy.lift graph.meta --out=lifted --train_op=train"
+    assert found["then"] == "python -m parity.verify --workload=lifted"
+
+
+def test_the_checkpoint_beside_a_graph_is_named(tmp_path):
+    plan = small_job(str(tmp_path / "lift")).workload.plan
+    (tmp_path / "model.ckpt-7.index").touch()
+    command = answers(plan, str(tmp_path / "model.ckpt-7.meta"))["next command"]
+    assert f"--checkpoint={tmp_path / 'model.ckpt-7'} " in command
+
+
+def test_ops_that_are_refused_are_asked_for(tmp_path):
+    plan = small_job(str(tmp_path / "lift")).workload.plan
+    plan.unsafe["reader"] = "PyFunc"
+    found = answers(plan)
+    assert found["can be lifted"] == "if you trust it: a step runs PyFunc"
+    assert found["next command"].endswith("--allow_ops=PyFunc")
+
+
+def test_parameters_are_those_of_the_weights():
+    assert parameter_count([Variable("w", [10, 2], "float32", "weight")]) == "20 in 1 weight"
