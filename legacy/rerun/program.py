@@ -16,6 +16,7 @@ from legacy.rerun import runnable
 from legacy.towers.graph_program import GraphProgram
 from legacy.towers.program import session_config
 from workloads.lifted.graph.importing import import_graph
+from workloads.lifted.graph.sums import add_in_order
 from workloads.lifted.pieces.noise import keyed_nodes, noise_key
 from workloads.lifted.tensors.lift_taps import find_taps
 from workloads.lifted.workload import as_lifted, op_errors_as_input_errors
@@ -65,6 +66,8 @@ class OldGraphProgram(GraphProgram):
         self._drawn = runnable.drawn_tensors(self._workload) if source.noise == "drawn" else {}
         self._inputs = runnable.input_placeholders(self._plan, [*self._drawn, *self._given_tensors()])
         graph_def = runnable.runnable_graph(self._workload, self._inputs, devices, source.noise, dependencies)
+        if options.exact:
+            add_in_order(graph_def)
         self.graph = tf.Graph()
         self._starters: List[tf.Operation] = []
         with self.graph.as_default():

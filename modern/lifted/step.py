@@ -84,6 +84,8 @@ class LiftedStep:
         written = (
             None if loss is None else WrittenTower(described, loss, _loss_dtype(plan, described), noise == "drawn")
         )
+        if options.exact:
+            cutter = cutter.with_sums_in_order()
         self._tower_runner = TowerRunner(plan, described, cutter, new_gradients, written, taps)
         self._update_runner = UpdateRunner(plan, described, workload.graph, cutter, self._exchange)
         self._cuts = set(self._exchange.cuts)

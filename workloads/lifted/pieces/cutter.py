@@ -18,6 +18,7 @@ import tensorflow as tf
 from workloads.lifted.graph import CONTROL_FLOW, SWITCHES, Graph, TensorId, forget_placement, input_text
 from workloads.lifted.graph import parse_tensor_name as parse
 from workloads.lifted.graph.old_ops import replace_old_ops
+from workloads.lifted.graph.sums import add_in_order
 from workloads.lifted.pieces.noise import add_iteration_key, fix_seed, retype, use_twin
 from workloads.lifted.pieces.piece import Fetch, Piece, PieceBuilder, VariableVersion
 
@@ -60,6 +61,7 @@ class Cutter:
         self._signature = signature
         self._random = random
         self._loops = loops or {}
+        self._sums_in_order = False
         self._conditional = graph.frames() | graph.branches()
         self._in_control = self._conditional | {name for name in graph.nodes if graph.type(name) in CONTROL_FLOW}
 
@@ -67,6 +69,12 @@ class Cutter:
         """Returns a cutter of the same graph with another source of tensors' types."""
         other = Cutter.__new__(Cutter)
         other.__dict__.update(self.__dict__, _signature=signature)
+        return other
+
+    def with_sums_in_order(self) -> Cutter:
+        """Returns a cutter of the same graph whose pieces add up in the order of the inputs; see `add_in_order`."""
+        other = Cutter.__new__(Cutter)
+        other.__dict__.update(self.__dict__, _sums_in_order=True)
         return other
 
     def piece(
@@ -98,6 +106,8 @@ class Cutter:
         while builder.todo:
             self._add(builder, builder.todo.pop())
         replace_old_ops(builder.result)
+        if self._sums_in_order:
+            add_in_order(builder.result)
         library = self._graph.graph_def.library
         functions = {function.signature.name for function in library.function}
         if any(node.op in functions or _has_function(node) for node in builder.result.node):
