@@ -10,6 +10,7 @@ import tensorflow as tf
 
 from legacy.saved.graph import cone, op_types
 from legacy.saved.graph.imported import without_placement
+from legacy.saved.graph.partitions import parts_of_variables
 from legacy.towers.program import session_config
 from workloads.lifted import checkpoint
 from workloads.lifted.graph import Graph
@@ -38,7 +39,7 @@ def values_from_checkpoint(path: str, plan: Plan, whole: Graph) -> dict[str, np.
     Raises:
       InputError: the checkpoint lacks variables, or has others in shape or dtype; the message lists them.
     """
-    stored = checkpoint.read_checkpoint(path)
+    stored = _with_parts(checkpoint.read_checkpoint(path), whole)
     for variable in plan.variables:
         _require_whole(variable.name, stored)
     missing = [variable for variable in plan.variables if variable.name not in stored]
@@ -54,11 +55,22 @@ def values_from_checkpoint(path: str, plan: Plan, whole: Graph) -> dict[str, np.
     return values
 
 
+def _with_parts(stored: dict[str, np.ndarray], whole: Graph) -> dict[str, np.ndarray]:
+    """A checkpoint's values with the parts of partitioned variables in place of these, as the graph has them."""
+    parts = {name: part for name, part in parts_of_variables(whole).items() if name not in stored}
+    shapes = {name: np.shape(value) for name, value in stored.items()}
+    taken = {name: part for name, part in parts.items() if shapes.get(part.tensor) == part.shape}
+    whole_names = {part.tensor for part in taken.values()}
+    values = {name: value for name, value in stored.items() if name not in whole_names}
+    values.update((name, stored[part.tensor][part.slices]) for name, part in taken.items())
+    return values
+
+
 def _require_whole(name: str, stored: dict[str, np.ndarray]) -> None:
-    """Raises `InputError` if a checkpoint has a partitioned variable in one piece."""
+    """Raises `InputError` if a checkpoint has a variable in one piece whose parts lie where no saver tells."""
     whole_name = re.sub(r"/part_\d+$", "", name)
     if whole_name != name and whole_name in stored:
-        raise InputError(f"--checkpoint: {whole_name!r} is partitioned, and partitioned variables are not lifted")
+        raise InputError(f"--checkpoint: {whole_name!r} is partitioned, and no saver in the graph tells its parts")
 
 
 def _mismatches(variable: Variable, value: np.ndarray) -> Iterator[str]:

@@ -113,23 +113,3 @@ def _variable(graph: Graph, name: str) -> GraphVariable:
     shape = None if proto.unknown_rank else [dimension.size for dimension in proto.dim]
     dtype = tf.as_dtype(attributes["dtype"].type).base_dtype.name
     return GraphVariable(name, shape, dtype, graph.type(name) == "VarHandleOp")
-
-
-def partitioned_variables(graph: Graph) -> list[str]:
-    """Returns the names of partitioned variables, of which a checkpoint has the slices under one name, sorted.
-
-    Args:
-      graph: the whole graph; a saver's op says which slice of which tensor each of its inputs is.
-    """
-    found: set[str] = set()
-    for name in graph.nodes:
-        if graph.type(name) == "SaveV2":
-            names, slices = (_texts(graph, tensor.node) for tensor in graph.inputs(name)[1:3])
-            found |= {text for text, part in zip(names, slices) if part}
-    return sorted(found)
-
-
-def _texts(graph: Graph, name: str) -> list[str]:
-    """Returns the strings that a Const holds; none of any other node."""
-    node = graph.nodes[name]
-    return [text.decode("utf-8") for text in node.attr["value"].tensor.string_val] if node.op == "Const" else []

@@ -17,25 +17,21 @@ from workloads.support.wording import counted
 LIFT = "lifted"
 
 
-def next_rows(plan: Plan, path: str, flags: Sequence[str], partitioned: Sequence[str] = ()) -> list[Row]:
+def next_rows(plan: Plan, path: str, flags: Sequence[str]) -> list[Row]:
     """Returns the rows of the section "next" of a graph that can be lifted.
 
     Args:
       plan: of its training step.
       path: the graph file.
       flags: that `legacy.inspect` was given and `legacy.lift` takes, too.
-      partitioned: names of partitioned variables.
 
     Returns:
       rows of "what" and "is".
     """
     refused = sorted(set(plan.unsafe.values()))
     allowed = [f"--allow_ops={','.join(refused)}"] if refused else []
-    checkpoint = [] if partitioned else _checkpoint_flag(path)
-    command = ["python", "-m", "legacy.lift", path, *checkpoint, f"--out={LIFT}", *flags, *allowed]
+    command = ["python", "-m", "legacy.lift", path, *_checkpoint_flag(path), f"--out={LIFT}", *flags, *allowed]
     can = f"if you trust it: a step runs {', '.join(refused)}" if refused else "yes"
-    if partitioned:
-        can += f"; from its initial values only, since {partitioned[0]!r} is partitioned, which is not read"
     return [
         {"what": "can be lifted", "is": can},
         {"what": "replicas", "is": replica_counts(plan)},

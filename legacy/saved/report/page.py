@@ -16,7 +16,6 @@ from legacy.saved.facts.whole_graph import WholeGraph
 from legacy.saved.graph import graph_file
 from legacy.saved.graph.layout import as_requested
 from legacy.saved.graph.train_ops import TrainOpError
-from legacy.saved.graph.variables import partitioned_variables
 from legacy.saved.hazards.search import find_hazards
 from legacy.saved.report.next_step import next_rows
 from workloads.support.errors import InputError
@@ -75,7 +74,7 @@ def inspect_graph(
     flags = [f"--train_op={','.join(train_op)}"] if train_op else []
     flags += ["--feed=" + ",".join(f"{name}={value}" for name, value in feed.items())] if feed else []
     flags += [f"--layout={layout}"] if layout else []
-    sections["next"] = next_rows(found.plan, path, flags, partitioned_variables(found.whole))
+    sections["next"] = next_rows(found.plan, path, flags)
     return sections
 
 

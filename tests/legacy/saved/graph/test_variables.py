@@ -2,7 +2,7 @@ import pytest
 import tensorflow as tf
 
 from legacy.saved.graph.imported import ImportedGraph
-from legacy.saved.graph.variables import GraphVariable, VariableUses, partitioned_variables
+from legacy.saved.graph.variables import GraphVariable, VariableUses
 from tests.legacy.saved.graphs import traced
 from workloads.support.errors import InputError
 
@@ -120,12 +120,3 @@ def test_a_variable_chosen_at_run_time_is_refused():
 
 def test_a_variable_of_unknown_rank_has_no_shape():
     assert uses_of(lambda: reference(shape=None)).variables["w"].shape is None
-
-
-def test_a_saver_says_which_variables_are_partitioned():
-    def build():
-        texts = {"tensor_names": ["emb", "emb", "w"], "shape_and_slices": ["4 2 0,2:0,2", "4 2 2,2:0,2", ""]}
-        tf.raw_ops.SaveV2(prefix="file", tensors=[tf.zeros([2, 2]), tf.zeros([2, 2]), tf.zeros([2])], **texts)
-
-    assert partitioned_variables(traced(build)) == ["emb"]
-    assert partitioned_variables(traced(lambda: reference())) == []

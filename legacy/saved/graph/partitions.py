@@ -1,0 +1,72 @@
+"""Parts of partitioned variables: variables of their own in a graph, slices of one tensor in its checkpoints."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Tuple
+
+from legacy.saved.graph.accumulation import variable_of
+from workloads.lifted.graph import Graph
+
+#: A slice of all of a dimension, as SaveV2 writes it.
+ALL = "-"
+
+
+class Part(NamedTuple):
+    """The place of a variable in a checkpoint.
+
+    Attributes:
+      tensor: name of the whole variable there.
+      shape: of the whole variable.
+      slices: for each dimension, what the part has of it.
+    """
+
+    tensor: str
+    shape: Tuple[int, ...]
+    slices: Tuple[slice, ...]
+
+
+def parts_of_variables(graph: Graph) -> dict[str, Part]:
+    """Returns {variable: its place} of the variables that a checkpoint has as slices of another one.
+
+    Args:
+      graph: the whole graph; a saver's op says which slice of which tensor each of its inputs is.
+    """
+    found: dict[str, Part] = {}
+    for name in graph.nodes:
+        if graph.type(name) != "SaveV2":
+            continue
+        inputs = graph.inputs(name)
+        tensors, texts = (_texts(graph, tensor.node) for tensor in inputs[1:3])
+        for tensor, text, saved in zip(tensors, texts, inputs[3:]):
+            variable = _variable_behind(graph, saved.node) if text else None
+            if variable is not None:
+                found[variable] = _part(tensor, text)
+    return found
+
+
+def _variable_behind(graph: Graph, node: str) -> str | None:
+    """The variable that a node is, or that it copies or reads."""
+    kind = graph.type(node)
+    if kind in ("Identity", "ReadVariableOp"):
+        return variable_of(graph, node)
+    return node if "Variable" in kind or kind == "VarHandleOp" else None
+
+
+def _part(tensor: str, text: str) -> Part:
+    """A part from its text in a saver.
+
+    >>> _part("w", "4 2 2,2:-")
+    Part(tensor='w', shape=(4, 2), slices=(slice(2, 4, None), slice(None, None, None)))
+    """
+    *sizes, places = text.split()
+    slices = []
+    for place in places.split(":"):
+        begin, _, length = place.partition(",")
+        slices.append(slice(None) if place == ALL else slice(int(begin), int(begin) + int(length)))
+    return Part(tensor, tuple(map(int, sizes)), tuple(slices))
+
+
+def _texts(graph: Graph, name: str) -> list[str]:
+    """Returns the strings that a Const holds; none of any other node."""
+    node = graph.nodes[name]
+    return [text.decode("utf-8") for text in node.attr["value"].tensor.string_val] if node.op == "Const" else []
