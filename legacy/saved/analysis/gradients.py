@@ -37,14 +37,18 @@ def probe_gradients(context: Context, phase: PhaseParts, cutter: Cutter) -> tupl
     gradients: list[dict[str, str]] = [{} for _ in range(count)]
     for effect in phase.effects:
         shape = context.state.variables[effect.writes[0]].shape
-        for label, value in _update_inputs(context, effect):
+        inputs = _update_inputs(context, effect)
+        for label, value in inputs:
             target = parse_tensor_name(value)
             parts = nearest_tensors(context.graph, target, nodes, _similar_to(context, target), count)
             if not any(parts):
                 continue
-            combines.append(
-                recognise_reduction(context.graph, cutter, context.imported, label, target, parts, nodes, shape, known)
+            found = recognise_reduction(
+                context.graph, cutter, context.imported, label, target, parts, nodes, shape, known
             )
+            if count == 1 and len(inputs) > 1 and found.kind == "sum":
+                found.kind = "concat"  # rows and their indices: one tower does not tell, and sums of indices are none
+            combines.append(found)
             for tower, tensors in enumerate(parts):
                 gradients[tower].update(_labelled(label, tensors))
     return combines, gradients
