@@ -202,17 +202,17 @@ def _verify_programs(setup: Setup, old: OldGraph | None = None) -> Verdict:
         if not result.passed and not result.mismatched and explicable:
             explanation = _explain(setup, recording_from_flags(setup, folder), result)
             result.first_layer = result.first_layer or explanation.first_layer
-    parted = _forward_difference(setup, old, result)
+    difference = _forward_difference(setup, old, result)
     terminal = make_console()
     left_out = [stage for stage in STAGES if part is not None and stage in part.left_out]
-    print_plain_lines(terminal, [] if parted is None else [parted.sentence()])
+    print_plain_lines(terminal, [] if difference is None else [difference.sentence()])
     if part is not None:
         print_plain_lines(terminal, ["in the tables legacy is the recording; in the causes it is the port"])
     print_plain_lines(terminal, [f"not compared, as the recording does not hold it: {stage}" for stage in left_out])
     report.print_verification(terminal, setup, comparison, explanation)
     content = report.verification_json(setup, comparison, recording, explanation)
     content["not_recorded"] = left_out
-    command.write_json({**content, "forward_difference": None if parted is None else parted.to_json()})
+    command.write_json({**content, "forward_difference": None if difference is None else difference.to_json()})
     report_flags.write_report(lambda: report.verification_html(setup, comparison, content), FLAGS)
     if result.partial:
         raise KeyboardInterrupt

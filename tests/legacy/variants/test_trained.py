@@ -2,6 +2,7 @@
 
 import tensorflow as tf
 
+from legacy.saved.facts.rows import NOT_ANALYSED
 from legacy.saved.report.page import inspect_graph
 from tests.legacy.variants.programs import (
     TOWERS,
@@ -39,7 +40,7 @@ def test_an_optimizer_written_by_hand_in_a_graph_without_collections(tmp_path):
     assert [(c.weight, c.kind) for c in plan.phases[0].combine] == [("net/w", "mean")]
     assert_same(setup)
     sections = inspect_graph(str(tmp_path / "graph.meta"))
-    assert "not taken apart" not in sections and not sections["hazards"]
+    assert NOT_ANALYSED not in sections and not sections["hazards"]
 
 
 def test_a_single_tower_with_adam_on_rows(tmp_path):

@@ -36,10 +36,10 @@ def test_equal_runs_have_none():
     assert found == deviations.Deviations([], [], [], [])
 
 
-@pytest.mark.parametrize("gap, parted", [(0.9e-4, ()), (1.1e-4, (3,))])
-def test_passes_from_weights_that_have_parted_are_not_judged(gap, parted):
+@pytest.mark.parametrize("gap, unjudged", [(0.9e-4, ()), (1.1e-4, (3,))])
+def test_passes_from_weights_that_have_diverged_are_not_judged(gap, unjudged):
     step = compared(sgd_step(3, weight=8.0), sgd_step(3, weight=8.0 * (1 + gap)))
-    assert made_up_evidence([step], SGD).deviations.unjudged_passes == parted
+    assert made_up_evidence([step], SGD).deviations.unjudged_passes == unjudged
     record = step_record(3, state=made_up_state({"w": [8.0, 1.0]}))
     without = compared_step(record, record, step.left_before, step.right_before)
     assert made_up_evidence([without], Context(replicas=1)).deviations.unjudged_passes == ()
