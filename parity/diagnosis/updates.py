@@ -213,5 +213,6 @@ def _fit_coupled_decay(update: ObservedUpdate, slot: str, rule: SlotRule) -> flo
     basis = [weights] if rule.term is gradient else [2 * update.gradient * weights, weights**2]
     multiple = float(fit_combination(basis, added - term).coefficients[0])
     decayed = rule.term(dataclasses.replace(update, gradient=update.gradient + multiple * weights))
-    explained = relative_norm(added - decayed, added) <= max(MOST_ROUNDING, relative_norm(added - term, added) / 100)
-    return multiple if explained else float("nan")
+    left_over = relative_norm(added - decayed, added)  # infinite if the slot takes up nothing, which explains nothing
+    most = max(MOST_ROUNDING, relative_norm(added - term, added) / 100)
+    return multiple if np.isfinite(left_over) and left_over <= most else float("nan")

@@ -56,6 +56,15 @@ def test_decay_beside_the_update_is_a_multiple_of_the_weight():
     assert updates_of(step_of([-1.0, 0.0], [2.0, 0.0])).steps[0].decay.share < 1e-12
 
 
+@pytest.mark.parametrize("taken, decay", [([2.25, 1.5], 0.25), ([2.0, 1.0], 0.0), ([0.0, 0.0], np.nan)])
+def test_a_slot_that_takes_up_nothing_is_no_decay_of_the_optimizer(taken, decay):
+    """A slot that stays zero is infinitely far, relative to itself, from the gradient with and without a decay."""
+    slots = {"w/momentum": [0.0, 0.0]}, {"w/momentum": taken}
+    step = step_of([-0.5 * value for value in taken], [2.0, 1.0], slots=slots[0], new_slots=slots[1])
+    (fit,) = updates_of(step, optimizer=optimizers.Momentum(0.5)).slots["momentum"]
+    assert fit.decay == pytest.approx(decay, nan_ok=True)
+
+
 @pytest.mark.parametrize("roundings, explained", [(19, True), (21, False)])
 def test_a_form_explains_up_to_twenty_roundings(roundings, explained):
     misfit = MeasuredChange(np.zeros(4) + roundings * EPS, np.full(4, EPS)).misfit(np.zeros(4))
