@@ -16,7 +16,7 @@ from parity.comparison.setup import Setup
 from parity.speed import one_device
 from parity.speed.joint_verification import Rival, verify_together
 from parity.speed.names import LEGACY, MODERN, ONE_DEVICE
-from parity.speed.one_device_process import OneDeviceProcess
+from parity.speed.one_device_process import FasterProgram, OneDeviceProcess
 from parity.speed.speed_result import Contestant
 from parity.speed.timing import Runner
 from workloads.program import Program
@@ -45,7 +45,7 @@ class Comparison:
       steps: number of steps.
       progress: called with the number of steps done.
       floors: {name of a program: its noise floor}; empty before the first input.
-      own_process: where the port on one device is timed; None where it is compared.
+      own_process: where the port on one device has all cores; None where it has them here.
       parts: why the port on one device takes the batch in parts; "" if it need not; None if that is not known yet.
     """
 
@@ -93,7 +93,8 @@ def enter_programs(
         last.problem = "" if last.verification.passed else "not equal to the towers"
     timed: Runner | None = lone
     if lone is not None and comparison.own_process is not None:
-        timed = comparison.own_process.start(setup, bool(comparison.parts))
+        there = comparison.own_process.start(setup, bool(comparison.parts))
+        timed = FasterProgram(lone, there, setup.threads_within_ops())
     return [
         Entrant(Contestant(LEGACY, input_name, batch, left.describe()), left),
         Entrant(Contestant(MODERN, input_name, batch, right.describe(), results[MODERN]), right),

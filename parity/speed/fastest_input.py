@@ -59,7 +59,7 @@ def choose_fastest_input(
             chosen = setup_with_input(setup, candidate)
             with contextlib.ExitStack() as tried:
                 program = tried.enter_context(chosen.legacy_program())
-                trials[candidate] = _seconds_per_step(program)
+                trials[candidate] = trial_seconds(program)
                 if fastest is None or trials[candidate] < trials[fastest.setup.legacy.input]:
                     kept.close()
                     kept.push(tried.pop_all())
@@ -74,7 +74,8 @@ def setup_with_input(setup: Setup, legacy_input: str) -> Setup:
     return dataclasses.replace(setup, legacy=dataclasses.replace(setup.legacy, input=legacy_input))
 
 
-def _seconds_per_step(program: Runner) -> float:
+def trial_seconds(program: Runner) -> float:
+    """Returns the seconds of a step in the fastest of some short repetitions, after a warm-up."""
     program.run(WARMUP)
     few = seconds_of_run(program, LEAST_STEPS) / LEAST_STEPS
     steps = min(MOST_STEPS, max(LEAST_STEPS, math.ceil(SECONDS / few)))

@@ -12,7 +12,7 @@ from parity.processes.interruption import Interruption
 from parity.speed.entrants import Comparison, Entrant, enter_programs
 from parity.speed.fastest_input import choose_fastest_input
 from parity.speed.names import LEGACY, MODERN, STREAMED
-from parity.speed.one_device_process import OneDeviceProcess, RemoteProgram, needs_own_process
+from parity.speed.one_device_process import FasterProgram, needs_own_process, own_process
 from parity.speed.ratio import UNDECIDED, speed_ratio, speed_verdict
 from parity.speed.speed_result import SpeedResult
 from parity.speed.timing import (
@@ -82,13 +82,13 @@ def measure_speed(
     """
     with contextlib.ExitStack() as stack:
         chosen = dict(setups)
-        own_process = None
-        if any(needs_own_process(setup) for setup in setups.values()):
-            own_process = stack.enter_context(contextlib.closing(OneDeviceProcess()))
+        process = own_process() if any(needs_own_process(setup) for setup in setups.values()) else None
+        if process is not None:
+            stack.callback(process.close_programs)
         comparison = Comparison(
             plan.parity_steps,
             lambda done: progress("parity", done, plan.parity_steps),
-            own_process=own_process,
+            own_process=process,
         )
         entrants: list[Entrant] = []
         trials: dict[str, float] = {}
@@ -153,6 +153,8 @@ def _is_warmed_up(entrant: Entrant, result: SpeedResult, plan: MeasurementPlan) 
     """Runs a program's first steps and finds the length of its blocks; false if it failed."""
     runner, contestant = cast(Runner, entrant.runner), entrant.contestant
     try:
+        if isinstance(runner, FasterProgram):
+            contestant.note = "; ".join(filter(None, [contestant.note, runner.choose()]))
         contestant.startup = seconds_of_run(runner, plan.warmup)
         contestant.steps = block_steps(runner, result.setup.modern.steps_per_call, plan.seconds)
     except RunnerFailed as failure:
@@ -163,7 +165,7 @@ def _is_warmed_up(entrant: Entrant, result: SpeedResult, plan: MeasurementPlan) 
 
 def _rest(runner: Runner) -> None:
     """Waits until nothing is read ahead any more, neither here nor in the runner's own process."""
-    if isinstance(runner, RemoteProgram):
+    if isinstance(runner, FasterProgram):
         runner.rest()
     wait_for_rest()
 

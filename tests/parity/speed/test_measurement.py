@@ -101,25 +101,30 @@ def test_the_programs_that_are_timed_are_compared_step_by_step_first(clock, veri
     assert shown == [("parity", 3, 3), (text, 2, 4), (text, 4, 4)]
 
 
-def test_where_replicas_share_the_cores_one_device_is_timed_in_a_process_of_its_own(clock, verified, monkeypatch):
+@pytest.mark.parametrize("seconds, steps, cores", [(0.125, 80, "all cores"), (0.5, 40, "3 cores an op")])
+def test_where_replicas_share_the_cores_the_faster_way_on_one_device_is_timed(
+    seconds, steps, cores, clock, verified, monkeypatch
+):
     log = []
 
     class MadeUpProcess:
         def start(self, setup, in_parts):
             log.append(in_parts)
-            return TimedProgram(clock, 0.125)
+            return TimedProgram(clock, seconds)
 
-        def close(self):
+        def close_programs(self):
             log.append("closed")
 
-    monkeypatch.setattr(measurement, "OneDeviceProcess", MadeUpProcess)
+    monkeypatch.setattr(measurement, "own_process", MadeUpProcess)
+    monkeypatch.setattr(threads, "cores", lambda: 6)
 
-    def steps_of_a_block(**cores):
-        result = measured(MadeUpSetup(clock, {"feed": 0.5}, **cores))
-        return by_place(result)["one device", RESIDENT].steps
+    def one_device(**setup):
+        return by_place(measured(MadeUpSetup(clock, {"feed": 0.5}, **setup)))["one device", RESIDENT]
 
-    assert steps_of_a_block() == 40 and not log  # 10 s at 0.25 s a step
-    assert steps_of_a_block(threads=threads.cores() - 0.5) == 80 and log == [False, "closed"]
+    alone = one_device()
+    assert (alone.steps, alone.note, log) == (40, "", [])  # 10 s at 0.25 s a step
+    shared = one_device(threads=3)
+    assert (shared.steps, shared.note, log) == (steps, cores, [False, "closed"])
 
 
 @pytest.mark.parametrize("inputs", [(RESIDENT,), (RESIDENT, STREAMED)])

@@ -30,14 +30,13 @@ class DirectChild:
         self.sent, self.lost = [], False
 
     def send(self, message):
+        if self.lost:
+            raise Lost("the port on one device ended")
         self.sent.append(message)
 
     def receive(self):
         if self.lost:
             raise Lost("the port on one device ended")
-
-    def kill(self):
-        self.sent.append("killed")
 
 
 @pytest.fixture
@@ -51,6 +50,8 @@ def test_each_program_takes_its_own_steps(child, monkeypatch):
     second.run(3)
     second.rest()
     first.run(2)
+    process.close_programs()
+    assert process.start("another", False)._number == 0
     monkeypatch.setattr(
         one_device_process,
         "one_device_program",
@@ -59,7 +60,14 @@ def test_each_program_takes_its_own_steps(child, monkeypatch):
     monkeypatch.setattr(timing, "wait_for_rest", lambda: log.append("rest"))
     speaker = Speaker(*process._child.sent)
     serve_programs(speaker)
-    assert log == ["streamed True", "rest", "resident False", "closed streamed True", "closed resident False"]
+    assert log == [
+        "streamed True",
+        "rest",
+        "resident False",
+        "closed streamed True",
+        "closed resident False",
+        "closed another False",
+    ]
     assert speaker.answers == 3  # making a program is not waited for
 
 
@@ -69,8 +77,13 @@ def test_a_process_that_is_lost_has_failed_and_the_others_are_timed_on(child):
     process._child.lost = True
     with pytest.raises(timing.RunnerFailed, match="^the port on one device ended$"):
         program.run(1)
-    process.close()
-    assert process._child.sent[-1] == "killed"
+    process.close_programs()
+
+
+def test_there_is_one_process_for_all_measurements(child):
+    one_device_process.own_process.cache_clear()
+    assert one_device_process.own_process() is one_device_process.own_process()
+    one_device_process.own_process.cache_clear()
 
 
 def test_it_is_needed_where_replicas_have_a_part_of_the_cores(monkeypatch):
@@ -88,7 +101,6 @@ def test_it_is_needed_where_replicas_have_a_part_of_the_cores(monkeypatch):
 @pytest.mark.slow
 def test_a_real_process_takes_steps():
     process = OneDeviceProcess()
-    try:
-        process.start(setup(Dyadic()), in_parts=True).run(2)
-    finally:
-        process.close()
+    process.start(setup(Dyadic()), in_parts=True).run(2)
+    process.close_programs()
+    process.start(setup(Dyadic()), in_parts=False).run(1)
