@@ -58,6 +58,7 @@ SHORTER = {
     "parity_steps": 3,  # after the comparison of the first phase
     "tried_inputs": ["feed", "dataset"],
     "memory": False,
+    "all_cores": False,
 }
 
 #: Processes that share the first phase. The second has the machine to itself.

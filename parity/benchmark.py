@@ -59,6 +59,11 @@ flags.DEFINE_multi_string(
 flags.DEFINE_float(
     "others_seconds", 120.0, "Seconds that a program of --others may take to answer a line.", lower_bound=0.01
 )
+flags.DEFINE_boolean(
+    "all_cores",
+    True,
+    "Where replicas share the cores, try the port on one device with all of them too, in a process of its own.",
+)
 flags.DEFINE_boolean("memory", True, "Measure each side's peak memory, in a process of its own.")
 report_flags.define_report(flags.FLAGS)
 
@@ -109,7 +114,13 @@ def plan_from_flags(workload_name: str | None = None) -> tuple[dict[str, Setup],
     require(FLAGS.tried_inputs and not unknown, "--tried_inputs", ",".join(FLAGS.tried_inputs), allowed)
     tried = tuple(FLAGS.tried_inputs) if tunes else ()
     plan = MeasurementPlan(
-        FLAGS.warmup, FLAGS.blocks, FLAGS.most_blocks, FLAGS.block_seconds, FLAGS.parity_steps, tried
+        FLAGS.warmup,
+        FLAGS.blocks,
+        FLAGS.most_blocks,
+        FLAGS.block_seconds,
+        FLAGS.parity_steps,
+        tried,
+        FLAGS.all_cores,
     )
     return setups, plan
 

@@ -42,6 +42,7 @@ class MeasurementPlan:
       seconds: length of one block, about.
       parity_steps: number of steps compared before the clock starts.
       tried_inputs: ways of the towers to get streamed batches that are timed first, for the fastest; none: the setup's.
+      all_cores: whether the port on one device is tried with all cores too, where replicas share them.
     """
 
     warmup: int = 20
@@ -50,6 +51,7 @@ class MeasurementPlan:
     seconds: float = 0.25
     parity_steps: int = 5
     tried_inputs: tuple[str, ...] = ()
+    all_cores: bool = True
 
 
 class _TracedProgram(Protocol):
@@ -82,7 +84,8 @@ def measure_speed(
     """
     with contextlib.ExitStack() as stack:
         chosen = dict(setups)
-        process = own_process() if any(needs_own_process(setup) for setup in setups.values()) else None
+        tries = plan.all_cores and any(needs_own_process(setup) for setup in setups.values())
+        process = own_process() if tries else None
         if process is not None:
             stack.callback(process.close_programs)
         comparison = Comparison(

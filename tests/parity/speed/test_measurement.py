@@ -125,6 +125,9 @@ def test_where_replicas_share_the_cores_the_faster_way_on_one_device_is_timed(
     assert (alone.steps, alone.note, log) == (40, "", [])  # 10 s at 0.25 s a step
     shared = one_device(threads=3)
     assert (shared.steps, shared.note, log) == (steps, cores, [False, "closed"])
+    plan = dataclasses.replace(PLAN, all_cores=False)
+    only_here = by_place(measured(MadeUpSetup(clock, {"feed": 0.5}, threads=3), plan))["one device", RESIDENT]
+    assert (only_here.steps, only_here.note, len(log)) == (40, "", 2)
 
 
 @pytest.mark.parametrize("inputs", [(RESIDENT,), (RESIDENT, STREAMED)])
