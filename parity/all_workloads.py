@@ -53,8 +53,8 @@ FLAGS.set_default("json", "report.json")
 #: Values of `parity.benchmark`'s flags that are not given: six programs of each workload end in minutes.
 SHORTER = {
     "block_seconds": 0.1,
-    "blocks": 12,
-    "most_blocks": 14,
+    "blocks": 10,
+    "most_blocks": 12,
     "parity_steps": 3,  # after the comparison of the first phase
     "tried_inputs": ["feed", "dataset"],
     "memory": False,
