@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from parity.against.forward_difference import ForwardDifference
     from parity.comparison.result import Verdict, Verification
     from parity.comparison.setup import Setup
-    from parity.verdict.compare_programs import ComparisonPlan
+    from parity.verdict.compare_programs import Comparison, ComparisonPlan
     from parity.verdict.explanation import Explanation
     from parity.verdict.recorded_part import RecordedPart
     from workloads.data.batches import Batches
@@ -202,12 +202,16 @@ def _verify_programs(setup: Setup, old: OldGraph | None = None) -> Verdict:
         if not result.passed and not result.mismatched and explicable:
             explanation = _explain(setup, recording_from_flags(setup, folder), result)
             result.first_layer = result.first_layer or explanation.first_layer
+            again = None if part is None else _compare_in_terms(compared, folder, explanation)
+            comparison = again or comparison
+            result = comparison.verification
     difference = _forward_difference(setup, old, result)
     terminal = make_console()
     left_out = [stage for stage in STAGES if part is not None and stage in part.left_out]
     print_plain_lines(terminal, [] if difference is None else [difference.sentence()])
     if part is not None:
-        print_plain_lines(terminal, ["in the tables legacy is the recording; in the causes it is the port"])
+        terms = ", rewritten in the workload's terms" if explanation is not None and result.passed else ""
+        print_plain_lines(terminal, [f"in the tables legacy is the recording{terms}; in the causes it is the port"])
     print_plain_lines(terminal, [f"not compared, as the recording does not hold it: {stage}" for stage in left_out])
     report.print_verification(terminal, setup, comparison, explanation)
     content = report.verification_json(setup, comparison, recording, explanation)
@@ -227,6 +231,26 @@ def _explain(setup: Setup, recording: Recording | None, result: Verification) ->
     if FLAGS.names is not None and recording is not None:
         return explanation.explain_recorded_port(setup, recording)
     return explanation.explain_failure(setup, recording, result)
+
+
+def _compare_in_terms(setup: Setup, folder: str, explanation: Explanation) -> Comparison | None:
+    """Compares another framework's recording again, in the workload's terms, where it differs in its terms alone.
+
+    Args:
+      setup: the job, with the part of it that the recording holds.
+      folder: for a recording that is made here.
+      explanation: of the failure.
+
+    Returns:
+      the comparison; None where something else was recognized, or bits must be identical.
+    """
+    from parity.causes.terms import RecordingInTerms, terms_alone
+    from parity.verdict.compare_programs import compare_programs
+
+    terms, recording = terms_alone(explanation.recognized), recording_from_flags(setup, folder)
+    if not terms or recording is None or tolerance_name() != "auto":
+        return None
+    return compare_programs(setup, RecordingInTerms(recording, terms), plan_from_flags())
 
 
 def _recorded_part(setup: Setup, folder: str) -> RecordedPart | None:

@@ -21,7 +21,8 @@ from parity.causes.unexplained import unexplained_deviations
 from parity.comparison import stages
 from parity.diagnosis.evidence import Evidence
 from parity.diagnosis.steps.compared_step import ComparedStep
-from workloads.program import Arrays, State, StepRecord
+from workloads.program import Arrays, RecordRewriter, State, StepRecord
+from workloads.records.reader import Recording
 
 SHARES, SLOTS = "LOSS_SHARE", "SLOT_CONVENTION"
 
@@ -54,6 +55,39 @@ def in_legacys_terms(evidence: Evidence, recognized: Sequence[RecognizedCause]) 
     rewritten.converted = tuple(entry.id for entry in terms)
     bugs = [entry for entry in recognize_causes(rewritten) if entry.cause.bug]
     return InTerms(rewritten, [*bugs, *terms])
+
+
+def terms_alone(recognized: Sequence[RecognizedCause]) -> list[RecognizedCause]:
+    """Returns the causes if all of them are other terms, so that nothing else was recognized; else none."""
+    return list(recognized) if all(entry.id in (SHARES, SLOTS) for entry in recognized) else []
+
+
+class RecordingInTerms(RecordRewriter):
+    """A recording whose records are rewritten in legacy's terms, in the types that it has.
+
+    Args:
+      recording: the run.
+      terms: the causes that say in which other terms it is; see `terms_alone`.
+    """
+
+    def __init__(self, recording: Recording, terms: Sequence[RecognizedCause]) -> None:
+        super().__init__(recording)
+        self._rewrites = [_rewrite_of(entry.finding, entry.id) for entry in terms]
+
+    def state(self) -> State:
+        return self._of_state(super().state())
+
+    def rewrite(self, record: StepRecord) -> StepRecord:
+        for rewrite in self._rewrites:
+            record = rewrite.record(record)
+        return dataclasses.replace(record, state=self._of_state(record.state))
+
+    def _of_state(self, state: State) -> State:
+        rewritten = state
+        for rewrite in self._rewrites:
+            rewritten = rewrite.state(rewritten)
+        slots = {name: value.astype(np.asarray(state.slots[name]).dtype) for name, value in rewritten.slots.items()}
+        return dataclasses.replace(rewritten, slots=slots)
 
 
 def _passes_unexplained(evidence: Evidence, recognized: Sequence[RecognizedCause]) -> bool:
@@ -114,7 +148,7 @@ def _rewritten_step(step: ComparedStep, rewrite: _Rewrite) -> ComparedStep:
 def _with_momentum(state: State, factor: float) -> State:
     """A state with its momentum slots divided by a factor, in float64: a rounding would look like another slot."""
     slots = {
-        name: np.asarray(value, np.float64) / factor if name.endswith("/momentum") else value
+        name: np.asarray(value, np.float64) / factor + 0.0 if name.endswith("/momentum") else value  # and no -0.0
         for name, value in state.slots.items()
     }
     return dataclasses.replace(state, slots=slots)

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 from legacy.towers.program import LegacyProgram
+from parity.causes.terms import RecordingInTerms
 from parity.comparison import stages
 from parity.comparison.history import History
 from parity.comparison.judging import tolerance
@@ -177,7 +178,7 @@ def _rule_check(setup: Setup, units: dict[str, float]) -> StepCheck:
 
 def _why_no_visits(setup: Setup, left: Program, plan: ComparisonPlan) -> str:
     """The reason why no visits are made, or ""."""
-    if isinstance(left, Recording):
+    if isinstance(left, (Recording, RecordingInTerms)):
         return "a recording cannot take a step from another state"
     if isinstance(left, LegacyProgram) and setup.legacy.input == "queue":
         return "the towers' queue cannot be started a second time"

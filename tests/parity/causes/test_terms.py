@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 
 from parity.causes.catalogue import recognize_causes
-from parity.causes.terms import in_legacys_terms
+from parity.causes.terms import RecordingInTerms, in_legacys_terms, terms_alone
 from parity.causes.unexplained import unexplained_deviations
 from parity.comparison import stages
 from parity.diagnosis.context.job_context import Context
 from tests.parity.step_records import compared_step, made_up_evidence, made_up_state, step_record
 from workloads import optimizers
+from workloads.program import Program
 
 RATE, REPLICAS = 0.5, 4
 CONTEXT = Context(REPLICAS, 8, optimizers.Momentum(0.5), combine="mean")
@@ -117,3 +118,51 @@ def test_a_sum_of_whole_gradients_is_no_sum_of_shares():
     found = in_legacys_terms(facts, recognize_causes(facts))
     assert found.evidence is facts
     assert found.recognized[0].id == "LOSS_NOT_DIVIDED"
+
+
+class Records(Program):
+    """Hands out the records of a run."""
+
+    side = "legacy"
+
+    def __init__(self, facts):
+        self.records, self.now = [step.right for step in facts.steps], facts.right
+
+    def variables(self):
+        return ()
+
+    def describe(self):
+        return {}
+
+    def load(self, state):
+        raise NotImplementedError
+
+    def state(self):
+        return self.now
+
+    def step(self):
+        record = self.records.pop(0)
+        self.now = record.state
+        return record
+
+
+def test_a_recording_in_other_terms_shows_legacys_numbers_bit_for_bit_in_its_own_types():
+    port, legacy = evidence(keras=True, shares=True), evidence()
+    terms = terms_alone(recognize_causes(port))
+    assert {entry.id for entry in terms} == {"LOSS_SHARE", "SLOT_CONVENTION"}
+    with RecordingInTerms(Records(port), terms) as shown:
+        start = shown.state().slots
+        assert not np.signbit(start["w/momentum"]).any() and start["w/momentum"].dtype == np.float32
+        for step in legacy.steps:
+            record, expected = shown.step(), step.left
+            assert [float(loss) for loss in record.losses] == [float(loss) for loss in expected.losses]
+            for own, other in zip(record.gradients, expected.gradients):
+                assert all(np.array_equal(own[name], other[name]) for name in other)
+            for name, slot in expected.state.slots.items():
+                assert np.array_equal(record.state.slots[name], slot) and record.state.slots[name].dtype == slot.dtype
+
+
+@pytest.mark.parametrize("fault", [{"constrained": True}, {"constrained": True, "shares": True}])
+def test_terms_beside_a_fault_are_not_alone(fault):
+    facts, recognized = in_legacys_terms(evidence(keras=True, **fault), recognize_causes(evidence(keras=True, **fault)))
+    assert not terms_alone(recognized) or unexplained_deviations(facts, recognized)
