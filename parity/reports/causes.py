@@ -59,7 +59,8 @@ def cause_lines(
         yield f"  more: docs/causes.md#{cause.id.lower()}"
     yield from unexplained_lines(unexplained, [], "ALSO, ")
     yield from _remaining_lines(remaining)
-    yield f"facts: {facts}"
+    in_terms = ", of the port's steps in legacy's terms" if evidence.converted else ""
+    yield f"facts{in_terms}: {facts}"
 
 
 def _remaining_lines(remaining: tuple[Remainder, ...] | None) -> Iterator[str]:

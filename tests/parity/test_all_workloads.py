@@ -137,8 +137,10 @@ def test_blocks_are_shorter_than_the_benchmarks_unless_flags_say_otherwise(given
     flags.DEFINE_integer("parity_steps", 5, "", flag_values=given)
     flags.DEFINE_list("tried_inputs", ["feed", "queue"], "", flag_values=given)
     flags.DEFINE_boolean("memory", True, "", flag_values=given)
+    flags.DEFINE_boolean("all_cores", True, "", flag_values=given)
     all_workloads._set_defaults(all_workloads.SHORTER)
-    assert (given.blocks, given.most_blocks, given.block_seconds, given.memory) == (12, 40, 0.1, False)
+    assert (given.blocks, given.most_blocks, given.block_seconds) == (10, 40, 0.1)
+    assert not given.memory and not given.all_cores
 
 
 @pytest.mark.parametrize(

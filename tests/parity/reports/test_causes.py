@@ -39,6 +39,13 @@ def test_further_causes_are_marked_and_so_is_what_is_no_bug():
     assert len(lines) == 9
 
 
+def test_facts_of_rewritten_steps_say_so():
+    evidence = made_up_evidence()
+    evidence.converted = ("LOSS_SHARE",)
+    lines = list(cause_lines([RecognizedCause(CAUSE, FINDING)], evidence))
+    assert lines[-1] == "facts, of the port's steps in legacy's terms: one fact; another"
+
+
 def test_without_a_cause_the_facts_are_shown():
     assert list(cause_lines([], made_up_evidence())) == ["NO KNOWN CAUSE: one fact; another"]
 
