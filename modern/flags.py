@@ -97,11 +97,7 @@ def program_from_flags(
     """
     from modern import factory
     from modern.collectives import strategy
-    from workloads.support.machine import threads
 
-    if devices[0].startswith("CPU"):
-        strategy.divide_cpu(len(devices))
-        if not exact and FLAGS.placement == "towers":
-            at_once = len(devices) * (1 if worker is None else worker.on_machine)
-            threads.set_within_ops(threads.share_of_cores(at_once))
+    workers = 1 if worker is None else worker.on_machine
+    strategy.share_cpu(devices, len(devices) * workers if FLAGS.placement == "towers" else 1, exact)
     return factory.modern_program(job, source, options_from_flags(exact), devices, worker)

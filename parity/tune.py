@@ -10,7 +10,6 @@ have no parity; 2: input that cannot be used.
 from __future__ import annotations
 
 import functools
-import os
 
 from absl import flags
 
@@ -18,7 +17,7 @@ from parity import flags as parity_flags
 from workloads.selection import flags as job_flags  # noqa: F401
 from workloads.support.command_line import command
 from workloads.support.errors import require
-from workloads.support.machine import environment
+from workloads.support.machine import environment, threads
 
 flags.DEFINE_integer("rounds", 10, "Timed rounds of each knob; an even number.", lower_bound=2)
 flags.DEFINE_integer("last_rounds", 20, "Timed rounds of the result beside the defaults; even.", lower_bound=2)
@@ -50,7 +49,7 @@ def main() -> int:
     from workloads.progress.progress import Progress
 
     setup = parity_flags.timed_setup(FLAGS.stream)
-    knobs = list(knobs_of(setup, len(os.sched_getaffinity(0)), is_same_at_any_replicas(setup.job)))
+    knobs = list(knobs_of(setup, threads.cores(), is_same_at_any_replicas(setup.job)))
     names = [knob.name for knob in knobs]
     command.require_each(FLAGS.knobs, names, "--knobs")
     knobs = [knob for knob in knobs if not FLAGS.knobs or knob.name in FLAGS.knobs]

@@ -202,7 +202,7 @@ def _verify_programs(setup: Setup, old: OldGraph | None = None) -> Verdict:
         if not result.passed and not result.mismatched and explicable:
             explanation = _explain(setup, recording_from_flags(setup, folder), result)
             result.first_layer = result.first_layer or explanation.first_layer
-            again = None if part is None else _compare_in_terms(compared, folder, explanation)
+            again = None if part is None else _compare_in_terms(compared, folder, explanation, examples)
             comparison = again or comparison
             result = comparison.verification
     difference = _forward_difference(setup, old, result)
@@ -233,13 +233,16 @@ def _explain(setup: Setup, recording: Recording | None, result: Verification) ->
     return explanation.explain_failure(setup, recording, result)
 
 
-def _compare_in_terms(setup: Setup, folder: str, explanation: Explanation) -> Comparison | None:
+def _compare_in_terms(
+    setup: Setup, folder: str, explanation: Explanation, examples: Batches | None
+) -> Comparison | None:
     """Compares another framework's recording again, in the workload's terms, where it differs in its terms alone.
 
     Args:
       setup: the job, with the part of it that the recording holds.
       folder: for a recording that is made here.
       explanation: of the failure.
+      examples: to evaluate the metrics on; or None.
 
     Returns:
       the comparison; None where something else was recognized, or bits must be identical.
@@ -247,10 +250,12 @@ def _compare_in_terms(setup: Setup, folder: str, explanation: Explanation) -> Co
     from parity.causes.terms import RecordingInTerms, terms_alone
     from parity.verdict.compare_programs import compare_programs
 
-    terms, recording = terms_alone(explanation.recognized), recording_from_flags(setup, folder)
-    if not terms or recording is None or tolerance_name() != "auto":
+    terms = terms_alone(explanation.recognized)
+    if not terms or tolerance_name() != "auto":
         return None
-    return compare_programs(setup, RecordingInTerms(recording, terms), plan_from_flags())
+    recording = recording_from_flags(setup, folder)
+    assert recording is not None  # `check_flags` has seen --recording
+    return compare_programs(setup, RecordingInTerms(recording, terms), plan_from_flags(), examples=examples)
 
 
 def _recorded_part(setup: Setup, folder: str) -> RecordedPart | None:

@@ -12,6 +12,7 @@ from modern.collectives import all_reduce
 from modern.collectives.worker import Worker
 from modern.options import ALL_REDUCES, ModernOptions
 from workloads.support.errors import require
+from workloads.support.machine import threads
 from workloads.support.user import user_modules
 
 #: Numbers of collectives that a strategy may use up; see `mirrored_strategy`.
@@ -35,6 +36,20 @@ def divide_cpu(count: int) -> None:
         early = user_modules.STARTED_TENSORFLOW
         why = f": importing {early[0]} ran ops, which belong into functions" if early else ""
         require(have >= count, "--logical_cpus", count, f"TensorFlow already runs with {have}{why}")
+
+
+def share_cpu(devices: Sequence[str], at_once: int, exact: bool) -> None:
+    """Makes the logical CPU devices of this process's replicas, and gives each its share of the cores; not of GPUs.
+
+    Args:
+      devices: device of each replica of this process, e.g. ["CPU:0", "CPU:1"].
+      at_once: number of replicas on this machine that run at the same time.
+      exact: for identical bits, which leaves the threads as TensorFlow has them.
+    """
+    if devices[0].startswith("CPU"):
+        divide_cpu(len(devices))
+        if not exact:
+            threads.set_within_ops(threads.share_of_cores(at_once))
 
 
 def mirrored_strategy(devices: Sequence[str], options: ModernOptions) -> tf.distribute.MirroredStrategy:

@@ -14,7 +14,6 @@ from workloads.job import Job
 from workloads.program import STATES, Program, State, StepRecord
 from workloads.sources import Source
 from workloads.support.errors import InputError
-from workloads.support.machine import threads
 from workloads.support.processes import addresses, child_processes
 from workloads.support.user import user_code
 
@@ -132,10 +131,7 @@ def serve_worker(
     from modern.mirrored.program import ModernProgram
 
     worker = cluster_config.worker_from_environment()
-    if devices[0].startswith("CPU"):
-        strategy.divide_cpu(len(devices))
-        if not options.exact:
-            threads.set_within_ops(threads.share_of_cores(len(devices) * worker.on_machine))
+    strategy.share_cpu(devices, len(devices) * worker.on_machine, options.exact)
     program = ModernProgram(job, make_source(job), options, devices, worker)
     speaker.say((program.variables(), program.describe()))
     while True:

@@ -89,8 +89,7 @@ class Setup:
 
     def start_devices(self) -> None:
         """Starts TensorFlow with the setup's devices and threads, before a session with other settings does."""
-        self.devices()
-        threads.set_within_ops(self.threads_within_ops())
+        self._devices_with_threads()
         tf.config.list_logical_devices()
 
     def legacy_program(self, dtype: str | None = None) -> Program:
@@ -99,8 +98,7 @@ class Setup:
         return program if self.shown is None else self.shown(program)
 
     def _towers(self, dtype: str | None) -> Program:
-        devices = self.devices()  # first: the CPU cannot be divided once TensorFlow runs
-        threads.set_within_ops(self.threads_within_ops())
+        devices = self._devices_with_threads()  # first: they cannot be set once TensorFlow runs
         job = self._job_in(dtype)
         if self.towers is not None:
             return self.towers(dataclasses.replace(self, job=job, towers=None))
@@ -125,9 +123,13 @@ class Setup:
 
             devices = self.devices()[: job.replicas // self.workers]
             return ClusterProgram(job, self.make_source, self.modern, self.workers, devices)
+        return modern.factory.modern_program(job, self.make_source(job), self.modern, self._devices_with_threads())
+
+    def _devices_with_threads(self) -> list[str]:
+        """Returns `devices`, whose ops are given their threads."""
         devices = self.devices()
         threads.set_within_ops(self.threads_within_ops())
-        return modern.factory.modern_program(job, self.make_source(job), self.modern, devices)
+        return devices
 
     def threads_within_ops(self) -> int:
         """Returns how many cores each op has where replicas share them; 0 where that is left to TensorFlow."""

@@ -20,6 +20,7 @@ from parity.prediction.this_machine.op_timing import seconds_of_chain, seconds_o
 from parity.prediction.this_machine.pace import Pace, Paces
 from parity.prediction.work import seconds_of
 from parity.profiling.op_copies import FloorUnknown
+from workloads.support.machine import threads
 
 v1 = tf.compat.v1
 
@@ -103,7 +104,7 @@ def plain_cpu(paces: Paces) -> Processor:
     bandwidth = 2 * 4 * SUM / _chain_seconds(paces.compute, tf.add, (SUM,), 4)
     launch, hand_on = (_chain_seconds(paces.dispatch, run, (8,), CHAIN) for run in (tf.add, _first_of))
     memory = float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
-    lanes = len(os.sched_getaffinity(0))
+    lanes = threads.cores()
     return Processor("this CPU", {"float32": peak, "float64": peak / 2}, bandwidth, memory, launch, hand_on, lanes)
 
 

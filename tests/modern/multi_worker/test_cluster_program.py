@@ -9,6 +9,7 @@ from modern.multi_worker import cluster_config, cluster_program
 from modern.options import ModernOptions
 from workloads.program import State, StepRecord
 from workloads.support.errors import InputError, Lost
+from workloads.support.machine import threads
 
 
 def a_record(loss, weight=1.0, drift=()):
@@ -97,8 +98,8 @@ def test_a_worker_calls_the_methods_that_the_parent_names(monkeypatch):
     )  # the CPU of this process is not: it is divided once, and other tests need more devices
     monkeypatch.setattr("modern.collectives.strategy.divide_cpu", divided.append)
     monkeypatch.setattr("modern.mirrored.program.ModernProgram", Program)
-    monkeypatch.setattr(cluster_program.threads, "share_of_cores", lambda replicas: 100 * replicas)
-    monkeypatch.setattr(cluster_program.threads, "set_within_ops", within_ops.append)
+    monkeypatch.setattr(threads, "share_of_cores", lambda replicas: 100 * replicas)
+    monkeypatch.setattr(threads, "set_within_ops", within_ops.append)
     one_of_three = worker.Worker(None, 0, 3, on_machine=3)
     monkeypatch.setattr(cluster_program.cluster_config, "worker_from_environment", lambda: one_of_three)
     for exact in (True, False):

@@ -99,8 +99,10 @@ def test_it_is_needed_where_replicas_have_a_part_of_the_cores(monkeypatch):
 
 
 @pytest.mark.slow
-def test_a_real_process_takes_steps():
+def test_a_real_process_takes_steps_with_its_programs_and_with_no_other():
     process = OneDeviceProcess()
-    process.start(setup(Dyadic()), in_parts=True).run(2)
+    first = process.start(setup(Dyadic()), in_parts=True)
+    first.run(2)
     process.close_programs()
-    process.start(setup(Dyadic()), in_parts=False).run(1)
+    with pytest.raises(timing.RunnerFailed, match="^the port on one device failed: IndexError"):
+        first.run(1)
