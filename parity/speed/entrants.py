@@ -14,9 +14,10 @@ from parity.comparison.references import References
 from parity.comparison.result import Verification
 from parity.comparison.setup import Setup
 from parity.speed import one_device
+from parity.speed.all_cores import FasterProgram
 from parity.speed.joint_verification import Rival, verify_together
 from parity.speed.names import LEGACY, MODERN, ONE_DEVICE
-from parity.speed.one_device_process import FasterProgram, OneDeviceProcess
+from parity.speed.program_process import ProgramProcess
 from parity.speed.speed_result import Contestant
 from parity.speed.timing import Runner
 from workloads.program import Program
@@ -53,7 +54,7 @@ class Comparison:
     progress: Callable[[int], object]
     floors: dict[str, NoiseFloor | None] = dataclasses.field(default_factory=dict)
     parts: str | None = None
-    own_process: OneDeviceProcess | None = None
+    own_process: ProgramProcess | None = None
 
 
 def enter_programs(
@@ -93,7 +94,7 @@ def enter_programs(
         last.problem = "" if last.verification.passed else "not equal to the towers"
     timed: Runner | None = lone
     if lone is not None and comparison.own_process is not None:
-        there = comparison.own_process.start(setup, bool(comparison.parts))
+        there = comparison.own_process.start(one_device.one_device_program, setup, bool(comparison.parts))
         timed = FasterProgram(lone, there, setup.threads_within_ops())
     return [
         Entrant(Contestant(LEGACY, input_name, batch, left.describe()), left),

@@ -9,10 +9,10 @@ from typing import Protocol, cast
 
 from parity.comparison.setup import Setup
 from parity.processes.interruption import Interruption
+from parity.speed.all_cores import FasterProgram, needs_own_process, own_process
 from parity.speed.entrants import Comparison, Entrant, enter_programs
 from parity.speed.fastest_input import choose_fastest_input
 from parity.speed.names import LEGACY, MODERN, STREAMED
-from parity.speed.one_device_process import FasterProgram, needs_own_process, own_process
 from parity.speed.ratio import UNDECIDED, speed_ratio, speed_verdict
 from parity.speed.speed_result import SpeedResult
 from parity.speed.timing import (

@@ -16,7 +16,7 @@ from legacy.options import LegacyOptions
 from modern.options import ModernOptions
 from parity.comparison.setup import Setup
 from parity.experiments.images import scanned_digits
-from parity.experiments.studies.alternatives.side_process import Alternative
+from parity.experiments.studies.alternatives.alternative import Alternative
 from parity.experiments.studies.alternatives.turns import QUICK, TurnPlan, Turns, TurnTimes
 from parity.experiments.studies.report import NO_GPU, ROUNDS, Report, Table, text_below_title
 from parity.speed.names import LEGACY, MODERN

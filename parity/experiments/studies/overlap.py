@@ -13,7 +13,7 @@ from legacy.options import LegacyOptions
 from modern.options import ModernOptions
 from parity.comparison.setup import Setup
 from parity.experiments.intervals import MOST, Interval, confidence_interval
-from parity.experiments.studies.alternatives.side_process import Alternative
+from parity.experiments.studies.alternatives.alternative import Alternative
 from parity.experiments.studies.alternatives.turns import TurnPlan, Turns
 from parity.experiments.studies.report import NO_GPU, Report, Table
 from parity.profiling.replica_overlap import Overlap, overlaps_of_steps

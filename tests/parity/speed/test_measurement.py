@@ -108,7 +108,7 @@ def test_where_replicas_share_the_cores_the_faster_way_on_one_device_is_timed(
     log = []
 
     class MadeUpProcess:
-        def start(self, setup, in_parts):
+        def start(self, make, setup, in_parts):
             log.append(in_parts)
             return TimedProgram(clock, seconds)
 

@@ -10,9 +10,9 @@ from legacy.options import LegacyOptions
 from legacy.towers.program import LegacyProgram
 from modern.options import ModernOptions
 from parity.comparison.setup import Setup
+from parity.experiments.studies.alternatives.alternative import Alternative
 from parity.experiments.studies.alternatives.host_apart import towers_beside_the_host
 from parity.experiments.studies.alternatives.predicted import predict_alternative
-from parity.experiments.studies.alternatives.side_process import Alternative
 from parity.experiments.studies.alternatives.turns import Turns, TurnTimes
 from parity.profiling.device_trace import trace_session
 from parity.speed.names import LEGACY, MODERN

@@ -13,8 +13,8 @@ from legacy.saved.report.page import inspect_graph
 from legacy.towers.program import LegacyProgram
 from modern.options import ModernOptions
 from parity.comparison.setup import Setup
+from parity.experiments.studies.alternatives.alternative import Alternative
 from parity.experiments.studies.alternatives.host_apart import HOST, OneBatch, tower_devices, towers_beside_the_host
-from parity.experiments.studies.alternatives.side_process import Alternative
 from parity.profiling.device_trace import trace_session
 from parity.profiling.device_waits import Wait, kernel_share, longest_wait
 from parity.profiling.kernel_events import device_graphs, kernel_events, profile_of_run

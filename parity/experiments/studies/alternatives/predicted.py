@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from parity.experiments.studies.alternatives.side_process import Alternative
+from parity.experiments.studies.alternatives.alternative import Alternative
 from parity.prediction.machines.selection import machine_named
 from parity.prediction.prediction import predict, step_graph
 

@@ -8,8 +8,8 @@ from typing import NamedTuple
 from legacy.options import LegacyOptions
 from modern.options import ModernOptions
 from parity.comparison.setup import Setup
+from parity.experiments.studies.alternatives.alternative import Alternative
 from parity.experiments.studies.alternatives.predicted import predict_alternative
-from parity.experiments.studies.alternatives.side_process import Alternative
 from parity.speed.names import LEGACY, MODERN
 from workloads import sources
 from workloads.job import Job

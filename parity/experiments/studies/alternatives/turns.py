@@ -8,7 +8,8 @@ import statistics
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
-from parity.experiments.studies.alternatives.side_process import Alternative, SideProcess
+from parity.experiments.studies.alternatives.alternative import Alternative, warmed_up
+from parity.speed.program_process import ProgramProcess, RemoteProgram
 from parity.speed.ratio import SpeedRatio, speed_ratio
 from parity.speed.timing import Progress, Runner, block_steps, time_rounds
 
@@ -66,7 +67,7 @@ class Turns(contextlib.ExitStack):
     def __init__(self, plan: TurnPlan, progress: Progress) -> None:
         super().__init__()
         self._plan, self._progress = plan, progress
-        self._processes: dict[str, SideProcess] = {}
+        self._processes: dict[str, ProgramProcess] = {}
 
     def time(self, alternatives: Sequence[Alternative], title: str) -> TurnTimes:
         """Times alternatives in the same rounds.
@@ -79,10 +80,10 @@ class Turns(contextlib.ExitStack):
           the seconds of one example.
         """
         plan = self._plan
-        processes = self._open_all(alternatives, plan.warm_up)
-        steps = [block_steps(p, a.steps_per_call, plan.seconds) for p, a in zip(processes, alternatives)]
+        programs = self._open_all(alternatives, plan.warm_up)
+        steps = [block_steps(p, a.steps_per_call, plan.seconds) for p, a in zip(programs, alternatives)]
         times = time_rounds(
-            processes,
+            programs,
             steps,
             plan.rounds,
             progress=lambda done: self._progress(title, done, plan.rounds),
@@ -107,22 +108,23 @@ class Turns(contextlib.ExitStack):
         Returns:
           the result of the function.
         """
-        (process,) = self._open_all([alternative], 0)
-        return process.observe(function, *arguments)
+        (program,) = self._open_all([alternative], 0)
+        return program.observe(function, *arguments)
 
-    def _open_all(self, alternatives: Sequence[Alternative], warm_up: int) -> list[SideProcess]:
-        """Opens the alternatives at the same time: nothing is timed there."""
+    def _open_all(self, alternatives: Sequence[Alternative], warm_up: int) -> list[RemoteProgram]:
+        """Makes the programs of the alternatives at the same time: nothing is timed there."""
+        programs = []
         for alternative in alternatives:
             if alternative.name not in self._processes:
-                process = SideProcess(alternative.name, dict(alternative.variables))
+                process = ProgramProcess(alternative.name, dict(alternative.variables))
                 self._processes[alternative.name] = self.enter_context(process)
-        processes = [self._processes[alternative.name] for alternative in alternatives]
-        for process, alternative in zip(processes, alternatives):
-            process.start_opening(alternative, warm_up)
-        for process in processes:
-            process.finish_opening()
-        return processes
+            process = self._processes[alternative.name]
+            process.close_programs()
+            programs.append(process.start(warmed_up, alternative, warm_up))
+        for program in programs:
+            program.wait_until_made()
+        return programs
 
 
 def _rest(runner: Runner) -> None:
-    cast(SideProcess, runner).rest()
+    cast(RemoteProgram, runner).rest()

@@ -8,22 +8,28 @@ from parity.experiments.studies.alternatives import turns
 
 
 class InProcess(contextlib.ExitStack):
-    """Stands for `SideProcess`; `opened` lists the names of all alternatives that were opened."""
+    """Stands for `ProgramProcess`; `opened` lists the names of all alternatives that were opened."""
 
     opened: list = []
 
     def __init__(self, name, variables=None):
         super().__init__()
-        self.name = name
 
-    def start_opening(self, alternative, warm_up):
+    def close_programs(self):
         self.close()
-        self.opened.append(alternative.name)
-        self.program = self.enter_context(alternative.make_program())
-        if warm_up:
-            self.program.run(warm_up)
 
-    def finish_opening(self):
+    def start(self, make, alternative, warm_up):
+        self.opened.append(alternative.name)
+        return ProgramHere(self.enter_context(make(alternative, warm_up)))
+
+
+class ProgramHere:
+    """Stands for `RemoteProgram`."""
+
+    def __init__(self, program):
+        self.program = program
+
+    def wait_until_made(self):
         pass
 
     def run(self, steps):
@@ -39,6 +45,6 @@ class InProcess(contextlib.ExitStack):
 @pytest.fixture
 def in_process(monkeypatch):
     """Makes `Turns` open alternatives in this process."""
-    monkeypatch.setattr(turns, "SideProcess", InProcess)
+    monkeypatch.setattr(turns, "ProgramProcess", InProcess)
     monkeypatch.setattr(InProcess, "opened", [])
     return InProcess

@@ -1,7 +1,7 @@
 """Predictions of alternatives."""
 
+from parity.experiments.studies.alternatives.alternative import Alternative
 from parity.experiments.studies.alternatives.predicted import predict_alternative
-from parity.experiments.studies.alternatives.side_process import Alternative
 from tests.cases import setup
 
 

@@ -5,13 +5,13 @@ import types
 import pytest
 
 from parity.experiments.studies.alternatives import turns
-from parity.experiments.studies.alternatives.side_process import Alternative
+from parity.experiments.studies.alternatives.alternative import Alternative
 from parity.experiments.studies.alternatives.turns import TurnPlan, Turns, TurnTimes
 from tests.parity.speed.fakes import Clock
 
 
 class MadeUpProcess:
-    """Takes the time that its alternative's "setup" says; `log` has the blocks and rests of all."""
+    """Its programs take the time that their alternative's "setup" says; `log` has the blocks and rests of all."""
 
     log: list = []
     clock = Clock()
@@ -26,27 +26,37 @@ class MadeUpProcess:
     def __exit__(self, *unused):
         self.log.append(("closed", self.name))
 
-    def start_opening(self, alternative, warm_up):
-        self.seconds = alternative.setup.seconds
+    def close_programs(self):
+        self.log.append((self.name, "closes its programs"))
 
-    def finish_opening(self):
+    def start(self, make, alternative, warm_up):
+        return MadeUpProgram(self, alternative.setup.seconds)
+
+
+class MadeUpProgram:
+    """A program of a made-up process."""
+
+    def __init__(self, process, seconds):
+        self.process, self.seconds = process, seconds
+
+    def wait_until_made(self):
         pass
 
     def run(self, steps):
-        self.log.append((self.name, steps))
-        self.clock.now += steps * self.seconds
+        self.process.log.append((self.process.name, steps))
+        self.process.clock.now += steps * self.seconds
 
     def rest(self):
-        self.log.append((self.name, "rests"))
+        self.process.log.append((self.process.name, "rests"))
 
     def observe(self, function, *arguments):
-        return function(self.name, *arguments)
+        return function(self.process.name, *arguments)
 
 
 @pytest.fixture
 def log(monkeypatch):
     """The log of the made-up processes."""
-    monkeypatch.setattr(turns, "SideProcess", MadeUpProcess)
+    monkeypatch.setattr(turns, "ProgramProcess", MadeUpProcess)
     monkeypatch.setattr(MadeUpProcess, "log", [])
     MadeUpProcess.clock.replace_real_one(monkeypatch)
     return MadeUpProcess.log
@@ -81,6 +91,7 @@ def test_a_name_has_one_process_which_ends_with_the_turns(log):
         processes.time([alternative("towers", 0.25), alternative("port", 0.25)], "title")
         assert processes.observe(alternative("towers", 1.0), lambda program, number: (program, number), 3)[1] == 3
         assert ("closed", "towers") not in log
+        assert log.count(("towers", "closes its programs")) == 3  # before each of its programs is made
     started = [entry for entry in log if entry[0] == "process"]
     assert started == [("process", "towers", {"A": "1"}), ("process", "port", {"A": "1"})]
     assert log[-2:] == [("closed", "port"), ("closed", "towers")]
