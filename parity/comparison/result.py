@@ -126,6 +126,12 @@ class Verification:
             return Verdict.NO_PARITY
         return Verdict.NOT_SHOWN if self.not_shown else Verdict.PARITY
 
+    @property
+    def has_identical_bits(self) -> bool:
+        """Whether at least one step was compared, and every element of every tensor has the same bits."""
+        differing = any(summary.differing_elements for summary in self.stages.values())
+        return self.passed and self.steps > 0 and not differing
+
     def add_failures(self, failures: Sequence[Failure]) -> None:
         """Ends parity if there are failures, and keeps the first of all steps."""
         if failures:

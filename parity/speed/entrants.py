@@ -39,20 +39,21 @@ class Entrant(NamedTuple):
 class Comparison:
     """Settings of the comparison before the timing, and what it has shown with the first input.
 
-    With the first input the mathematics is judged in float64 too. The programs of the second one compute the same from
-    other batches: they are judged by the noise floors of the first, and in float64 only where one seems to differ.
+    Identical bits need no further judge. Where bits differ the mathematics is judged in float64 too, which takes three
+    more programs; the noise floors that it measures then serve for the second input, whose programs compute the same
+    from other batches.
 
     Attributes:
       steps: number of steps.
       progress: called with the number of steps done.
-      floors: {name of a program: its noise floor}; empty before the first input.
+      floors: {name of a program: its noise floor}, of those that were judged in float64.
       own_process: where the port on one device has all cores; None where it has them here.
       parts: why the port on one device takes the batch in parts; "" if it need not; None if that is not known yet.
     """
 
     steps: int
     progress: Callable[[int], object]
-    floors: dict[str, NoiseFloor | None] = dataclasses.field(default_factory=dict)
+    floors: dict[str, NoiseFloor] = dataclasses.field(default_factory=dict)
     parts: str | None = None
     own_process: ProgramProcess | None = None
 
@@ -122,17 +123,25 @@ def _one_device_rival(stack: contextlib.ExitStack, setup: Setup, comparison: Com
 def _compare(
     left: Program, rivals: Mapping[str, Rival], setup: Setup, comparison: Comparison
 ) -> dict[str, Verification]:
-    """{name: result} of `verify_together`; enters the noise floors."""
+    """{name: result}; of the rivals whose bits differ and exceed any known noise floor, judged in float64 too."""
 
-    def verify(references: References | None) -> dict[str, Verification]:
+    def verify(chosen: Mapping[str, Rival], references: References | None) -> dict[str, Verification]:
         steps, progress = comparison.steps, comparison.progress
-        outcomes = verify_together(left, list(rivals.values()), setup.job, steps, references, progress)
-        comparison.floors.update({name: outcome.floor for name, outcome in zip(rivals, outcomes)})
-        return {name: outcome.verification for name, outcome in zip(rivals, outcomes)}
+        outcomes = verify_together(left, list(chosen.values()), setup.job, steps, references, progress)
+        floors = {name: outcome.floor for name, outcome in zip(chosen, outcomes)}
+        comparison.floors.update({name: floor for name, floor in floors.items() if floor is not None})
+        return {name: outcome.verification for name, outcome in zip(chosen, outcomes)}
 
-    if all(comparison.floors.get(name) is not None for name in rivals):
-        results = verify(None)
-        if all(result.passed for result in results.values()):
-            return results
-    with setup.closing_references() as references:
-        return verify(references)
+    start = left.state()
+    results = verify(rivals, None)
+    unsettled = {name: rival for name, rival in rivals.items() if not _is_settled(results[name], rival.floor)}
+    if unsettled:
+        left.load(start)
+        with setup.closing_references() as references:
+            results.update(verify(unsettled, references))
+    return results
+
+
+def _is_settled(result: Verification, floor: NoiseFloor | None) -> bool:
+    """Whether a comparison in the run's own precision is enough."""
+    return result.has_identical_bits or (result.passed and floor is not None)

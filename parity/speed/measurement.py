@@ -70,7 +70,7 @@ def measure_speed(
     """Checks parity of the programs of each input, then times all of them in the same rounds.
 
     Args:
-      setups: {input: the job on both sides}; the first one's mathematics is judged in float64 in any case.
+      setups: {input: the job on both sides}.
       plan: lengths and numbers of the parts.
       progress: called with (text, number done, number in all).
       others: further programs, which nothing is known of but their speed.

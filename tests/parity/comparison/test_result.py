@@ -4,6 +4,7 @@ import json
 
 from parity.comparison.difference import Difference
 from parity.comparison.result import Failure, Verification
+from parity.comparison.stage_summary import StageSummary
 
 FAILURE = Failure(3, "weights", Difference("w", 2, 1, 0.5, 0.25, left=2.0, right=2.5), 0.125)
 
@@ -28,3 +29,12 @@ def test_json_has_the_keys_that_programs_read():
     assert written["verdict"] == "no parity"
     assert sorted(written["first_failure"]) == ["allowed", "difference", "fact", "precision", "stage", "step"]
     assert written["first_failure"]["difference"]["name"] == "w"
+
+
+def test_identical_bits_are_those_of_every_element_of_a_step():
+    result = Verification("auto", "free", stages={"weights": StageSummary(tensors=1, elements=2)})
+    assert not result.has_identical_bits  # nothing was compared
+    result.steps = 1
+    assert result.has_identical_bits
+    result.stages["slots"] = StageSummary(tensors=1, elements=2, differing_elements=1)
+    assert result.passed and not result.has_identical_bits

@@ -49,6 +49,12 @@ class TimedProgram:
         if self._log is not None:
             self._log.append(self._name)
 
+    def state(self):
+        return "state"
+
+    def load(self, state):
+        assert state == "state"
+
     def traces(self):
         return self._traces
 

@@ -1,24 +1,34 @@
-"""Programs that enter a measurement: those of the second input are judged by the first one's noise floors."""
+"""Programs that enter a measurement: float64 judges where bits differ and no noise floor explains it."""
 
 import contextlib
 
 import pytest
 
 from parity.comparison.result import Verification
+from parity.comparison.stage_summary import StageSummary
 from parity.speed import entrants
 from parity.speed.joint_verification import Outcome
 from tests.parity.speed.fakes import Clock, MadeUpSetup, TimedProgram
 
+#: Results of a comparison.
+IDENTICAL, ROUNDED, FAILED = "identical bits", "within the tolerance", "beyond it"
+
+
+def verification(outcome):
+    bits = StageSummary(tensors=1, elements=4, differing_elements=0 if outcome == IDENTICAL else 1)
+    return Verification("auto", "locked", 3, outcome != FAILED, {"gradients": bits})
+
 
 @pytest.fixture
 def asked(monkeypatch):
-    """Whether each comparison had references; results are taken from "results", and are passes afterwards."""
+    """{"references": whether each comparison had any, "results": its results, taken from the front; then ROUNDED}."""
     calls = {"references": [], "results": []}
 
     def verify(left, rivals, job, steps, references, progress):
         calls["references"].append(references is not None)
-        passed = calls["results"].pop(0) if calls["results"] else True
-        return [Outcome(Verification("auto", "locked", steps, passed), "floor") for _ in rivals]
+        outcome = calls["results"].pop(0) if calls["results"] else ROUNDED
+        floors = [rival.floor or ("floor" if references is not None else None) for rival in rivals]
+        return [Outcome(verification(outcome), floor) for floor in floors]
 
     monkeypatch.setattr(entrants, "verify_together", verify)
     monkeypatch.setattr(entrants.one_device, "reason_for_parts", lambda job: "noise is a tower's own")
@@ -33,10 +43,17 @@ def enter(comparison):
 
 
 @pytest.mark.parametrize(
-    "results, references", [([True, True], [True, False]), ([True, False, True], [True, False, True])]
+    "results, references",
+    [
+        ([IDENTICAL, IDENTICAL], [False, False]),
+        ([ROUNDED, ROUNDED, ROUNDED], [False, True, False]),
+        ([FAILED, ROUNDED, ROUNDED], [False, True, False]),
+        ([ROUNDED, ROUNDED, FAILED, ROUNDED], [False, True, False, True]),
+        ([IDENTICAL, ROUNDED, ROUNDED], [False, False, True]),
+    ],
 )
-def test_the_second_input_is_judged_in_float64_only_if_something_differs(results, references, asked):
-    asked["results"] = results
+def test_float64_judges_where_bits_differ_beyond_a_known_floor(results, references, asked):
+    asked["results"] = list(results)
     comparison = entrants.Comparison(3, lambda done: None)
     enter(comparison)
     made = enter(comparison)
@@ -45,7 +62,7 @@ def test_the_second_input_is_judged_in_float64_only_if_something_differs(results
 
 
 def test_a_difference_that_float64_confirms_is_one(asked):
-    asked["results"] = [True, False, False]
+    asked["results"] = [IDENTICAL, FAILED, FAILED]
     comparison = entrants.Comparison(3, lambda done: None)
     enter(comparison)
     legacy, port, lone = enter(comparison)
