@@ -132,11 +132,12 @@ def _compare(
         comparison.floors.update({name: floor for name, floor in floors.items() if floor is not None})
         return {name: outcome.verification for name, outcome in zip(chosen, outcomes)}
 
-    start = left.state()
+    starts = [(program, program.state()) for program in (left, *(rival.program for rival in rivals.values()))]
     results = verify(rivals, None)
     unsettled = {name: rival for name, rival in rivals.items() if not _is_settled(results[name], rival.floor)}
     if unsettled:
-        left.load(start)
+        for program, state in starts:  # the initial values of each side are compared again
+            program.load(state)
         with setup.closing_references() as references:
             results.update(verify(unsettled, references))
     return results

@@ -50,10 +50,10 @@ class TimedProgram:
             self._log.append(self._name)
 
     def state(self):
-        return "state"
+        return self._traces
 
     def load(self, state):
-        assert state == "state"
+        self._traces = state
 
     def traces(self):
         return self._traces

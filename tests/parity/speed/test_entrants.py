@@ -19,27 +19,55 @@ def verification(outcome):
     return Verification("auto", "locked", 3, outcome != FAILED, {"gradients": bits})
 
 
+class CountingProgram(TimedProgram):
+    """A program whose state is the number of steps that it has taken."""
+
+    def __init__(self, seconds):
+        super().__init__(Clock(), seconds)
+        self.steps = 0
+
+    def state(self):
+        return self.steps
+
+    def load(self, state):
+        self.steps = state
+
+
+class CountingSetup(MadeUpSetup):
+    """A setup of such programs."""
+
+    def legacy_program(self):
+        return CountingProgram(1.0)
+
+    modern_program = legacy_program
+
+
 @pytest.fixture
 def asked(monkeypatch):
-    """{"references": whether each comparison had any, "results": its results, taken from the front; then ROUNDED}."""
-    calls = {"references": [], "results": []}
+    """{"references": whether each comparison had any, "results": its results, taken from the front; then ROUNDED;
+    "starts": the states of the programs compared}."""
+    calls = {"references": [], "results": [], "starts": []}
 
     def verify(left, rivals, job, steps, references, progress):
         calls["references"].append(references is not None)
         outcome = calls["results"].pop(0) if calls["results"] else ROUNDED
+        programs = [left, *(rival.program for rival in rivals)]
+        calls["starts"].append([program.state() for program in programs])
+        for program in programs:
+            program.load(program.state() + steps)
         floors = [rival.floor or ("floor" if references is not None else None) for rival in rivals]
         return [Outcome(verification(outcome), floor) for floor in floors]
 
     monkeypatch.setattr(entrants, "verify_together", verify)
     monkeypatch.setattr(entrants.one_device, "reason_for_parts", lambda job: "noise is a tower's own")
-    make = lambda setup, in_parts, dtype=None: TimedProgram(setup.clock, 1.0)  # noqa: E731
+    make = lambda setup, in_parts, dtype=None: CountingProgram(1.0)  # noqa: E731
     monkeypatch.setattr(entrants.one_device, "one_device_program", make)
     return calls
 
 
 def enter(comparison):
     with contextlib.ExitStack() as stack:
-        return entrants.enter_programs(stack, MadeUpSetup(Clock(), {"feed": 1.0}), "resident", comparison)
+        return entrants.enter_programs(stack, CountingSetup(Clock(), {"feed": 1.0}), "resident", comparison)
 
 
 @pytest.mark.parametrize(
@@ -59,6 +87,12 @@ def test_float64_judges_where_bits_differ_beyond_a_known_floor(results, referenc
     made = enter(comparison)
     assert asked["references"] == references
     assert all(entrant.runner is not None for entrant in made)
+
+
+def test_the_comparison_in_float64_begins_at_the_initial_values_of_every_side(asked):
+    enter(entrants.Comparison(3, lambda done: None))
+    assert asked["references"] == [False, True]
+    assert asked["starts"] == [[0, 0, 0], [0, 0, 0]]
 
 
 def test_a_difference_that_float64_confirms_is_one(asked):
