@@ -144,9 +144,11 @@ def predict(graph: StepGraph, machine: Machine) -> Prediction:
 
 def host_seconds(graph: StepGraph, machine: Machine) -> float:
     """Returns the seconds of a step before its graph runs: the call, and the copies of what is fed."""
+    further = machine.further_device * (len({node.device for node in graph.nodes}) - 1)
     if graph.side == "modern":
-        return graph.calls * (machine.function_call + graph.captures * machine.capture) + machine.loop
-    return machine.call + sum(machine.feed + 2 * size / machine.host.bandwidth for size in graph.fed())
+        calls = graph.calls * (machine.function_call + graph.captures * machine.capture)
+        return calls + machine.loop + further
+    return machine.call + further + sum(machine.feed + 2 * size / machine.host.bandwidth for size in graph.fed())
 
 
 def tasks_of(graph: StepGraph, machine: Machine) -> Iterator[Task]:

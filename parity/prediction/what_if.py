@@ -86,7 +86,9 @@ CHANGES: dict[str, Callable[[Machine], Machine]] = {
     ),
     "no latency of links": lambda machine: _links(machine, lambda link: dataclasses.replace(link, latency=0.0)),
     "twice the host's speed": _twice_host,
-    "no cost of a call": lambda machine: dataclasses.replace(machine, call=0.0, function_call=0.0, capture=0.0),
+    "no cost of a call": lambda machine: dataclasses.replace(
+        machine, call=0.0, function_call=0.0, capture=0.0, further_device=0.0
+    ),
 }
 
 #: {change: the resource that binds if no other change gains more}.

@@ -128,6 +128,8 @@ class Machine:
       function_call: the same of a `tf.function` that loops over steps.
       capture: seconds more for each variable that the function reads or updates.
       loop: seconds of one turn of that loop.
+      further_device: seconds more of a call, and of a turn of the loop, for each device of the step after the first, as
+        measured for logical devices of a CPU: the executor of each is started, and waited for.
       feed: seconds of Python for each tensor that a session is fed, besides the copy.
       network: between machines; None if there is one machine.
       sources: where the numbers come from.
@@ -145,6 +147,7 @@ class Machine:
     function_call: float = 0.0
     capture: float = 0.0
     loop: float = 0.0
+    further_device: float = 0.0
     feed: float = 0.0
     network: Optional[Link] = None
     sources: tuple[str, ...] = ()

@@ -59,7 +59,7 @@ def machine_from_json(content: Any, where: str) -> Machine:
     fields.setdefault("topology", Machine.topology)
     require(fields["topology"] in TOPOLOGIES, f"{where}: topology", fields["topology"], f"allowed: {list(TOPOLOGIES)}")
     fields["count"] = _count(fields["count"], f"{where}: count")
-    for name in ("call", "function_call", "capture", "loop", "feed"):
+    for name in ("call", "function_call", "capture", "loop", "further_device", "feed"):
         fields[name] = _number(fields.get(name, 0.0), f"{where}: {name}", least=0.0)
     require(isinstance(fields["name"], str), f"{where}: name", fields["name"], "must be a text")
     sources = fields.get("sources", [])

@@ -36,6 +36,9 @@ WITH_FORWARD = ("MaxPoolGrad", "AvgPoolGrad", "LRNGrad")
 #: Length of the chains that measure the dispatch of an op, and of one that waits for an op on another device.
 CHAIN, HOPS = 2000, 300
 
+#: Logical devices at most by which the calls of a step on several are measured.
+MOST_DEVICES = 4
+
 #: Runs of such a chain, of which the median counts.
 CHAIN_RUNS = 15
 
@@ -55,7 +58,8 @@ def calibrated_cpu(graph: tf.Graph, nodes: Sequence[StepNode], count: int, paces
     plain = plain_cpu(paces)
     measured = _measured(graph, sampled_ops(nodes, plain), plain, paces.compute)
     efficiency = efficiencies(measured, plain.lanes, plain.launch)
-    calls, slow = paces.dispatch.watch(lambda: seconds_of_calls([f"CPU:{number}" for number in range(count)]))
+    devices = [f"CPU:{number}" for number in range(min(count, MOST_DEVICES))]
+    calls, slow = paces.dispatch.watch(lambda: seconds_of_calls(devices))
     message, slow_message = paces.dispatch.watch(message_seconds) if count > 1 else (0.0, 1.0)
     host = dataclasses.replace(plain, efficiency=efficiency)
     return Machine(

@@ -30,6 +30,7 @@ class CallSeconds(NamedTuple):
     function_call: float
     capture: float
     loop: float
+    further_device: float
     feed: float
 
 
@@ -37,27 +38,33 @@ def seconds_of_calls(devices: Sequence[str]) -> CallSeconds:
     """Measures calls of a session and of a function that loops over steps; a step adds to a variable on each device.
 
     Args:
-      devices: such as ["CPU:0", "CPU:1"].
+      devices: such as ["CPU:0", "CPU:1"]. All but `further_device` is of the first alone.
 
     Returns:
       the seconds; those of the additions are among those of a call and of a turn.
     """
-    few, many = _loop_of_additions(devices, 1), _loop_of_additions(devices, CAPTURED)
-    with _session_calls(devices) as (run, run_fed):
-        call, fed, one, captured, turns = interleaved_seconds(
+    first = devices[:1]
+    few, many, wide = (_loop_of_additions(on, count) for on, count in ((first, 1), (first, CAPTURED), (devices, 1)))
+    with _session_calls(first) as (run, run_fed):
+        call, fed, one, captured, turns, one_wide, turns_wide = interleaved_seconds(
             [
                 run,
                 run_fed,
                 functools.partial(step_loop.run_steps, few, 1, 1),
                 functools.partial(step_loop.run_steps, many, 1, 1),
                 functools.partial(step_loop.run_steps, few, TURNS, TURNS),
+                functools.partial(step_loop.run_steps, wide, 1, 1),
+                functools.partial(step_loop.run_steps, wide, TURNS, TURNS),
             ],
             CALLS,
             ROUNDS,
         )
-    loop = max(turns - one, 0.0) / (TURNS - 1)
-    capture = max(captured - one, 0.0) / ((CAPTURED - 1) * len(devices))
-    return CallSeconds(call, max(one - loop, 0.0), capture, loop, max(fed - call, 0.0) / FED)
+    loop, wide_loop = (
+        max(of_turns - of_one, 0.0) / (TURNS - 1) for of_turns, of_one in ((turns, one), (turns_wide, one_wide))
+    )
+    further = max(wide_loop - loop, 0.0) / max(len(devices) - 1, 1)
+    capture = max(captured - one, 0.0) / (CAPTURED - 1)
+    return CallSeconds(call, max(one - loop, 0.0), capture, loop, further, max(fed - call, 0.0) / FED)
 
 
 def _loop_of_additions(devices: Sequence[str], count: int) -> Callable[[tf.Tensor], Sequence[tf.Tensor]]:

@@ -38,6 +38,14 @@ def test_a_copy_stands_between_two_devices():
     assert prediction.examples_per_second == 1.0
 
 
+def test_a_step_waits_for_its_call_and_for_each_further_device():
+    machine = dataclasses.replace(MACHINE, call=16.0, function_call=32.0, loop=64.0, further_device=128.0)
+    alone, both = [node("a", "CPU:0", 2.0)], [node("a", "CPU:0", 2.0), node("b", "CPU:1", 2.0)]
+    assert [predict(graph(*nodes), machine).seconds for nodes in (alone, both)] == [2 + 16, 2 + 16 + 128]
+    ports = [dataclasses.replace(graph(*nodes), side="modern", calls=0.25) for nodes in (alone, both)]
+    assert [predict(port, machine).seconds for port in ports] == [2 + 8 + 64, 2 + 8 + 64 + 128]
+
+
 def test_accelerators_that_are_no_peers_copy_twice():
     made = graph(node("a", "GPU:0", 2.0), node("b", "GPU:1", 8.0, "a"))
     assert predict(made, MACHINE).seconds == 2 + 5 + 5 + 8

@@ -72,7 +72,16 @@ def test_this_cpu_has_a_peak_and_costs(monkeypatch):
     with paces_of_this_machine() as paces:
         cpu = calibration.plain_cpu(paces)
     assert cpu.flops["float32"] > 0 and cpu.bandwidth > 0 and cpu.lanes >= 1
-    assert all(seconds >= 0 for seconds in call_timing.seconds_of_calls(["CPU:0"]))
+    calls = call_timing.seconds_of_calls(["CPU:0"])
+    assert all(seconds >= 0 for seconds in calls) and calls.call > 0 and calls.further_device == 0
+
+
+def test_what_further_devices_cost_is_theirs_alone(monkeypatch):
+    names = ["call", "fed", "one", "captured", "turns", "one_wide", "turns_wide"]
+    seconds = dict(zip(names, (8.0, 16.0, 32.0, 51.0, 32.0 + 99 * 2, 64.0, 64.0 + 99 * 8)))
+    monkeypatch.setattr(call_timing, "interleaved_seconds", lambda *unused: [seconds[name] for name in names])
+    found = call_timing.seconds_of_calls(["CPU:0"] * 4)
+    assert found == (8.0, 30.0, 1.0, 2.0, 2.0, 2.0)  # a turn takes 2 s, and 8 s on three further devices
 
 
 def steps(*pairs):
