@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import abc
 import collections
-from typing import TYPE_CHECKING, Any, Dict, NamedTuple, Tuple
+from typing import TYPE_CHECKING, Any, Dict, NamedTuple, Optional, Tuple
 
 import tensorflow as tf
 
@@ -27,11 +27,11 @@ class NoiseSpec(NamedTuple):
     """The noise that a model draws under one name.
 
     Attributes:
-      shape: of the numbers.
+      shape: of the numbers; None where it is known only when the model runs.
       kind: one of `NOISE_OPS`.
     """
 
-    shape: Tuple[int, ...]
+    shape: Optional[Tuple[int, ...]]
     kind: str = "uniform"
 
 
@@ -111,4 +111,4 @@ class Frame(abc.ABC):
         key = tf.constant(random_keys.noise_key(self.seed, self.replica, name), tf.int32)
         seed = tf.stack([key, tf.cast(self.step, tf.int32)])
         # The raw op (Philox) draws the same uniform numbers in TensorFlow 1.15 and today, on CPU and GPU.
-        return getattr(tf.raw_ops, NOISE_OPS[kind])(shape=list(shape), seed=seed, dtype=tf.float32)
+        return getattr(tf.raw_ops, NOISE_OPS[kind])(shape=shape, seed=seed, dtype=tf.float32)

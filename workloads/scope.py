@@ -6,7 +6,7 @@ A model sees one `Scope` class on both sides of a comparison; the `Frame` behind
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING, Any, ContextManager
+from typing import TYPE_CHECKING, Any, ContextManager, Tuple, Union
 
 import tensorflow as tf
 
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 __all__ = ["Scope", "Tensors"]
+
+#: Sizes of a tensor: numbers, or an int32 vector that the model computes.
+Sizes = Union["Iterable[int]", tf.Tensor]
 
 
 class Scope:
@@ -129,19 +132,19 @@ class Scope:
         if rate:
             self._frame.penalties.append(tf.multiply(tf.nn.l2_loss(weight), tf.cast(rate, weight.dtype)))
 
-    def uniform(self, name: str, shape: Iterable[int]) -> tf.Tensor:
+    def uniform(self, name: str, shape: Sizes) -> tf.Tensor:
         """Returns noise in [0, 1), its own for every (seed, step, replica, name); drawn in float32, then cast."""
-        return tf.cast(self._frame.noise(self._prefix + name, tuple(shape)), self.dtype)
+        return tf.cast(self._frame.noise(self._prefix + name, _sizes(shape)), self.dtype)
 
-    def normal(self, name: str, shape: Iterable[int]) -> tf.Tensor:
+    def normal(self, name: str, shape: Sizes) -> tf.Tensor:
         """Returns noise of mean 0 and deviation 1, its own for every (seed, step, replica, name), as `uniform`."""
-        return tf.cast(self._frame.noise(self._prefix + name, tuple(shape), "normal"), self.dtype)
+        return tf.cast(self._frame.noise(self._prefix + name, _sizes(shape), "normal"), self.dtype)
 
-    def truncated_normal(self, name: str, shape: Iterable[int]) -> tf.Tensor:
+    def truncated_normal(self, name: str, shape: Sizes) -> tf.Tensor:
         """Returns noise as `normal` does, redrawn where it is more than two deviations from 0."""
-        return tf.cast(self._frame.noise(self._prefix + name, tuple(shape), "truncated_normal"), self.dtype)
+        return tf.cast(self._frame.noise(self._prefix + name, _sizes(shape), "truncated_normal"), self.dtype)
 
-    def keep(self, name: str, shape: Iterable[int], rate: float) -> tf.Tensor:
+    def keep(self, name: str, shape: Sizes, rate: float) -> tf.Tensor:
         """Draws the mask of a dropout, which the step's record will hold.
 
         Args:
@@ -155,3 +158,11 @@ class Scope:
         mask = self.uniform(name, shape) >= rate
         self._frame.masks[self._prefix + name] = mask
         return mask
+
+
+def _sizes(shape: Sizes) -> Tuple[int, ...] | tf.Tensor:
+    """Returns a shape as numbers, or as the tensor that it is where they are known only when the model runs."""
+    if not tf.is_tensor(shape):
+        return tuple(shape)
+    known = tf.get_static_value(shape)
+    return shape if known is None else tuple(int(size) for size in known)

@@ -52,7 +52,7 @@ class _TracingFrame(Frame):
         return self.values[name]
 
     def noise(self, name: str, shape: tuple[int, ...], kind: str = "uniform") -> tf.Tensor:
-        self.noises[name] = NoiseSpec(shape, kind)
+        self.noises[name] = NoiseSpec(None if tf.is_tensor(shape) else shape, kind)
         return super().noise(name, shape, kind)
 
 

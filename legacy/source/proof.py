@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from legacy.saved.graph.imported import ImportedGraph
 from legacy.source.basics.cut import Cut, cut_part, example_sizes
-from legacy.source.step.clipping import raw_gradients
+from legacy.source.step.derivatives import weight_gradients
 from legacy.source.step.learning import find_counters
 from legacy.towers.program import session_config
 from workloads.frame import Frame
@@ -118,25 +118,36 @@ def compare_tower(tower: Tower, loss: Callable[[Scope, Dict[str, Any]], tf.Tenso
     found = dict(zip([LOSS, *weights], new))
     scale = phase.loss_scale if phase.shared_loss else 1.0
     found.update((name, np.asarray(found[name] * scale, np.float32)) for name in weights if scale != 1.0)
-    for proposal, change in zip(tower.proposals, old[1 + len(weights) :]):
+    changes = old[1 + len(weights) :]
+    rows = iter(changes[len(tower.proposals) :])
+    for proposal, change in zip(tower.proposals, changes):
         before = tower.values[proposal.variable]
-        sign = -1 if proposal.op in _SUBTRACTS else 1 if proposal.op in _ADDS else 0
-        expected[proposal.variable] = np.asarray(before + sign * change, before.dtype) if sign else change
+        expected[proposal.variable] = _changed(proposal, before, change, next(rows) if proposal.rows else None)
         found[proposal.variable] = updates[proposal.variable]
     differing = [name for name in expected if not np.array_equal(expected[name], found[name], equal_nan=True)]
     return Comparison(differing, max((_relative(expected[n], found[n]) for n in differing), default=0.0))
 
 
-def _differentiated(tower: Tower) -> List[str]:
-    """The weights whose derivative of the loss the plan knows.
+def _changed(proposal: Proposal, before: np.ndarray, change: np.ndarray, rows: np.ndarray | None) -> np.ndarray:
+    """Returns a statistic after a change of all of it, or of some rows."""
+    if rows is None:
+        sign = -1 if proposal.op in _SUBTRACTS else 1 if proposal.op in _ADDS else 0
+        return np.asarray(before + sign * change, before.dtype) if sign else change
+    after = np.array(before)
+    function = {"Sub": np.subtract.at, "Add": np.add.at}.get(proposal.op[-3:], np.ndarray.__setitem__)
+    function(after, rows, change)
+    return after
 
-    Where gradients are kept between runs, it knows what is added to the sums; where an optimizer of rows is made of
-    ops, what is added to its moments.
-    """
-    labels = raw_gradients(tower.graph, tower.phase, tower.number)
-    by_rows = {v.of for v in tower.plan.variables if v.role == "slot" and v.name in labels}
-    weights = {v.name for v in tower.plan.variables if v.role == "weight"} - by_rows
-    return [name for name in labels if name in weights]
+
+def _differentiated(tower: Tower) -> List[str]:
+    """The weights whose derivative of the loss the plan knows."""
+    weights = {v.name for v in tower.plan.variables if v.role == "weight"}
+    return [name for name in _gradients(tower) if name in weights]
+
+
+def _gradients(tower: Tower) -> Dict[str, str]:
+    """Returns {weight: tensor} of the tower's gradients, with the indices of rows."""
+    return weight_gradients(tower.plan, tower.graph, tower.phase, tower.number)
 
 
 def _relative(one: np.ndarray, two: np.ndarray) -> float:
@@ -169,9 +180,10 @@ def _old_results(tower: Tower, phase: Phase, weights: Sequence[str], data: Array
     """Returns what the old graph computes, and {random stream: the numbers that it was given}."""
     plan = tower.plan
     entries = plan.inputs + plan.common
-    gradients = raw_gradients(tower.graph, phase, tower.number)
+    gradients = _gradients(tower)
     cuts = [entry.tensors[min(tower.number, len(entry.tensors) - 1)] for entry in entries]
     fetches = [phase.losses[tower.number], *(gradients[n] for n in weights), *(p.value for p in tower.proposals)]
+    fetches += [proposal.rows for proposal in tower.proposals if proposal.rows]
     cut: Cut = cut_part(plan, tower.graph, fetches, cuts, phase.versions)
     noises: Arrays = {}
     with tf.Graph().as_default() as graph, v1.Session(config=session_config(["CPU:0"], True)) as session:
@@ -234,7 +246,7 @@ def _new_results(
             batch[name] = given(value.astype(np.int32) if value.dtype.kind == "i" else value)
         result = loss(Scope(frame), batch)
         made = v1.gradients(result, [tensors[name] for name in weights], unconnected_gradients="zero")
-        rows = [raw_gradients(tower.graph, tower.phase, tower.number).get(indices_label(name)) for name in weights]
+        rows = [_gradients(tower).get(indices_label(name)) for name in weights]
         shown = [g.values if row and isinstance(g, tf.IndexedSlices) else g for g, row in zip(made, rows)]
         new = session.run([result, *(tf.convert_to_tensor(gradient) for gradient in shown)], fed)
         return new, {name: session.run(value, fed) for name, value in frame.updates.items()}

@@ -10,8 +10,9 @@ from legacy.source.basics.unwritten import Unwritten
 from legacy.source.proof import LOSS, Tower, compare_tower
 from legacy.source.standalone import style as standalone_style
 from legacy.source.standalone import update_style
+from legacy.source.step.derivatives import with_derivatives
 from legacy.source.step.imported_step import ImportedStep, WrittenLoss, keep_proven, recover_losses
-from legacy.source.step.initial import find_initializers, first_values
+from legacy.source.step.initial import find_initializers, first_values, held_scalars
 from legacy.source.step.input_names import InputNames
 from legacy.source.step.training_step import recover_step
 from legacy.source.styles import imported_style, workload_style
@@ -85,9 +86,11 @@ def source_text(
     modelled = [v for v in plan.variables if v.role in ("weight", "statistic")]
     initializers, unknown = find_initializers(whole, modelled)
     try:
-        step = recover_step(plan, graph, initial, initializers)
+        plan = with_derivatives(plan, graph)
+        held = held_scalars(plan, initial) if style == "workload" else {}  # a workload has no such variable
+        step = recover_step(plan, graph, initial, initializers, held)
         values, assumed = _setting_values(step.model.settings, settings or {})
-        notes = notes_on(step.model, assumed)
+        notes = [*notes_on(step.model, assumed), *([step.learning_rate.note] if step.learning_rate.note else [])]
         read = [name for name in unknown if f'"{name}"' in "".join(map(str, step.model.statements))]
         if read:
             notes.append("initializers not recognised, the default stands: " + ", ".join(read[:MOST_LISTED]))

@@ -40,7 +40,7 @@ class WrittenFrame(Frame):
         if self._drawn:
             return self._values.batch[noise_input(name, 0)]
         key = self._values.key(name, common=False)
-        return getattr(tf.raw_ops, NOISE_OPS[kind])(shape=list(shape), seed=key, dtype=tf.float32)
+        return getattr(tf.raw_ops, NOISE_OPS[kind])(shape=shape, seed=key, dtype=tf.float32)
 
 
 class WrittenTower:

@@ -144,8 +144,10 @@ class TrainingStep:
     def _draw_noise(self, step: tf.Tensor, replica: int) -> Tensors:
         """{noise name: tensor} of one pass, for XLA: inside its function it would draw by another algorithm."""
         specs = trace_noise(self._job.workload, self._job.per_replica_batch, self._job.dtype)
+        unknown = [name for name, spec in specs.items() if spec.shape is None]
+        require(not unknown, "--xla", True, f"not with noise whose shape the model computes: {', '.join(unknown)}")
         frame = ReplicaFrame(self._job, step, replica, {}, {})
-        return {name: frame.noise(name, spec.shape, spec.kind) for name, spec in specs.items()}
+        return {name: frame.noise(name, spec.shape or (), spec.kind) for name, spec in specs.items()}
 
     def _read(self, variable: tf.Variable) -> tf.Tensor:
         # `read_value` adds an identity, which belongs to the replica's device; where the layers are on several devices,

@@ -82,3 +82,15 @@ def test_the_noise_and_the_decayed_weights_of_a_model_are_found():
     assert tracing.trace_noise(Everything(), 4, "float32") == {"dropout": ((4, 5), "uniform")}
     assert tracing.trace_decayed(Everything()) == ("first/weights",)
     assert tracing.trace_decayed(Everything(weight_decay=0.0)) == ()
+
+
+def test_noise_may_have_a_shape_that_the_model_computes():
+    def loss(self, scope, batch):
+        x = batch["x"]
+        positive = tf.boolean_mask(x, x > 0.0)
+        drawn = [scope.uniform("computed", tf.shape(positive)), scope.uniform("known", tf.shape(x))]
+        return scope.get("w", ()) * tf.add_n([tf.reduce_sum(one) for one in drawn])
+
+    drawn = tracing.trace_noise(bad(loss), 4, "float32")
+    assert drawn["computed"].shape is None
+    assert drawn["known"].shape[0] == 4

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Dict, List, Optional, Sequence
+from typing import TYPE_CHECKING, Dict, List, Optional, Sequence, Tuple
 
 import numpy as np
 import tensorflow as tf
@@ -68,7 +68,7 @@ class Forward:
     def varies(self, tensor: str) -> bool:
         """Returns whether a constant depends on the size of the batch, as far as two sizes tell."""
         one, two = self.typed.constants.get(tensor), self._other.constants.get(tensor)
-        return one is None or two is None or not np.array_equal(one, two)
+        return one is None or two is None or not _same(one, two)
 
     def per_example(self, tensor: str) -> float | None:
         """Returns the factor c of a scalar constant that is c times the batch at both sizes, or None."""
@@ -77,6 +77,19 @@ class Forward:
             return None
         factor = float(one) / self.batch
         return factor if float(two) == factor * self._other_batch else None
+
+    def sizes_per_example(self, tensor: str) -> List[Tuple[int, bool]] | None:
+        """Returns the entries of a constant vector: (size, False), or (c, True) for c times the batch; or None."""
+        one, two = self.typed.constants.get(tensor), self._other.constants.get(tensor)
+        if one is None or two is None or one.ndim != 1 or one.shape != two.shape:
+            return None
+        found = []
+        for size, other in zip(one.tolist(), two.tolist()):
+            factor = size // self.batch
+            if size != other and (size, other) != (factor * self.batch, factor * self._other_batch):
+                return None
+            found.append((size, False) if size == other else (factor, True))
+        return found
 
     def shape(self, tensor: str) -> list[int] | None:
         """Returns a tensor's static shape at `batch` examples; None where it is not fully known."""
@@ -90,6 +103,11 @@ class Forward:
             if entry is not None and entry.kind == "batch" and (entry.shape or entry.example):
                 shapes[name] = [batch, *example_sizes(entry)]
         return Typed(self._graph_def, shapes, list(self.loops))
+
+
+def _same(one: np.ndarray, two: np.ndarray) -> bool:
+    """Returns whether two constants are equal; a NaN, which clipping by a global norm has, equals itself."""
+    return np.array_equal(one, two, equal_nan=one.dtype.kind == "f")
 
 
 class LoopInside(Forward):

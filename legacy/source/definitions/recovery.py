@@ -245,6 +245,8 @@ class Recovery:
         if kind not in NOISE:
             raise Unwritten(f"random numbers: {key!r} ({kind}): only " + ", ".join(NOISE) + " are written")
         shape = arrays.sizes_expression(op, op.output_shape())
+        if shape is None and op.operation.inputs:  # the graph computes it
+            shape = op.argument(0)
         if shape is None:
             raise Unwritten(f"random numbers: {key!r} ({kind}) have a shape that is not known")
         return call("scope." + NOISE[kind], stream, shape)

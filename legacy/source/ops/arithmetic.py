@@ -42,6 +42,8 @@ FUNCTIONS = {
     "Erf": "tf.math.erf",
     "Exp": "tf.exp",
     "Floor": "tf.floor",
+    "IsFinite": "tf.math.is_finite",
+    "IsInf": "tf.math.is_inf",
     "IsNan": "tf.math.is_nan",
     "L2Loss": "tf.nn.l2_loss",
     "Lgamma": "tf.math.lgamma",
@@ -146,7 +148,7 @@ def write_choice(op: OpView) -> Expression | None:
     condition, taken = op.shape(0), op.shape(1)
     if op.type == "Select" and condition != taken:
         if condition is None or taken is None:
-            return None
+            return call("tf.compat.v1.where", *op.arguments())
         if condition != []:
             widened = call("tf.reshape", op.argument(0), [-1] + [1] * (len(taken) - 1))
             return call("tf.where", widened, *op.arguments(1))

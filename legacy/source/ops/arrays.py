@@ -24,7 +24,7 @@ def write_reshape(op: OpView) -> Expression | None:
         return op.argument(0)
     target = op.value(1)
     if target is None or after is None:
-        return call("tf.reshape", op.argument(0), op.argument(1))
+        return call("tf.reshape", op.argument(0), listed_sizes(op, 1))
     return call("tf.reshape", op.argument(0), reshape_target(op, [int(size) for size in target], after))
 
 
@@ -37,14 +37,25 @@ def reshape_target(op: OpView, target: List[int], shape: List[int]) -> Expressio
       shape: the shape that results.
 
     Returns:
-      A list with -1 for the first dimension if that holds the examples; otherwise the target as it is.
+      A list with -1 for the first dimension if that holds the examples; otherwise the target, with `batch_size` in it.
     """
     first = shape[0] if shape else 0
     before = op.shape(0) or [0]
     holds_batch = bool(first) and first % op.batch == 0 and bool(before[0]) and before[0] % op.batch == 0
     if holds_batch and np.prod(shape[1:], dtype=np.int64) > 0:
         return Literal([-1] + shape[1:])
-    return Literal(target)
+    return op.sizes(1) or Literal(target)
+
+
+def listed_sizes(op: OpView, position: int) -> Expression:
+    """Returns a vector of sizes as a list, where its entries are known or stacked; else the vector."""
+    sizes = op.constant(position)
+    if sizes is not None:
+        return Literal([int(size) for size in sizes])
+    listed = op.sizes(position)
+    if listed is None and op.producer(position).type == "Pack":
+        listed = Listing(tuple(op.producer(position).arguments()))
+    return listed or op.argument(position)
 
 
 def write_expand(op: OpView) -> Expression | None:

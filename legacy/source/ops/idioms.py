@@ -10,6 +10,7 @@ import tensorflow as tf
 from legacy.source.basics.expressions import OMIT, Expression, Infix, Literal, call
 from legacy.source.ops.cells import match_gru_cell, match_lstm_cell
 from legacy.source.ops.match import Match
+from legacy.source.ops.view import is_counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,6 +32,7 @@ def match_neutral(op: OpView) -> Optional[Match]:
     for position in positions:
         other = 1 - position
         same_shape = op.shape(position) is not None and op.shape(position) == op.output_shape()
+        same_shape = same_shape or op.shape(other) == []
         if same_shape and is_filled(op.value(other), neutral) and op.value(position) is None:
             if op.type in _ADD and not _never_minus_zero(op.producer(position)):
                 continue
@@ -48,6 +50,28 @@ def _never_minus_zero(op: OpView) -> bool:
         "Relu",
         "Exp",
     ) and op.operation.name.startswith("feed_")
+
+
+def match_clip(op: OpView) -> Optional[Match]:
+    """Matches `maximum(minimum(x, high), low)` as `tf.clip_by_value`, which makes the same ops."""
+    inner = op.producer(0)
+    if inner.type != "Minimum" or inner.uses() > 1 or inner.constant(1) is None or op.constant(1) is None:
+        return None
+    if inner.shape(0) is None or inner.shape(0) != op.output_shape():
+        return None
+    return Match((op.output,), call("tf.clip_by_value", inner.argument(0), op.argument(1), inner.argument(1)))
+
+
+def match_sequence_mask(op: OpView) -> Optional[Match]:
+    """Matches `range(n) < expand_dims(lengths, -1)` as `tf.sequence_mask`, which makes the same ops."""
+    positions, lengths = op.constant(0), op.producer(1)
+    lengths = lengths.producer(0) if lengths.type == "Cast" else lengths
+    if positions is None or not is_counted(positions) or lengths.type != "ExpandDims":
+        return None
+    axis = lengths.constant(1)
+    if axis is None or int(axis) != -1 or lengths.constant(0) is not None:
+        return None
+    return Match((op.output,), call("tf.sequence_mask", lengths.argument(0), positions.size))
 
 
 def match_safe_division(op: OpView) -> Optional[Match]:
@@ -214,7 +238,9 @@ IDIOMS: Dict[str, List[Callable[[OpView], Optional[Match]]]] = {
     "DivNoNan": [match_safe_division],
     "Identity": [match_copy],
     "IdentityN": [match_single],
+    "Less": [match_sequence_mask],
     "Max": [match_empty_reduction],
+    "Maximum": [match_clip],
     "Mean": [match_empty_reduction, match_moments],
     "Mul": [match_lstm_cell, match_neutral],
     "PlaceholderWithDefault": [match_copy],

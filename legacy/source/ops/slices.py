@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Dict, List
 import numpy as np
 
 from legacy.source.basics.expressions import OMIT, Item, call
+from legacy.source.ops.arrays import listed_sizes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,7 +35,7 @@ def write_slice(op: OpView) -> Expression | None:
     """Writes a slice given by begin and size."""
     begin, size, shape = op.constant(1), op.value(2), op.shape(0)
     if begin is None or size is None or shape is None:
-        return None
+        return call("tf.slice", op.argument(0), listed_sizes(op, 1), listed_sizes(op, 2))
     texts = []
     for start, length, whole in zip(begin, size, shape):
         end = int(start) + int(length)

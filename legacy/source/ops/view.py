@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from legacy.source.basics.expressions import Infix, Literal, Name, Value, call
+from legacy.source.basics.expressions import OMIT, Infix, Literal, Name, Value, as_expression, call
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -82,6 +82,13 @@ class OpView:
         """Returns the value of input number `position` at the batch size at hand, or None if it is not known."""
         return self._forward.constant(self.tensor(position))
 
+    def sizes(self, position: int) -> Expression | None:
+        """Returns input number `position`, a vector of sizes, as a list with multiples of `batch_size`, or None."""
+        factors = self._forward.sizes_per_example(self.tensor(position))
+        if factors is None or not self.rows_vary:
+            return None
+        return as_expression([_times_batch(factor) if follows else factor for factor, follows in factors])
+
     def shape(self, position: int) -> list[int] | None:
         """Returns the static shape of input number `position`, or None."""
         return self._forward.shape(self.tensor(position))
@@ -122,6 +129,10 @@ class OpView:
         return not self._forward.fixed
 
 
+def _times_batch(factor: int) -> Expression:
+    return BATCH_SIZE if factor == 1 else Infix("*", Literal(factor), BATCH_SIZE)
+
+
 def constant_expression(value: np.ndarray) -> Expression:
     """Returns the expression of a constant: a number, or a `tf.constant`.
 
@@ -133,7 +144,14 @@ def constant_expression(value: np.ndarray) -> Expression:
     if value.size and (value == value.flat[0]).all() and value.size > 1:
         return filled_expression(value.shape, value.flat[0])
     dtype = Name("tf." + value.dtype.name)
+    if is_counted(value):
+        return call("tf.range", value.size, dtype=OMIT if value.dtype.name == "int32" else dtype)
     return band_expression(value) or runs_expression(value) or call("tf.constant", numbers(value), dtype)
+
+
+def is_counted(value: np.ndarray) -> bool:
+    """Returns whether an array holds 0, 1, 2 and so on, up to 3 at least."""
+    return value.ndim == 1 and value.size > 3 and value.dtype.kind == "i" and value.tolist() == list(range(value.size))
 
 
 def filled_expression(shape: Sequence[int], number: Any) -> Expression:

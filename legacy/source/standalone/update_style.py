@@ -92,13 +92,15 @@ def train_op_text(update: WrittenUpdate, functions: str) -> str:
         return "\n".join([*head, f"{_INDENT}values = scope.values", *update.lines, "    return tf.zeros([])"])
     body = ["values = scope.values"]
     body.append(f"loss = {loss.function}(scope, batch)")
-    seed = f", tf.constant({literal_text(np.float32(path.scale))})" if path.scale != 1.0 else ""
-    given = f"loss, [values[name] for name in {update.group}]{seed}"
-    body.append(f'gradients = tf.gradients({given}, unconnected_gradients="zero")')
+    weights = f"[values[name] for name in {update.group}]"
+    if path.scale != 1.0:
+        body.append(f"seed = tf.constant({literal_text(np.float32(path.scale))})")
+    seed = ", seed" if path.scale != 1.0 else ""
+    body.append(f'gradients = tf.gradients(loss, {weights}{seed}, unconnected_gradients="zero")')
     if has_rows(functions) and path.rows:
-        kept = literal_text(tuple(path.rows))
+        body += listed("rows", path.rows)
         body.append(f"pairs = zip({update.group}, gradients)")
-        body.append(f"gradients = [g if name in {kept} else tf.convert_to_tensor(g) for name, g in pairs]")
+        body.append("gradients = [g if name in rows else tf.convert_to_tensor(g) for name, g in pairs]")
     elif has_rows(functions):
         body.append("gradients = [tf.convert_to_tensor(gradient) for gradient in gradients]")
     body += clip_lines(path.clip)
@@ -108,12 +110,11 @@ def train_op_text(update: WrittenUpdate, functions: str) -> str:
         body.append(f"gradients = dict(zip({update.group}, gradients))")
     else:
         body.append(f"gradients = {{n: gather(context, gradient) for n, gradient in zip({update.group}, gradients)}}")
-        body += ["losses = gather(context, loss)"] if any("losses" in line for line in update.lines) else []
+    body += ["losses = gather(context, loss)"] if update.uses_losses else []
     head.append(f'    """Runs a replica\'s part of {update.phase.train_op}; returns its loss."""')
-    lines = head + [_INDENT + line for line in body] + update.lines
     statistics = textwrap.indent(textwrap.dedent(statistics_text(loss.model)), _INDENT)
     statistics = statistics.replace("local[", "variables[").replace(" replica ==", " scope.replica ==")
-    lines += statistics.splitlines()
+    lines = head + [_INDENT + line for line in body] + statistics.splitlines() + update.lines
     return "\n".join([*lines, "    return loss"])
 
 

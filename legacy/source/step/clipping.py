@@ -9,7 +9,8 @@ import tensorflow as tf
 
 from legacy.source.basics.cut import Cut, cut_part
 from legacy.source.basics.unwritten import Unwritten
-from workloads.lifted.graph import made_dense, parse_tensor_name
+from legacy.source.step.derivatives import weight_gradients
+from workloads.lifted.graph import parse_tensor_name
 from workloads.lifted.graph.importing import import_graph
 from workloads.lifted.plan import indices_label
 from workloads.numerics.clip_rule import Clip
@@ -61,7 +62,7 @@ def clipping_of_towers(plan: Plan, graph: Graph, phase: Phase) -> Optional[Clip]
       Unwritten: see `find_clipping`.
     """
     weights, given = _weights(plan, phase), phase.gradients[0]
-    raw = raw_gradients(graph, phase, 0)
+    raw = weight_gradients(plan, graph, phase, 0)
     sparse = [name for name in weights if indices_label(name) in raw]
     if sparse:
         raise Unwritten(f"gradients: rows of {sparse[0]!r} reach the optimizer, and a workload's gradients are dense")
@@ -93,22 +94,6 @@ def clipping_after(plan: Plan, graph: Graph, phase: Phase) -> Optional[Clip]:
 
 def _weights(plan: Plan, phase: Phase) -> List[str]:
     return [v.name for v in plan.variables if v.role == "weight" and v.name in phase.gradients[0]]
-
-
-def raw_gradients(graph: Graph, phase: Phase, tower: int) -> Dict[str, str]:
-    """Returns a tower's gradients before any clipping: rows of a sparse one as the dense tensor that is made of them.
-
-    Args:
-      graph: of the lift.
-      phase: the train op.
-      tower: number of the tower.
-
-    Returns:
-      {weight: tensor}.
-    """
-    if not phase.raw or not all(phase.raw):
-        return phase.gradients[tower]
-    return {name: made_dense(graph, tensor) for name, tensor in phase.raw[tower].items()}
 
 
 def _rule_between(

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from workloads.lifted.graph import Graph
-    from workloads.lifted.plan import Variable
+    from workloads.lifted.plan import Plan, Variable
 
 _ASSIGNS = ("Assign", "AssignVariableOp")
 _COPIES = ("Identity", "Cast")
@@ -68,6 +68,13 @@ def first_values(
         else:
             found[variable.name] = float(value[0]) if value.size and (value == value[0]).all() else 0.0
     return found
+
+
+def held_scalars(plan: Plan, initial: Mapping[str, np.ndarray]) -> Dict[str, np.ndarray]:
+    """Returns {variable: value at hand} of the float scalars that no train op changes, such as a learning rate."""
+    changed = {name for phase in plan.phases for effect in phase.effects for name in effect.writes}
+    held = [v.name for v in plan.variables if v.dtype == "float32" and not v.shape and v.role == "statistic"]
+    return {name: initial[name] for name in held if name in initial and name not in changed}
 
 
 def _text(whole: Graph, variable: Variable) -> Optional[str]:

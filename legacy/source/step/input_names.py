@@ -79,7 +79,7 @@ def names_of_lift(plan: Plan) -> InputNames:
 def _input_name(entry: Input) -> str:
     """Returns a readable name of an input: its placeholder's, or what data of its shape mostly are."""
     word = identifier(entry.name)
-    if not re.search(r"(?i)dequeue|placeholder|getnext|get_next|split|slice|batch|unstage|value", word):
+    if not re.search(r"(?i)dequeue|placeholder|getnext|get_next|split|slice|batch|stag|value", word):
         return word
     rank = 1 + len(example_sizes(entry))
     if entry.dtype.startswith("int"):

@@ -35,6 +35,12 @@ if TYPE_CHECKING:
 
 _SUBTRACTS = ("AssignSub", "AssignSubVariableOp")
 _ADDS = ("AssignAdd", "AssignAddVariableOp")
+#: {op that changes rows of a variable, without Resource: function that returns a tensor with such rows}.
+_SCATTERS = {
+    "ScatterAdd": "tf.tensor_scatter_nd_add",
+    "ScatterSub": "tf.tensor_scatter_nd_sub",
+    "ScatterUpdate": "tf.tensor_scatter_nd_update",
+}
 
 
 class Model(NamedTuple):
@@ -97,11 +103,15 @@ def recover_model(
     if statistics.tower > 0 and not towers.own_statistics:
         last, (_, *ends_of_last) = towers.recover(statistics.tower)
         updates = adopt_values(recovery, last, ends_of_last)
+    together = _changed_together(statistics)
+    rows = iter(updates[len(together) :])
     written = [
-        _update(proposals, value, recovery, plan, towers.changed)
-        for proposals, value in zip(_changed_together(statistics), updates)
+        _update(proposals, value, next(rows) if proposals[0].rows else None, recovery, plan, towers.changed)
+        for proposals, value in zip(together, updates)
     ]
-    statements, rates = name_complements(build_statements(_with_updates(recovery, loss, written)))
+    *lines, result = build_statements(_with_updates(recovery, loss, written))
+    lines = [line for line in lines if line.targets or not isinstance(line.expression, Value)]  # asked for before
+    statements, rates = name_complements([*lines, result])
     _require_no_tables(statements)
     return Model(statements, recovery, names.inputs, names.settings, statistics, recovery.batch, names.streams, rates)
 
@@ -146,6 +156,7 @@ def _with_updates(recovery: Recovery, loss: Expression, updates: Sequence[Sequen
 def _update(
     proposals: Sequence[Proposal],
     value: Expression,
+    rows: Expression | None,
     recovery: Recovery,
     plan: Plan,
     changed: Mapping[str, Expression],
@@ -159,7 +170,9 @@ def _update(
         return [call("scope.update", by_replica([one.variable for one in proposals]), value)]
     name = proposal.variable
     old = changed[name] if changed else _statistic(name, recovery, plan)
-    if proposal.op in _SUBTRACTS:
+    if rows is not None:
+        value = call(_scatter(proposal), old, call("tf.expand_dims", rows, -1), value)
+    elif proposal.op in _SUBTRACTS:
         value = Infix("-", old, value)
     elif proposal.op in _ADDS:
         value = Infix("+", old, value)
@@ -169,6 +182,14 @@ def _update(
         function = Lambda(NOW.text, _inlined(value, recovery))
         return [_statistic(name, recovery, plan), call("scope.update", name, function)]
     return [call("scope.update", name, value)]
+
+
+def _scatter(proposal: Proposal) -> str:
+    """Returns the function that changes rows of a tensor as an op does those of a variable."""
+    kind = proposal.op.replace("Resource", "")
+    if kind not in _SCATTERS:
+        raise Unwritten(f"statistics: rows of {proposal.variable!r} are changed by {proposal.op}")
+    return _SCATTERS[kind]
 
 
 def _statistic(name: str, recovery: Recovery, plan: Plan) -> Expression:

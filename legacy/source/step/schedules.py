@@ -8,7 +8,7 @@ import numpy as np
 import tensorflow as tf
 
 from legacy.source.basics.cut import Cut, cut_part
-from legacy.source.basics.expressions import Call, Definition, Expression, Infix, Literal, Name, call
+from legacy.source.basics.expressions import Call, Definition, Expression, Infix, Literal, Name, Value, call
 from legacy.source.basics.forward import Forward
 from legacy.source.basics.rendering import expression_text
 from legacy.source.basics.unwritten import Unwritten
@@ -18,6 +18,8 @@ from workloads.lifted.graph.importing import import_graph
 from workloads.lifted.pieces.piece import VariableVersion
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from workloads.lifted.graph import Graph
     from workloads.lifted.plan import Phase, Plan
 
@@ -37,15 +39,24 @@ class LearningRate(NamedTuple):
       statements: of the function of the step, the last one its result.
       recovery: that they come from; None for a known schedule.
       fed: name of the placeholder that was fed at every step, or "".
+      note: what is assumed, or "".
     """
 
     text: str
     statements: Sequence[Statement] = ()
     recovery: Optional[Recovery] = None
     fed: str = ""
+    note: str = ""
 
 
-def find_learning_rate(plan: Plan, graph: Graph, phase: Phase, tensor: str, counters: Sequence[str]) -> LearningRate:
+def find_learning_rate(
+    plan: Plan,
+    graph: Graph,
+    phase: Phase,
+    tensor: str,
+    counters: Sequence[str],
+    held: Mapping[str, np.ndarray] | None = None,
+) -> LearningRate:
     """Finds the schedule of a learning rate.
 
     Args:
@@ -54,6 +65,7 @@ def find_learning_rate(plan: Plan, graph: Graph, phase: Phase, tensor: str, coun
       phase: the train op.
       tensor: the learning rate.
       counters: names of the variables that count steps.
+      held: {variable: value} of scalars that no step changes, and that may be written as numbers.
 
     Returns:
       The learning rate.
@@ -65,23 +77,32 @@ def find_learning_rate(plan: Plan, graph: Graph, phase: Phase, tensor: str, coun
     if fed:
         return LearningRate("", fed=fed[0].name)
     cut = cut_part(plan, graph, [tensor], list(plan.tensors), phase.versions)
-    others = [feed for feed in cut.piece.feeds if not (feed.kind == "read" and feed.key[0] in counters)]
+    held = held or {}
+    known = (*counters, *held)
+    others = [feed for feed in cut.piece.feeds if not (feed.kind == "read" and feed.key[0] in known)]
     if others or any(isinstance(f.key, VariableVersion) and f.key.version for f in cut.piece.feeds):
         found = (feed.key for feed in cut.piece.feeds)
         keys = ", ".join(
             f"variable {key.variable!r}" if isinstance(key, VariableVersion) else str(key) for key in found
         )
         raise Unwritten(f"learning rate: {tensor!r} is a function of {keys}")
-    if any(node.op in _BRANCHES for node in cut.piece.graph_def.node):
+    given = {name: Literal(held[name][()]) if name in held else STEP for name in (f.key[0] for f in cut.piece.feeds)}
+    note = ", ".join(f"{name!r}, which no step changes, is {held[name][()]}" for name in given if name in held)
+    if any(node.op in _BRANCHES for node in cut.piece.graph_def.node) and not note:
         return LearningRate(_by_pieces(cut, tensor))
-    names = Names({}, {}, set(), {}, {feed.key[0]: STEP for feed in cut.piece.feeds})
+    names = Names({}, {}, set(), {}, given)
     recovery = Recovery(Forward(cut, plan), names)
     result = recovery.expression_of(cut.fetches[0] if ":" in cut.fetches[0] else cut.fetches[0] + ":0")
+    if isinstance(result, Value):
+        defined = recovery.definition(result.tensor)
+        result = defined.expression if defined and isinstance(defined.expression, Literal) else result
     if isinstance(result, Literal):
-        return LearningRate(expression_text(call("schedules.Fixed", result)))
+        return LearningRate(expression_text(call("schedules.Fixed", result)), note=note)
     statements = build_statements([*recovery.ordered([result]), Definition((), result)])
-    known = exponential_decay(statements[0].expression) if len(statements) == 1 else None
-    return LearningRate(expression_text(known)) if known else LearningRate("", statements, recovery)
+    decay = exponential_decay(statements[0].expression) if len(statements) == 1 else None
+    if decay:
+        return LearningRate(expression_text(decay), note=note)
+    return LearningRate("", statements, recovery, note=note)
 
 
 def exponential_decay(expression: Expression) -> Optional[Call]:

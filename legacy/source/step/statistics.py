@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import TYPE_CHECKING, Dict, List, NamedTuple, Sequence, Tuple
 
 from legacy.saved.graph.imported import ImportedGraph
@@ -18,6 +17,13 @@ if TYPE_CHECKING:
 #: Policy of variables of which each tower has and changes its own.
 EACH_TOWER = "each_tower"
 ASSIGNS = ("Assign", "AssignVariableOp")
+#: Ops whose changes by several towers add up.
+_ADDING = ("AssignSub", "AssignAdd", "ScatterSub", "ScatterAdd", "ResourceScatterSub", "ResourceScatterAdd")
+
+
+def is_scatter(op: str) -> bool:
+    """Returns whether an op type changes some rows of a variable."""
+    return op.replace("Resource", "").startswith("Scatter")
 
 
 class Proposal(NamedTuple):
@@ -28,12 +34,14 @@ class Proposal(NamedTuple):
       op: type of the op that changes it.
       value: the tensor that the op takes.
       node: name of the op.
+      rows: of an op that changes some rows, the tensor of their numbers; "" of others.
     """
 
     variable: str
     op: str
     value: str
     node: str
+    rows: str = ""
 
 
 class Statistics(NamedTuple):
@@ -91,31 +99,9 @@ def find_statistics(plan: Plan, graph: Graph, phase: Phase, counters: Sequence[s
     proposals: List[List[Proposal]] = [[] for _ in everywhere]
     for name, effects in found.items():
         for tower, effect in effects:
-            proposals[tower].append(Proposal(name, effect.op, effect.values[0], effect.node))
+            rows = effect.values[0] if is_scatter(effect.op) else ""
+            proposals[tower].append(Proposal(name, effect.op, effect.values[-1], effect.node, rows))
     return Statistics(next(iter(policies.values()), FIRST_TOWER), proposals)
-
-
-def find_known(plan: Plan, graph: Graph, phase: Phase, counters: Sequence[str]) -> Statistics:
-    """Finds the changes that a model's function can propose, and leaves all others to the update.
-
-    Args:
-      plan: of the lift.
-      graph: of the lift.
-      phase: the train op.
-      counters: names of the variables that count steps.
-
-    Returns:
-      The towers' own states, or else the statistics; none if neither is changed in a known way.
-    """
-    states = find_states(plan, phase)
-    if any(states.proposals):
-        return states
-    statistics = {variable.name for variable in plan.variables if variable.role == "statistic"}
-    own = [effect for effect in phase.effects if effect.writes[0] in statistics and effect.condition is None]
-    try:
-        return find_statistics(plan, graph, dataclasses.replace(phase, effects=own), counters)
-    except Unwritten:
-        return Statistics(FIRST_TOWER, [[] for _ in range(plan.towers)])
 
 
 def find_states(plan: Plan, phase: Phase) -> Statistics:
@@ -161,7 +147,7 @@ def _effects(plan: Plan, graph: Graph, phase: Phase, counters: Sequence[str]) ->
 def _sees_the_towers_before(phase: Phase, name: str, effects: Sequence[Effect]) -> bool:
     """Returns whether each tower's change is made to what the towers before it left, of which it may know."""
     versions = {read.version for read in phase.versions if read.variable == name}
-    adds = all(effect.op.startswith(("AssignSub", "AssignAdd")) for effect in effects)
+    adds = all(effect.op.startswith(_ADDING) for effect in effects)
     return versions == set(range(1, len(effects))) or adds and not versions
 
 

@@ -63,7 +63,8 @@ class Towers:
             self.changed = {proposal.variable: NOW for proposal in statistics.proposals[0]}
 
     def recover(self, tower: int) -> Tuple[Recovery, List[Expression]]:
-        """Returns one tower's recovery, and its results: the loss, then the values of the statistics that it changes.
+        """Returns one tower's recovery, and its results: the loss, then the values of the statistics that it
+        changes, then the numbers of the rows of those of which it changes some rows.
 
         Raises:
           Unwritten: the tower reads a variable after the step has changed it, or has branches.
@@ -72,7 +73,8 @@ class Towers:
         own = statistics.proposals[tower] if self.own_statistics or tower == statistics.tower else []
         cuts = [entry.tensors[min(tower, len(entry.tensors) - 1)] for entry in plan.inputs]
         cuts += [entry.tensors[0] for entry in plan.common]
-        ends = [self._phase.losses[tower]] + [proposal.value for proposal in own]
+        rows = [proposal.rows for proposal in own if proposal.rows]
+        ends = [self._phase.losses[tower], *(proposal.value for proposal in own), *rows]
         cut = cut_part(plan, self._graph, ends, cuts, self._phase.versions)
         for feed in cut.piece.feeds:
             if isinstance(feed.key, VariableVersion) and feed.key.version and feed.key.variable not in self.changed:

@@ -54,7 +54,11 @@ class TrainingStep(NamedTuple):
 
 
 def recover_step(
-    plan: Plan, graph: Graph, initial: Dict[str, np.ndarray], initializers: Mapping[str, str]
+    plan: Plan,
+    graph: Graph,
+    initial: Dict[str, np.ndarray],
+    initializers: Mapping[str, str],
+    held: Mapping[str, np.ndarray] | None = None,
 ) -> TrainingStep:
     """Recovers the training step of a lift.
 
@@ -63,6 +67,7 @@ def recover_step(
       graph: of the lift.
       initial: {variable: value to start from}.
       initializers: {variable: text of its initializer}.
+      held: see `find_learning_rate`.
 
     Returns:
       The step.
@@ -81,7 +86,7 @@ def recover_step(
     parts = _Parts()
     rule = parts.take(lambda: find_rule(phase, imported, initial))
     combine = parts.take(lambda: _combining(plan, graph, phase))
-    learning_rate = parts.take(lambda: _learning_rate(plan, graph, phase, counters))
+    learning_rate = parts.take(lambda: _learning_rate(plan, graph, phase, counters, held or {}))
     clip = parts.take(lambda: find_clipping(plan, graph, phase))
     average = parts.take(lambda: find_average(plan, graph, phase, counters))
     none = Statistics(FIRST_TOWER, [[] for _ in range(plan.towers)])
@@ -112,13 +117,15 @@ class _Parts:
             return None
 
 
-def _learning_rate(plan: Plan, graph: Graph, phase: Phase, counters: Sequence[str]) -> LearningRate:
+def _learning_rate(
+    plan: Plan, graph: Graph, phase: Phase, counters: Sequence[str], held: Mapping[str, np.ndarray]
+) -> LearningRate:
     rate = learning_rate_tensor(phase)
     if rate is None:
         weights = {effect.learning_rate: effect.writes[0] for effect in phase.effects if effect.learning_rate}
         found = ", ".join(f"{tensor} of {weight!r}" for tensor, weight in weights.items())
         raise Unwritten(f"learning rate: {'weights have different ones: ' + found if found else 'no op has one'}")
-    return find_learning_rate(plan, graph, phase, rate, counters)
+    return find_learning_rate(plan, graph, phase, rate, counters, held)
 
 
 def _combining(plan: Plan, graph: Graph, phase: Phase) -> str:

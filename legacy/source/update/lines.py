@@ -47,6 +47,7 @@ def update_lines(
     effects: Sequence[Effect],
     given: Mapping[str, Expression],
     groups: Mapping[str, Sequence[str]],
+    made: Mapping[str, int],
 ) -> List[str]:
     """Writes changes of variables, on `values` before the step and the replica's own `variables`.
 
@@ -57,6 +58,7 @@ def update_lines(
       effects: the changes, in order.
       given: {tensor: expression} of what is known before the first change.
       groups: {name of a list in the text: the weights in it}.
+      made: {variable: number of its changes} of those that are changed before these lines.
 
     Returns:
       The lines of a function's body.
@@ -66,7 +68,7 @@ def update_lines(
     """
     cuts = [*given, *(tensor for entry in plan.inputs + plan.common for tensor in entry.tensors)]
     lines: List[str] = []
-    for units in waves_of(plan, graph, phase, effects, cuts):
+    for units in waves_of(plan, graph, phase, effects, cuts, made):
         lines += _wave_lines(plan, graph, phase, units, given, cuts, groups)
     return lines
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Dict, List, NamedTuple, Optional
 from legacy.source.basics.expressions import Name
 from legacy.source.basics.rendering import literal_text
 from legacy.source.basics.unwritten import Unwritten
-from legacy.source.step.clipping import clipping_after, clipping_of_towers, raw_gradients
+from legacy.source.step.clipping import clipping_after, clipping_of_towers
+from legacy.source.step.derivatives import weight_gradients
 from legacy.source.step.learning import combining
 from workloads.lifted.plan import indices_label, is_indices_label, weight_of_label
 
@@ -55,7 +56,7 @@ def find_path(plan: Plan, graph: Graph, phase: Phase) -> GradientPath:
     """
     if not any(phase.gradients):
         return GradientPath([], [], "sum", None, None, 1.0, {})  # it only changes variables
-    names = list(raw_gradients(graph, phase, 0))
+    names = list(weight_gradients(plan, graph, phase, 0))
     weights = [variable.name for variable in plan.variables if variable.name in names]
     rows = [name for name in weights if indices_label(name) in names]
     scale = phase.loss_scale if phase.shared_loss and abs(phase.loss_scale - 1.0) > _NEAR_ONE else 1.0
@@ -72,7 +73,8 @@ def find_path(plan: Plan, graph: Graph, phase: Phase) -> GradientPath:
         clip_after = None
     used = {effect.writes[0]: effect.gradient for effect in phase.effects if effect.gradient}
     ends = {name: str(used.get(name) if clip_after else combined[name]) for name in weights}
-    tensors = {ends[name]: Name(f"gradients[{literal_text(name)}]") for name in weights}
+    tensors = {tensor: Name(f"losses[{tower}]") for tower, tensor in enumerate(phase.losses)}
+    tensors.update((ends[name], Name(f"gradients[{literal_text(name)}]")) for name in weights)
     return GradientPath(weights, [], combine, clip, clip_after, scale, tensors)
 
 
@@ -80,7 +82,7 @@ def _of_all_towers(plan: Plan, graph: Graph, phase: Phase) -> Dict[str, Name]:
     """Returns the tensors of all towers: their losses, and their gradients as differentiation gives them."""
     found: Dict[str, Name] = {}
     for tower in range(plan.towers):
-        raw = raw_gradients(graph, phase, tower)
+        raw = weight_gradients(plan, graph, phase, tower)
         for name, tensor in raw.items():
             weight = weight_of_label(name) if is_indices_label(name) else name
             part = ".indices" if weight != name else ".values" if indices_label(name) in raw else ""

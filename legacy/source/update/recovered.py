@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import collections
 import dataclasses
+import re
 from typing import TYPE_CHECKING, Dict, List, NamedTuple, Optional, Sequence
 
 from legacy.saved.graph.imported import ImportedGraph
@@ -11,9 +13,10 @@ from legacy.source.basics.rendering import literal_text
 from legacy.source.basics.unwritten import Unwritten
 from legacy.source.lines.naming import identifier
 from legacy.source.step.imported_step import WrittenLoss, loss_function
+from legacy.source.step.known_statistics import find_known
 from legacy.source.step.learning import find_counters
 from legacy.source.step.model import recover_model
-from legacy.source.step.statistics import EACH_TOWER, find_known
+from legacy.source.step.statistics import EACH_TOWER
 from legacy.source.update.lines import update_lines
 from legacy.source.update.paths import GradientPath, find_path
 from workloads.lifted.plan import TensorType
@@ -23,6 +26,9 @@ if TYPE_CHECKING:
 
     from workloads.lifted.graph import Graph
     from workloads.lifted.plan import Phase, Plan
+
+#: The list of the towers' losses in the text of an update.
+_LOSSES = re.compile(r"(?<![\w'\"/])losses\b(?!['\"/])")
 
 
 class WrittenUpdate(NamedTuple):
@@ -43,6 +49,16 @@ class WrittenUpdate(NamedTuple):
     path: GradientPath
     group: str
     lines: List[str]
+
+    @property
+    def uses_losses(self) -> bool:
+        """Whether the update uses the towers' losses."""
+        return any(_LOSSES.search(line) for line in self.lines)
+
+    @property
+    def gathers(self) -> bool:
+        """Whether it uses results of each tower, and not only reduced ones."""
+        return self.uses_losses or not self.path.combine
 
 
 class WrittenStep(NamedTuple):
@@ -66,7 +82,7 @@ class WrittenStep(NamedTuple):
     @property
     def gathers(self) -> bool:
         """Whether an update uses the results of each tower."""
-        return any(not update.path.combine for update in self.updates)
+        return any(update.gathers for update in self.updates)
 
     @property
     def any_number(self) -> bool:
@@ -125,19 +141,20 @@ def _update(
         raise Unwritten("towers: a tower's loss depends on all towers' results")
     function = "train_step" if len(plan.phases) == 1 else _unused(identifier(phase.train_op), before)
     if not phase.losses and not any(phase.gradients) and len(plan.phases) > 1:
-        lines = update_lines(plan, graph, phase, phase.effects, {}, groups)
+        lines = update_lines(plan, graph, phase, phase.effects, {}, groups, {})
         return WrittenUpdate(function, phase, None, path, group, lines)
     counters = find_counters(phase, ImportedGraph(graph)) if len(plan.phases) == 1 else []
     known = find_known(plan, graph, phase, counters)
     model = recover_model(plan, graph, phase, known, initializers, counters)
     loss = WrittenLoss(loss_function(plan, phase, [update.loss for update in before if update.loss]), phase, model)
-    proposed = {proposal.node for own in known.proposals for proposal in own}
+    proposed = {proposal.node: proposal.variable for own in known.proposals for proposal in own}
     effects = [effect for effect in phase.effects if effect.node not in proposed]
     given = dict(path.tensors)
     for constant, source in model.settings.items():
         entries = [entry for entry in plan.inputs + plan.common if entry.name == source]
         given.update((tensor, Name(constant)) for entry in entries for tensor in entry.tensors)
-    lines = update_lines(_with_types(plan, path), graph, phase, effects, given, groups)
+    made = collections.Counter(proposed.values())
+    lines = update_lines(_with_types(plan, path), graph, phase, effects, given, groups, made)
     return WrittenUpdate(function, phase, loss, path, group, lines)
 
 

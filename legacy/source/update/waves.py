@@ -10,6 +10,8 @@ from legacy.source.basics.unwritten import Unwritten
 from workloads.lifted.pieces.piece import Fetch
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from workloads.lifted.graph import Graph
     from workloads.lifted.plan import Effect, Phase, Plan
 
@@ -27,7 +29,12 @@ class Unit(NamedTuple):
 
 
 def waves_of(
-    plan: Plan, graph: Graph, phase: Phase, effects: Sequence[Effect], cuts: Sequence[str]
+    plan: Plan,
+    graph: Graph,
+    phase: Phase,
+    effects: Sequence[Effect],
+    cuts: Sequence[str],
+    made: Mapping[str, int] = {},  # noqa: B006  never changed
 ) -> List[List[Unit]]:
     """Divides changes into waves.
 
@@ -37,6 +44,7 @@ def waves_of(
       phase: the train op.
       effects: its changes, in order.
       cuts: tensors that are given.
+      made: {variable: number of its changes} of those that are changed before the first wave.
 
     Returns:
       The waves, in order.
@@ -50,7 +58,8 @@ def waves_of(
     for effect in effects:
         if effect.condition is not None:
             raise Unwritten(f"updates: {effect.writes[0]!r} is changed in a branch of a cond only ({effect.node})")
-        reads = _late_reads(plan, graph, phase, effect, cuts)
+        late = _late_reads(plan, graph, phase, effect, cuts)
+        reads = {name: version for name, version in late.items() if version != made.get(name)}
         after = [changes[name][version - 1] + 1 for name, version in reads.items() if version <= len(changes[name])]
         own = [changes[name][-1] for name in effect.writes if changes[name]]
         numbers.append(max([*after, *own], default=0))

@@ -9,13 +9,12 @@ import tensorflow as tf
 from legacy.source.source import write_source
 from legacy.source.standalone import text as standalone_text
 from legacy.source.standalone.optimizer_text import schedule_text
-from modern.collectives.strategy import mirrored_strategy
-from modern.options import ModernOptions
 from tests import old_programs
 from tests.legacy.gallery import SOURCES, source, source_path
 from tests.legacy.source import old_towers
+from tests.legacy.source.trained import batches_of, port_after, train, trainer_of
 from tests.marks import slow_after
-from workloads.lifted.pieces.noise import noise_key
+from workloads.lifted.sources import LiftedSynthetic
 
 STEPS = 4
 NAMES = ["c_queue_ema", "e_slim_dropout", "a_split_sgd", "b_adam_clip", "d_batch_norm", "f_sum_clip_after"]
@@ -37,44 +36,15 @@ def module_of(name, tmp_path):
     return old_towers.load(path, "alone_" + name)
 
 
-def lifted_run(name):
-    """The lift's port after some steps, as {variable: array}, and the batches, [{input: [array of each replica]}]."""
-    from workloads.lifted.sources import LiftedSynthetic
-
-    setup = old_programs.setup(name, make_source=lambda job: LiftedSynthetic(job, SETTINGS))
-    batches = [LiftedSynthetic(setup.job, SETTINGS).shards(step) for step in range(STEPS)]
-    with setup.modern_program() as port:
-        for _ in range(STEPS):
-            port.step()
-        state = port.state()
-    return setup.job, {**state.weights, **state.slots, **state.statistics, **state.averages}, batches
-
-
 @pytest.mark.parametrize("name", [*slow_after(1, NAMES), *slow_after(1, UPDATES)])
 def test_a_standalone_program_trains_with_the_bits_of_the_lift(name, tmp_path):
     module = module_of(name, tmp_path)
-    job, expected, batches = lifted_run(name)
-    plan = job.workload.plan
-    streams = {old_towers.stream_name(n.name, [o.name for o in plan.noise]): n.name for n in plan.noise}
-    module.Scope.key = lambda scope, stream: noise_key(job.seed, scope.replica, streams[stream])
-    strategy = mirrored_strategy([f"CPU:{n}" for n in range(job.replicas)], ModernOptions(exact=True))
-    trainer = module.Trainer(strategy, old_programs.path(name, "model.ckpt"))
-    names = {short: entry.name for short, entry in old_towers.input_names(plan)[0].items()}
-    for number, shards in enumerate(batches):
-
-        def value(context, shards=shards):
-            shard = shards[context.replica_id_in_sync_group]
-            cast = {n: np.int32 if shard[o].dtype.kind == "i" else shard[o].dtype for n, o in names.items()}
-            return {n: tf.constant(shard[o].astype(cast[n])) for n, o in names.items()}
-
-        batch = strategy.experimental_distribute_values_from_function(value)
-        trainer.step(batch, number) if name in UPDATES else trainer.step(batch)
-    owners = getattr(module, "OWNERS", {})
-
-    def trained(variable):
-        return strategy.experimental_local_results(trainer.variables[variable])[owners.get(variable, 0)].numpy()
-
-    assert [variable for variable, array in expected.items() if not np.array_equal(trained(variable), array)] == []
+    setup = old_programs.setup(name, make_source=lambda job: LiftedSynthetic(job, SETTINGS))
+    batches = batches_of(setup, STEPS, SETTINGS)
+    expected = port_after(setup, batches)
+    trainer = trainer_of(module, setup.job, old_programs.path(name, "model.ckpt"))
+    trained = train(module, trainer, setup.job, batches)
+    assert [variable for variable, array in expected.items() if not np.array_equal(trained[variable], array)] == []
     trainer.save(str(tmp_path / "saved"))
     assert set(expected) <= set(dict(tf.train.list_variables(str(tmp_path / "saved"))))
 

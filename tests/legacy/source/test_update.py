@@ -140,7 +140,7 @@ def test_a_train_op_without_a_loss_changes_variables_in_its_turn(tmp_path):
     assert "TRAIN_OPS = [momentum, assign]" in text
     body = text.partition("def assign(")[2].partition("\n\n\n")[0].splitlines()
     assert body[-2:] == [
-        '    variables["net/w"].assign(tf.maximum(tf.minimum(values["net/w"], 0.01), -0.01))',
+        '    variables["net/w"].assign(tf.clip_by_value(values["net/w"], -0.01, 0.01))',
         "    return tf.zeros([])",
     ]
     assert "loss" not in "".join(body[2:]) and text.count("momentum_loss(Scope(") == 1

@@ -60,6 +60,21 @@ def test_a_guarded_division_by_a_known_number_needs_no_guard():
     assert "divide_no_nan" in written(lambda x: tf.math.divide_no_nan(1.0, x), X)[0]
 
 
+def test_a_clip_by_value_is_recognised_by_its_ops():
+    assert written(lambda x: tf.clip_by_value(x, -0.5, 2.0), X) == ['return tf.clip_by_value(batch["x"], -0.5, 2.0)']
+    assert "clip_by_value" not in "".join(written(lambda x: tf.minimum(tf.maximum(x, -0.5), 2.0), X))
+
+
+def test_a_mask_of_sequences_is_recognised_by_its_ops():
+    def mask(x):
+        lengths = tf.cast(x[:, 0], tf.int32)
+        return x[:, 1:] * tf.cast(tf.sequence_mask(lengths, 4), tf.float32)
+
+    assert "tf.sequence_mask(tf.cast(x[:, 0], tf.int32), 4)" in "".join(written(mask, {"x": [5]}))
+    counted = written(lambda x: x * tf.range(5.0), {"x": [5]})
+    assert "sequence_mask" not in "".join(counted)
+
+
 def test_every_idiom_is_of_an_op_that_exists():
     assert all(hasattr(tf.raw_ops, name) for name in idioms.IDIOMS)
 

@@ -1,0 +1,119 @@
+"""Derivatives of a loss by its weights, also where a train op adds them to other variables than the weights."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Dict, List, Sequence
+
+from legacy.saved.analysis.gradients import nearest_derivative
+from legacy.saved.graph.imported import ImportedGraph
+from legacy.source.basics.unwritten import Unwritten
+from workloads.lifted.graph import made_dense, parse_tensor_name
+from workloads.lifted.plan import TensorType, indices_label, is_indices_label, weight_of_label
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from workloads.lifted.graph import Graph
+    from workloads.lifted.plan import Phase, Plan, Variable
+
+
+def with_derivatives(plan: Plan, graph: Graph) -> Plan:
+    """Returns the plan with what a source has to know of the gradients before any clipping.
+
+    Args:
+      plan: of the lift.
+      graph: of the lift.
+
+    Returns:
+      The plan, in which each variable that gradients are added to belongs to its weight (`Variable.of`), with the types
+      of all gradients.
+
+    Raises:
+      Unwritten: neither name nor shape tells the weight whose gradients a variable accumulates.
+    """
+    towers = range(plan.towers)
+    raw = [raw_gradients(graph, phase, tower) for phase in plan.phases if phase.gradients for tower in towers]
+    labels = {weight_of_label(label) for gradients in raw for label in gradients}
+    weights = [variable for variable in plan.variables if variable.role == "weight"]
+    variables = [
+        dataclasses.replace(v, of=_weight_of(v, weights)) if v.name in labels and v.role != "weight" and not v.of else v
+        for v in plan.variables
+    ]
+    missing = {tensor for gradients in raw for tensor in gradients.values() if tensor not in plan.tensors}
+    tensors = {**plan.tensors, **_types_of(graph, missing)}
+    return dataclasses.replace(plan, variables=variables, tensors=tensors)
+
+
+def weight_gradients(plan: Plan, graph: Graph, phase: Phase, tower: int) -> Dict[str, str]:
+    """Returns a tower's gradients before any clipping by the weights that the loss is differentiated by.
+
+    Args:
+      plan: of the lift, with derivatives.
+      graph: of the lift.
+      phase: the train op.
+      tower: number of the tower.
+
+    Returns:
+      {weight: tensor}, of rows their values, with {`indices_label(weight)`: tensor} of their indices.
+    """
+    owners = {variable.name: variable.of or variable.name for variable in plan.variables}
+    raw = raw_gradients(graph, phase, tower)
+    found: Dict[str, str] = {}
+    for label, tensor in sorted(raw.items(), key=lambda item: owners.get(item[0]) != item[0]):  # weights come first
+        name = weight_of_label(label)
+        owner = owners.get(name, name)
+        if is_indices_label(label):
+            owner = indices_label(owner) if found.get(owner) == raw.get(name) else ""
+        if owner:
+            found.setdefault(owner, tensor)
+    return found
+
+
+def raw_gradients(graph: Graph, phase: Phase, tower: int) -> Dict[str, str]:
+    """Returns a tower's gradients before any clipping: rows of a sparse one as the dense tensor that is made of them.
+
+    Args:
+      graph: of the lift.
+      phase: the train op.
+      tower: number of the tower.
+
+    Returns:
+      {weight: tensor}; where rows were clipped before they were made dense, the rows, and `indices_label(weight)`.
+    """
+    if not phase.raw or not all(phase.raw):
+        found = phase.gradients[tower].items()
+        return {name: part for label, one in found for name, part in _before_clipping(graph, label, one).items()}
+    return {name: made_dense(graph, tensor) for name, tensor in phase.raw[tower].items()}
+
+
+def _before_clipping(graph: Graph, label: str, gradient: str) -> Dict[str, str]:
+    """Returns the derivative that a gradient is made from: one tensor, or rows that were clipped and then added."""
+    tensor = parse_tensor_name(gradient)
+    if graph.type(tensor.node) != "UnsortedSegmentSum":
+        found = nearest_derivative(graph, tensor, lambda node, output: True)
+        return {label: found.name if found else gradient}
+    values, indices = graph.inputs(tensor.node)[:2]
+    found = nearest_derivative(graph, values, lambda node, output: True)
+    if found is None or found == values:
+        return {label: gradient}
+    return {label: found.name, indices_label(label): indices.name}
+
+
+def _types_of(graph: Graph, names: Collection[str]) -> Dict[str, TensorType]:
+    """Returns {tensor: type}."""
+    if not names:
+        return {}
+    imported = ImportedGraph(graph).tf_graph
+    tensors = [imported.get_tensor_by_name(name) for name in names]
+    return {t.name: TensorType(t.dtype.name, None if t.shape.rank is None else t.shape.as_list()) for t in tensors}
+
+
+def _weight_of(variable: Variable, weights: Sequence[Variable]) -> str:
+    """Returns the weight whose gradients a variable accumulates: the one in its name, or the only one of its shape."""
+    alike = [weight.name for weight in weights if list(weight.shape) == list(variable.shape)]
+    named: List[str] = [name for name in alike if f"/{name}/" in f"/{variable.name}/" or variable.name.startswith(name)]
+    found = sorted(named, key=len)[-1:] or (alike if len(alike) == 1 else [])
+    if not found:
+        raise Unwritten(f"gradients: {variable.name!r} accumulates those of a weight that neither name nor shape tells")
+    return found[0]

@@ -1,0 +1,170 @@
+"""Updates of programs of their time, written as standalone sources, which train with the bits of the lift."""
+
+import pytest
+import tensorflow as tf
+
+from legacy.saved.lifting import lift_graph
+from tests.legacy.source.trained import assert_trains_alike, source_of
+from tests.legacy.variants.programs import BATCH, TOWERS, lifted, plain, setup_of, split_batch, towers
+
+v1 = tf.compat.v1
+
+
+def weight(name, shape):
+    with v1.variable_scope("net", reuse=v1.AUTO_REUSE):
+        return v1.get_variable(name, shape, initializer=v1.glorot_uniform_initializer(seed=1), use_resource=False)
+
+
+def words():
+    given = v1.placeholder(tf.int32, [TOWERS * BATCH], name="words")
+    return tf.split(given, TOWERS)
+
+
+def embedded(ids):
+    rows = tf.nn.embedding_lookup(weight("emb", [5, 3]), ids)
+    return tf.reduce_sum(tf.tanh(tf.matmul(rows, weight("w", [3, 2]))) ** 2)
+
+
+def mean_gradients(losses):
+    """[(mean of the towers' gradients, weight)]; of rows, all towers' rows."""
+    variables = [weight("emb", [5, 3]), weight("w", [3, 2])]
+    found = [tf.gradients(loss, variables) for loss in losses]
+    rows = [own[0] for own in found]
+    values, indices = tf.concat([r.values for r in rows], 0) / TOWERS, tf.concat([r.indices for r in rows], 0)
+    mean = tf.add_n([own[1] for own in found]) / TOWERS
+    return [(tf.IndexedSlices(values, indices, rows[0].dense_shape), variables[0]), (mean, variables[1])]
+
+
+def rows_of_adam():
+    ids = words()
+    losses = towers(lambda tower: embedded(ids[tower]))
+    return v1.train.AdamOptimizer(0.125).apply_gradients(mean_gradients(losses))
+
+
+def rows_clipped_and_made_dense():
+    ids, variables = words(), [weight("emb", [5, 3]), weight("w", [3, 2])]
+
+    def clipped(tower):
+        found = tf.gradients(embedded(ids[tower]), variables)
+        return [tf.convert_to_tensor(tf.clip_by_value(one, -0.125, 0.125)) for one in found]
+
+    of_towers = towers(clipped)
+    mean = [tf.add_n(pair) / TOWERS for pair in zip(*of_towers)]
+    return v1.train.GradientDescentOptimizer(0.5).apply_gradients(zip(mean, variables))
+
+
+def rate_in_a_variable():
+    xs, rate = split_batch(), plain("rate", [], 0.25)
+    w = weight("w", [3, 2])
+    gradients = towers(lambda tower: tf.gradients(tf.reduce_sum(tf.tanh(tf.matmul(xs[tower], w)) ** 2), [w])[0])
+    return v1.train.MomentumOptimizer(rate, 0.5).apply_gradients([(tf.add_n(gradients) / TOWERS, w)])
+
+
+def with_statistics(change):
+    """A program whose first tower's mean is a moving one; `change(mean, its update, loss)` makes another update."""
+
+    def build():
+        xs, w, mean = split_batch(), weight("w", [3, 2]), plain("mean", [2])
+        updates, losses = [], []
+
+        def gradient(tower):
+            hidden = tf.matmul(xs[tower], w)
+            if tower == 0:
+                updates.append(v1.assign_sub(mean, 0.25 * (mean - tf.reduce_mean(hidden, 0))))
+            losses.append(tf.reduce_sum(tf.tanh(hidden) ** 2))
+            return tf.gradients(losses[-1], [w])[0]
+
+        gradients = towers(gradient)
+        train = v1.train.GradientDescentOptimizer(0.25).apply_gradients([(tf.add_n(gradients) / TOWERS, w)])
+        return v1.group(train, updates[0], change(mean, updates[0], losses[0]))
+
+    return build
+
+
+def average_of_a_statistic(mean, update, loss):
+    average = plain("average", [2])
+    with tf.control_dependencies([update]):
+        return v1.assign_sub(average, 0.125 * (average - mean.read_value()))
+
+
+def unbiased_average_of_the_loss(mean, update, loss):
+    biased, count, average = plain("loss/biased", []), plain("loss/count", []), plain("loss", [])
+    moved = v1.assign_sub(biased, 0.25 * (biased - loss))
+    counted = v1.assign_add(count, 1.0)
+    with tf.control_dependencies([moved, counted]):
+        return v1.assign(average, biased.read_value() / (1.0 - 0.75 ** count.read_value()))
+
+
+def centers_moved_in_rows():
+    ids, w = words(), weight("emb", [5, 3])
+    centers = plain("centers", [5, 3])
+    moves = []
+
+    def gradient(tower):
+        features = tf.tanh(tf.nn.embedding_lookup(w, ids[tower]))
+        near = tf.gather(centers, ids[tower])
+        moves.append(v1.scatter_sub(centers, ids[tower], 0.125 * (near - features)).op)
+        loss = tf.reduce_sum(tf.square(features - near))
+        return tf.convert_to_tensor(tf.gradients(loss, [w])[0])
+
+    mean = tf.add_n(towers(gradient)) / TOWERS
+    return v1.group(v1.train.GradientDescentOptimizer(0.25).apply_gradients([(mean, w)]), *moves)
+
+
+#: {program: a line of its source}.
+PROGRAMS = {
+    rows_of_adam: '    rows = ["net/emb"]',
+    rows_clipped_and_made_dense: "tf.clip_by_value(gradients[",
+    rate_in_a_variable: 'lr=values["rate"]',
+    with_statistics(average_of_a_statistic): 'variables["mean"].read_value()',
+    with_statistics(unbiased_average_of_the_loss): '0.75 ** variables["loss/count"].read_value()',
+    centers_moved_in_rows: "lambda now: tf.tensor_scatter_nd_sub(now, tf.expand_dims(words, -1), x)",
+}
+
+
+@pytest.mark.parametrize("build", PROGRAMS)
+def test_an_update_is_written_as_it_was_and_trains_alike(build, tmp_path):
+    setup = lifted(build, tmp_path)
+    source = source_of(setup)
+    assert PROGRAMS[build] in source.text
+    assert_trains_alike(setup, tmp_path, source)
+
+
+def accumulating():
+    """The names of the train ops of a program that adds its gradients to variables for one run, and applies them."""
+    ids, variables = words(), [weight("emb", [5, 3]), weight("w", [3, 2])]
+    losses = towers(lambda tower: embedded(ids[tower]))
+    sums = [plain("sum/" + variable.op.name, variable.shape) for variable in variables]
+    zero = v1.group(*(v1.assign(one, tf.zeros_like(one)) for one in sums), name="zero")
+    found = tf.gradients(tf.add_n(losses) / TOWERS, variables)
+    collect = v1.group(v1.scatter_add(sums[0], found[0].indices, found[0].values), v1.assign_add(sums[1], found[1]))
+    pairs = [(one.read_value(), variable) for one, variable in zip(sums, variables)]
+    return [zero.name, collect.name, v1.train.AdamOptimizer(0.125).apply_gradients(pairs).name]
+
+
+def test_gradients_that_a_run_accumulates_are_those_of_the_weights(tmp_path):
+    path, out = str(tmp_path / "graph.meta"), str(tmp_path / "lifted")
+    with tf.Graph().as_default() as graph:
+        graph.seed = 1
+        names = accumulating()
+        v1.train.export_meta_graph(path)
+    lift_graph(path, out, train_op=names)
+    setup = setup_of(out)
+    source = source_of(setup)
+    assert 'WEIGHTS = ["net/emb", "net/w"]' in source.text
+    assert 'variables["sum/net/w"].assign_add(tf.add_n(gradients["net/w"]))' in source.text
+    assert_trains_alike(setup, tmp_path, source, steps=6)
+
+
+def test_training_that_differs_is_seen(tmp_path):
+    setup = lifted(rate_in_a_variable, tmp_path)
+    source = source_of(setup)
+    other = source._replace(text=source.text.replace('lr=values["rate"]', 'lr=values["rate"] * 1.0001'))
+    with pytest.raises(AssertionError, match="net/w"):
+        assert_trains_alike(setup, tmp_path, other)
+
+
+def test_a_rate_in_a_variable_is_a_number_of_a_workload(tmp_path):
+    source = source_of(lifted(rate_in_a_variable, tmp_path), "workload")
+    assert "learning_rate: Any = schedules.Fixed(0.25)" in source.text
+    assert "'rate', which no step changes, is 0.25" in source.notes

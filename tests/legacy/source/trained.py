@@ -1,0 +1,80 @@
+"""Training of a standalone source beside the port of the lift that it was written from, on the same batches."""
+
+import numpy as np
+import tensorflow as tf
+
+from legacy.source.source import source_text, write_source
+from modern.collectives.strategy import mirrored_strategy
+from modern.options import ModernOptions
+from tests.legacy.source import old_towers
+from workloads.lifted.pieces.noise import noise_key
+from workloads.lifted.sources import LiftedSynthetic
+
+
+def source_of(setup, style="standalone"):
+    """The source of a setup's lift."""
+    lift = setup.job.workload
+    return source_text(lift.plan, lift.graph, lift.graph, lift.values(), {}, style)
+
+
+def port_after(setup, batches):
+    """{variable: array} of the lift's port after a step on each batch."""
+    with setup.modern_program() as port:
+        for _ in batches:
+            port.step()
+        state = port.state()
+    return {**state.weights, **state.slots, **state.statistics, **state.averages}
+
+
+def batches_of(setup, steps, settings=None):
+    """[{input: [array of each replica]}] of some steps."""
+    source = LiftedSynthetic(setup.job, settings or {})
+    return [source.shards(step) for step in range(steps)]
+
+
+def trainer_of(module, job, checkpoint=None):
+    """The trainer of a standalone program, whose random numbers are those of the lift."""
+    streams = {
+        old_towers.stream_name(n.name, [o.name for o in job.workload.plan.noise]): n.name
+        for n in job.workload.plan.noise
+    }
+    module.Scope.key = lambda scope, stream: noise_key(job.seed, scope.replica, streams[stream])
+    strategy = mirrored_strategy([f"CPU:{n}" for n in range(job.replicas)], ModernOptions(exact=True))
+    return module.Trainer(strategy, checkpoint)
+
+
+def train(module, trainer, job, batches):
+    """{variable: array} of a standalone program after a step on each batch."""
+    strategy = trainer.strategy
+    names = {short: entry.name for short, entry in old_towers.input_names(job.workload.plan).inputs.items()}
+    for number, shards in enumerate(batches):
+
+        def value(context, shards=shards):
+            shard = shards[context.replica_id_in_sync_group]
+            cast = {n: np.int32 if shard[o].dtype.kind == "i" else shard[o].dtype for n, o in names.items()}
+            return {n: tf.constant(shard[o].astype(cast[n])) for n, o in names.items()}
+
+        batch = strategy.experimental_distribute_values_from_function(value)
+        trainer.step(batch, number) if hasattr(module, "TRAIN_OPS") else trainer.step(batch)
+    owners = getattr(module, "OWNERS", {})
+    return {
+        name: strategy.experimental_local_results(variable)[owners.get(name, 0)].numpy()
+        for name, variable in trainer.variables.items()
+    }
+
+
+def assert_trains_alike(setup, tmp_path, text=None, steps=4):
+    """Asserts that the standalone source of a lift trains with the bits of its port, and that all variables move."""
+    text = text or source_of(setup)
+    path = tmp_path / "alone.py"
+    write_source(str(path), text)
+    module = old_towers.load(path, "alone")
+    trainer = trainer_of(module, setup.job)
+    start = setup.job.workload.values()
+    for name, variable in trainer.variables.items():
+        variable.assign(tf.cast(start.get(name, 0), variable.dtype))
+    batches = batches_of(setup, steps)
+    expected = port_after(setup, batches)
+    found = train(module, trainer, setup.job, batches)
+    assert [name for name, array in expected.items() if not np.array_equal(found[name], array)] == []
+    assert any(not np.array_equal(array, start[name]) for name, array in expected.items())
