@@ -107,7 +107,7 @@ def d_train(scope, batch, variables, context):
         "discriminator/d2/kernel",
         "discriminator/d2/bias",
     ):
-        variables[name].assign(tf.maximum(tf.minimum(variables[name].read_value(), 0.5), -0.5))
+        variables[name].assign(tf.clip_by_value(variables[name].read_value(), -0.5, 0.5))
     return loss
 
 

@@ -167,11 +167,13 @@ def _slot_lines(slots: Mapping[str, Mapping[str, Any]], groups: Mapping[str, Seq
     alike: Dict[str, List[str]] = {}
     for weight, own in slots.items():
         alike.setdefault(dict_text(own), []).append(weight)
-    lines, items = [], []
+    lines: List[str] = []
+    items: List[str] = []
     for text, weights in alike.items():
         name = _sum_of_groups(weights, groups)
         if not name:
             name = re.sub(r"\W", "_", next(iter(slots[weights[0]]))).upper() + "_WEIGHTS"
+            name += f"_{len(items) + 1}" if any(line.startswith(name + " = ") for line in lines) else ""
             lines += listed(name, weights)
         items.append(f"({name}, {text})")
     line = "SLOTS = [" + ", ".join(items) + "]"

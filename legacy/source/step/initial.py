@@ -73,7 +73,7 @@ def first_values(
 def held_scalars(plan: Plan, initial: Mapping[str, np.ndarray]) -> Dict[str, np.ndarray]:
     """Returns {variable: value at hand} of the float scalars that no train op changes, such as a learning rate."""
     changed = {name for phase in plan.phases for effect in phase.effects for name in effect.writes}
-    held = [v.name for v in plan.variables if v.dtype == "float32" and not v.shape and v.role == "statistic"]
+    held = [v.name for v in plan.variables if v.role != "weight" and v.dtype == "float32" and not v.shape and not v.of]
     return {name: initial[name] for name in held if name in initial and name not in changed}
 
 

@@ -88,7 +88,7 @@ def find_statistics(plan: Plan, graph: Graph, phase: Phase, counters: Sequence[s
             policies[name] = FIRST_TOWER
         elif towers == everywhere[-1:]:
             policies[name] = LAST_TOWER
-        elif towers == everywhere and _sees_the_towers_before(phase, name, [effect for _, effect in effects]):
+        elif towers == everywhere and _sees_the_towers_before(graph, phase, name, [effect for _, effect in effects]):
             policies[name] = TOWERS_IN_TURN
         else:
             numbers = ", ".join(str(tower) for tower in towers)
@@ -144,9 +144,11 @@ def _effects(plan: Plan, graph: Graph, phase: Phase, counters: Sequence[str]) ->
     return found
 
 
-def _sees_the_towers_before(phase: Phase, name: str, effects: Sequence[Effect]) -> bool:
+def _sees_the_towers_before(graph: Graph, phase: Phase, name: str, effects: Sequence[Effect]) -> bool:
     """Returns whether each tower's change is made to what the towers before it left, of which it may know."""
-    versions = {read.version for read in phase.versions if read.variable == name}
+    values = [parse_tensor_name(value).node for effect in effects for value in effect.values]
+    before = graph.ancestors(values, controls=False)
+    versions = {read.version for read in phase.versions if read.variable == name and read.node in before}
     adds = all(effect.op.startswith(_ADDING) for effect in effects)
     return versions == set(range(1, len(effects))) or adds and not versions
 

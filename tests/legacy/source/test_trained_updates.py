@@ -17,7 +17,7 @@ def weight(name, shape):
 
 def words():
     given = v1.placeholder(tf.int32, [TOWERS * BATCH], name="words")
-    return tf.split(given, TOWERS)
+    return [given[tower * BATCH : (tower + 1) * BATCH] for tower in range(TOWERS)]
 
 
 def embedded(ids):
@@ -96,16 +96,16 @@ def unbiased_average_of_the_loss(mean, update, loss):
 
 
 def centers_moved_in_rows():
-    ids, w = words(), weight("emb", [5, 3])
-    centers = plain("centers", [5, 3])
+    xs, w, centers = split_batch(), weight("w", [3, 2]), plain("centers", [5, 2])
+    labels = v1.placeholder(tf.int32, [TOWERS * BATCH], name="labels")
     moves = []
 
     def gradient(tower):
-        features = tf.tanh(tf.nn.embedding_lookup(w, ids[tower]))
-        near = tf.gather(centers, ids[tower])
-        moves.append(v1.scatter_sub(centers, ids[tower], 0.125 * (near - features)).op)
-        loss = tf.reduce_sum(tf.square(features - near))
-        return tf.convert_to_tensor(tf.gradients(loss, [w])[0])
+        own = tf.reshape(labels[tower * BATCH : (tower + 1) * BATCH], [-1])
+        features, near = tf.tanh(tf.matmul(xs[tower], w)), tf.gather(centers, own)
+        moves.append(v1.scatter_sub(centers, own, 0.125 * (near - features)).op)
+        entropy = tf.nn.sparse_softmax_cross_entropy_with_logits(labels=own, logits=features)
+        return tf.gradients(tf.reduce_sum(tf.square(features - near)) + tf.reduce_sum(entropy), [w])[0]
 
     mean = tf.add_n(towers(gradient)) / TOWERS
     return v1.group(v1.train.GradientDescentOptimizer(0.25).apply_gradients([(mean, w)]), *moves)
@@ -118,7 +118,7 @@ PROGRAMS = {
     rate_in_a_variable: 'lr=values["rate"]',
     with_statistics(average_of_a_statistic): 'variables["mean"].read_value()',
     with_statistics(unbiased_average_of_the_loss): '0.75 ** variables["loss/count"].read_value()',
-    centers_moved_in_rows: "lambda now: tf.tensor_scatter_nd_sub(now, tf.expand_dims(words, -1), x)",
+    centers_moved_in_rows: "lambda now: tf.tensor_scatter_nd_sub(now, tf.expand_dims(labels, -1), ",
 }
 
 

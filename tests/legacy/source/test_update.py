@@ -165,7 +165,7 @@ def test_a_penalty_outside_of_the_towers_is_part_of_the_update(tmp_path):
         return v1.train.MomentumOptimizer(0.1, 0.9).minimize(loss)
 
     text = source(build, tmp_path)
-    assert "tf.constant(0.5), unconnected_gradients" in text
+    assert "seed = tf.constant(0.5)" in text and "seed, unconnected_gradients" in text
     assert 'tf.add_n([values["net/w"], gradients["net/w"][0], gradients["net/w"][1]])' in text
 
 

@@ -208,11 +208,13 @@ def test_sparse_labels_of_sequences_are_proven_with_labels_in_order(tmp_path):
     assert "tf.raw_ops.CTCLoss(" in source(build, tmp_path)
 
 
-def test_a_rate_that_is_kept_in_a_variable_is_named(tmp_path):
+def test_a_rate_that_a_variable_keeps_and_a_step_changes_is_named(tmp_path):
     def build():
         xs, rate = split_batch(), v1.get_variable("rate", initializer=0.5, trainable=False, use_resource=False)
         gradients = towers(lambda tower: tf.gradients(sum_of_squares(xs[tower]), [weights()])[0])
-        return v1.train.GradientDescentOptimizer(rate).apply_gradients([(tf.add_n(gradients) / TOWERS, weights())])
+        optimizer = v1.train.GradientDescentOptimizer(rate)
+        train = optimizer.apply_gradients([(tf.add_n(gradients) / TOWERS, weights())])
+        return v1.group(train, v1.assign(rate, rate * 0.5))
 
     with pytest.raises(InputError, match="learning rate: 'rate/read:0' is a function of variable 'rate'"):
         source(build, tmp_path)

@@ -76,5 +76,6 @@ def assert_trains_alike(setup, tmp_path, text=None, steps=4):
     batches = batches_of(setup, steps)
     expected = port_after(setup, batches)
     found = train(module, trainer, setup.job, batches)
-    assert [name for name, array in expected.items() if not np.array_equal(found[name], array)] == []
+    differing = [name for name, array in expected.items() if not np.array_equal(found[name], array)]
+    assert not differing, differing
     assert any(not np.array_equal(array, start[name]) for name, array in expected.items())
