@@ -17,7 +17,7 @@ X = {"x": [2, 3]}
         (lambda x: tf.reshape(x, [-1, 3]), 'return tf.reshape(batch["x"], [-1, 3])'),
         (
             lambda x: tf.reshape(tf.transpose(x, [1, 0, 2]), [-1, tf.shape(x)[0], 6]),
-            "return tf.reshape(x, [-1, batch_size, 6])",
+            'return tf.reshape(tf.transpose(batch["x"], [1, 0, 2]), [-1, batch_size, 6])',
         ),
         (lambda x: tf.expand_dims(x, 1), 'return tf.expand_dims(batch["x"], 1)'),
         (lambda x: tf.transpose(x, [1, 0, 2]), 'return tf.transpose(batch["x"], [1, 0, 2])'),
