@@ -5,13 +5,41 @@ import subprocess
 from tests import version_matrix
 from tests.version_matrix import Pair
 
+RESULTS = {
+    Pair("3.11", "2.16"): version_matrix.RUNS,
+    Pair("3.13", "2.16"): "lift: error: something",
+    Pair("3.13", "2.17"): version_matrix.NO_WHEEL,
+}
+
 
 def test_the_table_says_what_runs_and_what_fails():
-    results = {Pair("3.11", "2.16"): version_matrix.RUNS, Pair("3.13", "2.16"): "lift: error: something"}
-    text = version_matrix.page(results, ["3.11", "3.12", "3.13"], ["2.16"])
-    assert "| TensorFlow | Python 3.11 | Python 3.12 | Python 3.13 |" in text
-    assert "| 2.16 | runs | not tried | fails |" in text
+    text = version_matrix.page(RESULTS)
+    assert "| TensorFlow | Python 3.10 | Python 3.11 | Python 3.12 | Python 3.13 |" in text
+    assert "| 2.16 | not tried | runs | not tried | fails |" in text
+    assert "| 2.17 | not tried | not tried | not tried | no TensorFlow for it |" in text
     assert "* TensorFlow 2.16, Python 3.13: lift: error: something" in text
+
+
+def test_a_run_of_one_pair_keeps_what_the_page_shows_of_the_others(tmp_path, monkeypatch):
+    shown = tmp_path / "versions.md"
+    shown.write_text(version_matrix.page(RESULTS))
+    monkeypatch.setattr(version_matrix, "try_pair", lambda pair, folder: "pip: no space left")
+    options = ["--pythons=3.12", "--tensorflows=2.21", f"--folder={tmp_path}", f"--markdown={shown}"]
+    monkeypatch.setattr(version_matrix.sys, "argv", ["version_matrix", *options])
+    assert version_matrix.main() == 1
+    assert version_matrix.read_page(shown.read_text()) == {**RESULTS, Pair("3.12", "2.21"): "pip: no space left"}
+    assert version_matrix.read_page("") == {}
+
+
+def test_an_interpreter_of_pyenv_comes_before_the_command_of_its_name(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setattr(version_matrix.shutil, "which", lambda name: f"/somewhere/{name}")
+    assert version_matrix.find_python("3.12") == "/somewhere/python3.12"
+    folder = tmp_path / ".pyenv" / "versions" / "3.12.1" / "bin"
+    folder.mkdir(parents=True)
+    (folder / "python").touch()
+    assert version_matrix.find_python("3.12") == str(folder / "python")
+    assert version_matrix.find_python("3.11") == "/somewhere/python3.11"
 
 
 def test_what_cannot_be_installed_is_told_from_what_fails(tmp_path, monkeypatch):

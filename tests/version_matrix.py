@@ -1,8 +1,8 @@
 """`python -m tests.version_matrix` (`make matrix`): tries versions of Python and TensorFlow, pair by pair.
 
 Each pair has an environment of its own, made by pip from the project's own files. There the five workloads are verified
-bit by bit, and an old graph is lifted and verified. Writes docs/versions.md. Exit status 0: every pair that can be
-installed runs; 1: not.
+bit by bit, and an old graph is lifted and verified. Writes docs/versions.md after each pair; what the page shows of
+pairs that are not tried now stays. Exit status 0: every pair that can be installed runs; 1: not.
 """
 
 from __future__ import annotations
@@ -12,10 +12,11 @@ import dataclasses
 import glob
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 RECORDED = ROOT / "tests" / "legacy" / "recordings" / "a_split_sgd"
@@ -36,7 +37,11 @@ Earlier versions of TensorFlow 2 are refused by one line. `workloads/` and `lega
 Python 3.7 (`--legacy_python`), and `legacy/recorder.py` alone under any from 0.12 on.
 """
 
-RUNS, NO_PYTHON, NO_WHEEL = "runs", "no such Python here", "no TensorFlow for it"
+RUNS, NO_PYTHON, NO_WHEEL, NOT_TRIED = "runs", "no such Python here", "no TensorFlow for it", "not tried"
+FAILS = "fails"
+
+#: A note of the page on a pair that fails: (label of the pair, what failed).
+NOTE = re.compile(r"^\* (TensorFlow \S+, Python \S+): (.*)$", re.MULTILINE)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -56,11 +61,19 @@ class Pair:
         """Name of its environment's folder."""
         return f"python{self.python}-tensorflow{self.tensorflow}"
 
+    @property
+    def label(self) -> str:
+        """Its name in the page's notes."""
+        return f"TensorFlow {self.tensorflow}, Python {self.python}"
+
 
 def find_python(version: str) -> str | None:
-    """Returns the path of an interpreter, from PATH or from pyenv; None without one."""
-    found = glob.glob(os.path.expanduser(f"~/.pyenv/versions/{version}.*/bin/python"))
-    return shutil.which(f"python{version}") or next(iter(sorted(found)), None)
+    """Returns the path of an interpreter, from pyenv or from PATH; None without one.
+
+    pyenv puts commands on PATH for all of its versions, of which only the chosen ones run: its folders come first.
+    """
+    found = sorted(glob.glob(os.path.expanduser(f"~/.pyenv/versions/{version}.*/bin/python")))
+    return found[0] if found else shutil.which(f"python{version}")
 
 
 def make_environment(pair: Pair, folder: pathlib.Path) -> str:
@@ -117,20 +130,35 @@ def last_line(text: str) -> str:
     return text.strip().rpartition("\n")[2]
 
 
-def page(results: dict[Pair, str], pythons: Sequence[str], tensorflows: Sequence[str]) -> str:
+def read_page(text: str) -> dict[Pair, str]:
+    """Returns the results that a page shows, so that a run of some pairs keeps those of the others."""
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines() if line.startswith("|")]
+    if not rows:
+        return {}
+    pythons = [heading.rpartition(" ")[2] for heading in rows[0][1:]]
+    failures = dict(NOTE.findall(text))
+    return {
+        Pair(python, row[0]): failures.get(Pair(python, row[0]).label, result)
+        for row in rows[2:]
+        for python, result in zip(pythons, row[1:])
+        if result != NOT_TRIED
+    }
+
+
+def page(results: Mapping[Pair, str]) -> str:
     """Returns the page: a table with a row for each TensorFlow and a column for each Python, and notes on failures."""
     lines = ["# Versions of Python and TensorFlow", "", INTRODUCTION]
-    lines.append("| TensorFlow | " + " | ".join(f"Python {version}" for version in pythons) + " |")
-    lines.append("|" + "---|" * (len(pythons) + 1))
+    lines.append("| TensorFlow | " + " | ".join(f"Python {version}" for version in PYTHONS) + " |")
+    lines.append("|" + "---|" * (len(PYTHONS) + 1))
     notes: list[str] = []
-    for tensorflow in tensorflows:
+    for tensorflow in TENSORFLOWS:
         cells = []
-        for python in pythons:
-            result = results.get(Pair(python, tensorflow), "not tried")
-            short = result if result in (RUNS, NO_PYTHON, NO_WHEEL, "not tried") else "fails"
-            cells.append(short)
-            if short == "fails":
-                notes.append(f"* TensorFlow {tensorflow}, Python {python}: {result}")
+        for python in PYTHONS:
+            pair = Pair(python, tensorflow)
+            result = results.get(pair, NOT_TRIED)
+            cells.append(result if result in (RUNS, NO_PYTHON, NO_WHEEL, NOT_TRIED) else FAILS)
+            if cells[-1] == FAILS:
+                notes.append(f"* {pair.label}: {result}")
         lines.append(f"| {tensorflow} | " + " | ".join(cells) + " |")
     lines += ["", *notes] if notes else []
     lines += ["", OTHERS]
@@ -148,9 +176,9 @@ def main() -> int:
     )
     parser.add_argument("--keep", action="store_true", help="keep environments after they are tried (2 GB each)")
     arguments = parser.parse_args()
-    pythons, tensorflows = arguments.pythons.split(","), arguments.tensorflows.split(",")
-    pairs = [Pair(python, tensorflow) for tensorflow in tensorflows for python in pythons]
-    results: dict[Pair, str] = {}
+    pairs = [Pair(p, t) for t in arguments.tensorflows.split(",") for p in arguments.pythons.split(",")]
+    shown = arguments.markdown.read_text(encoding="utf-8") if arguments.markdown.exists() else ""
+    results = read_page(shown)
     for number, pair in enumerate(pairs):
         folder = arguments.folder.resolve() / pair.folder
         print(f"{number + 1}/{len(pairs)} {pair.folder} ...", file=sys.stderr, flush=True)
@@ -158,10 +186,9 @@ def main() -> int:
         print(f"    {results[pair]}", file=sys.stderr, flush=True)
         if not arguments.keep:
             shutil.rmtree(folder, ignore_errors=True)
-    text = page(results, pythons, tensorflows)
-    arguments.markdown.write_text(text, encoding="utf-8")
-    print(text, end="")
-    return 0 if set(results.values()) <= {RUNS, NO_PYTHON, NO_WHEEL} else 1
+        arguments.markdown.write_text(page(results), encoding="utf-8")
+    print(page(results), end="")
+    return 0 if {results[pair] for pair in pairs} <= {RUNS, NO_PYTHON, NO_WHEEL} else 1
 
 
 if __name__ == "__main__":

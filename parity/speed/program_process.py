@@ -13,12 +13,11 @@ from types import TracebackType
 from typing import Any
 
 from parity.speed import timing
-from workloads.program import Program
 from workloads.support.errors import Lost
 from workloads.support.processes.child_processes import Child, Speaker
 
 #: Makes a program, which is closed by leaving the context.
-MakeProgram = Callable[..., contextlib.AbstractContextManager[Program]]
+MakeProgram = Callable[..., contextlib.AbstractContextManager[timing.Runner]]
 
 
 class ProgramProcess:
@@ -114,7 +113,7 @@ class Programs:
 
     def __init__(self) -> None:
         self.stack = contextlib.ExitStack()
-        self.numbered: dict[int, Program] = {}
+        self.numbered: dict[int, timing.Runner] = {}
 
 
 def serve_programs(speaker: Speaker) -> None:
@@ -138,7 +137,7 @@ def _call(programs: Programs, number: int, function: Callable[..., Any], argumen
     return function(programs.numbered[number], *arguments)
 
 
-def _run(program: Program, steps: int) -> None:
+def _run(program: timing.Runner, steps: int) -> None:
     program.run(steps)
 
 

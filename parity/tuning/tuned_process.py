@@ -1,22 +1,24 @@
-"""A process that runs the port under some settings: compares it with the towers first, then takes steps when asked."""
+"""The port under some settings in a process of its own: compared with the towers first, then timed."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import NamedTuple
+import contextlib
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple, cast
 
 from parity.comparison.runs.options import Companions, Criterion
 from parity.comparison.runs.verification import verify
 from parity.comparison.setup import Setup
 from parity.reports.verification_text import verification_verdict
+from parity.speed.program_process import ProgramProcess
 from parity.tuning.settings import Settings
+from workloads.program import Program
 from workloads.support.errors import InputError, Lost
 from workloads.support.machine import allocator
-from workloads.support.processes.child_processes import Child, Speaker
 
 
 class Answer(NamedTuple):
-    """The first message of a process.
+    """The outcome of the comparison of a port with the towers.
 
     Attributes:
       passed: whether the port under its settings is equal to the towers.
@@ -38,35 +40,51 @@ class TunedProcess:
     """
 
     def __init__(self, setup: Setup, settings: Settings, steps: int, warm_up: int) -> None:
-        arguments = (settings.apply(setup), dict(settings.variables), steps, warm_up)
-        self._child = Child("the port", serve_steps, arguments, variables=dict(settings.variables))
+        variables = dict(settings.variables)
+        self._process = ProgramProcess("the port", variables)
+        self._program = self._process.start(compared_port, settings.apply(setup), variables, steps, warm_up)
 
     def compare(self) -> Answer:
         """Waits for the comparison and the warm-up; a port that cannot run under its settings has not passed."""
         try:
-            return Answer(*self._child.receive())
+            return cast(Answer, self._program.observe(_answer))
         except (InputError, Lost) as error:
             return Answer(False, str(error))
 
     def run(self, steps: int) -> None:
         """Takes `steps` steps."""
-        self._child.send(steps)
-        self._child.receive()
+        self._program.run(steps)
 
     def close(self) -> None:
         """Ends the process."""
-        self._child.kill()
+        self._process.close()
 
 
-def serve_steps(speaker: Speaker, setup: Setup, variables: Mapping[str, str], steps: int, warm_up: int) -> None:
-    """Runs in the process: compares the sides, then takes as many steps as each message asks for.
+class ComparedPort:
+    """A port under its settings, with the answer of its comparison.
 
     Args:
-      speaker: to the process that asks.
+      program: the port.
+      answer: whether it is equal to the towers.
+    """
+
+    def __init__(self, program: Program, answer: Answer) -> None:
+        self._program, self.answer = program, answer
+
+    def run(self, steps: int) -> None:
+        """Takes `steps` steps."""
+        self._program.run(steps)
+
+
+@contextlib.contextmanager
+def compared_port(setup: Setup, variables: Mapping[str, str], steps: int, warm_up: int) -> Iterator[ComparedPort]:
+    """Context of a port that has been compared with the towers, and warmed up if it is equal to them.
+
+    Args:
       setup: the job under its settings.
       variables: environment variables of the settings.
       steps: number of steps to compare.
-      warm_up: number of steps to take before the first message.
+      warm_up: number of steps to take after that.
     """
     set_allocator(variables)
     with setup.modern_program() as program:
@@ -76,10 +94,11 @@ def serve_steps(speaker: Speaker, setup: Setup, variables: Mapping[str, str], st
             )
         if verification.passed:
             program.run(warm_up)
-        speaker.say(tuple(Answer(verification.passed, verification_verdict(verification))))
-        for count in iter(speaker.listen, None) if verification.passed else ():
-            program.run(count)
-            speaker.say(count)
+        yield ComparedPort(program, Answer(verification.passed, verification_verdict(verification)))
+
+
+def _answer(port: ComparedPort) -> Answer:
+    return port.answer
 
 
 def set_allocator(variables: Mapping[str, str]) -> None:

@@ -1,43 +1,32 @@
-"""The process of a port under settings: what it says, and its comparison; one real process is run under `slow`."""
+"""The process of a port under settings, and its comparison with the towers; one real process is run under `slow`."""
 
 import contextlib
 
 import pytest
 
+from legacy.towers.program import LegacyProgram
 from parity.tuning import tuned_process
 from parity.tuning.settings import Settings
-from parity.tuning.tuned_process import Answer, TunedProcess, serve_steps
+from parity.tuning.tuned_process import Answer, TunedProcess, compared_port
 from tests.cases import Dyadic, setup
 from workloads.support.errors import InputError, Lost
 
 
-class Speaker:
-    """Asks for some steps, and remembers what is said."""
-
-    def __init__(self, *asked):
-        self.asked, self.said = list(asked), []
-
-    def listen(self):
-        return self.asked.pop(0) if self.asked else None
-
-    def say(self, message):
-        self.said.append(message)
-
-
 def test_the_sides_are_compared_and_then_steps_are_taken():
-    speaker = Speaker(2, 3)
-    serve_steps(speaker, setup(Dyadic()), {}, steps=2, warm_up=1)
-    (passed, verdict), *taken = speaker.said
-    assert passed and verdict.startswith("PARITY: 2 steps") and taken == [2, 3]
+    with compared_port(setup(Dyadic()), {}, steps=2, warm_up=1) as port:
+        assert port.answer.passed and port.answer.verdict.startswith("PARITY: 2 steps")
+        port.run(2)
 
 
-def test_a_port_that_is_not_equal_takes_no_step(monkeypatch):
-    job = setup(Dyadic())
-    other = setup(Dyadic(), 2, 16)
+@pytest.mark.parametrize("global_batch, warmed_up", [(8, [3]), (16, [])])
+def test_only_a_port_that_is_equal_is_warmed_up(global_batch, warmed_up, monkeypatch):
+    job, other = setup(Dyadic()), setup(Dyadic(), 2, global_batch)
+    ran = []
     monkeypatch.setattr(type(job), "modern_program", lambda self, dtype=None: other.legacy_program(dtype))
-    speaker = Speaker(2)
-    serve_steps(speaker, job, {}, steps=2, warm_up=1)
-    assert speaker.said[0][0] is False and len(speaker.said) == 1 and "NO PARITY" in speaker.said[0][1]
+    monkeypatch.setattr(LegacyProgram, "run", lambda self, steps: ran.append(steps))
+    with compared_port(job, {}, steps=2, warm_up=3) as port:
+        assert port.answer.passed == bool(warmed_up)
+    assert ran == warmed_up
 
 
 def test_the_allocator_is_set_from_the_variables(mallopt_calls):
@@ -47,14 +36,17 @@ def test_the_allocator_is_set_from_the_variables(mallopt_calls):
 
 @pytest.mark.parametrize("error", [InputError("--all_reduce: got 'x'"), Lost("the port ended by signal 11")])
 def test_a_port_that_cannot_run_has_not_passed(error, monkeypatch):
-    class Child:
-        def __init__(self, *unused, **settings):
+    class Process:
+        def __init__(self, *unused):
             pass
 
-        def receive(self):
+        def start(self, *unused):
+            return self
+
+        def observe(self, *unused):
             raise error
 
-    monkeypatch.setattr(tuned_process, "Child", Child)
+    monkeypatch.setattr(tuned_process, "ProgramProcess", Process)
     assert TunedProcess(setup(Dyadic()), Settings(), 2, 1).compare() == Answer(False, str(error))
 
 
