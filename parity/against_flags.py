@@ -1,4 +1,4 @@
-"""`--against`: the lift that a workload is compared with, and the setup that it describes with the other flags."""
+"""Comparison with an old graph: `--against` names its lift, and describes a `Setup` together with the other flags."""
 
 from __future__ import annotations
 
@@ -26,6 +26,9 @@ flags.DEFINE_string(
     "Folder that legacy.lift wrote: compare the workload with that old graph, run in a session, instead of with towers "
     "built from the workload. Batches, first values and random numbers are the lift's; --data and --settings apply.",
 )
+
+#: Title of the flag in `--help`.
+HELP_TITLE = "Comparison with an old graph"
 
 FLAGS = flags.FLAGS
 

@@ -16,6 +16,9 @@ from workloads.support.errors import require
 if TYPE_CHECKING:
     from parity.comparison.setup import Setup
 
+#: Title of `--json` in `--help`.
+HELP_TITLE = "Output"
+
 command.define_json()
 
 FLAGS = flags.FLAGS

@@ -14,16 +14,16 @@ docs/causes.md`. The criterion that recognizes a cause, and the faults that inje
 by side in `parity/causes/`.
 
 **Symbols**: N is the number of replicas, b the per-replica batch and B = N b the global batch; l is a rate of weight
-decay; g_i is the gradient of replica i's own mean loss; n counts examples or updates.
+decay, w a weight; g is a gradient, g_i that of replica i's own mean loss; n is a number of examples or updates.
 
 **Stage** is the part of a training step in which the cause appears first. **Pitfall** numbers are explained in the
 [list at the end](#pitfall-numbers).
 
-**Confidence** of a report: *high*, the cause was confirmed: planted into the clean port with its fitted constants, it
-makes every stage of the user's run to rounding (see [diagnose.md](diagnose.md)); *medium*, a clean fit that is not
-confirmed, or that another cause produces too, and the report says which; *low*, the numbers only look like this cause.
-Where the job cannot be run again, a clean fit that no other cause in the catalogue produces is *high*. If no criterion
-is met, no cause is named.
+**Confidence** of a report: *high*, the cause was confirmed: a clean port into which it is built, with its fitted
+constants, reproduces every stage of the user's run up to rounding (see [diagnose.md](diagnose.md)); *medium*, a clean
+fit that is not confirmed, or that another cause (which the report names) produces too; *low*, the numbers only resemble
+those of this cause. Where the job cannot be run again, a clean fit that no other cause in the catalogue produces is
+*high*. If no criterion is met, no cause is named.
 """
 
 #: Pitfalls that occur only on several GPUs, so that no criterion recognizes them from recorded numbers.

@@ -1,4 +1,4 @@
-"""`--report`: the HTML file of a command's result. Used as `command.define_json` and its like are."""
+"""`--report`: the HTML file of a command's result. A command that has the flag calls `define_report`."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from workloads.support.files import json_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+flags.disclaim_key_flags()  # `--help` lists the flag with those of the command that asks for it
 
 
 def define_report(flag_values: flags.FlagValues = flags.FLAGS) -> None:

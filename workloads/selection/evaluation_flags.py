@@ -1,4 +1,4 @@
-"""`--eval_data`: the examples that a workload's metrics are measured on. Used as `command.define_json` and its like."""
+"""`--eval_data`: the examples that a workload's metrics are measured on. A command calls `define_eval_data`."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from absl import flags
 if TYPE_CHECKING:
     from workloads.data.batches import Batches
     from workloads.job import Job
+
+flags.disclaim_key_flags()  # `--help` lists the flag with those of the command that asks for it
 
 
 def define_eval_data(flag_values: flags.FlagValues = flags.FLAGS) -> None:

@@ -1,4 +1,4 @@
-"""`--names`: the file that gives the variables of a port, or of a Keras model, legacy's names."""
+"""`--names`: the file that maps the names of a port's variables, or of a Keras model's, to legacy's names."""
 
 from __future__ import annotations
 
@@ -8,13 +8,15 @@ from absl import flags
 
 from workloads.support.files import json_file
 
+flags.disclaim_key_flags()  # `--help` lists the flag with those of the command that asks for it
+
 
 def define_names(flag_values: flags.FlagValues = flags.FLAGS) -> None:
     """Defines `--names`."""
     flags.DEFINE_string(
         "names",
         None,
-        "JSON file that gives the port's variables legacy's names. If it does not exist it is written: "
+        "JSON file that maps the names of the port's variables to legacy's. If it does not exist it is written: "
         "variables are matched by name, shape, initial value and order; edit it and run again.",
         flag_values=flag_values,
     )

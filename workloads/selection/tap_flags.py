@@ -1,4 +1,4 @@
-"""`--taps`: which tensors inside the model are recorded. Used as `command.define_json` and its like are."""
+"""`--taps`: the tensors inside the model that are recorded. A command that has the flag calls `define_taps`."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from typing import Any, Tuple
 from absl import flags
 
 from workloads.taps import ALL
+
+flags.disclaim_key_flags()  # `--help` lists the flag with those of the command that asks for it
 
 
 class _TapsParser(flags.ArgumentParser):
@@ -35,8 +37,9 @@ def define_taps(flag_values: flags.FlagValues = flags.FLAGS) -> None:
         _TapsSerializer(),
         "taps",
         None,
-        "Also record and compare the layers' inputs and outputs, and the loss's gradients to them, to name the first "
-        "layer that differs; --taps=NAME,NAME for some layers or scope.tap's names (* stands for anything).",
+        "Also record and compare the layers' inputs and outputs, and the loss's gradients with respect to them, to "
+        "name the first layer that differs; --taps=NAME,NAME for some layers or scope.tap's names (* stands for any "
+        "text).",
         boolean=True,
     )
     flags.DEFINE_flag(flag, flag_values=flag_values)

@@ -194,7 +194,7 @@ CAUSES = (
     Cause(
         id="NONDET",
         stage=stages.COMBINED,
-        title="the reduction does not repeat",
+        title="the reduction is not deterministic",
         signature="Large errors without a factor, which differ between runs of one step",
         why="The all-reduce computes wrong sums (real bugs existed), there is a race, or a random op without a seed "
         "stands between gradient and update.",

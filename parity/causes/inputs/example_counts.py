@@ -155,9 +155,9 @@ CAUSES = (
         id="EMPTY_REPLICA",
         stage=stages.LOSS,
         title="a replica without examples",
-        signature="A replica's loss is not a number, while all weights are finite",
+        signature="A replica's loss is NaN, while all weights are finite",
         why="The last batch of an epoch is cut into slices, and a small one leaves some replicas without examples. The "
-        "mean over nothing is not a number, though its gradient is zero.",
+        "mean over no examples is NaN, though its gradient is zero.",
         fix="Use drop_remainder=True, or divide the sum by the global number of examples.",
         criterion=empty_replica,
         plant=plant_table,

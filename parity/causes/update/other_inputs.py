@@ -209,7 +209,7 @@ CAUSES = (
         id="STALE_GRADIENT",
         stage=stages.WEIGHTS,
         title="updates read gradients of other steps",
-        signature="Slots and weights are the rule's from the gradient of an earlier step, or from the mean of the last "
+        signature="Slots and weights are what the rule makes of an earlier step's gradient, or of the mean of the last "
         "ones",
         why="Asynchronous or pipelined updates, a buffer of accumulated gradients that is not emptied, or an update "
         "that runs before its step's all-reduce.",
@@ -227,7 +227,7 @@ CAUSES = (
         id="SLOTS_START_ANEW",
         stage=stages.SLOTS,
         title="the optimizer's slots start anew during training",
-        signature="In some steps the new slots are the rule's from first values, not from those that the step before "
+        signature="In some steps the rule gives the new slots from initial values, not from those that the step before "
         "left",
         why="The optimizer, or the train step, is made anew: for each epoch, where the learning rate changes, or where "
         "training goes on from a checkpoint of weights alone.",

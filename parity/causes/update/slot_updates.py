@@ -33,7 +33,7 @@ SAME_SUM, LEAST_SIZE = 1e-4, 1e-3
 
 
 def optimizer_constant(evidence: Evidence) -> Finding | None:
-    """Recognizes OPTIMIZER_CONSTANT: a slot keeps another part of itself in each step."""
+    """Recognizes OPTIMIZER_CONSTANT: a slot keeps another share of its old value in each step."""
     sides, optimizer = evidence.both_updates, evidence.context.optimizer
     if sides is None or optimizer is None:
         return None
@@ -123,7 +123,7 @@ CAUSES = (
         stage=stages.SLOTS,
         covers=(stages.SLOTS,),
         title="another momentum, beta or decay",
-        signature="A slot keeps another part of itself in each step",
+        signature="A slot keeps another share of its old value in each step",
         why="Libraries have different defaults, or a constant was not carried over.",
         fix="Give the port legacy's constants.",
         criterion=optimizer_constant,

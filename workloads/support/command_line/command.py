@@ -35,13 +35,16 @@ from workloads.support.user import user_code
 #: Exit status where the user's own workload, data function or schedule failed.
 USER_CODE = 4
 
-#: Beginning of the line that tells an error.
+#: Title of the flags that are defined here, in `--help`.
+HELP_TITLE = "All commands"
+
+#: Beginning of the line that reports an error.
 ERROR = "error: "
 
 #: See `isolate_if`.
 _find_untrusted: list[Callable[[], str | None]] = []
 
-flags.DEFINE_boolean("traceback", False, "Show the whole traceback above the line that tells an error.")
+flags.DEFINE_boolean("traceback", False, "Show the whole traceback above the line that reports an error.")
 
 flags.disclaim_key_flags()  # what is defined below belongs to the module that asks for it
 

@@ -1,4 +1,7 @@
-"""`--help`: the command's description, then its flags in groups, one group for each module that defines some."""
+"""`--help`: the command's description, then its flags in groups, one group for each module that defines some.
+
+A group's title is the module's constant `HELP_TITLE`, or else the first line of its docstring.
+"""
 
 from __future__ import annotations
 
@@ -33,12 +36,19 @@ def help_text(description: str, flag_values: flags.FlagValues, main_module: str 
     others = [name for name in groups if name not in main and not name.startswith(_LIBRARY)]
     parts = [description.strip()]
     for name in main + others:
-        title = "flags" if name in main else (sys.modules[name].__doc__ or name).strip().splitlines()[0]
+        title = "Flags of this command" if name in main else _title(name)
         parts.append("\n".join([title] + [_flag_text(flag) for flag in groups[name]]))
     return "\n\n".join(parts) + "\n"
 
 
+def _title(module_name: str) -> str:
+    module = sys.modules[module_name]
+    title = getattr(module, "HELP_TITLE", None) or (module.__doc__ or module_name).strip().splitlines()[0]
+    return str(title).rstrip(".")
+
+
 def _flag_text(flag: flags.Flag) -> str:
-    default = "" if flag.default is None else " (default: {})".format(flag.default_as_str.strip("'"))
-    body = textwrap.fill(flag.help + default, 100, initial_indent=" " * 6, subsequent_indent=" " * 6)
+    default = "" if flag.default in (None, "", []) else " (default: {})".format(flag.default_as_str.strip("'"))
+    text = " ".join(flag.help.split())  # absl adds spaces to the help of flags that may be repeated
+    body = textwrap.fill(text + default, 100, initial_indent=" " * 6, subsequent_indent=" " * 6)
     return "  --{}{}\n{}".format("[no]" if flag.boolean else "", flag.name, body)

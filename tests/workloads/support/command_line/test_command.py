@@ -9,6 +9,7 @@ import sys
 import pytest
 from absl import flags
 
+from tests import commands
 from workloads.support.command_line import command, flag_help
 from workloads.support.errors import InputError, Lost
 
@@ -94,7 +95,7 @@ def test_help_begins_with_the_modules_description_also_from_a_console_script(run
     for start in (("script.py",), ("-c", "import script; script.console()")):
         process = run("--help", start=start)
         assert process.returncode == 0 and process.stderr == ""
-        assert process.stdout.startswith("The description.\n\nflags\n  --count\n")
+        assert process.stdout.startswith("The description.\n\nFlags of this command\n  --count\n")
         assert "<free|locked>: The mode. (default: free)" in process.stdout
         assert "--json" in process.stdout and "absl" not in process.stdout
 
@@ -166,11 +167,25 @@ def test_help_is_asked_for_in_several_ways(argument, asked):
 
 def test_the_commands_own_flags_come_first():
     values = flags.FlagValues()
-    flags.DEFINE_boolean(
-        "fast", True, "Be fast.", flag_values=values, module_name="workloads.support.command_line.command"
-    )
+    shared = {"flag_values": values, "module_name": "workloads.support.command_line.command"}
+    flags.DEFINE_boolean("fast", True, "Be fast.", **shared)
+    flags.DEFINE_list("names", [], "Names,   in order.", **shared)
     flags.DEFINE_string("out", None, "The file.", flag_values=values, module_name="mine")
-    text = flag_help.help_text(" Says what. ", values, "mine")
-    own, group = "flags\n  --out\n      The file.", "Command line of every command: "
-    assert text.startswith(f"Says what.\n\n{own}\n\n{group}")
-    assert text.endswith("  --[no]fast\n      Be fast. (default: true)\n")
+    flags.DEFINE_string("kind", "", "The kind.", flag_values=values, module_name="workloads.job")
+    text = flag_help.help_text(" Describes it. ", values, "mine")
+    own = "Flags of this command\n  --out\n      The file."
+    titled = "All commands\n  --[no]fast\n      Be fast. (default: true)\n  --names\n      Names, in order."
+    untitled = (
+        "`Job`: a workload with the size it is run at, and all else that decides the numbers\n  --kind\n      The kind."
+    )
+    assert text == f"Describes it.\n\n{own}\n\n{titled}\n\n{untitled}\n"
+
+
+@pytest.mark.parametrize("name", ["verify", "diagnose", "benchmark"])
+def test_every_group_of_a_commands_flags_has_a_title_for_its_user(name):
+    process = commands.run(f"parity.{name}", "--help")
+    titles = [line for line in process.stdout.splitlines() if line and not line.startswith(" ")]
+    titles = titles[titles.index("Flags of this command") :]
+    assert {"All commands", "Output", "Legacy: construction of the tower graph"} <= set(titles)
+    assert not any("`" in title for title in titles)  # code is for those who read the modules
+    assert "(default: )" not in process.stdout
