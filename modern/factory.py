@@ -36,34 +36,55 @@ def modern_program(
     Raises:
       InputError: the options are not for this job.
     """
-    one_process = worker is None and not job.workload.is_lifted and options.placement != "layers"
-    require(options.variables != "first" or one_process, "--variables", "first", "in one process, not for a lift")
-    plain = worker is None and options.placement != "layers" and job.staleness is None and not options.xla
-    require(not options.taps or plain, "--taps", ",".join(options.taps), f"with {TAPPED}")
+    _check_options(job, options, worker)
     if job.workload.is_lifted:
         from modern.lifted.program import LiftedProgram
-        from workloads.lifted.workload import as_lifted
 
-        require(options.update_rules == "tf1", "--update_rules", options.update_rules, "a lift keeps its own; only tf1")
-        require(options.autodiff != "tape", "--autodiff", options.autodiff, "for a lifted workload: graph, new")
-        require(worker is None, "--strategy", "multi_worker", "not for a lifted workload")
-        require(not options.xla, "--xla", options.xla, "not for a lifted workload")
-        written = options.taps and as_lifted(job.workload).losses
-        require(not written, "--taps", ",".join(options.taps), "written losses have no ops of the old graph")
         return LiftedProgram(job, source, options, devices)
-    require(options.autodiff != "new", "--autodiff", options.autodiff, "only for a lifted workload; graph, tape")
     if options.placement == "layers":
-        require(worker is None, "--placement", "layers", "in one process")
-        require(job.staleness is None, "--staleness", job.staleness, "not with --placement=layers")
-        require(not options.xla, "--xla", options.xla, "not with --placement=layers")
-        require(options.update_rules == "tf1", "--update_rules", options.update_rules, "with layers on devices: tf1")
         from modern.model_parallel.program import PipelineProgram
 
         return PipelineProgram(job, source, options, devices)
-    if options.update_rules != "tf1":
-        require(options.variables != "first", "--update_rules", options.update_rules, "with --variables=first: tf1")
-    if job.staleness is not None:
-        require(options.update_rules == "tf1", "--update_rules", options.update_rules, "with --staleness: tf1")
     from modern.mirrored.program import ModernProgram
 
     return ModernProgram(job, source, options, devices, worker)
+
+
+def _check_options(job: Job, options: ModernOptions, worker: Worker | None) -> None:
+    """Raises `InputError` unless the program of a job has these options."""
+    lifted, layers = job.workload.is_lifted, options.placement == "layers"
+    require(
+        options.variables != "first" or (worker is None and not lifted and not layers),
+        "--variables",
+        "first",
+        "in one process, not for a lift",
+    )
+    plain = worker is None and not layers and job.staleness is None and not options.xla
+    require(not options.taps or plain, "--taps", ",".join(options.taps), f"with {TAPPED}")
+    if lifted:
+        _check_lifted(job, options, worker)
+        return
+    require(options.autodiff != "new", "--autodiff", options.autodiff, "only for a lifted workload; graph, tape")
+    if layers:
+        _check_layers(job, options, worker)
+    elif options.update_rules != "tf1":
+        require(options.variables != "first", "--update_rules", options.update_rules, "with --variables=first: tf1")
+        require(job.staleness is None, "--update_rules", options.update_rules, "with --staleness: tf1")
+
+
+def _check_lifted(job: Job, options: ModernOptions, worker: Worker | None) -> None:
+    from workloads.lifted.workload import as_lifted
+
+    require(options.update_rules == "tf1", "--update_rules", options.update_rules, "a lift keeps its own; only tf1")
+    require(options.autodiff != "tape", "--autodiff", options.autodiff, "for a lifted workload: graph, new")
+    require(worker is None, "--strategy", "multi_worker", "not for a lifted workload")
+    require(not options.xla, "--xla", options.xla, "not for a lifted workload")
+    written = options.taps and as_lifted(job.workload).losses
+    require(not written, "--taps", ",".join(options.taps), "written losses have no ops of the old graph")
+
+
+def _check_layers(job: Job, options: ModernOptions, worker: Worker | None) -> None:
+    require(worker is None, "--placement", "layers", "in one process")
+    require(job.staleness is None, "--staleness", job.staleness, "not with --placement=layers")
+    require(not options.xla, "--xla", options.xla, "not with --placement=layers")
+    require(options.update_rules == "tf1", "--update_rules", options.update_rules, "with layers on devices: tf1")

@@ -83,13 +83,33 @@ def _pattern(line: str) -> str:
     return pattern + re.escape(line[end:])
 
 
-def run_page(path: pathlib.Path, folder: pathlib.Path) -> None:
-    """Runs a page in an empty folder; raises `AssertionError`, with the page's line, for what it does not show.
+class Failure(Exception):
+    """Something that a page shows, and that is not so when it is run; the message begins with the page's line."""
+
+
+def failure_of(path: pathlib.Path, folder: pathlib.Path) -> str | None:
+    """Runs a page in an empty folder.
 
     Args:
       path: the page.
       folder: where its files and commands are.
+
+    Returns:
+      The first thing that is not as the page shows it, with the page's line; None if everything is.
     """
+    try:
+        _run_blocks(path, folder)
+    except Failure as failure:
+        return str(failure)
+    return None
+
+
+def _require(holds: bool, failure: str) -> None:
+    if not holds:
+        raise Failure(failure)
+
+
+def _run_blocks(path: pathlib.Path, folder: pathlib.Path) -> None:
     output = ""
     for block in blocks(path.read_text(encoding="utf-8")):
         place = f"{path.name}:{block.line}"
@@ -97,21 +117,22 @@ def run_page(path: pathlib.Path, folder: pathlib.Path) -> None:
             output = "".join(_run(command, status, folder, place) for command, status in commands(block.text))
         elif block.language == "python" and not block.title:
             files = [file.read_text(encoding="utf-8") for file in sorted(folder.glob("*.py"))]
-            assert any(block.text in text for text in files), f"{place}: in no Python file"
+            _require(any(block.text in text for text in files), f"{place}: in no Python file")
         elif block.language == "python":
             (folder / block.title).write_text(block.text, encoding="utf-8")
         elif block.language:
-            assert block.language == "text", f"{place}: a block of {block.language!r}"
+            _require(block.language == "text", f"{place}: a block of {block.language!r}")
             missing = first_missing(block.text, output)
-            assert missing is None, f"{place}: not printed: {missing}\n--- printed:\n{output}"
+            _require(missing is None, f"{place}: not printed: {missing}\n--- printed:\n{output}")
 
 
 def _run(command: str, status: int, folder: pathlib.Path, place: str) -> str:
     """Runs one line of shell in the folder; returns all that it prints, stderr first where it can tell."""
     plain = _COMMAND.fullmatch(command)
     ended = project.run(*plain.group(1).split(), cwd=folder) if plain else _run_in_shell(command, folder)
-    assert ended.returncode == status, (
-        f"{place}: {command}: exit status {ended.returncode}\n{ended.stderr}{ended.stdout}"
+    _require(
+        ended.returncode == status,
+        f"{place}: {command}: exit status {ended.returncode}\n{ended.stderr}{ended.stdout}",
     )
     return (ended.stderr or "") + ended.stdout
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.tutorials.page import Block, blocks, commands, first_missing, run_page
+from tests.tutorials.page import Block, blocks, commands, failure_of, first_missing
 
 PAGE = """# Title
 
@@ -68,7 +68,7 @@ def _written(folder, text):
 
 def test_a_page_runs_in_its_folder(tmp_path):
     page, folder = _written(tmp_path, PAGE)
-    run_page(page, folder)
+    assert failure_of(page, folder) is None
     assert [path.name for path in folder.iterdir()] == ["mine.py"]
 
 
@@ -83,5 +83,5 @@ def test_a_page_runs_in_its_folder(tmp_path):
 )
 def test_a_page_that_shows_something_else_fails(tmp_path, old, new, message):
     page, folder = _written(tmp_path, PAGE.replace(old, new))
-    with pytest.raises(AssertionError, match=message):
-        run_page(page, folder)
+    failure = failure_of(page, folder)
+    assert failure is not None and failure.startswith(message)

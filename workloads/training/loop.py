@@ -91,8 +91,7 @@ def train_program(
             loss, speed = mean_loss, pace.examples_per_second()
             out.write_progress({"step": step, "loss": loss, "examples_per_second": speed}, steps, pace.with_start_up)
             if summaries is not None:
-                scalars = {"total_loss": loss, "examples_per_second": speed, **learning_rate_scalar(job, step - 1)}
-                summaries.write(step, scalars)
+                summaries.write(step, _scalars(job, step, loss, speed))
             pace.restart()
         if evaluating is not None:
             evaluating.after(program, step, step == steps)
@@ -101,6 +100,11 @@ def train_program(
     progress.done()
     out.write_memory(environment.peak_bytes())
     return Outcome(loss, step)
+
+
+def _scalars(job: Job, step: int, loss: float, examples_per_second: float) -> dict[str, float]:
+    """Returns the scalars of a step for TensorBoard, by name."""
+    return {"total_loss": loss, "examples_per_second": examples_per_second, **learning_rate_scalar(job, step - 1)}
 
 
 class _Pace:

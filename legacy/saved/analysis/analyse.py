@@ -18,6 +18,13 @@ from workloads.lifted.plan import Effect, Plan, Variable
 #: Of updates that never run, so many are listed.
 MOST_LISTED = 6
 
+#: {kind of updates, as `beside.never_run` names them: the same of one}.
+ONE_OF = {
+    "update ops": "update op",
+    "moving averages": "moving average",
+    "updates of statistics": "update of a statistic",
+}
+
 
 class Analysis(NamedTuple):
     """A saved graph, analysed.
@@ -115,12 +122,17 @@ def _plan(context: Context, cut: cone.Cone, name: str, analysed: list[PhaseParts
 
 
 def _unused_notes(unused: dict[str, list[str]]) -> list[str]:
-    """Sentences about updates that no train op runs."""
-    return [
-        f"{len(names)} {what} never run with the train op: {', '.join(names[:MOST_LISTED])}; if the program fetched "
-        "them beside it, name them: --with=OP,..."
-        for what, names in unused.items()
-    ]
+    """Sentences about updates that no train op runs; `unused` as `beside.never_run` returns it."""
+    notes = []
+    for kind, names in unused.items():
+        one = len(names) == 1
+        subject = f"1 {ONE_OF[kind]} never runs" if one else f"{len(names)} {kind} never run"
+        them = "it" if one else "them"
+        notes.append(
+            f"{subject} with the train op: {', '.join(names[:MOST_LISTED])}; if the program fetched {them} beside it, "
+            f"name {them}: --with=OP,..."
+        )
+    return notes
 
 
 def _phase_notes(context: Context, analysed: list[PhaseParts]) -> list[str]:

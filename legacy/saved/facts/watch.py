@@ -11,6 +11,7 @@ from legacy.saved.facts.learning_rates import LearningRate
 from legacy.saved.facts.variable_updates import VariableUpdate
 from workloads.lifted.graph import parse_tensor_name
 from workloads.lifted.plan import Phase
+from workloads.support.wording import counted, plural
 
 #: Most races, variables and the like that are listed.
 MOST_LISTED = 6
@@ -45,7 +46,8 @@ def sentences(
         updates[update.variable].add(update.towers)
     first = [name for name, makers in updates.items() if makers == {(0,)}]
     if first and plan.towers > 1:
-        yield f"{len(first)} statistics follow the first tower's batches only"
+        followed = counted(len(first), "statistic follows", "statistics follow")
+        yield f"{followed} the first tower's batches only"
     if any(noise.how == "seeded" for noise in plan.noise + plan.common_noise):
         yield "some random ops have no stateless twin; they are reproducible by seed and order only"
     for node, kind in plan.unsafe.items():
@@ -57,7 +59,8 @@ def _of_phase(analysed: AnalysedStep, phase: Phase, rates: Sequence[LearningRate
     for race in phase.races[:MOST_LISTED]:
         yield "race: " + race.text
     if len(phase.races) > MOST_LISTED:
-        yield f"and {len(phase.races) - MOST_LISTED} more races of {phase.train_op}, of the same kinds (--json)"
+        more = counted(len(phase.races) - MOST_LISTED, "more race", "more races")
+        yield f"and {more} of {phase.train_op}, of the same kinds (--json)"
     if not phase.losses:
         yield f"{phase.train_op}: the gradient graph does not tell what is minimized; losses are not compared"
     if abs(phase.loss_scale * towers - 1) < WEIGHT_TOLERANCE and towers > 1:
@@ -89,7 +92,8 @@ def _of_weights(analysed: AnalysedStep, phase: Phase) -> Iterator[str]:
             groups["clipped " + text if text else f"set by {effect.op}"].append(effect.writes[0])
     for text, names in groups.items():
         listed = ", ".join(names[:MOST_LISTED]) + (", ..." if len(names) > MOST_LISTED else "")
-        yield f"{phase.train_op}: {len(names)} weights are {text} besides their update: {listed}"
+        how_many = counted(len(names), "weight is", "weights are")
+        yield f"{phase.train_op}: {how_many} {text} besides {plural(len(names), 'its', 'their')} update: {listed}"
 
 
 def _of_schedules(analysed: AnalysedStep, phase: Phase, rates: Sequence[LearningRate]) -> Iterator[str]:

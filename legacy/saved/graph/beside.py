@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from typing import NamedTuple
 
 import tensorflow as tf
 
@@ -109,11 +110,11 @@ def never_run(
     updates = [name for name in dict.fromkeys(updates) if name in graph.nodes and name not in members]
     weights = set(trainable) & members
     variables = {name for name, node in graph.nodes.items() if node.op in op_types.VARIABLES}
-    others = [name for name in graph.nodes if name not in members]
-    averages = [name for name in others if _averages_weight(graph, name, weights, variables)]
+    moves = {name: _move(graph, name, variables) for name in graph.nodes if name not in members}
+    averages = [name for name, move in moves.items() if move is not None and move.averages_one_of(weights)]
     changed = {graph.inputs(name)[0].node for name in members if graph.type(name).startswith("Assign")}
-    moved = [name for name in others if is_moved_by_data(graph, name, trainable, variables)]
-    moved = [name for name in moved if graph.inputs(name)[0].node not in changed]  # no other tower's updates run
+    of_data = {name: move for name, move in moves.items() if move is not None and move.is_of_data(trainable)}
+    moved = [name for name, move in of_data.items() if move.variable not in changed]  # no other tower's updates run
     found = {
         "update ops": updates,
         "moving averages": [name for name in averages if name not in updates],
@@ -122,16 +123,30 @@ def never_run(
     return {what: names for what, names in found.items() if names}
 
 
-def _averages_weight(graph: Graph, name: str, weights: Collection[str], variables: set[str]) -> bool:
-    """Returns whether a node moves a variable towards one weight: it takes away a part of their difference."""
-    read = _read_by_change(graph, name, variables)
-    if not read or graph.inputs(name)[0].node in weights or _has_source(graph, read):
-        return False
-    return graph.inputs(name)[0].node in read & variables and len(read & set(weights)) == 1
+class _Move(NamedTuple):
+    """A change that moves a variable towards another value: it adds or subtracts a part of their difference.
+
+    Attributes:
+      variable: its name.
+      read: nodes that the change is computed from, up to variables; the variable is one of them.
+      from_data: whether the change is computed from a source of data.
+    """
+
+    variable: str
+    read: set[str]
+    from_data: bool
+
+    def averages_one_of(self, weights: set[str]) -> bool:
+        """Returns whether the other value is one of these weights, as in a moving average."""
+        return self.variable not in weights and not self.from_data and len(self.read & weights) == 1
+
+    def is_of_data(self, trainable: Collection[str]) -> bool:
+        """Returns whether the other value is computed from data, and the variable is not trained."""
+        return self.from_data and self.variable not in trainable
 
 
 def is_moved_by_data(graph: Graph, name: str, trainable: Collection[str], variables: set[str]) -> bool:
-    """Tells whether a node moves a variable that is not trained towards what it computes from data.
+    """Tells whether a node moves a variable that is not trained towards a value computed from data.
 
     Args:
       graph: the whole graph.
@@ -142,17 +157,16 @@ def is_moved_by_data(graph: Graph, name: str, trainable: Collection[str], variab
     Returns:
       Whether it does.
     """
-    read = _read_by_change(graph, name, variables)
-    moved = graph.inputs(name)[0].node if read else ""
-    return moved in read & variables and moved not in trainable and _has_source(graph, read)
+    move = _move(graph, name, variables)
+    return move is not None and move.is_of_data(trainable)
 
 
-def _read_by_change(graph: Graph, name: str, variables: set[str]) -> set[str]:
-    """Returns the nodes that the change of a variable is computed from, up to variables; none for other nodes."""
+def _move(graph: Graph, name: str, variables: set[str]) -> _Move | None:
+    """Returns the change that a node makes, if it moves a variable; None for any other node."""
     if not graph.type(name).startswith(("AssignSub", "AssignAdd")) or len(graph.inputs(name)) < 2:
-        return set()
-    return graph.ancestors([graph.inputs(name)[1].node], stop=variables, controls=False)
-
-
-def _has_source(graph: Graph, names: Collection[str]) -> bool:
-    return any(op_types.is_source(graph.type(name)) for name in names)
+        return None
+    variable, change = (tensor.node for tensor in graph.inputs(name)[:2])
+    read = graph.ancestors([change], stop=variables, controls=False)
+    if variable not in read & variables:
+        return None
+    return _Move(variable, read, any(op_types.is_source(graph.type(node)) for node in read))

@@ -46,16 +46,15 @@ def describe_inputs(
         if source in taken:
             source = name if name not in taken else tensor_name(name, output)
         taken.add(source)
-        shape, dtype = imported.shape(name, output), imported.dtype(name, output)
+        dtype = imported.dtype(name, output)
         is_integer = dtype.startswith(("int", "uint"))
-        array = shape is None and is_array(graph, imported, row[0])
-        table = bool(shape) and not common and len(set(row)) == len(row) and is_table(graph, imported, row[0])
+        shape = imported.shape(name, output)
         found.append(
             Input(
                 name=source,
                 dtype=dtype,
                 shape=None if shape is None else list(shape),
-                kind="whole" if table else _kind(row, shape, batch, common, array),
+                kind=_kind(graph, imported, row, batch, common),
                 limit=upper_bound(graph, imported, row[0]) if is_integer else 0,
                 tensors=[tensor_name(*tensor) for tensor in row],
                 origin=origin,
@@ -117,14 +116,19 @@ def _constant_rows(graph: Graph, imported: ImportedGraph, name: str) -> int | No
 
 
 def _kind(
-    row: Sequence[TensorId], shape: tuple[int | None, ...] | None, batch: int | None, common: bool, array: bool
+    graph: Graph, imported: ImportedGraph, row: Sequence[TensorId], batch: int | None, common: bool
 ) -> str:
     """Returns `Input.kind`: "setting", "same" (one tensor for all towers), "batch", or "whole"."""
-    if shape == () or (shape is None and not array):
+    shape = imported.shape(*row[0])
+    if shape == () or (shape is None and not is_array(graph, imported, row[0])):
         return "setting"  # a placeholder without any shape is more likely a learning rate than a batch
     if common or (len(row) > 1 and len(set(row)) == 1):
         return "same"
-    return "batch" if shape is None or shape[0] in (None, batch) else "whole"
+    if shape is None:
+        return "batch"
+    if len(set(row)) == len(row) and is_table(graph, imported, row[0]):
+        return "whole"
+    return "batch" if shape[0] in (None, batch) else "whole"
 
 
 def _origin(

@@ -3,6 +3,7 @@
 import pytest
 import tensorflow as tf
 
+from legacy.saved.analysis import analyse
 from legacy.saved.analysis.analyse import analyse_graph
 from tests.legacy.saved.graphs import saved, traced
 from tests.legacy.saved.programs import saved_two_towers
@@ -86,6 +87,24 @@ def test_a_setting_that_is_fed_is_a_constant_of_the_plan():
 
     plan = analyse_graph(saved(traced(build)), "set", feed={"rate": "0.5"}).plan
     assert plan.settings == {"rate": 0.5} and plan.common == []
+
+
+@pytest.mark.parametrize(
+    "unused, note",
+    [
+        (
+            {"update ops": ["bn/update"]},
+            "1 update op never runs with the train op: bn/update; if the program fetched it beside it, name it: ",
+        ),
+        (
+            {"moving averages": ["a", "b"]},
+            "2 moving averages never run with the train op: a, b; if the program fetched them beside it, name them: ",
+        ),
+    ],
+)
+def test_updates_that_never_run_are_named(unused, note):
+    assert analyse._unused_notes(unused) == [note + "--with=OP,..."]
+    assert analyse._unused_notes({}) == []
 
 
 def test_a_graph_that_trains_nothing_is_refused():

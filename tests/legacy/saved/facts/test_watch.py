@@ -100,10 +100,44 @@ def test_a_sum_of_losses_that_count_one_half_is_a_mean():
     assert found == ["train: each tower's loss counts 1/2: its sum over towers is a mean"]
 
 
-@pytest.mark.parametrize("makers, expected", [([(0,)], 1), ([(0,), (1,)], 0), ([(0, 1)], 0), ([()], 0)])
+@pytest.mark.parametrize(
+    "makers, expected",
+    [
+        ({"s": [(0,)]}, ["1 statistic follows the first tower's batches only"]),
+        ({"s": [(0,)], "t": [(0,)]}, ["2 statistics follow the first tower's batches only"]),
+        ({"s": [(0,), (1,)]}, []),
+        ({"s": [(0, 1)]}, []),
+        ({"s": [()]}, []),
+    ],
+)
 def test_statistics_of_the_first_tower_alone(makers, expected):
-    updates = [VariableUpdate("s", "", towers, "-", "AssignSub") for towers in makers]
-    assert len(warnings(statistics=updates)) == expected
+    updates = [
+        VariableUpdate(variable, "", towers, "-", "AssignSub") for variable, each in makers.items() for towers in each
+    ]
+    assert warnings(statistics=updates) == expected
+
+
+@pytest.mark.parametrize(
+    "names, text",
+    [
+        (["a"], "train: 1 weight is set by Assign besides its update: a"),
+        (["a", "b"], "train: 2 weights are set by Assign besides their update: a, b"),
+        (list("abcdefg"), "train: 7 weights are set by Assign besides their update: a, b, c, d, e, f, ..."),
+    ],
+)
+def test_weights_that_are_set_besides_their_update(names, text):
+    effects = [
+        types.SimpleNamespace(node=f"set_{name}", op="Assign", writes=[name], values=["x:0"], gradient=None)
+        for name in names
+    ]
+    variables = [types.SimpleNamespace(name=name, role="weight") for name in names]
+    step = types.SimpleNamespace(
+        plan=types.SimpleNamespace(variables=variables),
+        context=types.SimpleNamespace(state=types.SimpleNamespace(rules=set(), writes={})),
+        graph=graph_of("x = Const()"),
+        clippings=types.SimpleNamespace(text=lambda nodes: ""),
+    )
+    assert list(watch._of_weights(step, types.SimpleNamespace(train_op="train", effects=effects))) == [text]
 
 
 @pytest.mark.parametrize(

@@ -40,6 +40,14 @@ def test_updates_that_no_train_op_runs_are_named():
     assert found == {"update ops": ["bn/update"], "moving averages": ["ema/update"]}
 
 
+def test_the_nodes_that_a_change_is_computed_from_are_searched_once(monkeypatch):
+    graph, searched = graph_of(TEXT), []
+    ancestors = graph.ancestors
+    monkeypatch.setattr(graph, "ancestors", lambda ends, *args, **kw: searched.append(list(ends)) or ancestors(ends, *args, **kw))
+    assert never_run(graph, ["train"], {}, ["w"])
+    assert searched == [["train"], ["difference"], ["apart"], ["one"]]
+
+
 def test_what_runs_and_what_is_no_average_of_a_weight_is_not_named():
     graph, targets = run_beside(graph_of(TEXT), ["train"], ["bn/update", "ema/update"])
     assert never_run(graph, targets, {"update_ops": ["bn/update"]}, ["w"]) == {}

@@ -17,15 +17,23 @@ def test_settings_come_before_tensorflow_or_not_at_all():
         environment.prepare(exact=False)
 
 
+def refusal(version):
+    """The line that refuses a version of TensorFlow; "" for one that is accepted."""
+    try:
+        environment.require_supported(version)
+    except InputError as error:
+        return str(error)
+    return ""
+
+
 @pytest.mark.parametrize("version", ["1.15.5", "2.16.1", "2.21.0", "2.22.0-rc0"])
 def test_versions_that_the_project_runs_with(version):
-    environment.require_supported(version)
+    assert refusal(version) == ""
 
 
 @pytest.mark.parametrize("version", ["0.12.1", "1.14.0", "2.0.0", "2.15.1"])
 def test_other_versions_are_refused_by_a_line(version):
-    with pytest.raises(InputError, match=f"TensorFlow: got '{version}', must be 1.15, or 2.16 or later"):
-        environment.require_supported(version)
+    assert refusal(version).startswith(f"TensorFlow: got '{version}', must be 1.15, or 2.16 or later")
 
 
 def test_the_description_says_what_can_change_the_numbers(monkeypatch):

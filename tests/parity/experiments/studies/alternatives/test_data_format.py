@@ -8,8 +8,12 @@ from parity.experiments.studies.alternatives.data_format import NCHW, NHWC, Resi
 from parity.experiments.studies.alternatives.turns import QUICK
 
 
-def test_a_block_takes_its_steps():
-    ResidualBlock(NHWC, "CPU:0", batch=1).run(2)
+def test_a_run_takes_each_step_and_reads_the_last_result():
+    block, taken = ResidualBlock(NHWC, "CPU:0", batch=1), []
+    step = block._step
+    block._step = lambda: taken.append(step()) or taken[-1]
+    block.run(2)
+    assert len(taken) == 2 and float(taken[0]) == float(taken[1]) != 0.0
 
 
 class Block:

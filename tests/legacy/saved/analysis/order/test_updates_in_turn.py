@@ -1,0 +1,104 @@
+"""Orders of two updates of one variable: races between them, towers that take turns, averages of two towers."""
+
+from tests.legacy.saved.analysis.order.ordered import ordered
+from workloads.lifted.plan import Race
+
+
+TWO_UPDATES = """
+    v = VariableV2()
+    one = Const()
+    first = AssignAdd(v, one)
+    second = AssignAdd(v, one)
+    """
+
+
+def test_unordered_updates_are_a_race_and_the_reversed_variant_takes_the_other_order():
+    late, reverse = [
+        ordered(TWO_UPDATES, {}, {"first": ["v"], "second": ["v"]}, variant=variant) for variant in ("late", "reversed")
+    ]
+    assert sorted(late.effects) == ["first", "second"]
+    assert late.dependencies == [tuple(late.effects)]
+    assert late.races == [Race("v", *late.effects)]
+    assert reverse.effects == late.effects[::-1]
+    assert reverse.dependencies == [tuple(reverse.effects)]
+
+
+def test_updates_that_the_graph_orders_are_not_reversed():
+    text = TWO_UPDATES.replace("second = AssignAdd(v, one)", "second = AssignAdd(v, one, ^first)")
+    order = ordered(text, {}, {"first": ["v"], "second": ["v"]}, variant="reversed")
+    assert order == (["first", "second"], {}, [], [])
+
+
+TURNS = """
+    s = VariableV2()
+    x0 = Placeholder()
+    x1 = Placeholder()
+    delta0 = Sub(s, x0)
+    delta1 = Sub(s, x1)
+    update0 = AssignSub(s, delta0)
+    update1 = AssignSub(s, delta1)
+    """
+TURN_READS = {"delta0": ["s"], "delta1": ["s"]}
+TURN_WRITES = {"update0": ["s"], "update1": ["s"]}
+
+
+def test_towers_that_update_one_statistic_take_turns():
+    order = ordered(TURNS, TURN_READS, TURN_WRITES, on_data=["delta0", "delta1"])
+    first, second = order.effects
+    assert order.versions == {(f"delta{first[-1]}", "s"): 0, (f"delta{second[-1]}", "s"): 1}
+    assert set(order.dependencies) == {(first, second), (first, f"delta{second[-1]}")}
+
+
+def test_towers_that_train_one_weight_do_not_take_turns():
+    order = ordered(TURNS, TURN_READS, TURN_WRITES, rules=["update0", "update1"], on_data=["delta0", "delta1"])
+    first, second = order.effects
+    assert order.versions == {("delta0", "s"): 0, ("delta1", "s"): 0}
+    assert set(order.dependencies) == {(first, second), (f"delta{second[-1]}", first)}
+
+
+def test_an_order_that_is_chosen_for_one_variable_holds_for_the_others():
+    """Of v the two updates are reversed; a third update of w, behind the first, leaves no other order there."""
+    text = TWO_UPDATES.replace("v = VariableV2()", "v = VariableV2()\nw = VariableV2()")
+    writes = {"first": ["v", "w"], "second": ["v", "w"], "third": ["w"]}
+    order = ordered(text + "third = AssignAdd(w, one, ^first)", {}, writes, variant="reversed")
+    assert order.effects == ["second", "first", "third"]
+    assert set(order.dependencies) == {("second", "first")}
+    assert any(race.variable == "w" and race.reader is None for race in order.races)
+
+
+def test_two_towers_that_correct_the_bias_of_one_average_take_turns():
+    """Each adds to a sum, and then sets the mean from it: the order of the sums is that of the means."""
+    text = """
+        sum = VariableV2()
+        mean = VariableV2()
+        add_1 = AssignAdd(sum, one)
+        one = Const()
+        read_1 = Neg(sum, ^add_1)
+        set_1 = Assign(mean, read_1)
+        add_0 = AssignAdd(sum, one)
+        read_0 = Neg(sum, ^add_0)
+        set_0 = Assign(mean, read_0, ^slow)
+        slow = NoOp()
+        """
+    writes = {"add_0": ["sum"], "set_0": ["mean"], "add_1": ["sum"], "set_1": ["mean"]}
+    reads = {"read_0": ["sum"], "read_1": ["sum"]}
+    for variant in ("late", "early", "reversed"):
+        order = ordered(text, reads, writes, variant=variant)
+        assert order.effects.index("add_0") < order.effects.index("set_0")
+        assert order.versions["read_0", "sum"] and order.versions["read_1", "sum"]
+
+
+def test_a_statistic_that_gradients_depend_on_is_read_before_another_tower_moves_it():
+    text = """
+        s = VariableV2()
+        move0 = AssignSub(s)
+        corrected1 = Sub(s)
+        move1 = AssignSub(s, corrected1)
+        w = VariableV2()
+        train = ApplyGradientDescent(w, {gradient})
+        """
+    used = {"reads": {"corrected1": ["s"]}, "writes": {"move0": ["s"], "move1": ["s"], "train": ["w"]}}
+    computed = ordered(text.format(gradient="corrected1"), rules=["train"], **used)
+    assert computed.versions["corrected1", "s"] == 0
+    in_turn = ordered(text.format(gradient="w"), rules=["train"], **used)
+    assert in_turn.versions["corrected1", "s"] == 1
