@@ -85,6 +85,9 @@ def compared_port(setup: Setup, variables: Mapping[str, str], steps: int, warm_u
       variables: environment variables of the settings.
       steps: number of steps to compare.
       warm_up: number of steps to take after that.
+
+    Yields:
+      The port, with the answer of its comparison.
     """
     set_allocator(variables)
     with setup.modern_program() as program:

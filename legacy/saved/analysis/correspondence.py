@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from legacy.saved.analysis import tensor_matching
 from legacy.saved.analysis.context import Context
+from legacy.saved.analysis.division import tensor_matching
 from legacy.saved.graph import loops
 from workloads.lifted.graph import TensorId
 from workloads.lifted.pieces.noise import TWINS

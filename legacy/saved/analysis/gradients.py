@@ -6,8 +6,9 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from legacy.saved.analysis.context import Context
-from legacy.saved.analysis.meeting_tensors import nearest_tensors
-from legacy.saved.analysis.reduction_probe import Reduction, recognise_reduction
+from legacy.saved.analysis.reduction.meeting_tensors import nearest_tensors
+from legacy.saved.analysis.reduction.reduction import Reduction
+from legacy.saved.analysis.reduction.reduction_probe import recognise_reduction
 from legacy.saved.graph import op_types
 from workloads.lifted.graph import Graph, TensorId, parse_tensor_name, tensor_name
 from workloads.lifted.pieces.cutter import Cutter

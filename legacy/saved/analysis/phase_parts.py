@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from legacy.saved.analysis.division.parts import StepParts
 from legacy.saved.analysis.order.ordering import Order
 from legacy.saved.analysis.order.step_flow import StepFlow
-from legacy.saved.analysis.parts import StepParts
 from workloads.lifted.graph import TensorId
 from workloads.lifted.plan import Effect
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import collections
 from collections.abc import Iterator
 
-from legacy.saved.analysis import gradients, losses, parts, roles, tensor_matching
+from legacy.saved.analysis import gradients, losses, roles
 from legacy.saved.analysis.context import Context
+from legacy.saved.analysis.division import crossings, parts, tensor_matching
 from legacy.saved.analysis.order.ordering import order_step
 from legacy.saved.analysis.order.step_flow import StepFlow
 from legacy.saved.analysis.phase_parts import PhaseParts
@@ -117,7 +118,7 @@ def phase_notes(context: Context, phase: PhaseParts) -> Iterator[str]:
         yield f"{phase.target}: further losses are differentiated besides {phase.losses[0].name}: {others}"
 
 
-def _crossing_rows(context: Context, crossings: parts.Crossings) -> list[list[str | None]]:
+def _crossing_rows(context: Context, crossings: crossings.Crossings) -> list[list[str | None]]:
     """One row for each set of matching crossings: for each tower, its tensor's name or None."""
     for row in crossings.values():
         context.names(row.values())
@@ -142,7 +143,7 @@ def _state_crossings(context: Context, phase: PhaseParts, variables: list[Variab
     state = {variable.name for variable in variables if variable.role == "state"}
     used = collections.defaultdict(set)
     for effect in phase.effects:
-        for tensor in parts.tensors_leaving(context.graph, context.state, effect.node, phase.divided.tower_nodes):
+        for tensor in crossings.tensors_leaving(context.graph, context.state, effect.node, phase.divided.tower_nodes):
             used[tensor_name(*tensor)].add(effect.node)
     setters = {effect.node for effect in phase.effects if set(effect.writes) <= state}
     return {name: next(iter(nodes)) for name, nodes in used.items() if len(nodes) == 1 and nodes <= setters}

@@ -115,9 +115,7 @@ def _constant_rows(graph: Graph, imported: ImportedGraph, name: str) -> int | No
     return rows if rows > 0 and begin[0] >= 0 else None
 
 
-def _kind(
-    graph: Graph, imported: ImportedGraph, row: Sequence[TensorId], batch: int | None, common: bool
-) -> str:
+def _kind(graph: Graph, imported: ImportedGraph, row: Sequence[TensorId], batch: int | None, common: bool) -> str:
     """Returns `Input.kind`: "setting", "same" (one tensor for all towers), "batch", or "whole"."""
     shape = imported.shape(*row[0])
     if shape == () or (shape is None and not is_array(graph, imported, row[0])):

@@ -3,7 +3,7 @@
 import types
 
 from legacy.saved.analysis import phases
-from legacy.saved.analysis.parts import StepParts
+from legacy.saved.analysis.division.parts import StepParts
 from legacy.saved.tower_search.towers import Leak
 from tests.legacy.saved.graphs import graph_of
 from workloads.lifted.graph import TensorId

@@ -43,7 +43,9 @@ def test_updates_that_no_train_op_runs_are_named():
 def test_the_nodes_that_a_change_is_computed_from_are_searched_once(monkeypatch):
     graph, searched = graph_of(TEXT), []
     ancestors = graph.ancestors
-    monkeypatch.setattr(graph, "ancestors", lambda ends, *args, **kw: searched.append(list(ends)) or ancestors(ends, *args, **kw))
+    monkeypatch.setattr(
+        graph, "ancestors", lambda ends, *args, **kw: searched.append(list(ends)) or ancestors(ends, *args, **kw)
+    )
     assert never_run(graph, ["train"], {}, ["w"])
     assert searched == [["train"], ["difference"], ["apart"], ["one"]]
 

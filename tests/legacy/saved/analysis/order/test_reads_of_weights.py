@@ -5,7 +5,6 @@ import pytest
 from tests.legacy.saved.analysis.order.ordered import ordered
 from workloads.lifted.plan import Race
 
-
 AVERAGE = """
     w = VariableV2()
     ema = VariableV2()

@@ -3,7 +3,6 @@
 from tests.legacy.saved.analysis.order.ordered import ordered
 from workloads.lifted.plan import Race
 
-
 TWO_UPDATES = """
     v = VariableV2()
     one = Const()

@@ -1,4 +1,4 @@
-from legacy.saved.analysis.tensor_matching import match_tensors
+from legacy.saved.analysis.division.tensor_matching import match_tensors
 from tests.legacy.saved.graphs import graph_of
 from workloads.lifted.graph import TensorId
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from legacy.saved.analysis.tower_nodes import find_tower_nodes
-from tests.legacy.saved.analysis.labelled_step import STEP, STEP_TOWERS, labelled_step
+from legacy.saved.analysis.division.tower_nodes import find_tower_nodes
+from tests.legacy.saved.analysis.division.labelled_step import STEP, STEP_TOWERS, labelled_step
 from workloads.support.errors import InputError
 
 

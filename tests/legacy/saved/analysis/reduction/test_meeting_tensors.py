@@ -1,6 +1,6 @@
 """Paths from two towers' gradients to the update rule, on graphs of a few nodes."""
 
-from legacy.saved.analysis.meeting_tensors import meeting_tensors, nearest_tensors
+from legacy.saved.analysis.reduction.meeting_tensors import meeting_tensors, nearest_tensors
 from tests.legacy.saved.graphs import graph_of
 from workloads.lifted.graph import TensorId
 

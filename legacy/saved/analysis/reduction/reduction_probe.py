@@ -8,42 +8,21 @@ and compares it with the numbers' sum and concatenation.
 from __future__ import annotations
 
 import collections
-import functools
-import operator
-from typing import NamedTuple
 
 import numpy as np
 import tensorflow as tf
 
-from legacy.saved.analysis.meeting_tensors import linear_chain, meeting_tensors
+from legacy.saved.analysis.reduction.meeting_tensors import linear_chain, meeting_tensors
+from legacy.saved.analysis.reduction.piece_values import evaluate_piece
+from legacy.saved.analysis.reduction.reduction import Reduction, reduction_of_values, sum_of
 from legacy.saved.graph.imported import ImportedGraph
 from workloads.lifted.graph import Graph, TensorId, tensor_name
-from workloads.lifted.graph.importing import import_graph
 from workloads.lifted.pieces.cutter import Cutter
-from workloads.lifted.pieces.piece import Feed, Piece
+from workloads.lifted.pieces.piece import Piece
 from workloads.lifted.plan import Combine
 
-v1 = tf.compat.v1
-#: Relative tolerance within which a reduction is a multiple of the sum; float32 gradients are summed in any order.
-TOLERANCE = 1e-5
-#: A scale this near to an integer is that integer.
-INTEGER_TOLERANCE = 1e-6
 #: Dimension that the probe uses where a gradient's shape is open.
 OPEN_DIMENSION = 3
-
-
-class Reduction(NamedTuple):
-    """A recognised reduction.
-
-    Attributes:
-      kind: "mean", "sum" or "concat".
-      scale: factor on the sum or on the concatenation; 1 for a mean.
-      affine: whether a term that no tower computes is added, such as a weight decay outside the towers.
-    """
-
-    kind: str
-    scale: float
-    affine: bool
 
 
 def recognise_reduction(
@@ -129,15 +108,11 @@ def _outline(piece: Piece, values: dict[str, np.ndarray]) -> str:
 def _reduction(piece: Piece, values: dict[str, np.ndarray], parts: list[list[TensorId]]) -> Reduction | None:
     """Evaluates a piece for made-up gradients of the towers and compares it with their sum and concatenation."""
     try:
-        result, affine = _evaluate(piece, values)
+        result, affine = evaluate_piece(piece, values)
     except (tf.errors.OpError, ValueError, TypeError):
         return None
-    towers = [_sum([values[tensor_name(*tensor)].astype("float64") for tensor in tower]) for tower in parts]
-    return _compare(result, towers, affine)
-
-
-def _sum(arrays: list[np.ndarray]) -> np.ndarray:
-    return functools.reduce(operator.add, arrays)
+    towers = [sum_of([values[tensor_name(*tensor)].astype("float64") for tensor in tower]) for tower in parts]
+    return reduction_of_values(result, towers, affine)
 
 
 def _made_up_gradients(
@@ -154,71 +129,3 @@ def _made_up_gradients(
     return collections.OrderedDict(
         (tensor_name(*tensor), rng.randint(-64, 64, sizes).astype(imported.dtype(*tensor))) for tensor in tensors
     )
-
-
-def _compare(result: np.ndarray, towers: list[np.ndarray], affine: bool) -> Reduction | None:
-    """Recognises a result as a reduction of the towers' values.
-
-    Args:
-      result: what the graph computes from them, less what it computes from zeros.
-      towers: float64; for each tower, the sum of its parts.
-      affine: whether the graph computes something else than zero from zeros.
-
-    Returns:
-      The reduction, or None if it is neither a multiple of the sum nor of the concatenation.
-    """
-    added = _sum(towers)
-    if result.shape == added.shape and added.size:
-        scale = _multiple(result, added)
-        if scale is not None:
-            mean = len(towers) > 1 and abs(scale * len(towers) - 1) < TOLERANCE
-            return Reduction("mean", 1.0, affine) if mean else Reduction("sum", scale, affine)
-    joined = np.concatenate(towers, 0) if np.ndim(added) else None
-    if joined is not None and result.shape == joined.shape and not affine:
-        scale = _multiple(result, joined)
-        return None if scale is None else Reduction("concat", scale, False)
-    return None
-
-
-def _multiple(result: np.ndarray, reference: np.ndarray) -> float | None:
-    """The c other than zero for which the result is c times the reference, to rounding; None if there is none."""
-    norm = float((reference * reference).sum())
-    if norm == 0.0:
-        return None
-    scale = float((result * reference).sum()) / norm
-    largest = np.abs(reference).max()
-    close = np.allclose(result, scale * reference, rtol=TOLERANCE, atol=TOLERANCE * largest * abs(scale))
-    if not close or not scale:
-        return None
-    return float(round(scale)) if abs(scale - round(scale)) <= INTEGER_TOLERANCE else float(np.round(scale, 12))
-
-
-def _evaluate(piece: Piece, values: dict[str, np.ndarray]) -> tuple[np.ndarray, bool]:
-    """Evaluates a piece's tensor for the given values of others, with made-up values of the variables.
-
-    Returns:
-      (the result for `values` less the result for zeros, float64; whether the latter is not zero).
-
-    Raises:
-      ValueError: the tensor depends on more than the given tensors and variables.
-    """
-    rng = np.random.RandomState(11)
-    with tf.Graph().as_default(), v1.Session(config=v1.ConfigProto(device_count={"CPU": 1})) as session:
-        (tensor,) = import_graph(piece.graph_def, fetches=piece.fetches, subject="graph file")
-        given, zeros = {}, {}
-        for feed in piece.feeds:
-            holder = session.graph.get_tensor_by_name(feed.placeholder + ":0")
-            given[holder] = values[str(feed.key)] if feed.kind == "cut" else _made_up_value(feed, holder, rng)
-            zeros[holder] = np.zeros_like(given[holder]) if feed.kind == "cut" else given[holder]
-        result = np.asarray(session.run(tensor, given), "float64")
-        if all(feed.kind == "cut" for feed in piece.feeds):
-            return result, False
-        offset = np.asarray(session.run(tensor, zeros), "float64")
-        return result - offset, bool(offset.any())
-
-
-def _made_up_value(feed: Feed, holder: tf.Tensor, rng: np.random.RandomState) -> np.ndarray:
-    """A value between one half and one for a variable."""
-    if feed.kind != "read" or not holder.shape.is_fully_defined():
-        raise ValueError("depends on more than gradients and variables")
-    return rng.uniform(0.5, 1, holder.shape).astype(holder.dtype.as_numpy_dtype)

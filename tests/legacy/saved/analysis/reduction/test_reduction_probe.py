@@ -1,11 +1,9 @@
 """Reductions of two towers' gradients, built in every way that old programs have, and what is none."""
 
-import numpy as np
 import pytest
 import tensorflow as tf
 
-from legacy.saved.analysis import reduction_probe
-from legacy.saved.analysis.reduction_probe import Reduction, recognise_reduction
+from legacy.saved.analysis.reduction.reduction_probe import recognise_reduction
 from legacy.saved.graph.imported import ImportedGraph
 from tests.legacy.saved.graphs import traced
 from workloads.lifted.graph import TensorId
@@ -115,27 +113,3 @@ def test_an_open_shape_is_filled_and_an_unknown_one_taken_from_the_variable():
 @pytest.mark.parametrize("parts", [((), ()), (("g0",), ("g1", "g1"))])
 def test_towers_without_gradients_or_with_different_numbers_of_them_are_kept_as_written(parts):
     assert recognised(lambda a, b: (a + b) / 2.0, parts).kind == "kept as written"
-
-
-@pytest.mark.parametrize("error, kind", [(4e-6, "mean"), (2e-5, "sum")])
-def test_the_tolerance_of_a_mean(error, kind):
-    """The result is (1 + error) / 2 times the sum, so that N times the scale is off 1 by the error."""
-    towers = [np.array([1.0, 2.0]), np.array([3.0, 6.0])]
-    found = reduction_probe._compare((1 + error) / 2 * (towers[0] + towers[1]), towers, False)
-    assert found.kind == kind
-
-
-@pytest.mark.parametrize("error, recognised_as", [(1e-6, Reduction("sum", 1.0, True)), (1e-4, None)])
-def test_the_tolerance_of_rounding_errors(error, recognised_as):
-    towers = [np.array([1.0, 2.0]), np.array([3.0, 6.0])]
-    result = towers[0] + towers[1] + np.array([8.0 * error, 0.0])
-    found = reduction_probe._compare(result, towers, True)
-    assert found is None if recognised_as is None else (found.kind, found.affine) == ("sum", True)
-
-
-def test_the_mean_of_one_tower_is_its_sum():
-    assert reduction_probe._compare(np.array([4.0]), [np.array([4.0])], False) == Reduction("sum", 1.0, False)
-
-
-def test_scalars_are_not_concatenated():
-    assert reduction_probe._compare(np.array([1.0, 2.0]), [np.array(1.0), np.array(2.0)], False) is None

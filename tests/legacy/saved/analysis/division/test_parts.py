@@ -1,13 +1,9 @@
 """Division of a step into towers and what is computed once, on graphs whose nodes are labelled by hand."""
 
-import types
-
 import pytest
 
-from legacy.saved.analysis.parts import divide_step, tensors_leaving
-from tests.legacy.saved.analysis.labelled_step import STEP, STEP_TOWERS, labelled_step
-from tests.legacy.saved.graphs import graph_of
-from workloads.lifted.graph import TensorId
+from legacy.saved.analysis.division.parts import divide_step
+from tests.legacy.saved.analysis.division.labelled_step import STEP, STEP_TOWERS, labelled_step
 from workloads.support.errors import InputError
 
 
@@ -23,12 +19,6 @@ def test_cuts_and_crossings_enclose_each_tower():
     assert parts.common_cuts == []
     assert list(parts.crossings.values()) == [{0: ("a", 0), 1: ("b", 0)}]
     assert parts.returns == [[], []] and not parts.early_crossings and parts.saved_tensors == [[], []]
-
-
-def test_tensors_leaving_come_in_the_order_of_the_inputs_and_once():
-    graph = graph_of(STEP.replace("AddN(a, b)", "AddN(b, a, b)"))
-    state = types.SimpleNamespace(aliases={TensorId("w", 0): "w"})
-    assert tensors_leaving(graph, state, "train", STEP_TOWERS) == [("b", 0), ("a", 0)]
 
 
 SCALED = STEP.replace("AddN(a, b)", "AddN(half, b)") + "two = Const()\nhalf = RealDiv(a, two)\n"

@@ -1,0 +1,72 @@
+"""Crossings: tensors that leave the towers, each with the tensor that it leads to."""
+
+from __future__ import annotations
+
+import collections
+from collections.abc import Collection, Iterable
+from typing import Dict, Tuple
+
+from legacy.saved.graph.variables import VariableUses
+from workloads.lifted.graph import Graph, TensorId
+
+#: {(tensor that the crossings lead to, number): {tower: crossing}}; towers' matching crossings share a key.
+Crossings = Dict[Tuple[TensorId, int], Dict[int, TensorId]]
+
+
+def find_crossings(
+    graph: Graph,
+    state: VariableUses,
+    ends: Iterable[TensorId],
+    tower_nodes: dict[str, int],
+    owners: dict[TensorId, int],
+) -> Crossings:
+    """Finds the towers' tensors that are nearest to some tensors.
+
+    Args:
+      graph: the cut graph.
+      state: its variables; the search ends at them.
+      ends: tensors that the crossings lead to.
+      tower_nodes: {node: the tower that computes it}.
+      owners: {tensor that brings data in: the only tower that takes it}; such an end is a crossing itself.
+
+    Returns:
+      The crossings, each one listed with the first end that it leads to.
+    """
+    found: set[TensorId] = set()
+    crossings: Crossings = collections.OrderedDict()
+    for end in ends:
+        numbers: dict[int, int] = collections.Counter()
+        is_towers = end[0] in tower_nodes or end in owners
+        for tensor in [end] if is_towers else tensors_leaving(graph, state, end[0], tower_nodes):
+            tower = owners[tensor] if tensor in owners else tower_nodes[tensor[0]]
+            if tensor not in found:
+                found.add(tensor)
+                crossings.setdefault((end, numbers[tower]), {})[tower] = tensor
+                numbers[tower] += 1
+    return crossings
+
+
+def tensors_leaving(graph: Graph, state: VariableUses, effect: str, tower_nodes: Collection[str]) -> list[TensorId]:
+    """Returns the towers' tensors nearest to a node that is computed once.
+
+    Args:
+      graph: the cut graph.
+      state: its variables; the search ends at them.
+      effect: the node, mostly an update op.
+      tower_nodes: nodes that towers compute.
+
+    Returns:
+      Tensors, in the order in which the node's inputs lead to them.
+    """
+    seen: set[str] = set()
+    found: dict[TensorId, None] = {}
+    todo = [tensor for tensor in reversed(graph.inputs(effect)) if tensor not in state.aliases]
+    while todo:
+        tensor = todo.pop()
+        name = tensor[0]
+        if name in tower_nodes:
+            found[tensor] = None
+        elif name not in seen and tensor not in state.aliases:
+            seen.add(name)
+            todo += reversed(graph.inputs(name))
+    return list(found)

@@ -1,0 +1,84 @@
+"""Divides a step into the towers' own functions and what is computed once, from all towers' results.
+
+A *cut* is a tensor that brings data into a tower: its share of the batch. A *crossing* is a tensor that leaves one: a
+gradient on its way to the average, a batch statistic on its way into a moving mean. From the cuts to the crossings
+leads the function that a replica runs; behind the crossings begins the function that runs once, after the replicas
+have exchanged them.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from legacy.saved.analysis.division.crossings import Crossings, find_crossings
+from legacy.saved.analysis.division.entering import find_common_cuts, find_cuts
+from legacy.saved.analysis.division.returns import find_returns, find_saved_tensors, owned_inputs
+from legacy.saved.analysis.division.tower_nodes import find_tower_nodes
+from legacy.saved.analysis.order.ordering import Order
+from legacy.saved.graph.imported import ImportedGraph
+from legacy.saved.graph.variables import VariableUses
+from legacy.saved.tower_search.towers import Towers
+from workloads.lifted.graph import Graph, TensorId
+
+
+class StepParts(NamedTuple):
+    """A step, divided into its towers and what is computed once.
+
+    Attributes:
+      tower_nodes: {node: the tower that computes it}.
+      cuts: for each tower, the tensors that bring data into it, in order of first use.
+      common_cuts: tensors that bring data or settings into what is computed once.
+      crossings: tensors that leave the towers on their way to an update op.
+      returns: for each tower, tensors that come back into it from what was computed from all towers' results, such as
+        the weight of its loss in a mean over all towers' words. Mostly empty.
+      early_crossings: tensors that leave the towers on their way to the returns.
+      saved_tensors: for each tower, tensors that its nodes behind the returns take from its nodes before them.
+    """
+
+    tower_nodes: dict[str, int]
+    cuts: list[list[TensorId]]
+    common_cuts: list[TensorId]
+    crossings: Crossings
+    returns: list[list[TensorId]]
+    early_crossings: Crossings
+    saved_tensors: list[list[TensorId]]
+
+
+def divide_step(
+    graph: Graph,
+    imported: ImportedGraph,
+    state: VariableUses,
+    towers: Towers,
+    phase_members: set[str],
+    order: Order,
+    losses: list[TensorId],
+) -> StepParts:
+    """Divides one step.
+
+    Args:
+      graph: the cut graph.
+      imported: the same graph as TensorFlow imports it.
+      state: its variables.
+      towers: the towers, and the nodes that depend on each.
+      phase_members: nodes that the step runs.
+      order: the order of the step's reads and updates.
+      losses: tensors that the towers compute besides.
+
+    Returns:
+      The step's parts.
+
+    Raises:
+      InputError: a tower uses a variable after the step has changed it, or towers exchange results more than twice.
+    """
+    members = graph.ancestors(phase_members | {name for name, _ in losses}, controls=False)
+    tower_nodes = find_tower_nodes(graph, imported, state, towers, members, order, losses)
+    owners = owned_inputs(graph, towers, tower_nodes)
+    returns = find_returns(graph, towers.count, members, tower_nodes, owners)
+    crossings = find_crossings(graph, state, [TensorId(name, 0) for name in order.effects], tower_nodes, {})
+    returned = list(dict.fromkeys(tensor for tower in returns for tensor in tower))
+    early = find_crossings(graph, state, returned, tower_nodes, owners)
+    saved = [find_saved_tensors(graph, tower_nodes, tower, tensors, early) for tower, tensors in enumerate(returns)]
+    cuts = find_cuts(graph, state, towers, tower_nodes, returns)
+    computed = [tensor for tensor in returned if tensor not in owners and tensor[0] not in tower_nodes]
+    common_cuts = find_common_cuts(graph, state, towers, tower_nodes, order.effects, losses, computed)
+    return StepParts(tower_nodes, cuts, common_cuts, crossings, returns, early, saved)

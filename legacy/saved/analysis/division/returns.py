@@ -1,0 +1,100 @@
+"""Returns: tensors that come back into a tower from what was computed from all towers' results."""
+
+from __future__ import annotations
+
+import collections
+
+from legacy.saved.analysis.division.crossings import Crossings
+from legacy.saved.analysis.division.entering import brings_data
+from legacy.saved.tower_search.towers import Towers
+from workloads.lifted.graph import Graph, TensorId
+from workloads.lifted.tensors.gradient_names import is_gradient_op
+from workloads.support.errors import InputError
+
+
+def owned_inputs(graph: Graph, towers: Towers, tower_nodes: dict[str, int]) -> dict[TensorId, int]:
+    """Finds the inputs that one tower's forward pass has for itself.
+
+    Args:
+      graph: the cut graph.
+      towers: the towers.
+      tower_nodes: {node: the tower that computes it}.
+
+    Returns:
+      {tensor that brings data in: the only tower whose forward pass takes it}.
+    """
+    takers: dict[TensorId, set[int]] = collections.defaultdict(set)
+    for name, tower in tower_nodes.items():
+        if not is_gradient_op(name):
+            for tensor in graph.inputs(name):
+                if tensor[0] not in tower_nodes and brings_data(graph, towers, tensor[0]):
+                    takers[tensor].add(tower)
+    return {tensor: next(iter(found)) for tensor, found in takers.items() if len(found) == 1}
+
+
+def find_returns(
+    graph: Graph, count: int, members: set[str], tower_nodes: dict[str, int], owners: dict[TensorId, int]
+) -> list[list[TensorId]]:
+    """Finds the tensors that a tower takes and that other towers compute, or that are computed from theirs.
+
+    Args:
+      graph: the cut graph.
+      count: number of towers.
+      members: nodes that the step runs.
+      tower_nodes: {node: the tower that computes it}.
+      owners: see `owned_inputs`.
+
+    Returns:
+      For each tower, its returns.
+    """
+    own = {name: 1 << tower for name, tower in tower_nodes.items()}
+    made_from = graph.flow(graph.order(members), own, controls=False, stop=set(tower_nodes))
+    found: list[dict[TensorId, None]] = [{} for _ in range(count)]
+    for name in [name for name in graph.nodes if name in tower_nodes]:
+        tower = tower_nodes[name]
+        for tensor in graph.inputs(name):
+            made_by = own.get(tensor[0]) or made_from.get(tensor[0], 0)
+            if tensor in owners:  # the backward pass takes the input of another tower
+                made_by = 1 << owners[tensor]
+            if made_by & ~(1 << tower):
+                found[tower][tensor] = None
+    return [list(tensors) for tensors in found]
+
+
+def find_saved_tensors(
+    graph: Graph, tower_nodes: dict[str, int], tower: int, returns: list[TensorId], early: Crossings
+) -> list[TensorId]:
+    """Finds the tensors that a tower's nodes behind its returns take from its nodes before them.
+
+    Args:
+      graph: the cut graph.
+      tower_nodes: {node: the tower that computes it}.
+      tower: its number.
+      returns: its returns.
+      early: tensors that leave the towers on their way to the returns.
+
+    Returns:
+      The tensors, each once.
+
+    Raises:
+      InputError: an early crossing depends on a return, so that the towers would have to exchange results once more.
+    """
+    behind = _behind_returns(graph, tower_nodes, tower, returns)
+    if any(row[tower][0] in behind for row in early.values() if tower in row):
+        raise InputError(f"graph file: tower {tower} exchanges results more than twice in a step")
+    conditional = graph.frames() | graph.branches()
+    taken = [tensor for name in sorted(behind) for tensor in graph.inputs(name)]
+    before = [t for t in taken if tower_nodes.get(t[0]) == tower and t[0] not in behind and t[0] not in conditional]
+    return list(dict.fromkeys(before))
+
+
+def _behind_returns(graph: Graph, tower_nodes: dict[str, int], tower: int, returns: list[TensorId]) -> set[str]:
+    """The tower's nodes that depend on its returns."""
+    todo = [user for tensor in returns for user, _, output in graph.users(tensor[0]) if output == tensor[1]]
+    found: set[str] = set()
+    while todo:
+        name = todo.pop()
+        if tower_nodes.get(name) == tower and name not in found:
+            found.add(name)
+            todo += [user for user, _, _ in graph.users(name)]
+    return found

@@ -1,0 +1,29 @@
+"""Tensors that leave the towers, on graphs whose nodes are labelled by hand."""
+
+import types
+
+from legacy.saved.analysis.division.crossings import find_crossings, tensors_leaving
+from tests.legacy.saved.analysis.division.labelled_step import STEP, STEP_TOWERS
+from tests.legacy.saved.graphs import graph_of
+from workloads.lifted.graph import TensorId
+
+STATE = types.SimpleNamespace(aliases={TensorId("w", 0): "w"})
+TRAIN = TensorId("train", 0)
+
+
+def test_tensors_leaving_come_in_the_order_of_the_inputs_and_once():
+    graph = graph_of(STEP.replace("AddN(a, b)", "AddN(b, a, b)"))
+    assert tensors_leaving(graph, STATE, "train", STEP_TOWERS) == [("b", 0), ("a", 0)]
+
+
+def test_matching_crossings_of_the_towers_share_a_key_and_a_crossing_is_listed_with_its_first_end():
+    graph = graph_of(STEP + "move = AssignSub(m, a)\nm = VariableV2()\n")
+    found = find_crossings(graph, STATE, [TRAIN, TensorId("move", 0)], STEP_TOWERS, {})
+    assert found == {(TRAIN, 0): {0: ("a", 0), 1: ("b", 0)}}
+    first = find_crossings(graph, STATE, [TensorId("move", 0), TRAIN], STEP_TOWERS, {})
+    assert first == {(("move", 0), 0): {0: ("a", 0)}, (TRAIN, 0): {1: ("b", 0)}}
+
+
+def test_an_input_that_one_tower_owns_is_a_crossing_itself():
+    end = TensorId("x1", 0)
+    assert find_crossings(graph_of(STEP), STATE, [end], STEP_TOWERS, {end: 1}) == {(end, 0): {1: end}}

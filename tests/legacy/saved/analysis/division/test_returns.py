@@ -1,0 +1,33 @@
+"""Tensors that come back into a tower, on a graph whose nodes are labelled by hand."""
+
+import pytest
+
+from legacy.saved.analysis.division.returns import find_returns, find_saved_tensors, owned_inputs
+from tests.legacy.saved.analysis.division.labelled_step import STEP, STEP_TOWERS, labelled_step
+from workloads.support.errors import InputError
+
+#: Tower 0 takes the sum of both towers' tensors.
+TEXT = STEP + "c = RealDiv(a, sum)\n"
+TOWERS = dict(STEP_TOWERS, c=0)
+
+
+def test_a_tensor_that_is_computed_from_both_towers_comes_back():
+    graph = labelled_step(TEXT, TOWERS)["graph"]
+    assert find_returns(graph, 2, set(graph.nodes), TOWERS, {}) == [[("sum", 0)], []]
+    assert find_returns(graph, 2, set(graph.nodes), STEP_TOWERS, {}) == [[], []]  # c is computed once
+
+
+def test_what_is_kept_over_the_exchange():
+    graph = labelled_step(TEXT, TOWERS)["graph"]
+    early = {(("sum", 0), 0): {0: ("a", 0), 1: ("b", 0)}}
+    assert find_saved_tensors(graph, TOWERS, 0, [("sum", 0)], early) == [("a", 0)]
+    assert find_saved_tensors(graph, TOWERS, 1, [], early) == []
+    with pytest.raises(InputError, match="tower 0 exchanges results more than twice in a step"):
+        find_saved_tensors(graph, TOWERS, 0, [("sum", 0)], {(("sum", 0), 0): {0: ("c", 0)}})
+
+
+def test_an_input_is_owned_by_the_only_tower_that_takes_it():
+    step = labelled_step(STEP, STEP_TOWERS)
+    assert owned_inputs(step["graph"], step["towers"], STEP_TOWERS) == {("x0", 0): 0, ("x1", 0): 1}
+    shared = labelled_step(STEP.replace("Mul(x1, w)", "Mul(x0, w)"), STEP_TOWERS)
+    assert owned_inputs(shared["graph"], shared["towers"], STEP_TOWERS) == {}
