@@ -2,8 +2,8 @@
 
 A checkpoint of 1.x's Saver, which knows variables by name, becomes one of `tf.train.Checkpoint`, which knows them by
 object: `tf.train.Checkpoint(values={name: variable}).read(path)` restores it. One of those becomes one that the
-original script's Saver restores. A lift's folder stands for its checkpoint. Every value is kept, bit for bit: weights,
-slots, moving averages, counters.
+original script's Saver restores. A lift's folder is taken in place of its checkpoint. Every value is kept, bit for bit:
+weights, slots, moving averages, counters.
 """
 
 from __future__ import annotations

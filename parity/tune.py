@@ -1,4 +1,4 @@
-"""`python -m parity.tune --workload=resnet18`: finds settings that make the port faster, and its mathematics no other.
+"""`python -m parity.tune --workload=resnet18`: finds settings that make the port faster, with the same mathematics.
 
 Tries, one after the other: the number of replicas (where the mathematics does not depend on it), steps per call,
 threads, oneDNN, freed memory given back, the all-reduce, and XLA. Each value runs in a process of its own, is compared

@@ -1,8 +1,9 @@
 """`ReplicatedOldGraph`: an old graph at another number of replicas than it has towers, as a reference for ports.
 
-The graph stays as it is. A step runs one of its towers once for each replica, on the replica's part of the batch; the
-recognised combining joins what left them, by ops in the same session; then the graph's own update runs, and is given
-that in place of its towers' results. `workloads.lifted.replication` says which replica stands for which tower.
+The graph stays as it is. A step runs one of its towers once for each replica, on the replica's part of the batch. The
+tensors that leave the towers are combined as the analysis recognised it, by ops in the same session. Then the graph's
+own update ops are fed the result in place of their own towers'. `workloads.lifted.replication` says which replica runs
+which tower.
 """
 
 from __future__ import annotations

@@ -15,7 +15,8 @@ import tensorflow as tf
 
 from legacy.towers import graph, optimizers, update
 from legacy.towers.frame import TowerFrame
-from legacy.towers.program import build_state_loader, session_config, state_feed, variables_by_kind
+from legacy.towers.program import session_config
+from legacy.towers.state_ops import build_state_loader, state_feed, variables_by_kind
 from workloads import schedules, tracing
 from workloads.numerics import combining
 from workloads.program import Program, State, initial_state

@@ -5,7 +5,7 @@ from __future__ import annotations
 import concurrent.futures
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Dict
+from typing import TYPE_CHECKING
 
 import numpy as np
 import tensorflow as tf
@@ -13,10 +13,11 @@ import tensorflow as tf
 from legacy.options import LegacyOptions
 from legacy.towers import graph, inputs
 from legacy.towers.graph_program import GraphProgram
+from legacy.towers.state_ops import build_state_loader, state_feed, variables_by_kind
 from workloads import tracing
 from workloads.lifted import checkpoint
 from workloads.numerics import staleness
-from workloads.program import STATES, State, StepRecord, initial_state
+from workloads.program import State, StepRecord, initial_state
 from workloads.records.writer import batch_digest, example_ids
 from workloads.support.errors import require
 from workloads.support.machine.logical_gpus import memory_limits
@@ -30,9 +31,6 @@ if TYPE_CHECKING:
     from workloads.variable_spec import VariableSpec
 
 v1 = tf.compat.v1
-
-#: {"step" or (kind of `STATES`, variable name): placeholder}.
-Holders = Dict[Any, tf.Tensor]
 
 
 class LegacyProgram(GraphProgram):
@@ -211,50 +209,6 @@ class LegacyProgram(GraphProgram):
         if not self._started:
             self._started = True
             self._input.start(self._session, self._step)
-
-
-def variables_by_kind(towers: graph.TowerGraph) -> dict[str, dict[str, tf.Variable]]:
-    """{kind of `STATES`: {name: variable}} of a tower graph."""
-    return {
-        "weights": {name: v for name, v in towers.variables.items() if v.trainable},
-        "slots": towers.slots,
-        "statistics": {name: v for name, v in towers.variables.items() if not v.trainable},
-        "averages": towers.averages,
-    }
-
-
-def build_state_loader(towers: graph.TowerGraph) -> tuple[Holders, tf.Operation]:
-    """Adds placeholders for a whole `State`, and the op that assigns them.
-
-    Returns:
-      (placeholders, op).
-    """
-    places: Dict[Any, tf.Variable] = {
-        (kind, name): v for kind, variables in variables_by_kind(towers).items() for name, v in variables.items()
-    }
-    places["step"] = towers.global_step
-    holders, assigns = {}, []
-    for key, variable in places.items():
-        holders[key] = v1.placeholder(variable.dtype.base_dtype, variable.shape)
-        assigns.append(v1.assign(variable, holders[key]).op)
-    return holders, tf.group(*assigns)
-
-
-def state_feed(holders: Holders, state: State, global_step: int) -> dict[tf.Tensor, Any]:
-    """Makes what the op of `build_state_loader` is fed to assign a `State`.
-
-    Args:
-      holders: the op's placeholders.
-      state: the values.
-      global_step: what the graph is to count from.
-
-    Returns:
-      {placeholder: value}.
-    """
-    feed: Dict[tf.Tensor, Any] = {holders["step"]: global_step}
-    for kind in STATES:
-        feed.update((holders[kind, name], value) for name, value in getattr(state, kind).items())
-    return feed
 
 
 def session_config(devices: Sequence[str], exact: bool, at_once: int = 1) -> tf.compat.v1.ConfigProto:

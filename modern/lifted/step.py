@@ -1,8 +1,8 @@
 """One step of a lifted program as one replica runs it, under `strategy.run`.
 
-A replica runs its tower's own loss and gradients, cut out of the old graph (`tower.py`). The replicas exchange what
-left the towers (`exchange.py`). Then each runs the rest on its own copy of the variables (`update.py`): combining,
-clipping, schedule, update rules, averages.
+A replica runs its tower's own loss and gradients, cut out of the old graph (`tower.py`). The replicas exchange the
+tensors that leave the towers (`exchange.py`). Then each runs the rest on its own copy of the variables (`update.py`):
+combining, clipping, schedule, update rules, averages.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ import numpy as np
 
 from parity.causes.basics.confirmation import Remainder
 from parity.comparison import stages
-from parity.comparison.difference import relative
+from parity.comparison.floats import relative
 from parity.confirmation.planted_port import UserStep
 from parity.confirmation.rounding_units import Rules, magnitude, units_of_tensor
 from workloads.program import State, StepRecord

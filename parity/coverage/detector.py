@@ -8,7 +8,7 @@ from typing import TypeAlias
 import numpy as np
 
 from parity.comparison import stages
-from parity.comparison.difference import bits
+from parity.comparison.floats import bits
 from parity.comparison.judging import tolerance
 from parity.coverage.mutant import Effect
 

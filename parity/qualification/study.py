@@ -130,7 +130,7 @@ def write_markdown(text: str) -> None:
 def closing_lines(seconds: float) -> Iterator[str]:
     """Yields the last lines of a page: its command, the machine, and how long it took."""
     about = environment.describe()
-    yield f"`python -m parity.study --name={FLAGS.name}{' --quick' if FLAGS.quick else ''}`, {seconds:.0f} s, on "
+    yield f"`python -m parity.study --name={FLAGS.name}{' --quick' if FLAGS.quick else ''}`, {seconds:.0f} s, on"
     yield f"{about['machine']}, {about['GPUs']} GPUs, TensorFlow {about['tensorflow']}."
     if FLAGS.quick:
         yield ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import Protocol, cast
+from typing import NamedTuple, Protocol, cast
 
 from parity.comparison.setup import Setup
 from parity.processes.interruption import Interruption
@@ -83,34 +83,52 @@ def measure_speed(
       RuntimeError: a step was traced while it was timed.
     """
     with contextlib.ExitStack() as stack:
-        chosen = dict(setups)
-        tries = plan.all_cores and any(needs_own_process(setup) for setup in setups.values())
-        process = own_process() if tries else None
-        if process is not None:
-            stack.callback(process.close_programs)
-        comparison = Comparison(
-            plan.parity_steps,
-            lambda done: progress("parity", done, plan.parity_steps),
-            own_process=process,
-        )
-        entrants: list[Entrant] = []
-        trials: dict[str, float] = {}
-        for name in setups:
-            towers: Program | None = None
-            if plan.tried_inputs and name == STREAMED:
-                with contextlib.ExitStack() as tried:
-                    chosen[name], trials, towers = choose_fastest_input(
-                        tried, chosen[name], progress, plan.tried_inputs
-                    )
-                    if entrants:  # the first comparison must begin at the initial values
-                        stack.push(tried.pop_all())
-            entrants += enter_programs(stack, chosen[name], name, comparison, towers if entrants else None)
-        entrants += others
-        result = SpeedResult(chosen, [entrant.contestant for entrant in entrants], trials)
+        entry = _enter_inputs(stack, setups, plan, progress)
+        entrants = [*entry.entrants, *others]
+        result = SpeedResult(entry.setups, [entrant.contestant for entrant in entrants], entry.trials)
         if result.has_parity:
             ready = [entrant for entrant in entrants if entrant.runner is not None]
             _time_all(ready, result, plan, progress, interruption)
     return result
+
+
+class _Entry(NamedTuple):
+    """The programs of all inputs, compared.
+
+    Attributes:
+      setups: {input: the job, with the towers' fastest input where inputs were tried}.
+      entrants: the programs.
+      trials: {way of the towers to get batches: seconds per step} of those that were tried.
+    """
+
+    setups: dict[str, Setup]
+    entrants: list[Entrant]
+    trials: dict[str, float]
+
+
+def _enter_inputs(
+    stack: contextlib.ExitStack, setups: Mapping[str, Setup], plan: MeasurementPlan, progress: Progress
+) -> _Entry:
+    """Makes and compares the programs of each input; `stack` closes them."""
+    tries = plan.all_cores and any(needs_own_process(setup) for setup in setups.values())
+    process = own_process() if tries else None
+    if process is not None:
+        stack.callback(process.close_programs)
+    comparison = Comparison(
+        plan.parity_steps, lambda done: progress("parity", done, plan.parity_steps), own_process=process
+    )
+    entry = _Entry(dict(setups), [], {})
+    for name, setup in setups.items():
+        towers: Program | None = None
+        if plan.tried_inputs and name == STREAMED:
+            with contextlib.ExitStack() as tried:
+                entry.setups[name], trials, towers = choose_fastest_input(tried, setup, progress, plan.tried_inputs)
+                entry.trials.update(trials)
+                if entry.entrants:  # the first comparison must begin at the initial values
+                    stack.push(tried.pop_all())
+        left = towers if entry.entrants else None
+        entry.entrants.extend(enter_programs(stack, entry.setups[name], name, comparison, left))
+    return entry
 
 
 def _time_all(

@@ -5,9 +5,12 @@ from __future__ import annotations
 import collections
 from collections.abc import Iterator
 
-from legacy.saved.analysis import gradients, losses, roles
+from legacy.saved.analysis import gradients, losses
 from legacy.saved.analysis.context import Context
-from legacy.saved.analysis.division import crossings, parts, tensor_matching
+from legacy.saved.analysis.division import parts, tensor_matching
+from legacy.saved.analysis.division.crossings import Crossings, tensors_leaving
+from legacy.saved.analysis.effects import describe_effects
+from legacy.saved.analysis.loss_scale import loss_scale
 from legacy.saved.analysis.order.ordering import order_step
 from legacy.saved.analysis.order.step_flow import StepFlow
 from legacy.saved.analysis.phase_parts import PhaseParts
@@ -31,7 +34,7 @@ def analyse_phase(context: Context, target: str) -> PhaseParts:
     flow = StepFlow(graph, state, members)
     order = order_step(graph, state, members, computed, flow=flow)
     divided = parts.divide_step(graph, imported, state, context.towers, members, order, found.main)
-    effects = roles.describe_effects(graph, imported, state, order.effects)
+    effects = describe_effects(graph, imported, state, order.effects)
     return PhaseParts(target, members, order, found.main, divided, effects, found.others, computed, flow)
 
 
@@ -81,9 +84,7 @@ def phase_plan(context: Context, phase: PhaseParts, aliases: dict[str, str], var
 def _loss_scale(context: Context, phase: PhaseParts, cutter: Cutter, combine: list[Combine]) -> float:
     """The weight of each tower's loss in what is differentiated."""
     scales = {entry.scale for entry in combine if entry.kind == "sum"}
-    return losses.loss_scale(
-        context.graph, context.imported, context.towers, cutter, phase.members, phase.losses, scales
-    )
+    return loss_scale(context.graph, context.imported, context.towers, cutter, phase.members, phase.losses, scales)
 
 
 def leak_notes(context: Context, analysed: list[PhaseParts]) -> Iterator[str]:
@@ -118,7 +119,7 @@ def phase_notes(context: Context, phase: PhaseParts) -> Iterator[str]:
         yield f"{phase.target}: further losses are differentiated besides {phase.losses[0].name}: {others}"
 
 
-def _crossing_rows(context: Context, crossings: crossings.Crossings) -> list[list[str | None]]:
+def _crossing_rows(context: Context, crossings: Crossings) -> list[list[str | None]]:
     """One row for each set of matching crossings: for each tower, its tensor's name or None."""
     for row in crossings.values():
         context.names(row.values())
@@ -143,7 +144,7 @@ def _state_crossings(context: Context, phase: PhaseParts, variables: list[Variab
     state = {variable.name for variable in variables if variable.role == "state"}
     used = collections.defaultdict(set)
     for effect in phase.effects:
-        for tensor in crossings.tensors_leaving(context.graph, context.state, effect.node, phase.divided.tower_nodes):
+        for tensor in tensors_leaving(context.graph, context.state, effect.node, phase.divided.tower_nodes):
             used[tensor_name(*tensor)].add(effect.node)
     setters = {effect.node for effect in phase.effects if set(effect.writes) <= state}
     return {name: next(iter(nodes)) for name, nodes in used.items() if len(nodes) == 1 and nodes <= setters}

@@ -1,4 +1,4 @@
-"""Lengths of the sums in a step: what the rounding of the kernels of old TensorFlow versions grows with."""
+"""Lengths of the sums in a step, with which the rounding errors of old TensorFlow versions' kernels grow."""
 
 from __future__ import annotations
 

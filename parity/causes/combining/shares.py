@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from parity.comparison.difference import length
+from parity.comparison.floats import length
 
 if TYPE_CHECKING:
     from parity.diagnosis.evidence import Evidence

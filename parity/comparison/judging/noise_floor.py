@@ -13,8 +13,9 @@ import collections
 
 import numpy as np
 
-from parity.comparison.difference import compare, relative, relative_gap
+from parity.comparison.difference import compare, relative_gap
 from parity.comparison.fits import fit_factor
+from parity.comparison.floats import relative
 from parity.comparison.judging.reference_magnitude import ReferenceMagnitudes
 from parity.comparison.references import OTHER, ReferenceRecords
 from parity.comparison.stages import BATCH, FACTORED, aligned_tensors

@@ -11,7 +11,7 @@ import tensorflow as tf
 
 from legacy.towers.graph_program import GraphProgram
 from parity.comparison import stages
-from parity.comparison.difference import length
+from parity.comparison.floats import length
 from parity.coverage.graph.constants import ConstantIndex, GraphConstant
 from parity.coverage.graph.loop_constants import OUTSIDE
 from parity.coverage.mutant import Choice, Effect, Mutant

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from parity.comparison import stages
-from parity.comparison.difference import length
+from parity.comparison.floats import length
 from parity.diagnosis.candidates.combined_forms import combine_gradients
 from parity.diagnosis.candidates.statistics_owners import MOST_UNEXPLAINED, KeptStatistics, unexplained_part
 from parity.diagnosis.evidence import Evidence, measured_once

@@ -1,9 +1,9 @@
 """System 2's question: where does communication begin to dominate, so that one card is best?
 
-All alternatives take the same global batch on the same cores. What several towers take longer than one is what their
-being several costs: copies, combining, and more ops to launch. On n devices of their own, each with 1/n of the
-arithmetic, towers would be as fast as one where this cost is (1 - 1/n) of one tower's step, so where their step here
-takes 2 - 1/n times one tower's. Below that batch, communication dominates.
+All alternatives take the same global batch on the same cores. The time that several towers take longer than one is
+their overhead: copies, combining, and more ops to launch. On n devices of their own, each with 1/n of the arithmetic,
+towers would be as fast as one where this overhead is (1 - 1/n) of one tower's step, so where their step here takes
+2 - 1/n times one tower's. Below that batch, communication dominates.
 """
 
 from __future__ import annotations
@@ -84,8 +84,8 @@ def make_report(
         tables=tables,
         method=f"regression, resident batches. {text_below_title(__doc__)} {ROUNDS}",
         limits=(
-            f"{NO_GPU} That a crossing point follows from the same cores assumes that the cost of being several does "
-            "not depend on the device; on GPUs a copy crosses PCIe, and arithmetic is many times as fast.",
+            f"{NO_GPU} That a crossing point follows from the same cores assumes that the overhead of several towers "
+            "does not depend on the device; on GPUs a copy crosses PCIe, and arithmetic is many times as fast.",
             "What is called communication here holds the launching of more ops too.",
             PREDICTED,
         ),

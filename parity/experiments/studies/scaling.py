@@ -1,7 +1,8 @@
 """System 4's question: how does throughput grow from one to four devices, and what raises it?
 
 Each replica keeps its batch (weak scaling), so that n devices of their own would at best reach n times the examples a
-second. On one CPU the same cores do all the work: what is lost from one replica to several is what being several costs.
+second. On one CPU the same cores do all the work: the speed that is lost from one replica to several is
+their overhead.
 """
 
 from __future__ import annotations

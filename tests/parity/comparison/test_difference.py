@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from parity.comparison.difference import _compare_floats, compare, have_same_bits, is_finite, relative_gap, ulps
+from parity.comparison.difference import _compare_floats, compare, relative_gap
 
 F = np.float32
 
@@ -17,28 +17,7 @@ def test_the_worst_element_is_named_with_both_values():
     assert (difference.differing, difference.max_abs, difference.max_rel) == (2, 0.5, 0.125)
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_ulps_count_representable_values(dtype):
-    one = dtype(1)
-    tiny = np.nextafter(dtype(0), one)
-    left = np.array([one, one, dtype(0), -tiny, dtype(-0.0)], dtype)
-    right = np.array([np.nextafter(one, dtype(2)), np.nextafter(one, dtype(0)), tiny, tiny, dtype(0)], dtype)
-    assert list(ulps(left, right)) == [1, 1, 1, 2, 0]
-
-
-@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64, np.longdouble])
-def test_bits_are_the_same_or_not_in_every_width(dtype):
-    left = np.array([[1, 2, 3], [4, 5, 6]], dtype)
-    right = left.copy()
-    assert have_same_bits(left, right) and have_same_bits(left[:, ::2], right[:, ::2])
-    right[1, 2] = np.nextafter(right[1, 2], dtype(9))
-    assert not have_same_bits(left, right) and have_same_bits(left[:, :2], right[:, :2])
-    assert not have_same_bits(dtype(0.0), dtype(-0.0))
-
-
-def test_large_numbers_are_finite_though_their_sum_is_not():
-    assert is_finite(F([3e38, 3e38])) and is_finite(F([])) and is_finite(F(1))
-    assert not any(map(is_finite, (F([1, np.nan]), F([np.inf, 1]), F([np.inf, -np.inf]))))
+def test_large_numbers_whose_sum_overflows_are_compared():
     assert compare("w", F([3e38, 3e38]), F([3e38, 3e38])).identical
 
 

@@ -5,8 +5,9 @@ import dataclasses
 import pytest
 
 from parity.prediction.machines.machine import DIRECT, PCIE, Efficiency, Link, Machine, Processor
-from parity.prediction.prediction import host_all_reduce_seconds, predict, step_graph
+from parity.prediction.prediction import predict, step_graph
 from parity.prediction.step_graph import Edge, StepGraph, StepNode
+from parity.prediction.step_tasks import host_all_reduce_seconds
 from parity.prediction.what_if import binding_resource, gains
 from parity.prediction.work import Work
 from tests.cases import Dyadic, setup

@@ -1,8 +1,8 @@
 """Rewrites the nodes of a graph, or of a function's body, to float64.
 
 Every floating dtype among a node's attributes becomes float64. Where the op has no such kernel, its formula takes its
-place. What only brings numbers in (inputs, random numbers, data that no weight has a part in) stays as it is, and is
-cast where it is used: both sides get the same float32 numbers.
+place. Inputs, random numbers and data that are computed without weights stay as they are, and are cast where
+they are used: both sides get the same float32 numbers.
 """
 
 from __future__ import annotations

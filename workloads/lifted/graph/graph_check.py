@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any, Dict, Iterator, List, NamedTuple, Optiona
 import tensorflow as tf
 
 from workloads.lifted.graph import Graph, parse_tensor_name
+from workloads.lifted.graph.library_check import library_problems
 from workloads.lifted.graph.old_ops import registered_op
 from workloads.support.errors import InputError
 from workloads.support.wording import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Mapping
 
 #: A data input of a NodeDef: a node's name, and the number of an output.
 _DATA_INPUT = re.compile(r"[A-Za-z0-9.>_][A-Za-z0-9_.\\/>-]*(:[0-9]{1,6})?")
@@ -70,7 +71,7 @@ def _node_problems(graph_def: Any, outputs: Dict[str, Optional[int]]) -> Iterato
         if node.name in nodes:
             yield f"two nodes are called {node.name!r}"
         nodes[node.name] = node
-    yield from _function_problems(graph_def.library)
+    yield from library_problems(graph_def.library)
     definitions: Dict[str, Optional[_Definition]] = {}
     for function in graph_def.library.function:
         definitions[function.signature.name] = _definition(function.signature)
@@ -242,48 +243,3 @@ def _count(node: Any, arguments: _Arguments) -> Optional[int]:
             return None
         count += len(node.attr[name].list.type)
     return count
-
-
-def _function_problems(library: Any) -> Iterator[str]:
-    """Yields functions that are called alike, or that call themselves: TensorFlow expands them without end."""
-    calls: Dict[str, Set[str]] = {}
-    names = {function.signature.name for function in library.function}
-    for function in library.function:
-        name = function.signature.name
-        if not name or name in calls:
-            yield f"two functions of its library are called {name!r}, or one is not called anything"
-        calls[name] = {callee for node in function.node_def for callee in _called(node, names)}
-    for gradient in library.gradient:
-        calls.setdefault(gradient.function_name, set()).add(gradient.gradient_func)
-    recursive = _on_a_cycle(calls)
-    if recursive is not None:
-        yield f"function {recursive!r} of its library calls itself, directly or by way of others"
-
-
-def _called(node: Any, names: Collection[str]) -> Iterator[str]:
-    """Yields the functions of a library that a node calls."""
-    if node.op in names:
-        yield node.op
-    for value in node.attr.values():
-        for function in [value.func] if value.WhichOneof("value") == "func" else value.list.func:
-            if function.name in names:
-                yield function.name
-
-
-def _on_a_cycle(calls: Mapping[str, Set[str]]) -> Optional[str]:
-    """Returns a node on a cycle of a graph {node: the nodes after it}; None if there is no cycle."""
-    waits: Dict[str, int] = {name: 0 for name in calls}
-    for after in calls.values():
-        for name in after:
-            if name in waits:
-                waits[name] += 1
-    ready: List[str] = [name for name, count in waits.items() if count == 0]
-    done = 0
-    while ready:
-        done += 1
-        for name in calls[ready.pop()]:
-            if name in waits:
-                waits[name] -= 1
-                if waits[name] == 0:
-                    ready.append(name)
-    return None if done == len(waits) else next(name for name, count in waits.items() if count > 0)

@@ -1,4 +1,4 @@
-"""Import of parts of a saved graph into TensorFlow, whose refusals are told as those of the graph."""
+"""Import of parts of a saved graph into TensorFlow; what TensorFlow refuses is reported as a fault of the graph."""
 
 from __future__ import annotations
 

@@ -9,8 +9,8 @@ A command module defines its flags and a `main`, and ends with
 
 `main` gets the positional arguments and returns the exit status. Statuses: 0 success (or None); 1 what the command
 checks does not hold, or `Lost`; 2 input that cannot be used (bad flags, `InputError`); 4 the user's own code failed
-(`UserError`); 130 Ctrl-C; 141 whoever read the output has gone; 143 SIGTERM. Each of 1, 2 and 4 is told in one line on
-stderr, after the whole traceback with `--traceback`; a traceback without that flag is a defect of this project. The
+(`UserError`); 130 Ctrl-C; 141 the reader of the output is gone; 143 SIGTERM. Each of 1, 2 and 4 is reported by one line
+on stderr, after the whole traceback with `--traceback`; a traceback without that flag is a defect of this project. The
 process ends with its last line, see `ending`.
 """
 

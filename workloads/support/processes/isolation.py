@@ -1,4 +1,4 @@
-"""Runs a command's work in a child process, so that what ends it (a crash of native code, a limit) is told in one line.
+"""Runs a command's work in a child process, so that a crash of native code, or a limit, is reported in one line.
 
 TensorFlow trusts the graphs and checkpoints that it is given: a damaged one can end the process. The child is forked
 before TensorFlow is imported, so that it costs nothing: the parent only waits, and never imports it.

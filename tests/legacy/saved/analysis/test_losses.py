@@ -3,6 +3,7 @@ import tensorflow as tf
 
 from legacy.saved.analysis import losses
 from legacy.saved.analysis.context import Context
+from legacy.saved.analysis.loss_scale import loss_scale
 from tests.legacy.saved.graphs import graph_of, traced, two_towers
 from workloads.lifted.graph import parse_tensor_name
 from workloads.lifted.pieces.cutter import Cutter
@@ -58,7 +59,7 @@ def found(build, combined=()):
     shapes = {name: (v.dtype, v.shape) for name, v in context.state.variables.items()}
     aliases = {f"{node}:{output}": variable for (node, output), variable in context.state.aliases.items()}
     cutter = Cutter(context.graph, aliases, shapes, lambda name: context.signature(parse_tensor_name(name)), {})
-    scale = losses.loss_scale(context.graph, context.imported, context.towers, cutter, members, tensors, combined)
+    scale = loss_scale(context.graph, context.imported, context.towers, cutter, members, tensors, combined)
     return tensors, scale
 
 

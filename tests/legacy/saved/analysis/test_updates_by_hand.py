@@ -5,7 +5,7 @@ import tensorflow as tf
 
 from legacy.saved.analysis import updates_by_hand
 from legacy.saved.analysis.context import Context
-from legacy.saved.analysis.roles import describe_effects
+from legacy.saved.analysis.effects import describe_effects
 from tests.legacy.saved.graphs import traced
 
 v1 = tf.compat.v1

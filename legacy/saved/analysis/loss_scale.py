@@ -1,0 +1,95 @@
+"""Weight of each tower's loss in what a step differentiates: 1, or 1/N of a mean over N towers."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+
+import numpy as np
+import tensorflow as tf
+
+from legacy.saved.analysis.losses import differentiated
+from legacy.saved.graph.imported import ImportedGraph
+from legacy.saved.tower_search.towers import Towers
+from workloads.lifted.graph import Graph, TensorId
+from workloads.lifted.graph.importing import import_graph
+from workloads.lifted.pieces.cutter import Cutter
+from workloads.lifted.pieces.piece import Piece
+
+v1 = tf.compat.v1
+
+#: Relative difference up to which a constant factor on a loss counts as one over the number of towers.
+SCALE_TOLERANCE = 1e-6
+
+
+def loss_scale(
+    graph: Graph,
+    imported: ImportedGraph,
+    towers: Towers,
+    cutter: Cutter,
+    members: Collection[str],
+    losses: Sequence[TensorId],
+    combined: Collection[float] = (),
+) -> float:
+    """Returns the weight of each tower's loss in what is differentiated.
+
+    Args:
+      graph: the subgraph that a step runs.
+      imported: the same graph in TensorFlow.
+      towers: its towers.
+      cutter: takes functions out of the graph.
+      members: nodes that one train op runs.
+      losses: see `find_losses`.
+      combined: factors by which sums of the towers' gradients are multiplied.
+
+    Returns:
+      1/N for a mean of N towers' losses, or for losses that are divided by N before they are differentiated; the
+      derivative by the first tower's loss for anything else that is made from all losses; a constant factor on the
+      losses that the combining takes back, but for 1/N; otherwise 1.
+    """
+    if not losses:
+        return 1.0
+    for target in differentiated(graph, members):
+        if towers.is_shared(target):
+            return _derivative(cutter, TensorId(target, 0), losses)
+    for factor in _constant_factors(graph, imported, losses[0].node):
+        if any(abs(factor * scale * towers.count - 1) < SCALE_TOLERANCE for scale in {1.0, *combined}):
+            return factor
+    return 1.0
+
+
+def _constant_factors(graph: Graph, imported: ImportedGraph, name: str) -> Iterator[float]:
+    """Yields the constants that a product or a quotient multiplies by: c for x * c, 1 / c for x / c."""
+    if graph.type(name) not in ("RealDiv", "Div", "Mul"):
+        return
+    for tensor in graph.inputs(name):
+        value = imported.constant(*tensor)
+        if value is not None and np.ndim(value) == 0 and value:
+            yield float(value) if graph.type(name) == "Mul" else 1.0 / float(value)
+
+
+def _derivative(cutter: Cutter, target: TensorId, losses: Sequence[TensorId]) -> float:
+    """Returns the change of `target` when all elements of the first tower's loss change from 0 to 1, the others at 0.
+
+    If the function cannot be run, 1.
+    """
+    piece = cutter.piece([target.name], [loss.name for loss in losses])
+    with tf.Graph().as_default(), v1.Session(config=v1.ConfigProto(device_count={"CPU": 1})) as session:
+        (tensor,) = import_graph(piece.graph_def, fetches=piece.fetches, subject="graph file")
+        results = []
+        for value in (0.0, 1.0):
+            feed = _constant_feed(session.graph, piece, losses[0].name, value)
+            try:
+                results.append(float(np.sum(session.run(tensor, feed))))
+            except (tf.errors.OpError, ValueError):
+                return 1.0
+    return results[1] - results[0]
+
+
+def _constant_feed(graph: tf.Graph, piece: Piece, key: str, value: float) -> dict[tf.Tensor, np.ndarray]:
+    """Returns {placeholder: an array full of `value` for the input `key`, of 0 for others}; unknown sizes are 1."""
+    feed = {}
+    for entry in piece.feeds:
+        placeholder = graph.get_tensor_by_name(entry.placeholder + ":0")
+        dimensions = placeholder.shape.as_list() if placeholder.shape.rank is not None else []
+        feed[placeholder] = np.full([size or 1 for size in dimensions], value if entry.key == key else 0.0)
+    return feed
