@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -106,16 +107,29 @@ def backward_pass(evidence: Evidence) -> Finding | None:
     layer = find_diverging_layer(evidence)
     if layer is not None and layer.way == FORWARD:
         return None
-    listed, clear = ", ".join(passes.unequal_gradients[:4]), layer is not None or _are_far_apart(evidence)
+    listed, doubt = ", ".join(passes.unequal_gradients[:4]), ""
+    if passes.steps:
+        doubt = _of_some_steps(passes.steps)
+    elif layer is None and not _are_far_apart(evidence):
+        doubt = "; it is so small that the forward pass may differ by too little to show in the losses"
     return Finding(
         f"The losses are the same and the gradients of {counted(len(passes.unequal_gradients), 'weight')} are not "
         f"({listed}): a gradient is stopped in a branch, or an op has another gradient, between these weights and the "
         f"loss{'' if layer is None else '; ' + layer.sentence()}.",
-        MEDIUM if clear else LOW,
+        LOW if doubt else MEDIUM,
         f"all losses agree to rounding, as do the gradients of {counted(len(passes.equal_gradients), 'other weight')}; "
-        "no factor or penalty explains the difference"
-        + ("" if clear else "; it is so small that the forward pass may differ by too little to show in the losses"),
+        "no factor or penalty explains the difference" + doubt,
         variables=tuple(passes.unequal_gradients),
+        steps=passes.steps,
+    )
+
+
+def _of_some_steps(steps: Sequence[int]) -> str:
+    """Says that the gradients differ in some steps only, which another op would not do."""
+    listed = plural(len(steps), "step", "steps") + " " + ", ".join(map(str, steps[:4]))
+    return (
+        f"; it is there in {listed} alone, as where an activation lies within rounding of a rectifier's kink: "
+        "parity.verify --tolerance=auto decides that in float64"
     )
 
 

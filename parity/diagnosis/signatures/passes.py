@@ -38,6 +38,7 @@ class Passes(NamedTuple):
         activation is. Only those before the first normalization that sees other moments: behind it units get other
         inputs.
       replicas: those whose losses ever differ, where others' never do; else empty.
+      steps: those in which some gradient differs, where in others none does; else empty.
     """
 
     losses_agree: bool
@@ -48,6 +49,7 @@ class Passes(NamedTuple):
     equal_gradients: list[str]
     revived: list[str]
     replicas: tuple[int, ...] = ()
+    steps: tuple[int, ...] = ()
 
 
 @measured_once
@@ -75,6 +77,7 @@ def compare_passes(evidence: Evidence) -> Passes | None:
         equal_gradients=[name for name in evidence.left.weights if name in compared and name not in wrong],
         revived=_revived(steps, [name for name in wrong if name in with_same_inputs]),
         replicas=tuple(sorted(off)) if len(off) < len(steps[0].left.losses) else (),
+        steps=tuple(deviations.steps) if deviations.in_some_steps else (),
     )
 
 

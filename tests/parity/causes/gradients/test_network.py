@@ -81,6 +81,14 @@ def test_equal_losses_and_other_gradients_are_the_backward_passs():
     assert findings(EQUAL._replace(unequal_gradients=["a"], equal_gradients=[])) == {}
 
 
+def test_a_backward_pass_that_differs_in_some_steps_alone_may_be_a_kink():
+    gradients = [replica_gradient(residual=0.5)]
+    in_every_step = EQUAL._replace(unequal_gradients=["a"], equal_gradients=["b"])
+    assert findings(in_every_step, gradients=gradients)["BACKWARD_PASS"].confidence == MEDIUM
+    finding = findings(in_every_step._replace(steps=(11,)), gradients=gradients)["BACKWARD_PASS"]
+    assert finding.confidence == LOW and "in step 11 alone" in finding.because and finding.steps == (11,)
+
+
 def test_a_layer_that_is_known_is_named():
     passes = EQUAL._replace(losses_agree=False, unequal_gradients=["a"])
     finding = findings(passes, layer=parting("lstm1/lstm.output"))["FORWARD_PASS"]

@@ -41,6 +41,21 @@ def test_replicas_with_another_loss_are_found_where_others_have_none():
     assert replicas(1.0, 2.0) == replicas(1.5, 2.5) == ()
 
 
+def test_steps_with_other_gradients_are_found_where_others_have_none():
+    def steps(*differing):
+        state = made_up_state(G)
+        other = {name: [number * 1.5 for number in value] for name, value in G.items()}
+        pairs = []
+        for number, differs in enumerate(differing):
+            gradients = (G, other if differs else G)
+            records = (step_record(number, losses=[1.0], gradients=[its], state=state) for its in gradients)
+            pairs.append(compared_step(*records, state))
+        return compare_passes(made_up_evidence(pairs, Context(1, 4))).steps
+
+    assert steps(False, True, False) == (1,)
+    assert steps(True, True) == steps(False, False) == ()
+
+
 def test_the_first_layer_with_other_moments_is_found_in_the_models_order():
     found = passes(gaps={"one/mean": 0.5, "two/mean": 0.0})
     assert (found.equal_norms, found.unequal_norms, found.first_gap) == (["two"], ["one"], 0.5)
