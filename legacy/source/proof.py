@@ -11,6 +11,7 @@ from legacy.saved.graph.imported import ImportedGraph
 from legacy.source.basics.cut import Cut, cut_part, example_sizes
 from legacy.source.step.derivatives import weight_gradients
 from legacy.source.step.learning import find_counters
+from legacy.source.step.towers import parts_of_tower
 from legacy.towers.program import session_config
 from workloads.frame import Frame
 from workloads.lifted.graph.importing import import_graph
@@ -35,6 +36,8 @@ v1 = tf.compat.v1
 LOSS = "loss"
 #: Examples of one tower, where the graph takes any number.
 ROWS = 8
+#: What a tower's loss is multiplied by, where that follows from all towers' results.
+FACTOR = 0.5
 _SUBTRACTS, _ADDS = ("AssignSub", "AssignSubVariableOp"), ("AssignAdd", "AssignAddVariableOp")
 
 
@@ -116,6 +119,9 @@ def compare_tower(tower: Tower, loss: Callable[[Scope, Dict[str, Any]], tf.Tenso
     new, updates = _new_results(tower, weights, data, noises, loss)
     expected = dict(zip([LOSS, *weights], old))
     found = dict(zip([LOSS, *weights], new))
+    parts = parts_of_tower(phase, tower.number)
+    expected.update(zip(parts, old[len(old) - len(parts) :]))
+    found.update(zip(parts, new[len(new) - len(parts) :]))
     scale = phase.loss_scale if phase.shared_loss else 1.0
     found.update((name, np.asarray(found[name] * scale, np.float32)) for name in weights if scale != 1.0)
     changes = old[1 + len(weights) :]
@@ -184,7 +190,9 @@ def _old_results(tower: Tower, phase: Phase, weights: Sequence[str], data: Array
     cuts = [entry.tensors[min(tower.number, len(entry.tensors) - 1)] for entry in entries]
     fetches = [phase.losses[tower.number], *(gradients[n] for n in weights), *(p.value for p in tower.proposals)]
     fetches += [proposal.rows for proposal in tower.proposals if proposal.rows]
-    cut: Cut = cut_part(plan, tower.graph, fetches, cuts, phase.versions)
+    fetches += parts_of_tower(phase, tower.number)
+    returned = phase.returns[tower.number] if any(phase.returns) else []
+    cut: Cut = cut_part(plan, tower.graph, fetches, [*cuts, *returned], phase.versions)
     noises: Arrays = {}
     with tf.Graph().as_default() as graph, v1.Session(config=session_config(["CPU:0"], True)) as session:
         names = [name if ":" in name else name + ":0" for name in cut.fetches]
@@ -195,6 +203,8 @@ def _old_results(tower: Tower, phase: Phase, weights: Sequence[str], data: Array
             tensor = graph.get_tensor_by_name(feed.placeholder + ":0")
             if isinstance(feed.key, VariableVersion):
                 fed[tensor] = tower.values[feed.key.variable]
+            elif feed.key in returned:
+                fed[tensor] = FACTOR
             elif feed.kind == "drawn":
                 drawn.append((feed, tensor))
             else:
@@ -244,9 +254,11 @@ def _new_results(
         for name, entry in tower.names.inputs.items():
             value = data[entry.name]
             batch[name] = given(value.astype(np.int32) if value.dtype.kind == "i" else value)
-        result = loss(Scope(frame), batch)
-        made = v1.gradients(result, [tensors[name] for name in weights], unconnected_gradients="zero")
+        results = loss(Scope(frame), batch)
+        result, *parts = results if isinstance(results, (list, tuple)) else [results]
+        factor = tf.constant(FACTOR if any(tower.phase.returns) else 1.0)
+        made = v1.gradients(result, [tensors[name] for name in weights], factor, unconnected_gradients="zero")
         rows = [_gradients(tower).get(indices_label(name)) for name in weights]
         shown = [g.values if row and isinstance(g, tf.IndexedSlices) else g for g, row in zip(made, rows)]
-        new = session.run([result, *(tf.convert_to_tensor(gradient) for gradient in shown)], fed)
+        new = session.run([result, *(tf.convert_to_tensor(gradient) for gradient in shown), *parts], fed)
         return new, {name: session.run(value, fed) for name, value in frame.updates.items()}

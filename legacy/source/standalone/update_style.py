@@ -91,11 +91,13 @@ def train_op_text(update: WrittenUpdate, functions: str) -> str:
         head.append(f'    """Runs {update.phase.train_op}, which has no loss; returns zero."""')
         return "\n".join([*head, f"{_INDENT}values = scope.values", *update.lines, "    return tf.zeros([])"])
     body = ["values = scope.values"]
-    body.append(f"loss = {loss.function}(scope, batch)")
+    body.append(f"{', '.join(['loss', *update.factor.parts])} = {loss.function}(scope, batch)")
+    body += [f"{part}s = gather(context, {part})" for part in update.factor.parts]
+    body += textwrap.dedent("\n".join(update.factor.lines)).splitlines()
     weights = f"[values[name] for name in {update.group}]"
     if path.scale != 1.0:
         body.append(f"seed = tf.constant({literal_text(np.float32(path.scale))})")
-    seed = ", seed" if path.scale != 1.0 else ""
+    seed = ", seed" if path.scale != 1.0 else ", factor" if update.factor.parts else ""
     body.append(f'gradients = tf.gradients(loss, {weights}{seed}, unconnected_gradients="zero")')
     if has_rows(functions) and path.rows:
         body += listed("rows", path.rows)

@@ -9,6 +9,7 @@ from legacy.source.basics.expressions import (
     Expression,
     Infix,
     Lambda,
+    Listing,
     Value,
     call,
     calls,
@@ -23,7 +24,7 @@ from legacy.source.lines.complements import name_complements
 from legacy.source.lines.statements import Statement, build_statements
 from legacy.source.step.input_names import InputNames, input_names
 from legacy.source.step.statistics import ASSIGNS, EACH_TOWER, Proposal, Statistics
-from legacy.source.step.towers import NOW, Towers
+from legacy.source.step.towers import NOW, Towers, parts_of_tower
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -47,7 +48,7 @@ class Model(NamedTuple):
     """A tower's loss as statements.
 
     Attributes:
-      statements: in order; the last one is the loss.
+      statements: in order; the last one is the loss, or a list of it and of what the losses of all towers need.
       recovery: that they come from.
       inputs: {input of the text: input of the plan}.
       settings: {constant of the text: name of the scalar input that was fed}.
@@ -98,6 +99,7 @@ def recover_model(
     names = names or input_names(plan)
     towers = Towers(plan, graph, phase, statistics, initializers, counters, names)
     recovery, (loss, *updates) = towers.recover(0)
+    parts = updates[len(updates) - len(parts_of_tower(phase, 0)) :]
     if plan.towers > 1 and (plan.differences or towers.own_statistics):
         loss = towers.merge_others(recovery, loss, updates)
     if statistics.tower > 0 and not towers.own_statistics:
@@ -109,7 +111,7 @@ def recover_model(
         _update(proposals, value, next(rows) if proposals[0].rows else None, recovery, plan, towers.changed)
         for proposals, value in zip(together, updates)
     ]
-    *lines, result = build_statements(_with_updates(recovery, loss, written))
+    *lines, result = build_statements(_with_updates(recovery, Listing((loss, *parts)) if parts else loss, written))
     lines = [line for line in lines if line.targets or not isinstance(line.expression, Value)]  # asked for before
     statements, rates = name_complements([*lines, result])
     _require_no_tables(statements)

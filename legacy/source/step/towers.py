@@ -32,6 +32,11 @@ if TYPE_CHECKING:
 NOW = Name("now")
 
 
+def parts_of_tower(phase: Phase, tower: int) -> List[str]:
+    """Returns the tensors of a tower, beside its loss, that the losses of all towers depend on."""
+    return [str(row[tower]) for row in phase.early] if any(phase.returns) else []
+
+
 class Towers:
     """The towers of one train op, each of which is recovered from its own part of the graph.
 
@@ -64,7 +69,7 @@ class Towers:
 
     def recover(self, tower: int) -> Tuple[Recovery, List[Expression]]:
         """Returns one tower's recovery, and its results: the loss, then the values of the statistics that it
-        changes, then the numbers of the rows of those of which it changes some rows.
+        changes, then the numbers of the rows of those of which it changes some rows, then what all towers' losses need of it.
 
         Raises:
           Unwritten: the tower reads a variable after the step has changed it, or has branches.
@@ -74,7 +79,7 @@ class Towers:
         cuts = [entry.tensors[min(tower, len(entry.tensors) - 1)] for entry in plan.inputs]
         cuts += [entry.tensors[0] for entry in plan.common]
         rows = [proposal.rows for proposal in own if proposal.rows]
-        ends = [self._phase.losses[tower], *(proposal.value for proposal in own), *rows]
+        ends = [self._phase.losses[tower], *(proposal.value for proposal in own), *rows, *parts_of_tower(self._phase, tower)]
         cut = cut_part(plan, self._graph, ends, cuts, self._phase.versions)
         for feed in cut.piece.feeds:
             if isinstance(feed.key, VariableVersion) and feed.key.version and feed.key.variable not in self.changed:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _KEY = re.compile(r'\["([^"]*)"\]')
 _INDENT = "    "
 #: Names that a train op's function has for something else.
-_TAKEN = {"!" + name: name for name in ("values", "variables", "gradients", "losses", "name", "context", "loss")}
+_TAKEN = {"!" + name: name for name in ("values", "variables", "gradients", "losses", "name", "context", "loss", "factor")}
 
 
 class _Body(NamedTuple):
@@ -86,7 +86,7 @@ def _wave_lines(
     fetches = [Fetch(value, effect.node) for effect in effects for value in effect.values]
     cut = cut_part(plan, graph, fetches, cuts, phase.versions)
     _require_known(cut, effects, given)
-    recovery = Recovery(Forward(cut, plan), _names(plan, given))
+    recovery = Recovery(Forward(cut, plan), names_of_variables(plan, given))
     ends = iter(recovery.expression_of(name if ":" in name else name + ":0") for name in cut.fetches)
     calls = [[change_call(graph, e, [next(ends) for _ in e.values]) for e in unit.effects] for unit in units]
     needed = [[d for d in recovery.ordered(own) if not isinstance(d.expression, Name)] for own in calls]
@@ -98,13 +98,23 @@ def _wave_lines(
         own = [d for d in recovery.ordered(own_calls) if d.targets[0] not in shared]
         own += [Definition((), one) for one in own_calls]
         general = [d._replace(expression=_with_name(d.expression, unit.owner)) for d in own]
-        looped = _own_lines(general, plan.towers, names, 2 * len(_INDENT))
-        bodies.append(_Body(unit.owner, tuple(looped), _own_lines(own, plan.towers, names, len(_INDENT))))
+        looped = own_lines(general, plan.towers, names, 2 * len(_INDENT))
+        bodies.append(_Body(unit.owner, tuple(looped), own_lines(own, plan.towers, names, len(_INDENT))))
     return common + _looped(bodies, groups)
 
 
-def _own_lines(definitions: Sequence[Definition], towers: int, names: Mapping[str, str], indent: int) -> List[str]:
-    """Returns the lines of one unit, in which the values of several units have their names."""
+def own_lines(definitions: Sequence[Definition], towers: int, names: Mapping[str, str], indent: int) -> List[str]:
+    """Returns the lines of some definitions.
+
+    Args:
+      definitions: in order.
+      towers: number of towers.
+      names: {tensor: name} of the values that other lines compute.
+      indent: columns that the lines are indented by.
+
+    Returns:
+      The lines.
+    """
     statements = _statements(definitions, towers)
     taken = {**names, **_TAKEN}
     return statement_lines(statements, name_values(statements, list(taken), taken, lambda tensor: None), indent)
@@ -141,8 +151,8 @@ def _statements(definitions: Sequence[Definition], towers: int) -> List[Statemen
     return [s._replace(expression=with_lists(s.expression, towers)) for s in build_statements(listed)]
 
 
-def _names(plan: Plan, given: Mapping[str, Expression]) -> Names:
-    """Returns the expressions of variables: values before the step, and what a replica's own copies hold later."""
+def names_of_variables(plan: Plan, given: Mapping[str, Expression]) -> Names:
+    """Returns the expressions of what enters an update: of variables, values before the step, and what a replica's own copies hold later."""
     before = {v.name: Name(f"values[{literal_text(v.name)}]") for v in plan.variables}
     after = {v.name: Method(local(v.name), "read_value", ()) for v in plan.variables}
     return Names(given, {}, set(), {}, before, after)

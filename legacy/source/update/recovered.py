@@ -19,6 +19,7 @@ from legacy.source.step.model import recover_model
 from legacy.source.step.statistics import EACH_TOWER
 from legacy.source.update.lines import update_lines
 from legacy.source.update.paths import GradientPath, find_path
+from legacy.source.update.shared import SharedFactor, find_shared_factor
 from workloads.lifted.plan import TensorType
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ class WrittenUpdate(NamedTuple):
       path: the way of its gradients.
       group: name of the list of its weights in the text.
       lines: the body of the update.
+      factor: on the loss before it is differentiated.
     """
 
     function: str
@@ -49,6 +51,7 @@ class WrittenUpdate(NamedTuple):
     path: GradientPath
     group: str
     lines: List[str]
+    factor: SharedFactor
 
     @property
     def uses_losses(self) -> bool:
@@ -58,7 +61,7 @@ class WrittenUpdate(NamedTuple):
     @property
     def gathers(self) -> bool:
         """Whether it uses results of each tower, and not only reduced ones."""
-        return self.uses_losses or not self.path.combine
+        return bool(self.uses_losses or self.factor.parts or not self.path.combine)
 
 
 class WrittenStep(NamedTuple):
@@ -137,25 +140,24 @@ def _update(
     initializers: Mapping[str, str],
     before: Sequence[WrittenUpdate],
 ) -> WrittenUpdate:
-    if phase.returns and any(phase.returns):
-        raise Unwritten("towers: a tower's loss depends on all towers' results")
+    factor = find_shared_factor(plan, graph, phase)
     function = "train_step" if len(plan.phases) == 1 else _unused(identifier(phase.train_op), before)
     if not phase.losses and not any(phase.gradients) and len(plan.phases) > 1:
         lines = update_lines(plan, graph, phase, phase.effects, {}, groups, {})
-        return WrittenUpdate(function, phase, None, path, group, lines)
+        return WrittenUpdate(function, phase, None, path, group, lines, factor)
     counters = find_counters(phase, ImportedGraph(graph)) if len(plan.phases) == 1 else []
     known = find_known(plan, graph, phase, counters)
     model = recover_model(plan, graph, phase, known, initializers, counters)
     loss = WrittenLoss(loss_function(plan, phase, [update.loss for update in before if update.loss]), phase, model)
     proposed = {proposal.node: proposal.variable for own in known.proposals for proposal in own}
     effects = [effect for effect in phase.effects if effect.node not in proposed]
-    given = dict(path.tensors)
+    given = {**factor.tensors, **path.tensors}
     for constant, source in model.settings.items():
         entries = [entry for entry in plan.inputs + plan.common if entry.name == source]
         given.update((tensor, Name(constant)) for entry in entries for tensor in entry.tensors)
     made = collections.Counter(proposed.values())
     lines = update_lines(_with_types(plan, path), graph, phase, effects, given, groups, made)
-    return WrittenUpdate(function, phase, loss, path, group, lines)
+    return WrittenUpdate(function, phase, loss, path, group, lines, factor)
 
 
 def _with_types(plan: Plan, path: GradientPath) -> Plan:

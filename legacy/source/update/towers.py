@@ -7,7 +7,7 @@ import re
 from legacy.source.basics.expressions import Expression, Listing, Name, replace, values_used
 from legacy.source.basics.rendering import expression_text
 
-_ELEMENT = re.compile(r"(losses|gradients\[[^]]+\])\[(\d+)\]")
+_ELEMENT = re.compile(r"(losses|part\d*s|gradients\[[^]]+\])\[(\d+)\]")
 
 
 def with_lists(expression: Expression, towers: int) -> Expression:
@@ -43,7 +43,7 @@ def _list_of_all(texts: list[str]) -> Name | None:
     if not in_order or len(bases) != 1:
         return None
     base = bases.pop()
-    item = "loss" if base == "losses" else "gradient"
+    item = "loss" if base == "losses" else "part" if base.startswith("part") else "gradient"
     bodies = {text.replace(f"{base}[{tower}]", item) for tower, text in enumerate(texts)}
     if len(bodies) != 1:
         return None

@@ -1,0 +1,73 @@
+"""Losses that depend on what all towers compute, such as a mean over all towers' words: a factor on each tower's loss."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Dict, List, NamedTuple
+
+from legacy.source.basics.cut import cut_part
+from legacy.source.basics.expressions import Definition, Name
+from legacy.source.basics.forward import Forward
+from legacy.source.basics.unwritten import Unwritten
+from legacy.source.definitions.recovery import Recovery
+from legacy.source.update.lines import names_of_variables, own_lines
+
+if TYPE_CHECKING:
+    from workloads.lifted.graph import Graph
+    from workloads.lifted.plan import Phase, Plan
+
+
+class SharedFactor(NamedTuple):
+    """What a replica's loss is multiplied by before it is differentiated.
+
+    Attributes:
+      parts: names of what each replica computes for it, beside its loss; none where losses stand for themselves.
+      tensors: {tensor of the old graph: expression} of all replicas' parts.
+      lines: of the text, which end with the factor, `factor`.
+    """
+
+    parts: List[str]
+    tensors: Dict[str, Name]
+    lines: List[str]
+
+
+def find_shared_factor(plan: Plan, graph: Graph, phase: Phase) -> SharedFactor:
+    """Finds the factor on the towers' losses.
+
+    Args:
+      plan: of the lift.
+      graph: of the lift.
+      phase: the train op.
+
+    Returns:
+      The factor; one without parts if each tower's gradients follow from its own results.
+
+    Raises:
+      Unwritten: something else than one factor, the same for all towers, returns to them.
+    """
+    if not any(phase.returns):
+        return SharedFactor([], {}, [])
+    refused = Unwritten("towers: a tower's loss depends on all towers' results by more than a factor")
+    if phase.loss_scale != 1.0 or any(len(own) != 1 for own in phase.returns) or any(None in row for row in phase.early):
+        raise refused
+    parts = [f"part{number or ''}" for number in range(len(phase.early))]
+    tensors = {
+        str(tensor): Name(f"{part}s[{tower}]") for part, row in zip(parts, phase.early) for tower, tensor in enumerate(row)
+    }
+    found = [_factor_lines(plan, graph, phase, own[0], tensors) for own in phase.returns]
+    if any(lines != found[0] for lines in found):
+        raise refused
+    return SharedFactor(parts, tensors, found[0])
+
+
+def _factor_lines(plan: Plan, graph: Graph, phase: Phase, tensor: str, tensors: Dict[str, Name]) -> List[str]:
+    """Returns the lines that compute what returns to one tower."""
+    cut = cut_part(plan, graph, [tensor], list(tensors), phase.versions)
+    others = [str(feed.key) for feed in cut.piece.feeds if str(feed.key) not in tensors and feed.kind != "read"]
+    if others:
+        raise Unwritten(f"towers: {others[0]!r} is in the loss of all towers")
+    recovery = Recovery(Forward(cut, plan), names_of_variables(plan, tensors))
+    result = recovery.expression_of(cut.fetches[0] if ":" in cut.fetches[0] else cut.fetches[0] + ":0")
+    *lines, last = own_lines([*recovery.ordered([result]), Definition((), result)], plan.towers, {}, 4)
+    if last.startswith("    )"):
+        raise Unwritten("towers: a factor on their losses is too long for a line")
+    return [*lines, "    factor = " + last.strip()]
