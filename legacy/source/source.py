@@ -17,7 +17,7 @@ from legacy.source.step.input_names import InputNames
 from legacy.source.step.training_step import recover_step
 from legacy.source.styles import imported_style, workload_style
 from legacy.source.styles.docstring import MOST_LISTED, docstring, docstring_of_losses, docstring_of_update, notes_on
-from legacy.source.styles.imported_style import losses_lines
+from legacy.source.styles.imported_style import losses_lines, with_equal_losses
 from legacy.source.update.recovered import recover_updates
 from workloads import initializers as _workload_initializers
 from workloads.support.errors import InputError
@@ -115,6 +115,7 @@ def _source_with_update(
     initializers, _ = find_initializers(whole, plan.variables)
     try:
         step = recover_updates(plan, graph, initializers, _reason(reason).splitlines())
+        step = step.with_losses(with_equal_losses(step.losses))
         losses = step.losses
         fed = {name: source for loss in losses for name, source in loss.model.settings.items()}
         values, assumed = _setting_values(fed, settings)

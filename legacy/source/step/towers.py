@@ -69,7 +69,7 @@ class Towers:
 
     def recover(self, tower: int) -> Tuple[Recovery, List[Expression]]:
         """Returns one tower's recovery, and its results: the loss, then the values of the statistics that it
-        changes, then the numbers of the rows of those of which it changes some rows, then what all towers' losses need of it.
+        changes, then the numbers of the rows of those of which it changes some rows, then `parts_of_tower`.
 
         Raises:
           Unwritten: the tower reads a variable after the step has changed it, or has branches.
@@ -79,7 +79,12 @@ class Towers:
         cuts = [entry.tensors[min(tower, len(entry.tensors) - 1)] for entry in plan.inputs]
         cuts += [entry.tensors[0] for entry in plan.common]
         rows = [proposal.rows for proposal in own if proposal.rows]
-        ends = [self._phase.losses[tower], *(proposal.value for proposal in own), *rows, *parts_of_tower(self._phase, tower)]
+        ends = [
+            self._phase.losses[tower],
+            *(proposal.value for proposal in own),
+            *rows,
+            *parts_of_tower(self._phase, tower),
+        ]
         cut = cut_part(plan, self._graph, ends, cuts, self._phase.versions)
         for feed in cut.piece.feeds:
             if isinstance(feed.key, VariableVersion) and feed.key.version and feed.key.variable not in self.changed:

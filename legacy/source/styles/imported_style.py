@@ -9,7 +9,7 @@ from legacy.source.basics.rendering import literal_text
 from legacy.source.styles.workload_style import constant_lines, function_name, model_blocks
 
 if TYPE_CHECKING:
-    from legacy.source.step.imported_step import ImportedStep
+    from legacy.source.step.imported_step import ImportedStep, WrittenLoss
 
 
 def module_text(step: ImportedStep, docstring: Sequence[str], folder: str) -> str:
@@ -50,6 +50,19 @@ def losses_lines(step: ImportedStep) -> List[str]:
     for block in known.values():
         lines += ["", "", *block] if lines else block
     return lines
+
+
+def with_equal_losses(losses: Sequence[WrittenLoss]) -> List[WrittenLoss]:
+    """Returns the losses, of which those that compute the same by the same lines have one function."""
+    found: List[WrittenLoss] = []
+    for loss in losses:
+        equal = [other for other in found if model_blocks(loss.model, other.function) == _blocks(other)]
+        found.append(loss._replace(function=equal[0].function) if equal else loss)
+    return found
+
+
+def _blocks(loss: WrittenLoss) -> List[List[str]]:
+    return model_blocks(loss.model, loss.function)
 
 
 def _renamed(line: str, names: Dict[str, str]) -> str:

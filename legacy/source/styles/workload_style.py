@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any, Dict, List, Sequence
 
 from legacy.source.basics.cut import example_sizes
-from legacy.source.basics.expressions import calls
+from legacy.source.basics.expressions import Listing, calls
 from legacy.source.basics.rendering import WIDTH, literal_text
 from legacy.source.lines.functions import constant_line, function_lines
 from legacy.source.lines.outlining import outline
@@ -74,6 +74,8 @@ def model_blocks(model: Model, function: str = "tower_loss") -> List[List[str]]:
         )
     first = f'batch["{next(iter(model.inputs), "")}"]'
     doc = "Returns the loss of one tower."
+    if isinstance(outlined.statements[-1].expression, Listing):
+        doc = "Returns the loss of one tower, and its parts of the factor on all towers' losses."
     blocks.append(function_lines(f"{function}(scope, batch)", doc, outlined.statements, recovery.shape, {}, first))
     return blocks
 

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Counter, Dict, List, NamedTuple, Sequence, Set
 from legacy.source.basics.cut import Cut, cut_part, variable_of
 from legacy.source.basics.expressions import Definition, Expression, Listing, Method, Name, Value, replace, values_used
 from legacy.source.basics.forward import Forward
-from legacy.source.basics.rendering import WIDTH, item_lines, literal_text
+from legacy.source.basics.rendering import WIDTH, item_lines, layout, literal_text
 from legacy.source.basics.unwritten import Unwritten
 from legacy.source.definitions.recovery import Names, Recovery
 from legacy.source.lines.functions import statement_lines
 from legacy.source.lines.naming import name_values
 from legacy.source.lines.statements import Statement, build_statements
 from legacy.source.update.changes import change_call, local
+from legacy.source.update.per_weight import DICT, WeightValue, list_items, take_out_values
 from legacy.source.update.towers import with_lists
 from legacy.source.update.waves import Unit, waves_of
 from workloads.lifted.pieces.piece import Fetch
@@ -29,7 +30,10 @@ if TYPE_CHECKING:
 _KEY = re.compile(r'\["([^"]*)"\]')
 _INDENT = "    "
 #: Names that a train op's function has for something else.
-_TAKEN = {"!" + name: name for name in ("values", "variables", "gradients", "losses", "name", "context", "loss", "factor")}
+_TAKEN = {
+    "!" + name: name
+    for name in ("values", "variables", "gradients", "losses", "name", "context", "loss", "factor", "combined")
+}
 
 
 class _Body(NamedTuple):
@@ -89,10 +93,13 @@ def _wave_lines(
     recovery = Recovery(Forward(cut, plan), names_of_variables(plan, given))
     ends = iter(recovery.expression_of(name if ":" in name else name + ":0") for name in cut.fetches)
     calls = [[change_call(graph, e, [next(ends) for _ in e.values]) for e in unit.effects] for unit in units]
-    needed = [[d for d in recovery.ordered(own) if not isinstance(d.expression, Name)] for own in calls]
-    users: Counter[str] = collections.Counter(d.targets[0] for own in needed for d in own)
-    shared = {target for own in needed for d in own if users[d.targets[0]] > 1 for target in d.targets}
+    needed, shared = _shared(recovery, calls)
+    values = take_out_values(recovery, [unit.owner for unit in units], calls, shared)
+    if values:
+        list_items(recovery, calls, groups)
+        needed, shared = _shared(recovery, calls)
     common, names = _common_lines(plan, recovery, calls, needed, shared)
+    common = _values_lines(values, plan.towers, groups) + common
     bodies = []
     for unit, own_calls in zip(units, calls):
         own = [d for d in recovery.ordered(own_calls) if d.targets[0] not in shared]
@@ -101,6 +108,30 @@ def _wave_lines(
         looped = own_lines(general, plan.towers, names, 2 * len(_INDENT))
         bodies.append(_Body(unit.owner, tuple(looped), own_lines(own, plan.towers, names, len(_INDENT))))
     return common + _looped(bodies, groups)
+
+
+def _shared(recovery: Recovery, calls: Sequence[Sequence[Expression]]) -> Tuple[List[List[Definition]], Set[str]]:
+    """Returns the definitions that each unit's changes need, and the tensors that several units need."""
+    needed = [[d for d in recovery.ordered(own) if not isinstance(d.expression, Name)] for own in calls]
+    users: Counter[str] = collections.Counter(d.targets[0] for own in needed for d in own)
+    return needed, {target for own in needed for d in own if users[d.targets[0]] > 1 for target in d.targets}
+
+
+def _values_lines(values: Sequence[WeightValue], towers: int, groups: Mapping[str, Sequence[str]]) -> List[str]:
+    """Returns the lines of a dict of values of single weights; those that are alike are made in a loop."""
+    alike: Dict[Expression, List[WeightValue]] = collections.OrderedDict()
+    for value in values:
+        general = _with_name(with_lists(value.expression, towers), value.owner)
+        alike.setdefault(general, []).append(value)
+    lines = [f"{_INDENT}{DICT} = {{}}"] if values else []
+    for general, own in alike.items():
+        if len(own) == 1:
+            key = literal_text(own[0].owner)
+            lines += layout(f"{DICT}[{key}] = ", with_lists(own[0].expression, towers), "", len(_INDENT))
+        else:
+            lines += _loop_head([value.owner for value in own], groups)
+            lines += layout(f"{DICT}[name] = ", general, "", 2 * len(_INDENT))
+    return lines
 
 
 def own_lines(definitions: Sequence[Definition], towers: int, names: Mapping[str, str], indent: int) -> List[str]:
@@ -152,7 +183,7 @@ def _statements(definitions: Sequence[Definition], towers: int) -> List[Statemen
 
 
 def names_of_variables(plan: Plan, given: Mapping[str, Expression]) -> Names:
-    """Returns the expressions of what enters an update: of variables, values before the step, and what a replica's own copies hold later."""
+    """Returns what enters an update: values of variables before the step, and what a replica's own ones hold later."""
     before = {v.name: Name(f"values[{literal_text(v.name)}]") for v in plan.variables}
     after = {v.name: Method(local(v.name), "read_value", ()) for v in plan.variables}
     return Names(given, {}, set(), {}, before, after)

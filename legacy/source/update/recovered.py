@@ -82,6 +82,11 @@ class WrittenStep(NamedTuple):
         """The losses of those train ops that have one."""
         return [update.loss for update in self.updates if update.loss]
 
+    def with_losses(self, losses: Sequence[WrittenLoss]) -> WrittenStep:
+        """Returns the step with other losses, in place of `losses`."""
+        others = iter(losses)
+        return self._replace(updates=[u._replace(loss=next(others)) if u.loss else u for u in self.updates])
+
     @property
     def gathers(self) -> bool:
         """Whether an update uses the results of each tower."""

@@ -1,4 +1,4 @@
-"""Losses that depend on what all towers compute, such as a mean over all towers' words: a factor on each tower's loss."""
+"""Losses that depend on what all towers compute, such as a mean over all their words: a factor on each tower's loss."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class SharedFactor(NamedTuple):
-    """What a replica's loss is multiplied by before it is differentiated.
+    """Factor on a replica's loss before it is differentiated.
 
     Attributes:
       parts: names of what each replica computes for it, beside its loss; none where losses stand for themselves.
@@ -47,11 +47,17 @@ def find_shared_factor(plan: Plan, graph: Graph, phase: Phase) -> SharedFactor:
     if not any(phase.returns):
         return SharedFactor([], {}, [])
     refused = Unwritten("towers: a tower's loss depends on all towers' results by more than a factor")
-    if phase.loss_scale != 1.0 or any(len(own) != 1 for own in phase.returns) or any(None in row for row in phase.early):
+    if (
+        phase.loss_scale != 1.0
+        or any(len(own) != 1 for own in phase.returns)
+        or any(None in row for row in phase.early)
+    ):
         raise refused
     parts = [f"part{number or ''}" for number in range(len(phase.early))]
     tensors = {
-        str(tensor): Name(f"{part}s[{tower}]") for part, row in zip(parts, phase.early) for tower, tensor in enumerate(row)
+        str(tensor): Name(f"{part}s[{tower}]")
+        for part, row in zip(parts, phase.early)
+        for tower, tensor in enumerate(row)
     }
     found = [_factor_lines(plan, graph, phase, own[0], tensors) for own in phase.returns]
     if any(lines != found[0] for lines in found):

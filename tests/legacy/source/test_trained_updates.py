@@ -111,6 +111,22 @@ def centers_moved_in_rows():
     return v1.group(v1.train.GradientDescentOptimizer(0.25).apply_gradients([(mean, w)]), *moves)
 
 
+def words_of_all_towers():
+    """Sums over the towers' words that are not 0, divided by their number, with a penalty, clipped by their norm."""
+    xs, ids, variables = split_batch(), words(), [weight("w", [3, 2]), weight("v", [2, 2])]
+
+    def sums(tower):
+        kept = tf.cast(tf.not_equal(ids[tower], 0), tf.float32)
+        found = tf.reduce_sum(tf.tanh(tf.matmul(tf.matmul(xs[tower], variables[0]), variables[1])) ** 2, 1)
+        return tf.reduce_sum(found * kept), tf.reduce_sum(kept)
+
+    losses, counts = zip(*towers(sums))
+    loss = tf.add_n(losses) / tf.maximum(1.0, tf.add_n(counts))
+    penalty = tf.add_n([tf.nn.l2_loss(one) for one in variables]) * 0.125
+    clipped, _ = tf.clip_by_global_norm(tf.gradients(loss + penalty, variables), 0.25)
+    return v1.train.MomentumOptimizer(0.125, 0.5).apply_gradients(zip(clipped, variables))
+
+
 #: {program: a line of its source}.
 PROGRAMS = {
     rows_of_adam: '    rows = ["net/emb"]',
@@ -118,6 +134,7 @@ PROGRAMS = {
     rate_in_a_variable: 'lr=values["rate"]',
     with_statistics(average_of_a_statistic): 'variables["mean"].read_value()',
     with_statistics(unbiased_average_of_the_loss): '0.75 ** variables["loss/count"].read_value()',
+    words_of_all_towers: "factor = 1.0 / tf.maximum(1.0, tf.add_n(parts))",
     centers_moved_in_rows: "lambda now: tf.tensor_scatter_nd_sub(now, tf.expand_dims(labels, -1), ",
 }
 
@@ -151,9 +168,15 @@ def test_gradients_that_a_run_accumulates_are_those_of_the_weights(tmp_path):
     lift_graph(path, out, train_op=names)
     setup = setup_of(out)
     source = source_of(setup)
-    assert 'WEIGHTS = ["net/emb", "net/w"]' in source.text
+    assert 'WEIGHTS = ["net/emb", "net/w"]' in source.text and source.text.count("_loss(scope, batch):") == 1
     assert 'variables["sum/net/w"].assign_add(tf.add_n(gradients["net/w"]))' in source.text
     assert_trains_alike(setup, tmp_path, source, steps=6)
+
+
+def test_a_value_of_each_weight_that_a_norm_needs_is_in_a_dict(tmp_path):
+    text = source_of(lifted(words_of_all_towers, tmp_path)).text
+    assert "tf.stack([tf.nn.l2_loss(combined[name]) for name in WEIGHTS])" in text
+    assert "        gradient = combined[name] * x" in text and text.count("ResourceApplyMomentum") == 1
 
 
 def test_training_that_differs_is_seen(tmp_path):

@@ -18,6 +18,7 @@ from legacy.source.step.input_names import stream_name
 from legacy.source.update.changes import change_call, local
 from legacy.source.update.lines import of_name
 from legacy.source.update.paths import find_path
+from legacy.source.update.per_weight import comprehension
 from legacy.source.update.recovered import WrittenStep
 from legacy.source.update.towers import with_lists
 from legacy.source.update.waves import waves_of
@@ -182,3 +183,11 @@ def test_a_change_in_a_branch_is_refused(tmp_path):
 
     with pytest.raises(InputError, match="updates: 'net/w' is changed in a branch of a cond only"):
         source(build, tmp_path)
+
+
+def test_a_list_of_all_weights_values_is_a_comprehension():
+    texts = [f'tf.square(combined["{name}"])' for name in ("a", "b")]
+    assert comprehension(texts, {"OTHERS": ["b", "a"], "WEIGHTS": ["a", "b"]}) == Name(
+        "[tf.square(combined[name]) for name in WEIGHTS]"
+    )
+    assert comprehension([texts[0], "tf.abs" + texts[1][9:]], {"WEIGHTS": ["a", "b"]}) is None

@@ -1,0 +1,122 @@
+"""Values that an update has for each weight and that all its changes need, as for a norm of all gradients: a dict."""
+
+from __future__ import annotations
+
+import collections
+from typing import TYPE_CHECKING, Counter, List, NamedTuple, Sequence, Set
+
+from legacy.source.basics.expressions import Definition, Listing, Name, Value, replace, values_used
+from legacy.source.basics.rendering import expression_text, literal_text
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from legacy.source.basics.expressions import Expression
+    from legacy.source.definitions.recovery import Recovery
+
+#: Name of the dict in the text.
+DICT = "combined"
+
+
+class WeightValue(NamedTuple):
+    """A weight's value in the dict.
+
+    Attributes:
+      owner: the weight.
+      tensor: of the old graph.
+      expression: computes it.
+    """
+
+    owner: str
+    tensor: str
+    expression: Expression
+
+
+def take_out_values(
+    recovery: Recovery, owners: Sequence[str], calls: Sequence[Sequence[Expression]], shared: Set[str]
+) -> List[WeightValue]:
+    """Finds the values of single weights that other weights' changes need too, and gives them names.
+
+    Args:
+      recovery: of the update; those values become items of the dict in it.
+      owners: the weight of each unit of changes.
+      calls: the changes of each unit.
+      shared: tensors that more than one unit needs.
+
+    Returns:
+      The values, one a weight; none if not all weights have one.
+    """
+    used = [_used_directly(recovery, own, shared) for own in calls]
+    users: Counter[str] = collections.Counter(tensor for own in used for tensor in own)
+    single = [[tensor for tensor in own if users[tensor] == 1] for own in used]
+    taken = [(owner, own[0]) for owner, own in zip(owners, single) if len(own) == 1]
+    needed = {tensor: {d.targets[0] for d in recovery.ordered([Value(tensor)])} for _, tensor in taken}
+    common: Counter[str] = collections.Counter(target for own in needed.values() for target in own)
+    if len(taken) < 2 or any(common[tensor] > 1 for _, tensor in taken):
+        return []
+    alone = {target for target, count in common.items() if count == 1}
+    found = [WeightValue(owner, tensor, _inlined(recovery, Value(tensor), alone)) for owner, tensor in taken]
+    if any(values_used(value.expression) for value in found):
+        return []
+    for value in found:
+        recovery.redefine(value.tensor, Definition((value.tensor,), Name(f"{DICT}[{literal_text(value.owner)}]")))
+    return found
+
+
+def _used_directly(recovery: Recovery, calls: Sequence[Expression], shared: Set[str]) -> List[str]:
+    """Returns the shared tensors that a unit's own lines name."""
+    own = [d for d in recovery.ordered(calls) if d.targets[0] not in shared]
+    expressions = [*calls, *(definition.expression for definition in own)]
+    return list(dict.fromkeys(t for one in expressions for t in values_used(one) if t in shared))
+
+
+def _inlined(recovery: Recovery, expression: Expression, alone: Set[str]) -> Expression:
+    """Returns an expression with the definitions that only its weight needs in their places."""
+
+    def opened(part: Expression) -> Expression | None:
+        definition = recovery.definition(part.tensor) if isinstance(part, Value) else None
+        if definition is None or len(definition.targets) > 1 or definition.targets[0] not in alone:
+            return None
+        return _inlined(recovery, definition.expression, alone)
+
+    return replace(expression, opened)
+
+
+def list_items(recovery: Recovery, calls: Sequence[Sequence[Expression]], groups: Mapping[str, Sequence[str]]) -> None:
+    """Puts a comprehension in place of each list of what is done to all weights' values alike.
+
+    Args:
+      recovery: of the update; its definitions are changed.
+      calls: the changes of each unit.
+      groups: {name of a list in the text: the weights in it}.
+    """
+    definitions = recovery.ordered([one for own in calls for one in own])
+    every = {target for definition in definitions for target in definition.targets}
+
+    def joined(part: Expression) -> Expression | None:
+        if not isinstance(part, Listing):
+            return None
+        items = [_inlined(recovery, item, every) for item in part.items]
+        return (
+            None if any(map(values_used, items)) else comprehension([expression_text(item) for item in items], groups)
+        )
+
+    for definition in definitions:
+        made = replace(definition.expression, joined)
+        if made != definition.expression:
+            for target in definition.targets:
+                recovery.redefine(target, definition._replace(expression=made))
+
+
+def comprehension(texts: Sequence[str], groups: Mapping[str, Sequence[str]]) -> Name | None:
+    """Returns the list with these items, if they are alike for the weights of a group, in its order.
+
+    >>> comprehension(['f(combined["a"])', 'f(combined["b"])'], {"WEIGHTS": ["a", "b"]})
+    Name(text='[f(combined[name]) for name in WEIGHTS]')
+    """
+    for group, weights in groups.items():
+        keys = [f"{DICT}[{literal_text(weight)}]" for weight in weights]
+        bodies = {text.replace(key, f"{DICT}[name]") for text, key in zip(texts, keys)}
+        if len(keys) == len(texts) > 1 and len(bodies) == 1 and f"{DICT}[name]" in next(iter(bodies)):
+            return Name(f"[{bodies.pop()} for name in {group}]")
+    return None
