@@ -17,7 +17,7 @@ from workloads.support.errors import InputError
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 #: Heading of the job's flags in a command's help, and some of the subcommands that have them.
-OF_THE_JOB = "The job, which both sides share."
+OF_THE_JOB = "\nThe job, which both sides share\n"
 WITH_A_JOB = {
     "verify",
     "benchmark",
