@@ -29,6 +29,7 @@ from workloads.training import flags as training_flags
 if TYPE_CHECKING:
     import tensorflow as tf
 
+    from modern.multi_worker import local_servers
     from workloads.support.processes.child_processes import Child, Speaker
 
 flags.DEFINE_string(
@@ -138,14 +139,14 @@ def start_workers() -> int:
     undo = [ending.handle_once(number, forward) for number in forwarded]
     try:
         for index in range(FLAGS.workers):
-            name, variables = f"worker {index}", {"TF_CONFIG": cluster_config.tf_config_text(places, index)}
-            workers.append(child_processes.Child(name, _worker, (sys.argv,), variables=variables))
+            variables = {"TF_CONFIG": cluster_config.tf_config_text(places, index), **environment.worker_variables()}
+            workers.append(child_processes.Child(f"worker {index}", _worker, (sys.argv,), variables=variables))
         status = max(child_processes.receive_from_all(workers))
         completed = True
         return 128 + received[0] if received and status else status
     except Lost as error:
-        if received:  # before a worker was ready to save
-            return 128 + received[0]
+        if received:  # before all workers had saved
+            raise ending.exception_for(received[0])
         again = "; start again to go on from the last checkpoint" if FLAGS.checkpoint_dir else ""
         raise Lost(f"{error}; the others were stopped{again}")
     finally:
@@ -172,7 +173,7 @@ def train_with_parameter_servers() -> int:
     with local_servers.LocalServers(FLAGS.workers, FLAGS.parameter_servers) as started:
         environment.prepare(exact=False)
         started.watch_workers(_end_without_workers)
-        return _coordinate(local_servers.coordinator_resolver(started.cluster))
+        return _coordinate(local_servers.coordinator_resolver(started.cluster), started)
 
 
 def _end_without_workers() -> None:
@@ -189,7 +190,10 @@ def _forward(number: signal.Signals, workers: Sequence[Child]) -> None:
             os.kill(worker.pid, number)
 
 
-def _coordinate(resolver: tf.distribute.cluster_resolver.ClusterResolver) -> int:
+def _coordinate(
+    resolver: tf.distribute.cluster_resolver.ClusterResolver, started: local_servers.LocalServers | None = None
+) -> int:
+    """Trains on the servers that `resolver` knows, `started` on this machine or by others; returns the exit status."""
     import tensorflow as tf
 
     from modern.multi_worker import cluster_config
@@ -200,7 +204,7 @@ def _coordinate(resolver: tf.distribute.cluster_resolver.ClusterResolver) -> int
     job, make_source = job_flags.job_from_flags(workers=workers, replicas=1)
     options, source = modern_flags.options_from_flags(exact=False), make_source(job)
     try:
-        with ParameterServerProgram(job, source, options, resolver) as program:
+        with ParameterServerProgram(job, source, options, resolver, started) as program:
             status = training_flags.train_from_flags(program, job, source)
             if status == 0:
                 loop.Output(program.side, FLAGS.json_lines).write_note(program.staleness_line())
@@ -231,8 +235,11 @@ def main() -> int:
         return start_workers()
     if FLAGS.strategy == "parameter_server":
         return train_with_parameter_servers()
+    several = FLAGS.strategy == "multi_worker"
+    if several:
+        os.environ.update(environment.worker_variables())
     environment.prepare(exact=False)
-    return train_as_machine() if FLAGS.strategy == "multi_worker" else train_alone()
+    return train_as_machine() if several else train_alone()
 
 
 console = command.entry(main, __doc__)

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
     from modern.multi_worker.cluster_config import Cluster
 
+#: See `keep_to_the_end`.
+_kept: list[object] = []
+
 
 class LocalServers:
     """Workers and parameter servers on this machine, each a process, ended when this is closed.
@@ -61,6 +64,11 @@ class LocalServers:
         thread.start()
         return thread
 
+    @property
+    def all_running(self) -> bool:
+        """Whether none of them has ended."""
+        return all(child.alive for child in self.children.values())
+
     def close(self) -> None:
         """Ends them all."""
         self._closing = True
@@ -69,8 +77,19 @@ class LocalServers:
     def __enter__(self) -> LocalServers:
         return self
 
-    def __exit__(self, *unused: object) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if error is not None:
+            keep_to_the_end(error)
         self.close()
+
+
+def keep_to_the_end(held: object) -> None:
+    """Keeps what refers to functions on servers, such as an exception with its frames, until the process ends.
+
+    TensorFlow removes a function from all servers when its last reference goes, and prints an error of several lines
+    for each server that does not answer. A process ends without removing anything: its servers drop what it held.
+    """
+    _kept.append(held)
 
 
 def divide_addresses(places: list[str], workers: int) -> Cluster:

@@ -25,9 +25,6 @@ from workloads.sources import Source
 from workloads.support.wording import counted
 from workloads.variable_spec import VariableSpec, initial_values
 
-#: Functions whose servers may be gone: TensorFlow would report each one's removal there as an error of its own.
-_unremovable: list[Any] = []
-
 
 class ParameterServerProgram(Program):
     """Runs `job` under `ParameterServerStrategy`, one replica a worker, from this process, the coordinator.
@@ -41,7 +38,8 @@ class ParameterServerProgram(Program):
       source: of its batches.
       options: see `ModernOptions`.
       resolver: the `ClusterResolver` that knows workers and servers.
-      started: servers to close with this program, or None.
+      started: servers to close with this program; None for servers that others end, of which this process cannot know
+        whether they still run.
 
     Attributes:
       staleness: {updates that others made in between: how many updates this happened to}.
@@ -122,14 +120,16 @@ class ParameterServerProgram(Program):
         return describe_staleness(self.staleness)
 
     def close(self) -> None:
-        """Releases what the servers hold for this process, while they are still there."""
+        """Releases what the servers hold for this process if all of them still run, and ends them."""
+        if self._started is None or not self._started.all_running:
+            local_servers.keep_to_the_end((self._coordinator, self._observed, self._unobserved))
         self._coordinator = self._observed = self._unobserved = None
         if self._started is not None:
             self._started.close()
 
-    def __exit__(self, *raised: object) -> None:
-        if any(error is not None for error in raised):  # a worker or a server may be gone
-            _unremovable.append((self._coordinator, self._observed, self._unobserved))
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if error is not None:  # its frames have functions, and it may end the servers before it is handled
+            local_servers.keep_to_the_end((self._coordinator, self._observed, self._unobserved, error))
         self.close()
 
     def _worker_function(self, replica: int, observed: bool) -> Any:

@@ -85,6 +85,29 @@ def test_ctrl_c_saves_and_leaves_nothing_running(flags, slow, tmp_path):
     assert reached >= 1 and sorted(os.listdir(folder)) == [folder_lock.NAME, f"step-{reached:08d}"]
 
 
+@pytest.mark.slow  # tests/modern/multi_worker/test_parameter_server_program.py has what is kept
+@pytest.mark.parametrize("strategy, trains_on", [("parameter_server", True), ("multi_worker", False)])
+def test_ctrl_c_after_the_loss_of_a_worker_is_one_line(strategy, trains_on, slow, tmp_path):
+    flags = [f"--strategy={strategy}", "--workers=2", "--replicas=1", slow(0.05), "--log_every=1", "--steps=1000000"]
+    process = start("modern.train", *flags, f"--checkpoint_dir={tmp_path / 'a'}", "--checkpoint_every=5", cwd=tmp_path)
+    assert process.stdout.readline().startswith("modern | step")
+    children = open(f"/proc/{process.pid}/task/{process.pid}/children").read().split()
+    worker = next(child for child in children if "spawn_main" in open(f"/proc/{child}/cmdline").read())
+    os.kill(int(worker), signal.SIGKILL)
+    for _ in range(3 if trains_on else 0):
+        assert process.stdout.readline().startswith("modern | step")
+    os.killpg(process.pid, signal.SIGINT)
+    out, err = process.communicate(timeout=GENEROUS)
+    lines = without_progress(err).splitlines()
+    if trains_on:  # the line is TensorFlow's, about the loss
+        assert process.returncode == 130 and "stopped by a signal at step" in out
+        assert int(final(tmp_path / "a")["step"]) >= 3
+        assert len(lines) == 1 and "failed with" in lines[0], err
+    else:
+        assert process.returncode in (1, 130) and len(lines) == 1, err
+        assert lines[0] == "interrupted" or lines[0].startswith("error: worker"), err
+
+
 @pytest.mark.slow  # tests/workloads/training/test_folder_lock.py has the lock itself
 def test_a_second_run_in_a_folder_is_refused(slow, tmp_path):
     flags = ["modern.train", slow(0.05), "--log_every=1", "--steps=1000000", f"--checkpoint_dir={tmp_path / 'a'}"]

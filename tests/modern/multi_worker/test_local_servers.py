@@ -76,5 +76,28 @@ def test_workers_that_are_ended_on_purpose_are_not_lost(piped_servers):
     assert not thread.is_alive() and not lost.is_set()
 
 
+def test_an_exception_that_ends_servers_is_kept_with_its_frames(piped_servers, monkeypatch):
+    servers, _ = piped_servers
+    kept = []
+    monkeypatch.setattr(local_servers, "_kept", kept)
+    with servers:
+        pass
+    assert not kept
+    with pytest.raises(KeyboardInterrupt) as raised, servers:
+        raise KeyboardInterrupt
+    assert kept == [raised.value]
+
+
+@pytest.mark.parametrize("ended", [[], ["worker 1"], ["ps 0"]])
+def test_all_run_until_one_has_ended(monkeypatch, ended):
+    class Running:
+        def __init__(self, name, target, arguments, exact):
+            self.sentinel, self.alive = 0, name not in ended
+
+    monkeypatch.setattr(local_servers.child_processes, "Child", Running)
+    monkeypatch.setattr(local_servers.child_processes, "receive_from_all", lambda children: None)
+    assert local_servers.LocalServers(2, 1).all_running is not bool(ended)
+
+
 def test_the_examples_in_the_documentation_hold():
     assert doctest.testmod(local_servers).failed == 0

@@ -5,7 +5,7 @@ import pytest
 import tensorflow as tf
 
 from modern.mirrored.step_tensors import StepTensors
-from modern.multi_worker import parameter_server_program
+from modern.multi_worker import local_servers, parameter_server_program
 from modern.multi_worker.parameter_server_program import join_updates, shorten_log_record
 
 
@@ -84,13 +84,25 @@ def test_what_is_raised_as_well_is_not_logged(message):
     assert not shorten_log_record(logging.LogRecord("tensorflow", logging.ERROR, "", 0, message, None, None))
 
 
-@pytest.mark.parametrize(
-    "error, kept", [(tf.errors.UnavailableError(None, None, "gone"), 1), (KeyboardInterrupt(), 1), (None, 0)]
-)
-def test_functions_are_removed_only_where_all_servers_are_still_there(monkeypatch, error, kept):
-    monkeypatch.setattr(parameter_server_program, "_unremovable", [])
+class Servers:
+    """Stands in for servers of this machine; `all_running` as given, and whether they were ended."""
+
+    def __init__(self, all_running):
+        self.all_running, self.closed = all_running, False
+
+    def close(self):
+        self.closed = True
+
+
+@pytest.mark.parametrize("error", [None, KeyboardInterrupt(), tf.errors.UnavailableError(None, None, "gone")])
+@pytest.mark.parametrize("started", [None, Servers(False), Servers(True)])
+def test_functions_are_removed_only_where_all_servers_still_run(monkeypatch, error, started):
+    kept = []
+    monkeypatch.setattr(local_servers, "_kept", kept)
     program = object.__new__(parameter_server_program.ParameterServerProgram)
-    program._coordinator, program._observed, program._unobserved, program._started = "made", [len], [len], None
+    program._coordinator, program._observed, program._unobserved, program._started = "made", [len], [len], started
     program.__exit__(None if error is None else type(error), error, None)
-    assert program._observed is None
-    assert len(parameter_server_program._unremovable) == kept
+    assert program._observed is None and (started is None or started.closed)
+    removed = error is None and started is not None and started.all_running
+    assert any("made" in held for held in kept) is not removed
+    assert any(error in held for held in kept) is (error is not None)

@@ -16,6 +16,7 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection
 from typing import Any
 
@@ -207,6 +208,7 @@ def stop_all(children: Iterable[Child], grace: float = GRACE) -> None:
 @contextlib.contextmanager
 def without_ctrl_c() -> Iterator[None]:
     """Context in which processes are started that never see Ctrl-C: it reaches the whole group, the parent decides."""
+    resource_tracker.ensure_running()  # it comes with the first child, and unblocks SIGINT (Python before 3.12)
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield

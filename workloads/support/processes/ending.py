@@ -78,6 +78,11 @@ def signal_status() -> Optional[int]:
     return 128 + _raised[0] if _raised else None
 
 
+def exception_for(number: int) -> BaseException:
+    """Returns the exception that `SIGINT` or `SIGTERM` raises where nothing else handles it."""
+    return KeyboardInterrupt() if number == signal.SIGINT else Terminated()
+
+
 def handle_once(number: signal.Signals, handler: Callable[[int], object]) -> Callable[[], None]:
     """Calls `handler(number)` at the next signal of that number, which may take as long as it needs to end the work.
 

@@ -140,3 +140,19 @@ def test_ctrl_c_does_not_reach_a_child_from_its_beginning_and_reaches_its_parent
     assert child.receive(60) is True
     child.stop()
     assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, ())
+
+
+def test_the_first_child_begins_without_ctrl_c_too():
+    """The resource tracker, which `multiprocessing` starts before its first child, unblocks SIGINT up to Python 3.11."""
+    lines = [
+        "import signal",
+        "from multiprocessing import resource_tracker",
+        "from workloads.support.processes import child_processes",
+        "with child_processes.without_ctrl_c():",
+        "    resource_tracker.ensure_running()  # as the start of a child does",
+        "    print(signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, []))",
+        "print(signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, []))",
+    ]
+    environment = dict(os.environ, PYTHONPATH=ROOT)
+    process = subprocess.run([sys.executable, "-c", "\n".join(lines)], env=environment, capture_output=True, text=True)
+    assert process.stdout.split() == ["True", "False"], process.stderr

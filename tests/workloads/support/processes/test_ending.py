@@ -171,3 +171,10 @@ def test_output_that_cannot_be_written_is_one_line(start):
             process = start(work, full)
             out, err = process.communicate(timeout=120)
         assert (process.returncode, err) == (2, "error: cannot write the output: No space left on device\n"), work
+
+
+def test_a_signal_has_its_exception():
+    from workloads.support.processes import ending
+
+    assert isinstance(ending.exception_for(signal.SIGINT), KeyboardInterrupt)
+    assert isinstance(ending.exception_for(signal.SIGTERM), ending.Terminated)
