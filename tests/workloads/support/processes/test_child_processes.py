@@ -143,7 +143,7 @@ def test_ctrl_c_does_not_reach_a_child_from_its_beginning_and_reaches_its_parent
 
 
 def test_the_first_child_begins_without_ctrl_c_too():
-    """The resource tracker, which `multiprocessing` starts before its first child, unblocks SIGINT up to Python 3.11."""
+    """`multiprocessing` starts its resource tracker before the first child; up to 3.11 this unblocks SIGINT."""
     lines = [
         "import signal",
         "from multiprocessing import resource_tracker",
