@@ -127,9 +127,9 @@ class ParameterServerProgram(Program):
         if self._started is not None:
             self._started.close()
 
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if error is not None:  # its frames have functions, and it may end the servers before it is handled
-            local_servers.keep_to_the_end((self._coordinator, self._observed, self._unobserved, error))
+    def __exit__(self, *raised: object) -> None:
+        if any(part is not None for part in raised):  # frames have functions, and servers may end before it is handled
+            local_servers.keep_to_the_end((self._coordinator, self._observed, self._unobserved, *raised))
         self.close()
 
     def _worker_function(self, replica: int, observed: bool) -> Any:
