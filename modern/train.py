@@ -139,8 +139,8 @@ def start_workers() -> int:
     undo = [ending.handle_once(number, forward) for number in forwarded]
     try:
         for index in range(FLAGS.workers):
-            variables = {"TF_CONFIG": cluster_config.tf_config_text(places, index), **environment.worker_variables()}
-            workers.append(child_processes.Child(f"worker {index}", _worker, (sys.argv,), variables=variables))
+            name, variables = f"worker {index}", {"TF_CONFIG": cluster_config.tf_config_text(places, index)}
+            workers.append(child_processes.Child(name, _worker, (sys.argv,), variables=variables, quiet=True))
         status = max(child_processes.receive_from_all(workers))
         completed = True
         return 128 + received[0] if received and status else status
@@ -235,11 +235,8 @@ def main() -> int:
         return start_workers()
     if FLAGS.strategy == "parameter_server":
         return train_with_parameter_servers()
-    several = FLAGS.strategy == "multi_worker"
-    if several:
-        os.environ.update(environment.worker_variables())
     environment.prepare(exact=False)
-    return train_as_machine() if several else train_alone()
+    return train_as_machine() if FLAGS.strategy == "multi_worker" else train_alone()
 
 
 console = command.entry(main, __doc__)

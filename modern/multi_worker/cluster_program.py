@@ -14,7 +14,6 @@ from workloads.job import Job
 from workloads.program import STATES, Program, State, StepRecord
 from workloads.sources import Source
 from workloads.support.errors import InputError
-from workloads.support.machine import environment
 from workloads.support.processes import addresses, child_processes
 from workloads.support.user import user_code
 
@@ -51,11 +50,7 @@ class ClusterProgram(Program):
         self._children: list[child_processes.Child] = []
         try:
             for index in range(workers):
-                variables = {
-                    "TF_CONFIG": cluster_config.tf_config_text(places, index),
-                    **environment.worker_variables(),
-                    **own_gpus(index, devices),
-                }
+                variables = {"TF_CONFIG": cluster_config.tf_config_text(places, index), **own_gpus(index, devices)}
                 self._children.append(
                     child_processes.Child(
                         f"worker {index}",
@@ -63,6 +58,7 @@ class ClusterProgram(Program):
                         (job, make_source, options, devices),
                         exact=options.exact,
                         variables=variables,
+                        quiet=True,
                     )
                 )
             self._specs, self._about = child_processes.receive_from_all(self._children)[0]

@@ -20,9 +20,6 @@ _KERAS = "keras.src.optimizers"
 #: The versions of TensorFlow that this project runs with: one of 1.x, and from one of 2.x on.
 LAST_OF_1, FIRST_OF_2 = (1, 15), (2, 16)
 
-#: From which severity on TensorFlow's C++ code prints messages, as the user asked for; None for not asked.
-_LOG_LEVEL = os.environ.get("TF_CPP_MIN_LOG_LEVEL")
-
 #: Option of the system call `prctl`: the signal that a process gets when its parent ends.
 _PR_SET_PDEATHSIG = 1
 
@@ -63,15 +60,6 @@ def set_variables(exact: bool) -> None:
     os.environ.setdefault("TF_FORCE_GPU_ALLOW_GROWTH", "true")
     if exact:
         os.environ["TF_ENABLE_ONEDNN_OPTS"] = "0"
-
-
-def worker_variables() -> dict[str, str]:
-    """Returns the environment variables of one of several workers, besides those that `set_variables` sets.
-
-    TensorFlow's C++ code prints several lines in each worker when another one is gone, for the same failure that the
-    collective then raises in Python.
-    """
-    return {"TF_CPP_MIN_LOG_LEVEL": _LOG_LEVEL or "3"}
 
 
 @contextlib.contextmanager

@@ -12,6 +12,7 @@ import multiprocessing.connection
 import os
 import pickle
 import signal
+import sys
 import threading
 import time
 import traceback
@@ -37,6 +38,8 @@ class Child:
       arguments: picklable; unpickled when the child's TensorFlow is ready, which they may need.
       exact: see `environment.prepare`, which the child begins with.
       variables: {environment variable: text} to set before that.
+      quiet: drop what C++ code prints on stderr, as TensorFlow's does about every failure that it raises as well; of a
+        child that aborts the last line is part of the message. What Python prints is shown.
     """
 
     def __init__(
@@ -46,19 +49,22 @@ class Child:
         arguments: Iterable[object] = (),
         exact: bool = False,
         variables: Mapping[str, str] | None = None,
+        quiet: bool = False,
     ) -> None:
         self.name = name
         context = multiprocessing.get_context("spawn")
         self._lifeline, lifeline = context.Pipe()
         self._connection, connection = context.Pipe()
+        printed, stderr = context.Pipe(duplex=False) if quiet else (None, None)
         work = pickle.dumps((target, tuple(arguments)))
         self._process = context.Process(
-            target=_run, args=(lifeline, connection, work, exact, dict(variables or {})), name=name, daemon=True
+            target=_run, args=(lifeline, connection, work, exact, dict(variables or {}), stderr), name=name, daemon=True
         )
         with without_ctrl_c():
             self._process.start()
-        lifeline.close()
-        connection.close()  # so that a child that ends is an end of file here
+        for end in filter(None, (lifeline, connection, stderr)):
+            end.close()  # so that a child that ends is an end of file here
+        self._printed = None if printed is None else LastLine(printed)
 
     @property
     def pid(self) -> int | None:
@@ -128,7 +134,34 @@ class Child:
         self._process.join(GRACE)
         code = self._process.exitcode
         how = f"by signal {-code}" if code is not None and code < 0 else f"with status {code}"
-        return errors.Lost(f"{self.name} (process {self.pid}) ended {how}")
+        line = self._printed.read() if self._printed is not None and how == f"by signal {signal.SIGABRT:d}" else ""
+        return errors.Lost(f"{self.name} (process {self.pid}) ended {how}{line and f' ({line})'}")
+
+
+class LastLine:
+    """The last line that came through a pipe, read by a thread of its own; no more than `LONGEST` bytes are kept.
+
+    Args:
+      pipe: the end to read from.
+    """
+
+    LONGEST = 2000
+
+    def __init__(self, pipe: Connection) -> None:
+        self._tail = b""
+        self._thread = threading.Thread(target=self._collect, args=(pipe,), daemon=True)
+        self._thread.start()
+
+    def read(self) -> str:
+        """Waits for the pipe's end, `GRACE` seconds at most, and returns the last line, "" if nothing came."""
+        self._thread.join(GRACE)
+        lines = self._tail.decode("utf-8", "replace").split("\n")
+        return next((line.strip() for line in reversed(lines) if line.strip()), "")
+
+    def _collect(self, pipe: Connection) -> None:
+        for part in iter(lambda: os.read(pipe.fileno(), 1 << 16), b""):
+            self._tail = (self._tail + part)[-self.LONGEST :]
+        pipe.close()
 
 
 class Speaker:
@@ -216,9 +249,19 @@ def without_ctrl_c() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _run(lifeline: Connection, connection: Connection, work: bytes, exact: bool, variables: Mapping[str, str]) -> None:
+def _run(
+    lifeline: Connection,
+    connection: Connection,
+    work: bytes,
+    exact: bool,
+    variables: Mapping[str, str],
+    stderr: Connection | None,
+) -> None:
     """Runs in the child: prepares its TensorFlow, calls the pickled target, and reports an exception to the parent."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the parent decides
+    if stderr is not None:
+        sys.stderr = os.fdopen(os.dup(2), "w", buffering=1)  # Python's own
+        os.dup2(stderr.fileno(), 2)
     threading.Thread(target=_end_with, args=(lifeline,), daemon=True).start()
     os.environ.update(variables)
     try:

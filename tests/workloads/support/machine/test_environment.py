@@ -36,12 +36,6 @@ def test_other_versions_are_refused_by_a_line(version):
     assert refusal(version).startswith(f"TensorFlow: got '{version}', must be 1.15, or 2.16 or later")
 
 
-@pytest.mark.parametrize("asked, level", [(None, "3"), ("0", "0")])
-def test_workers_print_no_errors_of_tensorflow_unless_asked_to(monkeypatch, asked, level):
-    monkeypatch.setattr(environment, "_LOG_LEVEL", asked)
-    assert environment.worker_variables() == {"TF_CPP_MIN_LOG_LEVEL": level}
-
-
 def test_the_description_says_what_can_change_the_numbers(monkeypatch):
     monkeypatch.setenv("TF_ENABLE_ONEDNN_OPTS", "0")
     about = environment.describe()

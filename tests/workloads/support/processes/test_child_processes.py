@@ -22,9 +22,9 @@ def _no_tensorflow_in_children(monkeypatch):
     monkeypatch.setattr(child_processes, "_run", _run_without_tensorflow)
 
 
-def _run_without_tensorflow(lifeline, connection, work, exact, variables):
+def _run_without_tensorflow(*arguments):
     environment.prepare = lambda exact: None
-    child_processes._run(lifeline, connection, work, exact, variables)
+    child_processes._run(*arguments)
 
 
 def echo(speaker, factor):
@@ -55,6 +55,25 @@ def wait(speaker):
     """Is there until it is ended."""
     speaker.say("here")
     signal.pause()
+
+
+def print_and_abort(speaker, text):
+    """Prints as C++ code does, which knows no `sys.stderr`, and as Python does; then aborts."""
+    os.write(2, text.encode())
+    print("of Python", file=sys.stderr)
+    os.abort()
+
+
+@pytest.mark.parametrize(
+    "quiet, printed, told", [(True, "of Python\n", " (the last)"), (False, "the first\nthe last\nof Python\n", "")]
+)
+def test_a_quiet_child_shows_what_python_prints_and_its_last_line_if_it_crashes(quiet, printed, told, capfd):
+    child = child_processes.Child("worker 3", print_and_abort, ("the first\nthe last\n",), quiet=quiet)
+    with pytest.raises(Lost) as lost:
+        child.receive(60)
+    assert str(lost.value).endswith(f"ended by signal {int(signal.SIGABRT)}{told}")
+    child.stop()
+    assert capfd.readouterr().err == printed
 
 
 def test_a_child_answers_and_ends():
