@@ -42,7 +42,8 @@ def bn_bessel(evidence: Evidence) -> Finding | None:
     factors = {name: _median_factor(fits) for name, fits in facts.moves.items() if is_variance(name)}
     factors = {name: factor for name, factor in factors.items() if _sees_same_values(facts, name, factor)}
     noise = max([1e-5, *(10 * mix.residual for mix in mixes), *(2 * fit.mix.residual for fit in means)])
-    if all(near(factor, 1, noise) for factor in factors.values()) or not _in_one_direction(facts, noise):
+    noise = max([noise, *(evidence.eps * _median_leverage(facts.moves[name]) for name in factors)])
+    if all(near(factor, 1, noise) for factor in factors.values()) or not _in_one_direction(facts, noise, evidence.eps):
         return None
     counts = {name: bessel_count(factor) for name, factor in factors.items() if not near(factor, 1, 1e-6)}
     if any(not _may_be_a_count(count, evidence.context.per_replica_batch, noise) for count in counts.values()):
@@ -104,14 +105,25 @@ def _layer(statistic: str) -> str:
     return statistic.rsplit("/", 1)[0]
 
 
-def _in_one_direction(facts: MovingStatistics, noise: float) -> bool:
-    """Whether no variance becomes larger where another becomes smaller, in any proposal: only one side corrects."""
-    fits = [fit.mix.factor for fit in _fits_of(facts, is_variance)]
-    return not (any(factor > 1 + noise for factor in fits) and any(factor < 1 - noise for factor in fits))
+def _in_one_direction(facts: MovingStatistics, noise: float, eps: float) -> bool:
+    """Whether no variance becomes larger where another becomes smaller, in any proposal: only one side corrects.
+
+    Args:
+      facts: of both sides' statistics.
+      noise: by which a factor may differ from 1.
+      eps: relative rounding error of a proposal.
+    """
+    mixes = [fit.mix for fit in _fits_of(facts, is_variance)]
+    gaps = [(mix.factor - 1) / max(noise, eps * mix.leverage) for mix in mixes]
+    return not (any(gap > 1 for gap in gaps) and any(gap < -1 for gap in gaps))
 
 
 def _median_factor(fits: Sequence[ProposalFit]) -> float:
     return float(np.median([fit.mix.factor for fit in fits]))
+
+
+def _median_leverage(fits: Sequence[ProposalFit]) -> float:
+    return float(np.median([fit.mix.leverage for fit in fits]))
 
 
 def bn_decay_099_0999(evidence: Evidence) -> Finding | None:

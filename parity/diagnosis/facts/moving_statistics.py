@@ -21,11 +21,16 @@ SAME_STATISTICS = 1e-6
 
 
 class ProposalMix(NamedTuple):
-    """Fit `right proposal ~ factor * left proposal + old_share * old value`; `residual` as in `FactorFit`."""
+    """Fit `right proposal ~ factor * left proposal + old_share * old value`; `residual` as in `FactorFit`.
+
+    `leverage` is how many times as large as the relative error of a proposal the factor's error can be: large where the
+    batch adds little to the old value, as in the first steps of a small variance that starts at one.
+    """
 
     factor: float
     old_share: float
     residual: float
+    leverage: float = 1.0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -141,7 +146,14 @@ def _step_fits(step: ComparedStep, name: str, proposals: Sequence[Arrays]) -> It
             a, b = np.asarray(left[name], np.float64).ravel(), np.asarray(right[name], np.float64).ravel()
             mix = fit_combination([a, old], b)
             factor, old_share = (float(value) for value in mix.coefficients)
-            yield ProposalFit(fit_factor(a - old, b - old), ProposalMix(factor, old_share, mix.residual))
+            fitted = ProposalMix(factor, old_share, mix.residual, _leverage(a, old))
+            yield ProposalFit(fit_factor(a - old, b - old), fitted)
+
+
+def _leverage(left: np.ndarray, old: np.ndarray) -> float:
+    """|left| over the length of its part beside `old`, which alone tells the factor of `left`; infinity for none."""
+    beside = left - fit_factor(old, left).factor * old if np.any(old) else left
+    return 1.0 / relative_norm(beside, left) if np.any(beside) else float("inf")
 
 
 def replica_disagreement(steps: Sequence[Sequence[Arrays]], names: Sequence[str]) -> float:

@@ -17,10 +17,14 @@ MEAN_NAME, VARIANCE_NAME = "norm/moving_mean", "norm/moving_variance"
 
 
 def proposal_fit(
-    share: float = 1.0, factor: float = 1.0, share_residual: float = CLEAN, mix_residual: float = CLEAN
+    share: float = 1.0,
+    factor: float = 1.0,
+    share_residual: float = CLEAN,
+    mix_residual: float = CLEAN,
+    leverage: float = 1.0,
 ) -> ProposalFit:
     """Returns the fit of one proposal: the ratio of the shares, and the factor of the left's proposal."""
-    return ProposalFit(FactorFit(share, share_residual), ProposalMix(factor, 0.0, mix_residual))
+    return ProposalFit(FactorFit(share, share_residual), ProposalMix(factor, 0.0, mix_residual, leverage))
 
 
 def moving_statistics(

@@ -88,6 +88,12 @@ def test_a_bessel_factor_explains_the_variance_to_rounding(residual, causes):
     assert list(with_fits(variance=proposal_fit(factor=0.75, mix_residual=residual))) == causes
 
 
+@pytest.mark.parametrize("leverage, causes", [(1.0, ["BN_BESSEL"]), (900.0, ["BN_BESSEL"]), (1100.0, [])])
+def test_a_factor_that_roundings_of_the_moving_variance_can_make_is_no_bessel_factor(leverage, causes):
+    variance = proposal_fit(factor=1 + 1000 * EPS, leverage=leverage)
+    assert list(with_fits(variance=variance)) == causes
+
+
 def test_means_that_do_not_agree_hide_a_bessel_factor():
     variance = proposal_fit(factor=0.75)
     assert list(with_fits(proposal_fit(share=1.0009), variance)) == ["BN_BESSEL"]

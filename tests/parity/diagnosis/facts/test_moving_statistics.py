@@ -58,6 +58,22 @@ def test_a_proposal_is_a_mix_of_the_lefts_and_the_old_value():
     assert fit.mix.residual < 1e-12
 
 
+@pytest.mark.parametrize(
+    "old, left, leverage",
+    [
+        ([1.0, 1.0], [1.0, -1.0], 1.0),  # beside the old value in all of it
+        ([1.0, 1.0], [1025.0, 1023.0], np.sqrt(1025**2 + 1023**2) / np.sqrt(2)),
+        ([0.0, 0.0], [3.0, 4.0], 1.0),
+        ([1.0, 1.0], [2.0, 2.0], np.inf),  # a multiple of the old value tells nothing
+    ],
+)
+def test_a_factor_is_as_uncertain_as_the_batch_adds_little_beside_the_old_value(old, left, leverage):
+    sides = [record({"variance": left}, [{"variance": left}]) for _ in range(2)]
+    step = compared_step(*sides, made_up_state(statistics={"variance": old}))
+    (fit,) = measure_moving_statistics([step]).moves["variance"]
+    assert fit.mix.leverage == pytest.approx(leverage, rel=1e-12)
+
+
 def test_gaps_are_relative_to_the_lefts_proposals():
     right = [{"norm/mean": [1.5], "norm/variance": [6.0]}, {"norm/mean": [3.0], "norm/variance": [4.0]}]
     assert facts_of(right[0], right).gaps == {"norm/mean": 0.5, "norm/variance": 0.0}
