@@ -58,7 +58,7 @@ def rectifier(evidence: Evidence) -> Finding | None:
     passes = compare_passes(evidence)
     if passes is None or not passes.revived or passes.losses_agree or _explained(evidence):
         return None
-    if _parts_in_a_product(evidence):
+    if passes.replicas or _parts_in_a_product(evidence):  # other replicas run the same layers, and agree
         return None
     return Finding(
         f"Units that are dead in legacy get gradients in the port ({', '.join(passes.revived[:3])}): its rectifier has "

@@ -9,9 +9,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from parity.causes.basics import injection
-from parity.causes.basics.cause import HIGH, Cause, Fault, Finding
+from parity.causes.basics.cause import HIGH, MEDIUM, Cause, Fault, Finding
 from parity.causes.basics.wording import decay_of_share, format_number
-from parity.causes.update.momentum_slots import MOST_RESIDUAL, adds_learning_rate, learning_rates_of, momentum_form
+from parity.causes.update.momentum_slots import (
+    MOST_RESIDUAL,
+    adds_learning_rate,
+    learning_rates_of,
+    momentum_form,
+    slot_convention,
+)
 from parity.causes.update.planted_updates import change_optimizer
 from parity.comparison import stages
 from parity.comparison.fits import spread
@@ -28,12 +34,19 @@ if TYPE_CHECKING:
 #: Two slots keep the same part p of themselves if p, and 1 - p, agree within this part, or within `LEAST_PART`.
 SAME_PART, LEAST_PART = 2e-3, 2e-6
 
+#: A constant changes with the steps if that shows in so many, and at least so many are another.
+LEAST_STEPS, LEAST_CHANGED = 3, 2
+
 #: An average's coefficients sum to one within this part, where both addends are at least this part of the slot.
 SAME_SUM, LEAST_SIZE = 1e-4, 1e-3
 
 
 def optimizer_constant(evidence: Evidence) -> Finding | None:
     """Recognizes OPTIMIZER_CONSTANT: a slot keeps another share of its old value in each step."""
+    return _other_constant(evidence) or constant_in_time(evidence)
+
+
+def _other_constant(evidence: Evidence) -> Finding | None:
     sides, optimizer = evidence.both_updates, evidence.context.optimizer
     if sides is None or optimizer is None:
         return None
@@ -88,11 +101,43 @@ def kept_part(fits: Sequence[SlotFit], averaging: bool) -> float:
     Returns:
       the median; NaN if no step determines it, or if the steps do not agree.
     """
+    kept = _kept_parts(fits, averaging)
+    return float(np.median(kept)) if kept and spread(kept) < 1e-2 else float("nan")
+
+
+def _kept_parts(fits: Sequence[SlotFit], averaging: bool) -> list[float]:
+    """The part of itself that a slot keeps in each step that determines it; `averaging` as in `kept_part`."""
     known = [fit for fit in fits if fit.residual < MOST_RESIDUAL]
     kept = [fit.keep for fit in known if fit.old_size > 1e-2 and fit.gain_size > 1e-6]
-    if not kept and averaging:
-        kept = [1 - fit.gain for fit in known if fit.old_size <= 1e-2]
-    return float(np.median(kept)) if kept and spread(kept) < 1e-2 else float("nan")
+    return [1 - fit.gain for fit in known if fit.old_size <= 1e-2] if not kept and averaging else kept
+
+
+def constant_in_time(evidence: Evidence) -> Finding | None:
+    """Recognizes OPTIMIZER_CONSTANT where the port's constant changes with the steps: a schedule has one, too."""
+    sides, optimizer = evidence.both_updates, evidence.context.optimizer
+    if sides is None or optimizer is None or any(criterion(evidence) for criterion in (momentum_form, slot_convention)):
+        return None
+    left, right = sides
+    for slot, rule in optimizer.slot_rules().items():
+        legacy, port = (_kept_parts(side.slots[slot], averaging=not rule.rescaled) for side in (left, right))
+        if len(port) < LEAST_STEPS or not legacy or spread(legacy) >= 1e-2 or not all(0.05 < part < 1 for part in port):
+            continue
+        if sum(abs(part - legacy[0]) > 1e-2 * legacy[0] for part in port) < LEAST_CHANGED or spread(port) < 1e-2:
+            continue
+        if (
+            not all(map(_sums_to_one, right.slots[slot]))
+            if _is_average(rule)
+            else adds_learning_rate(right.slots[slot], learning_rates_of(right))
+        ):
+            continue
+        return Finding(
+            f"Slot {slot} keeps from {format_number(min(port))} to {format_number(max(port))} of itself in the port's "
+            f"steps, and {format_number(legacy[0])} in each of legacy's: the port's {rule.constant} changes with the "
+            "steps.",
+            MEDIUM,
+            f"least-squares fit of the slot by its old value and the gradient, in each of {counted(len(port), 'step')}",
+        )
+    return None
 
 
 def plant_constant(finding: Finding, setup: Setup) -> injection.Change | None:
@@ -124,7 +169,8 @@ CAUSES = (
         covers=(stages.SLOTS,),
         title="another momentum, beta or decay",
         signature="A slot keeps another share of its old value in each step",
-        why="Libraries have different defaults, or a constant was not carried over.",
+        why="Libraries have different defaults, or a constant was not carried over. Some schedules change it with the "
+        "learning rate (PyTorch's OneCycleLR).",
         fix="Give the port legacy's constants.",
         criterion=optimizer_constant,
         plant=plant_constant,

@@ -88,7 +88,7 @@ def measure_moving_statistics(steps: Sequence[ComparedStep]) -> MovingStatistics
     return MovingStatistics(
         owners=(left, right),
         borrowed=borrowed,
-        moves=_proposal_fits(same, names, borrowed, FIRST in right),
+        moves=_proposal_fits(same, names, borrowed, FIRST in right or not right),
         alike=(
             replica_disagreement([step.left.proposals for step in compared], names),
             replica_disagreement([step.right.proposals for step in compared], names),
@@ -129,7 +129,10 @@ def _right_owners(steps: Sequence[ComparedStep], names: list[str], borrowed: boo
 def _proposal_fits(
     steps: Sequence[ComparedStep], names: Sequence[str], borrowed: bool, first_kept: bool
 ) -> dict[str, list[ProposalFit]]:
-    """Fits of the right's proposals; where it shows none but keeps the first replica's, what it keeps is that one's."""
+    """Fits of the right's proposals; where it shows none but keeps the first replica's, what it keeps is that one's.
+
+    So it may be where no owner explains what it keeps, which another momentum makes: a fit that fails shows otherwise.
+    """
 
     def right_proposals(step: ComparedStep) -> list[Arrays]:
         if not borrowed:

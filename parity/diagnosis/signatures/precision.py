@@ -103,11 +103,22 @@ def _narrow_in_stage(
 
 
 def _narrow_format(right: np.ndarray, left: np.ndarray) -> str | None:
-    """The narrowest format that holds all the right's values and not the left's, or None."""
+    """The narrowest format that holds all the right's values and not the left's, or None.
+
+    What is left over where numbers of the left's size cancel has few bits, too: it is a small multiple of their last.
+    """
     if np.unique(right).size < LEAST_NUMBERS:
         return None
     bits, others = significant_bits(right), significant_bits(left)
-    return next((name for name, most in NARROW.items() if bits <= most and others > most + MOST_ROUNDINGS), None)
+    size, others_size = (float(np.max(np.abs(side), initial=0.0)) for side in (right, left))
+    for name, most in NARROW.items():
+        if bits <= most and others > most + MOST_ROUNDINGS:
+            return name if size > 2.0**most * others_size * _eps(left) else None
+    return None
+
+
+def _eps(values: np.ndarray) -> float:
+    return float(np.finfo(values.dtype if values.dtype.kind == "f" else np.float32).eps)
 
 
 def _narrow_reduction(evidence: Evidence) -> NarrowValues | None:

@@ -116,6 +116,12 @@ def test_what_parts_before_any_activation_is_no_rectifier(tensor, cause):
     assert list(findings(passes, layer=parting(tensor))) == [cause]
 
 
+@pytest.mark.parametrize("replicas, cause", [((), "RECTIFIER"), ((1,), "FORWARD_PASS")])
+def test_what_some_replicas_alone_show_is_no_rectifier(replicas, cause):
+    passes = EQUAL._replace(losses_agree=False, unequal_gradients=["a"], revived=["a"], replicas=replicas)
+    assert list(findings(passes)) == [cause]
+
+
 def test_what_one_factor_explains_is_no_matter_of_the_network():
     passes = EQUAL._replace(losses_agree=False, unequal_gradients=["a"], revived=["a"])
     assert findings(passes, factors=gradient_factors(2.0)) == {}

@@ -42,6 +42,26 @@ def test_constants_are_equal_within_two_in_a_thousand(keep, causes):
     assert list(recognized(side(CONSTANT), side(CONSTANT, keeps=[keep] * 3))) == causes
 
 
+@pytest.mark.parametrize(
+    "keeps, named",
+    [
+        ((0.75, 0.5, 0.875), True),
+        ((0.5, 0.5, 0.75), False),  # one step may be anything
+        ((0.75, 0.875), False),
+        ((0.75, 0.0, 0.875), False),  # starts anew
+        ((0.75, 0.7501, 0.7502), True),  # one constant
+    ],
+)
+def test_a_momentum_that_changes_with_the_steps_is_named(keeps, named):
+    found = recognized(side(CONSTANT[: len(keeps)]), side(CONSTANT[: len(keeps)], keeps=keeps))
+    assert ("OPTIMIZER_CONSTANT" in found) is named
+    if keeps == (0.75, 0.5, 0.875):
+        assert found["OPTIMIZER_CONSTANT"].sentence == (
+            "Slot momentum keeps from 0.5 to 0.875 of itself in the port's steps, and 0.5 in each of legacy's: the "
+            "port's momentum changes with the steps."
+        )
+
+
 def test_a_slot_of_keras_s_convention_is_no_other_constant():
     found = recognized(side(CONSTANT), side(CONSTANT, keeps=(0.75,) * 3, gains=(-0.5,) * 3))
     assert list(found) == ["SLOT_CONVENTION"]

@@ -106,6 +106,12 @@ def test_a_borrowing_side_that_keeps_another_replicas_values_has_no_fits():
     assert found.moves == {"norm/mean": [], "norm/variance": []}
 
 
+def test_a_borrowing_side_of_another_momentum_is_compared_with_the_first_replica():
+    found = facts_of({"norm/mean": [0.5], "norm/variance": [7.0]}, [])  # half of what the left's first moves by
+    assert found.owners[1] == {}
+    assert [fit.share.factor for fits in found.moves.values() for fit in fits] == [0.5, 0.5]
+
+
 @pytest.mark.parametrize("gap, compared", [(0.5 * SAME_STATISTICS, True), (2 * SAME_STATISTICS, False)])
 def test_proposals_are_compared_from_the_same_statistics_only(gap, compared):
     old = {"norm/mean": np.array([0.0]), "norm/variance": np.array([8.0 * (1 + gap)])}

@@ -53,3 +53,10 @@ def test_full_precision_and_few_numbers_are_no_narrow_format():
     assert found() == []
     few = np.array([0.5, 0.25, 1.0], np.float32)
     assert found(gradients=[np.resize(few, 64), np.resize(few, 64)]) == []
+
+
+def test_what_is_left_over_where_numbers_cancel_is_no_narrow_format():
+    small = np.arange(-32, 32).astype(np.float32)  # of few bits, as multiples of the last bit of numbers near one
+    assert found(gradients=[small * 2.0**-24, small * 2.0**-24]) == []
+    (seen,) = found(gradients=[small * 2.0**-8, small * 2.0**-8])
+    assert seen.format == "bfloat16"
