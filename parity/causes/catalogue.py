@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from parity.causes.basics.cause import HIGH, LOW, MEDIUM, Cause, RecognizedCause
@@ -12,7 +12,7 @@ from parity.causes.gradients import network, numerics, partial_gradients, report
 from parity.causes.inputs import dropout, example_counts, initial_slots, initial_weights, input_batches
 from parity.causes.penalties import penalty_terms, regularization, weight_decay
 from parity.causes.statistics import averages, batch_norm, moving_deviation, moving_rules, moving_statistics
-from parity.causes.unexplained import with_sound_confidence, without_superseded
+from parity.causes.unexplained import unexplained_deviations, with_sound_confidence, without_superseded
 from parity.causes.update import (
     epsilon,
     learning_rate,
@@ -68,6 +68,9 @@ SUBJECTS = (
 
 CAUSES = tuple(cause for subject in SUBJECTS for cause in subject.CAUSES)
 
+#: Stages of the forward and backward pass, of which a cause of a later stage says nothing.
+PASSES = (stages.INITIAL, stages.BATCH, stages.LOSS, stages.GRADIENTS)
+
 _CONFIDENCE_ORDER = {HIGH: 0, MEDIUM: 1, LOW: 2}
 
 
@@ -77,8 +80,19 @@ def recognize_causes(evidence: Evidence) -> list[RecognizedCause]:
     everywhere = _recognize(evidence, causes)
     confined = recognize_confined_causes(evidence, causes, everywhere)
     first = sorted([*everywhere, *confined], key=order_of)
-    found = first or _recognize(evidence, [cause for cause in CAUSES if cause.last])
+    found = sorted([*first, *_recognize(evidence, _last_causes(evidence, first))], key=order_of)
     return without_superseded(evidence, with_sound_confidence(evidence, found))
+
+
+def _last_causes(evidence: Evidence, first: Sequence[RecognizedCause]) -> list[Cause]:
+    """The causes that are asked for last: all if there is no other, else those of passes that the others leave open."""
+    last = [cause for cause in CAUSES if cause.last]
+    if not first:
+        return last
+    if any(entry.cause.stage in PASSES for entry in first if entry.cause.bug):
+        return []
+    open_stages = {deviation.stage for deviation in unexplained_deviations(evidence, first)}
+    return [cause for cause in last if cause.bug and cause.stage in open_stages]
 
 
 def _recognize(evidence: Evidence, causes: Iterable[Cause]) -> list[RecognizedCause]:

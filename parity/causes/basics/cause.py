@@ -100,7 +100,8 @@ class Cause:
         that cannot be planted.
       pitfall: pitfall number, R01 to R38, or "" if it has none.
       bug: False where both sides compute the same in different terms.
-      last: True if the criterion is evaluated only when no other cause is recognized.
+      last: True if the criterion is evaluated only when no other cause is recognized, or none of the passes while
+        something there is unexplained.
       covers: stages whose deviations it explains; empty for those that a cause of its stage usually does, see
         `unexplained.COVERED`.
       by_variable: True if the cause may act on some variables and not on others, so that its criterion is also asked

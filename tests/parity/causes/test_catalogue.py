@@ -6,6 +6,7 @@ import json
 import os
 import pathlib
 import re
+import types
 
 import pytest
 
@@ -98,6 +99,21 @@ def test_a_last_cause_is_asked_only_if_there_is_no_other(monkeypatch):
     last = cause("LAST", stages.BATCH, last=True)
     assert recognized_ids(monkeypatch, last, cause("LOSS", stages.LOSS)) == ["LOSS"]
     assert recognized_ids(monkeypatch, last, cause("LOSS", stages.LOSS, recognized=False)) == ["LAST"]
+
+
+@pytest.mark.parametrize(
+    "stage, first, ids",
+    [
+        (stages.LOSS, stages.WEIGHTS, ["WEIGHTS", "LAST"]),  # a cause of updates says nothing about a loss
+        (stages.STATISTICS, stages.WEIGHTS, ["WEIGHTS"]),  # nothing is open where the last cause is of
+        (stages.LOSS, stages.BATCH, ["BATCH"]),  # other examples make other losses
+    ],
+)
+def test_a_last_cause_is_asked_beside_causes_of_later_stages(monkeypatch, stage, first, ids):
+    open_deviation = types.SimpleNamespace(stage=stage)
+    monkeypatch.setattr(catalogue, "unexplained_deviations", lambda evidence, recognized: [open_deviation])
+    made = cause("LAST", stages.LOSS, LOW, last=True), cause(first.upper(), first)
+    assert recognized_ids(monkeypatch, *made) == ids
 
 
 def test_the_command_prints_the_page(capsys):
