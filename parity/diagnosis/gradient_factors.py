@@ -124,8 +124,13 @@ def _inverse(number: int) -> float:
 
 
 def _reduction_ratio(evidence: Evidence, factor: float) -> float:
-    """The right's weight over the left's. Where clipping hides which it was, the one that explains the most."""
+    """The right's weight over the left's. Where clipping hides which it was, the one that explains the most.
+
+    So it does where the right's combined gradients follow no form that is known: they may be made of a sum or a mean.
+    """
     left, right = (reduction_weights(side, evidence.replicas) for side in evidence.combined_fits)
+    if not right and evidence.combined_fits[1] is not None and evidence.replicas:
+        right = [1.0 / evidence.replicas, 1.0]
     ratios = [weight / left[0] for weight in right] if left else []
     return min(ratios, key=lambda ratio: abs(np.log(abs(ratio * factor) or 1e-300)), default=1.0)
 

@@ -160,6 +160,15 @@ def test_the_reduction_that_explains_the_most_is_taken_where_clipping_hides_it()
     assert fit_gradient_factors(evidence).reduction == 2.0  # 0.5 in each replica, summed: nothing is left to explain
 
 
+@pytest.mark.parametrize("share, total", [(0.5, 1.0), (1.0, 1.0), (0.25, 0.5), (2.0, 2.0)])
+def test_an_unknown_form_may_sum_shares_of_the_loss(share, total):
+    fits = (combined_fit({CombinedForm("mean"): 0.0}), combined_fit({}))  # such as shares that are clipped, then summed
+    left = step_record(gradients=REPLICAS, combined={"w": [2.0, 2.0]})
+    right = step_record(gradients=times(share), combined={"w": [1.0, 0.0]})
+    evidence = made_up_evidence([compared_step(left, right)], Context(replicas=2), combined_fits=fits)
+    assert fit_gradient_factors(evidence).total == total
+
+
 def test_a_gradient_that_is_not_finite_leaves_nothing_to_be_explained_by_a_factor():
     broken = [{"w": [8.0, 0.0]}, {"w": [0.0, float("nan")]}]
     assert factors_of([2.0, 2.0], [4.0, 4.0], broken) is None
