@@ -24,6 +24,10 @@ if TYPE_CHECKING:
 #: Shares of the batch statistics agree within this part.
 SAME_SHARE = 1e-3
 
+#: Another momentum moves variances as it moves means, but for Bessel's correction: the factors agree within this part
+#: of their distance from 1. Inputs of another scale change them in another way.
+PART_OF_RATIO = 0.5
+
 #: Two sides' means agree within this part (kernels round them), or within this part of what their variances differ by.
 SAME_MEAN, PART_OF_VARIANCE = 2e-5, 0.05
 
@@ -133,7 +137,7 @@ def bn_decay_099_0999(evidence: Evidence) -> Finding | None:
     if not shares or largest(share.residual for share in shares) > 1e-3 or spread([s.factor for s in shares]) > 1e-2:
         return None
     ratio = float(np.median([share.factor for share in shares]))
-    if near(ratio, 1, SAME_SHARE):
+    if facts is None or near(ratio, 1, SAME_SHARE) or _contradicted_by_variances(facts, ratio):
         return None
     libraries = " (10 is 0.99 against 0.999)" if near(ratio, 10, 0.02) or near(ratio, 0.1, 0.02) else ""
     return Finding(
@@ -142,6 +146,14 @@ def bn_decay_099_0999(evidence: Evidence) -> Finding | None:
         HIGH,
         f"the same ratio in {len(shares)} proposals, residual {largest(share.residual for share in shares):.1e}",
         {"ratio": shortest_decimal(ratio, 1e-3)},
+    )
+
+
+def _contradicted_by_variances(facts: MovingStatistics, ratio: float) -> bool:
+    """Whether some variance moves by another part than the means, which move by `ratio`."""
+    factors = [fit.share.factor for fit in _fits_of(facts, is_variance)]
+    return any(
+        not near(factor, 1, SAME_SHARE) and abs(factor - ratio) > PART_OF_RATIO * abs(ratio - 1) for factor in factors
     )
 
 

@@ -94,6 +94,20 @@ def test_a_factor_that_roundings_of_the_moving_variance_can_make_is_no_bessel_fa
     assert list(with_fits(variance=variance)) == causes
 
 
+@pytest.mark.parametrize(
+    "mean, variance, causes",
+    [
+        (10.0, 10.0, ["BN_DECAY_099_0999"]),
+        (10.0, 9.5, ["BN_DECAY_099_0999"]),  # with Bessel's correction on one side
+        (1.0039, 1.0039, ["BN_DECAY_099_0999"]),
+        (1.0039, 0.9967, []),  # inputs of another scale: a variance below one falls further behind
+        (2.0, 4.0, []),
+    ],
+)
+def test_another_momentum_moves_variances_as_it_moves_means(mean, variance, causes):
+    assert list(with_fits(proposal_fit(share=mean), proposal_fit(share=variance, factor=NAN))) == causes
+
+
 def test_means_that_do_not_agree_hide_a_bessel_factor():
     variance = proposal_fit(factor=0.75)
     assert list(with_fits(proposal_fit(share=1.0009), variance)) == ["BN_BESSEL"]
