@@ -152,9 +152,7 @@ def bn_decay_099_0999(evidence: Evidence) -> Finding | None:
 def _contradicted_by_variances(facts: MovingStatistics, ratio: float) -> bool:
     """Whether some variance moves by another part than the means, which move by `ratio`."""
     factors = [fit.share.factor for fit in _fits_of(facts, is_variance)]
-    return any(
-        not near(factor, 1, SAME_SHARE) and abs(factor - ratio) > PART_OF_RATIO * abs(ratio - 1) for factor in factors
-    )
+    return any(abs(factor - ratio) > PART_OF_RATIO * abs(ratio - 1) for factor in factors)
 
 
 def _fits_of(facts: MovingStatistics, is_kind: Callable[[str], bool]) -> list[ProposalFit]:

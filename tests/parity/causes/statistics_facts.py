@@ -44,8 +44,12 @@ def moving_statistics(
 
 
 def moves_of(mean: ProposalFit | None = None, variance: ProposalFit | None = None) -> dict[str, list[ProposalFit]]:
-    """Returns the fits of one mean and one variance; proposals that are equal on both sides unless given."""
-    return {MEAN_NAME: [mean or proposal_fit()], VARIANCE_NAME: [variance or proposal_fit()]}
+    """Returns the fits of one mean and one variance; unless given, proposals are equal on both sides.
+
+    A variance that is not given takes in the mean's share of a batch.
+    """
+    mean = mean or proposal_fit()
+    return {MEAN_NAME: [mean], VARIANCE_NAME: [variance or proposal_fit(share=mean.share.factor)]}
 
 
 def recognized_causes(

@@ -100,7 +100,8 @@ def test_a_factor_that_roundings_of_the_moving_variance_can_make_is_no_bessel_fa
         (10.0, 10.0, ["BN_DECAY_099_0999"]),
         (10.0, 9.5, ["BN_DECAY_099_0999"]),  # with Bessel's correction on one side
         (1.0039, 1.0039, ["BN_DECAY_099_0999"]),
-        (1.0039, 0.9967, []),  # inputs of another scale: a variance below one falls further behind
+        (1.0039, 0.9967, []),  # inputs of another scale: a variance that falls from one falls less far
+        (1.0039, 0.9996, []),  # a small one
         (2.0, 4.0, []),
     ],
 )
@@ -111,6 +112,7 @@ def test_another_momentum_moves_variances_as_it_moves_means(mean, variance, caus
 def test_means_that_do_not_agree_hide_a_bessel_factor():
     variance = proposal_fit(factor=0.75)
     assert list(with_fits(proposal_fit(share=1.0009), variance)) == ["BN_BESSEL"]
+    variance = proposal_fit(share=1.0011, factor=0.75)
     assert list(with_fits(proposal_fit(share=1.0011), variance)) == ["BN_DECAY_099_0999"]
     assert recognized(moving_statistics(moves={VARIANCE_NAME: [variance]})) == {}
     assert recognized(moving_statistics(moves={MEAN_NAME: [proposal_fit()]})) == {}
