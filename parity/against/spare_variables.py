@@ -21,7 +21,8 @@ def spare_variables(plan: Plan, graph: Graph) -> list[str]:
     written = {name for effect in effects for name in effect.writes}
     writes = {effect.node: set(effect.writes) for effect in effects}
     kept = [variable for variable in plan.variables if variable.role in ("statistic", "average", "state")]
-    constants = [variable.name for variable in kept if variable.name not in written]
+    read = [variable for variable in plan.variables if variable.role == "slot" and not variable.of]  # by an optimizer
+    constants = [variable.name for variable in [*kept, *read] if variable.name not in written]
     scalars = {
         variable.name for variable in kept if not variable.shape and variable.name in written and not variable.of
     }
@@ -35,5 +36,5 @@ def spare_variables(plan: Plan, graph: Graph) -> list[str]:
     while True:
         remaining = {name for name in scalars if reports(name)}
         if remaining == scalars:
-            return [variable.name for variable in kept if variable.name in scalars or variable.name in constants]
+            return [variable.name for variable in [*kept, *read] if variable.name in {*scalars, *constants}]
         scalars.intersection_update(remaining)

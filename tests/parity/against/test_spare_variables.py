@@ -44,6 +44,14 @@ def test_a_variable_that_no_step_changes_is_spare():
     assert spare_variables(plan_with(("rate", []), ("rows", [3])), graph_with(shown_only)) == ["rate", "rows"]
 
 
+def test_what_an_optimizer_reads_and_no_step_changes_is_spare_and_a_slot_of_a_weight_is_not():
+    plan = small_plan()
+    plan.variables += [Variable("rate", [], "float32", "slot"), Variable("w/m", [2], "float32", "slot", "w")]
+    assert spare_variables(plan, graph_with(shown_only)) == ["rate"]
+    plan.phases[0].effects.append(Effect("keep", "Assign", ["rate"], []))
+    assert spare_variables(plan, graph_with(shown_only)) == []
+
+
 @pytest.mark.parametrize("build, spare", [(shown_only, ["shown"]), (feeds_update, []), (feeds_loss, [])])
 def test_a_scalar_is_spare_if_nothing_else_follows_from_it(build, spare):
     assert spare_variables(plan_with(("shown", []), effects=[("keep", "shown")]), graph_with(build)) == spare
