@@ -25,6 +25,7 @@ ELSEWHERE = {
     "products_in_tensor_float_32": "regression",  # too small a net for errors to look random
     "norm_epsilon_of_another_library": "resnet18",  # one normalization has none after it
     "decay_of_one_weight_lost": "cifar_cnn",  # only one weight decays
+    "clipped_as_by_pytorch": "cifar_cnn",  # an epsilon shows in short gradients alone
     "convolution_padded_alike": "resnet18",
     "stride_in_the_other_convolution": "resnet18",
     "gradient_stopped_in_the_shortcuts": "resnet18",
