@@ -121,6 +121,10 @@ def test_the_command_prints_the_page(capsys):
     assert capsys.readouterr().out == causes_page(catalogue.CAUSES + speed.CAUSES)
 
 
+def test_every_trial_has_a_workload_in_which_its_faults_can_occur():
+    assert [name for name in injected.trial_names() if injected.faults_of(name) is None] == []
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(FAULTS))
 def test_the_injected_cause_is_named_first(name, rows):
