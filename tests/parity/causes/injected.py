@@ -21,7 +21,6 @@ FAULTS = {fault.name: (cause, fault) for cause in catalogue.CAUSES for fault in 
 ELSEWHERE = {
     "occurrences_squared_apart": "regression",
     "momentum_of_touched_rows_only": "regression",
-    "clipped_as_by_pytorch": "sigmoid_stack",  # which clips
     "clipnorm_for_global_clipnorm": "regression",  # no gradient of one weight is as long as the limit
     "products_in_tensor_float_32": "regression",  # too small a net for errors to look random
     "norm_epsilon_of_another_library": "resnet18",  # one normalization has none after it
