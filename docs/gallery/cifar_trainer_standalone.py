@@ -54,7 +54,7 @@ class Trainer:
     def __init__(self, strategy, checkpoint=None):
         self.strategy, self.variables = strategy, {}
         with strategy.scope():
-            example = {n: tf.zeros((GLOBAL_BATCH // TOWERS, *shape), dtype) for n, (shape, dtype) in INPUTS.items()}
+            example = {n: tf.ones((GLOBAL_BATCH // TOWERS, *shape), dtype) for n, (shape, dtype) in INPUTS.items()}
             tower_loss(Scope(self.variables), example)
             self.weights = [name for name, variable in self.variables.items() if variable.trainable]
             for name in self.weights:

@@ -167,7 +167,7 @@ class Trainer:
     def __init__(self, strategy, checkpoint=None):
         self.strategy, self.variables = strategy, {}
         with strategy.scope():
-            example = {n: tf.zeros((GLOBAL_BATCH // TOWERS, *shape), dtype) for n, (shape, dtype) in INPUTS.items()}
+            example = {n: tf.ones((GLOBAL_BATCH // TOWERS, *shape), dtype) for n, (shape, dtype) in INPUTS.items()}
             for name, (shape, start, dtype) in OTHERS.items():
                 self.variables[name] = tf.Variable(tf.fill(shape, tf.constant(start, dtype)), trainable=False)
             d_train_loss(Scope(self.variables), example)
