@@ -45,7 +45,7 @@ def seconds_of_calls(devices: Sequence[str]) -> CallSeconds:
     """
     first = devices[:1]
     few, many, wide = (_loop_of_additions(on, count) for on, count in ((first, 1), (first, CAPTURED), (devices, 1)))
-    with _session_calls(first) as (run, run_fed):
+    with _session_calls(devices[0]) as (run, run_fed):
         call, fed, one, captured, turns, one_wide, turns_wide = interleaved_seconds(
             [
                 run,
@@ -62,7 +62,7 @@ def seconds_of_calls(devices: Sequence[str]) -> CallSeconds:
     loop, wide_loop = (
         max(of_turns - of_one, 0.0) / (TURNS - 1) for of_turns, of_one in ((turns, one), (turns_wide, one_wide))
     )
-    further = max(wide_loop - loop, 0.0) / max(len(devices) - 1, 1)
+    further = max(wide_loop - loop, 0.0) / (len(devices) - 1) if len(devices) > 1 else 0.0
     capture = max(captured - one, 0.0) / (CAPTURED - 1)
     return CallSeconds(call, max(one - loop, 0.0), capture, loop, further, max(fed - call, 0.0) / FED)
 
@@ -86,20 +86,16 @@ def _loop_of_additions(devices: Sequence[str], count: int) -> Callable[[tf.Tenso
 
 
 @contextlib.contextmanager
-def _session_calls(devices: Sequence[str]) -> Iterator[tuple[Callable[[], Any], Callable[[], Any]]]:
-    """Two calls of a session: one that adds to a variable on each device, and one that is fed `FED` tensors as well."""
+def _session_calls(device: str) -> Iterator[tuple[Callable[[], Any], Callable[[], Any]]]:
+    """Two calls of a session: one that adds to a variable on the device, and one that is fed `FED` tensors as well."""
     with tf.Graph().as_default() as graph:
         holders = [v1.placeholder(tf.float32, (8,)) for _ in range(FED)]
-        added: list[tf.Operation] = []
-        for device in devices:
-            with tf.device(device):
-                variable = v1.get_variable(f"on_{len(added)}", [], initializer=v1.zeros_initializer())
-                added.append(v1.assign_add(variable, 1.0).op)
-        step = tf.group(*added)
+        with tf.device(device):
+            step = v1.assign_add(v1.get_variable("added", [], initializer=v1.zeros_initializer()), 1.0).op
         fed_step = tf.group(step, *(tf.negative(holder) for holder in holders))
         initialize = v1.global_variables_initializer()
     feed = {holder: np.zeros(8, np.float32) for holder in holders}
     # As a context, a session would make its graph the default one, in which no function can be called.
-    with contextlib.closing(v1.Session(graph=graph, config=session_config(list(devices), exact=True))) as session:
+    with contextlib.closing(v1.Session(graph=graph, config=session_config([device], exact=True))) as session:
         session.run(initialize)
         yield functools.partial(session.run, step), functools.partial(session.run, fed_step, feed)
