@@ -113,10 +113,13 @@ def compare_tower(tower: Tower, loss: Callable[[Scope, Dict[str, Any]], tf.Tenso
       The comparison.
     """
     phase = tower.phase
-    weights = _differentiated(tower)
+    gradients = weight_gradients(tower.plan, tower.graph, phase, tower.number)
+    roles = {variable.name: variable.role for variable in tower.plan.variables}
+    weights = [name for name in gradients if roles.get(name) == "weight"]  # the others are indices of rows
     data = _made_up(tower)
-    old, noises = _old_results(tower, phase, weights, data)
-    new, updates = _new_results(tower, weights, data, noises, loss)
+    old, noises = _old_results(tower, [gradients[name] for name in weights], data)
+    by_rows = {name: indices_label(name) in gradients for name in weights}
+    new, updates = _new_results(tower, by_rows, data, noises, loss)
     expected = dict(zip([LOSS, *weights], old))
     found = dict(zip([LOSS, *weights], new))
     parts = parts_of_tower(phase, tower.number)
@@ -145,17 +148,6 @@ def _changed(proposal: Proposal, before: np.ndarray, change: np.ndarray, rows: n
     return after
 
 
-def _differentiated(tower: Tower) -> List[str]:
-    """The weights whose derivative of the loss the plan knows."""
-    weights = {v.name for v in tower.plan.variables if v.role == "weight"}
-    return [name for name in _gradients(tower) if name in weights]
-
-
-def _gradients(tower: Tower) -> Dict[str, str]:
-    """Returns {weight: tensor} of the tower's gradients, with the indices of rows."""
-    return weight_gradients(tower.plan, tower.graph, tower.phase, tower.number)
-
-
 def _relative(one: np.ndarray, two: np.ndarray) -> float:
     if np.shape(one) != np.shape(two):
         return float("inf")
@@ -182,13 +174,12 @@ def _made_up(tower: Tower) -> Arrays:
     return data
 
 
-def _old_results(tower: Tower, phase: Phase, weights: Sequence[str], data: Arrays) -> Tuple[List[np.ndarray], Arrays]:
+def _old_results(tower: Tower, gradients: Sequence[str], data: Arrays) -> Tuple[List[np.ndarray], Arrays]:
     """Returns what the old graph computes, and {random stream: the numbers that it was given}."""
-    plan = tower.plan
+    plan, phase = tower.plan, tower.phase
     entries = plan.inputs + plan.common
-    gradients = _gradients(tower)
     cuts = [entry.tensors[min(tower.number, len(entry.tensors) - 1)] for entry in entries]
-    fetches = [phase.losses[tower.number], *(gradients[n] for n in weights), *(p.value for p in tower.proposals)]
+    fetches = [phase.losses[tower.number], *gradients, *(p.value for p in tower.proposals)]
     fetches += [proposal.rows for proposal in tower.proposals if proposal.rows]
     fetches += parts_of_tower(phase, tower.number)
     returned = phase.returns[tower.number] if any(phase.returns) else []
@@ -231,12 +222,15 @@ def _noise_shape(
 
 def _new_results(
     tower: Tower,
-    weights: Sequence[str],
+    by_rows: Mapping[str, bool],
     data: Arrays,
     noises: Arrays,
     loss: Callable[[Scope, Dict[str, Any]], tf.Tensor],
 ) -> Tuple[List[np.ndarray], Arrays]:
-    """Returns what the written function computes, and {statistic: its new value}."""
+    """Returns what the written function computes, and {statistic: its new value}.
+
+    Of the weights in `by_rows` the gradients are computed; of those with true, the rows' values if there are rows.
+    """
     with tf.Graph().as_default(), v1.Session(config=session_config(["CPU:0"], True)) as session:
         fed: Dict[tf.Tensor, np.ndarray] = {}
 
@@ -257,8 +251,8 @@ def _new_results(
         results = loss(Scope(frame), batch)
         result, *parts = results if isinstance(results, (list, tuple)) else [results]
         factor = tf.constant(FACTOR if any(tower.phase.returns) else 1.0)
-        made = v1.gradients(result, [tensors[name] for name in weights], factor, unconnected_gradients="zero")
-        rows = [_gradients(tower).get(indices_label(name)) for name in weights]
+        made = v1.gradients(result, [tensors[name] for name in by_rows], factor, unconnected_gradients="zero")
+        rows = by_rows.values()
         shown = [g.values if row and isinstance(g, tf.IndexedSlices) else g for g, row in zip(made, rows)]
         new = session.run([result, *(tf.convert_to_tensor(gradient) for gradient in shown), *parts], fed)
         return new, {name: session.run(value, fed) for name, value in frame.updates.items()}
