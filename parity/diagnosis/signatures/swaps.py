@@ -56,18 +56,20 @@ def _swaps_of_stage(stage: str, rows: Sequence[StageRow], tolerance: float) -> l
 
 def _holds_other(rows: Sequence[StageRow], name: str, other: str, tolerance: float) -> bool:
     """Whether `name` has the values of `other` in all rows, and these are enough different numbers to tell."""
-    values = [np.unique(row.expected[other]).size for row in rows if other in row.expected]
-    if len(values) < len(rows) or sum(values) < LEAST_NUMBERS:
+    if not all(
+        other in row.expected and _agrees(row, name, other, tolerance, transposed=name == other) for row in rows
+    ):
         return False
-    return all(_agrees(row, name, other, tolerance, transposed=name == other) for row in rows)
+    return sum(np.unique(row.expected[other]).size for row in rows) >= LEAST_NUMBERS
 
 
 def _agrees(row: StageRow, name: str, other: str, tolerance: float, transposed: bool = False) -> bool:
+    shape = np.shape(row.expected[other])
+    if np.shape(row.actual[name]) != (shape[::-1] if transposed else shape) or (transposed and len(shape) < 2):
+        return False
     actual, expected = np.asarray(row.actual[name], np.float64), np.asarray(row.expected[other], np.float64)
     if transposed:
         expected = expected.T
-    if actual.shape != expected.shape or (transposed and expected.ndim < 2):
-        return False
     gap = float(np.linalg.norm(actual - expected))
     length = float(np.linalg.norm(expected))
     noise = row.noise.get(name, 0.0)
