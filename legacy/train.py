@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from workloads.job import Job
     from workloads.program import Program
     from workloads.sources import Source
-    from workloads.support.processes.child_processes import Speaker
+    from workloads.support.processes.child_side import Speaker
 
 flags.DEFINE_string(
     "cluster", None, "Tasks of several processes: their addresses, or their numbers, to start them on this machine."

@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     import tensorflow as tf
 
     from modern.multi_worker import local_servers
-    from workloads.support.processes.child_processes import Child, Speaker
+    from workloads.support.processes.child_processes import Child
+    from workloads.support.processes.child_side import Speaker
 
 flags.DEFINE_string(
     "export_keras",

@@ -13,7 +13,7 @@ import time
 from collections.abc import Mapping
 
 from workloads.support.errors import require
-from workloads.support.processes import child_processes
+from workloads.support.processes import interrupts
 
 #: Seconds that a program is given to end by itself.
 GRACE = 2.0
@@ -61,7 +61,7 @@ class LineProcess:
 
     def __init__(self, path: str, variables: Mapping[str, str]) -> None:
         self._errors = tempfile.TemporaryFile()
-        with child_processes.without_ctrl_c():
+        with interrupts.without_ctrl_c():
             self._process = subprocess.Popen(
                 [sys.executable, "-S", "-E", "-c", START, str(os.getpid()), os.path.abspath(path)],
                 stdin=subprocess.PIPE,

@@ -10,7 +10,7 @@ import os
 import threading
 
 from workloads.support.machine import environment
-from workloads.support.processes import child_processes
+from workloads.support.processes import interrupts
 
 
 def process_pool(processes: int, tasks_per_process: int) -> multiprocessing.pool.Pool:
@@ -19,13 +19,13 @@ def process_pool(processes: int, tasks_per_process: int) -> multiprocessing.pool
     TensorFlow keeps the memory that sessions and functions took, so a process must end now and then.
     """
     context = multiprocessing.get_context("spawn")
-    with child_processes.without_ctrl_c():
+    with interrupts.without_ctrl_c():
         return context.Pool(processes, _prepare, maxtasksperchild=tasks_per_process)
 
 
 def queue_manager() -> multiprocessing.managers.SyncManager:
     """Returns a manager, for queues that tasks write to; it is a context manager."""
-    with child_processes.without_ctrl_c():
+    with interrupts.without_ctrl_c():
         return multiprocessing.get_context("spawn").Manager()
 
 

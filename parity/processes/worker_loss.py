@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from workloads.support.processes import child_processes
+from workloads.support.processes import child_processes, child_side
 
 if TYPE_CHECKING:
     from modern.multi_worker.cluster_config import Cluster
@@ -34,7 +34,7 @@ class TrainingOutcome(NamedTuple):
 
 
 def coordinate_training(
-    speaker: child_processes.Speaker,
+    speaker: child_side.Speaker,
     job: Job,
     make_source: Callable[[Job], Source],
     options: ModernOptions,

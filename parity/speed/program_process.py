@@ -14,7 +14,8 @@ from typing import Any
 
 from parity.speed import timing
 from workloads.support.errors import Lost
-from workloads.support.processes.child_processes import Child, Speaker
+from workloads.support.processes.child_processes import Child
+from workloads.support.processes.child_side import Speaker
 
 #: Makes a program, which is closed by leaving the context.
 MakeProgram = Callable[..., contextlib.AbstractContextManager[timing.Runner]]

@@ -15,7 +15,8 @@ from parity.prediction.this_machine.measured_step import Alternative, MeasuredSt
 from workloads import sources
 from workloads.job import Job
 from workloads.selection import registry
-from workloads.support.processes.child_processes import Child, Speaker
+from workloads.support.processes.child_processes import Child
+from workloads.support.processes.child_side import Speaker
 from workloads.support.wording import counted
 
 #: Measured differences from here on count for the order.

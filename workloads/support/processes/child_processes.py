@@ -6,24 +6,18 @@ closes that end, and the child's watching thread ends the child.
 
 from __future__ import annotations
 
-import contextlib
 import multiprocessing
 import multiprocessing.connection
-import os
 import pickle
 import signal
-import sys
-import threading
 import time
-import traceback
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from multiprocessing import resource_tracker
-from multiprocessing.connection import Connection
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from workloads.support import errors
-from workloads.support.machine import environment
-from workloads.support.user import user_code
+from workloads.support.processes import interrupts
+from workloads.support.processes.child_side import run_child
+from workloads.support.processes.last_line import LastLine
 
 #: Seconds that a child is given to end by itself.
 GRACE = 5.0
@@ -58,9 +52,12 @@ class Child:
         printed, stderr = context.Pipe(duplex=False) if quiet else (None, None)
         work = pickle.dumps((target, tuple(arguments)))
         self._process = context.Process(
-            target=_run, args=(lifeline, connection, work, exact, dict(variables or {}), stderr), name=name, daemon=True
+            target=run_child,
+            args=(lifeline, connection, work, exact, dict(variables or {}), stderr),
+            name=name,
+            daemon=True,
         )
-        with without_ctrl_c():
+        with interrupts.without_ctrl_c():
             self._process.start()
         for end in filter(None, (lifeline, connection, stderr)):
             end.close()  # so that a child that ends is an end of file here
@@ -138,50 +135,6 @@ class Child:
         return errors.Lost(f"{self.name} (process {self.pid}) ended {how}{line and f' ({line})'}")
 
 
-class LastLine:
-    """The last line that came through a pipe, read by a thread of its own; no more than `LONGEST` bytes are kept.
-
-    Args:
-      pipe: the end to read from.
-    """
-
-    LONGEST = 2000
-
-    def __init__(self, pipe: Connection) -> None:
-        self._tail = b""
-        self._thread = threading.Thread(target=self._collect, args=(pipe,), daemon=True)
-        self._thread.start()
-
-    def read(self) -> str:
-        """Waits for the pipe's end, `GRACE` seconds at most, and returns the last line, "" if nothing came."""
-        self._thread.join(GRACE)
-        lines = self._tail.decode("utf-8", "replace").split("\n")
-        return next((line.strip() for line in reversed(lines) if line.strip()), "")
-
-    def _collect(self, pipe: Connection) -> None:
-        for part in iter(lambda: os.read(pipe.fileno(), 1 << 16), b""):
-            self._tail = (self._tail + part)[-self.LONGEST :]
-        pipe.close()
-
-
-class Speaker:
-    """The child's end of the connection, given to its target."""
-
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
-
-    def say(self, message: object) -> None:
-        """Hands `message`, which is pickled, to the parent's `Child.receive`."""
-        self._connection.send(("said", message))
-
-    def listen(self) -> Any:
-        """Waits for the parent's next message and returns it; None when there will be no more."""
-        try:
-            return self._connection.recv()
-        except (EOFError, OSError):
-            return None
-
-
 def receive_from_all(children: Sequence[Child]) -> list[Any]:
     """Waits for the next message of each child and returns them in the order of `children`.
 
@@ -236,65 +189,3 @@ def stop_all(children: Iterable[Child], grace: float = GRACE) -> None:
         child._connection.close()
     for child in running:
         child.stop(max(0.0, end - time.monotonic()))
-
-
-@contextlib.contextmanager
-def without_ctrl_c() -> Iterator[None]:
-    """Context in which processes are started that never see Ctrl-C: it reaches the whole group, the parent decides."""
-    resource_tracker.ensure_running()  # it comes with the first child, and unblocks SIGINT (Python before 3.12)
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-def _run(
-    lifeline: Connection,
-    connection: Connection,
-    work: bytes,
-    exact: bool,
-    variables: Mapping[str, str],
-    stderr: Connection | None,
-) -> None:
-    """Runs in the child: prepares its TensorFlow, calls the pickled target, and reports an exception to the parent."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the parent decides
-    if stderr is not None:
-        sys.stderr = os.fdopen(os.dup(2), "w", buffering=1)  # Python's own
-        os.dup2(stderr.fileno(), 2)
-    threading.Thread(target=_end_with, args=(lifeline,), daemon=True).start()
-    os.environ.update(variables)
-    try:
-        environment.prepare(exact)
-        target, arguments = pickle.loads(work)
-        target(Speaker(connection), *arguments)
-    except BaseException as error:
-        _tell(connection, *_message_about(error))
-    # TensorFlow's servers and collectives cannot be closed; a process can.
-    os._exit(0)
-
-
-def _message_about(error: BaseException) -> tuple[str, Any]:
-    """Returns the kind of message that tells the parent of an exception, and its content."""
-    reported = user_code.reported_error(error)
-    if isinstance(reported, errors.InputError):
-        return "refused", str(reported)
-    if isinstance(reported, errors.UserError):
-        return "crashed", (str(reported), user_code.traceback_text(error))
-    lines = traceback.format_exception_only(type(error), error)
-    return "failed", " ".join("".join(lines).split())
-
-
-def _tell(connection: Connection, kind: str, content: Any) -> None:
-    try:
-        connection.send((kind, content))
-    except OSError:  # the parent is gone
-        pass
-
-
-def _end_with(lifeline: Connection) -> None:
-    """Ends this process when the other end of `lifeline` is closed."""
-    try:
-        lifeline.recv()
-    except (EOFError, OSError):
-        os._exit(1)

@@ -22,7 +22,7 @@ _PACKAGES = tuple(os.path.join(_ROOT, name) + os.sep for name in ("workloads", "
 #: This project's modules that call commands and targets of processes, which need not be this project's.
 _HARNESS = tuple(
     os.path.join(_ROOT, "workloads", "support", *names)
-    for names in (("command_line", "command.py"), ("processes", "child_processes.py"), ("user", "user_code.py"))
+    for names in (("command_line", "command.py"), ("processes", "child_side.py"), ("user", "user_code.py"))
 )
 
 _INSTALLED = re.compile(r"[/\\](site|dist)-packages[/\\]")

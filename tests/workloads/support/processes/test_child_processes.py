@@ -11,7 +11,7 @@ import pytest
 
 from workloads.support.errors import InputError, Lost
 from workloads.support.machine import environment
-from workloads.support.processes import addresses, child_processes
+from workloads.support.processes import addresses, child_processes, child_side
 
 ROOT = str(pathlib.Path(__file__).parents[4])
 
@@ -19,12 +19,12 @@ ROOT = str(pathlib.Path(__file__).parents[4])
 @pytest.fixture(autouse=True)
 def _no_tensorflow_in_children(monkeypatch):
     """These children need none, and would take seconds to import it."""
-    monkeypatch.setattr(child_processes, "_run", _run_without_tensorflow)
+    monkeypatch.setattr(child_processes, "run_child", _run_without_tensorflow)
 
 
 def _run_without_tensorflow(*arguments):
     environment.prepare = lambda exact: None
-    child_processes._run(*arguments)
+    child_side.run_child(*arguments)
 
 
 def echo(speaker, factor):
@@ -120,7 +120,7 @@ sys.path.insert(0, {root!r})
 from tests.workloads.support.processes.test_child_processes import child_processes, wait, _run_without_tensorflow
 if __name__ == "__main__":
     signal.signal(signal.SIGINT, signal.default_int_handler)  # a test run in the background ignores it
-    child_processes._run = _run_without_tensorflow
+    child_processes.run_child = _run_without_tensorflow
     child = child_processes.Child("worker", wait)
     child.receive(60)
     print(child.pid, flush=True)
@@ -166,8 +166,8 @@ def test_the_first_child_begins_without_ctrl_c_too():
     lines = [
         "import signal",
         "from multiprocessing import resource_tracker",
-        "from workloads.support.processes import child_processes",
-        "with child_processes.without_ctrl_c():",
+        "from workloads.support.processes import interrupts",
+        "with interrupts.without_ctrl_c():",
         "    resource_tracker.ensure_running()  # as the start of a child does",
         "    print(signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, []))",
         "print(signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, []))",
