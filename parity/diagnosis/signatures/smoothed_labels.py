@@ -8,7 +8,7 @@ and so is what a temperature, or another loss, changes: there the counts are who
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -17,6 +17,7 @@ from parity.comparison.fits import fit_factor, near
 from parity.diagnosis.evidence import Evidence, measured_once
 from parity.diagnosis.localization.deviations import find_deviations
 from parity.diagnosis.stage_checks.side_step import weights_gap
+from parity.diagnosis.steps.compared_step import ComparedStep
 
 #: A count of examples is whole within so many times what rounding makes of it, and never beyond this part of an
 #: example; counts are tried up to so many examples.
@@ -61,8 +62,9 @@ def find_smoothed_labels(evidence: Evidence) -> SmoothedLabels | None:
     """Returns the smoothing that explains how the gradient of some biases differs; None if there is no such biases."""
     batch = evidence.context.per_replica_batch
     names = [name for name in find_deviations(evidence).gradients.names if np.ndim(evidence.left.weights[name]) == 1]
+    steps = [step for step in evidence.steps if weights_gap(step.left_before.weights, step.right_before.weights) == 0]
     for name in names:
-        gaps = list(_gaps(evidence, name))
+        gaps = list(_gaps(steps, name, evidence.eps))
         if gaps and gaps[0].gap.size > 2 and 1 < batch <= MOST_EXAMPLES:
             smoothing = _common_smoothing(gaps, batch)
             if smoothing is not None:
@@ -70,15 +72,15 @@ def find_smoothed_labels(evidence: Evidence) -> SmoothedLabels | None:
     return None
 
 
-def _gaps(evidence: Evidence, name: str) -> Iterator[_Gap]:
-    """The gradients of each replica in each step from the same bits of the weights; some are always the same."""
-    for step in evidence.steps:
-        same = weights_gap(step.left_before.weights, step.right_before.weights) == 0
-        if same and len(step.left.gradients) == len(step.right.gradients):
-            for left, right in zip(step.left.gradients, step.right.gradients):
-                if name in left and name in right:
-                    a, b = np.asarray(left[name], np.float64), np.asarray(right[name], np.float64)
-                    yield _Gap(a, b - a, 16 * evidence.eps * max(1.0, float(np.max(np.abs(a)))))
+def _gaps(steps: Iterable[ComparedStep], name: str, eps: float) -> Iterator[_Gap]:
+    """The gradients of each replica in steps from the same bits of the weights."""
+    for step in steps:
+        if len(step.left.gradients) != len(step.right.gradients):
+            continue
+        for left, right in zip(step.left.gradients, step.right.gradients):
+            if name in left and name in right:
+                a, b = np.asarray(left[name], np.float64), np.asarray(right[name], np.float64)
+                yield _Gap(a, b - a, 16 * eps * max(1.0, float(np.max(np.abs(a)))))
 
 
 def _is_parallel(entry: _Gap) -> bool:
