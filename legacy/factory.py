@@ -48,6 +48,8 @@ def legacy_program(
         job.staleness,
         "cannot be set with --updates=async (staleness is not controlled there)",
     )
+    own = "has a step of its own, which towers do not run: compare it with its old graph, by --against"
+    require(not job.workload.has_own_step, "--workload", job.workload.name, own)
     from legacy.towers.program import LegacyProgram
 
     return LegacyProgram(job, source, options, devices)

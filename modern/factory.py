@@ -41,6 +41,10 @@ def modern_program(
         from modern.lifted.program import LiftedProgram
 
         return LiftedProgram(job, source, options, devices)
+    if job.workload.has_own_step:
+        from modern.written.program import StepProgram
+
+        return StepProgram(job, source, options, devices)
     if options.placement == "layers":
         from modern.model_parallel.program import PipelineProgram
 
@@ -65,6 +69,9 @@ def _check_options(job: Job, options: ModernOptions, worker: Worker | None) -> N
         _check_lifted(job, options, worker)
         return
     require(options.autodiff != "new", "--autodiff", options.autodiff, "only for a lifted workload; graph, tape")
+    if job.workload.has_own_step:
+        _check_own_step(job, options, worker)
+        return
     if layers:
         _check_layers(job, options, worker)
     elif options.update_rules != "tf1":
@@ -81,6 +88,20 @@ def _check_lifted(job: Job, options: ModernOptions, worker: Worker | None) -> No
     require(not options.xla, "--xla", options.xla, "not for a lifted workload")
     written = options.taps and as_lifted(job.workload).losses
     require(not written, "--taps", ",".join(options.taps), "written losses have no ops of the old graph")
+
+
+def _check_own_step(job: Job, options: ModernOptions, worker: Worker | None) -> None:
+    """Raises `InputError` for an option that a step which is written as a function does not have."""
+    why = f"{job.workload.name} has a step of its own; "
+    require(options.update_rules == "tf1", "--update_rules", options.update_rules, why + "only tf1")
+    require(options.autodiff == "graph", "--autodiff", options.autodiff, why + "only graph")
+    require(options.variables != "first", "--variables", options.variables, why + "each replica has its variables")
+    require(options.placement == "towers", "--placement", options.placement, why + "only towers")
+    require(worker is None, "--strategy", "multi_worker", why + "in one process")
+    require(not options.xla, "--xla", options.xla, why + "not compiled")
+    require(not options.taps, "--taps", ",".join(options.taps), why + "no taps")
+    require(job.dtype == "float32", "--dtype", job.dtype, why + "only float32")
+    require(job.staleness is None, "--staleness", job.staleness, why + "only synchronous")
 
 
 def _check_layers(job: Job, options: ModernOptions, worker: Worker | None) -> None:

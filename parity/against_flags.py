@@ -57,22 +57,25 @@ def names_the_same_lift() -> bool:
     return True
 
 
-def setup_from_flags(exact: bool) -> tuple[Setup, OldGraph]:
+def setup_from_flags(exact: bool) -> tuple[Setup, OldGraph | None]:
     """Makes the setup of a workload and the old graph that `--against` names.
 
     Args:
       exact: both programs run for identical bits.
 
     Returns:
-      the setup, whose devices exist, and the old graph.
+      the setup, whose devices exist, and the old graph; None of a port with a step of its own, whose records are in the
+      old graph's terms already.
 
     Raises:
       InputError: a flag's value is not usable, or the workload and the graph do not correspond.
     """
     from parity.against.against_setup import average_form, old_graph_of, setup_against
+    from parity.against.own_step import with_own_step
     from parity.comparison.setup import Setup
     from workloads.job import Job
     from workloads.lifted.workload import load_lift
+    from workloads.steps.workload import as_steps
 
     modern_flags.check_strategy()
     parity_flags.check_mirrored_towers(FLAGS)
@@ -88,6 +91,9 @@ def setup_from_flags(exact: bool) -> tuple[Setup, OldGraph]:
     per_replica = lift.plan.batch
     batch = replicas * per_replica if FLAGS.global_batch is None and per_replica else FLAGS.global_batch
     job = Job(port, replicas, batch, FLAGS.dtype, FLAGS.seed, source.name)
+    if port.has_own_step:
+        lift = with_own_step(lift, as_steps(port), source.settings, replicas, job.per_replica_batch)
+        job = dataclasses.replace(job, workload=lift)
     legacy = legacy_flags.options_from_flags(exact)
     if not FLAGS["legacy_average"].present:
         legacy = dataclasses.replace(legacy, average=average_form(lift))
@@ -99,7 +105,10 @@ def setup_from_flags(exact: bool) -> tuple[Setup, OldGraph]:
         device=FLAGS.device,
         logical_cpus=FLAGS.logical_cpus,
         logical_gpus=FLAGS.logical_gpus,
+        replicated=port.has_own_step,
     )
     setup.devices()
+    if port.has_own_step:
+        return setup, None
     old = old_graph_of(lift, job, source.settings, source.make)
     return setup_against(setup, old), old

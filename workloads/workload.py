@@ -142,6 +142,11 @@ class Workload(abc.ABC):
         return False
 
     @property
+    def has_own_step(self) -> bool:
+        """True for a workload whose step is written as functions, update included; see `workloads.steps`."""
+        return False
+
+    @property
     def carries_state(self) -> bool:
         """True for a workload whose examples must come in the order of the data: one step's state enters the next."""
         return False

@@ -15,7 +15,7 @@ from legacy.source.step.imported_step import ImportedStep, WrittenLoss, keep_pro
 from legacy.source.step.initial import find_initializers, first_values, held_scalars
 from legacy.source.step.input_names import InputNames
 from legacy.source.step.training_step import recover_step
-from legacy.source.styles import imported_style, workload_style
+from legacy.source.styles import imported_style, step_style, workload_style
 from legacy.source.styles.docstring import MOST_LISTED, docstring, docstring_of_losses, docstring_of_update, notes_on
 from legacy.source.styles.imported_style import losses_lines, with_equal_losses
 from legacy.source.update.recovered import recover_updates
@@ -43,6 +43,8 @@ MOST_DIFFERENCE = 1e-3
 _SURPRISES = (KeyError, IndexError, TypeError, ValueError, AttributeError, AssertionError, tf.errors.OpError)
 #: {style: function that makes the text of a module}.
 STYLES = {"workload": workload_style.module_text, "standalone": standalone_style.module_text}
+#: The same, of a step whose update is written as the old graph computes it.
+STEP_STYLES = {"workload": step_style.module_text, "standalone": update_style.module_text}
 
 
 class Source(NamedTuple):
@@ -98,9 +100,13 @@ def source_text(
         notes.append(_proof(plan, graph, initial, [loss], workload_style.model_lines(step.model), values))
         return Source(STYLES[style](plan, step, docstring(plan, step, notes), values), notes)
     except (Unwritten, *_SURPRISES) as reason:
-        if style == "standalone":
-            return _source_with_update(plan, graph, whole, initial, reason, settings or {})
-        return _source_with_import(plan, graph, initial, reason, folder)
+        try:
+            return _source_with_update(plan, graph, whole, initial, reason, settings or {}, style)
+        except Unwritten as second:
+            if style == "standalone":
+                hint = "--style=workload with --out may write the losses, and import the rest from its folder"
+                raise _refusal(plan, Unwritten(f"{second}\n{hint}")) from second
+            return source_with_import(plan, graph, initial, second, folder)
 
 
 def _source_with_update(
@@ -110,8 +116,25 @@ def _source_with_update(
     initial: Dict[str, np.ndarray],
     reason: Exception,
     settings: Mapping[str, str],
+    style: str,
 ) -> Source:
-    """Returns the standalone source of a step whose update is written as the old graph computes it."""
+    """Returns the source of a step whose update is written as the old graph computes it.
+
+    Args:
+      plan: of the lift.
+      graph: of the lift.
+      whole: the whole graph, with its initializers.
+      initial: {variable: value to start from}.
+      reason: why no named fields describe the step.
+      settings: {scalar input: text of its value}.
+      style: one of `STYLES`.
+
+    Returns:
+      The source.
+
+    Raises:
+      Unwritten: the update cannot be written either; the message has both reasons.
+    """
     initializers, _ = find_initializers(whole, plan.variables)
     try:
         step = recover_updates(plan, graph, initializers, _reason(reason).splitlines())
@@ -123,18 +146,31 @@ def _source_with_update(
         notes.append(_proof(plan, graph, initial, losses, losses_lines(ImportedStep(losses, [])), values))
         notes = list(dict.fromkeys(notes))
         starts = first_values(plan.variables, initializers, initial)
-        text = update_style.module_text(plan, step, docstring_of_update(plan, step, notes), values, starts)
+        text = STEP_STYLES[style](plan, step, docstring_of_update(plan, step, notes), values, starts)
         return Source(text, [*notes, *(f"update as in the old graph: {why}" for why in step.reasons)])
     except (Unwritten, *_SURPRISES) as error:
-        hint = "--style=workload with --out may write the losses, and import the rest from its folder"
-        reasons = dict.fromkeys([*_reason(reason).splitlines(), *_reason(error).splitlines(), hint])
-        raise _refusal(plan, Unwritten("\n".join(reasons))) from error
+        reasons = dict.fromkeys([*_reason(reason).splitlines(), *_reason(error).splitlines()])
+        raise Unwritten("\n".join(reasons)) from error
 
 
-def _source_with_import(
+def source_with_import(
     plan: Plan, graph: Graph, initial: Dict[str, np.ndarray], reason: Exception, folder: str
 ) -> Source:
-    """Returns the source of the losses, with the rest of the step imported from the lift."""
+    """Writes the source of the losses, with the rest of the step imported from the lift.
+
+    Args:
+      plan: of the lift.
+      graph: of the lift.
+      initial: {variable: value to start from}.
+      reason: why the rest is not written.
+      folder: see `source_text`.
+
+    Returns:
+      The source.
+
+    Raises:
+      InputError: no loss can be written, or there is no folder.
+    """
     try:
         step = recover_losses(plan, graph, _reason(reason).splitlines())
 

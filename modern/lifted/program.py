@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -13,9 +12,10 @@ import tensorflow as tf
 from modern.collectives import all_reduce
 from modern.collectives.strategy import mirrored_strategy
 from modern.lifted.function import Tensors
+from modern.lifted.port_step import PortStep
 from modern.lifted.step import LiftedStep, LiftedStepTensors
+from modern.mirrored.in_turn_program import InTurnProgram
 from modern.mirrored.inputs import ReplicaInput
-from modern.mirrored.traced_program import TracedProgram
 from modern.mirrored.variables import MirroredState
 from modern.options import ModernOptions
 from workloads.job import Job
@@ -27,7 +27,7 @@ from workloads.sources import Source
 from workloads.variable_spec import VariableSpec
 
 
-class LiftedProgram(TracedProgram):
+class LiftedProgram(InTurnProgram):
     """Runs a lifted `job` under `MirroredStrategy`.
 
     Args:
@@ -47,7 +47,11 @@ class LiftedProgram(TracedProgram):
         self._variables = MirroredState(self.strategy, start)
         phases = range(len(self._plan.phases))
         taps = find_taps(self._workload, options.taps)
-        self._steps = [LiftedStep(job, i, self._variables, options, source.noise, taps[i]) for i in phases]
+        self._steps: list[LiftedStep | PortStep] = (
+            [LiftedStep(job, i, self._variables, options, source.noise, taps[i]) for i in phases]
+            if self._workload.port is None
+            else [PortStep(job, i, self._variables) for i in phases]
+        )
         self._input = ReplicaInput(job, source, self.strategy, range(job.replicas))
         self._step = start.step
         # Variables of one tower, such as a recurrent state, differ between the replicas that run its graph.
@@ -64,14 +68,14 @@ class LiftedProgram(TracedProgram):
             "input": "resident" if self._input.resident else "dataset",
             "variables on": "every replica",
             "reduction": self._reduction(),
-            "update rules": self._workload.update_rules(),
+            "update rules": self._workload.update_rules() if self._workload.port is None else "written",
             "autodiff": self._autodiff(),
             "steps per call": str(options.steps_per_call),
             "Grappler": "off" if options.exact else "on",
         }
 
     def _autodiff(self) -> str:
-        if self._workload.losses:
+        if self._workload.losses or self._workload.port is not None:
             return "tf.gradients of the written losses"
         return "tf.gradients of the lifted loss" if self._options.autodiff == "new" else "the graph's own gradients"
 
@@ -81,7 +85,7 @@ class LiftedProgram(TracedProgram):
     def step(self) -> StepRecord:
         self._start_observed()
         with self._user_ops():
-            seen, batch = self._observed[self._step % len(self._steps)](self._batches)
+            seen, batch = self._observed[self._number](self._batches)
         local = self.strategy.experimental_local_results
         state, drift = self._variables.read()
         replicas = range(self._job.replicas)
@@ -97,34 +101,22 @@ class LiftedProgram(TracedProgram):
             drift=[name for name in drift if name not in self._states],
             taps=self._tapped(local, seen.taps),
             tap_gradients=self._tapped(local, seen.tap_gradients),
-            tap_readers=self._steps[self._step % len(self._steps)].taps.readers,
+            tap_readers=self._steps[self._number].taps.readers,
         )
         self._step += 1
         return record
 
     def _gradients(self, local: Callable[[Any], Sequence[tf.Tensor]], seen: LiftedStepTensors, replica: int) -> Arrays:
         """Returns the gradients that a replica's own tower has."""
-        step = self._step % len(self._steps)
-        labels = self._plan.phases[step].gradients[self._steps[step].tower(replica)]
+        labels = self._plan.phases[self._number].gradients[self._steps[self._number].tower(replica)]
         return {label: local(seen.gradients[label])[replica].numpy() for label in labels}
 
     def _tapped(self, local: Callable[[Any], Sequence[tf.Tensor]], values: Tensors) -> list[Arrays]:
         """Returns each replica's {tap: array}, in the order of the forward pass; nothing where taps are off."""
-        taps = self._steps[self._step % len(self._steps)].taps.taps
+        taps = self._steps[self._number].taps.taps
         names = [tap.name for tap in taps if tap.name in values]
         replicas = range(self._job.replicas if taps else 0)
         return [{name: local(values[name])[replica].numpy() for name in names} for replica in replicas]
-
-    def run(self, steps: int) -> list[np.ndarray]:
-        if len(self._steps) == 1:
-            return super().run(steps)
-        self._start()
-        with self._user_ops():
-            for _ in range(steps):  # train ops in turn: one call a step
-                losses = self._observed[self._step % len(self._steps)](self._batches)[0].losses
-                self._step += 1
-        losses = self.strategy.experimental_local_results(losses[0]) if losses else []
-        return [np.mean(loss) for loss in losses]
 
     def _user_ops(self) -> contextlib.AbstractContextManager[None]:
         return op_errors_as_input_errors("the port", lambda: self._input.failure)
@@ -132,23 +124,6 @@ class LiftedProgram(TracedProgram):
     def traces(self) -> int:
         """Returns the number of times that a step was traced in Python so far."""
         return sum(step.traces for step in self._steps)
-
-    def _observed_step(self) -> list[Any]:
-        """Returns a `tf.function` for each phase."""
-        return [tf.function(functools.partial(self._run_observed, step), autograph=False) for step in self._steps]
-
-    def _run_observed(self, step: LiftedStep, batches: Any) -> tuple[LiftedStepTensors, Tensors]:
-        batch = self._input.take(batches)
-        return self.strategy.run(step, (batch,)), batch
-
-    def _run_once(self) -> list[tf.Tensor]:
-        """Takes one step; returns each replica's mean loss, or nothing if the graph does not tell its losses."""
-        return self._run_on(self._input.take(self._batches))
-
-    def _run_on(self, batch: Tensors) -> list[tf.Tensor]:
-        seen = self.strategy.run(self._steps[0], (batch,))
-        local = self.strategy.experimental_local_results
-        return [tf.reduce_mean(loss) for loss in local(seen.losses[0])] if seen.losses else []
 
     def _loss_dtype(self) -> str:
         losses = self._plan.phases[0].losses

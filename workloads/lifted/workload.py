@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, ContextManager, Optional, Type, cast
+from typing import TYPE_CHECKING, Any, ContextManager, NamedTuple, Optional, Type, cast
 
 import numpy as np
 import tensorflow as tf
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from workloads.lifted.plan import Input, Plan
     from workloads.program import Arrays
+    from workloads.steps.workload import StepWorkload
 
     #: Function of a scope and a batch that computes one tower's loss.
     TowerLoss = Callable[[Scope, Tensors], tf.Tensor]
@@ -39,6 +40,20 @@ STEP = "lift/step"
 DEFAULT_BATCH = 8
 #: {role of a variable: field of `State` that it belongs to}.
 KINDS = {"weight": "weights", "slot": "slots", "average": "averages", "statistic": "statistics", "state": "statistics"}
+
+
+class PortOfLift(NamedTuple):
+    """A workload with a step of its own, in terms of a lift; its variables have the old names.
+
+    Attributes:
+      workload: the port.
+      inputs: {input of the port: input of the lift}.
+      noise: {noise of the port: random stream of the lift}.
+    """
+
+    workload: StepWorkload
+    inputs: Mapping[str, str]
+    noise: Mapping[str, str]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -53,6 +68,7 @@ class LiftedWorkload(Workload):
       graph: index of the graph.
       losses: {train op: function that computes one tower's loss} of the port, see `lift_with_losses`; empty where the
         graph computes them.
+      port: the port that is compared with the old graph, where its whole step is written; or None.
     """
 
     digest: str = ""
@@ -61,6 +77,7 @@ class LiftedWorkload(Workload):
     plan: Plan = dataclasses.field(default=cast("Plan", None), compare=False, repr=False)
     graph: Graph = dataclasses.field(default=cast(Graph, None), compare=False, repr=False)
     losses: Mapping[str, TowerLoss] = dataclasses.field(default_factory=dict, compare=False, repr=False)
+    port: Optional[PortOfLift] = dataclasses.field(default=None, compare=False, repr=False)
 
     @property
     def is_lifted(self) -> bool:

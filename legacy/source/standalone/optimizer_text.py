@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Dict, List, Mapping
+from typing import TYPE_CHECKING, Dict, List
 
 import numpy as np
 
 from legacy.source.basics.rendering import WIDTH, literal_text
+from legacy.source.replica_step.lines import dict_text
 from workloads import optimizers
 
 if TYPE_CHECKING:
@@ -37,11 +38,6 @@ def slots_text(plan: Plan, step: TrainingStep) -> str:
             suffixes = [slot[len(weight) + 1 :] for slot in effect.writes[1:] if slot.startswith(weight + "/")]
             break
     return dict_text(dict(zip(suffixes, optimizer.slots().values())))
-
-
-def dict_text(values: Mapping[str, Any]) -> str:
-    """Returns the text of a dict of literals, in one line."""
-    return "{" + ", ".join(f"{literal_text(key)}: {literal_text(value)}" for key, value in values.items()) + "}"
 
 
 def rate_text(step: TrainingStep) -> str:
@@ -77,15 +73,6 @@ def schedule_text(text: str) -> str:
     boundaries, values = re.findall(r"\(.*?\)", arguments)
     listed = ", ".join(f"tf.constant({number}, tf.int64)" for number in boundaries.strip("(),").split(", "))
     return f"tf.compat.v1.train.piecewise_constant(step, [{listed}], [{values.strip('()')}])"
-
-
-def counter_of(plan: Plan) -> str:
-    """Returns the name of the variable that counts steps, or "" if there is none."""
-    counts = [
-        effect.writes[0] for effect in plan.phases[0].effects if effect.op in ("AssignAdd", "AssignAddVariableOp")
-    ]
-    integers = {variable.name for variable in plan.variables if variable.dtype in ("int32", "int64")}
-    return next((name for name in counts if name in integers), "")
 
 
 def accumulators_of(plan: Plan, optimizer: Optimizer) -> Dict[str, float]:

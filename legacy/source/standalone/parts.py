@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, List, Mapping, Sequence
 
 from legacy.source.basics.cut import example_sizes
 from legacy.source.basics.expressions import Variable, leaves
 from legacy.source.basics.rendering import WIDTH, literal_text
-from legacy.source.standalone.text import CLIPS, DEFAULT_INITIALIZER, NOISE, SCOPE, SCOPE_WITH_UPDATES, SEED
-from legacy.source.step.statistics import EACH_TOWER
-from legacy.source.styles.workload_style import all_statements, constant_lines
+from legacy.source.standalone.text import DEFAULT_INITIALIZER, NOISE, SCOPE, SCOPE_WITH_UPDATES, SEED
+from legacy.source.step.model import all_statements
+from legacy.source.styles.workload_style import constant_lines
 from workloads.lifted.workload import DEFAULT_BATCH
-from workloads.numerics.statistics import FIRST_TOWER, LAST_TOWER, TOWERS_IN_TURN
 
 if TYPE_CHECKING:
     from legacy.source.step.model import Model
     from workloads.lifted.plan import Plan
-    from workloads.numerics.clip_rule import Clip
 
 #: Initializers of `workloads.initializers` in TensorFlow's own words.
 _INITIALIZERS = {"initializers.Constant(": "constant(", "initializers.TruncatedNormal(": "truncated_normal(stddev="}
@@ -88,45 +86,3 @@ def _inputs_lines(model: Model) -> List[str]:
     if len(line + comment) <= WIDTH:
         return [line + comment]
     return ["INPUTS = {" + comment, *(f"    {item}," for item in items), "}"]
-
-
-def has_rows(model: str) -> bool:
-    """Returns whether the model looks up rows, whose gradients are sparse."""
-    return any(f"tf.{name}(" in model for name in ("nn.embedding_lookup", "gather", "gather_nd"))
-
-
-def clip_lines(rule: Clip | None) -> List[str]:
-    """Returns the line that clips gradients by a rule, or nothing."""
-    return [CLIPS[rule.how].format(limit=literal_text(rule.limit))] if rule else []
-
-
-def statistics_text(model: Model) -> str:
-    """Returns the text of the update of a model's statistics, or "" if it has none."""
-    return _STATISTICS[model.statistics.policy] if any(model.statistics.proposals) else ""
-
-
-#: {policy: the update of statistics}.
-_STATISTICS: Dict[str, str] = {
-    FIRST_TOWER: """\
-        for name, value in scope.updates.items():  # the first replica's, as in the old program
-            first = value if replica == 0 else tf.zeros_like(value)
-            local[name].assign(context.all_reduce(tf.distribute.ReduceOp.SUM, first))
-""",
-    LAST_TOWER: """\
-        for name, value in scope.updates.items():  # the last replica's, as in the old program
-            last = value if replica == context.num_replicas_in_sync - 1 else tf.zeros_like(value)
-            local[name].assign(context.all_reduce(tf.distribute.ReduceOp.SUM, last))
-""",
-    TOWERS_IN_TURN: """\
-        for name, change in scope.updates.items():  # each replica changes it in turn, as in the old program
-            value = values[name]
-            for turn in range(context.num_replicas_in_sync):
-                own = change(value) if replica == turn else tf.zeros_like(value)
-                value = context.all_reduce(tf.distribute.ReduceOp.SUM, own)
-            local[name].assign(value)
-""",
-    EACH_TOWER: """\
-        for name, value in scope.updates.items():  # each replica has a state of its own
-            local[name].assign(value)
-""",
-}

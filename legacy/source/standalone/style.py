@@ -6,22 +6,19 @@ from typing import TYPE_CHECKING, Any, Dict, List, Sequence
 
 from legacy.source.basics.rendering import literal_text
 from legacy.source.lines.functions import function_lines
+from legacy.source.replica_step.lines import clip_lines, dict_text, has_rows, statistics_text
+from legacy.source.replica_step.tables import counter_of
 from legacy.source.standalone.optimizer_text import (
     accumulators_of,
-    counter_of,
-    dict_text,
     optimizer_of,
     rate_text,
     slots_text,
     update_text,
 )
 from legacy.source.standalone.parts import (
-    clip_lines,
     constants_of,
-    has_rows,
     in_tensorflows_words,
     scope_text,
-    statistics_text,
 )
 from legacy.source.standalone.text import MAIN, trainer_text
 from legacy.source.styles.workload_style import model_lines

@@ -2,13 +2,6 @@
 
 from __future__ import annotations
 
-#: {way of clipping: the line that clips a list of gradients}.
-CLIPS = {
-    "global_norm": "gradients, _ = tf.clip_by_global_norm(gradients, {limit})",
-    "norm": "gradients = [tf.clip_by_norm(gradient, {limit}) for gradient in gradients]",
-    "value": "gradients = [tf.clip_by_value(gradient, -{limit}, {limit}) for gradient in gradients]",
-}
-
 SCOPE = '''class Scope:
     """A replica as its model sees it: `get` gives a variable's value; the first pass makes the variables."""
 

@@ -118,6 +118,11 @@ def recover_model(
     return Model(statements, recovery, names.inputs, names.settings, statistics, recovery.batch, names.streams, rates)
 
 
+def all_statements(model: Model) -> List[Statement]:
+    """Returns the statements of the model and of its loops."""
+    return [*model.statements, *(line for loop in model.recovery.loops.values() for line in loop.statements)]
+
+
 def _require_no_tables(statements: Sequence[Statement]) -> None:
     """Raises `Unwritten` if a statement is a constant too large to be written."""
     for statement in statements:

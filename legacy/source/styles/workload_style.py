@@ -12,6 +12,7 @@ from legacy.source.lines.functions import constant_line, function_lines
 from legacy.source.lines.outlining import outline
 from legacy.source.lines.words import words_of
 from legacy.source.ops import cells, neural
+from legacy.source.step.model import all_statements
 from workloads import initializers
 from workloads.lifted.workload import DEFAULT_BATCH
 from workloads.numerics.statistics import FIRST_TOWER
@@ -19,7 +20,6 @@ from workloads.numerics.statistics import FIRST_TOWER
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from legacy.source.lines.statements import Statement
     from legacy.source.step.model import Model
     from legacy.source.step.training_step import TrainingStep
     from workloads.lifted.plan import Input, Plan
@@ -36,7 +36,7 @@ _SCHEDULE = [
 #: Functions that the text has where something calls them.
 _FUNCTIONS = {**cells.FUNCTIONS, **neural.FUNCTIONS}
 #: Initializers that have a name in the text.
-_NAMED = {
+NAMED = {
     "ZEROS": "ZEROS = initializers.Constant(0.0)",
     "ONES": "ONES = initializers.Constant(1.0)",
 }
@@ -92,11 +92,6 @@ def constant_lines(model: Model, settings: Mapping[str, Any]) -> List[str]:
     return lines + [constant_line(n, value, f"1 - {literal_text(d)} in float32") for n, (value, d) in rates]
 
 
-def all_statements(model: Model) -> List[Statement]:
-    """Returns the statements of the model and of its loops."""
-    return [*model.statements, *(line for loop in model.recovery.loops.values() for line in loop.statements)]
-
-
 def module_text(plan: Plan, step: TrainingStep, docstring: Sequence[str], settings: Dict[str, Any]) -> str:
     """Returns the text of the module.
 
@@ -111,7 +106,7 @@ def module_text(plan: Plan, step: TrainingStep, docstring: Sequence[str], settin
     """
     body = _body(plan, step, settings)
     text = "\n".join(body)
-    named = [line for name, line in _NAMED.items() if re.search(rf"\b{name}\b", text)]
+    named = [line for name, line in NAMED.items() if re.search(rf"\b{name}\b", text)]
     constants = constant_lines(step.model, settings)
     body = [*named, "", *body] if named and constants else [*named, *body]
     text = "\n".join(body)
@@ -159,13 +154,14 @@ def _body(plan: Plan, step: TrainingStep, settings: Dict[str, Any]) -> List[str]
     if step.average is not None:
         warm = "" if step.average.warm_up else ", warm_up=False"
         lines.append(f"    moving_average: Any = MovingAverage({literal_text(step.average.decay)}{warm})")
-    lines += ["", "    def inputs(self):", *_inputs(model.inputs), ""]
+    lines += ["", "    def inputs(self):", *inputs_lines(model.inputs), ""]
     lines += ["    def loss(self, scope, batch):", "        return tower_loss(scope, batch)", "", ""]
     lines.append(f"PORT = {class_name(plan.name)}()")
     return lines
 
 
-def _inputs(inputs: Dict[str, Input]) -> List[str]:
+def inputs_lines(inputs: Dict[str, Input]) -> List[str]:
+    """Returns the body of the method `inputs`."""
     items = [f"{literal_text(name)}: {spec_text(entry)}" for name, entry in inputs.items()]
     line = "        return {" + ", ".join(items) + "}"
     if len(line) <= WIDTH:

@@ -1,0 +1,109 @@
+"""Tables of the variables that an update has beside the model's: slots of weights, and others."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Sequence, Tuple
+
+import numpy as np
+
+from legacy.source.basics.expressions import Item, Variable, leaves
+from legacy.source.basics.rendering import WIDTH, literal_text
+from legacy.source.replica_step.lines import dict_text, listed
+from legacy.source.step.model import all_statements
+
+if TYPE_CHECKING:
+    from legacy.source.step.model import Model
+    from workloads.lifted.plan import Plan
+    from workloads.lifted.plan import Variable as PlanVariable
+
+_INDENT = "    "
+
+
+def update_variables(
+    plan: Plan, models: Sequence[Model], starts: Mapping[str, Any]
+) -> Tuple[Dict[str, Dict[str, Any]], Dict[str, str]]:
+    """Finds the variables that the models do not make.
+
+    Args:
+      plan: of the lift.
+      models: of its train ops.
+      starts: {variable: the number that it starts from} of those that no model asks for.
+
+    Returns:
+      {weight: {slot: first value}}, None for the weight's own; and {other variable: text of how it starts}.
+    """
+    asked = {name for model in models for name in _asked(model)}
+    slots: Dict[str, Dict[str, Any]] = {}
+    others: Dict[str, str] = {}
+    for variable in plan.variables:
+        if variable.name in asked and variable.dtype.startswith("float"):
+            continue
+        if variable.of in asked and variable.name.startswith(variable.of + "/"):
+            start = None if variable.role == "average" else starts[variable.name]
+            slots.setdefault(variable.of, {})[variable.name[len(variable.of) + 1 :]] = start
+        else:
+            others[variable.name] = _start_text(variable, starts[variable.name])
+    return slots, others
+
+
+def _start_text(variable: PlanVariable, start: Any) -> str:
+    value = int(start) if "int" in variable.dtype else bool(start) if variable.dtype == "bool" else np.float32(start)
+    return f"({literal_text(tuple(variable.shape))}, {literal_text(value)}, tf.{variable.dtype})"
+
+
+def _asked(model: Model) -> List[str]:
+    """Returns the variables that a model asks for, those of all replicas included."""
+    found: List[str] = []
+    for statement in all_statements(model):
+        for leaf in leaves(statement.expression):
+            if isinstance(leaf, Variable):
+                name = leaf.name
+                found += [name] if isinstance(name, str) else list(name.base.value) if isinstance(name, Item) else []
+    return found
+
+
+def slot_lines(slots: Mapping[str, Mapping[str, Any]], groups: Mapping[str, Sequence[str]]) -> List[str]:
+    """Returns the lines of [(weights, {slot: first value})]; weights with equal slots stand together."""
+    if not slots:
+        return []
+    alike: Dict[str, List[str]] = {}
+    for weight, own in slots.items():
+        alike.setdefault(dict_text(own), []).append(weight)
+    lines: List[str] = []
+    items: List[str] = []
+    for text, weights in alike.items():
+        name = _sum_of_groups(weights, groups)
+        if not name:
+            name = re.sub(r"\W", "_", next(iter(slots[weights[0]]))).upper() + "_WEIGHTS"
+            name += f"_{len(items) + 1}" if any(line.startswith(name + " = ") for line in lines) else ""
+            lines += listed(name, weights)
+        items.append(f"({name}, {text})")
+    line = "SLOTS = [" + ", ".join(items) + "]"
+    return [*lines, line] if len(line) <= WIDTH else [*lines, "SLOTS = [", *(f"{_INDENT}{i}," for i in items), "]"]
+
+
+def _sum_of_groups(weights: Sequence[str], groups: Mapping[str, Sequence[str]]) -> str:
+    """Returns the text of a list of weights as one of those that have names, or as all of them, or ""."""
+    for name, group in groups.items():
+        if set(group) == set(weights):
+            return name
+    everything = [weight for group in groups.values() for weight in group]
+    return " + ".join(groups) if sorted(everything) == sorted(weights) else ""
+
+
+def counter_of(plan: Plan) -> str:
+    """Returns the name of the variable that counts steps, or "" if there is none."""
+    counts = [
+        effect.writes[0] for effect in plan.phases[0].effects if effect.op in ("AssignAdd", "AssignAddVariableOp")
+    ]
+    integers = {variable.name for variable in plan.variables if variable.dtype in ("int32", "int64")}
+    return next((name for name in counts if name in integers), "")
+
+
+def table_lines(name: str, values: Mapping[str, str], comment: str) -> List[str]:
+    """Returns the lines of a dict with a comment, in one line or with one for each item."""
+    line = f"{name} = {{" + ", ".join(f"{literal_text(key)}: {text}" for key, text in values.items()) + "}"
+    if len(line) + len(comment) + 4 <= WIDTH:
+        return [f"{line}  # {comment}"]
+    return [f"{name} = {{  # {comment}", *(f"    {literal_text(key)}: {text}," for key, text in values.items()), "}"]

@@ -1,0 +1,66 @@
+"""Text of the function of a train op: a replica's loss and gradients, their way to the update, and the update."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from legacy.source.basics.rendering import literal_text
+from legacy.source.replica_step.lines import clip_lines, has_rows, listed, statistics_text
+
+if TYPE_CHECKING:
+    from legacy.source.update.recovered import WrittenUpdate
+
+_INDENT = "    "
+#: {style: how it differentiates a loss with respect to a group of weights}.
+DIFFERENTIATE = {
+    "standalone": 'tf.gradients(loss, [values[name] for name in {group}]{seed}, unconnected_gradients="zero")',
+    "workload": "scope.gradients(loss, {group}{seed})",
+}
+
+
+def train_op_text(update: WrittenUpdate, functions: str, style: str = "standalone") -> str:
+    """Returns the text of the function of a train op.
+
+    Args:
+      update: the train op.
+      functions: text of the losses.
+      style: see `DIFFERENTIATE`.
+
+    Returns:
+      The text.
+    """
+    path, loss = update.path, update.loss
+    head = [f"def {update.function}(scope, batch, variables, context):"]
+    if loss is None:
+        head.append(f'    """Runs {update.phase.train_op}, which has no loss; returns zero."""')
+        return "\n".join([*head, f"{_INDENT}values = scope.values", *update.lines, "    return tf.zeros([])"])
+    body = ["values = scope.values"]
+    body.append(f"{', '.join(['loss', *update.factor.parts])} = {loss.function}(scope, batch)")
+    body += [f"{part}s = gather(context, {part})" for part in update.factor.parts]
+    body += textwrap.dedent("\n".join(update.factor.lines)).splitlines()
+    if path.scale != 1.0:
+        body.append(f"seed = tf.constant({literal_text(np.float32(path.scale))})")
+    seed = ", seed" if path.scale != 1.0 else ", factor" if update.factor.parts else ""
+    body.append("gradients = " + DIFFERENTIATE[style].format(group=update.group, seed=seed))
+    if has_rows(functions) and path.rows:
+        body += listed("rows", path.rows)
+        body.append(f"pairs = zip({update.group}, gradients)")
+        body.append("gradients = [g if name in rows else tf.convert_to_tensor(g) for name, g in pairs]")
+    elif has_rows(functions):
+        body.append("gradients = [tf.convert_to_tensor(gradient) for gradient in gradients]")
+    body += clip_lines(path.clip)
+    if path.combine:
+        body.append(f"gradients = context.all_reduce(tf.distribute.ReduceOp.{path.combine.upper()}, gradients)")
+        body += clip_lines(path.clip_after)
+        body.append(f"gradients = dict(zip({update.group}, gradients))")
+    else:
+        body.append(f"gradients = {{n: gather(context, gradient) for n, gradient in zip({update.group}, gradients)}}")
+    body += ["losses = gather(context, loss)"] if update.uses_losses else []
+    head.append(f'    """Runs a replica\'s part of {update.phase.train_op}; returns its loss."""')
+    statistics = textwrap.indent(textwrap.dedent(statistics_text(loss.model)), _INDENT)
+    statistics = statistics.replace("local[", "variables[").replace(" replica ==", " scope.replica ==")
+    lines = head + [_INDENT + line for line in body] + statistics.splitlines() + update.lines
+    return "\n".join([*lines, "    return loss"])

@@ -1,0 +1,74 @@
+"""Style "workload" of a step that no named fields describe: a module with one `StepWorkload`."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, List, Mapping, Sequence
+
+from legacy.source.basics.rendering import literal_text
+from legacy.source.replica_step.lines import listed
+from legacy.source.replica_step.tables import counter_of, slot_lines, table_lines, update_variables
+from legacy.source.replica_step.train_op import train_op_text
+from legacy.source.step.imported_step import ImportedStep
+from legacy.source.styles.imported_style import losses_lines
+from legacy.source.styles.workload_style import NAMED, class_name, constant_lines, inputs_lines
+from workloads.lifted.workload import DEFAULT_BATCH
+
+if TYPE_CHECKING:
+    from legacy.source.update.recovered import WrittenStep
+    from workloads.lifted.plan import Plan
+
+
+def module_text(
+    plan: Plan, step: WrittenStep, docstring: Sequence[str], settings: Mapping[str, Any], starts: Mapping[str, Any]
+) -> str:
+    """Returns the text of the module.
+
+    Args:
+      plan: of the lift.
+      step: the training step.
+      docstring: lines of the module's docstring.
+      settings: {constant: value} of the scalars that were fed.
+      starts: {variable: the number that it starts from} of those that no model asks for.
+
+    Returns:
+      The text.
+    """
+    models = [loss.model for loss in step.losses]
+    functions = "\n".join(losses_lines(ImportedStep(step.losses, [])))
+    constants = list(dict.fromkeys(line for model in models for line in constant_lines(model, settings)))
+    constants += [line for name, line in NAMED.items() if re.search(rf"\b{name}\b", functions)]
+    for name, weights in step.groups.items():
+        constants += listed(name, weights)
+    slots, others = update_variables(plan, models, starts)
+    constants += (
+        table_lines("OTHERS", others, "shape, first value and dtype of the update's variables") if others else []
+    )
+    constants += slot_lines(slots, step.groups)
+    parts = ["\n".join(constants), functions, *(train_op_text(one, functions, "workload") for one in step.updates)]
+    parts.append("\n".join(_class_lines(plan, step, bool(others), bool(slots))))
+    body = "\n\n\n".join([*parts, f"PORT = {class_name(plan.name)}()"])
+    head = ['"""' + docstring[0], *docstring[1:], '"""', "", "from __future__ import annotations", ""]
+    head += ["import dataclasses", "", "import tensorflow as tf", ""]
+    head += ["from workloads import initializers"] if re.search(r"\binitializers\.", body) else []
+    names = "StepWorkload, gather" if step.gathers else "StepWorkload"
+    head += [f"from workloads.steps.workload import {names}", "from workloads.workload import InputSpec", ""]
+    return "\n".join(head) + "\n" + body + "\n"
+
+
+def _class_lines(plan: Plan, step: WrittenStep, has_others: bool, has_slots: bool) -> List[str]:
+    """Returns the lines of the class."""
+    lines = ["@dataclasses.dataclass(frozen=True)", f"class {class_name(plan.name)}(StepWorkload):"]
+    lines += ['    """The old program\'s model and its whole training step."""', ""]
+    lines.append(f"    name: str = {literal_text(plan.name)}")
+    lines.append(f"    global_batch: int = {plan.towers * (plan.batch or DEFAULT_BATCH)}")
+    lines += [] if step.any_number else [f"    replicas: int = {plan.towers}"]
+    counter = counter_of(plan) if len(plan.phases) == 1 else ""
+    lines += [f"    counter: str = {literal_text(counter)}"] if counter else []
+    lines += ["", "    def inputs(self):", *inputs_lines(step.losses[0].model.inputs)]
+    losses = ", ".join(dict.fromkeys(loss.function for loss in step.losses))
+    lines += ["", "    def losses(self):", f"        return [{losses}]"]
+    functions = ", ".join(update.function for update in step.updates)
+    lines += ["", "    def train_ops(self):", f"        return [{functions}]"]
+    lines += ["", "    def other_variables(self):", "        return OTHERS"] if has_others else []
+    return lines + (["", "    def slots(self):", "        return SLOTS"] if has_slots else [])

@@ -1,0 +1,86 @@
+"""The step of a port that is written as functions, in the terms of the lift that it is compared with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import tensorflow as tf
+
+from modern.lifted.function import Tensors
+from modern.lifted.step import LiftedStepTensors
+from modern.mirrored.variables import MirroredState
+from modern.written.replica import run_train_op
+from workloads.job import Job
+from workloads.lifted.pieces.noise import noise_key
+from workloads.lifted.plan import indices_label
+from workloads.lifted.replication import tower_of_replica
+from workloads.lifted.tensors.lift_taps import NO_TAPS
+from workloads.lifted.workload import as_lifted
+
+
+class PortStep:
+    """One train op of a port as a function of one replica's batch, as a `LiftedStep` is one of the old graph.
+
+    Args:
+      job: of a lift with a port.
+      phase: number of the train op.
+      variables: the replicas' variables, by the old names.
+
+    Attributes:
+      taps: none.
+      traces: how often a replica's step was traced.
+    """
+
+    taps = NO_TAPS
+
+    def __init__(self, job: Job, phase: int, variables: MirroredState) -> None:
+        lift = as_lifted(job.workload)
+        assert lift.port is not None
+        self._job, self._number, self._variables = job, phase, variables
+        self._plan, self._port = lift.plan, lift.port
+        self.traces = 0
+
+    def tower(self, replica: int) -> int:
+        """Returns the number of the tower whose part a replica plays."""
+        plan = self._plan
+        return tower_of_replica(replica, self._job.replicas, plan.towers, bool(plan.differences))
+
+    def describe_reduction(self, all_reduce: str) -> str:
+        """Returns the way in which the replicas' results are combined, where the strategy uses `all_reduce`."""
+        return f"written, with {all_reduce}"
+
+    def __call__(self, batch: Tensors) -> LiftedStepTensors:
+        """Runs the step on {input name of the lift: tensor} of this replica."""
+        self.traces += 1
+        context = tf.distribute.get_replica_context()
+        replica = int(tf.get_static_value(context.replica_id_in_sync_group))
+        local = self._variables.local(replica)
+        variables = {**local.weights, **local.slots, **local.statistics, **local.averages}
+        step = local.step.read_value()
+        specs = self._port.workload.inputs()
+        given = {name: tf.cast(batch[old], specs[name].dtype("float32")) for name, old in self._port.inputs.items()}
+
+        def key(noise: str) -> tf.Tensor:
+            number = tf.constant(noise_key(self._job.seed, replica, self._port.noise[noise]), tf.int32)
+            return tf.stack([number, tf.cast(step, tf.int32)])
+
+        found = run_train_op(self._port.workload, self._number, variables, given, step, key)
+        tf.raw_ops.AssignAddVariableOp(resource=local.step.handle, value=tf.ones([], tf.int64))
+        phase = self._plan.phases[self._number]
+        labels = {label for tower in phase.gradients for label in tower}
+        return LiftedStepTensors(
+            [found.loss] if phase.losses else [], _labelled(found.gradients, labels), {}, [], {}, {}
+        )
+
+
+def _labelled(gradients: Mapping[str, Any], labels: set[str]) -> Tensors:
+    """Returns {label of the lift: tensor}: of a sparse gradient its rows and their indices, if both have labels."""
+    found: Tensors = {}
+    for weight, gradient in gradients.items():
+        if indices_label(weight) in labels and isinstance(gradient, tf.IndexedSlices):
+            found[weight], found[indices_label(weight)] = gradient.values, gradient.indices
+        else:
+            found[weight] = tf.convert_to_tensor(gradient)
+    found.update((label, tf.zeros([])) for label in labels if label not in found)
+    return found

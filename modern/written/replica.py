@@ -1,0 +1,88 @@
+"""One train op of a workload with a step of its own, as one replica runs it under `strategy.run`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import tensorflow as tf
+
+from workloads.frame import NOISE_OPS, Frame
+from workloads.model_checks import check_loss
+from workloads.steps.workload import StepScope, StepWorkload
+from workloads.support.errors import require
+from workloads.support.user import user_code
+
+#: Tensors by name.
+Tensors = dict[str, tf.Tensor]
+#: Function from a name of noise to its key in this step, int32 [2].
+NoiseKey = Callable[[str], tf.Tensor]
+
+
+class TrainOpResults(NamedTuple):
+    """Results of a replica.
+
+    Attributes:
+      loss: scalar.
+      gradients: {weight: gradient, as differentiation gives it}.
+    """
+
+    loss: tf.Tensor
+    gradients: Mapping[str, Any]
+
+
+class _ReplicaFrame(Frame):
+    """Answers losses with the values of a replica's variables before the step.
+
+    Args:
+      step: int64 scalar, `scope.step`.
+      replica: number of the replica.
+      values: {variable: tensor}.
+      key: of noise.
+    """
+
+    def __init__(self, step: tf.Tensor, replica: int, values: Tensors, key: NoiseKey) -> None:
+        super().__init__("float32", 0, step, replica)
+        self._values, self._key = values, key
+
+    def variable(self, name: str, shape: tuple[int, ...], initializer: Any, trainable: bool) -> tf.Tensor:
+        require(name in self._values, "scope.get", name, "must be a variable that the losses ask for")
+        return self._values[name]
+
+    def noise(self, name: str, shape: tuple[int, ...], kind: str = "uniform") -> tf.Tensor:
+        return getattr(tf.raw_ops, NOISE_OPS[kind])(shape=shape, seed=self._key(name), dtype=tf.float32)
+
+
+def run_train_op(
+    workload: StepWorkload,
+    number: int,
+    variables: Mapping[str, tf.Variable],
+    batch: Tensors,
+    step: tf.Tensor,
+    key: NoiseKey,
+) -> TrainOpResults:
+    """Runs a replica's part of a train op, which changes the replica's variables.
+
+    Args:
+      workload: the workload.
+      number: of the train op.
+      variables: {name: the replica's own variable}.
+      batch: {input name: tensor [per-replica batch, *shape]}.
+      step: int64 scalar, number of steps before this one, where no variable counts them.
+      key: of noise.
+
+    Returns:
+      The replica's loss and gradients.
+    """
+    context = tf.distribute.get_replica_context()
+    replica = int(tf.get_static_value(context.replica_id_in_sync_group))
+    values = {name: variable.read_value() for name, variable in variables.items()}
+    if workload.counter:
+        step = tf.cast(values[workload.counter], tf.int64)
+    scope = StepScope(_ReplicaFrame(step, replica, values, key), values)
+    train_op = workload.train_ops()[number]
+    what = f"{workload.name}.{train_op.__name__}"
+    with user_code.calling(what, train_op, "the loss, from the batch and the replica's variables"):
+        loss = train_op(scope, batch, variables, context)
+    check_loss(user_code.named(what, train_op), loss, "float32")
+    return TrainOpResults(loss, scope.gradients_found)

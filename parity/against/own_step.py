@@ -1,0 +1,87 @@
+"""A port with a step of its own against its old graph: a lift whose port the workload is.
+
+All variables of such a port have the old names, so that both sides' records are those of the lift. What an update gets
+(learning rates, combined gradients) is inside the port's functions: it is not compared, the variables are.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+
+from parity.against.input_names import match_inputs, match_noise, with_port_shapes
+from workloads.lifted.graph import made_dense
+from workloads.lifted.plan import Phase, Plan
+from workloads.lifted.workload import LiftedWorkload, PortOfLift
+from workloads.program import STATES
+from workloads.steps.tracing import first_state, trace_step
+from workloads.steps.workload import StepWorkload
+from workloads.support.errors import InputError
+
+#: Names that a message lists on each side.
+MOST_LISTED = 6
+
+
+def with_own_step(
+    lift: LiftedWorkload, port: StepWorkload, settings: Mapping[str, object], replicas: int, per_replica_batch: int
+) -> LiftedWorkload:
+    """Returns a lift whose port is a workload with a step of its own.
+
+    Args:
+      lift: the old graph.
+      port: the workload.
+      settings: {input: value} of the old graph's scalar inputs.
+      replicas: number of replicas.
+      per_replica_batch: examples of one of them.
+
+    Returns:
+      The lift, which has the port's sizes of inputs.
+
+    Raises:
+      InputError: something is on one side only.
+    """
+    plan = lift.plan
+    ops, functions = [phase.train_op for phase in plan.phases], port.train_ops()
+    if len(ops) != len(functions):
+        raise InputError(
+            f"--against: got {lift.name!r}, which runs {', '.join(ops)}, and the port runs {len(functions)}"
+        )
+    traced = trace_step(port, per_replica_batch, replicas)
+    state = first_state(port, traced.specs, 0)
+    shapes = {name: list(array.shape) for kind in STATES for name, array in getattr(state, kind).items()}
+    _require_variables({variable.name: list(variable.shape) for variable in plan.variables}, shapes, port.name)
+    inputs = match_inputs(plan, port.inputs(), settings)
+    streams = match_noise(plan, {name: spec.kind for name, spec in traced.noises.items()})
+    noise = {own: stream for stream, own in streams.items()}
+    return dataclasses.replace(lift, plan=_adapted(lift, port, inputs), port=PortOfLift(port, inputs, noise))
+
+
+def _require_variables(old: Mapping[str, list[int]], port: Mapping[str, list[int]], name: str) -> None:
+    """Raises `InputError` unless both sides have the same variables; the port may count its steps besides."""
+    problems = [f"the port has no {one!r}" for one in old if one not in port]
+    problems += [f"the old graph has no {one!r}" for one in port if one not in old]
+    problems += [f"{n!r} is {old[n]} in the old graph and {port[n]} in the port" for n in old if old[n] != port.get(n)]
+    if problems:
+        raise InputError(
+            f"--against: variables of {name!r} and the old graph differ: " + "; ".join(problems[:MOST_LISTED])
+        )
+
+
+def _adapted(lift: LiftedWorkload, port: StepWorkload, inputs: Mapping[str, str]) -> Plan:
+    """Returns a lift's plan with the port's sizes of inputs, and gradients before clipping."""
+    specs = {old: port.inputs()[name] for name, old in inputs.items()}
+    plan = lift.plan
+
+    def adapted(phase: Phase) -> Phase:
+        effects = [dataclasses.replace(effect, gradient="", learning_rate="") for effect in phase.effects]
+        if not all(phase.raw):
+            return dataclasses.replace(phase, effects=effects)
+        raw = [{name: made_dense(lift.graph, tensor) for name, tensor in tower.items()} for tower in phase.raw]
+        return dataclasses.replace(phase, effects=effects, gradients=raw or phase.gradients)
+
+    return dataclasses.replace(
+        plan,
+        phases=[adapted(phase) for phase in plan.phases],
+        inputs=[with_port_shapes(e, specs[e.name]) if e.name in specs else e for e in plan.inputs],
+        common=[with_port_shapes(e, specs[e.name]) if e.name in specs else e for e in plan.common],
+    )
