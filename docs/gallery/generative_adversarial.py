@@ -1,10 +1,9 @@
-"""l_gan: the losses of an old graph's training step, decompiled to TensorFlow 2.
+"""l_gan: the training step of an old graph, decompiled to TensorFlow 2.
 
 From graph.meta, written by TensorFlow 1.15.5; 2 towers, recognised by device /gpu:k.
-Loss, gradients and statistics of each tower have the old graph's bits on made-up numbers.
-
-All that follows from loss and gradients is imported from the folder 'lifted', since:
+The update is written as the old graph computes it, since no named optimizer describes it:
   * train ops: d_train, g_train run in turn; a workload has one loss and one update
+Loss, gradients and statistics of each tower have the old graph's bits on made-up numbers.
 
 In the old program:
   * reads of discriminator/d2/kernel, discriminator/d2/bias have no order with the update; here they come before it
@@ -15,29 +14,43 @@ In the old program:
 
 from __future__ import annotations
 
-import pathlib
+import dataclasses
 
 import tensorflow as tf
 
-from workloads.lifted.workload import lift_with_losses
+from workloads import initializers
+from workloads.steps.workload import StepWorkload
+from workloads.workload import InputSpec
 
-#: Folder that `legacy.lift` wrote: its graph has the part of the step that is not written here.
-LIFTED = pathlib.Path(__file__).parent / "lifted"
+ZEROS = initializers.Constant(0.0)
+D_TRAIN_WEIGHTS = ["discriminator/d1/kernel", "discriminator/d1/bias", "discriminator/d2/kernel"]
+G_TRAIN_WEIGHTS = ["generator/g1/kernel", "generator/g1/bias", "generator/g2/kernel", "generator/g2/bias"]
+OTHERS = {  # shape, first value and dtype of the update's variables
+    "beta1_power": ((), 0.5, tf.float32),
+    "beta2_power": ((), 0.999, tf.float32),
+}
+RMSPROP_WEIGHTS = [
+    "discriminator/d1/kernel",
+    "discriminator/d1/bias",
+    "discriminator/d2/kernel",
+    "discriminator/d2/bias",
+]
+SLOTS = [(RMSPROP_WEIGHTS, {"RMSProp": 1.0, "RMSProp_1": 0.0}), (G_TRAIN_WEIGHTS, {"Adam": 0.0, "Adam_1": 0.0})]
 
 
 def d_train_loss(scope, batch):
     """Returns the loss of one tower."""
     batch_size = int(batch["real"].shape[0])
-    x = scope.normal("tower_0/random_normal/RandomStandardNormal", [batch_size, 3])
+    x = scope.normal("tower_0", [batch_size, 3])
     x = tf.matmul(x, scope.get("generator/g1/kernel", (3, 8)))
-    x = tf.nn.relu(tf.nn.bias_add(x, scope.get("generator/g1/bias", (8,))))
+    x = tf.nn.relu(tf.nn.bias_add(x, scope.get("generator/g1/bias", (8,), ZEROS)))
     x = tf.matmul(x, scope.get("generator/g2/kernel", (8, 2)))
     kernel = scope.get("discriminator/d1/kernel", (2, 8))
-    x = tf.nn.bias_add(x, scope.get("generator/g2/bias", (2,)))
-    bias = scope.get("discriminator/d1/bias", (8,))
+    x = tf.nn.bias_add(x, scope.get("generator/g2/bias", (2,), ZEROS))
+    bias = scope.get("discriminator/d1/bias", (8,), ZEROS)
     kernel2 = scope.get("discriminator/d2/kernel", (8, 1))
     x = tf.nn.leaky_relu(tf.nn.bias_add(tf.matmul(x, kernel), bias), alpha=0.2)
-    bias2 = scope.get("discriminator/d2/bias", (1,))
+    bias2 = scope.get("discriminator/d2/bias", (1,), ZEROS)
     y = tf.nn.leaky_relu(tf.nn.bias_add(tf.matmul(batch["real"], kernel), bias), alpha=0.2)
     mean = tf.reduce_mean(tf.nn.bias_add(tf.matmul(x, kernel2), bias2))
     mean2 = tf.reduce_mean(tf.nn.bias_add(tf.matmul(y, kernel2), bias2))
@@ -47,15 +60,101 @@ def d_train_loss(scope, batch):
 def g_train_loss(scope, batch):
     """Returns the loss of one tower."""
     batch_size = int(batch["real"].shape[0])
-    x = scope.normal("tower_0/random_normal/RandomStandardNormal", [batch_size, 3])
+    x = scope.normal("tower_0", [batch_size, 3])
     x = tf.matmul(x, scope.get("generator/g1/kernel", (3, 8)))
-    x = tf.nn.relu(tf.nn.bias_add(x, scope.get("generator/g1/bias", (8,))))
+    x = tf.nn.relu(tf.nn.bias_add(x, scope.get("generator/g1/bias", (8,), ZEROS)))
     x = tf.matmul(x, scope.get("generator/g2/kernel", (8, 2)))
-    x = tf.nn.bias_add(x, scope.get("generator/g2/bias", (2,)))
+    x = tf.nn.bias_add(x, scope.get("generator/g2/bias", (2,), ZEROS))
     x = tf.matmul(x, scope.get("discriminator/d1/kernel", (2, 8)))
-    x = tf.nn.leaky_relu(tf.nn.bias_add(x, scope.get("discriminator/d1/bias", (8,))), alpha=0.2)
+    x = tf.nn.leaky_relu(tf.nn.bias_add(x, scope.get("discriminator/d1/bias", (8,), ZEROS)), alpha=0.2)
     x = tf.matmul(x, scope.get("discriminator/d2/kernel", (8, 1)))
-    return -tf.reduce_mean(tf.nn.bias_add(x, scope.get("discriminator/d2/bias", (1,))))
+    return -tf.reduce_mean(tf.nn.bias_add(x, scope.get("discriminator/d2/bias", (1,), ZEROS)))
 
 
-PORT = lift_with_losses(LIFTED, {"d_train": d_train_loss, "g_train": g_train_loss})
+def d_train(scope, batch, variables, context):
+    """Runs a replica's part of d_train; returns its loss."""
+    loss = d_train_loss(scope, batch)
+    gradients = scope.gradients(loss, D_TRAIN_WEIGHTS)
+    gradients = [tf.clip_by_value(gradient, -0.1, 0.1) for gradient in gradients]
+    gradients = context.all_reduce(tf.distribute.ReduceOp.MEAN, gradients)
+    gradients = dict(zip(D_TRAIN_WEIGHTS, gradients))
+    tf.raw_ops.ResourceApplyRMSProp(
+        var=variables["discriminator/d2/bias"].handle,
+        ms=variables["discriminator/d2/bias/RMSProp"].handle,
+        mom=variables["discriminator/d2/bias/RMSProp_1"].handle,
+        lr=0.005,
+        rho=0.9,
+        momentum=0.0,
+        epsilon=1e-10,
+        grad=tf.constant([0.0], tf.float32),
+    )
+    for name in D_TRAIN_WEIGHTS:
+        tf.raw_ops.ResourceApplyRMSProp(
+            var=variables[name].handle,
+            ms=variables[name + "/RMSProp"].handle,
+            mom=variables[name + "/RMSProp_1"].handle,
+            lr=0.005,
+            rho=0.9,
+            momentum=0.0,
+            epsilon=1e-10,
+            grad=gradients[name],
+        )
+    for name in (
+        "discriminator/d1/kernel",
+        "discriminator/d1/bias",
+        "discriminator/d2/kernel",
+        "discriminator/d2/bias",
+    ):
+        variables[name].assign(tf.clip_by_value(variables[name].read_value(), -0.5, 0.5))
+    return loss
+
+
+def g_train(scope, batch, variables, context):
+    """Runs a replica's part of g_train; returns its loss."""
+    values = scope.values
+    loss = g_train_loss(scope, batch)
+    gradients = scope.gradients(loss, G_TRAIN_WEIGHTS)
+    gradients = context.all_reduce(tf.distribute.ReduceOp.MEAN, gradients)
+    gradients = dict(zip(G_TRAIN_WEIGHTS, gradients))
+    for name in G_TRAIN_WEIGHTS:
+        tf.raw_ops.ResourceApplyAdam(
+            var=variables[name].handle,
+            m=variables[name + "/Adam"].handle,
+            v=variables[name + "/Adam_1"].handle,
+            beta1_power=values["beta1_power"],
+            beta2_power=values["beta2_power"],
+            lr=0.01,
+            beta1=0.5,
+            beta2=0.999,
+            epsilon=1e-8,
+            grad=gradients[name],
+        )
+    variables["beta1_power"].assign(values["beta1_power"] * 0.5)
+    variables["beta2_power"].assign(values["beta2_power"] * 0.999)
+    return loss
+
+
+@dataclasses.dataclass(frozen=True)
+class LGan(StepWorkload):
+    """The old program's model and its whole training step."""
+
+    name: str = "l_gan"
+    global_batch: int = 16
+
+    def inputs(self):
+        return {"real": InputSpec((2,))}
+
+    def losses(self):
+        return [d_train_loss, g_train_loss]
+
+    def train_ops(self):
+        return [d_train, g_train]
+
+    def other_variables(self):
+        return OTHERS
+
+    def slots(self):
+        return SLOTS
+
+
+PORT = LGan()

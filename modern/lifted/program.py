@@ -44,12 +44,14 @@ class LiftedProgram(InTurnProgram):
         self._plan = self._workload.plan
         self.strategy = mirrored_strategy(devices, options)
         start = self._workload.initial_state()
-        self._variables = MirroredState(self.strategy, start)
+        port = self._workload.port
+        owners = None if port is None else port.workload.owners()
+        self._variables = MirroredState(self.strategy, start, owners=owners)
         phases = range(len(self._plan.phases))
         taps = find_taps(self._workload, options.taps)
         self._steps: list[LiftedStep | PortStep] = (
             [LiftedStep(job, i, self._variables, options, source.noise, taps[i]) for i in phases]
-            if self._workload.port is None
+            if port is None
             else [PortStep(job, i, self._variables) for i in phases]
         )
         self._input = ReplicaInput(job, source, self.strategy, range(job.replicas))

@@ -43,6 +43,7 @@ class MirroredState:
       state: `State` whose values they start with.
       places: {weight or statistic: device}, where the model's layers are on several; slots are with their weights.
       shared_on: device of the one copy that all replicas share; None for a copy on every replica.
+      owners: {statistic: replica} of states that one replica has for itself; of others the first copy is read.
 
     Attributes:
       step: `global_step`.
@@ -60,8 +61,10 @@ class MirroredState:
         state: State,
         places: Mapping[str, str] | None = None,
         shared_on: str | None = None,
+        owners: Mapping[str, int] | None = None,
     ) -> None:
         self._strategy, self._places, self._shared_on = strategy, places or {}, shared_on
+        self._owners = owners or {}
         with strategy.scope() if shared_on is None else tf.device(shared_on):
             self.step = tf.Variable(state.step, dtype=tf.int64, name="global_step")
             for kind in STATES:
@@ -97,16 +100,18 @@ class MirroredState:
         """Returns the first replica's `State`, and the names of the variables whose copies disagree."""
         drift: list[str] = []
 
-        def first_copy(name: str, variable: tf.Variable) -> np.ndarray:
+        def one_copy(name: str, variable: tf.Variable) -> np.ndarray:
             copies = [copy.numpy() for copy in self._strategy.experimental_local_results(variable)]
+            if name in self._owners:
+                return np.asarray(copies[self._owners[name]])
             if any(copy.tobytes() != copies[0].tobytes() for copy in copies[1:]):
                 drift.append(name)
             return np.asarray(copies[0])
 
         kinds: list[Arrays] = [
-            {name: first_copy(name, variable) for name, variable in getattr(self, kind).items()} for kind in STATES
+            {name: one_copy(name, variable) for name, variable in getattr(self, kind).items()} for kind in STATES
         ]
-        return State(int(first_copy("global_step", self.step)), *kinds), drift
+        return State(int(one_copy("global_step", self.step)), *kinds), drift
 
     def _device_of(self, kind: str, name: str) -> contextlib.AbstractContextManager[object]:
         """Context that places a variable: on its layer's device; on parameter servers, a slot beside its weight."""

@@ -54,7 +54,8 @@ class StepProgram(InTurnProgram):
         self._workload = as_steps(job.workload)
         self._specs = trace_step(self._workload, job.per_replica_batch, job.replicas).specs
         self.strategy = mirrored_strategy(devices, options)
-        self._variables = MirroredState(self.strategy, first_state(self._workload, self._specs, job.seed))
+        state = first_state(self._workload, self._specs, job.seed)
+        self._variables = MirroredState(self.strategy, state, owners=self._workload.owners())
         self._steps = [_Step(job, number, self._variables) for number in range(len(self._workload.train_ops()))]
         self._input = ReplicaInput(job, source, self.strategy, range(job.replicas))
         self._step = 0

@@ -9,14 +9,14 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 
+from legacy.source.step.derivatives import weight_gradients, with_derivatives
 from parity.against.input_names import match_inputs, match_noise, with_port_shapes
-from workloads.lifted.graph import made_dense
 from workloads.lifted.plan import Phase, Plan
 from workloads.lifted.workload import LiftedWorkload, PortOfLift
 from workloads.program import STATES
 from workloads.steps.tracing import first_state, trace_step
 from workloads.steps.workload import StepWorkload
-from workloads.support.errors import InputError
+from workloads.support.errors import InputError, require
 
 #: Names that a message lists on each side.
 MOST_LISTED = 6
@@ -46,6 +46,7 @@ def with_own_step(
         raise InputError(
             f"--against: got {lift.name!r}, which runs {', '.join(ops)}, and the port runs {len(functions)}"
         )
+    _require_one_update_each(plan, replicas)
     traced = trace_step(port, per_replica_batch, replicas)
     state = first_state(port, traced.specs, 0)
     shapes = {name: list(array.shape) for kind in STATES for name, array in getattr(state, kind).items()}
@@ -56,11 +57,25 @@ def with_own_step(
     return dataclasses.replace(lift, plan=_adapted(lift, port, inputs), port=PortOfLift(port, inputs, noise))
 
 
+def _require_one_update_each(plan: Plan, replicas: int) -> None:
+    """Raises `InputError` at another number of replicas than towers if each tower changes the same statistic.
+
+    The old graph makes as many changes as it has towers, a port as many as it has replicas.
+    """
+    statistics = {variable.name for variable in plan.variables if variable.role == "statistic"}
+    for phase in plan.phases if replicas != plan.towers else ():
+        changed = [name for effect in phase.effects for name in effect.writes if name in statistics]
+        twice = [name for name in changed if changed.count(name) > 1]
+        why = f"each tower changes {twice[:1]} in turn: only --replicas={plan.towers}"
+        require(not twice, "--replicas", replicas, why)
+
+
 def _require_variables(old: Mapping[str, list[int]], port: Mapping[str, list[int]], name: str) -> None:
     """Raises `InputError` unless both sides have the same variables; the port may count its steps besides."""
     problems = [f"the port has no {one!r}" for one in old if one not in port]
     problems += [f"the old graph has no {one!r}" for one in port if one not in old]
-    problems += [f"{n!r} is {old[n]} in the old graph and {port[n]} in the port" for n in old if old[n] != port.get(n)]
+    both = [one for one in old if one in port]
+    problems += [f"{n!r} is {old[n]} in the old graph and {port[n]} in the port" for n in both if old[n] != port[n]]
     if problems:
         raise InputError(
             f"--against: variables of {name!r} and the old graph differ: " + "; ".join(problems[:MOST_LISTED])
@@ -70,14 +85,12 @@ def _require_variables(old: Mapping[str, list[int]], port: Mapping[str, list[int
 def _adapted(lift: LiftedWorkload, port: StepWorkload, inputs: Mapping[str, str]) -> Plan:
     """Returns a lift's plan with the port's sizes of inputs, and gradients before clipping."""
     specs = {old: port.inputs()[name] for name, old in inputs.items()}
-    plan = lift.plan
+    plan = with_derivatives(lift.plan, lift.graph)
 
     def adapted(phase: Phase) -> Phase:
         effects = [dataclasses.replace(effect, gradient="", learning_rate="") for effect in phase.effects]
-        if not all(phase.raw):
-            return dataclasses.replace(phase, effects=effects)
-        raw = [{name: made_dense(lift.graph, tensor) for name, tensor in tower.items()} for tower in phase.raw]
-        return dataclasses.replace(phase, effects=effects, gradients=raw or phase.gradients)
+        gradients = [weight_gradients(plan, lift.graph, phase, tower) for tower in range(len(phase.gradients))]
+        return dataclasses.replace(phase, effects=effects, gradients=gradients)
 
     return dataclasses.replace(
         plan,

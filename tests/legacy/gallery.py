@@ -24,10 +24,11 @@ SOURCES = {
     "cifar_trainer_standalone.py": ("c_queue_ema", "standalone", ""),
     "batch_norm_of_all_towers.py": ("j_dataset_resource", "workload", ""),
     "batch_norm_of_all_towers_standalone.py": ("j_dataset_resource", "standalone", ""),
-    "generative_adversarial.py": ("l_gan", "workload", "lifted"),
+    "generative_adversarial.py": ("l_gan", "workload", ""),
     "generative_adversarial_standalone.py": ("l_gan", "standalone", ""),
     "odd_combining_standalone.py": ("i_odd_combine", "standalone", ""),
-    "recurrent_state.py": ("m_carried_state", "workload", "lifted"),
+    "recurrent_state_standalone.py": ("m_carried_state", "standalone", ""),
+    "recurrent_state.py": ("m_carried_state", "workload", ""),
     "dynamic_rnn.py": ("h_dynamic_rnn", "workload", ""),
 }
 #: Rows of a section, as a reader would ask for.

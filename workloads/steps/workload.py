@@ -92,6 +92,10 @@ class StepWorkload(Workload):
     def has_own_step(self) -> bool:
         return True
 
+    @property
+    def carries_state(self) -> bool:
+        return bool(self.owners())
+
     @abc.abstractmethod
     def losses(self) -> Sequence[Loss]:
         """Returns the functions of the losses, which together ask for the variables of the model."""
@@ -107,6 +111,10 @@ class StepWorkload(Workload):
     def slots(self) -> Sequence[Slots]:
         """Returns the slots of weights; the variable of a slot is `weight/slot`."""
         return []
+
+    def owners(self) -> Mapping[str, int]:
+        """Returns {variable: replica} of the states that one replica has for itself."""
+        return {}
 
     def loss(self, scope: Scope, batch: Tensors) -> tf.Tensor:
         result = self.losses()[0](scope, batch)

@@ -37,7 +37,7 @@ def train_op_text(update: WrittenUpdate, functions: str, style: str = "standalon
     if loss is None:
         head.append(f'    """Runs {update.phase.train_op}, which has no loss; returns zero."""')
         return "\n".join([*head, f"{_INDENT}values = scope.values", *update.lines, "    return tf.zeros([])"])
-    body = ["values = scope.values"]
+    body = []
     body.append(f"{', '.join(['loss', *update.factor.parts])} = {loss.function}(scope, batch)")
     body += [f"{part}s = gather(context, {part})" for part in update.factor.parts]
     body += textwrap.dedent("\n".join(update.factor.lines)).splitlines()
@@ -62,5 +62,7 @@ def train_op_text(update: WrittenUpdate, functions: str, style: str = "standalon
     head.append(f'    """Runs a replica\'s part of {update.phase.train_op}; returns its loss."""')
     statistics = textwrap.indent(textwrap.dedent(statistics_text(loss.model)), _INDENT)
     statistics = statistics.replace("local[", "variables[").replace(" replica ==", " scope.replica ==")
-    lines = head + [_INDENT + line for line in body] + statistics.splitlines() + update.lines
+    lines = [*(_INDENT + line for line in body), *statistics.splitlines(), *update.lines]
+    head += [f"{_INDENT}values = scope.values"] if any("values[" in line for line in lines) else []
+    lines = head + lines
     return "\n".join([*lines, "    return loss"])

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any, List, Mapping, Sequence
 
 from legacy.source.basics.rendering import literal_text
-from legacy.source.replica_step.lines import listed
+from legacy.source.replica_step.lines import dict_text, listed
 from legacy.source.replica_step.tables import counter_of, slot_lines, table_lines, update_variables
 from legacy.source.replica_step.train_op import train_op_text
 from legacy.source.step.imported_step import ImportedStep
@@ -45,8 +45,13 @@ def module_text(
         table_lines("OTHERS", others, "shape, first value and dtype of the update's variables") if others else []
     )
     constants += slot_lines(slots, step.groups)
+    owners = {v.name: v.tower for v in plan.variables if v.role == "state" and v.tower is not None}
+    constants += [f"OWNERS = {dict_text(owners)}  # replicas whose own states these are"] if owners else []
     parts = ["\n".join(constants), functions, *(train_op_text(one, functions, "workload") for one in step.updates)]
-    parts.append("\n".join(_class_lines(plan, step, bool(others), bool(slots))))
+    tables = {"other_variables": "OTHERS"} if others else {}
+    tables.update({"slots": "SLOTS"} if slots else {})
+    tables.update({"owners": "OWNERS"} if owners else {})
+    parts.append("\n".join(_class_lines(plan, step, tables)))
     body = "\n\n\n".join([*parts, f"PORT = {class_name(plan.name)}()"])
     head = ['"""' + docstring[0], *docstring[1:], '"""', "", "from __future__ import annotations", ""]
     head += ["import dataclasses", "", "import tensorflow as tf", ""]
@@ -56,8 +61,8 @@ def module_text(
     return "\n".join(head) + "\n" + body + "\n"
 
 
-def _class_lines(plan: Plan, step: WrittenStep, has_others: bool, has_slots: bool) -> List[str]:
-    """Returns the lines of the class."""
+def _class_lines(plan: Plan, step: WrittenStep, tables: Mapping[str, str]) -> List[str]:
+    """Returns the lines of the class, with a method for each of {method: name of a table}."""
     lines = ["@dataclasses.dataclass(frozen=True)", f"class {class_name(plan.name)}(StepWorkload):"]
     lines += ['    """The old program\'s model and its whole training step."""', ""]
     lines.append(f"    name: str = {literal_text(plan.name)}")
@@ -70,5 +75,6 @@ def _class_lines(plan: Plan, step: WrittenStep, has_others: bool, has_slots: boo
     lines += ["", "    def losses(self):", f"        return [{losses}]"]
     functions = ", ".join(update.function for update in step.updates)
     lines += ["", "    def train_ops(self):", f"        return [{functions}]"]
-    lines += ["", "    def other_variables(self):", "        return OTHERS"] if has_others else []
-    return lines + (["", "    def slots(self):", "        return SLOTS"] if has_slots else [])
+    for method, table in tables.items():
+        lines += ["", f"    def {method}(self):", f"        return {table}"]
+    return lines

@@ -4,8 +4,11 @@ import pytest
 import tensorflow as tf
 
 from legacy.saved.lifting import lift_graph
-from tests.legacy.source.trained import assert_trains_alike, source_of
+from parity.comparison import stages
+from tests.legacy.source.trained import assert_port_verified, assert_trains_alike, source_of
 from tests.legacy.variants.programs import BATCH, TOWERS, lifted, plain, setup_of, split_batch, towers
+from tests.marks import slow_after
+from workloads.support.errors import InputError
 
 v1 = tf.compat.v1
 
@@ -147,6 +150,26 @@ def test_an_update_is_written_as_it_was_and_trains_alike(build, tmp_path):
     assert_trains_alike(setup, tmp_path, source)
 
 
+@pytest.mark.parametrize("build", slow_after(3, [build for build in PROGRAMS if build is not rate_in_a_variable]))
+def test_a_workload_has_the_same_train_op(build, tmp_path):
+    setup = lifted(build, tmp_path)
+    source = source_of(setup, "workload")
+    assert "(StepWorkload):" in source.text and PROGRAMS[build] in source.text
+    assert_port_verified(setup, tmp_path, source)
+
+
+@pytest.mark.parametrize("replicas", [1, 3])
+def test_a_workload_with_its_own_step_runs_on_other_numbers_of_replicas(replicas, tmp_path):
+    setup = lifted(with_statistics(average_of_a_statistic), tmp_path)
+    assert_port_verified(setup, tmp_path, source_of(setup, "workload"), replicas)
+
+
+def test_a_workload_that_uses_each_towers_rows_is_for_their_number(tmp_path):
+    setup = lifted(rows_of_adam, tmp_path)
+    with pytest.raises(InputError, match="--replicas: got 1, graph is for 2 only"):
+        assert_port_verified(setup, tmp_path, source_of(setup, "workload"), replicas=1)
+
+
 def accumulating():
     """The names of the train ops of a program that adds its gradients to variables for one run, and applies them."""
     ids, variables = words(), [weight("emb", [5, 3]), weight("w", [3, 2])]
@@ -171,6 +194,7 @@ def test_gradients_that_a_run_accumulates_are_those_of_the_weights(tmp_path):
     assert 'WEIGHTS = ["net/emb", "net/w"]' in source.text and source.text.count("_loss(scope, batch):") == 1
     assert 'variables["sum/net/w"].assign_add(tf.add_n(gradients["net/w"]))' in source.text
     assert_trains_alike(setup, tmp_path, source, steps=6)
+    assert_port_verified(setup, tmp_path, source_of(setup, "workload"), steps=6)
 
 
 def test_a_value_of_each_weight_that_a_norm_needs_is_in_a_dict(tmp_path):
@@ -185,6 +209,15 @@ def test_training_that_differs_is_seen(tmp_path):
     other = source._replace(text=source.text.replace('lr=values["rate"]', 'lr=values["rate"] * 1.0001'))
     with pytest.raises(AssertionError, match="net/w"):
         assert_trains_alike(setup, tmp_path, other)
+
+
+def test_an_update_of_a_workload_that_differs_is_seen(tmp_path):
+    setup = lifted(words_of_all_towers, tmp_path)
+    source = source_of(setup, "workload")
+    result = assert_port_verified(
+        setup, tmp_path, source, changed=lambda text: text.replace("lr=0.125", "lr=0.1250001")
+    )
+    assert not result.passed and result.first.stage == stages.WEIGHTS
 
 
 def test_a_rate_in_a_variable_is_a_number_of_a_workload(tmp_path):

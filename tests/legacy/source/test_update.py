@@ -9,10 +9,9 @@ import tensorflow as tf
 from legacy.saved.lifting import lift_graph
 from legacy.source.basics.expressions import Listing, Name, Value, call
 from legacy.source.basics.rendering import expression_text
+from legacy.source.replica_step.lines import has_rows, listed
 from legacy.source.source import source_of_analysis
 from legacy.source.standalone import update_text
-from legacy.source.standalone.parts import has_rows
-from legacy.source.standalone.update_style import listed
 from legacy.source.step.initial import first_values
 from legacy.source.step.input_names import stream_name
 from legacy.source.update.changes import change_call, local

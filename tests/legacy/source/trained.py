@@ -1,12 +1,18 @@
 """Training of a standalone source beside the port of the lift that it was written from, on the same batches."""
 
+import dataclasses
+
 import numpy as np
 import tensorflow as tf
 
 from legacy.source.source import source_text, write_source
 from modern.collectives.strategy import mirrored_strategy
 from modern.options import ModernOptions
+from parity.against.own_step import with_own_step
+from parity.comparison import stages
+from parity.comparison.runs.verification import verify
 from tests.legacy.source import old_towers
+from workloads.job import Job
 from workloads.lifted.pieces.noise import noise_key
 from workloads.lifted.sources import LiftedSynthetic
 
@@ -79,3 +85,23 @@ def assert_trains_alike(setup, tmp_path, text=None, steps=4):
     differing = [name for name, array in expected.items() if not np.array_equal(found[name], array)]
     assert not differing, differing
     assert any(not np.array_equal(array, start[name]) for name, array in expected.items())
+
+
+def assert_port_verified(setup, tmp_path, source, replicas=None, steps=4, changed=str):
+    """Asserts that a source of style "workload" with a step of its own has the bits of its old graph.
+
+    `changed(text)` changes the source first. Returns the comparison, which must pass unless the source is changed.
+    """
+    path = tmp_path / "port.py"
+    path.write_text(changed(source.text))
+    port, lift = old_towers.load(path, "port").PORT, setup.job.workload
+    count = replicas or lift.plan.towers
+    job = Job(port, count, count * setup.job.per_replica_batch)
+    work = with_own_step(lift, port, {}, count, job.per_replica_batch)
+    compared = dataclasses.replace(setup, job=dataclasses.replace(job, workload=work), replicated=True)
+    with compared.legacy_program() as left, compared.modern_program() as right:
+        result = verify(left, right, compared.job, steps)
+    if changed is str:
+        assert result.passed, result.first
+        assert result.stages[stages.WEIGHTS].tensors > 0
+    return result

@@ -1,0 +1,113 @@
+"""Steps that no named fields describe, as workloads: the text of one class, and the bits of the old graph."""
+
+import pytest
+import tensorflow as tf
+
+from legacy.saved.lifting import lift_graph
+from legacy.source.source import source_of_analysis
+from legacy.source.styles import step_style
+from tests import old_programs
+from tests.legacy.gallery import source
+from tests.legacy.source.trained import assert_port_verified
+from tests.legacy.variants.programs import BATCH, TOWERS, apply, setup_of, split_batch, sum_of_squares, towers, weights
+from tests.marks import slow_after
+
+v1 = tf.compat.v1
+#: {recorded program: a line of its source}.
+PROGRAMS = {
+    "l_gan": "        return [d_train, g_train]",
+    "m_carried_state": '    scope.update(("state_0/c", "state_1/c")[scope.replica % 2], c)',
+    "g_embedding_adagrad": "    gradients = {n: gather(context, gradient) for n, gradient in zip(WEIGHTS, gradients)}",
+    "i_odd_combine": "    losses = gather(context, loss)",
+    "k_mean_of_losses": "    gradients = context.all_reduce(tf.distribute.ReduceOp.MEAN, gradients)",
+}
+
+
+@pytest.mark.parametrize("name", slow_after(2, PROGRAMS))
+def test_a_recorded_programs_step_is_written_and_has_its_bits(name, tmp_path):
+    made = source(name)
+    assert PROGRAMS[name] in made.text.splitlines()
+    assert "(StepWorkload):" in made.text and "lifted" not in made.text
+    assert_port_verified(setup_of(old_programs.lifted(name)), tmp_path, made)
+
+
+def test_the_class_says_what_the_update_needs():
+    text = source("m_carried_state").text
+    assert "    replicas: int = 2\n" in text and "    def owners(self):\n        return OWNERS\n" in text
+    assert '    counter: str = "global_step"\n' in source("k_mean_of_losses").text
+    assert "from workloads.steps.workload import StepWorkload\n" in text and callable(step_style.module_text)
+
+
+def gradients_of(loss, variables=None):
+    """Each tower's gradient of `loss(tower)`."""
+    return towers(lambda tower: tf.gradients(loss(tower), variables or [weights()])[0])
+
+
+def two_train_ops():
+    """A second loss with an optimizer of its own, as of a GAN."""
+    xs = split_batch()
+    losses = (sum_of_squares, lambda x: tf.reduce_sum(tf.abs(tf.matmul(x, weights()))))
+    pairs = towers(lambda tower: [tf.gradients(loss(xs[tower]), [weights()])[0] for loss in losses])
+    return [apply(tf.add_n(list(gradients)) / TOWERS) for gradients in zip(*pairs)]
+
+
+def state_of_each_tower():
+    """A vector that each tower adds to what it computes and sets to its mean."""
+    xs, changes = split_batch(), []
+
+    def loss(tower):
+        with v1.variable_scope(f"own_{tower}", reuse=v1.AUTO_REUSE):
+            state = v1.get_variable(
+                "mean", [2], initializer=v1.zeros_initializer(), trainable=False, use_resource=False
+            )
+        hidden = tf.matmul(xs[tower], weights()) + state
+        changes.append(v1.assign(state, tf.reduce_mean(hidden, 0)).op)
+        return tf.reduce_sum(hidden**2)
+
+    train = apply(tf.add_n(gradients_of(loss)) / TOWERS)
+    return [v1.group(train, *changes)]
+
+
+def rows_of_an_embedding():
+    """Rows of all towers that reach the optimizer."""
+    with v1.variable_scope("net", reuse=v1.AUTO_REUSE):
+        table = v1.get_variable("table", [5, 2], use_resource=False)
+    ids = tf.split(v1.placeholder(tf.int32, [TOWERS * BATCH], name="ids"), TOWERS)
+    rows = gradients_of(lambda tower: tf.reduce_sum(tf.nn.embedding_lookup(table, ids[tower]) ** 2), [table])
+    values = tf.concat([one.values for one in rows], 0) / TOWERS
+    joined = tf.IndexedSlices(values, tf.concat([one.indices for one in rows], 0))
+    return [v1.train.AdagradOptimizer(0.1).apply_gradients([(joined, table)])]
+
+
+def largest_gradient():
+    """A combining of one's own: the largest entry of all towers."""
+    xs = split_batch()
+    return [apply(tf.reduce_max(tf.stack(gradients_of(lambda tower: sum_of_squares(xs[tower]))), 0))]
+
+
+def decay_after_combining():
+    """A penalty's gradient that is added to the mean of the towers' gradients."""
+    xs = split_batch()
+    return [apply(tf.add_n(gradients_of(lambda tower: sum_of_squares(xs[tower]))) / TOWERS + 0.01 * weights())]
+
+
+@pytest.mark.parametrize(
+    "build, line",
+    [
+        (two_train_ops, "_loss(scope, batch):"),
+        (state_of_each_tower, 'scope.update(("own_0/mean", "own_1/mean")[scope.replica % 2], tf.reduce_mean('),
+        (rows_of_an_embedding, 'rows = ["net/table"]'),
+        (largest_gradient, 'tf.reduce_max(tf.stack(gradients["net/w"]), axis=0)'),
+        (decay_after_combining, 'gradient = gradients["net/w"] + 0.01 * values["net/w"]'),
+    ],
+)
+def test_each_kind_of_update_that_no_named_fields_describe_is_written(build, line, tmp_path):
+    path, made = str(tmp_path / "graph.meta"), []
+    with tf.Graph().as_default() as graph:
+        graph.seed = 1
+        names = [op.name for op in build()]
+        v1.train.export_meta_graph(path)
+    out = str(tmp_path / "lifted")
+    lift_graph(path, out, train_op=names, use=lambda *found: made.append(source_of_analysis(*found, {})))
+    assert line in made[0].text and "(StepWorkload):" in made[0].text
+    assert_port_verified(setup_of(out), tmp_path, made[0])

@@ -1,0 +1,68 @@
+"""A port with a step of its own against its old graph: what corresponds, and what is refused."""
+
+import dataclasses
+
+import pytest
+
+from modern.lifted.port_step import PortStep
+from parity.against.own_step import with_own_step
+from tests import old_programs
+from tests.legacy.gallery import source
+from tests.legacy.source import old_towers
+from workloads.lifted.workload import load_lift
+from workloads.support.errors import InputError
+
+
+@pytest.fixture(scope="module")
+def lift():
+    return load_lift(old_programs.lifted("l_gan"))
+
+
+@pytest.fixture(scope="module")
+def port(tmp_path_factory):
+    path = tmp_path_factory.mktemp("port") / "port.py"
+    path.write_text(source("l_gan").text)
+    return old_towers.load(path, "port_of_a_gan").PORT
+
+
+def bound(lift, port, replicas=2):
+    return with_own_step(lift, port, {}, replicas, 8)
+
+
+def changed(port, **methods):
+    return type("Changed", (type(port),), {name: lambda self, v=value: v for name, value in methods.items()})()
+
+
+def test_a_lift_gets_the_port_and_its_records_have_gradients_by_weight(lift, port):
+    made = bound(lift, port)
+    assert made.port.workload is port and made.is_lifted and not lift.port
+    assert {label for phase in made.plan.phases for label in phase.gradients[0]} >= {"d/w", "g/w"} or all(
+        phase.gradients[0] for phase in made.plan.phases
+    )
+    assert not any(effect.gradient or effect.learning_rate for p in made.plan.phases for effect in p.effects)
+    assert hasattr(PortStep, "describe_reduction")
+
+
+def test_another_number_of_train_ops_is_refused(lift, port):
+    with pytest.raises(InputError, match="runs d_train, g_train, and the port runs 1"):
+        bound(lift, changed(port, train_ops=port.train_ops()[:1]))
+
+
+def test_a_variable_on_one_side_only_is_refused(lift, port):
+    import tensorflow as tf
+
+    others = {**port.other_variables(), "extra": ((), 0, tf.float32)}
+    with pytest.raises(InputError, match="the old graph has no 'extra'"):
+        bound(lift, changed(port, other_variables=others))
+    with pytest.raises(InputError, match="the port has no"):
+        bound(lift, changed(port, slots=[]))
+
+
+def test_statistics_that_each_tower_changes_are_for_their_number(lift, port):
+    (first, *others), name = lift.plan.phases, lift.plan.variables[0].name
+    effects = [dataclasses.replace(first.effects[0], writes=[name])] * 2
+    variables = [dataclasses.replace(lift.plan.variables[0], role="statistic"), *lift.plan.variables[1:]]
+    phases = [dataclasses.replace(first, effects=effects), *others]
+    twice = dataclasses.replace(lift, plan=dataclasses.replace(lift.plan, phases=phases, variables=variables))
+    with pytest.raises(InputError, match="--replicas: got 1, each tower changes .* in turn: only --replicas=2"):
+        bound(twice, port, replicas=1)
