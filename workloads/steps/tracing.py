@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class TracedStep(NamedTuple):
-    """What the losses of a step ask for.
+    """The variables and random numbers that the losses of a step ask for.
 
     Attributes:
       specs: their variables, in the order of the first requests.

@@ -102,7 +102,16 @@ def counter_of(plan: Plan) -> str:
 
 
 def table_lines(name: str, values: Mapping[str, str], comment: str) -> List[str]:
-    """Returns the lines of a dict with a comment, in one line or with one for each item."""
+    """Returns the lines of a dict with a comment: one, or one for each item.
+
+    Args:
+      name: of the dict.
+      values: {key: text of its value}.
+      comment: at the end of the first line.
+
+    Returns:
+      The lines.
+    """
     line = f"{name} = {{" + ", ".join(f"{literal_text(key)}: {text}" for key, text in values.items()) + "}"
     if len(line) + len(comment) + 4 <= WIDTH:
         return [f"{line}  # {comment}"]

@@ -1,5 +1,7 @@
 """Sources of the recorded old programs: they are written, and compute the old graphs' bits."""
 
+import re
+
 import pytest
 import tensorflow as tf
 
@@ -7,7 +9,7 @@ from legacy.source import source as source_module
 from legacy.source.basics.expressions import Literal, call
 from legacy.source.lines.statements import Statement
 from legacy.source.source import write_source
-from legacy.source.styles import workload_style
+from legacy.source.styles import imported_style, workload_style
 from legacy.source.styles.docstring import raw_ops
 from tests import old_programs
 from tests.legacy.gallery import source
@@ -27,8 +29,8 @@ WRITTEN = {
     "h_dynamic_rnn": 75,
     "j_dataset_resource": 75,
 }
-#: Programs that are refused, and the part that is named.
-REFUSED = {
+#: Programs with a step of their own, and the part that is named.
+NAMED = {
     "g_embedding_adagrad": "rows of 'lm/embedding' reach the optimizer",
     "i_odd_combine": "combining: gradients of",
     "l_gan": "train ops: d_train, g_train run in turn",
@@ -57,10 +59,11 @@ def test_a_changed_constant_in_a_source_is_found(tmp_path):
     assert "local/weights" in old_towers.differing(lift, module, 0)
 
 
-@pytest.mark.parametrize("name", REFUSED)
-def test_what_cannot_be_written_is_refused_by_name(name):
-    with pytest.raises(InputError, match="(?s)--source: .* cannot be written:.*" + REFUSED[name]):
-        source(name)
+@pytest.mark.parametrize("name", NAMED)
+def test_what_no_field_describes_is_named(name):
+    made = source(name)
+    assert "(StepWorkload):" in made.text
+    assert any(re.search(NAMED[name], note) for note in made.notes)
 
 
 def test_a_source_says_what_was_recognised_and_what_was_a_race():
@@ -79,14 +82,20 @@ def test_scalars_that_were_fed_are_constants_and_those_that_are_assumed_are_told
 
 def test_a_source_is_run_before_it_is_written_and_a_wrong_one_is_not(monkeypatch):
     assert source("a_split_sgd").notes[-1].startswith("loss, gradients and statistics of each tower have the old")
-    lines = workload_style.model_lines
-    monkeypatch.setattr(workload_style, "model_lines", lambda m: [s.replace("nn.relu", "tanh") for s in lines(m)])
+    blocks = workload_style.model_blocks
+
+    def wrong(*arguments):
+        return [[line.replace("nn.relu", "tanh") for line in block] for block in blocks(*arguments)]
+
+    for module in (workload_style, imported_style):
+        monkeypatch.setattr(module, "model_blocks", wrong)
     with pytest.raises(InputError, match="on made-up numbers it differs in loss of tower 0"):
         source.__wrapped__("a_split_sgd")
 
 
 def test_a_graph_of_an_unforeseen_form_is_refused_in_one_line(monkeypatch):
-    monkeypatch.setattr(source_module, "recover_step", lambda *arguments: {}["surprise"])
+    for stage in ("recover_step", "recover_updates"):
+        monkeypatch.setattr(source_module, stage, lambda *arguments: {}["surprise"])
     with pytest.raises(InputError, match="not known here .KeyError: .*surprise"):
         source.__wrapped__("a_split_sgd")
 

@@ -1,5 +1,7 @@
 """Sources of small towers with traits of their time: each is written, and proven when it is written."""
 
+import re
+
 import pytest
 import tensorflow as tf
 
@@ -20,7 +22,8 @@ def source(build, tmp_path):
         v1.train.export_meta_graph(path)
     made = []
     lift_graph(path, None, train_op=[name], use=lambda *found: made.append(source_of_analysis(*found, {})))
-    assert made[0].notes[-1].startswith("loss, gradients and statistics of each tower have the old graph's bits")
+    proof = "loss, gradients and statistics of each tower have the old graph's bits on made-up numbers"
+    assert proof in made[0].notes
     return made[0].text
 
 
@@ -153,18 +156,17 @@ def test_random_numbers_that_no_scope_draws_are_refused_by_their_op(tmp_path):
         source(build, tmp_path)
 
 
-def test_each_part_that_cannot_be_written_has_a_line(tmp_path):
+def test_each_part_that_no_field_describes_has_a_line(tmp_path):
     def build():
         xs, moment = split_batch(), v1.get_variable("moment", [3, 2], trainable=False, use_resource=False)
         gradient = tf.add_n(towers(lambda tower: tf.gradients(sum_of_squares(xs[tower]), [weights()])[0]))
         moved = v1.assign(moment, 0.9 * moment + gradient)
         return v1.group(v1.assign(weights(), weights() - 0.1 * moved))
 
-    with pytest.raises(InputError) as error:
-        source(build, tmp_path)
-    lines = str(error.value).splitlines()
-    assert lines[0].endswith("cannot be written:") and lines[1].startswith("  optimizer: written by hand, by Assign")
-    assert any(line.startswith("  updates: 'moment'") for line in lines)
+    lines = source(build, tmp_path).splitlines()
+    first = lines.index("The update is written as the old graph computes it, since no named optimizer describes it:")
+    assert lines[first + 1].startswith("  * optimizer: written by hand, by Assign")
+    assert any(line.startswith("  * updates: 'moment'") for line in lines)
 
 
 def by_regularizer(gradients, losses):
@@ -190,8 +192,7 @@ def test_what_is_added_outside_of_the_towers_is_named(train, reason, tmp_path):
         losses = towers(lambda tower: sum_of_squares(xs[tower]))
         return train([tf.gradients(loss, [weights()])[0] for loss in losses], losses)
 
-    with pytest.raises(InputError, match=reason):
-        source(build, tmp_path)
+    assert re.search(reason, " ".join(source(build, tmp_path).split()))
 
 
 def test_sparse_labels_of_sequences_are_proven_with_labels_in_order(tmp_path):
@@ -216,5 +217,5 @@ def test_a_rate_that_a_variable_keeps_and_a_step_changes_is_named(tmp_path):
         train = optimizer.apply_gradients([(tf.add_n(gradients) / TOWERS, weights())])
         return v1.group(train, v1.assign(rate, rate * 0.5))
 
-    with pytest.raises(InputError, match="learning rate: 'rate/read:0' is a function of variable 'rate'"):
-        source(build, tmp_path)
+    text = source(build, tmp_path)
+    assert "learning rate: 'rate/read:0' is a function of variable 'rate'" in text and 'alpha=values["rate"]' in text
