@@ -255,7 +255,8 @@ def _compare_in_terms(
         return None
     recording = recording_from_flags(setup, folder)
     assert recording is not None  # `check_flags` has seen --recording
-    return compare_programs(setup, RecordingInTerms(recording, terms), plan_from_flags(), examples=examples)
+    in_terms = RecordingInTerms(recording, terms, setup.job.workload.optimizer)
+    return compare_programs(setup, in_terms, plan_from_flags(), examples=examples)
 
 
 def _recorded_part(setup: Setup, folder: str) -> RecordedPart | None:

@@ -10,7 +10,7 @@ from parity.causes.combining import clip_place, clipping, combined_factors, loss
 from parity.causes.confinement import recognize_confined_causes
 from parity.causes.gradients import network, numerics, partial_gradients, reported_values, variables
 from parity.causes.inputs import dropout, example_counts, initial_slots, initial_weights, input_batches
-from parity.causes.penalties import penalty_terms, regularization, weight_decay
+from parity.causes.penalties import decay_place, penalty_terms, regularization, weight_decay
 from parity.causes.statistics import averages, batch_norm, moving_deviation, moving_rules, moving_statistics
 from parity.causes.unexplained import unexplained_deviations, with_sound_confidence, without_superseded
 from parity.causes.update import (
@@ -45,6 +45,7 @@ SUBJECTS = (
     regularization,
     penalty_terms,
     weight_decay,
+    decay_place,
     clip_place,
     clipping,
     learning_rate,
@@ -78,6 +79,9 @@ def recognize_causes(evidence: Evidence) -> list[RecognizedCause]:
     """Returns all causes that the evidence shows: bugs first, by stage in causal order, then by confidence."""
     causes = [cause for cause in CAUSES if not cause.last]
     everywhere = _recognize(evidence, causes)
+    whole = [entry for entry in everywhere if entry.cause in decay_place.CAUSES]
+    if whole:  # found only where nothing is left over
+        return whole
     confined = recognize_confined_causes(evidence, causes, everywhere)
     first = sorted([*everywhere, *confined], key=order_of)
     found = sorted([*first, *_recognize(evidence, _last_causes(evidence, first))], key=order_of)

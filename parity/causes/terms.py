@@ -1,30 +1,34 @@
 """Legacy's terms: a port's run that computes the same in other terms, rewritten as legacy would record it.
 
 Keras divides each replica's loss by the number of replicas and adds up the gradients, and its momentum slot is -rate
-times 1.x's. Neither is a bug, and both differ in all that they touch: what else is wrong there shows only once the
-port's records are in legacy's terms.
+times 1.x's; an optimizer's argument applies the decay that legacy has in its loss. None is a bug, and all differ in all
+that they touch: what else is wrong there shows only once the port's records are in legacy's terms.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from parity.causes.basics.cause import MEDIUM, Finding, RecognizedCause
+from parity.causes.basics.rewriting import Rewrite, rewritten_evidence, with_momentum, without_factors
 from parity.causes.basics.wording import format_number
 from parity.causes.catalogue import CAUSES, recognize_causes
 from parity.causes.combining.shares import share_of_replicas
+from parity.causes.penalties.decay_place import rewrite_of_decay
 from parity.causes.unexplained import unexplained_deviations
 from parity.comparison import stages
 from parity.diagnosis.evidence import Evidence
-from parity.diagnosis.steps.compared_step import ComparedStep
-from workloads.program import Arrays, RecordRewriter, State, StepRecord
+from workloads.optimizers import Optimizer
+from workloads.program import RecordRewriter, State, StepRecord
 from workloads.records.reader import Recording
 
-SHARES, SLOTS = "LOSS_SHARE", "SLOT_CONVENTION"
+SHARES, SLOTS, DECAY = "LOSS_SHARE", "SLOT_CONVENTION", "DECAY_IN_OPTIMIZER"
+
+TERMS = (SHARES, SLOTS, DECAY)
 
 
 class InTerms(NamedTuple):
@@ -44,22 +48,32 @@ def in_legacys_terms(evidence: Evidence, recognized: Sequence[RecognizedCause]) 
     Returns:
       the evidence as it is and the same causes where there is nothing to rewrite.
     """
-    terms = [entry for entry in recognized if entry.id in (SHARES, SLOTS)]
+    terms = [entry for entry in recognized if entry.id in TERMS]
     if all(entry.id != SHARES for entry in terms) and _passes_unexplained(evidence, recognized):
         terms += _shares(evidence)
     if not terms:
         return InTerms(evidence, list(recognized))
+    rewritten = _in_terms(evidence, terms)
+    found = recognize_causes(rewritten)
+    decay = [entry for entry in found if entry.id == DECAY]
+    if decay:  # shows in legacy's terms only
+        terms += decay
+        rewritten = _in_terms(evidence, terms)
+        found = recognize_causes(rewritten)
+    return InTerms(rewritten, [*(entry for entry in found if entry.cause.bug), *terms])
+
+
+def _in_terms(evidence: Evidence, terms: Sequence[RecognizedCause]) -> Evidence:
     rewritten = evidence
     for entry in terms:
-        rewritten = _rewritten(rewritten, _rewrite_of(entry.finding, entry.id))
+        rewritten = rewritten_evidence(rewritten, _rewrite_of(entry, evidence.context.optimizer))
     rewritten.converted = tuple(entry.id for entry in terms)
-    bugs = [entry for entry in recognize_causes(rewritten) if entry.cause.bug]
-    return InTerms(rewritten, [*bugs, *terms])
+    return rewritten
 
 
 def terms_alone(recognized: Sequence[RecognizedCause]) -> list[RecognizedCause]:
     """Returns the causes if all of them are other terms, so that nothing else was recognized; else none."""
-    return list(recognized) if all(entry.id in (SHARES, SLOTS) for entry in recognized) else []
+    return list(recognized) if all(entry.id in TERMS for entry in recognized) else []
 
 
 class RecordingInTerms(RecordRewriter):
@@ -68,18 +82,21 @@ class RecordingInTerms(RecordRewriter):
     Args:
       recording: the run.
       terms: the causes that say in which other terms it is; see `terms_alone`.
+      optimizer: of the job.
     """
 
-    def __init__(self, recording: Recording, terms: Sequence[RecognizedCause]) -> None:
+    def __init__(self, recording: Recording, terms: Sequence[RecognizedCause], optimizer: Optimizer) -> None:
         super().__init__(recording)
-        self._rewrites = [_rewrite_of(entry.finding, entry.id) for entry in terms]
+        self._rewrites = [_rewrite_of(entry, optimizer) for entry in terms]
+        self._before = super().state()
 
     def state(self) -> State:
         return self._of_state(super().state())
 
     def rewrite(self, record: StepRecord) -> StepRecord:
+        before, self._before = self._before, record.state
         for rewrite in self._rewrites:
-            record = rewrite.record(record)
+            record = rewrite.record(record, before)
         return dataclasses.replace(record, state=self._of_state(record.state))
 
     def _of_state(self, state: State) -> State:
@@ -113,56 +130,10 @@ def _shares(evidence: Evidence) -> list[RecognizedCause]:
     return [RecognizedCause(next(cause for cause in CAUSES if cause.id == SHARES), finding)]
 
 
-def _rewrite_of(finding: Finding, cause_id: str) -> _Rewrite:
-    constants = finding.constants
-    if cause_id == SLOTS:
-        return _Rewrite(lambda state: _with_momentum(state, -float(constants["learning_rate"])), lambda record: record)
-    return _Rewrite(
-        lambda state: state, lambda record: _without_factors(record, constants["replica"], constants["loss"])
-    )
-
-
-class _Rewrite(NamedTuple):
-    """Functions that rewrite a state, and a record but for its state."""
-
-    state: Callable[[State], State]
-    record: Callable[[StepRecord], StepRecord]
-
-
-def _rewritten(evidence: Evidence, rewrite: _Rewrite) -> Evidence:
-    return dataclasses.replace(
-        evidence,
-        right=rewrite.state(evidence.right),
-        steps=[_rewritten_step(step, rewrite) for step in evidence.steps],
-        retake_last_step=None,
-        retake_with_taps=None,
-    )
-
-
-def _rewritten_step(step: ComparedStep, rewrite: _Rewrite) -> ComparedStep:
-    record = rewrite.record(step.right)
-    right = dataclasses.replace(record, state=rewrite.state(step.right.state))
-    return dataclasses.replace(step, right=right, right_before=rewrite.state(step.right_before))
-
-
-def _with_momentum(state: State, factor: float) -> State:
-    """A state with its momentum slots divided by a factor, in float64: a rounding would look like another slot."""
-    slots = {
-        name: np.asarray(value, np.float64) / factor + 0.0 if name.endswith("/momentum") else value  # and no -0.0
-        for name, value in state.slots.items()
-    }
-    return dataclasses.replace(state, slots=slots)
-
-
-def _without_factors(record: StepRecord, of_gradients: float, of_losses: float) -> StepRecord:
-    """A record with its replicas' gradients and losses divided by factors."""
-    return dataclasses.replace(
-        record,
-        losses=[loss / np.asarray(of_losses, np.asarray(loss).dtype) for loss in record.losses],
-        gradients=[_divided(gradients, of_gradients) for gradients in record.gradients],
-        tap_gradients=[_divided(gradients, of_gradients) for gradients in record.tap_gradients],
-    )
-
-
-def _divided(arrays: Arrays, factor: float) -> Arrays:
-    return {name: np.asarray(value) / np.asarray(factor, np.asarray(value).dtype) for name, value in arrays.items()}
+def _rewrite_of(entry: RecognizedCause, optimizer: Optimizer | None) -> Rewrite:
+    constants = entry.finding.constants
+    if entry.id == SLOTS:
+        return with_momentum(-float(constants["learning_rate"]))
+    if entry.id == DECAY:
+        return rewrite_of_decay(entry.finding, optimizer)
+    return without_factors(constants["replica"], constants["loss"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -57,7 +58,10 @@ def updated_state(
       weights and slots after the updates.
     """
     with tf.device("CPU:0"):
-        local = _variables(before, dtype, updates[0] if updates else {})
+        # A recording need not hold the accumulators.
+        powers = {n: np.float32(c) ** np.float32(before.step + 1) for n, c in optimizer.accumulators().items()}
+        whole = dataclasses.replace(before, slots={**powers, **before.slots})
+        local = _variables(whole, dtype, updates[0] if updates else {})
         rules = Tf1Rules(optimizer)
         for update in updates:
             gradients = {name: tf.constant(value, dtype) for name, value in update.items()}

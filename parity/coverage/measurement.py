@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 
+from parity.comparison import stages
 from parity.comparison.tour import Tour, Visit
 from parity.coverage.detector import Detector, detector_in_float64
 from parity.coverage.mutant import Choice, Exposure, Mutant, Outcome
@@ -20,6 +21,14 @@ FIRST_STEPS, ROUND = 3, 10
 
 #: Tells whether an effect is more than rounding in float64.
 detects_beyond_rounding = detector_in_float64({})
+
+#: {choice: what its mutants change, or are computed from}; a recording need not hold all of it.
+NEEDED = {
+    Choice.COMBINE: (stages.GRADIENTS, stages.COMBINED),
+    Choice.CLIP: (stages.GRADIENTS, stages.COMBINED),
+    Choice.STALENESS: (stages.COMBINED,),
+    Choice.OPTIMIZER: (stages.COMBINED, stages.SLOTS, stages.RATE),
+}
 
 #: A function from the state after the ordinary steps, and what has been seen, to the visits.
 ChooseVisits = Callable[[State, View], Iterator[Visit]]
@@ -95,6 +104,9 @@ class Measurement(Tour):
 
     def _note(self, step: ObservedStep) -> None:
         self._finite_steps += 1
+        for outcome in self.outcomes:
+            needed = NEEDED.get(outcome.mutant.choice, ())
+            outcome.unrecorded = next((stage for stage in needed if stage in step.unrecorded), "")
         self._rates_seen = self._rates_seen or bool(np.any(step.record.learning_rate))
         self._gradients.add(step)
 
@@ -102,7 +114,7 @@ class Measurement(Tour):
         number = step.record.step
         chosen = step.visit is not None or number < FIRST_STEPS or number % ROUND == 0
         for outcome in self.outcomes:
-            if not outcome.seen and (chosen or outcome.mutant.every_step):
+            if not outcome.seen and not outcome.unrecorded and (chosen or outcome.mutant.every_step):
                 self._try(outcome, step)
 
     def _try(self, outcome: Outcome, step: ObservedStep) -> None:

@@ -93,6 +93,7 @@ class Outcome:
       stage: the first stage that shows it; "" if none does.
       error: the reason why the mutant could not be tried, or "".
       within: whether a compared step shows it by more than float64's rounding, and by no more than the tolerance.
+      unrecorded: what the mutant changes, or is computed from, that the compared records do not hold; "" for nothing.
     """
 
     mutant: Mutant
@@ -101,6 +102,7 @@ class Outcome:
     stage: str = ""
     error: str = ""
     within: bool = False
+    unrecorded: str = ""
 
     @functools.cached_property
     def harmless(self) -> str:
@@ -117,6 +119,8 @@ class Outcome:
         """The stage that shows the mutant, or the reason why none does."""
         if self.seen:
             return f"{self.stage} differ" if self.stage.endswith("s") else f"{self.stage} differs"
+        if self.unrecorded and not self.harmless:
+            return f"the recording does not hold the {self.unrecorded}"
         return self.harmless or self.error or (WITHIN_TOLERANCE if self.within else self.mutant.hidden())
 
     def to_json(self) -> dict[str, Any]:

@@ -7,6 +7,7 @@ import functools
 
 import numpy as np
 
+from parity.comparison import stages
 from parity.comparison.tour import Visit
 from parity.coverage import formulas
 from parity.coverage.formulas import UpdatedState
@@ -37,6 +38,18 @@ class ObservedStep:
     def place(self) -> str:
         """The step in reports: "step 3", or the visit's name."""
         return f"step {self.record.step:,}" if self.visit is None else self.visit.name
+
+    @functools.cached_property
+    def unrecorded(self) -> frozenset[str]:
+        """Stages that the record does not hold though the job has them, as another framework's recording may."""
+        record, optimizer = self.record, self.job.workload.optimizer
+        held = {
+            stages.GRADIENTS: bool(record.gradients),
+            stages.COMBINED: bool(record.combined),
+            stages.RATE: record.learning_rate is not None,
+            stages.SLOTS: not optimizer.slots() or any("/" in name for name in self.before.slots),
+        }
+        return frozenset(stage for stage, is_held in held.items() if not is_held)
 
     @functools.cached_property
     def updates(self) -> list[Arrays]:

@@ -7,7 +7,12 @@ from collections.abc import Callable
 
 from parity.diagnosis.context.job_context import Context, context_of_recording
 from parity.diagnosis.evidence import Evidence
-from parity.diagnosis.steps.comparable import HINT, comparable_record, require_comparable_states
+from parity.diagnosis.steps.comparable import (
+    HINT,
+    comparable_record,
+    require_comparable_states,
+    with_as_many_losses,
+)
 from parity.diagnosis.steps.compared_step import ComparedStep
 from workloads.program import Program, State, StepRecord
 from workloads.records.reader import Recording
@@ -15,6 +20,10 @@ from workloads.support.errors import require
 
 #: Steps of a diagnosis: along two free trajectories first, then each from the left side's state.
 FREE, LOCKED = 10, 3
+
+#: Relative precision to which another framework's constants are the towers': these are float32 numbers in any run, and
+#: a loss or gradient is off by a part of that.
+CONSTANTS_EPS = 2.0**-28
 
 #: More steps than these tell nothing new; so many first ones, and as many last ones as there is room for, are kept.
 MOST_STEPS, MOST_BYTES, FIRST = 60, 4 << 30, 5
@@ -49,6 +58,7 @@ def collect_evidence(
         left_record, right_record = left.step(), right.step()
         if align is not None:
             right_record = align(left_record, right_record)
+            left_record = with_as_many_losses(left_record, right_record)
         step = ComparedStep(left_record, right_record, left_before, right_before, number >= free)
         evidence.steps.append(step)
         left_before, right_before = step.left.state, step.right.state
@@ -95,4 +105,8 @@ def evidence_of_recordings(left: Recording, right: Recording, steps: int = 0) ->
     about = {"left": left.describe(), "right": right.describe()}
     require_comparable_states(right.path, left.state(), right.state())
     align = functools.partial(comparable_record, right.path)
-    return collect_evidence(left, right, context_of_recording(left.manifest.get("job", {}), about), common, 0, align)
+    context = context_of_recording(left.manifest.get("job", {}), about)
+    evidence = collect_evidence(left, right, context, common, 0, align)
+    if "workload.name" not in right.manifest.get("job", {}):  # another framework's
+        evidence.least_eps = CONSTANTS_EPS
+    return evidence

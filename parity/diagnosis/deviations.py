@@ -13,7 +13,12 @@ from parity.comparison.difference import compare
 from parity.diagnosis.candidates.combined_forms import CombinedForm, stated_form
 from parity.diagnosis.stage_checks.deviation import Deviation, deviation_of, deviations_by_rule, group_errors
 from parity.diagnosis.stage_checks.forward_check import MOST_GAP, check_forward
-from parity.diagnosis.stage_checks.plain_check import check_initial_state, check_learning_rate, check_without_rule
+from parity.diagnosis.stage_checks.plain_check import (
+    check_initial_state,
+    check_learning_rate,
+    check_without_rule,
+    with_history,
+)
 from parity.diagnosis.stage_checks.rule_errors import StageRules
 from parity.diagnosis.stage_checks.side_step import SideStep, StepPair, pair_steps
 from parity.diagnosis.stage_checks.statistics_check import check_statistics
@@ -63,10 +68,10 @@ def find_deviations(evidence: Evidence, right_context: Context | None = None) ->
       evidence: of both programs' steps.
       right_context: choices by which the right is judged; None for those of the evidence.
     """
-    pairs = [
+    pairs = with_history(
         pair_steps(SideStep(step.left, step.left_before), SideStep(step.right, step.right_before))
         for step in evidence.steps
-    ]
+    )
     forward, pure_rounding = _forward_errors(evidence, pairs)
     initial = check_initial_state(_with_accumulators(evidence, right_context), evidence.right, evidence.eps)
     rates = [error for pair in pairs for error in check_learning_rate(pair.left, pair.right)]

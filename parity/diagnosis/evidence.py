@@ -47,6 +47,7 @@ class Evidence:
       agreed_steps: number of the run's first steps, before those of the evidence, in which everything agreed; 0 if the
         evidence begins with the run.
       converted: ids of causes that are no bug, from whose terms the right side was rewritten in the left's.
+      least_eps: precision of constants that one side holds in fewer bits than the other; 0 where there are none.
       facts: {name of the function: its result} of the functions that are `measured_once`.
     """
 
@@ -58,6 +59,7 @@ class Evidence:
     retake_with_taps: Callable[[State], tuple[StepRecord, StepRecord]] | None = None
     agreed_steps: int = 0
     converted: tuple[str, ...] = ()
+    least_eps: float = 0.0
     facts: dict[str, Any] = dataclasses.field(default_factory=dict, init=False, repr=False, compare=False)
 
     @property
@@ -67,9 +69,10 @@ class Evidence:
 
     @functools.cached_property
     def eps(self) -> float:
-        """Machine epsilon of the weights' dtype; float32's where no weight is a float."""
+        """Machine epsilon of the weights' dtype, or of constants; float32's where no weight is a float."""
         dtypes = {np.asarray(value).dtype for value in self.left.weights.values()}
-        return max([float(np.finfo(dtype).eps) for dtype in dtypes if dtype.kind == "f"] or [2.0**-23])
+        eps = max([float(np.finfo(dtype).eps) for dtype in dtypes if dtype.kind == "f"] or [2.0**-23])
+        return max(eps, self.least_eps)
 
     @property
     def clean_residual(self) -> float:

@@ -107,6 +107,9 @@ def compare_programs(
     setup = with_near_batches(setup, plan.steps)
     auto = plan.tolerance_name == "auto"
     units = tolerance.keras_units(setup.job.workload.optimizer, setup.modern.update_rules)
+    strict = units  # of the rules, which know both ways to hold the constants
+    if setup.shown is not None:  # another framework's recording
+        units = tolerance.recorded_units(setup.job.workload.optimizer)
     progress = Progress("verify " + setup.job.workload.name)
     progress.stage("building both sides")
     history = History() if plan.with_history else None
@@ -117,13 +120,13 @@ def compare_programs(
         references = stack.enter_context(setup.closing_references()) if auto and plan.with_references else None
         in_double = references is not None and not references.single_only
         no_visits = _why_no_visits(setup, left, plan)
-        extent = CoveragePlan(plan.tolerance_name, in_double, units, no_visits, plan.whole_coverage)
+        extent = CoveragePlan(plan.tolerance_name, in_double, strict, no_visits, plan.whole_coverage)
         coverage = stack.enter_context(measurement(setup, left.variables(), extent))
         metrics = None if examples is None else stack.enter_context(_metrics_check(setup, examples, plan))
         criterion = Criterion(plan.mode, plan.tolerance_name, units)
         observers = Observers(
             coverage,
-            _rule_check(setup, units) if auto else None,
+            _rule_check(setup, strict) if auto else None,
             history,
             progress=_after_each_step(progress, plan.steps, interruption),
             stop=lambda: interruption is not None and interruption.asked,

@@ -171,7 +171,7 @@ class Recorder:
           averages: the same of the weights' moving averages.
           gradients: {weight: gradient} of each replica, before any clipping.
           combined: {weight: gradient} that the optimizer got.
-          rate: learning rate of the step.
+          rate: learning rate of the step, in the precision in which the loop has it.
           batches: {input: array} of each replica; only hashes of it are written.
           masks: {dropout: array, true where kept} of each replica.
           proposals: {statistic: the value it proposes} of each replica.
@@ -185,7 +185,7 @@ class Recorder:
             losses=[np.asarray(loss) for loss in np.atleast_1d(np.asarray(losses))],
             gradients=[_arrays(gradient) for gradient in gradients],
             combined=_arrays(combined),
-            learning_rate=None if rate is None else np.asarray(rate, np.float32),
+            learning_rate=None if rate is None else np.asarray(rate),
             state=_state(weights, slots, statistics, averages),
             drift=list(drift),
             examples=[example_ids(_arrays(batch)) for batch in batches],
@@ -317,10 +317,13 @@ class Writer:
 
 
 def batch_digest(batch: Mapping[str, np.ndarray]) -> str:
-    """Returns sixteen hex digits that hash a replica's batch {name: array}: names, dtypes, shapes and bytes."""
+    """Returns sixteen hex digits that hash a replica's batch {name: array}: names, dtypes, shapes and bytes.
+
+    Values in other types have one digest: float64 of float32 values, or class numbers in int64.
+    """
     sha = hashlib.sha256()
     for name in sorted(batch):
-        array = np.ascontiguousarray(batch[name])
+        array = _in_usual_type(batch[name])
         sha.update(f"{name} {array.dtype.str} {array.shape} ".encode("utf-8"))
         sha.update(array.tobytes())
     return sha.hexdigest()[:16]
@@ -328,7 +331,7 @@ def batch_digest(batch: Mapping[str, np.ndarray]) -> str:
 
 def example_ids(batch: Mapping[str, np.ndarray]) -> np.ndarray:
     """Returns a uint64 hash of every example of a replica's batch {name: array [per-replica batch, *shape]}."""
-    arrays = [np.ascontiguousarray(batch[name]) for name in sorted(batch)]
+    arrays = [_in_usual_type(batch[name]) for name in sorted(batch)]
     ids = []
     for row in zip(*arrays):
         sha = hashlib.blake2b(digest_size=8)
@@ -336,6 +339,22 @@ def example_ids(batch: Mapping[str, np.ndarray]) -> np.ndarray:
             sha.update(np.ascontiguousarray(value).tobytes())
         ids.append(int.from_bytes(sha.digest(), "little"))
     return np.array(ids, np.uint64)
+
+
+def _in_usual_type(array: np.ndarray) -> np.ndarray:
+    """Returns float32, or int32 for integers, where that holds the same values; else the array as it is.
+
+    >>> _in_usual_type(np.array([0.5, 3.0])).dtype.name, _in_usual_type(np.array([0.1])).dtype.name
+    ('float32', 'float64')
+    """
+    array = np.ascontiguousarray(array)
+    usual = {"f": np.float32, "i": np.int32, "u": np.int32}.get(array.dtype.kind)
+    if usual is None or array.dtype == usual:
+        return array
+    with np.errstate(all="ignore"):
+        converted = array.astype(usual)
+        same = np.array_equal(converted.astype(array.dtype), array)
+    return converted if same and (array.dtype.kind != "u" or not np.any(converted < 0)) else array
 
 
 def digest_of(path: str) -> str:

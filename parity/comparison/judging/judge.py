@@ -168,6 +168,7 @@ class Judge:
         middle = float(np.median([factor for _, factor in factors]))
         truth = self._noise_floor.factor(stage) if self._noise_floor is not None else 0.0
         allowed = tolerance.factor(self._job.dtype, self._job.replicas, truth)
+        allowed = max(allowed, self._units.get(stage, 0.0) * float(np.finfo(np.float32).eps))
         gap = abs(middle - 1)
         if gap > allowed and self._result.passed:
             name, steps = "factor of all tensors together", len(factors)
@@ -189,7 +190,8 @@ class Judge:
             return 0.0
         allowed = self._tolerance(stage, dtype, self._job.replicas, age)
         if allowed:
-            allowed = max(allowed, self._units.get(stage, 0.0) * float(np.finfo(dtype).eps))
+            # Formulas need more units for constants that one side holds in float32, whatever the run's dtype.
+            allowed = max(allowed, self._units.get(stage, 0.0) * float(np.finfo(np.float32).eps))
         if allowed and self._noise_floor is not None:
             allowed = max(allowed, tolerance.FLOOR_FACTOR * self._noise_floor.allowance(stage, name))
         return allowed
@@ -199,5 +201,4 @@ class Judge:
         if dtype.kind != "f":
             return 0.0
         allowed = tolerance.double(stage, dtype, self._job.replicas, self._double_magnitudes.weights)
-        # Formulas that need more units do so for constants that one side holds in float32, whatever the run's dtype.
         return max(allowed, self._units.get(stage, 0.0) * float(np.finfo(np.float32).eps))

@@ -97,7 +97,20 @@ def keras_units(optimizer: Optimizer, update_rules: str) -> dict[str, float]:
 
     See `workloads.optimizers.KerasClass.update_units`.
     """
-    described = optimizer.keras_class() if update_rules == "keras" else None
+    return _other_formulas(optimizer) if update_rules == "keras" else {}
+
+
+def recorded_units(optimizer: Optimizer) -> dict[str, float]:
+    """Returns {stage: float32 ulps} that another framework's recording needs beyond `BASE`.
+
+    A loop of one's own raises Adam's constants to the step's number as Keras does, and has learning rates, decays and
+    other constants in float64 where 1.x has float32 numbers.
+    """
+    return {**dict.fromkeys(DEEP, KERAS_UNITS), stages.AVERAGES: KERAS_UNITS, **_other_formulas(optimizer)}
+
+
+def _other_formulas(optimizer: Optimizer) -> dict[str, float]:
+    described = optimizer.keras_class()
     if described is None:
         return {}
     return dict.fromkeys((stages.WEIGHTS, stages.SLOTS, stages.AVERAGES), max(KERAS_UNITS, described.update_units))

@@ -92,3 +92,36 @@ def readings_of(optimizer: Optimizer) -> list[Optimizer]:
     values = {field.name: getattr(optimizer, field.name) for field in dataclasses.fields(optimizer)}
     rounded = {name: float(np.float32(value)) for name, value in values.items() if isinstance(value, float)}
     return [dataclasses.replace(optimizer, **rounded), optimizer]
+
+
+def update_readings(update: ObservedUpdate, optimizer: Optimizer) -> list[ObservedUpdate]:
+    """Returns the update with each learning rate, and with each value of the accumulators, that its record allows.
+
+    A loop in float64 multiplies with 0.1, or with the nearest float32 number, and may record either. Accumulators that
+    are not recorded may be products in float32, as 1.x has them, or powers by the step's number, which is no reading.
+
+    Args:
+      update: one step of one side.
+      optimizer: the rule.
+
+    Returns:
+      the update as it is, and its other readings.
+    """
+    rounded = np.float32(update.learning_rate)
+    rates = dict.fromkeys([update.learning_rate, float(rounded), float(str(rounded))])
+    readings = [dataclasses.replace(update, learning_rate=rate) for rate in rates]
+    constants = list(optimizer.accumulators().values())
+    if update.powers or not constants:
+        return readings
+    powers = [_product(constant, update.step + 1) for constant in constants]
+    return readings + [dataclasses.replace(reading, powers=powers) for reading in readings]
+
+
+def _product(constant: float, count: int) -> float:
+    """The constant to a power, multiplied up in float32."""
+    product = factor = np.float32(constant)
+    for _ in range(count - 1):
+        product = product * factor
+        if not product:
+            break
+    return float(product)

@@ -6,7 +6,7 @@ grows with the distance of the inputs, and a tensor whose bound is no longer sma
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 
@@ -80,6 +80,21 @@ def check_without_rule(pair: StepPair, stage: str, eps: float) -> list[TensorErr
     return list(_errors(pair, stage, bound, eps)) if bound <= MOST_PART else []
 
 
+def with_history(pairs: Iterable[StepPair]) -> list[StepPair]:
+    """Returns the pairs of steps, in order, with their `history_gap`."""
+    found: list[StepPair] = []
+    for pair in pairs:
+        earlier = found[-1].history_gap if found else 0.0
+        found.append(pair._replace(history_gap=max(earlier, _gradient_gap(pair))))
+    return found
+
+
+def _gradient_gap(pair: StepPair) -> float:
+    """Relative distance of the combined gradients; of the weights before the step where they are not recorded."""
+    left, right = pair.left.record, pair.right.record
+    return _relative_gap(left.combined, right.combined) if left.combined and right.combined else pair.state_gap
+
+
 def _errors(pair: StepPair, stage: str, bound: float, eps: float) -> Iterator[TensorError]:
     before = (_arrays_before(pair.left, stage), _arrays_before(pair.right, stage))
     left, right = _arrays(pair.left, stage), _arrays(pair.right, stage)
@@ -118,9 +133,9 @@ def _input_gap(pair: StepPair, stage: str) -> float:
         if left.proposals and len(left.proposals) == len(right.proposals):
             return max(_relative_gap(a, b) for a, b in zip(left.proposals, right.proposals))
         return pair.state_gap
-    combined = _relative_gap(left.combined, right.combined) if left.combined and right.combined else pair.state_gap
-    slots = _relative_gap(pair.left.before.slots, pair.right.before.slots)
-    return max(combined, slots, pair.state_gap)
+    before = pair.left.before.slots, pair.right.before.slots
+    slots = _relative_gap(*before) if all(before) or not any(before) else pair.history_gap
+    return max(_gradient_gap(pair), slots, pair.state_gap)
 
 
 def _relative_gap(left: Arrays, right: Arrays) -> float:

@@ -22,11 +22,13 @@ class StepPair(NamedTuple):
     Attributes:
       left, right: the sides' steps.
       state_gap: relative distance of the weights before the step; 0 for equal weights.
+      history_gap: largest relative distance, in this and all earlier steps, of what slots are made from.
     """
 
     left: SideStep
     right: SideStep
     state_gap: float
+    history_gap: float = 0.0
 
 
 def pair_steps(left: SideStep, right: SideStep) -> StepPair:

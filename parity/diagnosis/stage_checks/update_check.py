@@ -9,7 +9,7 @@ import numpy as np
 
 from parity.comparison import stages
 from parity.comparison.fits import fit_combination, fit_factor
-from parity.diagnosis.stage_checks.observed_updates import observe_update, readings_of
+from parity.diagnosis.stage_checks.observed_updates import observe_update, readings_of, update_readings
 from parity.diagnosis.stage_checks.side_step import SideStep
 from parity.diagnosis.stage_checks.tensor_error import TensorError, elements_error
 from workloads.optimizers import FormKind, ObservedUpdate, Optimizer
@@ -39,16 +39,18 @@ def check_update(side: SideStep, optimizer: Optimizer, eps: float, update_units:
     update = observe_update(side.record, side.before, optimizer, finite=False)
     if update is None or not optimizer.update_forms():
         return []
-    rules = readings_of(optimizer)
-    errors = [error for slot in optimizer.slot_rules() for error in _check_slot(update, slot, rules, eps)]
-    errors += _check_weights(update, rules, eps, update_units)
+    rules, updates = readings_of(optimizer), update_readings(update, optimizer)
+    errors = [error for slot in optimizer.slot_rules() for error in _check_slot(updates, slot, rules, eps)]
+    errors += _check_weights(updates, rules, eps, update_units)
     return errors + list(_check_accumulators(side, optimizer))
 
 
-def _check_slot(update: ObservedUpdate, slot: str, rules: list[Optimizer], eps: float) -> Iterator[TensorError]:
+def _check_slot(updates: list[ObservedUpdate], slot: str, rules: list[Optimizer], eps: float) -> Iterator[TensorError]:
+    update = updates[0]
     old, new = update.old[slot], update.new[slot]
     with np.errstate(all="ignore"):
-        made = [(r.keep, r.gain, r.term(update)) for r in (rule.slot_rules()[slot] for rule in rules)]
+        slot_rules = [rule.slot_rules()[slot] for rule in rules]
+        made = [(rule.keep, rule.gain, rule.term(reading)) for reading in updates for rule in slot_rules]
         expected = [keep * old + gain * term for keep, gain, term in made]
         unit = eps * (np.abs(old) + np.abs(new) + np.abs(made[0][2])) + np.finfo(np.float32).tiny
     for name, part in update.parts():
@@ -87,11 +89,15 @@ def slot_fact(old: np.ndarray, term: np.ndarray, new: np.ndarray, rule: tuple[fl
 
 
 def _check_weights(
-    update: ObservedUpdate, rules: list[Optimizer], eps: float, update_units: float
+    updates: list[ObservedUpdate], rules: list[Optimizer], eps: float, update_units: float
 ) -> Iterator[TensorError]:
+    update = updates[0]
+    predicted, sizes = [], []
     with np.errstate(all="ignore"):
-        predicted = [change for rule in rules for change in _own_changes(rule, update)]
-        sizes = _addend_sizes(rules, update, predicted)
+        for reading in updates:
+            changes = [change for rule in rules for change in _own_changes(rule, reading)]
+            predicted += changes
+            sizes += _addend_sizes(rules, reading, changes)
     if not predicted:
         return
     new = np.abs(update.weights + update.change)
@@ -120,14 +126,13 @@ def _addend_sizes(rules: list[Optimizer], update: ObservedUpdate, predicted: lis
 
 
 def _own_changes(rule: Optimizer, update: ObservedUpdate) -> Iterator[np.ndarray]:
-    """The change by the optimizer's own form; by the form that counts steps only where no accumulator is recorded."""
-    forms = rule.update_forms()
-    own = next(iter(forms.values()))(update)
-    if own is not None:
-        yield own
-        return
-    for form, formula in forms.items():
-        change = formula(update) if form.kind is FormKind.STEP_POWERS else None
+    """The change by the optimizer's own form, and by the one that raises constants to the step's number.
+
+    The accumulators, which are checked by themselves, are products in float32. A loop that raises a constant to the
+    step's number in float64 differs by their rounding, which 1 - beta ** step enlarges.
+    """
+    for number, (form, formula) in enumerate(rule.update_forms().items()):
+        change = formula(update) if not number or form.kind is FormKind.STEP_POWERS else None
         if change is not None:
             yield change
 

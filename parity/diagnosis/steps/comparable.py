@@ -53,6 +53,13 @@ def comparable_record(path: str, left: StepRecord, right: StepRecord) -> StepRec
     return right
 
 
+def with_as_many_losses(left: StepRecord, right: StepRecord) -> StepRecord:
+    """Returns the left record with the mean of its losses where the right one holds one number for all replicas."""
+    if len(right.losses) != 1 or len(left.losses) < 2:
+        return left
+    return dataclasses.replace(left, losses=[np.asarray(np.mean(left.losses), left.losses[0].dtype)])
+
+
 def uncompared_weights(left: State, right: State) -> list[str]:
     """Returns lines about weights that only one of two states has."""
     return [f"{name}: only on the left" for name in left.weights if name not in right.weights] + [

@@ -10,8 +10,8 @@ import numpy as np
 from parity.comparison.fits import relative_norm
 from workloads.program import State, StepRecord
 
-#: Two states are the same if every weight differs by at most this part of its length.
-SAME_STATE = 1e-6
+#: Two states are the same if every weight differs by at most so many roundings of its length.
+SAME_ROUNDINGS = 8
 
 
 @dataclasses.dataclass
@@ -34,5 +34,10 @@ class ComparedStep:
     def same_state(self) -> bool:
         """Whether both sides took the step from the same weights, so that losses and gradients can be compared."""
         left, right = self.left_before.weights, self.right_before.weights
-        gaps = (relative_norm(np.subtract(right[n], left[n], dtype=np.float64), left[n]) for n in left if n in right)
-        return all(gap <= SAME_STATE for gap in gaps)
+        return all(_are_same(left[name], right[name]) for name in left if name in right)
+
+
+def _are_same(left: np.ndarray, right: np.ndarray) -> bool:
+    dtype = np.asarray(left).dtype
+    eps = float(np.finfo(dtype if dtype.kind == "f" else np.float32).eps)
+    return relative_norm(np.subtract(right, left, dtype=np.float64), left) <= SAME_ROUNDINGS * eps

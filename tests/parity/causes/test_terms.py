@@ -150,7 +150,7 @@ def test_a_recording_in_other_terms_shows_legacys_numbers_bit_for_bit_in_its_own
     port, legacy = evidence(keras=True, shares=True), evidence()
     terms = terms_alone(recognize_causes(port))
     assert {entry.id for entry in terms} == {"LOSS_SHARE", "SLOT_CONVENTION"}
-    with RecordingInTerms(Records(port), terms) as shown:
+    with RecordingInTerms(Records(port), terms, optimizers.Momentum()) as shown:
         start = shown.state().slots
         assert not np.signbit(start["w/momentum"]).any() and start["w/momentum"].dtype == np.float32
         for step in legacy.steps:

@@ -87,3 +87,21 @@ def test_taps_are_read_back_in_the_order_of_the_forward_pass(tmp_path):
         record = recording.step()
     assert [list(arrays) for arrays in (*record.taps, *record.tap_gradients)] == [["b", "a"]] * 4
     assert record.taps[1]["a"].tolist() == [2.0]
+
+
+@pytest.mark.parametrize("digest", [writer.batch_digest, lambda batch: writer.example_ids(batch).tolist()])
+def test_equal_values_in_other_types_have_one_digest(digest):
+    usual = {"x": np.array([0.5, 0.1], np.float32), "y": np.array([1, 7], np.int32)}
+    wide = {"x": usual["x"].astype(np.float64), "y": usual["y"].astype(np.int64)}
+    assert digest(wide) == digest(usual)
+    assert digest({**wide, "y": usual["y"].astype(np.uint8)}) == digest(usual)
+    assert digest({**wide, "x": np.array([0.5, 0.1])}) != digest(usual)
+    assert digest({**wide, "y": wide["y"] + 2**32}) != digest(usual)
+
+
+def test_a_learning_rate_keeps_its_digits(tmp_path):
+    path = str(tmp_path / "run.npz")
+    with writer.Recorder(path, replicas=1, weights={"w": [1.0]}) as recorder:
+        recorder.step(losses=[1.0], weights={"w": [1.0]}, rate=0.1)
+    with Recording(path) as recording:
+        assert float(recording.step().learning_rate) == 0.1

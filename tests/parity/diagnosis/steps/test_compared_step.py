@@ -1,14 +1,15 @@
 import numpy as np
 import pytest
 
-from parity.diagnosis.steps.compared_step import SAME_STATE
+from parity.diagnosis.steps.compared_step import SAME_ROUNDINGS
 from tests.parity.step_records import compared_step, made_up_state, step_record
 
 
-@pytest.mark.parametrize("gap, same", [(0.0, True), (0.5 * SAME_STATE, True), (2 * SAME_STATE, False)])
-def test_states_are_the_same_up_to_the_threshold(gap, same):
-    left = made_up_state({"w": np.array([1.0])})
-    right = made_up_state({"w": np.array([1.0 + gap])})
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("roundings, same", [(0, True), (SAME_ROUNDINGS, True), (SAME_ROUNDINGS + 1, False)])
+def test_states_are_the_same_up_to_some_roundings_of_their_type(roundings, same, dtype):
+    left = made_up_state({"w": np.array([1.0], dtype)})
+    right = made_up_state({"w": np.array([1.0 + roundings * np.finfo(dtype).eps], dtype)})
     assert compared_step(step_record(), left_before=left, right_before=right).same_state is same
 
 

@@ -1,0 +1,54 @@
+import numpy as np
+import pytest
+
+from parity.causes.basics.cause import HIGH, Finding
+from parity.causes.basics.rewriting import Penalty, with_penalty, without_factors
+from parity.causes.penalties.decay_place import decay_in_optimizer, rewrite_of_decay
+from tests.parity.step_records import made_up_evidence, made_up_state, step_record
+from workloads import optimizers
+
+BEFORE = made_up_state({"w": np.array([2.0, -4.0], np.float32), "b": np.array([8.0], np.float32)})
+
+
+def record(**known):
+    gradients = [{"w": np.array([1.0, 3.0], np.float32), "b": np.array([1.0], np.float32)}] * 2
+    return step_record(gradients=gradients, combined=gradients[0], losses=[np.float32(1.0), np.float32(2.0)], **known)
+
+
+@pytest.mark.parametrize("in_losses, losses", [(True, [6.0, 7.0]), (False, [1.0, 2.0])])
+def test_a_penalty_is_added_where_the_records_lack_it(in_losses, losses):
+    rewritten = with_penalty(Penalty({"w": 0.5}, in_losses)).record(record(), BEFORE)
+    assert [float(loss) for loss in rewritten.losses] == losses
+    assert rewritten.combined["w"].tolist() == [2.0, 1.0] and rewritten.combined["b"].tolist() == [1.0]
+    assert [gradient["w"].tolist() for gradient in rewritten.gradients] == [[2.0, 1.0]] * 2
+
+
+def momentum_after(gradient):
+    """A state whose momentum slots, empty before the step, hold a gradient of w."""
+    return made_up_state(BEFORE.weights, slots={"w/momentum": np.asarray(gradient, np.float32), "b/momentum": [1.0]})
+
+
+@pytest.mark.parametrize("roundings, shown", [(8, True), (64, False)])
+def test_within_roundings_the_sum_is_the_one_that_the_slot_shows(roundings, shown):
+    eps = 2.0**-23
+    before = made_up_state(BEFORE.weights, slots={"w/momentum": np.zeros(2, np.float32), "b/momentum": [0.0]})
+    slot = np.array([2.0, 1.0 + roundings * 5 * eps], np.float32)  # 5 is the size of the addends 3 and -2
+    penalty = Penalty({"w": 0.5}, False, optimizers.Momentum())
+    rewritten = with_penalty(penalty).record(record(state=momentum_after(slot)), before)
+    assert (rewritten.combined["w"].tolist() == slot.tolist()) is shown
+    assert (rewritten.gradients[0]["w"].tolist() == slot.tolist()) is shown
+
+
+def test_factors_are_divided_out():
+    rewritten = without_factors(0.5, 0.25).record(record(), BEFORE)
+    assert [float(loss) for loss in rewritten.losses] == [4.0, 8.0]
+    assert rewritten.gradients[0]["w"].tolist() == [2.0, 6.0]
+
+
+def test_the_rewrite_of_a_finding_has_its_rates():
+    finding = Finding("", HIGH, "", {"rates": (("w", 0.5),), "losses": False})
+    assert rewrite_of_decay(finding, None).record(record(), BEFORE).combined["w"].tolist() == [2.0, 1.0]
+
+
+def test_without_gradients_no_place_of_a_decay_is_named():
+    assert decay_in_optimizer(made_up_evidence(steps=[])) is None
