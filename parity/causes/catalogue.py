@@ -6,9 +6,16 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from parity.causes.basics.cause import HIGH, LOW, MEDIUM, Cause, RecognizedCause
-from parity.causes.combining import clip_place, clipping, combined_factors, loss_division, scale
+from parity.causes.combining import clip_place, clipping, combined_factors, dropped_gradients, loss_division, scale
 from parity.causes.confinement import recognize_confined_causes
-from parity.causes.gradients import network, numerics, partial_gradients, reported_values, variables
+from parity.causes.gradients import (
+    network,
+    numerics,
+    partial_gradients,
+    reported_values,
+    unrecorded_weights,
+    variables,
+)
 from parity.causes.inputs import dropout, example_counts, initial_slots, initial_weights, input_batches
 from parity.causes.penalties import decay_place, penalty_terms, regularization, weight_decay
 from parity.causes.statistics import averages, batch_norm, moving_deviation, moving_rules, moving_statistics
@@ -20,6 +27,7 @@ from parity.causes.update import (
     optimizer_variants,
     other_inputs,
     other_optimizer,
+    rounded_state,
     slot_updates,
     sparse,
     step_length,
@@ -40,6 +48,8 @@ SUBJECTS = (
     scale,
     partial_gradients,
     combined_factors,
+    dropped_gradients,
+    unrecorded_weights,
     variables,
     network,
     regularization,
@@ -59,6 +69,7 @@ SUBJECTS = (
     other_optimizer,
     step_length,
     sparse,
+    rounded_state,
     moving_statistics,
     moving_rules,
     batch_norm,

@@ -15,12 +15,14 @@ from parity.causes.combining.form_difference import (
     form_difference,
     plant_form,
 )
+from parity.causes.combining.group_clip import group_clip
 from parity.comparison import stages
 from parity.comparison.fits import near
 from parity.diagnosis.combined_gradients import EPSILON
 from workloads.workload import Clip
 
 if TYPE_CHECKING:
+    from parity.comparison.setup import Setup
     from parity.diagnosis.evidence import Evidence
     from workloads.workload import Workload
 
@@ -28,11 +30,17 @@ if TYPE_CHECKING:
 def clip_kind(evidence: Evidence) -> Finding | None:
     """Recognizes CLIP_KIND: both sides clip, by different norms."""
     found = form_difference(evidence)
-    if found is None or None in (found.legacy.where, found.port.where) or found.legacy.how == found.port.how:
+    if found is None:
+        return group_clip(evidence)
+    if None in (found.legacy.where, found.port.where) or found.legacy.how == found.port.how:
         return None
     legacy, port = (form.how.replace("_", " ") for form in (found.legacy, found.port))
     sentence = f"Legacy clips by {legacy}, the port by {port}."
     return Finding(sentence, found.confidence, found.because, found.constants)
+
+
+def _plant_kind(finding: Finding, setup: Setup) -> injection.Change | None:
+    return None if "groups" in finding.constants else plant_form(finding, setup)
 
 
 def clip_limit(evidence: Evidence) -> Finding | None:
@@ -106,10 +114,11 @@ CAUSES = (
         title="clipped by another norm",
         signature="Legacy's combined gradient fits one kind of clipping and the port's another",
         why="Keras's clipnorm clips each variable's gradient by its own norm; tf.clip_by_global_norm is called "
-        "global_clipnorm there; clipvalue clips single elements.",
+        "global_clipnorm there; clipvalue clips single elements. One call of PyTorch's clip_grad_norm_ for each layer "
+        "clips each by its own norm.",
         fix="global_clipnorm for tf.clip_by_global_norm, clipnorm for tf.clip_by_norm, clipvalue for tf.clip_by_value.",
         criterion=clip_kind,
-        plant=plant_form,
+        plant=_plant_kind,
         faults=(
             Fault("clipnorm_for_global_clipnorm", change_clip(how="norm"), _clip_combined),
             Fault(

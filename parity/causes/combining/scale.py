@@ -47,7 +47,7 @@ def gradient_scale(evidence: Evidence) -> Finding | None:
     if totals is None:
         return None
     names = names_of_factor(totals, evidence)
-    if names[:1] in (["N"], ["1/N"], ["B"], ["b"]):
+    if not totals.total or names[:1] in (["N"], ["1/N"], ["B"], ["b"]):
         return None
     if abs(totals.total - 1) < 20 * totals.residual:
         return None  # the residual is as large as the difference: noise, not a factor

@@ -60,12 +60,15 @@ def rectifier(evidence: Evidence) -> Finding | None:
         return None
     if passes.replicas or _parts_in_a_product(evidence):  # other replicas run the same layers, and agree
         return None
+    layer = find_diverging_layer(evidence)
+    at_activation = layer is not None and layer.way == FORWARD
     return Finding(
         f"Units that are dead in legacy get gradients in the port ({', '.join(passes.revived[:3])}): its rectifier has "
         "a slope for negative numbers (leaky), or is another function.",
-        MEDIUM,
+        MEDIUM if at_activation else LOW,
         f"elements of the gradients of {counted(len(passes.revived), 'weight')} are zero in every tower and not in the "
-        "port, from the same weights and batches",
+        "port, from the same weights and batches"
+        + ("" if at_activation else "; other inputs of these units, from a layer before, would look the same"),
         variables=tuple(passes.revived),
     )
 

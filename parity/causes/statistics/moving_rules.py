@@ -7,19 +7,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from parity.causes.basics.cause import HIGH, Cause, Fault, Finding
+from parity.causes.basics.cause import HIGH, MEDIUM, Cause, Fault, Finding
 from parity.causes.basics.wording import format_number, shortest_decimal
 from parity.causes.statistics import faulty_batch_norm
 from parity.causes.statistics.faulty_batch_norm import in_batch_norm, make_batch_norm
 from parity.causes.statistics.moving_statistics import normalizing
 from parity.comparison import stages
 from parity.comparison.fits import largest, near, spread
+from workloads.support.wording import counted
 
 if TYPE_CHECKING:
     from parity.causes.basics.injection import Change
     from parity.comparison.setup import Setup
     from parity.diagnosis.evidence import Evidence
-    from parity.diagnosis.facts.moving_statistics import MovingStatistics, ProposalFit
+    from parity.diagnosis.facts.moving_statistics import MovingStatistics, ProposalFit, StepShare
 
 #: Shares of the batch statistics agree within this part.
 SAME_SHARE = 1e-3
@@ -139,13 +140,38 @@ def bn_decay_099_0999(evidence: Evidence) -> Finding | None:
     ratio = float(np.median([share.factor for share in shares]))
     if facts is None or near(ratio, 1, SAME_SHARE) or _contradicted_by_variances(facts, ratio):
         return None
+    steps = len({share.step for share in facts.shares})
+    if steps > 1 and spread([share.ratio for share in facts.shares]) > 1e-2:
+        return _changing_share(facts.shares)
     libraries = " (10 is 0.99 against 0.999)" if near(ratio, 10, 0.02) or near(ratio, 0.1, 0.02) else ""
     return Finding(
         f"The port's moving statistics take in {format_number(ratio)} x legacy's share of a batch: 1 - momentum "
         f"differs by that factor{libraries}.",
-        HIGH,
-        f"the same ratio in {len(shares)} proposals, residual {largest(share.residual for share in shares):.1e}",
+        HIGH if steps != 1 else MEDIUM,
+        f"the same ratio in {len(shares)} proposals, residual {largest(share.residual for share in shares):.1e}"
+        + ("; one step alone shows it, and a share that changes with the steps would look the same" * (steps == 1)),
         {"ratio": shortest_decimal(ratio, 1e-3)},
+    )
+
+
+def _changing_share(shares: Sequence[StepShare]) -> Finding | None:
+    """Recognizes a share of the batch that is another one in each step, such as that of a cumulative average."""
+    ratios = {share.step: share.ratio for share in shares}
+    first = min(ratios)
+    if any(not np.isfinite(ratio) or ratio <= 0 for ratio in ratios.values()):
+        return None
+    # A cumulative average of n batches takes in 1 / n of the last one.
+    numbers = {step: (first + 1) * ratios[first] / ratio for step, ratio in ratios.items()}
+    parts = [share.part * numbers[share.step] for share in shares if np.isfinite(share.part)]
+    cumulative = all(near(number, step + 1, 1e-2) for step, number in numbers.items())
+    cumulative = cumulative and bool(parts) and all(near(part, 1, 5e-2) for part in parts)
+    listed = ", ".join(f"{format_number(ratio)} x in step {step}" for step, ratio in sorted(ratios.items())[:4])
+    kind = ": 1 / n of the n-th batch, a cumulative average (PyTorch's momentum=None)" if cumulative else ""
+    return Finding(
+        f"The share of a batch that the port's moving statistics take in changes with the steps, beside legacy's "
+        f"({listed}){kind}.",
+        HIGH if cumulative else MEDIUM,
+        f"fitted to the moving means in {counted(len(ratios), 'step')} from equal weights",
     )
 
 
@@ -175,7 +201,9 @@ def _plant_biased(finding: Finding, setup: Setup) -> Change | None:
     return in_batch_norm(make_batch_norm(faulty_batch_norm.biased)) if finding.constants["factor"] < 1 else None
 
 
-def _plant_momentum(finding: Finding, setup: Setup) -> Change:
+def _plant_momentum(finding: Finding, setup: Setup) -> Change | None:
+    if "ratio" not in finding.constants:
+        return None
     ratio = finding.constants["ratio"]
 
     def rule(momentum: float, count: float) -> faulty_batch_norm.MovingRule:

@@ -61,9 +61,27 @@ def scaled_updates_of(factors: Mapping[str, float]) -> injection.Change:
     return sum(changes, injection.Change())
 
 
-def untrained_weights(names: Collection[str]) -> injection.Change:
-    """Plants weights that keep their values."""
+def untrained_weights(names: Collection[str], with_slots: bool = False) -> injection.Change:
+    """Plants weights that keep their values; and their slots, too, of an optimizer that does not know them."""
+    if with_slots:
+        return injection.in_update_rules(lambda rules: _WithoutWeights(rules, names))
     return _corrected(lambda old, new, rate: old, names)
+
+
+class _WithoutWeights(injection.WrappedRules):
+    """Leaves out some weights and their slots.
+
+    Args:
+      rules: the rules to wrap.
+      names: of the weights.
+    """
+
+    def __init__(self, rules: UpdateRules, names: Collection[str]) -> None:
+        super().__init__(rules)
+        self._left_out = names
+
+    def apply(self, local: LocalState, gradients: Tensors, rate: tf.Tensor) -> None:
+        self._rules.apply(local, {name: g for name, g in gradients.items() if name not in self._left_out}, rate)
 
 
 def decoupled_decay(rate_of_decay: float) -> injection.Change:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from parity.comparison.setup import Setup
     from parity.diagnosis.evidence import Evidence
     from parity.diagnosis.updates import Update
+    from workloads.program import State
 
 #: The decay is a part of the change if it is at least this much of it, and explains it with at most this left over.
 LEAST_SHARE, MOST_RESIDUAL = 1e-3, 1e-2
@@ -91,14 +92,39 @@ def variable_not_trained(evidence: Evidence) -> Finding | None:
     left, right = sides
     still = [set(step.still) for step in right.steps]
     names = sorted(set.intersection(*still) - {name for step in left.steps for name in step.still})
+    passed_over = [] if names else _passed_over(evidence)
+    names = names or passed_over
     if not names:
         return None
     count = "One weight never changes" if len(names) == 1 else f"{len(names)} weights never change"
+    slots = ", nor do their slots" if passed_over else ""
     return Finding(
-        f"{count} in the port though the optimizer gets their gradients: {', '.join(names[:4])}.",
+        f"{count} in the port though {'there are' if passed_over else 'the optimizer gets their'} gradients{slots}: "
+        f"{', '.join(names[:4])}.",
         HIGH,
         f"no bit of them changes in {counted(len(still), 'step')}, though the rule says that they should",
+        {"slots": bool(passed_over)},
         variables=tuple(names),
+    )
+
+
+def _passed_over(evidence: Evidence) -> list[str]:
+    """Weights that have gradients and whose slots do not change either: the optimizer does not know them."""
+    slots = evidence.context.optimizer.slots() if evidence.context.optimizer is not None else {}
+    rows = [(step.right_before, step.right.state, step.right.combined) for step in evidence.steps]
+    others = [(step.left_before, step.left.state, step.left.combined) for step in evidence.steps]
+
+    def is_still(name: str, before: State, after: State) -> bool:
+        keys = [f"{name}/{slot}" for slot in slots]
+        arrays = [(before.weights, after.weights, name), *((before.slots, after.slots, key) for key in keys)]
+        return all(key in old and key in new and np.array_equal(old[key], new[key]) for old, new, key in arrays)
+
+    return sorted(
+        name
+        for name in (rows[0][2] if slots and rows else ())
+        if all(is_still(name, before, after) for before, after, _ in rows)
+        and any(np.any(combined.get(name, 0)) for _, _, combined in rows)
+        and not any(is_still(name, before, after) for before, after, _ in others)
     )
 
 
@@ -126,7 +152,7 @@ def _plant_decay(finding: Finding, setup: Setup) -> injection.Change | None:
 
 
 def _plant_still(finding: Finding, setup: Setup) -> injection.Change:
-    return untrained_weights(finding.variables)
+    return untrained_weights(finding.variables, with_slots=bool(finding.constants.get("slots")))
 
 
 def _plant_skipped(finding: Finding, setup: Setup) -> injection.Change:
@@ -217,7 +243,7 @@ CAUSES = (
     Cause(
         id="VARIABLE_NOT_TRAINED",
         stage=stages.WEIGHTS,
-        covers=(stages.WEIGHTS,),
+        covers=(stages.WEIGHTS, stages.SLOTS),
         title="a variable is not trained",
         signature="No bit of a weight changes though it has a gradient",
         why="The variable is missing from the list that the optimizer gets, or has trainable=False.",

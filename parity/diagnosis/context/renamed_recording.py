@@ -90,7 +90,7 @@ def open_renamed(path: str, argument: str, file: str, legacy: Arrays) -> Renamed
         port = initial_values(recording)
     if not os.path.exists(file):
         found = name_match.match_names(legacy, port)
-        json_file.write_json(file, found.to_json())
+        json_file.write_json(file, found.to_json(), "--names")
         left_out = [f"without a counterpart: {name}" for name in found.unmatched]
         print("\n".join([f"{file}: {counted(len(found.names), 'name')}", *found.ambiguous(), *left_out]))
     return RenamedRecording(path, argument, name_match.read_names(file, list(legacy), list(port)))

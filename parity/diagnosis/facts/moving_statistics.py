@@ -20,6 +20,10 @@ from workloads.program import Arrays, StepRecord
 SAME_STATISTICS = 1e-6
 
 
+#: A fit of a share leaves over at most this part.
+MOST_UNEXPLAINED_SHARE = 1e-3
+
+
 class ProposalMix(NamedTuple):
     """Fit `right proposal ~ factor * left proposal + old_share * old value`; `residual` as in `FactorFit`.
 
@@ -31,6 +35,20 @@ class ProposalMix(NamedTuple):
     old_share: float
     residual: float
     leverage: float = 1.0
+
+
+class StepShare(NamedTuple):
+    """Part of a batch that a moving mean takes in on the right, in one step from equal weights.
+
+    Attributes:
+      step: number of the step.
+      ratio: that part over the left's.
+      part: that part itself; NaN where both sides had the same old value, which does not show it.
+    """
+
+    step: int
+    ratio: float
+    part: float
 
 
 @dataclasses.dataclass(frozen=True)
@@ -61,6 +79,7 @@ class MovingStatistics:
       drift: statistics whose copies disagreed between the right's replicas.
       steps: number of steps with statistics.
       smaller: {statistic: part of its elements, 0 to 1, of which the right proposes a smaller value}.
+      shares: of the moving means, in every step from equal weights that shows them, whatever the old values.
     """
 
     owners: tuple[dict[StatisticsOwner, float], dict[StatisticsOwner, float]]
@@ -72,6 +91,7 @@ class MovingStatistics:
     drift: list[str]
     steps: int
     smaller: dict[str, float] = dataclasses.field(default_factory=dict)
+    shares: list[StepShare] = dataclasses.field(default_factory=list)
 
 
 def measure_moving_statistics(steps: Sequence[ComparedStep]) -> MovingStatistics | None:
@@ -98,7 +118,31 @@ def measure_moving_statistics(steps: Sequence[ComparedStep]) -> MovingStatistics
         drift=sorted({name for step in steps for name in step.right.drift if name in names}),
         steps=len(steps),
         smaller={name: _smaller_part(compared, name) for name in names} if compared else {},
+        shares=_step_shares([step for step in steps if step.same_state], names, borrowed),
     )
+
+
+def _step_shares(steps: Sequence[ComparedStep], names: Sequence[str], borrowed: bool) -> list[StepShare]:
+    """Fits, in each step, the right's move by the left's and by the distance of the old values.
+
+    A batch with the mean x moves the left by s (x - old) and the right by s' (x - old'), which is s' / s times the
+    left's move plus s' times (old - old').
+    """
+    found = []
+    for step in steps:
+        before = step.left_before.statistics, step.right_before.statistics
+        rights = [step.right.state.statistics] if borrowed else step.right.proposals
+        for left, right in zip(step.left.proposals, rights):
+            common = [name for name in names if "mean" in name.lower() and all(name in arrays for arrays in before)]
+            if not common or not all(name in left and name in right for name in common):
+                continue
+            old, other = (flatten_arrays(arrays, common) for arrays in before)
+            move, moved = flatten_arrays(left, common) - old, flatten_arrays(right, common) - other
+            fit = fit_combination([move, old - other] if np.any(old != other) else [move], moved)
+            if fit.residual <= MOST_UNEXPLAINED_SHARE:
+                part = float(fit.coefficients[1]) if len(fit.coefficients) > 1 else float("nan")
+                found.append(StepShare(step.left.step, float(fit.coefficients[0]), part))
+    return found
 
 
 def _shows_proposals(record: StepRecord) -> bool:

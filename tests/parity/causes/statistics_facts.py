@@ -9,7 +9,7 @@ from parity.comparison.fits import FactorFit
 from parity.diagnosis.candidates.statistics_owners import FIRST, StatisticsOwner
 from parity.diagnosis.context.job_context import Context
 from parity.diagnosis.facts.batches import ComparedBatch
-from parity.diagnosis.facts.moving_statistics import MovingStatistics, ProposalFit, ProposalMix
+from parity.diagnosis.facts.moving_statistics import MovingStatistics, ProposalFit, ProposalMix, StepShare
 from tests.parity.causes.facts import CLEAN
 from tests.parity.step_records import made_up_evidence
 
@@ -36,11 +36,14 @@ def moving_statistics(
     global_mean: float = 0.5,
     gaps: Mapping[str, float] | None = None,
     drift: Sequence[str] = (),
+    shares: Sequence[StepShare] = (),
 ) -> MovingStatistics:
     """Returns the facts of four steps."""
     owners = {owner: CLEAN for owner in left}, {owner: CLEAN for owner in right}
     fits = {name: list(values) for name, values in (moves or {}).items()}
-    return MovingStatistics(owners, borrowed, fits, alike, global_mean, dict(gaps or {}), list(drift), 4)
+    return MovingStatistics(
+        owners, borrowed, fits, alike, global_mean, dict(gaps or {}), list(drift), 4, shares=list(shares)
+    )
 
 
 def moves_of(mean: ProposalFit | None = None, variance: ProposalFit | None = None) -> dict[str, list[ProposalFit]]:

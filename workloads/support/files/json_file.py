@@ -20,13 +20,18 @@ _reserved: Optional[int] = None
 _reserved_path = STDOUT
 
 
-def write_json(path: str, content: object) -> None:
+def write_json(path: str, content: object, flag: str = "--json") -> None:
     """Writes `content` to `path`: a regular file in one piece, anything else, such as a device or a pipe, in place.
+
+    Args:
+      path: the file; "-" for standard output.
+      content: of any types that `plain` knows.
+      flag: name of the flag that gave `path`, for messages.
 
     Raises:
       InputError: the path cannot be written.
     """
-    write_text(path, json.dumps(plain(content), indent=1, allow_nan=False) + "\n", "--json")
+    write_text(path, json.dumps(plain(content), indent=1, allow_nan=False) + "\n", flag)
 
 
 def write_text(path: str, text: str, flag: str) -> None:

@@ -1,8 +1,9 @@
 import pytest
 
-from parity.causes.basics.cause import HIGH
+from parity.causes.basics.cause import HIGH, MEDIUM
 from parity.causes.statistics import batch_norm, moving_rules
 from parity.diagnosis.context.job_context import Context
+from parity.diagnosis.facts.moving_statistics import StepShare
 from tests.parity.causes.statistics_facts import (
     MEAN_NAME,
     VARIANCE_NAME,
@@ -137,3 +138,32 @@ def test_another_momentum_explains_the_means_within_one_in_a_thousand(residual, 
 def test_another_momentum_has_one_ratio_within_one_in_a_hundred(spread, causes):
     moves = {MEAN_NAME: [proposal_fit(share=8.0), proposal_fit(share=8.0 * spread)]}
     assert list(recognized(moving_statistics(moves=moves))) == causes
+
+
+def shares(ratios, parts):
+    return [StepShare(step, ratio, part) for step, (ratio, part) in enumerate(zip(ratios, parts))]
+
+
+def with_shares(*known):
+    return with_fits(proposal_fit(share=10.0), shares=shares(*known)).get("BN_DECAY_099_0999")
+
+
+def test_a_cumulative_average_is_no_other_momentum():
+    finding = with_shares([10.0, 5.0, 10 / 3, 2.5], [NAN, 0.5, 1 / 3, 0.25])
+    assert finding.confidence == HIGH
+    assert "a cumulative average (PyTorch's momentum=None)" in finding.sentence
+
+
+@pytest.mark.parametrize(
+    "ratios, parts, confidence, words",
+    [
+        ([10.0, 10.0, 10.0], [NAN, 0.1, 0.1], HIGH, "10 is 0.99 against 0.999"),
+        ([10.0], [NAN], MEDIUM, "10 is 0.99 against 0.999"),
+        ([10.0, 8.0, 6.0], [NAN, 0.8, 0.6], MEDIUM, "changes with the steps"),
+        ([10.0, 5.0, 10 / 3], [NAN, 0.2, 0.1], MEDIUM, "changes with the steps"),
+    ],
+)
+def test_one_momentum_shows_in_more_steps_than_one(ratios, parts, confidence, words):
+    finding = with_shares(ratios, parts)
+    assert finding.confidence == confidence
+    assert words in finding.sentence and "cumulative" not in finding.sentence
