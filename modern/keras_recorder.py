@@ -154,6 +154,12 @@ class KerasRecorder:
 
         class Callback(keras.callbacks.Callback):
             def on_train_begin(self, logs: Mapping[str, Any] | None = None) -> None:
+                together = getattr(self.model, "steps_per_execution", 1)
+                if together != 1:  # Keras calls back once for several steps
+                    raise ValueError(
+                        f"steps_per_execution: got {together}, must be 1 while a model is recorded: a recording holds "
+                        "every step, and Keras shows none between two calls (the steps compute the same)"
+                    )
                 recorder.begin()
                 recorder._tap_loss()
 

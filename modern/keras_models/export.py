@@ -122,7 +122,7 @@ def match_variables(job: Job, model: keras.Model, file: str | None = None) -> Na
     legacy = {**first.weights, **first.statistics}
     if file is not None:
         if not os.path.exists(file):
-            json_file.write_json(file, match.to_json())
+            json_file.write_json(file, match.to_json(), "--names")
         names = name_match.read_names(file, list(legacy), [variable.path for variable in model.weights])
         match = NameMatch(names, {name: name_match.NAME for name in names}, [])
     _require_complete(match, legacy, first.weights, model)

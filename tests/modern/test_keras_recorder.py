@@ -39,6 +39,16 @@ def test_a_step_of_gradient_descent_by_hand(tmp_path, model):
     assert record.state.weights["dense/weights"].ravel().tolist() == [0.75, 0.25]
 
 
+def test_steps_that_keras_takes_together_are_refused(tmp_path, model):
+    path, optimizer = tmp_path / "port.npz", keras.optimizers.SGD(0.25)
+    recorder = KerasRecorder(str(path), model, optimizer, to_legacy, tf.distribute.get_strategy(), 1)
+    model.compile(optimizer, "mse", steps_per_execution=2)
+    examples = tf.data.Dataset.from_tensor_slices((np.ones((4, 2), np.float32), np.zeros((4, 1), np.float32))).batch(1)
+    with pytest.raises(ValueError, match="^steps_per_execution: got 2, must be 1 while a model is recorded"):
+        model.fit(examples, verbose=0, callbacks=[recorder.callback()])
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.fixture(name="floatx", params=["float32", "float64"])
 def keras_floatx(request):
     """Keras's precision; the policy of layers has followed it where a layer was made before."""
