@@ -6,7 +6,15 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from parity.causes.basics.cause import HIGH, LOW, MEDIUM, Cause, RecognizedCause
-from parity.causes.combining import clip_place, clipping, combined_factors, dropped_gradients, loss_division, scale
+from parity.causes.combining import (
+    clip_in_optimizer,
+    clip_place,
+    clipping,
+    combined_factors,
+    dropped_gradients,
+    loss_division,
+    scale,
+)
 from parity.causes.confinement import recognize_confined_causes
 from parity.causes.gradients import (
     network,
@@ -56,6 +64,7 @@ SUBJECTS = (
     penalty_terms,
     weight_decay,
     decay_place,
+    clip_in_optimizer,
     clip_place,
     clipping,
     learning_rate,
@@ -90,7 +99,7 @@ def recognize_causes(evidence: Evidence) -> list[RecognizedCause]:
     """Returns all causes that the evidence shows: bugs first, by stage in causal order, then by confidence."""
     causes = [cause for cause in CAUSES if not cause.last]
     everywhere = _recognize(evidence, causes)
-    whole = [entry for entry in everywhere if entry.cause in decay_place.CAUSES]
+    whole = [entry for entry in everywhere if entry.cause in (*decay_place.CAUSES, *clip_in_optimizer.CAUSES)]
     if whole:  # found only where nothing is left over
         return whole
     confined = recognize_confined_causes(evidence, causes, everywhere)

@@ -17,6 +17,7 @@ from parity.causes.basics.cause import MEDIUM, Finding, RecognizedCause
 from parity.causes.basics.rewriting import Rewrite, rewritten_evidence, with_momentum, without_factors
 from parity.causes.basics.wording import format_number
 from parity.causes.catalogue import CAUSES, recognize_causes
+from parity.causes.combining.clip_in_optimizer import rewrite_of_clip
 from parity.causes.combining.shares import share_of_replicas
 from parity.causes.penalties.decay_place import rewrite_of_decay
 from parity.causes.unexplained import unexplained_deviations
@@ -26,9 +27,12 @@ from workloads.optimizers import Optimizer
 from workloads.program import RecordRewriter, State, StepRecord
 from workloads.records.reader import Recording
 
-SHARES, SLOTS, DECAY = "LOSS_SHARE", "SLOT_CONVENTION", "DECAY_IN_OPTIMIZER"
+SHARES, SLOTS, DECAY, CLIP = "LOSS_SHARE", "SLOT_CONVENTION", "DECAY_IN_OPTIMIZER", "CLIP_IN_OPTIMIZER"
 
-TERMS = (SHARES, SLOTS, DECAY)
+#: Terms that are recognized only where nothing is left over.
+WHOLE = (DECAY, CLIP)
+
+TERMS = (SHARES, SLOTS, *WHOLE)
 
 
 class InTerms(NamedTuple):
@@ -55,9 +59,9 @@ def in_legacys_terms(evidence: Evidence, recognized: Sequence[RecognizedCause]) 
         return InTerms(evidence, list(recognized))
     rewritten = _in_terms(evidence, terms)
     found = recognize_causes(rewritten)
-    decay = [entry for entry in found if entry.id == DECAY]
-    if decay:  # shows in legacy's terms only
-        terms += decay
+    whole = [entry for entry in found if entry.id in WHOLE and entry.id not in rewritten.converted]
+    if whole:  # they show in legacy's terms only
+        terms += whole
         rewritten = _in_terms(evidence, terms)
         found = recognize_causes(rewritten)
     return InTerms(rewritten, [*(entry for entry in found if entry.cause.bug), *terms])
@@ -136,4 +140,6 @@ def _rewrite_of(entry: RecognizedCause, optimizer: Optimizer | None) -> Rewrite:
         return with_momentum(-float(constants["learning_rate"]))
     if entry.id == DECAY:
         return rewrite_of_decay(entry.finding, optimizer)
+    if entry.id == CLIP:
+        return rewrite_of_clip(entry.finding, optimizer)
     return without_factors(constants["replica"], constants["loss"])

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from parity.causes import catalogue
 from parity.causes.basics.cause import RecognizedCause
 from parity.causes.basics.confirmation import Remainder
-from parity.causes.terms import DECAY, in_legacys_terms
+from parity.causes.terms import WHOLE, in_legacys_terms
 from parity.comparison.result import Verification
 from parity.comparison.setup import Setup
 from parity.confirmation.conclusions import without_planting
@@ -127,7 +127,7 @@ def _unplanted(evidence: Evidence, recognized: list[RecognizedCause]) -> Explana
 
 
 def _confirmed(setup: Setup, evidence: Evidence, recognized: list[RecognizedCause]) -> Explanation:
-    if not can_be_planted(setup) or any(entry.id == DECAY for entry in recognized):
+    if not can_be_planted(setup) or any(entry.id in WHOLE for entry in recognized):
         return _unplanted(evidence, recognized)
     explained = confirm_causes(setup, evidence, recognized)
     return Explanation(explained.recognized, evidence, explained.remaining)

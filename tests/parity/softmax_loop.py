@@ -16,7 +16,7 @@ WORKLOAD = """
     import tensorflow as tf
 
     from workloads import initializers, layers, optimizers, schedules
-    from workloads.workload import InputSpec, Workload
+    from workloads.workload import Clip, InputSpec, Workload
 
 
     @dataclasses.dataclass(frozen=True)
@@ -34,6 +34,7 @@ WORKLOAD = """
 
 
     PORT = Softmax(optimizer=optimizers.{0}(), learning_rate=schedules.Fixed({1}))
+    CLIPPED = dataclasses.replace(PORT, name="clipped", clip=Clip(0.25, "combined"))
 """
 
 
@@ -46,6 +47,7 @@ class Habits:
       labels: their type in the batches.
       decay: place of the weight decay: "loss", "gradient" (before the optimizer), or "weights" (beside the update).
       rate: of that decay.
+      clip: norm to which the optimizer clips what it gets, beside the clip of 0.25 of the job; 0 for no clip.
       slots, gradients: whether they are recorded.
       one_loss: whether one mean of the losses is recorded, and not each replica's.
     """
@@ -54,18 +56,19 @@ class Habits:
     labels: str = "int32"
     decay: str = "loss"
     rate: float = DECAY
+    clip: float = 0.0
     slots: bool = True
     gradients: bool = True
     one_loss: bool = False
 
 
-def write_job(folder, optimizer="Momentum"):
-    """Writes the workload and its data; returns the flags that name them."""
+def write_job(folder, optimizer="Momentum", name="PORT"):
+    """Writes the workloads and their data; returns the flags that name one of them and the data."""
     rng = np.random.RandomState(0)
     examples = {"x": rng.randn(STEPS * BATCH, 6).astype(np.float32), "y": rng.randint(0, CLASSES, STEPS * BATCH)}
     np.savez(folder / "data.npz", x=examples["x"], y=examples["y"].astype(np.int32))
     (folder / "softmax.py").write_text(textwrap.dedent(WORKLOAD).format(optimizer, RATES[optimizer]))
-    flags = [f"--workload={folder / 'softmax.py'}:PORT", f"--data={folder / 'data.npz'}", "--noshuffle"]
+    flags = [f"--workload={folder / 'softmax.py'}:{name}", f"--data={folder / 'data.npz'}", "--noshuffle"]
     return [*flags, f"--replicas={REPLICAS}", f"--steps={STEPS}"]
 
 
@@ -84,7 +87,7 @@ def record_loop(folder, optimizer="Momentum", habits=Habits()):
             ]
             passes = [_loss_and_gradients(weights, batch, habits) for batch in batches]
             combined = {name: sum(g[name] for _, g in passes) / REPLICAS for name in weights}
-            weights = state.update(weights, combined, step, habits)
+            weights = state.update(weights, _clipped(combined, habits.clip), step, habits)
             losses = np.array([loss for loss, _ in passes], habits.dtype)
             recorder.step(
                 losses=np.mean(losses) if habits.one_loss else losses,
@@ -110,6 +113,12 @@ def _loss_and_gradients(weights, batch, habits):
     if habits.decay == "loss":
         loss, gradient = loss + habits.rate * 0.5 * np.sum(w**2), gradient + habits.rate * w
     return loss, {"weights": gradient.astype(w.dtype), "biases": error.sum(0).astype(w.dtype)}
+
+
+def _clipped(gradients, limit):
+    length = np.sqrt(sum(np.sum(value**2) for value in gradients.values()))
+    factor = min(1.0, limit / length) if limit else 1.0
+    return {name: (value * factor).astype(value.dtype) for name, value in gradients.items()}
 
 
 class _Slots:

@@ -8,16 +8,21 @@ from tests.parity.softmax_loop import Habits, record_loop, write_job
 IN_DOUBLE = ["--dtype=float64"]
 
 
+def job_of(folder, optimizer, habits):
+    """Flags of the job that a loop of these habits is a port of."""
+    return write_job(folder, optimizer, "CLIPPED" if habits.clip else "PORT")
+
+
 def verified(folder, optimizer, habits, *flags):
     """Exit status and output of `parity.verify --recording`."""
-    job = write_job(folder, optimizer)
+    job = job_of(folder, optimizer, habits)
     path = record_loop(folder, optimizer, habits)
     return run("parity.verify", *job, f"--recording={path}", f"--names={folder / 'names.json'}", *flags)
 
 
 def diagnosed(folder, optimizer, habits, *flags):
     """Exit status and output of `parity.diagnose` beside the towers' recording."""
-    job = write_job(folder, optimizer)
+    job = job_of(folder, optimizer, habits)
     legacy = folder / "legacy.npz"
     recorded = run("legacy.record", *job, f"--out={legacy}", *flags)
     assert recorded.returncode == 0, recorded.stderr
@@ -83,3 +88,17 @@ def test_decoupled_decay_beside_momentum_and_another_rate_are_no_parity(habits, 
     process = verified(tmp_path, "Momentum", habits)
     assert process.returncode == 1, process.stdout + process.stderr
     assert "DECAY_IN_OPTIMIZER" not in process.stdout
+
+
+@pytest.mark.parametrize("optimizer", ["Momentum", "Adam"])
+def test_legacys_clip_in_the_optimizer_is_no_difference(optimizer, tmp_path):
+    process = diagnosed(tmp_path, optimizer, Habits(clip=0.25))
+    assert process.returncode == 0, process.stdout + process.stderr
+    assert process.stdout.startswith("CLIP_IN_OPTIMIZER")
+    process = verified(tmp_path, optimizer, Habits(clip=0.25))
+    assert "every stage within the auto tolerance" in process.stdout, process.stdout + process.stderr
+
+
+def test_another_clip_in_the_optimizer_is_no_parity(tmp_path):
+    process = diagnosed(tmp_path, "Momentum", Habits(clip=0.26))
+    assert process.returncode == 1, process.stdout + process.stderr

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from parity.diagnosis.candidates.combined_forms import CombinedForm, combine_gradients
 from parity.diagnosis.evidence import Evidence
 from parity.diagnosis.facts.derived_gradients import derive_combined_gradients
 from parity.diagnosis.steps.compared_step import ComparedStep
@@ -111,15 +112,43 @@ def with_penalty(penalty: Penalty) -> Rewrite:
     return Rewrite(lambda state: state, rewrite)
 
 
+def with_clipping(form: CombinedForm, optimizer: Optimizer | None) -> Rewrite:
+    """Makes the combined gradients of the replicas' own, in a form that clips; to rounding those that slots show.
+
+    Args:
+      form: of reduction and clipping.
+      optimizer: that clips and updates; None if it is not known.
+    """
+
+    def rewrite(record: StepRecord, before: State) -> StepRecord:
+        names = [name for name in record.combined if all(name in gradients for gradients in record.gradients)]
+        if not record.gradients or len(names) < len(record.combined):
+            return record
+        made = combine_gradients([{name: g[name] for name in names} for g in record.gradients], form)
+        shown = _shown_gradients(record, before, optimizer)
+        chosen = {n: _within_roundings(v, shown.get(n), [v], record.combined[n]) for n, v in made.items()}
+        combined = {name: _as_type_of(record.combined[name], value) for name, value in chosen.items()}
+        return dataclasses.replace(record, combined=combined)
+
+    return Rewrite(lambda state: state, rewrite)
+
+
+def _shown_gradients(record: StepRecord, before: State, optimizer: Optimizer | None) -> Arrays:
+    """The combined gradients that slots, or the update, show."""
+    rate = np.ravel([] if record.learning_rate is None else record.learning_rate)
+    return derive_combined_gradients(
+        optimizer, before, record.state, float(rate[0]) if rate.size else None, 0.0
+    ).combined
+
+
 def _combined_with(record: StepRecord, before: State, decays: Arrays, optimizer: Optimizer | None) -> Arrays:
     """{weight: combined gradient with its decay}, float64, of the weights that decay."""
-    rate = np.ravel([] if record.learning_rate is None else record.learning_rate)
-    shown = derive_combined_gradients(optimizer, before, record.state, float(rate[0]) if rate.size else None, 0.0)
+    shown = _shown_gradients(record, before, optimizer)
     made = {}
     for name, decay in decays.items():
         if name in record.combined:
             own = np.asarray(record.combined[name], np.float64)
-            made[name] = _within_roundings(own + decay, shown.combined.get(name), [own, decay], record.combined[name])
+            made[name] = _within_roundings(own + decay, shown.get(name), [own, decay], record.combined[name])
     return made
 
 
