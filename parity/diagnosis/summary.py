@@ -112,8 +112,9 @@ def _update_lines(evidence: Evidence) -> Iterator[str]:
 
 
 def _statistics_lines(evidence: Evidence) -> Iterator[str]:
-    names = sorted({name for step in evidence.steps for name in step.left.state.statistics})
     steps = [step for step in evidence.steps if step.same_state]
+    sides = [side.state.statistics for step in steps[:1] for side in (step.left, step.right)]
+    names = sorted(set.intersection(*map(set, sides))) if sides else []
     if names and steps:
         left = flatten_arrays(steps[0].left.state.statistics, names)
         right = flatten_arrays(steps[0].right.state.statistics, names)

@@ -11,6 +11,7 @@ import numpy as np
 from modern.mirrored.replica_step import ReplicaStep
 from parity.causes.basics import injection
 from parity.causes.basics.cause import HIGH, LOW, MEDIUM, Cause, Fault, Finding
+from parity.causes.combining.dropped_gradients import gradients_not_cleared
 from parity.comparison import stages
 from parity.comparison.fits import flatten_arrays, relative_norm
 from parity.diagnosis.signatures.passes import compare_passes
@@ -45,7 +46,7 @@ def nondet(evidence: Evidence) -> Finding | None:
     left, right = evidence.combined_fits
     if left is None or not left.fits or right is None or right.fits or np.isfinite(right.weight):
         return None
-    if evidence.repeat_difference <= SAME_RESULT:
+    if evidence.repeat_difference <= SAME_RESULT or gradients_not_cleared(evidence) is not None:
         return None
     return Finding(
         "The port's reduction gives another result each time: the same step from the same state differs by "

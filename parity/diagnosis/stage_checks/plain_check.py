@@ -134,8 +134,10 @@ def _input_gap(pair: StepPair, stage: str) -> float:
             return max(_relative_gap(a, b) for a, b in zip(left.proposals, right.proposals))
         return pair.state_gap
     before = pair.left.before.slots, pair.right.before.slots
-    slots = _relative_gap(*before) if all(before) or not any(before) else pair.history_gap
-    return max(_gradient_gap(pair), slots, pair.state_gap)
+    common = before[0].keys() & before[1].keys()
+    slots = _relative_gap(*({name: slots[name] for name in common} for slots in before))
+    unshown = 0.0 if before[0].keys() == before[1].keys() else pair.history_gap
+    return max(_gradient_gap(pair), slots, unshown, pair.state_gap)
 
 
 def _relative_gap(left: Arrays, right: Arrays) -> float:

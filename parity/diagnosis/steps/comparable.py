@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
@@ -30,9 +31,9 @@ def require_comparable_states(path: str, left: State, right: State) -> None:
 
 
 def comparable_record(path: str, left: StepRecord, right: StepRecord) -> StepRecord:
-    """Checks that two records line up, and gives the losses the left's dtype.
+    """Checks that two records line up, and gives losses the left's dtype and a learning rate the left's shape.
 
-    A loss is recorded as float64 where a training loop shows it as a Python number.
+    A loss is recorded as float64 where a training loop shows it as a Python number; a lift has several rates.
 
     Args:
       path: the right recording, for the message.
@@ -45,7 +46,8 @@ def comparable_record(path: str, left: StepRecord, right: StepRecord) -> StepRec
     Raises:
       InputError: a tensor that both have is of another shape or dtype.
     """
-    right = dataclasses.replace(right, losses=_rounded(left.losses, right.losses))
+    rate = _rates_like(left.learning_rate, right.learning_rate)
+    right = dataclasses.replace(right, losses=_rounded(left.losses, right.losses), learning_rate=rate)
     names = [sorted(record.proposals[0]) for record in (left, right) if record.proposals]
     if len(names) == 2 and names[0] != names[1]:
         raise InputError(f"--right: got {path!r}, its proposals are {names[1]}, --left's {names[0]}")
@@ -71,6 +73,14 @@ def _rounded(left: list[np.ndarray], right: list[np.ndarray]) -> list[np.ndarray
     """Returns the right side's losses, as float32 where the left's are that and the right's float64."""
     narrow = bool(left) and all(loss.dtype == np.float32 for loss in left)
     return [loss.astype(np.float32) if narrow and loss.dtype == np.float64 else loss for loss in right]
+
+
+def _rates_like(left: Any, right: Any) -> Any:
+    """Returns the right side's one learning rate in the left's shape; several, or none, as they are."""
+    known = np.ravel([] if right is None else right)
+    if left is None or not known.size or np.any(known != known[0]):
+        return right
+    return np.full(np.shape(left), known[0])
 
 
 def _require_comparable(

@@ -72,6 +72,7 @@ def test_statistics_that_differ_after_the_first_step_are_measured():
     before = made_up_state(statistics={"mean": [0.0]})
     assert "statistics differ by 5.0e-01 after the first step" in lines(left, right, left_before=before)
     assert not any("statistics" in line for line in lines(left, left_before=before))
+    assert not any("statistics" in line for line in lines(left, step_record(), left_before=before))
 
 
 def test_no_update_is_said_in_words_and_not_in_numbers_that_are_none():

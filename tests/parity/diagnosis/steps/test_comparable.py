@@ -39,3 +39,12 @@ def test_a_loss_shown_as_a_python_number_is_rounded_to_the_lefts_dtype():
     assert comparable_record("b.npz", left, right).losses[0].tobytes() == np.float32(0.1).tobytes()
     with pytest.raises(InputError, match="its loss 'replica 0' are float16"):
         comparable_record("b.npz", left, dataclasses.replace(right, losses=[np.float16(0.1)]))
+
+
+def test_one_learning_rate_stands_for_the_list_of_a_lift():
+    left, right = step_record(learning_rate=[0.5, 0.5]), step_record(learning_rate=0.25)
+    assert comparable_record("b.npz", left, right).learning_rate.tolist() == [0.25, 0.25]
+    assert comparable_record("b.npz", right, left).learning_rate.tolist() == 0.5
+    with pytest.raises(InputError, match="its learning rate"):
+        comparable_record("b.npz", right, step_record(learning_rate=[0.5, 0.25]))
+    assert comparable_record("b.npz", left, step_record(learning_rate=None)).learning_rate is None
