@@ -3,6 +3,7 @@ import pytest
 
 from parity.causes.basics.cause import HIGH, Finding
 from parity.causes.basics.rewriting import Penalty, with_penalty, without_factors
+from parity.causes.combining.clip_in_optimizer import clip_in_optimizer, rewrite_of_clip
 from parity.causes.penalties.decay_place import decay_in_optimizer, rewrite_of_decay
 from tests.parity.step_records import made_up_evidence, made_up_state, step_record
 from workloads import optimizers
@@ -50,5 +51,13 @@ def test_the_rewrite_of_a_finding_has_its_rates():
     assert rewrite_of_decay(finding, None).record(record(), BEFORE).combined["w"].tolist() == [2.0, 1.0]
 
 
-def test_without_gradients_no_place_of_a_decay_is_named():
-    assert decay_in_optimizer(made_up_evidence(steps=[])) is None
+def test_the_rewrite_of_a_clip_makes_the_combined_gradient_of_the_replicas():
+    form = {"reduce": "mean", "where": "combined", "how": "value", "limit": 2.0, "epsilon": 0.0}
+    rewritten = rewrite_of_clip(Finding("", HIGH, "", form), None).record(record(), BEFORE)
+    assert rewritten.combined["w"].tolist() == [1.0, 2.0]
+    assert rewritten.gradients[0]["w"].tolist() == [1.0, 3.0]
+
+
+@pytest.mark.parametrize("criterion", [decay_in_optimizer, clip_in_optimizer])
+def test_without_gradients_nothing_is_said_about_the_optimizer(criterion):
+    assert criterion(made_up_evidence(steps=[])) is None
