@@ -171,12 +171,12 @@ def _report(explanation: Explanation, differs: bool, status: int, notes: Sequenc
 
 def _right_recording(left: Recording) -> Recording:
     """Opens the right recording, under the names that `--names` gives; writes that file if it does not exist."""
-    from parity.diagnosis.context.renamed_recording import initial_values, open_renamed
+    from parity.diagnosis.context.renamed_recording import model_variables, open_renamed
     from workloads.records.reader import Recording
 
     if FLAGS.names is None:
         return Recording(FLAGS.right, "--right")
-    return open_renamed(FLAGS.right, "--right", FLAGS.names, initial_values(left))
+    return open_renamed(FLAGS.right, "--right", FLAGS.names, model_variables(left))
 
 
 def _first_layer(evidence: Evidence) -> FirstLayer | None:

@@ -17,6 +17,7 @@ from workloads.job import Job
 from workloads.program import Arrays, Program, State
 from workloads.records import name_match
 from workloads.records.name_match import NameMatch
+from workloads.records.variable_match import NAME, ModelVariables
 from workloads.support.errors import InputError, require
 from workloads.support.files import json_file
 from workloads.support.user import user_code
@@ -112,19 +113,15 @@ def match_variables(job: Job, model: keras.Model, file: str | None = None) -> Na
       InputError: a variable of either side has no counterpart, or the file cannot be used.
     """
     first = first_values(job)
-    kinds = ((first.weights, model.trainable_weights), (first.statistics, model.non_trainable_weights))
-    parts = [name_match.match_names(legacy, _values(variables)) for legacy, variables in kinds]
-    match = NameMatch(
-        {**parts[0].names, **parts[1].names},
-        {**parts[0].ways, **parts[1].ways},
-        [*parts[0].unmatched, *parts[1].unmatched],
-    )
+    values = {variable.path: keras.ops.convert_to_numpy(variable) for variable in model.weights}
+    statistics = frozenset(variable.path for variable in model.non_trainable_weights)
+    match = name_match.match_names(first.variables(), ModelVariables(values, statistics))
     legacy = {**first.weights, **first.statistics}
     if file is not None:
         if not os.path.exists(file):
             json_file.write_json(file, match.to_json(), "--names")
         names = name_match.read_names(file, list(legacy), [variable.path for variable in model.weights])
-        match = NameMatch(names, {name: name_match.NAME for name in names}, [])
+        match = NameMatch(names, {name: NAME for name in names}, [])
     _require_complete(match, legacy, first.weights, model)
     return match
 
@@ -141,10 +138,6 @@ def _require_complete(match: NameMatch, legacy: Arrays, weights: Arrays, model: 
         shape = np.shape(legacy[match.names[variable.path]])
         name = match.names[variable.path]
         require(shape == tuple(variable.shape), "--names", variable.path, f"{name!r} has the shape {list(shape)}")
-
-
-def _values(variables: list[keras.Variable]) -> Arrays:
-    return {variable.path: keras.ops.convert_to_numpy(variable) for variable in variables}
 
 
 def _saved_and_loaded(model: keras.Model, path: str) -> keras.Model:

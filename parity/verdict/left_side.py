@@ -36,8 +36,7 @@ def open_recording(path: str, job: Job, steps: int, names: str | None = None) ->
 
 
 def _renamed(path: str, job: Job, names: str) -> Recording:
-    values = first_values(job)
-    return open_renamed(path, "--recording", names, {**values.weights, **values.statistics})
+    return open_renamed(path, "--recording", names, first_values(job).variables())
 
 
 def record_in_interpreter(python: str, flags: Sequence[str], folder: str) -> str:

@@ -1,4 +1,4 @@
-"""Names of a port's variables, matched with legacy's by name, shape, initial value and order, in an editable file."""
+"""Names of a port's variables, matched with legacy's in an editable file."""
 
 from __future__ import annotations
 
@@ -6,16 +6,8 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-import numpy as np
-
-from workloads.program import Arrays
+from workloads.records.variable_match import ORDER, Matching, ModelVariables
 from workloads.support.errors import InputError, require
-
-#: Ways in which a variable was matched, the surest first.
-NAME, VALUE, SHAPE, ORDER = "name", "initial value", "only one of its shape", "order"
-
-#: Initial values are the same if they differ by no more than this part of the largest entry.
-SAME_VALUE = 1e-6
 
 
 class NameMatch(NamedTuple):
@@ -49,54 +41,41 @@ class NameMatch(NamedTuple):
         }
 
 
-def match_names(legacy: Arrays, port: Arrays) -> NameMatch:
-    """Matches a port's variables with legacy's.
+def match_names(legacy: ModelVariables, port: ModelVariables) -> NameMatch:
+    """Matches a port's variables with legacy's; weights with weights, and statistics with statistics.
 
     Args:
-      legacy: {name: initial value}, in the order in which the model makes them.
-      port: the same of the port.
+      legacy: its variables.
+      port: the port's.
 
     Returns:
       the match; one variable is matched at most once.
     """
-    names: dict[str, str] = {}
-    ways: dict[str, str] = {}
-
-    def take(name: str, other: str, way: str) -> None:
-        names[name], ways[name] = other, way
-
-    for name in port:
-        if name in legacy and np.shape(legacy[name]) == np.shape(port[name]):
-            take(name, name, NAME)
-    for shape in dict.fromkeys(np.shape(value) for value in port.values()):
-        ours = [name for name, value in port.items() if np.shape(value) == shape and name not in names]
-        taken = set(names.values())
-        theirs = [name for name, value in legacy.items() if np.shape(value) == shape and name not in taken]
-        for name in list(ours):  # variables that begin alike, as biases of zero, are matched among themselves
-            alike = [other for other in theirs if _have_one_value(port[name], legacy[other])]
-            rivals = [rival for rival in ours if _have_one_value(port[rival], port[name])]
-            if name in ours and len(alike) == len(rivals):
-                for rival, other in zip(rivals, alike):
-                    take(rival, other, VALUE if len(alike) == 1 else ORDER)
-                ours = [rival for rival in ours if rival not in rivals]
-                theirs = [other for other in theirs if other not in alike]
-        way = SHAPE if len(ours) == len(theirs) == 1 else ORDER
-        for name, other in zip(ours, theirs):
-            take(name, other, way)
-    ordered = [name for name in port if name in names]
-    left_over = list(_left_over(legacy, port, names))
-    return NameMatch({name: names[name] for name in ordered}, {name: ways[name] for name in ordered}, left_over)
+    found = Matching(legacy, port)
+    return NameMatch(found.names, found.ways, list(_left_over(legacy, port, found.names)))
 
 
-def _left_over(legacy: Arrays, port: Arrays, names: Mapping[str, str]) -> Iterator[str]:
-    """Yields a line for each variable without a counterpart, which says where one differs by the order of its axes."""
+def _left_over(legacy: ModelVariables, port: ModelVariables, names: Mapping[str, str]) -> Iterator[str]:
+    """Yields a line for each variable without a counterpart; it says where one of another layout or kind is left."""
     taken = set(names.values())
-    free = [name for name in legacy if name not in taken]
-    for name in [name for name in port if name not in names]:
-        sizes = sorted(np.shape(port[name]))
-        alike = [other for other in free if len(sizes) > 1 and sorted(np.shape(legacy[other])) == sizes]
-        yield f"{name} (port)" + (f", whose axes are in another order than those of {alike[0]}" if alike else "")
+    free = [name for name in legacy.values if name not in taken]
+    for name in [name for name in port.values if name not in names]:
+        yield f"{name} (port)" + _near_counterpart(name, port, free, legacy)
     yield from (f"{name} (legacy)" for name in free)
+
+
+def _near_counterpart(name: str, port: ModelVariables, free: Sequence[str], legacy: ModelVariables) -> str:
+    """Returns what a variable of the port differs in from one of legacy's that is left, or ""."""
+    is_statistic, shape = port.kind(name)
+    kinds = {other: legacy.kind(other) for other in free}
+    for other, kind in kinds.items():
+        if kind == (not is_statistic, shape):
+            own, its = ("statistic", "weight") if is_statistic else ("weight", "statistic")
+            return f", a {own}, while {other} is a {its}"
+    for other, (same, its_shape) in kinds.items():
+        if same == is_statistic and len(shape) > 1 and sorted(its_shape) == sorted(shape):
+            return f", whose axes are in another order than those of {other}"
+    return ""
 
 
 def read_names(path: str, legacy: Sequence[str], port: Sequence[str]) -> dict[str, str]:
@@ -128,9 +107,3 @@ def read_names(path: str, legacy: Sequence[str], port: Sequence[str]) -> dict[st
         twice = sorted({name for name in given if given.count(name) > 1})
         require(not twice, "--names", path, f"{(twice or [''])[0]!r} is named twice")
     return dict(names)
-
-
-def _have_one_value(one: np.ndarray, other: np.ndarray) -> bool:
-    first, second = np.asarray(one, np.float64), np.asarray(other, np.float64)
-    largest = float(np.max(np.abs(first), initial=0.0))
-    return bool(np.max(np.abs(first - second), initial=0.0) <= SAME_VALUE * largest)

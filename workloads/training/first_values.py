@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from workloads import tracing
 from workloads.lifted.workload import as_lifted
+from workloads.records.variable_match import ModelVariables
 from workloads.variable_spec import initial_values
 
 if TYPE_CHECKING:
@@ -23,6 +24,10 @@ class FirstValues(NamedTuple):
 
     weights: Arrays
     statistics: Arrays
+
+    def variables(self) -> ModelVariables:
+        """Returns both, to be matched with another model's variables."""
+        return ModelVariables({**self.weights, **self.statistics}, frozenset(self.statistics))
 
 
 def first_values(job: Job) -> FirstValues:

@@ -11,6 +11,7 @@ import numpy as np
 from workloads.program import Arrays, State, StepRecord
 from workloads.records import name_match
 from workloads.records.reader import Recording
+from workloads.records.variable_match import ModelVariables
 from workloads.support.files import json_file
 from workloads.support.wording import counted
 from workloads.variable_spec import VariableSpec
@@ -69,7 +70,7 @@ def _rounded(record: StepRecord) -> list[np.ndarray]:
     return [loss.astype(dtypes.copy().pop()) if len(dtypes) == 1 else loss for loss in record.losses]
 
 
-def open_renamed(path: str, argument: str, file: str, legacy: Arrays) -> RenamedRecording:
+def open_renamed(path: str, argument: str, file: str, legacy: ModelVariables) -> RenamedRecording:
     """Opens a recording under the names that a file gives its variables; writes the file if it does not exist.
 
     What was matched how, and what is without a counterpart, is printed when the file is written.
@@ -78,7 +79,7 @@ def open_renamed(path: str, argument: str, file: str, legacy: Arrays) -> Renamed
       path: the recording (.npz).
       argument: the flag that named it, for messages.
       file: of the names.
-      legacy: {name: initial value} of legacy's weights and statistics, in the order in which the model makes them.
+      legacy: legacy's weights and statistics.
 
     Returns:
       the recording, at its first step.
@@ -87,17 +88,18 @@ def open_renamed(path: str, argument: str, file: str, legacy: Arrays) -> Renamed
       InputError: the recording or the file cannot be used.
     """
     with Recording(path, argument) as recording:
-        port = initial_values(recording)
+        port = model_variables(recording)
     if not os.path.exists(file):
         found = name_match.match_names(legacy, port)
         json_file.write_json(file, found.to_json(), "--names")
         left_out = [f"without a counterpart: {name}" for name in found.unmatched]
         print("\n".join([f"{file}: {counted(len(found.names), 'name')}", *found.ambiguous(), *left_out]))
-    return RenamedRecording(path, argument, name_match.read_names(file, list(legacy), list(port)))
+    return RenamedRecording(path, argument, name_match.read_names(file, list(legacy.values), list(port.values)))
 
 
-def initial_values(recording: Recording) -> Arrays:
+def model_variables(recording: Recording) -> ModelVariables:
     """Returns weights and statistics before the first step, in the order in which the program made them."""
     state = recording.state()
     values = {**state.weights, **state.statistics}
-    return {spec.name: values[spec.name] for spec in recording.variables() if spec.name in values}
+    ordered = {spec.name: values[spec.name] for spec in recording.variables() if spec.name in values}
+    return ModelVariables(ordered, frozenset(state.statistics))

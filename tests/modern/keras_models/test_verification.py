@@ -30,13 +30,9 @@ def trained():
 
 def model_of(transfer, ordered):
     model = models.adam()
-    transfer = dataclasses.replace(transfer, names=dict(zip([v.path for v in _in_order(model)], ordered)))
+    transfer = dataclasses.replace(transfer, names=dict(zip([v.path for v in model.weights], ordered)))
     transfer.apply(model)
     return model, transfer
-
-
-def _in_order(model):
-    return [*model.trainable_weights, *model.non_trainable_weights]
 
 
 def test_one_further_step_is_the_programs(trained):

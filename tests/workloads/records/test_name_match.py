@@ -5,7 +5,8 @@ import json
 import numpy as np
 import pytest
 
-from workloads.records.name_match import NAME, ORDER, SHAPE, VALUE, match_names, read_names
+from workloads.records.name_match import match_names, read_names
+from workloads.records.variable_match import LAYER, NAME, SHAPE, VALUE, ModelVariables
 from workloads.support.errors import InputError
 
 LEGACY = {
@@ -18,35 +19,52 @@ LEGACY = {
 }
 
 
-def test_values_tell_weights_apart_and_order_their_biases():
+def names_of(legacy, port):
+    return match_names(ModelVariables(legacy), ModelVariables(port))
+
+
+def test_values_tell_weights_apart_and_biases_follow_them():
     port = {
         "dense_1/kernel": LEGACY["two/weights"],
         "dense/kernel": LEGACY["one/weights"],
-        "dense/bias": LEGACY["one/biases"],
         "dense_1/bias": LEGACY["two/biases"],
+        "dense/bias": LEGACY["one/biases"],
         "gain": np.float32(2.0),
         "step": LEGACY["step"],
     }
-    found = match_names(LEGACY, port)
+    found = names_of(LEGACY, port)
     assert found.names["dense/kernel"] == "one/weights" and found.names["dense_1/kernel"] == "two/weights"
     assert found.names["dense/bias"] == "one/biases" and found.names["dense_1/bias"] == "two/biases"
-    assert [found.ways[name] for name in port] == [VALUE, VALUE, ORDER, ORDER, SHAPE, NAME]
-    assert [line.split()[0] for line in found.ambiguous()] == ["dense/bias", "dense_1/bias"] and not found.unmatched
+    assert [found.ways[name] for name in port] == [VALUE, VALUE, LAYER, LAYER, SHAPE, NAME]
+    assert not found.ambiguous() and not found.unmatched
+
+
+def test_what_order_alone_matches_is_said():
+    zeros = np.zeros(2)
+    found = names_of({"b1": zeros, "b2": zeros}, {"x": zeros, "y": zeros})
+    assert found.names == {"x": "b1", "y": "b2"}
+    assert [line.split()[0] for line in found.ambiguous()] == ["x", "y"] and not found.unmatched
 
 
 def test_what_has_no_counterpart_is_listed():
-    found = match_names({"a": np.zeros(2), "b": np.zeros(3)}, {"x": np.zeros(2), "y": np.zeros(4)})
+    found = names_of({"a": np.zeros(2), "b": np.zeros(3)}, {"x": np.zeros(2), "y": np.zeros(4)})
     assert found.names == {"x": "a"} and found.unmatched == ["y (port)", "b (legacy)"]
 
 
 def test_a_transposed_variable_is_named_as_such():  # as PyTorch has the weights of a dense layer
-    found = match_names({"a": np.zeros((2, 3)), "b": np.zeros(2)}, {"x": np.zeros((3, 2)), "y": np.zeros(4)})
+    found = names_of({"a": np.zeros((2, 3)), "b": np.zeros(2)}, {"x": np.zeros((3, 2)), "y": np.zeros(4)})
     assert found.unmatched == [
         "x (port), whose axes are in another order than those of a",
         "y (port)",
         "a (legacy)",
         "b (legacy)",
     ]
+
+
+def test_a_statistic_that_was_recorded_as_a_weight_is_named_as_such():
+    mean = {"mean": np.zeros(2)}
+    found = match_names(ModelVariables(mean, frozenset(mean)), ModelVariables({"bn.running_mean": np.zeros(2)}))
+    assert found.unmatched == ["bn.running_mean (port), a weight, while mean is a statistic", "mean (legacy)"]
 
 
 @pytest.mark.parametrize(
@@ -69,5 +87,5 @@ def test_files_that_cannot_be_used(tmp_path, content, reason):
 
 def test_a_file_is_read_back(tmp_path):
     path = tmp_path / "names.json"
-    path.write_text(json.dumps(match_names({"a": np.zeros(2)}, {"x": np.zeros(2)}).to_json()))
+    path.write_text(json.dumps(names_of({"a": np.zeros(2)}, {"x": np.zeros(2)}).to_json()))
     assert read_names(str(path), ["a"], ["x"]) == {"x": "a"}
