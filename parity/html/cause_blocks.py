@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from parity.causes.basics.confirmation import Remainder, describe_remaining
 from workloads.html.page import cause, listing, paragraph
 
 #: Sentences about what no cause explains that are listed.
@@ -14,6 +15,9 @@ MOST_LISTED = 12
 def cause_blocks(content: Mapping[str, Any]) -> list[str]:
     """Returns the causes of `--json`, the most likely first, and what none of them explains."""
     found = [entry.get("sentence", "") for entry in content.get("unexplained", [])]
+    if content.get("remaining") is not None:  # planting the causes says more than their criteria
+        remaining = tuple(Remainder(**entry) for entry in content["remaining"])
+        found = [f"beside a clean port from the same states: {describe_remaining(remaining)}"] if remaining else []
     unexplained = [paragraph("No known cause explains:"), listing(found[:MOST_LISTED])] if found else []
     return [_cause_block(entry) for entry in content["causes"]] + unexplained
 
@@ -31,4 +35,6 @@ def _cause_block(entry: Mapping[str, Any]) -> str:
         ("confidence", f"{entry['confidence']} ({entry['because']})"),
         ("confirmed", confirmed[entry["confirmed"]]),
     ]
+    if not entry.get("bug", True):
+        details.insert(0, ("no bug", "both sides compute the same in different terms"))
     return cause(entry["cause"], entry["sentence"], details)

@@ -12,6 +12,7 @@ from workloads.support.errors import InputError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
 #: Colour of text and axes while matplotlib draws; the page's own colour takes its place.
@@ -60,6 +61,7 @@ def lines(title: str, x_label: str, y_label: str, series: Mapping[str, Mapping[i
         )
     if log and any(value > 0 for points in series.values() for value in points.values()):
         axes.set_yscale("log")
+        _label_decades(axes.yaxis)
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.set_xlabel(x_label)
     axes.set_ylabel(y_label)
@@ -96,12 +98,13 @@ def heat_map(title: str, x_label: str, unit: str, rows: Mapping[str, Mapping[int
     colors = ListedColormap(colormaps["YlOrRd"](np.linspace(0.25, 0.9, 256)))  # seen on white and on black
     scale = LogNorm(vmin=min(bottom, top / 10), vmax=top)
     picture = axes.pcolormesh(range(len(steps) + 1), range(len(kept) + 1), shown, norm=scale, cmap=colors)
-    axes.set_yticks([row + 0.5 for row in range(len(kept))], [_short(name) for name in kept], fontsize=7)
+    axes.set_yticks([row + 0.5 for row in range(len(kept))], [_short(name) for name in kept], fontsize=8)
     every = max(1, len(steps) // 12)
     axes.set_xticks([i + 0.5 for i in range(0, len(steps), every)], [str(step) for step in steps[::every]])
     axes.invert_yaxis()
     axes.set_xlabel(x_label)
-    bar = figure.colorbar(picture, ax=axes, pad=0.02)
+    bar = figure.colorbar(picture, ax=axes, pad=0.02, aspect=max(20, 2 * len(kept)))
+    _label_decades(bar.ax.yaxis)
     bar.set_label(unit)
     bar.outline.set_edgecolor(INK)
     return _svg(figure, title)
@@ -158,6 +161,17 @@ def interval_bars(title: str, x_label: str, values: Mapping[str, tuple[float, fl
     axes.invert_yaxis()
     axes.set_xlabel(x_label)
     return _svg(figure, title)
+
+
+def _label_decades(axis: Axis) -> None:
+    """Labels a logarithmic axis with plain numbers: 1, 2, 5 of each decade where it has few decades."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    low, high = axis.get_view_interval()
+    subs = (1.0, 2.0, 5.0) if high < 100 * low else (1.0,)
+    axis.set_major_locator(LogLocator(subs=subs))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.set_minor_formatter(NullFormatter())
 
 
 def _axes(width: float, height: float) -> tuple[Figure, Axes]:

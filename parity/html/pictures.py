@@ -37,9 +37,11 @@ def loss_pictures(history: History, names: tuple[str, str]) -> list[str]:
     apart = next((pair.step for pair in history.losses if pair.left != pair.right), None)
     said = "the same numbers in every step" if apart is None else f"they first differ at step {apart}"
     start, end = history.losses[0], history.losses[-1]
-    caption = (
-        f"Mean loss of the replicas: {said}. That of {names[0]} is {start.left:.6g} first and {end.left:.6g} last."
-    )
+    values = [
+        f"{names[0]} from {start.left:.6g} to {end.left:.6g}",
+        f"{names[1]} from {start.right:.6g} to {end.right:.6g}",
+    ]
+    caption = f"Mean loss of the replicas: {said}; {values[0] if apart is None else ', '.join(values)}."
     return [figure(charts.lines("losses of both sides over steps", "step", "loss", sides), caption)]
 
 

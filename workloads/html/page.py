@@ -7,7 +7,7 @@ import html
 import pathlib
 from collections.abc import Sequence
 
-#: Colours for light and dark, pictures that shrink, tables that scroll on a narrow screen.
+#: Colours for light and dark, pictures and tables that scroll by themselves on a narrow screen.
 STYLE = (pathlib.Path(__file__).parent / "style.css").read_text(encoding="utf-8")
 
 
@@ -60,7 +60,7 @@ def listing(lines: Sequence[str]) -> str:
 
 def figure(svg: str, caption: str) -> str:
     """Returns a picture with the sentence below it that says what it shows."""
-    return f"<figure>{svg}<figcaption>{html.escape(caption)}</figcaption></figure>"
+    return f'<figure><div class="wide">{svg}</div><figcaption>{html.escape(caption)}</figcaption></figure>'
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> str:

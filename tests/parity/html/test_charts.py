@@ -44,6 +44,15 @@ def test_infinite_differences_are_drawn():
     assert len(cells(float("inf"))) == len(cells(1.0)) > len(cells(0.0))
 
 
+@pytest.mark.parametrize("largest, labels", [(4.0, {"1", "2"}), (1e6, {"1", "1e+06"})])
+def test_logarithmic_axes_have_plain_numbers(largest, labels):
+    line = charts.lines("title", "step", "value", {"a": {0: 1.0, 1: largest}}, log=True)
+    heat = charts.heat_map("title", "step", "value", {"a": {0: 1.0, 1: largest}}, [0, 1])
+    for svg in (line, heat):
+        assert labels <= set(texts(svg))
+        assert not [text for text in texts(svg) if "mathdefault" in text or "\u00d7" in text]
+
+
 def test_bars_of_several_parts_have_a_legend():
     svg = charts.bars("title", "mutants", {"clip": [2.0, 1.0]}, ("seen", "not exercised"))
     assert {"clip", "seen", "not exercised", "mutants"} <= set(texts(svg))

@@ -7,8 +7,8 @@ from tests.parity.html.pages import history
 def test_losses_name_both_sides():
     (picture,) = loss_pictures(history(), ("a.npz", "b.npz"))
     assert ">a.npz</text>" in picture and ">b.npz</text>" in picture
-    assert "they first differ at step 1. That of a.npz is 1 first and 0.25 last." in picture
-    assert "the same numbers in every step" in loss_pictures(history(differs=False), ("a", "b"))[0]
+    assert "they first differ at step 1; a.npz from 1 to 0.25, b.npz from 1 to 3.25." in picture
+    assert "the same numbers in every step; a from 1 to 0.25." in loss_pictures(history(differs=False), ("a", "b"))[0]
 
 
 def test_identical_bits_are_one_sentence():

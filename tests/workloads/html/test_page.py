@@ -13,5 +13,7 @@ def test_texts_are_escaped_and_empty_sections_left_out():
 def test_tables_lists_and_figures():
     assert page.table(["n"], [[1], ["<"]]).count("<tr>") == 3
     assert page.listing([]) == "" and page.listing(["a"]) == "<ul><li>a</li></ul>"
-    assert page.figure("<svg/>", "x < y") == "<figure><svg/><figcaption>x &lt; y</figcaption></figure>"
+    assert page.figure("<svg/>", "x < y") == (
+        '<figure><div class="wide"><svg/></div><figcaption>x &lt; y</figcaption></figure>'
+    )
     assert "<b>fix:</b> do" in page.cause("ID", "is off", [("fix", "do")])
