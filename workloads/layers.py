@@ -221,3 +221,15 @@ def lstm(scope: Scope, steps: list[tf.Tensor], units: int, forget_bias: float = 
 def cross_entropy(logits: tf.Tensor, labels: tf.Tensor) -> tf.Tensor:
     """Returns the mean over the examples of the softmax cross-entropy; `labels` are class numbers [batch]."""
     return tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits))
+
+
+def classification_metrics(logits: tf.Tensor, labels: tf.Tensor) -> dict[str, tf.Tensor]:
+    """Returns the metrics of a classifier, {"accuracy", "cross_entropy"}: a truth value and a number per example.
+
+    Args:
+      logits: [batch, classes].
+      labels: class numbers [batch].
+    """
+    predicted = tf.argmax(logits, 1, output_type=labels.dtype)
+    entropy = tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits)
+    return {"accuracy": tf.equal(predicted, labels), "cross_entropy": entropy}

@@ -32,8 +32,11 @@ def own_examples(job: Job, text: str, parser: Optional[str] = None) -> Batches:
     Raises:
       InputError: the workload has no metrics, or the data cannot be used.
     """
+    allowed = f"workload {job.workload.name!r} defines no metrics"
+    if job.workload.is_lifted:
+        allowed = "a lift has no metrics: `legacy.lift --source=port.py` writes its source, to which they can be added"
     defines = not job.workload.is_lifted and job.workload.has_metrics
-    require(defines, "--eval_data", text, f"workload {job.workload.name!r} defines no metrics")
+    require(defines, "--eval_data", text, allowed)
     of_records = not text.endswith(".npz") and (":" not in text or os.path.exists(text))
     return _batches(job, open_data(text, parser if of_records else None, "--eval_data"))
 

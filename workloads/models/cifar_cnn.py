@@ -12,7 +12,7 @@ from workloads.models.images import ImageWorkload
 from workloads.workload import MovingAverage
 
 if TYPE_CHECKING:
-    from workloads.scope import Scope, Tensors
+    from workloads.scope import Scope
 
 TENTH = initializers.Constant(0.1)
 
@@ -39,8 +39,8 @@ class CifarCnn(ImageWorkload):
 
     gradient_norm: ClassVar[float] = 0.2
 
-    def loss(self, scope: Scope, batch: Tensors) -> tf.Tensor:
-        x = self._conv(scope.child("conv1"), batch["images"], layers.ZEROS)
+    def logits(self, scope: Scope, images: tf.Tensor) -> tf.Tensor:
+        x = self._conv(scope.child("conv1"), images, layers.ZEROS)
         x = layers.local_response_norm(layers.max_pool(x, 3, 2))
         x = self._conv(scope.child("conv2"), x, TENTH)
         x = layers.max_pool(layers.local_response_norm(x), 3, 2)
@@ -50,8 +50,7 @@ class CifarCnn(ImageWorkload):
             here = scope.child(f"local{index + 3}")
             x = here.tap("relu", tf.nn.relu(layers.dense(here, x, units, weights, TENTH, decay=self.weight_decay)))
         weights = initializers.TruncatedNormal(1.0 / self.units[-1])
-        logits = layers.dense(scope.child("softmax_linear"), x, self.classes, weights)
-        return layers.cross_entropy(logits, batch["labels"])
+        return layers.dense(scope.child("softmax_linear"), x, self.classes, weights)
 
     def _conv(self, scope: Scope, x: tf.Tensor, biases: initializers.Initializer) -> tf.Tensor:
         return scope.tap(

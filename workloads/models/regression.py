@@ -45,7 +45,8 @@ class Regression(Workload):
         x = np.asarray(rng.random_sample((count, self.features)), np.float32)
         return {"x": x, "target": 2 * x + 1}
 
-    def loss(self, scope: Scope, batch: Tensors) -> tf.Tensor:
+    def squared_errors(self, scope: Scope, batch: Tensors) -> tf.Tensor:
+        """Returns [batch, features]."""
         x = batch["x"]
         for index, units in enumerate(self.hidden):
             stddev = float(int(x.shape[-1])) ** -0.5 if self.weight_stddev is None else self.weight_stddev
@@ -54,7 +55,13 @@ class Regression(Workload):
             x = here.tap("relu", tf.nn.relu(layers.dense(here, x, units, weights, bias_shape=())))
         last_weights = initializers.Constant(self.last_weight)
         output = layers.dense(scope.child("affine_last"), x, 1, last_weights, bias_shape=())
-        return tf.reduce_mean(tf.square(output - batch["target"]))
+        return tf.square(output - batch["target"])
+
+    def loss(self, scope: Scope, batch: Tensors) -> tf.Tensor:
+        return tf.reduce_mean(self.squared_errors(scope, batch))
+
+    def metrics(self, scope: Scope, batch: Tensors) -> Tensors:
+        return {"squared_error": tf.reduce_mean(self.squared_errors(scope, batch), 1)}
 
 
 SYSTEM = 2

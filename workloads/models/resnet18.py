@@ -11,7 +11,7 @@ from workloads import initializers, layers, optimizers, schedules
 from workloads.models.images import ImageWorkload
 
 if TYPE_CHECKING:
-    from workloads.scope import Scope, Tensors
+    from workloads.scope import Scope
 
 
 @dataclasses.dataclass(frozen=True)
@@ -27,16 +27,15 @@ class ResNet18(ImageWorkload):
 
     gradient_norm: ClassVar[float] = 6.0
 
-    def loss(self, scope: Scope, batch: Tensors) -> tf.Tensor:
-        x = _conv_norm(scope.child("stem"), batch["images"], self.filters[0], 3, 1)
+    def logits(self, scope: Scope, images: tf.Tensor) -> tf.Tensor:
+        x = _conv_norm(scope.child("stem"), images, self.filters[0], 3, 1)
         x = scope.tap("stem/relu", tf.nn.relu(x))
         for stage, filters in enumerate(self.filters):
             for block in range(self.blocks):
                 stride = 2 if stage > 0 and block == 0 else 1
                 x = _residual(scope.child(f"stage{stage}_block{block}"), x, filters, stride)
         features = tf.reduce_mean(x, axis=[1, 2])
-        logits = layers.dense(scope.child("logits"), features, self.classes)
-        return layers.cross_entropy(logits, batch["labels"])
+        return layers.dense(scope.child("logits"), features, self.classes)
 
 
 def _residual(scope: Scope, x: tf.Tensor, filters: int, stride: int) -> tf.Tensor:

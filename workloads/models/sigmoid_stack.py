@@ -32,15 +32,21 @@ class SigmoidStack(Workload):
     def inputs(self) -> dict[str, InputSpec]:
         return {"x": InputSpec((self.dim, self.dim))}
 
-    def loss(self, scope: Scope, batch: Tensors) -> tf.Tensor:
-        x = batch["x"]
+    def output(self, scope: Scope, x: tf.Tensor) -> tf.Tensor:
+        """Returns the last layer's output [batch, dim, dim]."""
         for layer in range(self.depth):
             weight = scope.get(f"Layer.{layer}.weight", (self.dim, self.dim))
             bias = scope.get(f"Layer.{layer}.bias", (self.dim,))
             rows = tf.reshape(x, [-1, self.dim])
             x = tf.reshape(tf.sigmoid(tf.matmul(rows, weight) + bias), [-1, self.dim, self.dim])
             x = scope.tap(f"Layer.{layer}/sigmoid.output", x)
-        return tf.reduce_mean(x)
+        return x
+
+    def loss(self, scope: Scope, batch: Tensors) -> tf.Tensor:
+        return tf.reduce_mean(self.output(scope, batch["x"]))
+
+    def metrics(self, scope: Scope, batch: Tensors) -> Tensors:
+        return {"mean_output": tf.reduce_mean(self.output(scope, batch["x"]), [1, 2])}
 
 
 SYSTEM = 1

@@ -35,15 +35,22 @@ class StackedLstm(Workload):
     def inputs(self) -> dict[str, InputSpec]:
         return {"x": InputSpec((self.time, self.features)), "labels": InputSpec((), "int", self.classes)}
 
-    def loss(self, scope: Scope, batch: Tensors) -> tf.Tensor:
-        x = batch["x"]
+    def logits(self, scope: Scope, x: tf.Tensor) -> tf.Tensor:
+        """Returns [batch, classes], of sequences [batch, time, features]."""
         for layer in range(self.depth):
             with scope.pipeline_stage(layer, self.depth):
                 here = scope.child(f"lstm{layer}")
                 x = layers.dropout(here, layers.lstm_sequence(here, x, self.units), self.dropout_rate)
         with scope.pipeline_stage(self.depth - 1, self.depth):
-            logits = layers.dense(scope.child("logits"), x[:, -1], self.classes)
+            return layers.dense(scope.child("logits"), x[:, -1], self.classes)
+
+    def loss(self, scope: Scope, batch: Tensors) -> tf.Tensor:
+        logits = self.logits(scope, batch["x"])
+        with scope.pipeline_stage(self.depth - 1, self.depth):
             return layers.cross_entropy(logits, batch["labels"])
+
+    def metrics(self, scope: Scope, batch: Tensors) -> Tensors:
+        return layers.classification_metrics(self.logits(scope, batch["x"]), batch["labels"])
 
 
 SYSTEM = 5

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from tests import old_programs
 from tests.cases import Dyadic
 from tests.workloads.training.test_evaluation import Measured
 from workloads.data.evaluation import made_up_examples, own_examples
@@ -28,3 +29,8 @@ def test_own_examples_keep_their_order(tmp_path):
 def test_a_workload_without_metrics_is_refused():
     with pytest.raises(InputError, match="--eval_data: got 'test.npz', workload 'dyadic' defines no metrics"):
         own_examples(Job(Dyadic(), 2, 4), "test.npz")
+
+
+def test_a_lift_is_refused_with_the_way_to_metrics():
+    with pytest.raises(InputError, match="a lift has no metrics: `legacy.lift --source=port.py` writes its source"):
+        own_examples(old_programs.setup("b_adam_clip").job, "test.npz")
