@@ -41,6 +41,8 @@ autodoc_typehints = "description"
 autodoc_typehints_description_target = "documented"
 napoleon_use_ivar = True
 
+highlight_language = "text"  # of blocks that name none: commands, and what they print
+
 html_theme = "furo"
 html_title = f"tower-parity {version}"
 

@@ -114,7 +114,7 @@ def _run_blocks(path: pathlib.Path, folder: pathlib.Path) -> None:
     for block in blocks(path.read_text(encoding="utf-8")):
         place = f"{path.name}:{block.line}"
         if block.language == "shell":
-            output = "".join(_run(command, status, folder, place) for command, status in commands(block.text))
+            output = "".join(run_line(command, status, folder, place) for command, status in commands(block.text))
         elif block.language == "python" and not block.title:
             files = [file.read_text(encoding="utf-8") for file in sorted(folder.glob("*.py"))]
             _require(any(block.text in text for text in files), f"{place}: in no Python file")
@@ -126,8 +126,21 @@ def _run_blocks(path: pathlib.Path, folder: pathlib.Path) -> None:
             _require(missing is None, f"{place}: not printed: {missing}\n--- printed:\n{output}")
 
 
-def _run(command: str, status: int, folder: pathlib.Path, place: str) -> str:
-    """Runs one line of shell in the folder; returns all that it prints, stderr first where it can tell."""
+def run_line(command: str, status: int, folder: pathlib.Path, place: str) -> str:
+    """Runs one line of shell in the folder.
+
+    Args:
+      command: the line.
+      status: exit status that it must have.
+      folder: where it runs.
+      place: of the line in its page, for the message.
+
+    Returns:
+      all that it prints, stderr first where it can tell.
+
+    Raises:
+      Failure: it has another exit status.
+    """
     plain = _COMMAND.fullmatch(command)
     ended = project.run(*plain.group(1).split(), cwd=folder) if plain else _run_in_shell(command, folder)
     _require(
