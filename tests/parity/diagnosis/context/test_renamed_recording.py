@@ -5,6 +5,7 @@ import pytest
 
 from parity.diagnosis.context.renamed_recording import RenamedRecording, open_renamed
 from tests.full_disk import full_disk
+from workloads.records.variable_match import ModelVariables
 from workloads.records.writer import Recorder
 from workloads.support.errors import InputError
 
@@ -28,5 +29,5 @@ def test_a_full_disk_names_the_flag_and_leaves_no_file_of_names(tmp_path):
         recorder.step(losses=[1.0], weights=weights)
     names = tmp_path / "names.json"
     with full_disk(), pytest.raises(InputError, match=f"^--names: cannot write {names}: File too large$"):
-        open_renamed(path, "--right", str(names), {"a": weights["x"]})
+        open_renamed(path, "--right", str(names), ModelVariables({"a": weights["x"]}))
     assert [file.name for file in tmp_path.iterdir()] == ["run.npz"]
