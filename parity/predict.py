@@ -10,6 +10,7 @@ only that: five workloads, several replicas and alternatives. Exit status 0: pre
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from typing import TYPE_CHECKING, Any
 
 from absl import flags
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from parity.prediction.machines.machine import Machine
     from parity.prediction.prediction import Prediction
     from parity.prediction.this_machine.measured_step import MeasuredStep
+    from workloads.progress.progress import Progress
 
 SIDES = ("legacy", "modern")
 SCALINGS = ("weak", "strong")
@@ -106,17 +108,16 @@ def with_replicas(setup: Setup, replicas: int, scaling: str) -> Setup:
     return dataclasses.replace(setup, job=dataclasses.replace(setup.job, replicas=replicas, global_batch=batch))
 
 
-def predict_curves(setup: Setup, machine: Machine) -> dict[str, dict[int, Prediction]]:
-    """Returns {side: {number of replicas: prediction}}."""
+def predict_curves(setup: Setup, machine: Machine, progress: Progress) -> dict[str, dict[int, Prediction]]:
+    """Returns {side: {number of replicas: prediction}}, and shows on the way what is being predicted."""
     from parity.prediction.prediction import predict_step
 
-    return {
-        side: {
-            count: predict_step(with_replicas(setup, count, FLAGS.scaling), side, machine)
-            for count in replica_counts(setup, machine)
-        }
-        for side in FLAGS.sides
-    }
+    counts = replica_counts(setup, machine)
+    curves: dict[str, dict[int, Prediction]] = {side: {} for side in FLAGS.sides}
+    for number, (side, count) in enumerate(itertools.product(FLAGS.sides, counts)):
+        progress.update(number, len(curves) * len(counts), f"{side}, {counted(count, 'replica')}")
+        curves[side][count] = predict_step(with_replicas(setup, count, FLAGS.scaling), side, machine)
+    return curves
 
 
 def measured_error(setup: Setup) -> list[MeasuredStep]:
@@ -195,13 +196,20 @@ def main() -> int:
     from parity.prediction.what_if import gains
     from parity.reports.formatting import make_console
     from parity.reports.prediction_tables import error_lines, prediction_parts
+    from workloads.progress.progress import Progress
 
     setup = parity_flags.timed_setup(stream=FLAGS.legacy_input != "resident")
+    job, progress = setup.job, Progress(f"predict {setup.job.workload.name}", None)
+    progress.stage(f"looking at {FLAGS.devices}")
     machine = chosen_machine(setup)
-    curves = predict_curves(setup, machine)
-    found = {side: gains(step_graph(setup, side, machine), machine) for side in FLAGS.sides}
+    curves = predict_curves(setup, machine, progress)
+    found = {}
+    for side in FLAGS.sides:
+        progress.stage(f"{side}: what would help")
+        found[side] = gains(step_graph(setup, side, machine), machine)
+    progress.stage("measuring the error on the CPU of this machine")
     errors = measured_error(setup) if FLAGS.calibrate else None
-    job = setup.job
+    progress.done()
     size = f"{counted(job.replicas, 'replica')} x {job.per_replica_batch}"
     title = f"{job.workload.name}, {size} on {machine.name}, predicted"
     console = make_console()

@@ -41,3 +41,24 @@ def test_weak_scaling_keeps_the_batch_of_a_replica():
     made = setup(Dyadic(), 2, 8)
     assert predict.with_replicas(made, 4, "weak").job.global_batch == 16
     assert predict.with_replicas(made, 4, "strong").job.global_batch == 8
+
+
+class Shown:
+    """Stands in for a progress: keeps what it is told."""
+
+    def __init__(self):
+        self.told = []
+
+    def update(self, done, total, text):
+        self.told.append((done, total, text))
+
+
+def test_each_prediction_is_shown_while_it_is_made(monkeypatch):
+    monkeypatch.setattr(
+        "parity.prediction.prediction.predict_step", lambda made, side, _: f"{side} at {made.job.replicas}"
+    )
+    shown, machine = Shown(), dataclasses.replace(MACHINES["v100"], count=2)
+    with set_flags(predict.FLAGS, scaling="weak", sides=["legacy", "modern"]):
+        curves = predict.predict_curves(setup(Dyadic(), 2, 8), machine, shown)
+    assert curves["modern"] == {1: "modern at 1", 2: "modern at 2"}
+    assert shown.told[0] == (0, 4, "legacy, 1 replica") and shown.told[3] == (3, 4, "modern, 2 replicas")
