@@ -109,7 +109,16 @@ def with_replicas(setup: Setup, replicas: int, scaling: str) -> Setup:
 
 
 def predict_curves(setup: Setup, machine: Machine, progress: Progress) -> dict[str, dict[int, Prediction]]:
-    """Returns {side: {number of replicas: prediction}}, and shows on the way what is being predicted."""
+    """Predicts each side at each number of replicas.
+
+    Args:
+      setup: the job.
+      machine: the machine.
+      progress: shows what is being predicted.
+
+    Returns:
+      {side: {number of replicas: prediction}}.
+    """
     from parity.prediction.prediction import predict_step
 
     counts = replica_counts(setup, machine)
