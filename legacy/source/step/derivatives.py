@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Dict, List, Sequence
+from typing import TYPE_CHECKING, Dict, List, Optional, Sequence
 
 from legacy.saved.analysis.gradients import nearest_derivative
 from legacy.saved.graph.imported import ImportedGraph
@@ -14,8 +14,12 @@ from workloads.lifted.plan import TensorType, indices_label, is_indices_label, w
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from workloads.lifted.graph import Graph
+    from workloads.lifted.graph import Graph, TensorId
     from workloads.lifted.plan import Phase, Plan, Variable
+
+
+#: Type of the op that makes a dense gradient of rows.
+_SUM_OF_ROWS = "UnsortedSegmentSum"
 
 
 def with_derivatives(plan: Plan, graph: Graph) -> Plan:
@@ -88,16 +92,31 @@ def raw_gradients(graph: Graph, phase: Phase, tower: int) -> Dict[str, str]:
 
 
 def _before_clipping(graph: Graph, label: str, gradient: str) -> Dict[str, str]:
-    """Returns the derivative that a gradient is made from: one tensor, or rows that were clipped and then added."""
+    """Returns the derivative that a gradient is made from: one tensor, rows that were added, or rows clipped before."""
     tensor = parse_tensor_name(gradient)
-    if graph.type(tensor.node) != "UnsortedSegmentSum":
+    if graph.type(tensor.node) != _SUM_OF_ROWS:
         found = nearest_derivative(graph, tensor, lambda node, output: True)
+        total = None if found else _nearest_sum_of_rows(graph, tensor)
+        if total is not None:
+            return _before_clipping(graph, label, total.name)
         return {label: found.name if found else gradient}
     values, indices = graph.inputs(tensor.node)[:2]
     found = nearest_derivative(graph, values, lambda node, output: True)
     if found is None or found == values:
         return {label: gradient}
     return {label: found.name, indices_label(label): indices.name}
+
+
+def _nearest_sum_of_rows(graph: Graph, tensor: TensorId) -> Optional[TensorId]:
+    """Returns the nearest dense tensor that is made of rows, among a tensor's ancestors; None for none, or several."""
+    level, seen = [tensor], {tensor.node}
+    while level:
+        made = [one for one in level if graph.type(one.node) == _SUM_OF_ROWS]
+        if made:
+            return made[0] if len(made) == 1 else None
+        level = list(dict.fromkeys(b for one in level for b in graph.inputs(one.node) if b.node not in seen))
+        seen.update(one.node for one in level)
+    return None
 
 
 def _types_of(graph: Graph, names: Collection[str]) -> Dict[str, TensorType]:

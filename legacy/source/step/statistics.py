@@ -130,7 +130,8 @@ def _effects(plan: Plan, graph: Graph, phase: Phase, counters: Sequence[str]) ->
     roles = {variable.name: variable for variable in plan.variables}
     averages = {variable.name for variable in plan.variables if variable.role == "average"}
     accumulators = {v.name for v in plan.variables if v.role == "slot" and not v.of}
-    cuts = [{tensor for entry in plan.inputs for tensor in entry.tensors[t : t + 1]} for t in range(plan.towers)]
+    dealt = [entry.tensors for entry in plan.inputs if len(set(entry.tensors)) > 1 or plan.towers == 1]
+    cuts = [{tensor for tensors in dealt for tensor in tensors[t : t + 1]} for t in range(plan.towers)]
     found: Dict[str, List[Tuple[int, Effect]]] = {}
     for effect in phase.effects:
         name = effect.writes[0]
