@@ -43,7 +43,7 @@ def train_op_text(update: WrittenUpdate, functions: str, style: str = "standalon
     body += textwrap.dedent("\n".join(update.factor.lines)).splitlines()
     if path.scale != 1.0:
         body.append(f"seed = tf.constant({literal_text(np.float32(path.scale))})")
-    seed = ", seed" if path.scale != 1.0 else ", factor" if update.factor.parts else ""
+    seed = ", seed" if path.scale != 1.0 else ", factor" if update.factor.lines else ""
     body.append("gradients = " + DIFFERENTIATE[style].format(group=update.group, seed=seed))
     if has_rows(functions) and path.rows:
         body += listed("rows", path.rows)

@@ -33,8 +33,8 @@ NOW = Name("now")
 
 
 def parts_of_tower(phase: Phase, tower: int) -> List[str]:
-    """Returns the tensors of a tower, beside its loss, that the losses of all towers depend on."""
-    return [str(row[tower]) for row in phase.early] if any(phase.returns) else []
+    """Returns the tensors of a tower, beside its loss, that the losses of all towers or the update depend on."""
+    return [str(row[tower]) for row in phase.early]
 
 
 class Towers:

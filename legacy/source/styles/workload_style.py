@@ -75,7 +75,7 @@ def model_blocks(model: Model, function: str = "tower_loss") -> List[List[str]]:
     first = f'batch["{next(iter(model.inputs), "")}"]'
     doc = "Returns the loss of one tower."
     if isinstance(outlined.statements[-1].expression, Listing):
-        doc = "Returns the loss of one tower, and its parts of the factor on all towers' losses."
+        doc = "Returns the loss of one tower, and further results of it that all replicas gather."
     blocks.append(function_lines(f"{function}(scope, batch)", doc, outlined.statements, recovery.shape, {}, first))
     return blocks
 

@@ -19,7 +19,7 @@ from legacy.source.step.model import recover_model
 from legacy.source.step.statistics import EACH_TOWER
 from legacy.source.update.lines import update_lines
 from legacy.source.update.paths import GradientPath, find_path
-from legacy.source.update.shared import SharedFactor, find_shared_factor
+from legacy.source.update.shared import SharedFactor, find_shared_factor, with_results
 from workloads.lifted.plan import TensorType
 
 if TYPE_CHECKING:
@@ -145,17 +145,18 @@ def _update(
     initializers: Mapping[str, str],
     before: Sequence[WrittenUpdate],
 ) -> WrittenUpdate:
-    factor = find_shared_factor(plan, graph, phase)
     function = "train_step" if len(plan.phases) == 1 else _unused(identifier(phase.train_op), before)
     if not phase.losses and not any(phase.gradients) and len(plan.phases) > 1:
         lines = update_lines(plan, graph, phase, phase.effects, {}, groups, {})
-        return WrittenUpdate(function, phase, None, path, group, lines, factor)
+        return WrittenUpdate(function, phase, None, path, group, lines, SharedFactor([], {}, []))
     counters = find_counters(phase, ImportedGraph(graph)) if len(plan.phases) == 1 else []
     known = find_known(plan, graph, phase, counters)
-    model = recover_model(plan, graph, phase, known, initializers, counters)
-    loss = WrittenLoss(loss_function(plan, phase, [update.loss for update in before if update.loss]), phase, model)
     proposed = {proposal.node: proposal.variable for own in known.proposals for proposal in own}
     effects = [effect for effect in phase.effects if effect.node not in proposed]
+    phase = with_results(plan, graph, phase, effects, path.tensors)
+    factor = find_shared_factor(plan, graph, phase)
+    model = recover_model(plan, graph, phase, known, initializers, counters)
+    loss = WrittenLoss(loss_function(plan, phase, [update.loss for update in before if update.loss]), phase, model)
     given = {**factor.tensors, **path.tensors}
     for constant, source in model.settings.items():
         entries = [entry for entry in plan.inputs + plan.common if entry.name == source]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Dict, List, NamedTuple
+import dataclasses
+from typing import TYPE_CHECKING, Dict, Iterable, List, NamedTuple, Sequence
 
 from legacy.source.basics.cut import cut_part
 from legacy.source.basics.expressions import Definition, Name
@@ -10,19 +11,20 @@ from legacy.source.basics.forward import Forward
 from legacy.source.basics.unwritten import Unwritten
 from legacy.source.definitions.recovery import Recovery
 from legacy.source.update.lines import names_of_variables, own_lines
+from workloads.lifted.pieces.piece import Fetch
 
 if TYPE_CHECKING:
     from workloads.lifted.graph import Graph
-    from workloads.lifted.plan import Phase, Plan
+    from workloads.lifted.plan import Effect, Phase, Plan
 
 
 class SharedFactor(NamedTuple):
     """Factor on a replica's loss before it is differentiated.
 
     Attributes:
-      parts: names of what each replica computes for it, beside its loss; none where losses stand for themselves.
+      parts: names of what each replica computes for it, or for the update, beside its loss.
       tensors: {tensor of the old graph: expression} of all replicas' parts.
-      lines: of the text, which end with the factor, `factor`.
+      lines: of the text, which end with the factor, `factor`; none where losses stand for themselves.
     """
 
     parts: List[str]
@@ -39,13 +41,19 @@ def find_shared_factor(plan: Plan, graph: Graph, phase: Phase) -> SharedFactor:
       phase: the train op.
 
     Returns:
-      The factor; one without parts if each tower's gradients follow from its own results.
+      The factor; one without lines if each tower's gradients follow from its own results.
 
     Raises:
       Unwritten: something else than one factor, the same for all towers, returns to them.
     """
+    parts = [f"part{number or ''}" for number in range(len(phase.early))]
+    tensors = {
+        str(tensor): Name(f"{part}s[{tower}]")
+        for part, row in zip(parts, phase.early)
+        for tower, tensor in enumerate(row)
+    }
     if not any(phase.returns):
-        return SharedFactor([], {}, [])
+        return SharedFactor(parts, tensors, [])
     refused = Unwritten("towers: a tower's loss depends on all towers' results by more than a factor")
     if (
         phase.loss_scale != 1.0
@@ -53,16 +61,32 @@ def find_shared_factor(plan: Plan, graph: Graph, phase: Phase) -> SharedFactor:
         or any(None in row for row in phase.early)
     ):
         raise refused
-    parts = [f"part{number or ''}" for number in range(len(phase.early))]
-    tensors = {
-        str(tensor): Name(f"{part}s[{tower}]")
-        for part, row in zip(parts, phase.early)
-        for tower, tensor in enumerate(row)
-    }
     found = [_factor_lines(plan, graph, phase, own[0], tensors) for own in phase.returns]
     if any(lines != found[0] for lines in found):
         raise refused
     return SharedFactor(parts, tensors, found[0])
+
+
+def with_results(plan: Plan, graph: Graph, phase: Phase, effects: Sequence[Effect], given: Iterable[str]) -> Phase:
+    """Finds what changes of variables need of all towers beside losses and gradients, such as a mean of their inputs.
+
+    Args:
+      plan: of the lift.
+      graph: of the lift.
+      phase: the train op.
+      effects: the changes.
+      given: tensors that are known.
+
+    Returns:
+      The train op, whose `early` has corresponding tensors that all towers have.
+    """
+    rows = [row for row in phase.crossings if None not in row and not set(row) & set(given)]
+    inputs = [tensor for entry in plan.inputs + plan.common for tensor in entry.tensors]
+    cuts = [*given, *inputs, *(str(tensor) for row in rows for tensor in row)]
+    fetches = [Fetch(value, effect.node) for effect in effects for value in effect.values]
+    used = {str(feed.key) for feed in cut_part(plan, graph, fetches, cuts, phase.versions).piece.feeds}
+    results = [row for row in rows if used & set(row) and row not in phase.early]
+    return dataclasses.replace(phase, early=[*phase.early, *results])
 
 
 def _factor_lines(plan: Plan, graph: Graph, phase: Phase, tensor: str, tensors: Dict[str, Name]) -> List[str]:
