@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import re
 from typing import TYPE_CHECKING, Any, Dict, List, NamedTuple, Sequence, Tuple
 
 import numpy as np
@@ -15,6 +17,7 @@ from legacy.source.step.towers import parts_of_tower
 from legacy.towers.program import session_config
 from workloads.frame import Frame
 from workloads.lifted.graph.importing import import_graph
+from workloads.lifted.graph.sums import add_in_order
 from workloads.lifted.made_up_data import BatchSize, made_up_sparse_tensor, sparse_groups
 from workloads.lifted.pieces.piece import VariableVersion
 from workloads.lifted.plan import indices_label
@@ -32,6 +35,10 @@ if TYPE_CHECKING:
 
 v1 = tf.compat.v1
 
+#: Adds the parts of a gradient in their order.
+IN_ORDER = tf.AggregationMethod.EXPERIMENTAL_TREE
+#: Name of an op that adds a third part of a gradient, or a later one.
+_THIRD_PART = re.compile(r"_gradient_sum(_\d+)?/AddN_1$")
 #: Name of the loss among the results of a tower.
 LOSS = "loss"
 #: Examples of one tower, where the graph takes any number.
@@ -47,10 +54,12 @@ class Comparison(NamedTuple):
     Attributes:
       differing: names of the results that differ by one bit or more: `LOSS`, a weight's gradient, a statistic.
       largest: the largest difference, relative to the largest entry of the result.
+      in_any_order: whether a gradient has three or more parts, which TensorFlow adds in an order of its own by default.
     """
 
     differing: List[str]
     largest: float
+    in_any_order: bool = False
 
 
 class GivenFrame(Frame):
@@ -119,7 +128,7 @@ def compare_tower(tower: Tower, loss: Callable[[Scope, Dict[str, Any]], tf.Tenso
     data = _made_up(tower)
     old, noises = _old_results(tower, [gradients[name] for name in weights], data)
     by_rows = {name: indices_label(name) in gradients for name in weights}
-    new, updates = _new_results(tower, by_rows, data, noises, loss)
+    new, updates, in_any_order = _new_results(tower, by_rows, data, noises, loss)
     expected = dict(zip([LOSS, *weights], old))
     found = dict(zip([LOSS, *weights], new))
     parts = parts_of_tower(phase, tower.number)
@@ -134,7 +143,7 @@ def compare_tower(tower: Tower, loss: Callable[[Scope, Dict[str, Any]], tf.Tenso
         expected[proposal.variable] = _changed(proposal, before, change, next(rows) if proposal.rows else None)
         found[proposal.variable] = updates[proposal.variable]
     differing = [name for name in expected if not np.array_equal(expected[name], found[name], equal_nan=True)]
-    return Comparison(differing, max((_relative(expected[n], found[n]) for n in differing), default=0.0))
+    return Comparison(differing, max((_relative(expected[n], found[n]) for n in differing), default=0.0), in_any_order)
 
 
 def _changed(proposal: Proposal, before: np.ndarray, change: np.ndarray, rows: np.ndarray | None) -> np.ndarray:
@@ -187,7 +196,9 @@ def _old_results(tower: Tower, gradients: Sequence[str], data: Arrays) -> Tuple[
     noises: Arrays = {}
     with tf.Graph().as_default() as graph, v1.Session(config=session_config(["CPU:0"], True)) as session:
         names = [name if ":" in name else name + ":0" for name in cut.fetches]
-        results = import_graph(cut.piece.graph_def, fetches=names, subject="graph file")
+        graph_def = copy.deepcopy(cut.piece.graph_def)
+        add_in_order(graph_def)
+        results = import_graph(graph_def, fetches=names, subject="graph file")
         fed: Dict[tf.Tensor, Any] = {}
         drawn = []
         for feed in cut.piece.feeds:
@@ -226,8 +237,8 @@ def _new_results(
     data: Arrays,
     noises: Arrays,
     loss: Callable[[Scope, Dict[str, Any]], tf.Tensor],
-) -> Tuple[List[np.ndarray], Arrays]:
-    """Returns what the written function computes, and {statistic: its new value}.
+) -> Tuple[List[np.ndarray], Arrays, bool]:
+    """Returns what the written function computes, {statistic: its new value}, and `Comparison.in_any_order`.
 
     Of the weights in `by_rows` the gradients are computed; of those with true, the rows' values if there are rows.
     """
@@ -251,8 +262,10 @@ def _new_results(
         results = loss(Scope(frame), batch)
         result, *parts = results if isinstance(results, (list, tuple)) else [results]
         factor = tf.constant(FACTOR if any(tower.phase.returns) else 1.0)
-        made = v1.gradients(result, [tensors[name] for name in by_rows], factor, unconnected_gradients="zero")
+        values = [tensors[name] for name in by_rows]
+        made = v1.gradients(result, values, factor, aggregation_method=IN_ORDER, unconnected_gradients="zero")
+        in_any_order = any(_THIRD_PART.search(op.name) for op in session.graph.get_operations())
         rows = by_rows.values()
         shown = [g.values if row and isinstance(g, tf.IndexedSlices) else g for g, row in zip(made, rows)]
         new = session.run([result, *(tf.convert_to_tensor(gradient) for gradient in shown), *parts], fed)
-        return new, {name: session.run(value, fed) for name, value in frame.updates.items()}
+        return new, {name: session.run(value, fed) for name, value in frame.updates.items()}, in_any_order

@@ -10,6 +10,7 @@ from legacy.source.basics.unwritten import Unwritten
 from legacy.source.proof import LOSS, Tower, compare_tower
 from legacy.source.standalone import style as standalone_style
 from legacy.source.standalone import update_style
+from legacy.source.standalone.text import in_order
 from legacy.source.step.derivatives import with_derivatives
 from legacy.source.step.imported_step import ImportedStep, WrittenLoss, keep_proven, recover_losses
 from legacy.source.step.initial import find_initializers, first_values, held_scalars
@@ -59,6 +60,18 @@ class Source(NamedTuple):
     notes: List[str]
 
 
+class Proof(NamedTuple):
+    """How written losses compare with the old graph's towers.
+
+    Attributes:
+      sentence: says it.
+      in_any_order: see `Comparison`.
+    """
+
+    sentence: str
+    in_any_order: bool
+
+
 def source_text(
     plan: Plan,
     graph: Graph,
@@ -97,8 +110,10 @@ def source_text(
         if read:
             notes.append("initializers not recognised, the default stands: " + ", ".join(read[:MOST_LISTED]))
         loss = WrittenLoss("tower_loss", plan.phases[0], step.model)
-        notes.append(_proof(plan, graph, initial, [loss], workload_style.model_lines(step.model), values))
-        return Source(STYLES[style](plan, step, docstring(plan, step, notes), values), notes)
+        proof = _proof(plan, graph, initial, [loss], workload_style.model_lines(step.model), values)
+        notes.append(proof.sentence)
+        text = STYLES[style](plan, step, docstring(plan, step, notes), values)
+        return Source(in_order(text) if proof.in_any_order else text, notes)
     except (Unwritten, *_SURPRISES) as reason:
         try:
             return _source_with_update(plan, graph, whole, initial, reason, settings or {}, style)
@@ -143,10 +158,12 @@ def _source_with_update(
         fed = {name: source for loss in losses for name, source in loss.model.settings.items()}
         values, assumed = _setting_values(fed, settings)
         notes = [note for loss in losses for note in notes_on(loss.model, assumed)]
-        notes.append(_proof(plan, graph, initial, losses, losses_lines(ImportedStep(losses, [])), values))
+        proof = _proof(plan, graph, initial, losses, losses_lines(ImportedStep(losses, [])), values)
+        notes.append(proof.sentence)
         notes = list(dict.fromkeys(notes))
         starts = first_values(plan.variables, initializers, initial)
         text = STEP_STYLES[style](plan, step, docstring_of_update(plan, step, notes), values, starts)
+        text = in_order(text) if proof.in_any_order else text
         return Source(text, [*notes, *(f"update as in the old graph: {why}" for why in step.reasons)])
     except (Unwritten, *_SURPRISES) as error:
         reasons = dict.fromkeys([*_reason(reason).splitlines(), *_reason(error).splitlines()])
@@ -175,7 +192,7 @@ def source_with_import(
         step = recover_losses(plan, graph, _reason(reason).splitlines())
 
         def prove(part: ImportedStep) -> str:
-            return _proof(plan, graph, initial, part.losses, imported_style.losses_lines(part), {})
+            return _proof(plan, graph, initial, part.losses, imported_style.losses_lines(part), {}).sentence
 
         step = keep_proven(step, prove)
         notes, proof = [note for loss in step.losses for note in notes_on(loss.model, [])], prove(step)
@@ -214,8 +231,8 @@ def _proof(
     losses: Sequence[WrittenLoss],
     functions: Sequence[str],
     settings: Mapping[str, Any],
-) -> str:
-    """Runs each tower and the written functions on made-up numbers; returns a sentence about the result.
+) -> Proof:
+    """Runs each tower and the written functions on made-up numbers.
 
     Raises:
       Unwritten: they differ by more than rounding does.
@@ -229,7 +246,7 @@ def _proof(
     constants = [line for loss in losses for line in workload_style.constant_lines(loss.model, {})]
     exec("\n".join([*constants, *functions]), space)
     differing: Dict[str, float] = {}
-    losses_differ = False
+    losses_differ = in_any_order = False
     for function, phase, model in losses:
         fed = {entry.name: _switch(entry) for entry in model.inputs.values() if entry.kind == "setting"}
         fed.update((source, settings[constant]) for constant, source in model.settings.items())
@@ -238,6 +255,7 @@ def _proof(
             proposals = model.statistics.proposals[number]
             tower = Tower(plan, graph, initial, fed, proposals, number, phase, names)
             found = compare_tower(tower, space[function])
+            in_any_order = in_any_order or found.in_any_order
             where = f"tower {number}" + (f" in {phase.train_op}" if len(losses) > 1 else "")
             losses_differ = losses_differ or LOSS in found.differing
             differing.update((f"{name} of {where}", found.largest) for name in found.differing)
@@ -250,8 +268,9 @@ def _proof(
         tensors = counted(
             len(differing), "loss, gradient or statistic differs", "losses, gradients or statistics differ"
         )
-        return f"on made-up numbers, {tensors} by rounding"
-    return "loss, gradients and statistics of each tower have the old graph's bits on made-up numbers"
+        return Proof(f"on made-up numbers, {tensors} by rounding", in_any_order)
+    same = "loss, gradients and statistics of each tower have the old graph's bits on made-up numbers"
+    return Proof(same, in_any_order)
 
 
 def _switch(entry: Input) -> float:

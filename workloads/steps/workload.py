@@ -59,7 +59,7 @@ class StepScope(Scope):
         self.updates[name] = value
 
     def gradients(self, loss: tf.Tensor, weights: Sequence[str], factor: Optional[tf.Tensor] = None) -> List[Any]:
-        """Differentiates a loss.
+        """Differentiates a loss; the parts of a gradient are added in their order.
 
         Args:
           loss: scalar.
@@ -70,7 +70,8 @@ class StepScope(Scope):
           The gradient to each of the weights; zeros where the loss does not depend on one.
         """
         values = [self.values[name] for name in weights]
-        found = list(tf.gradients(loss, values, factor, unconnected_gradients="zero"))
+        order = tf.AggregationMethod.EXPERIMENTAL_TREE  # otherwise it depends on what else needs the parts
+        found = list(tf.gradients(loss, values, factor, aggregation_method=order, unconnected_gradients="zero"))
         self.gradients_found.update(zip(weights, found))
         return found
 

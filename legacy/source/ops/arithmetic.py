@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Dict
 import numpy as np
 
 from legacy.source.basics.expressions import OMIT, Infix, Listing, Literal, Name, Prefix, call
+from workloads.lifted.graph.sums import FEWEST_IN_ANY_ORDER
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -133,9 +134,10 @@ def write_product(op: OpView) -> Expression | None:
 
 
 def write_sum_of_list(op: OpView) -> Expression | None:
-    """Writes the sum of a list of tensors; of two as `+`, which has the same bits."""
+    """Writes the sum of a list of tensors; three or more are added in order, and not in that of the kernel's memory."""
     parts = op.arguments()
-    return parts[0] if len(parts) == 1 else call("tf.add_n", Listing(tuple(parts)))
+    function = "sum" if len(parts) > FEWEST_IN_ANY_ORDER else "tf.add_n"
+    return parts[0] if len(parts) == 1 else call(function, Listing(tuple(parts)))
 
 
 def write_cast(op: OpView) -> Expression | None:

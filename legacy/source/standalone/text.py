@@ -133,3 +133,20 @@ MAIN = """def main():
 if __name__ == "__main__":
     main()
 """
+
+#: How a program differentiates, and how it does so that the parts of a gradient are added in their order.
+_ZERO = 'unconnected_gradients="zero")'
+_ZERO_IN_ORDER = 'aggregation_method=IN_ORDER, unconnected_gradients="zero")'
+_IN_ORDER = "IN_ORDER = tf.AggregationMethod.EXPERIMENTAL_TREE  # the parts of a gradient are added in their order\n"
+
+
+def in_order(text: str) -> str:
+    """Returns a standalone program that adds the parts of each gradient in their order; other sources as they are.
+
+    TensorFlow adds three or more parts in an order that depends on which of them nothing else needs.
+    """
+    if _ZERO not in text:
+        return text
+    place = text.index("GLOBAL_BATCH, TOWERS = ")
+    text = text[:place] + _IN_ORDER + text[place:]
+    return text.replace(_ZERO, _ZERO_IN_ORDER)

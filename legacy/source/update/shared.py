@@ -11,6 +11,7 @@ from legacy.source.basics.forward import Forward
 from legacy.source.basics.unwritten import Unwritten
 from legacy.source.definitions.recovery import Recovery
 from legacy.source.update.lines import names_of_variables, own_lines
+from workloads.lifted.graph import parse_tensor_name
 from workloads.lifted.pieces.piece import Fetch
 
 if TYPE_CHECKING:
@@ -80,7 +81,13 @@ def with_results(plan: Plan, graph: Graph, phase: Phase, effects: Sequence[Effec
     Returns:
       The train op, whose `early` has corresponding tensors that all towers have.
     """
-    rows = [row for row in phase.crossings if None not in row and not set(row) & set(given)]
+    known = {parse_tensor_name(tensor).node for tensor in given}
+
+    def from_known(tensor: str) -> bool:
+        node = parse_tensor_name(tensor).node
+        return bool(known & {node, *graph.ancestors([node], controls=False)})
+
+    rows = [row for row in phase.crossings if None not in row and not from_known(str(row[0]))]
     inputs = [tensor for entry in plan.inputs + plan.common for tensor in entry.tensors]
     cuts = [*given, *inputs, *(str(tensor) for row in rows for tensor in row)]
     fetches = [Fetch(value, effect.node) for effect in effects for value in effect.values]
