@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Dict
 import numpy as np
 
 from legacy.source.basics.expressions import OMIT, Infix, Listing, Literal, Name, Prefix, call
-from workloads.lifted.graph.sums import FEWEST_IN_ANY_ORDER
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -134,10 +133,9 @@ def write_product(op: OpView) -> Expression | None:
 
 
 def write_sum_of_list(op: OpView) -> Expression | None:
-    """Writes the sum of a list of tensors; three or more are added in order, and not in that of the kernel's memory."""
+    """Writes the sum of a list of tensors: by one op, since gradients are added in the order of the ops before them."""
     parts = op.arguments()
-    function = "sum" if len(parts) > FEWEST_IN_ANY_ORDER else "tf.add_n"
-    return parts[0] if len(parts) == 1 else call(function, Listing(tuple(parts)))
+    return parts[0] if len(parts) == 1 else call("tf.add_n", Listing(tuple(parts)))
 
 
 def write_cast(op: OpView) -> Expression | None:

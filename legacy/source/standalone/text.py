@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 SCOPE = '''class Scope:
     """A replica as its model sees it: `get` gives a variable's value; the first pass makes the variables."""
 
@@ -134,9 +136,8 @@ if __name__ == "__main__":
     main()
 """
 
-#: How a program differentiates, and how it does so that the parts of a gradient are added in their order.
-_ZERO = 'unconnected_gradients="zero")'
-_ZERO_IN_ORDER = 'aggregation_method=IN_ORDER, unconnected_gradients="zero")'
+#: How a program differentiates.
+_GRADIENTS = re.compile(r'^( *)gradients = tf\.gradients\((.*), unconnected_gradients="zero"\)$', re.MULTILINE)
 _IN_ORDER = "IN_ORDER = tf.AggregationMethod.EXPERIMENTAL_TREE  # the parts of a gradient are added in their order\n"
 
 
@@ -145,8 +146,9 @@ def in_order(text: str) -> str:
 
     TensorFlow adds three or more parts in an order that depends on which of them nothing else needs.
     """
-    if _ZERO not in text:
+    if not _GRADIENTS.search(text):
         return text
     place = text.index("GLOBAL_BATCH, TOWERS = ")
     text = text[:place] + _IN_ORDER + text[place:]
-    return text.replace(_ZERO, _ZERO_IN_ORDER)
+    arguments = r'\2, aggregation_method=IN_ORDER, unconnected_gradients="zero"'
+    return _GRADIENTS.sub(rf"\1gradients = tf.gradients(\n\1    {arguments}\n\1)", text)

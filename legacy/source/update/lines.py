@@ -17,7 +17,7 @@ from legacy.source.lines.naming import name_values
 from legacy.source.lines.statements import Statement, build_statements
 from legacy.source.update.changes import change_call, local
 from legacy.source.update.per_weight import DICT, WeightValue, list_items, take_out_values
-from legacy.source.update.towers import with_lists
+from legacy.source.update.towers import with_lists, with_sums_in_order
 from legacy.source.update.waves import Unit, waves_of
 from workloads.lifted.pieces.piece import Fetch
 
@@ -121,13 +121,15 @@ def _values_lines(values: Sequence[WeightValue], towers: int, groups: Mapping[st
     """Returns the lines of a dict of values of single weights; those that are alike are made in a loop."""
     alike: Dict[Expression, List[WeightValue]] = collections.OrderedDict()
     for value in values:
-        general = _with_name(with_lists(value.expression, towers), value.owner)
+        general = _with_name(with_lists(with_sums_in_order(value.expression), towers), value.owner)
         alike.setdefault(general, []).append(value)
     lines = [f"{_INDENT}{DICT} = {{}}"] if values else []
     for general, own in alike.items():
         if len(own) == 1:
             key = literal_text(own[0].owner)
-            lines += layout(f"{DICT}[{key}] = ", with_lists(own[0].expression, towers), "", len(_INDENT))
+            lines += layout(
+                f"{DICT}[{key}] = ", with_lists(with_sums_in_order(own[0].expression), towers), "", len(_INDENT)
+            )
         else:
             lines += _loop_head([value.owner for value in own], groups)
             lines += layout(f"{DICT}[name] = ", general, "", 2 * len(_INDENT))
@@ -176,7 +178,7 @@ def _statements(definitions: Sequence[Definition], towers: int) -> List[Statemen
 
     def opened(expression: Expression) -> Expression:
         named = replace(expression, lambda part: given.get(part.tensor) if isinstance(part, Value) else None)
-        return with_lists(named, towers)
+        return with_lists(with_sums_in_order(named), towers)
 
     listed = [d._replace(expression=opened(d.expression)) for d in definitions]
     return [s._replace(expression=with_lists(s.expression, towers)) for s in build_statements(listed)]

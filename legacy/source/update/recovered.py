@@ -153,7 +153,7 @@ def _update(
     known = find_known(plan, graph, phase, counters)
     proposed = {proposal.node: proposal.variable for own in known.proposals for proposal in own}
     effects = [effect for effect in phase.effects if effect.node not in proposed]
-    phase = with_results(plan, graph, phase, effects, path.tensors)
+    phase = with_results(_with_types(plan, path), graph, phase, effects, path.tensors)
     factor = find_shared_factor(plan, graph, phase)
     model = recover_model(plan, graph, phase, known, initializers, counters)
     loss = WrittenLoss(loss_function(plan, phase, [update.loss for update in before if update.loss]), phase, model)

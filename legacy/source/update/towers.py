@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 
-from legacy.source.basics.expressions import Expression, Listing, Name, replace, values_used
+from legacy.source.basics.expressions import Call, Expression, Listing, Name, call, replace, values_used
 from legacy.source.basics.rendering import expression_text
+from workloads.lifted.graph.sums import FEWEST_IN_ANY_ORDER
 
 _ELEMENT = re.compile(r"(losses|part\d*s|gradients\[[^]]+\])\[(\d+)\]")
 
@@ -49,3 +50,24 @@ def _list_of_all(texts: list[str]) -> Name | None:
         return None
     body = bodies.pop()
     return Name(base if body == item else f"[{body} for {item} in {base}]")
+
+
+def with_sums_in_order(expression: Expression) -> Expression:
+    """Returns an expression in which sums of three or more terms add these in order.
+
+    The op begins with the term whose memory it may use. In a loss it stays, for the order of the gradients' parts.
+
+    >>> terms = Listing((Name("a"), Name("b"), Name("c")))
+    >>> expression_text(with_sums_in_order(call("tf.add_n", terms)))
+    'sum([a, b, c])'
+    """
+
+    def ordered(part: Expression) -> Expression | None:
+        if not isinstance(part, Call) or part.function != "tf.add_n":
+            return None
+        (terms,) = [argument.value for argument in part.arguments]
+        if not isinstance(terms, Listing) or len(terms.items) <= FEWEST_IN_ANY_ORDER:
+            return None
+        return call("sum", Listing(tuple(map(with_sums_in_order, terms.items))))
+
+    return replace(expression, ordered)

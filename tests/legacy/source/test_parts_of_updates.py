@@ -6,7 +6,8 @@ from legacy.source.basics.expressions import Name
 from legacy.source.basics.unwritten import Unwritten
 from legacy.source.step.derivatives import raw_gradients, weight_gradients, with_derivatives
 from legacy.source.step.known_statistics import find_known
-from legacy.source.update.shared import find_shared_factor
+from legacy.source.update.paths import find_path
+from legacy.source.update.shared import find_shared_factor, with_results
 from tests.legacy.source import test_trained_updates as programs
 from tests.legacy.variants.programs import lifted
 from workloads.lifted.plan import indices_label
@@ -47,4 +48,14 @@ def test_the_factor_on_all_towers_losses_is_made_of_their_parts(tmp_path):
     with pytest.raises(Unwritten, match="by more than a factor"):
         find_shared_factor(lift.plan, lift.graph, phase)
     phase.returns = []
-    assert find_shared_factor(lift.plan, lift.graph, phase).parts == []
+    alone = find_shared_factor(lift.plan, lift.graph, phase)
+    assert alone.lines == [] and alone.parts == ["part"]
+
+
+def test_an_update_needs_results_of_towers_that_follow_from_no_gradient(tmp_path):
+    lift = lift_of(programs.mean_of_the_inputs, tmp_path)
+    (phase,) = lift.plan.phases
+    tensors = find_path(lift.plan, lift.graph, phase).tensors
+    ((one, other),) = with_results(lift.plan, lift.graph, phase, phase.effects, tensors).early
+    assert one.startswith("tower_0/Mean") and other.startswith("tower_1/Mean")
+    assert with_results(lift.plan, lift.graph, phase, phase.effects, [*tensors, one, other]).early == []

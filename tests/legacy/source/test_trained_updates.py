@@ -130,8 +130,47 @@ def words_of_all_towers():
     return v1.train.MomentumOptimizer(0.125, 0.5).apply_gradients(zip(clipped, variables))
 
 
+def mean_of_the_inputs():
+    """A moving mean of what all towers are fed, beside the update of the weights."""
+    xs, w, mean = split_batch(), weight("w", [3, 2]), plain("mean", [3])
+
+    def results(tower):
+        hidden = tf.tanh(tf.matmul(xs[tower] - mean, w))
+        return tf.gradients(tf.reduce_sum(hidden**2), [w])[0], tf.reduce_mean(xs[tower], 0)
+
+    gradients, means = zip(*towers(results))
+    train = v1.train.GradientDescentOptimizer(0.25).apply_gradients([(tf.add_n(gradients) / TOWERS, w)])
+    return v1.group(train, v1.assign(mean, 0.5 * mean + 0.5 * tf.add_n(means) / TOWERS))
+
+
+def rows_made_dense_scaled_and_clipped():
+    """The gradients of a scaled loss, divided again and clipped by their norm in each tower, for an update by hand."""
+    ids, variables = words(), [weight("emb", [5, 3]), weight("w", [3, 2])]
+
+    def clipped(tower):
+        found = [tf.convert_to_tensor(one) / 8.0 for one in tf.gradients(embedded(ids[tower]) * 8.0, variables)]
+        return tf.clip_by_global_norm(found, 0.25)[0]
+
+    pairs = zip(*towers(clipped))
+    return v1.group(*[v1.assign_sub(w, 0.5 * tf.add_n(list(pair)) / TOWERS) for w, pair in zip(variables, pairs)])
+
+
+def parts_of_a_gradient():
+    """A weight whose gradient has four parts of other sizes, and a loss of three terms."""
+    xs, w = split_batch(), weight("w", [3, 2])
+
+    def gradient(tower):
+        terms = [tf.reduce_sum(tf.tanh(tf.matmul(xs[tower], w) * size) ** 2) / size for size in (0.5, 0.3, 7.0)]
+        return tf.gradients(tf.add_n(terms) + 0.01 * tf.nn.l2_loss(w), [w])[0]
+
+    return v1.train.FtrlOptimizer(0.125).apply_gradients([(tf.add_n(towers(gradient)) / TOWERS, w)])
+
+
 #: {program: a line of its source}.
 PROGRAMS = {
+    mean_of_the_inputs: "    parts = gather(context, part)",
+    rows_made_dense_scaled_and_clipped: '["net/emb"][0] / 8.0',
+    parts_of_a_gradient: "    return tf.add_n([y, z, x]) + 0.01 * ",
     rows_of_adam: '    rows = ["net/emb"]',
     rows_clipped_and_made_dense: "tf.clip_by_value(gradients[",
     rate_in_a_variable: 'lr=values["rate"]',
@@ -201,6 +240,14 @@ def test_a_value_of_each_weight_that_a_norm_needs_is_in_a_dict(tmp_path):
     text = source_of(lifted(words_of_all_towers, tmp_path)).text
     assert "tf.stack([tf.nn.l2_loss(combined[name]) for name in WEIGHTS])" in text
     assert "        gradient = combined[name] * x" in text and text.count("ResourceApplyMomentum") == 1
+
+
+def test_parts_of_a_gradient_are_added_in_order_where_there_are_three(tmp_path):
+    text = source_of(lifted(parts_of_a_gradient, tmp_path)).text
+    assert 'aggregation_method=IN_ORDER, unconnected_gradients="zero"\n' in text
+    assert "\nIN_ORDER = tf.AggregationMethod.EXPERIMENTAL_TREE" in text
+    (tmp_path / "other").mkdir()
+    assert "IN_ORDER" not in source_of(lifted(mean_of_the_inputs, tmp_path / "other")).text
 
 
 def test_training_that_differs_is_seen(tmp_path):

@@ -19,7 +19,7 @@ from legacy.source.update.lines import of_name
 from legacy.source.update.paths import find_path
 from legacy.source.update.per_weight import comprehension
 from legacy.source.update.recovered import WrittenStep
-from legacy.source.update.towers import with_lists
+from legacy.source.update.towers import with_lists, with_sums_in_order
 from legacy.source.update.waves import waves_of
 from tests import old_programs
 from tests.legacy.variants.programs import TOWERS, apply, split_batch, sum_of_squares, towers, weights
@@ -38,6 +38,11 @@ def test_what_is_done_to_each_tower_alike_is_a_list():
     assert expression_text(with_lists(of_towers(lambda one: one), 2)) == "tf.add_n(gradients[name])"
     squares = with_lists(of_towers(lambda one: call("tf.square", one)), 2)
     assert expression_text(squares) == "tf.add_n([tf.square(gradient) for gradient in gradients[name]])"
+
+
+def test_three_terms_of_an_update_are_added_in_order():
+    assert expression_text(with_lists(with_sums_in_order(of_towers(lambda one: one, 3)), 3)) == "sum(gradients[name])"
+    assert with_sums_in_order(of_towers(lambda one: one)) == of_towers(lambda one: one)
 
 
 def test_a_list_of_some_towers_or_of_other_values_stays():
@@ -166,7 +171,7 @@ def test_a_penalty_outside_of_the_towers_is_part_of_the_update(tmp_path):
 
     text = source(build, tmp_path)
     assert "seed = tf.constant(0.5)" in text and "seed, unconnected_gradients" in text
-    assert 'tf.add_n([values["net/w"], gradients["net/w"][0], gradients["net/w"][1]])' in text
+    assert 'sum([values["net/w"], gradients["net/w"][0], gradients["net/w"][1]])' in text
 
 
 def test_a_change_in_a_branch_is_refused(tmp_path):

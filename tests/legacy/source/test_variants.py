@@ -156,6 +156,23 @@ def test_random_numbers_that_no_scope_draws_are_refused_by_their_op(tmp_path):
         source(build, tmp_path)
 
 
+def test_a_statistic_of_a_tower_with_a_scalar_that_all_are_fed_is_that_towers(tmp_path):
+    def build():
+        xs, mean, keep = split_batch(), moving_mean(), v1.placeholder(tf.float32, [], name="keep_prob")
+        updates = []
+
+        def loss(tower):
+            hidden = tf.matmul(xs[tower] * keep, weights())
+            updates.append(v1.assign_sub(mean, 0.25 * (mean - tf.reduce_mean(hidden, 0))).op)
+            return tf.reduce_sum(tf.tanh(hidden) ** 2)
+
+        train = mean_gradient(loss)
+        return v1.group(train, updates[0])
+
+    text = source(build, tmp_path)
+    assert 'scope.update("mean", mean' in text and "(Workload):" in text
+
+
 def test_each_part_that_no_field_describes_has_a_line(tmp_path):
     def build():
         xs, moment = split_batch(), v1.get_variable("moment", [3, 2], trainable=False, use_resource=False)
