@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import textwrap
 from typing import TYPE_CHECKING, Any, List
 
 import numpy as np
@@ -171,9 +172,22 @@ def layout(prefix: str, node: Expression, suffix: str = "", indent: int = 0) -> 
         return _broken_call(prefix + node.function + "(", list(node.arguments), ")" + suffix, indent)
     if isinstance(node, Listing):
         return _broken_call(prefix + "[", [Argument("", item) for item in node.items], "]" + suffix, indent)
+    if isinstance(node, Literal) and isinstance(node.value, list):
+        return _broken_numbers(prefix, node.value, suffix, indent)
     if isinstance(node, Infix):
         return _broken_infix(prefix, node, suffix, indent)
     return [line]
+
+
+def _broken_numbers(prefix: str, values: List[Any], suffix: str, indent: int) -> list[str]:
+    """Breaks a table of numbers into its rows, and a row that is too long into lines that are filled."""
+    pad, inner = " " * indent, " " * (indent + 4)
+    if values and isinstance(values[0], list):
+        rows = [line for row in values for line in layout("", Literal(row), ",", indent + 4)]
+    else:
+        text = literal_text(values)[1:-1] + ","
+        rows = textwrap.wrap(text, WIDTH, initial_indent=inner, subsequent_indent=inner, break_long_words=False)
+    return [pad + prefix + "[", *rows, pad + "]" + suffix]
 
 
 def _broken_call(opening: str, arguments: List[Argument], closing: str, indent: int) -> list[str]:

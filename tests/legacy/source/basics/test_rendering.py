@@ -52,3 +52,13 @@ def test_a_long_call_is_broken_and_no_line_is_too_long():
     ]
     broken = layout("x = ", Infix("+", call("f", name, name), call("g", name, name)), "", 4)
     assert broken[0] == "    x = (" and broken[-1] == "    )" and all(len(line) <= WIDTH for line in broken)
+
+
+def test_a_table_of_numbers_has_a_line_for_each_row_and_long_rows_are_filled():
+    rows = [[0.25] * 12, [0.5] * 40]
+    lines = layout("", call("tf.constant", Literal(rows)), "", 4)
+    row = "            [" + ", ".join(["0.25"] * 12) + "],"
+    assert lines[:4] == ["    tf.constant(", "        [", row, "            ["]
+    assert max(map(len, lines)) <= WIDTH
+    assert eval("\n".join(["(", *lines, ")"]).replace("tf.constant", "")) == (rows,)
+    assert layout("x = ", Literal([1, 2]), "", 4) == ["    x = [1, 2]"]
