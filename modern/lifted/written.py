@@ -69,8 +69,8 @@ class WrittenTower:
         weights = [weight for weight in raw if weight in given]
         found = {self._phase.losses[tower]: result}
         order = tf.AggregationMethod.EXPERIMENTAL_TREE  # as the old graph's sums, where bits are compared
-        values = [given[weight] for weight in weights]
-        for weight, gradient in zip(weights, tf.compat.v1.gradients(result, values, aggregation_method=order)):
+        asked = [given[weight] for weight in weights]
+        for weight, gradient in zip(weights, tf.compat.v1.gradients(result, asked, aggregation_method=order)):
             found.update(as_old_tensors(self._phase, raw, weight, gradient, given[weight]))
         for effect in self._phase.effects:
             if effect.writes[0] in frame.updates:
