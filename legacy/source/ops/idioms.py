@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Dict, List, Optional
+from typing import TYPE_CHECKING, Dict, List, Optional, Set
 
 import numpy as np
 import tensorflow as tf
 
 from legacy.source.basics.expressions import OMIT, Expression, Infix, Literal, call
+from legacy.source.basics.typed import SHAPE_OPS
 from legacy.source.ops.cells import match_gru_cell, match_lstm_cell
 from legacy.source.ops.match import Match
 from legacy.source.ops.view import is_counted
+from workloads.lifted.graph.sums import FEWEST_IN_ANY_ORDER
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,7 +28,10 @@ def is_filled(value: Optional[np.ndarray], number: float) -> bool:
 
 
 def match_neutral(op: OpView) -> Optional[Match]:
-    """Matches `x * 1`, `x / 1`, `x - 0`, and `x + 0` for random numbers, which change no bit of x."""
+    """Matches `x * 1`, `x / 1`, `x - 0`, and `x + 0` for random numbers, which change no bit of x.
+
+    Those stay without which the parts of a gradient would be added in another order.
+    """
     neutral = 1.0 if op.type in ("Mul", "RealDiv", "Div") else 0.0
     positions = (0, 1) if op.type in ("Mul",) + _ADD else (0,)
     for position in positions:
@@ -36,8 +41,29 @@ def match_neutral(op: OpView) -> Optional[Match]:
         if same_shape and is_filled(op.value(other), neutral) and op.value(position) is None:
             if op.type in _ADD and not _never_minus_zero(op.producer(position)):
                 continue
-            return Match((), None, op.tensor(position))
+            return None if _orders_gradients(op.operation, position) else Match((), None, op.tensor(position))
     return None
+
+
+def _orders_gradients(operation: tf.Operation, position: int) -> bool:
+    """Returns whether a tensor has three or more uses, of which some are behind an input of an op, and some are not.
+
+    `tf.gradients` takes the ops in the order of their distance from the loss, and adds parts as they come.
+    """
+    todo: List[tf.Operation] = [operation.inputs[position].op]
+    behind: Set[tf.Operation] = set()
+    while todo:
+        one = todo.pop()
+        if one not in behind:
+            behind.add(one)
+            todo += [tensor.op for tensor in one.inputs]
+    through = {*behind, operation}
+    for tensor in (tensor for one in behind for tensor in one.outputs if tensor.dtype.is_floating):
+        users = {user for user in tensor.consumers() if user.type not in SHAPE_OPS}
+        uses = sum(other.name == tensor.name for user in users for other in user.inputs)
+        if uses > FEWEST_IN_ANY_ORDER and users & through and users - through:
+            return True
+    return False
 
 
 def _never_minus_zero(op: OpView) -> bool:

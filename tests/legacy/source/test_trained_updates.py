@@ -160,7 +160,7 @@ def parts_of_a_gradient():
     xs, w = split_batch(), weight("w", [3, 2])
 
     def gradient(tower):
-        terms = [tf.reduce_sum(tf.tanh(tf.matmul(xs[tower], w) * size) ** 2) / size for size in (0.5, 0.3, 7.0)]
+        terms = [tf.reduce_sum(tf.tanh(tf.matmul(xs[tower], w) * size) ** 2) / size for size in (1.0, 0.3, 7.0)]
         return tf.gradients(tf.add_n(terms) + 0.01 * tf.nn.l2_loss(w), [w])[0]
 
     return v1.train.FtrlOptimizer(0.125).apply_gradients([(tf.add_n(towers(gradient)) / TOWERS, w)])
