@@ -16,7 +16,7 @@ from parity.coverage.visits import View
 from workloads.job import Job
 from workloads.program import State, StepRecord
 
-#: Expensive mutants are tried in the first `FIRST_STEPS` steps, in every `ROUND`-th one, and in every visit.
+#: Expensive mutants are tried in the first `FIRST_STEPS` compared steps, in every `ROUND`-th one, and in every visit.
 FIRST_STEPS, ROUND = 3, 10
 
 #: Tells whether an effect is more than rounding in float64.
@@ -111,7 +111,7 @@ class Measurement(Tour):
         self._gradients.add(step)
 
     def _try_all(self, step: ObservedStep) -> None:
-        number = step.record.step
+        number = step.record.step - min(self._steps)  # an old graph's checkpoint may be of any step
         chosen = step.visit is not None or number < FIRST_STEPS or number % ROUND == 0
         for outcome in self.outcomes:
             if not outcome.seen and not outcome.unrecorded and (chosen or outcome.mutant.every_step):

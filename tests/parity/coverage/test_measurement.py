@@ -10,6 +10,7 @@ from parity.comparison.stages import COMBINED
 from parity.coverage.mutant import Choice
 from parity.verdict import compare_programs
 from parity.verdict.compare_programs import ComparisonPlan
+from parity.verdict.measurement_plan import CoveragePlan, measurement
 from tests.cases import Dyadic, Everything, setup
 from workloads import initializers, schedules
 from workloads.workload import Clip, MovingAverage
@@ -99,3 +100,16 @@ def test_towers_that_read_a_queue_are_not_visited():
     made = setup(Dyadic(), legacy={"input": "queue"})
     comparison = compare_programs.compare_programs(made, None, ComparisonPlan(1))
     assert comparison.coverage.no_visits.startswith("the towers' queue") and comparison.verification.visits == []
+
+
+@pytest.mark.parametrize("first", [0, 1004])
+def test_weights_that_move_are_seen_whatever_step_the_comparison_begins_with(first):
+    made = setup(Dyadic())
+    plan = CoveragePlan("exact", no_visits="--novisits")
+    with made.legacy_program() as program, measurement(made, program.variables(), plan) as found:
+        program.load(dataclasses.replace(program.state(), step=first))
+        for _ in range(2):
+            before = program.state()
+            found.observe(before, program.step(), None)
+        assert not any(reason.startswith("no weight moves") for reason in found.reasons())
+        assert any(outcome.seen for outcome in found.outcomes if outcome.mutant.choice is Choice.UPDATE)
