@@ -19,7 +19,7 @@ PROGRAMS = {
     "m_carried_state": '    scope.update(("state_0/c", "state_1/c")[scope.replica % 2], c)',
     "g_embedding_adagrad": "    gradients = {n: gather(context, gradient) for n, gradient in zip(WEIGHTS, gradients)}",
     "i_odd_combine": "    losses = gather(context, loss)",
-    "k_mean_of_losses": "    gradients = context.all_reduce(tf.distribute.ReduceOp.MEAN, gradients)",
+    "k_mean_of_losses": "        gradient = tf.add_n(gradients[name])",
 }
 
 
