@@ -61,7 +61,7 @@ class Source(NamedTuple):
 
 
 class Proof(NamedTuple):
-    """How written losses compare with the old graph's towers.
+    """Result of a comparison of written losses with the towers of the old graph.
 
     Attributes:
       sentence: says it.
