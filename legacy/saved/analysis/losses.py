@@ -94,20 +94,48 @@ def _is_integer(graph: Graph, name: str) -> bool:
 
 
 def _sum_of(graph: Graph, terms: list[str]) -> list[str]:
-    """Returns the nearest node that adds some nodes up, in a list; the nodes themselves if no node does."""
+    """Returns the node that adds some nodes up, in a list; the nodes themselves if no node does.
+
+    Where several nodes do, as one that reports all towers' losses together, it is the one with the fewest other
+    addends; then the nearest; then the one that was made last, just before it was differentiated.
+    """
     if len(terms) < 2:
         return terms
-    covers: dict[str, set[str]] = {term: {term} for term in terms}
-    todo = list(terms)
+    sums = _sums_over(graph, terms)
+    order = {name: place for place, name in enumerate(graph.nodes)}
+    return (
+        [min(sums, key=lambda name: (_other_addends(graph, name, set(terms)), sums[name], -order[name]))]
+        if sums
+        else terms
+    )
+
+
+def _sums_over(graph: Graph, terms: list[str]) -> dict[str, int]:
+    """Returns {node that adds some nodes up, and perhaps others: its greatest distance from one of them}."""
+    distances: dict[str, dict[str, int]] = {}
+    for term in terms:
+        level, away = [term], 0
+        while level:
+            for name in level:
+                distances.setdefault(name, {}).setdefault(term, away)
+            users = {user for name in level for user, _, _ in graph.users(name)}
+            level = [u for u in users if graph.type(u) in PASSES_DERIVATIVE and term not in distances.get(u, {})]
+            away += 1
+    return {name: max(found.values()) for name, found in distances.items() if len(found) == len(terms)}
+
+
+def _other_addends(graph: Graph, name: str, terms: Collection[str]) -> int:
+    """Returns how many addends a sum has besides some terms."""
+    others, todo, seen = 0, [name], {name}
     while todo:
-        name = todo.pop(0)
-        if covers[name] >= set(terms):
-            return [name]
-        for user, _, _ in graph.users(name):
-            if graph.type(user) in PASSES_DERIVATIVE and not covers[name] <= covers.get(user, set()):
-                covers[user] = covers.get(user, set()) | covers[name]
-                todo.append(user)
-    return terms
+        sum_ = todo.pop()
+        for addend in {tensor.node for tensor in graph.inputs(sum_)} - seen - set(terms):
+            seen.add(addend)
+            if graph.type(addend) in PASSES_DERIVATIVE:
+                todo.append(addend)
+            else:
+                others += 1
+    return others
 
 
 def _nearest_of_towers(graph: Graph, towers: Towers, target: str) -> dict[int, TensorId]:

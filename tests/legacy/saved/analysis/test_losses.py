@@ -156,3 +156,33 @@ def test_a_zero_that_losses_are_added_to_is_left_out():
 def test_without_a_gradient_graph_there_are_no_losses():
     tensors, scale = found(towers_with(lambda tensors, w: tf.stack(tensors)))
     assert tensors == [] and scale == 1.0
+
+
+@pytest.mark.parametrize("order", [("everything", "own"), ("own", "everything")])
+def test_of_several_sums_of_the_terms_the_loss_is_the_one_without_further_addends(order):
+    """A program that collects losses in one list reports the sum of all, beside the sum that it differentiates."""
+    sums = {"own": "own = AddN(data, penalty)", "everything": "everything = AddN(other, data, penalty)"}
+    graph = graph_of(f"""
+        other = Mean()
+        data = Mean()
+        penalty = Mul()
+        {sums[order[0]]}
+        {sums[order[1]]}
+        gradients/grad_ys_0 = Const()
+        gradients/data_grad/Tile = Tile(gradients/grad_ys_0)
+        gradients/penalty_grad/Mul = Mul(gradients/grad_ys_0)
+    """)
+    assert losses.differentiated(graph, set(graph.nodes)) == ["own"]
+
+
+def test_a_sum_with_addends_that_are_not_differentiated_is_taken_where_it_is_the_only_one():
+    graph = graph_of("""
+        data = Mean()
+        penalty = Mul()
+        loss = AddN(data, penalty, constant)
+        constant = Const()
+        gradients/grad_ys_0 = Const()
+        gradients/data_grad/Tile = Tile(gradients/grad_ys_0)
+        gradients/penalty_grad/Mul = Mul(gradients/grad_ys_0)
+    """)
+    assert losses.differentiated(graph, set(graph.nodes)) == ["loss"]
