@@ -89,6 +89,7 @@ class ReplicatedOldGraph(OldGraphProgram):
         ]
         self._keyed = [node for node in keyed_nodes(plan) if runnable.key_name(node.node) in self._names()]
         self._changing = self._towers_change_variables()
+        self._updates = [self._updates_besides(phase, index) for index, phase in enumerate(plan.phases)]
 
     def describe(self) -> dict[str, str]:
         runs = ", ".join(str(tower) for tower in self._towers)
@@ -107,7 +108,7 @@ class ReplicatedOldGraph(OldGraphProgram):
         with op_errors_as_input_errors("the old graph"):
             fetches = {name: self._fetches[phase][name] for name in ("combined", "rates")}
             given = self._with_replaced(self._update_feed(phase, shards, towers))
-            _, seen = self._session.run([self._train_op(phase), fetches], given)
+            _, _, seen = self._session.run([self._train_op(phase), self._updates[phase], fetches], given)
         self._step += 1
         self._keep_states(described, towers)
         return StepRecord(
@@ -171,6 +172,14 @@ class ReplicatedOldGraph(OldGraphProgram):
         nodes = [parse_tensor_name(self._tensor(n).name).node for wanted in self._wanted for ns in wanted for n in ns]
         effects = {effect.node for phase in self._plan.phases for effect in phase.effects}
         return bool(graph.ancestors(nodes) & effects)
+
+    def _updates_besides(self, phase: Phase, index: int) -> List[tf.Operation]:
+        """Returns the updates that a train op runs only on the way to its gradients, which are given here."""
+        graph = Graph(self.graph.as_graph_def())
+        given = {parse_tensor_name(name).node for name in self.given_tensors()}
+        run = graph.ancestors([self._train_op(index).name], stop=given)
+        left = [effect.node for effect in phase.effects if effect.node not in run]
+        return [self.graph.get_operation_by_name(name) for name in left]
 
     def _run_towers(self, phase: int, shards: Sequence[Arrays]) -> list[Values]:
         """Runs each replica's tower from the same variables; returns what it computes."""
