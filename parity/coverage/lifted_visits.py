@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
+from legacy.saved.facts.analysed_step import is_counter
 from parity.comparison.tour import Visit
 from parity.coverage.visits import MOST_RANDOM, SMALL_SLOTS, View, random_visit
 from workloads.lifted.plan import Variable
@@ -57,7 +58,7 @@ def visits_of_lift(
 
 
 def _visits(workload: LiftedWorkload, numbers: Sequence[int], last: State) -> Iterator[Visit]:
-    counters = [v for v in workload.plan.variables if v.dtype in ("int32", "int64") and not v.shape]
+    counters = [v for v in workload.plan.variables if _is_integer(v) or is_counter(workload.plan, v.name)]
     steps = sorted({number + shift for number in numbers for shift in (-1, 0, 1)} | set(LATE))
     for count in steps if counters else ():
         yield Visit(f"the graph's own count at {count:,}", _counted(last, counters, count))
@@ -67,6 +68,11 @@ def _visits(workload: LiftedWorkload, numbers: Sequence[int], last: State) -> It
         yield random_visit(last, number)
     for scale in SCALES:
         yield Visit(f"weights times {scale:g}", _scaled(last, "weights", scale))
+
+
+def _is_integer(variable: Variable) -> bool:
+    """Returns whether a variable holds one whole number."""
+    return variable.dtype in ("int32", "int64") and not variable.shape
 
 
 def _counted(state: State, counters: Sequence[Variable], count: int) -> State:

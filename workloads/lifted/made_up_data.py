@@ -66,7 +66,7 @@ def made_up_values(entry: Input, size: BatchSize, rng: np.random.RandomState) ->
         return np.asarray(rng.randint(entry.low, 2, shape), bool) if shape else np.array(True)
     if entry.dtype.startswith(("int", "uint")):
         unbounded = BYTES if entry.dtype == "uint8" else FEW
-        limit = max(entry.limit or unbounded, entry.low + 1)
+        limit = max(entry.limit, entry.low + 1) if entry.limit else max(unbounded, entry.low + FEW)
         return np.asarray(rng.randint(entry.low, limit, shape)).astype(entry.dtype)
     require(
         entry.dtype.startswith(("float", "double", "half", "bfloat")),

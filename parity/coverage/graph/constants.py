@@ -59,7 +59,9 @@ class ConstantIndex:
         graph, program = self._graph, self._program
         given = {parse_tensor_name(tensor).node for tensor in program.given_tensors()}
         towers = self._ancestors_of_tensors(program.tower_tensors())
-        used = graph.ancestors(program.train_nodes(), stop=given) | (towers if given else set())
+        run = graph.ancestors(program.train_nodes(), stop=given)
+        # What an update only waits for changes no result.
+        used = graph.ancestors(_changing(graph, run), stop=given, controls=False) | (towers if given else run & towers)
         numbers = self._ancestors_of_tensors(program.rate_tensors()) | self._ancestors_of_keys(used)
         groups: collections.defaultdict[str, list[str]] = collections.defaultdict(list)
         for name in sorted(used):
@@ -108,8 +110,7 @@ class ConstantIndex:
     @functools.cached_property
     def _ends(self) -> set[str]:
         """Nodes whose values are compared, or change what is compared."""
-        used = self._graph.ancestors(self._program.train_nodes())
-        changing = {name for name in used if re.search("Assign|Apply|Scatter", self._graph.type(name))}
+        changing = _changing(self._graph, self._graph.ancestors(self._program.train_nodes()))
         shown = self._program.tower_tensors() + self._program.rate_tensors()
         return changing | {parse_tensor_name(name).node for name in shown}
 
@@ -180,6 +181,11 @@ class ConstantIndex:
             sources = any(word in kind for kind in kinds for word in varying)
             self._constant_only[name] = not sources and "VarHandleOp" not in kinds
         return self._constant_only[name]
+
+
+def _changing(graph: Graph, nodes: set[str]) -> set[str]:
+    """The nodes that change variables."""
+    return {name for name in nodes if re.search("Assign|Apply|Scatter", graph.type(name))}
 
 
 def _changed(value: np.ndarray, factor: float) -> list[np.ndarray]:

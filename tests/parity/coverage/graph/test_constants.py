@@ -99,3 +99,19 @@ def test_each_kind_of_constant_is_changed(index, value, expected):
     changes = list(index.changed_values(constant))
     assert [words for words, _ in changes] == expected
     assert all(set(values) == {"low:0", "high:0"} for _, values in changes)
+
+
+class Waiting(TwoTowers):
+    """The same program; its train op waits for a result that nothing takes."""
+
+    def __init__(self):
+        super().__init__()
+        with self.graph.as_default(), tf.control_dependencies(
+            [tf.constant(5.0, name="waited") * self.rate, self.train]
+        ):
+            self.train = tf.no_op("train_and_wait")
+
+
+def test_what_the_update_only_waits_for_is_no_choice(index):
+    names = [constant.name for constant in ConstantIndex(Waiting()).constants()]
+    assert "waited" not in names and names == [constant.name for constant in index.constants()]

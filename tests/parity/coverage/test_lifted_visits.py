@@ -1,0 +1,32 @@
+"""The states that a lifted program is visited in: its counters, whatever their dtype, near the schedule's numbers."""
+
+import numpy as np
+import pytest
+
+from parity.coverage.lifted_visits import visits_of_lift
+from parity.coverage.visits import View
+from tests.small_lift import small_lift
+from workloads.lifted.plan import Effect, Variable
+from workloads.program import State
+
+VIEW = View(lambda: True, lambda exposure: False, lambda step: False, lambda: True)
+
+
+@pytest.mark.parametrize(
+    "dtype, op, counts",
+    [
+        ("int64", "AssignAdd", True),
+        ("float32", "AssignAdd", True),  # get_variable makes a float where nothing else is said
+        ("float32", "Assign", False),
+        ("float32", "AssignSub", False),
+    ],
+)
+def test_a_variable_that_steps_only_add_to_is_set_near_the_numbers_of_the_schedule(dtype, op, counts, tmp_path):
+    workload = small_lift(str(tmp_path / "lift"))
+    workload.plan.variables.append(Variable("count", [], dtype, "statistic"))
+    workload.plan.phases[0].effects.append(Effect("counted", op, ["count"], ["rate:0"]))
+    last = State(4, {"w": np.float32(2)}, {}, {"count": np.asarray(4, dtype)}, {})
+    counted = [visit for visit in visits_of_lift(workload, [350], last, VIEW) if "the graph's own count" in visit.name]
+    found = [visit.state.statistics["count"] for visit in counted]
+    assert [int(value) for value in found] == ([349, 350, 351, 1000, 100000, 10000000] if counts else [])
+    assert all(value.dtype == dtype for value in found)
