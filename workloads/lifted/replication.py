@@ -22,7 +22,8 @@ def own_number_only(plan: Plan) -> str:
             listed = ", ".join(written[:_MOST_LISTED])
             return f"this graph combines gradients in a way that is not recognised ({listed})"
         if phase.returns:
-            return "each tower's gradients depend on all towers' results"
+            of_all = "on the sizes of all towers' batches" if phase.sizes_alone else "on all towers' results"
+            return f"each tower's gradients depend {of_all}"
     return ""
 
 

@@ -9,6 +9,7 @@ from legacy.saved.analysis import gradients, losses
 from legacy.saved.analysis.context import Context
 from legacy.saved.analysis.division import parts, tensor_matching
 from legacy.saved.analysis.division.crossings import Crossings, tensors_leaving
+from legacy.saved.analysis.division.returns import depend_on_sizes_alone
 from legacy.saved.analysis.effects import describe_effects
 from legacy.saved.analysis.loss_scale import loss_scale
 from legacy.saved.analysis.order.ordering import order_step
@@ -78,6 +79,7 @@ def phase_plan(context: Context, phase: PhaseParts, aliases: dict[str, str], var
         races=order.races,
         members=len(phase.members),
         other_losses=[[tensor.name for tensor in row] for row in phase.other_losses],
+        sizes_alone=depend_on_sizes_alone(graph, set().union(*divided.returns), divided.early_crossings),
     )
 
 

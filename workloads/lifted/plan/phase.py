@@ -104,6 +104,7 @@ class Phase:
       kept: for each tower, what the part after the return takes from the part before.
       members: number of nodes that the step runs.
       other_losses: further rows of losses that are differentiated too, one tensor for each tower.
+      sizes_alone: whether `returns` depend on the sizes of the towers' results, and not on their values.
     """
 
     train_op: str
@@ -128,6 +129,7 @@ class Phase:
     kept: List[List[str]] = dataclasses.field(default_factory=list)
     members: int = 0
     other_losses: List[List[str]] = dataclasses.field(default_factory=list, metadata={OMIT_EMPTY: True})
+    sizes_alone: bool = dataclasses.field(default=False, metadata={OMIT_EMPTY: True})
 
     @staticmethod
     def from_json(content: Mapping[str, Any]) -> Phase:

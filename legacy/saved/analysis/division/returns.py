@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import collections
+from collections.abc import Collection
 
 from legacy.saved.analysis.division.crossings import Crossings
 from legacy.saved.analysis.division.entering import brings_data
+from legacy.saved.graph import op_types
 from legacy.saved.tower_search.towers import Towers
 from workloads.lifted.graph import Graph, TensorId
 from workloads.lifted.tensors.gradient_names import is_gradient_op
@@ -59,6 +61,22 @@ def find_returns(
             if made_by & ~(1 << tower):
                 found[tower][tensor] = None
     return [list(tensors) for tensors in found]
+
+
+def depend_on_sizes_alone(graph: Graph, returns: Collection[TensorId], early: Crossings) -> bool:
+    """Returns whether returns depend on how large the towers' results are, and not on their values.
+
+    The derivative of a mean over all towers' examples is one over their number.
+
+    Args:
+      graph: the cut graph.
+      returns: of all towers.
+      early: tensors that leave the towers on their way to the returns.
+    """
+    left = {tensor.node for row in early.values() for tensor in row.values()}
+    sizes = {name for name in graph.nodes if graph.type(name) in op_types.SHAPE_OPS}
+    values = graph.descendants(left, controls=False, stop=sizes) - sizes
+    return bool(returns) and not values & {tensor.node for tensor in returns}
 
 
 def find_saved_tensors(

@@ -2,8 +2,9 @@
 
 import pytest
 
-from legacy.saved.analysis.division.returns import find_returns, find_saved_tensors, owned_inputs
+from legacy.saved.analysis.division.returns import depend_on_sizes_alone, find_returns, find_saved_tensors, owned_inputs
 from tests.legacy.saved.analysis.division.labelled_step import STEP, STEP_TOWERS, labelled_step
+from workloads.lifted.graph import TensorId
 from workloads.support.errors import InputError
 
 #: Tower 0 takes the sum of both towers' tensors.
@@ -31,3 +32,14 @@ def test_an_input_is_owned_by_the_only_tower_that_takes_it():
     assert owned_inputs(step["graph"], step["towers"], STEP_TOWERS) == {("x0", 0): 0, ("x1", 0): 1}
     shared = labelled_step(STEP.replace("Mul(x1, w)", "Mul(x0, w)"), STEP_TOWERS)
     assert owned_inputs(shared["graph"], shared["towers"], STEP_TOWERS) == {}
+
+
+@pytest.mark.parametrize("measure, alone", [("Size", True), ("Shape", True), ("Sum", False)])
+def test_the_number_of_all_towers_examples_is_no_result_of_theirs(measure, alone):
+    graph = labelled_step(TEXT + f"rows = {measure}(sum)\nshare = Reciprocal(rows)\nd = Mul(b, share)\n", TOWERS)[
+        "graph"
+    ]
+    early = {(("share", 0), 0): {0: TensorId("a", 0), 1: TensorId("b", 0)}}
+    assert depend_on_sizes_alone(graph, {TensorId("share", 0)}, early) == alone
+    assert not depend_on_sizes_alone(graph, {TensorId("share", 0), TensorId("sum", 0)}, early)
+    assert not depend_on_sizes_alone(graph, set(), early)
