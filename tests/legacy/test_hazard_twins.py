@@ -96,6 +96,20 @@ def test_what_is_wrong_is_named_and_nothing_else_is(traits, hazard, text):
     assert set(found) - {hazard} <= {"TARGET_UNUSED"}
 
 
+def test_statistics_that_only_a_read_loss_updates_are_named_so():
+    found = hazards(statistics="with the loss", penalty="each")
+    assert set(found) == {"UPDATES_RUN_BY_LOSS", "STATISTICS_RACE"}
+    assert "updates of 1 variable (moving_mean); reading the loss does" in found["UPDATES_RUN_BY_LOSS"]
+    [note] = [
+        n
+        for n in analyse_graph(tower_graph(statistics="with the loss", penalty="each"), "x").plan.notes
+        if "update op" in n
+    ]
+    assert note.startswith("2 update ops run where the loss is read beside the train op") and "never" not in note
+    [other] = [n for n in analyse_graph(tower_graph(statistics="never run"), "x").plan.notes if "update op" in n]
+    assert other.startswith("1 update op never runs with the train op")
+
+
 def test_a_target_that_another_takes_the_place_of_is_named_too():
     assert "part 1" in hazards(labels="first part")["TARGET_UNUSED"]
 

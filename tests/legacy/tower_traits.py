@@ -50,7 +50,7 @@ class _Program:
       images: "split" or "same".
       loss: "mean", "sum / batch", "sum / global", "sum / elements", "pixels" or "zero".
       summaries: "none", "each", "last", "rate" or "mean and last".
-      statistics: "none", "each", "each, ordered", "first" or "never run".
+      statistics: "none", "each", "each, ordered", "first", "never run" or "with the loss".
       keep: share that dropout keeps, the name of a placeholder, or None.
       forward: devices of the towers' forward passes.
       backward: a device for all backward passes, or None.
@@ -118,6 +118,9 @@ class _Program:
                 hidden = hidden + b
                 loss = self._loss(hidden, tf.zeros_like(y) if self.labels == "unused" else y)
                 mean = tf.reduce_mean(hidden, 0)
+                if self.statistics == "with the loss":
+                    with tf.control_dependencies([self._moved(mean)]):
+                        loss = tf.identity(loss)
                 loss = self._penalized(loss, w, number)
             if self.summaries in ("each", "mean and last") or (self.summaries == "last" and number == TOWERS - 1):
                 v1.summary.scalar("loss", loss)
@@ -205,13 +208,17 @@ class _Program:
             v1.summary.merge_all()
 
     def _statistics(self, means: list[tf.Tensor]) -> list[tf.Operation]:
-        if self.statistics == "none":
+        if self.statistics in ("none", "with the loss"):
             return []
-        moving = v1.get_variable("moving_mean", [3], trainable=False, initializer=v1.zeros_initializer())
         updates: list[tf.Operation] = []
         for mean in means[:1] if self.statistics in ("first", "never run") else means:
-            before = updates if self.statistics == "each, ordered" else []
-            with tf.control_dependencies(before):
-                updates.append(v1.assign_sub(moving, 0.1 * (moving - mean), name="AssignMovingAvg").op)
-            v1.add_to_collection("update_ops", updates[-1])
+            with tf.control_dependencies(updates if self.statistics == "each, ordered" else []):
+                updates.append(self._moved(mean))
         return [] if self.statistics == "never run" else updates
+
+    def _moved(self, mean: tf.Tensor) -> tf.Operation:
+        with v1.variable_scope("", reuse=v1.AUTO_REUSE):
+            moving = v1.get_variable("moving_mean", [3], trainable=False, initializer=v1.zeros_initializer())
+        update = v1.assign_sub(moving, 0.1 * (moving - mean), name="AssignMovingAvg").op
+        v1.add_to_collection("update_ops", update)
+        return update

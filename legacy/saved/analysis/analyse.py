@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, Sequence
+from collections.abc import Collection, Sequence
+from typing import NamedTuple
 
 from legacy.saved.analysis import carried_state, correspondence, losses, phases, roles
 from legacy.saved.analysis.context import Context
@@ -80,9 +81,11 @@ def analyse_graph(
     cut = cone.extract_cone(whole, sorted(set(targets) | set(minimized)))
     cone.require_known(cut)
     context = Context(cut.graph, trainable)
-    plan = _plan(context, cut, name, [phases.analyse_phase(context, target) for target in targets])
+    analysed = [phases.analyse_phase(context, target) for target in targets]
+    plan = _plan(context, cut, name, analysed)
     plan.settings = {**settings, **tried.settings}
-    plan.notes += [*tried.notes, *_unused_notes(unused)]
+    read = set().union(*[phase.members for phase in analysed])
+    plan.notes += [*tried.notes, *_unused_notes(unused, read)]
     return Analysis(plan, cut, whole, context, trainable)
 
 
@@ -121,17 +124,34 @@ def _plan(context: Context, cut: cone.Cone, name: str, analysed: list[PhaseParts
     )
 
 
-def _unused_notes(unused: dict[str, list[str]]) -> list[str]:
-    """Sentences about updates that no train op runs; `unused` as `beside.never_run` returns it."""
+def _unused_notes(unused: dict[str, list[str]], read: Collection[str]) -> list[str]:
+    """Sentences about updates that no train op runs.
+
+    Args:
+      unused: as `beside.never_run` returns it.
+      read: nodes of the analysed step, in which the losses are read besides.
+
+    Returns:
+      The sentences.
+    """
     notes = []
-    for kind, names in unused.items():
-        one = len(names) == 1
-        subject = f"1 {ONE_OF[kind]} never runs" if one else f"{len(names)} {kind} never run"
-        them = "it" if one else "them"
-        notes.append(
-            f"{subject} with the train op: {', '.join(names[:MOST_LISTED])}; if the program fetched {them} beside it, "
-            f"name {them}: --with=OP,..."
-        )
+    for kind, found in unused.items():
+        names = [name for name in found if name in read]
+        if names:
+            runs = f"1 {ONE_OF[kind]} runs" if len(names) == 1 else f"{len(names)} {kind} run"
+            notes.append(
+                f"{runs} where the loss is read beside the train op, and not with the train op alone: "
+                f"{', '.join(names[:MOST_LISTED])}; a lift reads the losses in every step"
+            )
+        names = [name for name in found if name not in read]
+        if names:
+            one = len(names) == 1
+            subject = f"1 {ONE_OF[kind]} never runs" if one else f"{len(names)} {kind} never run"
+            them = "it" if one else "them"
+            notes.append(
+                f"{subject} with the train op: {', '.join(names[:MOST_LISTED])}; if the program fetched {them} beside "
+                f"it, name {them}: --with=OP,..."
+            )
     return notes
 
 

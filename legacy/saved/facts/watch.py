@@ -9,6 +9,7 @@ from legacy.saved.facts.analysed_step import AnalysedStep
 from legacy.saved.facts.combining import sum_text
 from legacy.saved.facts.learning_rates import LearningRate
 from legacy.saved.facts.variable_updates import VariableUpdate
+from legacy.saved.tower_search.inputs import is_only_measured
 from workloads.lifted.graph import parse_tensor_name
 from workloads.lifted.plan import Phase
 from workloads.support.wording import counted, plural
@@ -38,9 +39,12 @@ def sentences(
         yield from _of_phase(analysed, phase, rates)
     if plan.differences:
         yield "the towers are not equal: see above; replicas run their own tower's graph"
-    same = [entry.name for entry in plan.inputs if entry.kind == "same" and plan.towers > 1]
-    if same:
-        yield "every tower gets the same data: " + ", ".join(same)
+    same = [entry for entry in plan.inputs if entry.kind == "same" and plan.towers > 1]
+    measured = [e for e in same if e.tensors and is_only_measured(analysed.graph, parse_tensor_name(e.tensors[0]))]
+    if len(same) > len(measured):
+        yield "every tower gets the same data: " + ", ".join(entry.name for entry in same if entry not in measured)
+    if measured:
+        yield "every tower uses the shape alone of: " + ", ".join(entry.name for entry in measured)
     updates: dict[str, set[tuple[int, ...]]] = collections.defaultdict(set)
     for update in statistics:
         updates[update.variable].add(update.towers)

@@ -33,6 +33,7 @@ class WholeGraph:
       count: number of towers, 1 if none were recognised.
       found_by: the naming or placement by which the towers were recognised, in words.
       members: nodes that the train ops run.
+      read: nodes that reading the losses runs, as a lift does in every step; empty without an analysis.
       data: nodes that depend on a data source or on random numbers.
       writes: {node: the variable that it changes}, without initializers and restores.
       applies: update rules: the nodes that train a variable, by an op type of their own or by an assignment.
@@ -51,6 +52,7 @@ class WholeGraph:
         listed = saved.collections.get("trainable_variables", [])
         self.trainable = set(found.trained if found else trained_variables(saved.graph, listed))
         self.members = self._members(found)
+        self.read = self._ancestors_of_losses(found) if found else set()
         self.found_by, labels = labels_of_analysis(self.graph, found) if found else ("", {})
         if not labels:
             self.found_by, labels = suggested_labels(self.graph, self.members if found else None)
@@ -104,6 +106,10 @@ class WholeGraph:
         # A train op that was joined with others of its run stands in the analysed graph only.
         joined = found.whole.ancestors([name for name in targets if name not in self.graph.nodes])
         return self.graph.ancestors([name for name in {*targets, *joined} if name in self.graph.nodes])
+
+    def _ancestors_of_losses(self, found: Analysis) -> set[str]:
+        names = {parse_tensor_name(loss).node for phase in found.plan.phases for loss in phase.losses}
+        return self.graph.ancestors(names & set(self.graph.nodes))
 
     def _writes(self) -> dict[str, str]:
         writes = {}

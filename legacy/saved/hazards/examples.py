@@ -9,7 +9,8 @@ import numpy as np
 from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.facts.whole_graph import WholeGraph, ancestors_of_tensors
 from legacy.saved.hazards.hazard import Hazard
-from workloads.lifted.graph import Graph
+from legacy.saved.tower_search.inputs import is_only_measured
+from workloads.lifted.graph import Graph, parse_tensor_name
 from workloads.lifted.plan import Input
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 
@@ -99,6 +100,8 @@ def same_batch(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
 
 def _holds_examples(found: Analysis, entry: Input) -> bool:
     """Whether an input has a row for each example: as many as the batch of a tower or of all, or any number."""
+    if is_only_measured(found.cut.graph, parse_tensor_name(entry.tensors[0])):
+        return False
     rows = entry.shape[0] if entry.shape else 0
     own = [other for other in found.plan.inputs if other.kind == "batch"]
     if not own:

@@ -74,9 +74,38 @@ def _large_constants(found: Analysis, names: set[str]) -> bool:
 
 
 def updates_never_run(whole: WholeGraph) -> Iterator[Hazard]:
-    """Finds updates of statistics and moving averages that the train ops do not run."""
-    if not whole.applies:
+    """Finds updates of statistics and moving averages that the train ops do not run, or only with the losses."""
+    idle = _updates_outside(whole)
+    by_loss = [name for name in idle if name in whole.read]
+    if by_loss:
+        yield Hazard(
+            "UPDATES_RUN_BY_LOSS",
+            by_loss[0],
+            f"the train op does not run the updates of {_listed(whole, by_loss)}; reading the loss does",
+            "a lift reads the losses in every step, and so runs them; a loop that runs the train op alone does not",
+        )
+    never = [name for name in idle if name not in whole.read]
+    if not never:
         return
+    ends = [
+        name
+        for name in whole.graph.descendants(never)
+        if whole.graph.type(name) == "NoOp" and not whole.graph.users(name) and not whole.graph.after(name)
+    ]
+    beside = f"; only a run of {sorted(ends)[0]} beside it would" if ends else ""
+    yield Hazard(
+        "UPDATES_NEVER_RUN",
+        never[0],
+        f"the train op does not run the updates of {_listed(whole, never)}{beside}",
+        "run them with the train op, as tf.control_dependencies(tf.get_collection(UPDATE_OPS)) does, or leave them out "
+        "for parity",
+    )
+
+
+def _updates_outside(whole: WholeGraph) -> list[str]:
+    """Updates of variables that the train ops do not change, though data or weights would move them."""
+    if not whole.applies:
+        return []
     listed = {name.partition(":")[0].lstrip("^") for name in whole.collections.get("update_ops", [])}
     moving = {n for n, variable in whole.writes.items() if MOVING.search(n) and variable not in whole.trainable}
     variables = set(whole.writes.values())
@@ -85,24 +114,13 @@ def updates_never_run(whole: WholeGraph) -> Iterator[Hazard]:
     changed = {variable for name, variable in whole.writes.items() if name in whole.members}
     updates = (listed | moving) & outside
     idle = [name for name in whole.graph.nodes if name in updates and whole.writes[name] not in changed]
-    idle = [name for name in idle if not _is_scalar(whole, whole.writes[name])]
-    still = list(dict.fromkeys(whole.writes[name] for name in idle))
-    if not still:
-        return
-    names = ", ".join(still[:3]) + (", ..." if len(still) > 3 else "")
-    ends = [
-        name
-        for name in whole.graph.descendants(idle)
-        if whole.graph.type(name) == "NoOp" and not whole.graph.users(name) and not whole.graph.after(name)
-    ]
-    beside = f"; only a run of {sorted(ends)[0]} beside it would" if ends else ""
-    yield Hazard(
-        "UPDATES_NEVER_RUN",
-        idle[0],
-        f"the train op does not run the updates of {counted(len(still), 'variable')} ({names}){beside}",
-        "run them with the train op, as tf.control_dependencies(tf.get_collection(UPDATE_OPS)) does, or leave them out "
-        "for parity",
-    )
+    return [name for name in idle if not _is_scalar(whole, whole.writes[name])]
+
+
+def _listed(whole: WholeGraph, updates: list[str]) -> str:
+    """The variables of some updates in words: "6 variables (a, b, c, ...)"."""
+    still = list(dict.fromkeys(whole.writes[name] for name in updates))
+    return f"{counted(len(still), 'variable')} ({', '.join(still[:3])}{', ...' if len(still) > 3 else ''})"
 
 
 def _is_scalar(whole: WholeGraph, variable: str) -> bool:

@@ -115,6 +115,12 @@ def _constant_rows(graph: Graph, imported: ImportedGraph, name: str) -> int | No
     return rows if rows > 0 and begin[0] >= 0 else None
 
 
+def is_only_measured(graph: Graph, tensor: TensorId) -> bool:
+    """Returns whether a tensor is used for its shape alone, as for the number of rows: its values do not matter."""
+    uses = [graph.type(use.node) for use in graph.users(tensor.node) if use.output == tensor.output]
+    return bool(uses) and set(uses) <= set(op_types.SHAPE_OPS)
+
+
 def _kind(graph: Graph, imported: ImportedGraph, row: Sequence[TensorId], batch: int | None, common: bool) -> str:
     """Returns `Input.kind`: "setting", "same" (one tensor for all towers), "batch", or "whole"."""
     shape = imported.shape(*row[0])

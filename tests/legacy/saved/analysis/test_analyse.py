@@ -103,8 +103,16 @@ def test_a_setting_that_is_fed_is_a_constant_of_the_plan():
     ],
 )
 def test_updates_that_never_run_are_named(unused, note):
-    assert analyse._unused_notes(unused) == [note + "--with=OP,..."]
-    assert analyse._unused_notes({}) == []
+    assert analyse._unused_notes(unused, {"train"}) == [note + "--with=OP,..."]
+    assert analyse._unused_notes({}, {"train"}) == []
+
+
+def test_updates_that_only_a_read_loss_runs_are_told_from_those_that_never_run():
+    first, second = analyse._unused_notes({"update ops": ["a", "b"]}, {"train", "a"})
+    assert first.startswith(
+        "1 update op runs where the loss is read beside the train op, and not with the train op alone"
+    )
+    assert second.startswith("1 update op never runs with the train op: b; ")
 
 
 def test_a_graph_that_trains_nothing_is_refused():

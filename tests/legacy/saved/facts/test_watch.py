@@ -59,7 +59,13 @@ def warnings(
         notes=list(notes),
     )
     is_counter = set(counters).__contains__
-    step = types.SimpleNamespace(plan=plan, graph=graph_of(""), context=CONTEXT, clippings=None, is_counter=is_counter)
+    step = types.SimpleNamespace(
+        plan=plan,
+        graph=graph_of("rows = Placeholder()\ncount = Shape(rows)"),
+        context=CONTEXT,
+        clippings=None,
+        is_counter=is_counter,
+    )
     return list(watch.sentences(step, statistics, rates))
 
 
@@ -77,8 +83,12 @@ def test_nothing_to_watch_for_in_a_mean():
         ({"kind": "kept as written"}, "combining not recognised, kept as written: w"),
         ({"differences": ["a"]}, "the towers are not equal: see above; replicas run their own tower's graph"),
         (
-            {"inputs": [Input("x", "float32", [4], "same", 0, [], "")]},
+            {"inputs": [Input("x", "float32", [4], "same", 0, ["x:0"], "")]},
             "every tower gets the same data: x",
+        ),
+        (
+            {"inputs": [Input("rows", "float32", [4], "same", 0, ["rows:0"], "")]},
+            "every tower uses the shape alone of: rows",
         ),
         (
             {"noise": [Noise("n", "RandomGamma", "seeded", ["n"])]},

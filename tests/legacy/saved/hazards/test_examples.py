@@ -5,6 +5,7 @@ import types
 import pytest
 
 from legacy.saved.hazards import examples
+from tests.legacy.saved.graphs import graph_of
 from workloads.lifted.plan import Input
 
 
@@ -16,8 +17,10 @@ IMAGES, OWN = entry("images", "same", "x:0"), entry("images", "batch", "x:0", "x
 LABELS, TABLE = entry("labels", "batch", "y:0", "y:1"), entry("table", "same", "t:0", rows=100)
 
 
-def analysis(*inputs, towers=2):
-    return types.SimpleNamespace(plan=types.SimpleNamespace(towers=towers, batch=4, inputs=list(inputs)))
+def analysis(*inputs, towers=2, use="Tanh"):
+    graph = graph_of(f"x = Placeholder()\nused = {use}(x)")
+    plan = types.SimpleNamespace(towers=towers, batch=4, inputs=list(inputs))
+    return types.SimpleNamespace(plan=plan, cut=types.SimpleNamespace(graph=graph))
 
 
 def test_towers_that_get_the_same_batch():
@@ -34,3 +37,8 @@ def test_the_same_rows_of_one_input_beside_own_rows_of_another():
 @pytest.mark.parametrize("inputs, towers", [([OWN, LABELS], 2), ([IMAGES], 1), ([OWN, TABLE], 2)])
 def test_own_batches_one_tower_and_shared_tables_are_no_hazard(inputs, towers):
     assert list(examples.same_batch(None, analysis(*inputs, towers=towers))) == []
+
+
+@pytest.mark.parametrize("use, count", [("Shape", 0), ("Size", 0), ("Identity", 1)])
+def test_a_batch_whose_rows_are_only_counted_is_not_shared(use, count):
+    assert len(list(examples.same_batch(None, analysis(IMAGES, LABELS, use=use)))) == count
