@@ -64,7 +64,7 @@ def find_returns(
 
 
 def depend_on_sizes_alone(graph: Graph, returns: Collection[TensorId], early: Crossings) -> bool:
-    """Returns whether returns depend on how large the towers' results are, and not on their values.
+    """Tells whether returns depend on how large the towers' results are, and not on their values.
 
     The derivative of a mean over all towers' examples is one over their number.
 
@@ -72,6 +72,9 @@ def depend_on_sizes_alone(graph: Graph, returns: Collection[TensorId], early: Cr
       graph: the cut graph.
       returns: of all towers.
       early: tensors that leave the towers on their way to the returns.
+
+    Returns:
+      Whether no value of a result leads to a return; False without returns.
     """
     left = {tensor.node for row in early.values() for tensor in row.values()}
     sizes = {name for name in graph.nodes if graph.type(name) in op_types.SHAPE_OPS}
