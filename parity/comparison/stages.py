@@ -66,7 +66,7 @@ def tensors(
     for name in sorted(record.combined):
         yield COMBINED, name, np.asarray(record.combined[name])
     if record.learning_rate is not None:
-        # 1.x has it in float32 in any run; another framework's recording may hold more digits of it.
+        # In float32, as towers have it: another framework's recording, or a lift in float64, has more digits of it.
         yield RATE, "learning rate", np.asarray(record.learning_rate, np.float32)
     yield from _tensors_of_state(record.state)
 

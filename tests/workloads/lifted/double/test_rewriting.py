@@ -96,6 +96,6 @@ def test_both_sides_of_an_old_program_have_the_same_bits_in_float64(name):
             records = narrow.step(), left.step(), port.step()
             for (stage, tensor, single), (_, _, a), (_, _, b) in zip(*map(stages.tensors, records)):
                 assert compare(tensor, a, b).identical, (stage, tensor)
-                if single.dtype.kind == "f":
+                if single.dtype.kind == "f" and stage != stages.RATE:
                     gap = compare(tensor, a, single.astype(np.float64)).max_rel
                     assert a.dtype == np.float64 and gap < 1e-4, (stage, tensor, gap)
