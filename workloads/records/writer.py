@@ -317,9 +317,9 @@ class Writer:
 
 
 def batch_digest(batch: Mapping[str, np.ndarray]) -> str:
-    """Returns sixteen hex digits that hash a replica's batch {name: array}: names, dtypes, shapes and bytes.
+    """Returns sixteen hex digits that hash a replica's batch {name: array}: names, shapes and values.
 
-    Values in other types have one digest: float64 of float32 values, or class numbers in int64.
+    The same values have one digest in float32 and float64, and one in all types of integers.
     """
     sha = hashlib.sha256()
     for name in sorted(batch):
