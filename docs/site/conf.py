@@ -25,14 +25,14 @@ NAVIGATION = {
     "Describe and train": ["workloads", "clusters", "asynchronous", "model_parallel", "study"],
     "Speed": ["speed", "predict", "scaling", "studies/README", "studies/*", "gpu"],
     "Reference": ["commands", "library", "api/workloads", "api/recorders", "api/parity", "versions"],
-    "The project": ["architecture", "notes", "/CONTRIBUTING", "/CHANGELOG"],
+    "The project": ["architecture", "notes", "/examples/README", "/CONTRIBUTING", "/CHANGELOG"],
 }
 
 project = "tower-parity"
 version = release = parity.__version__
 root_doc = "README"
-include_patterns = ["*.md", "docs/*.md", "docs/**/*.md"]
-exclude_patterns = [".*", "build", "docs/site", "tests", "legacy", "modern", "parity", "workloads", "examples"]
+include_patterns = ["*.md", "examples/*.md", "docs/*.md", "docs/**/*.md"]
+exclude_patterns = [".*", "build", "docs/site", "tests", "legacy", "modern", "parity", "workloads"]
 
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.viewcode"]
 myst_heading_anchors = 3
