@@ -2,44 +2,36 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Dict, List, NamedTuple
+from typing import TYPE_CHECKING, Dict, List, NamedTuple
 
 import tensorflow as tf
 
 from legacy.source.basics.unwritten import Unwritten
-from legacy.source.proof import LOSS, Tower, compare_tower
+from legacy.source.loss_proof import prove_losses, setting_values
 from legacy.source.standalone import style as standalone_style
 from legacy.source.standalone import update_style
 from legacy.source.standalone.text import in_order
 from legacy.source.step.derivatives import with_derivatives
 from legacy.source.step.imported_step import ImportedStep, WrittenLoss, keep_proven, recover_losses
 from legacy.source.step.initial import find_initializers, first_values, held_scalars
-from legacy.source.step.input_names import InputNames
 from legacy.source.step.training_step import recover_step
 from legacy.source.styles import imported_style, step_style, workload_style
 from legacy.source.styles.docstring import MOST_LISTED, docstring, docstring_of_losses, docstring_of_update, notes_on
 from legacy.source.styles.imported_style import losses_lines, with_equal_losses
 from legacy.source.update.recovered import recover_updates
-from workloads import initializers as _workload_initializers
 from workloads.support.errors import InputError
 from workloads.support.files.json_file import write_text
 from workloads.support.user.user_code import telling_sentence
-from workloads.support.wording import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     import numpy as np
 
     from legacy.saved.analysis.analyse import Analysis
     from workloads.lifted.graph import Graph
-    from workloads.lifted.plan import Input, Plan
+    from workloads.lifted.plan import Plan
 
-#: Values of scalars that were fed, if none is given: by a part of their name.
-USUAL = (("keep", 0.5), ("rate", 0.01), ("lr", 0.01))
-
-#: Relative difference of a tower's results beyond which a source is wrong; rounding stays below it.
-MOST_DIFFERENCE = 1e-3
 #: Errors that a graph of a form that nobody foresaw may raise.
 _SURPRISES = (KeyError, IndexError, TypeError, ValueError, AttributeError, AssertionError, tf.errors.OpError)
 #: {style: function that makes the text of a module}.
@@ -58,18 +50,6 @@ class Source(NamedTuple):
 
     text: str
     notes: List[str]
-
-
-class Proof(NamedTuple):
-    """Result of a comparison of written losses with the towers of the old graph.
-
-    Attributes:
-      sentence: says it.
-      in_any_order: see `Comparison`.
-    """
-
-    sentence: str
-    in_any_order: bool
 
 
 def source_text(
@@ -104,13 +84,13 @@ def source_text(
         plan = with_derivatives(plan, graph)
         held = held_scalars(plan, initial) if style == "workload" else {}  # a workload has no such variable
         step = recover_step(plan, graph, initial, initializers, held)
-        values, assumed = _setting_values(step.model.settings, settings or {})
+        values, assumed = setting_values(step.model.settings, settings or {})
         notes = [*notes_on(step.model, assumed), *([step.learning_rate.note] if step.learning_rate.note else [])]
         read = [name for name in unknown if f'"{name}"' in "".join(map(str, step.model.statements))]
         if read:
             notes.append("initializers not recognised, the default stands: " + ", ".join(read[:MOST_LISTED]))
         loss = WrittenLoss("tower_loss", plan.phases[0], step.model)
-        proof = _proof(plan, graph, initial, [loss], workload_style.model_lines(step.model), values)
+        proof = prove_losses(plan, graph, initial, [loss], workload_style.model_lines(step.model), values)
         notes.append(proof.sentence)
         text = STYLES[style](plan, step, docstring(plan, step, notes), values)
         return Source(in_order(text) if proof.in_any_order else text, notes)
@@ -156,9 +136,9 @@ def _source_with_update(
         step = step.with_losses(with_equal_losses(step.losses))
         losses = step.losses
         fed = {name: source for loss in losses for name, source in loss.model.settings.items()}
-        values, assumed = _setting_values(fed, settings)
+        values, assumed = setting_values(fed, settings)
         notes = [note for loss in losses for note in notes_on(loss.model, assumed)]
-        proof = _proof(plan, graph, initial, losses, losses_lines(ImportedStep(losses, [])), values)
+        proof = prove_losses(plan, graph, initial, losses, losses_lines(ImportedStep(losses, [])), values)
         notes.append(proof.sentence)
         notes = list(dict.fromkeys(notes))
         starts = first_values(plan.variables, initializers, initial)
@@ -192,7 +172,7 @@ def source_with_import(
         step = recover_losses(plan, graph, _reason(reason).splitlines())
 
         def prove(part: ImportedStep) -> str:
-            return _proof(plan, graph, initial, part.losses, imported_style.losses_lines(part), {}).sentence
+            return prove_losses(plan, graph, initial, part.losses, imported_style.losses_lines(part), {}).sentence
 
         step = keep_proven(step, prove)
         notes, proof = [note for loss in step.losses for note in notes_on(loss.model, [])], prove(step)
@@ -224,60 +204,6 @@ def _reason(error: Exception) -> str:
     return f"the graph has a form that is not known here ({type(error).__name__}: {str(error).splitlines()[:1]})"
 
 
-def _proof(
-    plan: Plan,
-    graph: Graph,
-    initial: Dict[str, np.ndarray],
-    losses: Sequence[WrittenLoss],
-    functions: Sequence[str],
-    settings: Mapping[str, Any],
-) -> Proof:
-    """Runs each tower and the written functions on made-up numbers.
-
-    Raises:
-      Unwritten: they differ by more than rounding does.
-    """
-    space: Dict[str, Any] = {
-        "tf": tf,
-        "initializers": _workload_initializers,
-        **workload_style.NAMED_VALUES,
-        **settings,
-    }
-    constants = [line for loss in losses for line in workload_style.constant_lines(loss.model, {})]
-    exec("\n".join([*constants, *functions]), space)
-    differing: Dict[str, float] = {}
-    losses_differ = in_any_order = False
-    for function, phase, model in losses:
-        fed = {entry.name: _switch(entry) for entry in model.inputs.values() if entry.kind == "setting"}
-        fed.update((source, settings[constant]) for constant, source in model.settings.items())
-        names = InputNames(model.inputs, model.settings, model.streams)
-        for number in range(plan.towers):
-            proposals = model.statistics.proposals[number]
-            tower = Tower(plan, graph, initial, fed, proposals, number, phase, names)
-            found = compare_tower(tower, space[function])
-            in_any_order = in_any_order or found.in_any_order
-            where = f"tower {number}" + (f" in {phase.train_op}" if len(losses) > 1 else "")
-            losses_differ = losses_differ or LOSS in found.differing
-            differing.update((f"{name} of {where}", found.largest) for name in found.differing)
-    if max(differing.values(), default=0.0) > MOST_DIFFERENCE:
-        names_of = ", ".join(list(differing)[:MOST_LISTED])
-        if not losses_differ:
-            raise Unwritten(f"loss: gradients of the old graph contain what the towers' losses do not: {names_of}")
-        raise Unwritten(f"model: on made-up numbers it differs in {names_of}")
-    if differing:
-        tensors = counted(
-            len(differing), "loss, gradient or statistic differs", "losses, gradients or statistics differ"
-        )
-        return Proof(f"on made-up numbers, {tensors} by rounding", in_any_order)
-    same = "loss, gradients and statistics of each tower have the old graph's bits on made-up numbers"
-    return Proof(same, in_any_order)
-
-
-def _switch(entry: Input) -> float:
-    """Returns a value to prove a source with, of a scalar that stays in the batch."""
-    return next((value for part, value in USUAL if part in entry.name.lower()), 1.0)
-
-
 def source_of_analysis(
     found: Analysis,
     initial: Dict[str, np.ndarray],
@@ -303,16 +229,3 @@ def source_of_analysis(
 def write_source(path: str, source: Source) -> None:
     """Writes a source to a file, all of it or nothing."""
     write_text(path, source.text, "--source")
-
-
-def _setting_values(names: Mapping[str, str], given: Mapping[str, str]) -> tuple[Dict[str, Any], List[str]]:
-    """Returns {constant: value} of the scalars that were fed, and the names of those whose value is assumed."""
-    values: Dict[str, Any] = {}
-    assumed = []
-    for constant, source in names.items():
-        if source in given:
-            values[constant] = float(given[source])
-            continue
-        values[constant] = next((value for part, value in USUAL if part in source.lower()), 1.0)
-        assumed.append(f"{source}={values[constant]}")
-    return values, assumed

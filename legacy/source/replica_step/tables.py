@@ -101,6 +101,16 @@ def counter_of(plan: Plan) -> str:
     return next((name for name in counts if name in integers), "")
 
 
+def owners_of(plan: Plan) -> Dict[str, int]:
+    """Returns {variable: tower} of the states that one tower has for itself."""
+    return {v.name: v.tower for v in plan.variables if v.role == "state" and v.tower is not None}
+
+
+def owner_lines(owners: Mapping[str, int]) -> List[str]:
+    """Returns the line of {variable: replica} of `owners_of`; none without such states."""
+    return [f"OWNERS = {dict_text(owners)}  # replicas whose own states these are"] if owners else []
+
+
 def table_lines(name: str, values: Mapping[str, str], comment: str) -> List[str]:
     """Returns the lines of a dict with a comment: one, or one for each item.
 

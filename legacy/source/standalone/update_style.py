@@ -6,8 +6,15 @@ import re
 from typing import TYPE_CHECKING, Any, Mapping, Sequence
 
 from legacy.source.basics.rendering import literal_text
-from legacy.source.replica_step.lines import dict_text, listed
-from legacy.source.replica_step.tables import counter_of, slot_lines, table_lines, update_variables
+from legacy.source.replica_step.lines import listed
+from legacy.source.replica_step.tables import (
+    counter_of,
+    owner_lines,
+    owners_of,
+    slot_lines,
+    table_lines,
+    update_variables,
+)
 from legacy.source.replica_step.train_op import train_op_text
 from legacy.source.standalone.parts import (
     constants_of,
@@ -55,8 +62,8 @@ def module_text(
     lines += table_lines("OTHERS", others, "shape, first value and dtype of the update's variables")
     lines += slot_lines(slots, step.groups)
     lines.append(f"STEP = {literal_text(counter or _OWN_STEP)}")
-    owners = {v.name: v.tower for v in plan.variables if v.role == "state" and v.tower is not None}
-    lines += [f"OWNERS = {dict_text(owners)}  # replicas whose own states these are"] if owners else []
+    owners = owners_of(plan)
+    lines += owner_lines(owners)
     imports = ["import argparse", *(["import itertools"] if slots else []), "", "import numpy as np"]
     text = '"""' + "\n".join([*docstring, '"""', "", *imports, "import tensorflow as tf", "", *lines])
     parts = [functions, *(train_op_text(update, functions) for update in step.updates)]

@@ -6,8 +6,15 @@ import re
 from typing import TYPE_CHECKING, Any, List, Mapping, Sequence
 
 from legacy.source.basics.rendering import literal_text
-from legacy.source.replica_step.lines import dict_text, listed
-from legacy.source.replica_step.tables import counter_of, slot_lines, table_lines, update_variables
+from legacy.source.replica_step.lines import listed
+from legacy.source.replica_step.tables import (
+    counter_of,
+    owner_lines,
+    owners_of,
+    slot_lines,
+    table_lines,
+    update_variables,
+)
 from legacy.source.replica_step.train_op import train_op_text
 from legacy.source.step.imported_step import ImportedStep
 from legacy.source.styles.imported_style import losses_lines
@@ -45,8 +52,8 @@ def module_text(
         table_lines("OTHERS", others, "shape, first value and dtype of the update's variables") if others else []
     )
     constants += slot_lines(slots, step.groups)
-    owners = {v.name: v.tower for v in plan.variables if v.role == "state" and v.tower is not None}
-    constants += [f"OWNERS = {dict_text(owners)}  # replicas whose own states these are"] if owners else []
+    owners = owners_of(plan)
+    constants += owner_lines(owners)
     parts = ["\n".join(constants), functions, *(train_op_text(one, functions, "workload") for one in step.updates)]
     tables = {"other_variables": "OTHERS"} if others else {}
     tables.update({"slots": "SLOTS"} if slots else {})

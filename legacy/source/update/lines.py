@@ -121,15 +121,13 @@ def _values_lines(values: Sequence[WeightValue], towers: int, groups: Mapping[st
     """Returns the lines of a dict of values of single weights; those that are alike are made in a loop."""
     alike: Dict[Expression, List[WeightValue]] = collections.OrderedDict()
     for value in values:
-        general = _with_name(with_lists(with_sums_in_order(value.expression), towers), value.owner)
-        alike.setdefault(general, []).append(value)
+        opened = value._replace(expression=with_lists(with_sums_in_order(value.expression), towers))
+        alike.setdefault(_with_name(opened.expression, value.owner), []).append(opened)
     lines = [f"{_INDENT}{DICT} = {{}}"] if values else []
     for general, own in alike.items():
         if len(own) == 1:
             key = literal_text(own[0].owner)
-            lines += layout(
-                f"{DICT}[{key}] = ", with_lists(with_sums_in_order(own[0].expression), towers), "", len(_INDENT)
-            )
+            lines += layout(f"{DICT}[{key}] = ", own[0].expression, "", len(_INDENT))
         else:
             lines += _loop_head([value.owner for value in own], groups)
             lines += layout(f"{DICT}[name] = ", general, "", 2 * len(_INDENT))

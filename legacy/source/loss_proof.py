@@ -1,0 +1,119 @@
+"""Proof of written losses: the towers of the old graph and the functions, on made-up numbers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Dict, List, NamedTuple
+
+import tensorflow as tf
+
+from legacy.source.basics.unwritten import Unwritten
+from legacy.source.proof import LOSS, Tower, compare_tower
+from legacy.source.step.input_names import InputNames
+from legacy.source.styles import workload_style
+from legacy.source.styles.docstring import MOST_LISTED
+from workloads import initializers as _workload_initializers
+from workloads.support.wording import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import numpy as np
+
+    from legacy.source.step.imported_step import WrittenLoss
+    from workloads.lifted.graph import Graph
+    from workloads.lifted.plan import Plan
+
+#: Values of scalars that were fed, if none is given: by a part of their name.
+USUAL = (("keep", 0.5), ("rate", 0.01), ("lr", 0.01))
+#: Relative difference of a tower's results beyond which a source is wrong; rounding stays below it.
+MOST_DIFFERENCE = 1e-3
+
+
+class Proof(NamedTuple):
+    """Result of a comparison of written losses with the towers of the old graph.
+
+    Attributes:
+      sentence: says it.
+      in_any_order: see `Comparison`.
+    """
+
+    sentence: str
+    in_any_order: bool
+
+
+def prove_losses(
+    plan: Plan,
+    graph: Graph,
+    initial: Dict[str, np.ndarray],
+    losses: Sequence[WrittenLoss],
+    functions: Sequence[str],
+    settings: Mapping[str, Any],
+) -> Proof:
+    """Runs each tower and the written functions on made-up numbers.
+
+    Args:
+      plan: of the lift.
+      graph: of the lift.
+      initial: {variable: value to start from}.
+      losses: the losses that are written.
+      functions: lines of their functions.
+      settings: {constant: value} of the scalars that were fed.
+
+    Returns:
+      The proof.
+
+    Raises:
+      Unwritten: they differ by more than rounding does.
+    """
+    space: Dict[str, Any] = {
+        "tf": tf,
+        "initializers": _workload_initializers,
+        **workload_style.NAMED_VALUES,
+        **settings,
+    }
+    constants = [line for loss in losses for line in workload_style.constant_lines(loss.model, {})]
+    exec("\n".join([*constants, *functions]), space)
+    differing: Dict[str, float] = {}
+    losses_differ = in_any_order = False
+    for function, phase, model in losses:
+        fed = {entry.name: usual_value(entry.name) for entry in model.inputs.values() if entry.kind == "setting"}
+        fed.update((source, settings[constant]) for constant, source in model.settings.items())
+        names = InputNames(model.inputs, model.settings, model.streams)
+        for number in range(plan.towers):
+            proposals = model.statistics.proposals[number]
+            tower = Tower(plan, graph, initial, fed, proposals, number, phase, names)
+            found = compare_tower(tower, space[function])
+            in_any_order = in_any_order or found.in_any_order
+            where = f"tower {number}" + (f" in {phase.train_op}" if len(losses) > 1 else "")
+            losses_differ = losses_differ or LOSS in found.differing
+            differing.update((f"{name} of {where}", found.largest) for name in found.differing)
+    if max(differing.values(), default=0.0) > MOST_DIFFERENCE:
+        names_of = ", ".join(list(differing)[:MOST_LISTED])
+        if not losses_differ:
+            raise Unwritten(f"loss: gradients of the old graph contain what the towers' losses do not: {names_of}")
+        raise Unwritten(f"model: on made-up numbers it differs in {names_of}")
+    if differing:
+        tensors = counted(
+            len(differing), "loss, gradient or statistic differs", "losses, gradients or statistics differ"
+        )
+        return Proof(f"on made-up numbers, {tensors} by rounding", in_any_order)
+    same = "loss, gradients and statistics of each tower have the old graph's bits on made-up numbers"
+    return Proof(same, in_any_order)
+
+
+def usual_value(name: str) -> float:
+    """Returns the value of a scalar that was fed, if none is given."""
+    return next((value for part, value in USUAL if part in name.lower()), 1.0)
+
+
+def setting_values(names: Mapping[str, str], given: Mapping[str, str]) -> tuple[Dict[str, Any], List[str]]:
+    """Returns {constant: value} of the scalars that were fed, and the names of those whose value is assumed."""
+    values: Dict[str, Any] = {}
+    assumed = []
+    for constant, source in names.items():
+        if source in given:
+            values[constant] = float(given[source])
+            continue
+        values[constant] = usual_value(source)
+        assumed.append(f"{source}={values[constant]}")
+    return values, assumed
