@@ -56,17 +56,13 @@ class PortStep:
         context = tf.distribute.get_replica_context()
         replica = int(tf.get_static_value(context.replica_id_in_sync_group))
         local = self._variables.local(replica)
-        variables = {**local.weights, **local.slots, **local.statistics, **local.averages}
-        step = local.step.read_value()
         specs = self._port.workload.inputs()
         given = {name: tf.cast(batch[old], specs[name].dtype("float32")) for name, old in self._port.inputs.items()}
 
-        def key(noise: str) -> tf.Tensor:
-            number = tf.constant(noise_key(self._job.seed, replica, self._port.noise[noise]), tf.int32)
-            return tf.stack([number, tf.cast(step, tf.int32)])
+        def noise_number(replica: int, noise: str) -> int:
+            return noise_key(self._job.seed, replica, self._port.noise[noise])
 
-        found = run_train_op(self._port.workload, self._number, variables, given, step, key)
-        tf.raw_ops.AssignAddVariableOp(resource=local.step.handle, value=tf.ones([], tf.int64))
+        found = run_train_op(self._port.workload, self._number, local, given, noise_number)
         phase = self._plan.phases[self._number]
         labels = {label for tower in phase.gradients for label in tower}
         return LiftedStepTensors(

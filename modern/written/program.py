@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -106,13 +107,6 @@ class _Step:
         context = tf.distribute.get_replica_context()
         replica = int(tf.get_static_value(context.replica_id_in_sync_group))
         local = self._variables.local(replica)
-        variables = {**local.weights, **local.slots, **local.statistics, **local.averages}
-        step = local.step.read_value()
-
-        def key(noise: str) -> tf.Tensor:
-            number = tf.constant(noise_key(self._job.seed, replica, noise), tf.int32)
-            return tf.stack([number, tf.cast(step, tf.int32)])
-
-        found = run_train_op(as_steps(self._job.workload), self._number, variables, batch, step, key)
-        tf.raw_ops.AssignAddVariableOp(resource=local.step.handle, value=tf.ones([], tf.int64))
+        keys = functools.partial(noise_key, self._job.seed)
+        found = run_train_op(as_steps(self._job.workload), self._number, local, batch, keys)
         return StepResults([found.loss], {n: tf.convert_to_tensor(g) for n, g in found.gradients.items()})

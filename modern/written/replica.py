@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import tensorflow as tf
 
@@ -13,10 +13,15 @@ from workloads.steps.workload import StepScope, StepWorkload
 from workloads.support.errors import require
 from workloads.support.user import user_code
 
+if TYPE_CHECKING:
+    from modern.mirrored.variables import LocalState
+
 #: Tensors by name.
 Tensors = dict[str, tf.Tensor]
 #: Function from a name of noise to its key in this step, int32 [2].
 NoiseKey = Callable[[str], tf.Tensor]
+#: Function from a replica's number and a name of noise to the first number of its keys.
+NoiseNumber = Callable[[int, str], int]
 
 
 class TrainOpResults(NamedTuple):
@@ -56,33 +61,37 @@ class _ReplicaFrame(Frame):
 def run_train_op(
     workload: StepWorkload,
     number: int,
-    variables: Mapping[str, tf.Variable],
+    local: LocalState,
     batch: Tensors,
-    step: tf.Tensor,
-    key: NoiseKey,
+    noise_number: NoiseNumber,
 ) -> TrainOpResults:
-    """Runs a replica's part of a train op, which changes the replica's variables.
+    """Runs a replica's part of a train op, which changes the replica's variables, and counts the step.
 
     Args:
       workload: the workload.
       number: of the train op.
-      variables: {name: the replica's own variable}.
+      local: the replica's variables.
       batch: {input name: tensor [per-replica batch, *shape]}.
-      step: int64 scalar, number of steps before this one, where no variable counts them.
-      key: of noise.
+      noise_number: of noise; the second number of a key is that of the step.
 
     Returns:
       The replica's loss and gradients.
     """
     context = tf.distribute.get_replica_context()
     replica = int(tf.get_static_value(context.replica_id_in_sync_group))
+    variables = {**local.weights, **local.slots, **local.statistics, **local.averages}
+    steps = local.step.read_value()
+
+    def key(noise: str) -> tf.Tensor:
+        return tf.stack([tf.constant(noise_number(replica, noise), tf.int32), tf.cast(steps, tf.int32)])
+
     values = {name: variable.read_value() for name, variable in variables.items()}
-    if workload.counter:
-        step = tf.cast(values[workload.counter], tf.int64)
+    step = tf.cast(values[workload.counter], tf.int64) if workload.counter else steps
     scope = StepScope(_ReplicaFrame(step, replica, values, key), values)
     train_op = workload.train_ops()[number]
     what = f"{workload.name}.{train_op.__name__}"
     with user_code.calling(what, train_op, "the loss, from the batch and the replica's variables"):
         loss = train_op(scope, batch, variables, context)
     check_loss(user_code.named(what, train_op), loss, "float32")
+    tf.raw_ops.AssignAddVariableOp(resource=local.step.handle, value=tf.ones([], tf.int64))
     return TrainOpResults(loss, scope.gradients_found)
