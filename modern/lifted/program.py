@@ -15,8 +15,8 @@ from modern.lifted.function import Tensors
 from modern.lifted.port_step import PortStep
 from modern.lifted.step import LiftedStep, LiftedStepTensors
 from modern.mirrored.in_turn_program import InTurnProgram
-from modern.mirrored.inputs import ReplicaInput
-from modern.mirrored.variables import MirroredState
+from modern.mirrored.input.replica_input import ReplicaInput
+from modern.mirrored.state.variables import MirroredState
 from modern.options import ModernOptions
 from workloads.job import Job
 from workloads.lifted.tensors.lift_taps import find_taps

@@ -17,7 +17,7 @@ from modern.lifted.reducing_exchange import make_exchange
 from modern.lifted.tower import TowerRunner
 from modern.lifted.update import UpdateRunner
 from modern.lifted.written import WrittenTower
-from modern.mirrored.variables import MirroredState
+from modern.mirrored.state.variables import MirroredState
 from modern.options import ModernOptions
 from workloads.job import Job
 from workloads.lifted.pieces.noise import drawn_nodes

@@ -1,5 +1,6 @@
-"""A workload under a `tf.distribute` strategy with mirrored variables: training step, update rules, inputs, program.
+"""Programs that train a workload under a `tf.distribute` strategy with mirrored variables, and their loop over steps.
 
-Here: synchronous and stale data parallelism. Not here: how replicas communicate (`modern.collectives`).
-Start with `training_step.py` (forward and backward) and `replica_step.py` (the whole step), then `program.py`.
+Below, each needing only those before it: `state` (variables and the rules that update them), `step` (what one replica
+runs), `input` (its batches). Not here: how replicas communicate (`modern.collectives`).
+Start with `program.py`.
 """

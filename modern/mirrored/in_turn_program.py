@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from modern.mirrored.step_tensors import Tensors
+from modern.mirrored.step.step_tensors import Tensors
 from modern.mirrored.traced_program import TracedProgram
 
 

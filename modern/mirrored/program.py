@@ -11,13 +11,13 @@ import tensorflow as tf
 from modern.collectives import all_reduce, exchange
 from modern.collectives.strategy import MultiWorkerStrategy, mirrored_strategy
 from modern.collectives.worker import Worker
-from modern.mirrored import update_rules
-from modern.mirrored.inputs import ReplicaInput
-from modern.mirrored.replica_step import ReplicaStep
-from modern.mirrored.stale_step import StaleStep
-from modern.mirrored.step_tensors import StepTensors, step_record
+from modern.mirrored.input.replica_input import ReplicaInput
+from modern.mirrored.state import tf1_rules
+from modern.mirrored.state.variables import MirroredState
+from modern.mirrored.step.replica_step import ReplicaStep
+from modern.mirrored.step.stale_step import StaleStep
+from modern.mirrored.step.step_tensors import StepTensors, step_record
 from modern.mirrored.traced_program import TracedProgram
-from modern.mirrored.variables import MirroredState
 from modern.options import ModernOptions
 from workloads import schedules, tracing
 from workloads.job import Job
@@ -26,7 +26,7 @@ from workloads.sources import Source
 from workloads.variable_spec import VariableSpec, initial_values
 
 if TYPE_CHECKING:
-    from modern.mirrored.rules import UpdateRules
+    from modern.mirrored.state.update_rules import UpdateRules
 
 
 class ModernProgram(TracedProgram):
@@ -181,8 +181,8 @@ class ModernProgram(TracedProgram):
 
     def _make_rules(self, state: State) -> UpdateRules:
         if self._options.update_rules == "tf1":
-            return update_rules.Tf1Rules(self._job.workload.optimizer)
-        from modern.mirrored.keras_rules import KerasRules  # only when asked for: Keras takes a second to import
+            return tf1_rules.Tf1Rules(self._job.workload.optimizer)
+        from modern.mirrored.state.keras_rules import KerasRules  # only when asked for: Keras takes a second to import
 
         rules = KerasRules(self._job.workload, self._variables, self._job.replicas)
         rules.load(state, self._rate_of(-1))

@@ -11,9 +11,9 @@ import numpy as np
 import tensorflow as tf
 
 from modern.mirrored import step_loop
-from modern.mirrored.inputs import ReplicaInput
-from modern.mirrored.step_tensors import Tensors
-from modern.mirrored.variables import MirroredState
+from modern.mirrored.input.replica_input import ReplicaInput
+from modern.mirrored.state.variables import MirroredState
+from modern.mirrored.step.step_tensors import Tensors
 from modern.options import ModernOptions
 from workloads.job import Job
 from workloads.program import Program, State

@@ -7,11 +7,11 @@ from typing import Any
 
 import tensorflow as tf
 
-from modern.mirrored import update_rules
-from modern.mirrored.inputs import ReplicaInput
-from modern.mirrored.step_tensors import StepTensors, Tensors, step_record
+from modern.mirrored.input.replica_input import ReplicaInput
+from modern.mirrored.state import tf1_rules
+from modern.mirrored.state.variables import MirroredState
+from modern.mirrored.step.step_tensors import StepTensors, Tensors, step_record
 from modern.mirrored.traced_program import TracedProgram
-from modern.mirrored.variables import MirroredState
 from modern.model_parallel.step import PipelineStep
 from modern.options import ModernOptions
 from workloads import tracing
@@ -40,7 +40,7 @@ class PipelineProgram(TracedProgram):
         strategy = tf.distribute.get_strategy()  # TensorFlow's default: this process, and no replicas
         state = initial_state(job, self._specs, initial_values(self._specs, job.seed))
         self._variables = MirroredState(strategy, state, places)
-        rules = update_rules.Tf1Rules(job.workload.optimizer)
+        rules = tf1_rules.Tf1Rules(job.workload.optimizer)
         self._pipeline_step = PipelineStep(job, options, self._variables, rules, self._layer_devices)
         self._input = ReplicaInput(job, source, strategy, range(job.replicas))
         self._resident = self._put_on_first_device(source) if self._input.resident else []

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 
 import tensorflow as tf
 
-from modern.mirrored.step_tensors import StepTensors, Tensors
-from modern.mirrored.training_step import TrainingStep
+from modern.mirrored.step.step_tensors import StepTensors, Tensors
+from modern.mirrored.step.training_step import TrainingStep
 from modern.options import ModernOptions
 from workloads.job import Job
 from workloads.numerics import combining, statistics
 
 if TYPE_CHECKING:
-    from modern.mirrored.rules import UpdateRules
-    from modern.mirrored.variables import LocalState, MirroredState
+    from modern.mirrored.state.update_rules import UpdateRules
+    from modern.mirrored.state.variables import LocalState, MirroredState
 
 
 class PipelineStep(TrainingStep):

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from modern.mirrored import update_rules
-from modern.mirrored.step_tensors import StepTensors, Tensors, step_record
-from modern.mirrored.variables import MirroredState
+from modern.mirrored.state import tf1_rules
+from modern.mirrored.state.variables import MirroredState
+from modern.mirrored.step.step_tensors import StepTensors, Tensors, step_record
 from modern.multi_worker import local_servers
 from modern.multi_worker.measured_staleness import count_staleness, describe_staleness
 from modern.multi_worker.parameter_server_step import WorkerStep
@@ -63,7 +63,7 @@ class ParameterServerProgram(Program):
         self._coordinator = tf.distribute.coordinator.ClusterCoordinator(self.strategy)
         state = initial_state(job, self._specs, initial_values(self._specs, job.seed))
         self._variables = MirroredState(self.strategy, state)
-        self._worker_step = WorkerStep(job, options, self._variables, update_rules.Tf1Rules(job.workload.optimizer))
+        self._worker_step = WorkerStep(job, options, self._variables, tf1_rules.Tf1Rules(job.workload.optimizer))
         self._observed: Any = [self._worker_function(replica, observed=True) for replica in range(job.replicas)]
         self._unobserved: Any = [self._worker_function(replica, observed=False) for replica in range(job.replicas)]
         self._started = started

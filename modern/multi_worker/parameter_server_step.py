@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import tensorflow as tf
 
-from modern.mirrored.step_tensors import StepTensors, Tensors
-from modern.mirrored.training_step import TrainingStep
+from modern.mirrored.step.step_tensors import StepTensors, Tensors
+from modern.mirrored.step.training_step import TrainingStep
 from workloads.numerics import combining
 from workloads.numerics.statistics import takes_proposals_of
 

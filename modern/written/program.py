@@ -12,9 +12,9 @@ import tensorflow as tf
 from modern.collectives import all_reduce
 from modern.collectives.strategy import mirrored_strategy
 from modern.mirrored.in_turn_program import InTurnProgram
-from modern.mirrored.inputs import ReplicaInput
-from modern.mirrored.step_tensors import Tensors
-from modern.mirrored.variables import MirroredState
+from modern.mirrored.input.replica_input import ReplicaInput
+from modern.mirrored.state.variables import MirroredState
+from modern.mirrored.step.step_tensors import Tensors
 from modern.options import ModernOptions
 from modern.written.replica import run_train_op
 from workloads.job import Job

@@ -14,7 +14,7 @@ from workloads.support.errors import require
 from workloads.support.user import user_code
 
 if TYPE_CHECKING:
-    from modern.mirrored.variables import LocalState
+    from modern.mirrored.state.variables import LocalState
 
 #: Tensors by name.
 Tensors = dict[str, tf.Tensor]

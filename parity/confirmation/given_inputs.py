@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import tensorflow as tf
 
-from modern.mirrored.replica_step import ReplicaStep
+from modern.mirrored.step.replica_step import ReplicaStep
 from parity.causes.basics import injection
 
 if TYPE_CHECKING:
-    from modern.mirrored.rules import UpdateRules
-    from modern.mirrored.step_tensors import Tensors
-    from modern.mirrored.variables import LocalState, MirroredState, Variables
+    from modern.mirrored.state.update_rules import UpdateRules
+    from modern.mirrored.state.variables import LocalState, MirroredState, Variables
+    from modern.mirrored.step.step_tensors import Tensors
     from modern.options import ModernOptions
     from workloads.job import Job
     from workloads.program import StepRecord

@@ -9,9 +9,9 @@ from typing import NamedTuple
 import numpy as np
 import tensorflow as tf
 
-from modern.mirrored.moving_average import update_moving_averages
-from modern.mirrored.update_rules import Tf1Rules
-from modern.mirrored.variables import LocalState
+from modern.mirrored.state.moving_average import update_moving_averages
+from modern.mirrored.state.tf1_rules import Tf1Rules
+from modern.mirrored.state.variables import LocalState
 from workloads.numerics import combining
 from workloads.optimizers import Optimizer
 from workloads.program import Arrays, State

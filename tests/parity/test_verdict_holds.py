@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 import tensorflow as tf
 
-from modern.mirrored.replica_step import ReplicaStep
+from modern.mirrored.step.replica_step import ReplicaStep
 from parity.causes.basics import injection
 from parity.comparison import stages
 from parity.comparison.runs.options import Companions, Criterion

@@ -11,17 +11,17 @@ from unittest import mock
 
 from legacy.towers.program import LegacyProgram
 from modern.mirrored.program import ModernProgram
-from modern.mirrored.replica_step import ReplicaStep
+from modern.mirrored.step.replica_step import ReplicaStep
 from workloads.program import Arrays, Program, RecordRewriter, State, StepRecord
 from workloads.workload import Clip, Workload
 
 if TYPE_CHECKING:
     import tensorflow as tf
 
-    from modern.mirrored.rules import UpdateRules
-    from modern.mirrored.step_tensors import Tensors
-    from modern.mirrored.training_step import PassResult
-    from modern.mirrored.variables import LocalState, MirroredState
+    from modern.mirrored.state.update_rules import UpdateRules
+    from modern.mirrored.state.variables import LocalState, MirroredState
+    from modern.mirrored.step.step_tensors import Tensors
+    from modern.mirrored.step.training_step import PassResult
     from parity.comparison.setup import Setup
     from workloads.job import Job
     from workloads.optimizers import Optimizer

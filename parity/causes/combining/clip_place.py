@@ -21,7 +21,7 @@ from parity.comparison.fits import near
 if TYPE_CHECKING:
     import tensorflow as tf
 
-    from modern.mirrored.step_tensors import Tensors
+    from modern.mirrored.step.step_tensors import Tensors
     from parity.diagnosis.evidence import Evidence
     from workloads.workload import Workload
 

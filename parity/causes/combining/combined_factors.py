@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from modern.mirrored.replica_step import ReplicaStep
+from modern.mirrored.step.replica_step import ReplicaStep
 from parity.causes.basics import injection
 from parity.causes.basics.cause import HIGH, Cause, Fault, Finding
 from parity.causes.basics.planted_gradients import scaled_combined
@@ -20,9 +20,9 @@ from workloads.support.wording import counted
 if TYPE_CHECKING:
     import tensorflow as tf
 
-    from modern.mirrored.step_tensors import Tensors
-    from modern.mirrored.training_step import PassResult
-    from modern.mirrored.variables import LocalState
+    from modern.mirrored.state.variables import LocalState
+    from modern.mirrored.step.step_tensors import Tensors
+    from modern.mirrored.step.training_step import PassResult
     from parity.comparison.setup import Setup
     from parity.diagnosis.evidence import Evidence
 

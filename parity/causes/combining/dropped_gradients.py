@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from modern.mirrored.replica_step import ReplicaStep
+from modern.mirrored.step.replica_step import ReplicaStep
 from parity.causes.basics import injection
 from parity.causes.basics.cause import HIGH, MEDIUM, Cause, Fault, Finding
 from parity.causes.basics.planted_gradients import scaled_combined
@@ -19,9 +19,9 @@ from workloads.support.wording import counted
 if TYPE_CHECKING:
     import tensorflow as tf
 
-    from modern.mirrored.rules import UpdateRules
-    from modern.mirrored.step_tensors import Tensors
-    from modern.mirrored.variables import MirroredState
+    from modern.mirrored.state.update_rules import UpdateRules
+    from modern.mirrored.state.variables import MirroredState
+    from modern.mirrored.step.step_tensors import Tensors
     from modern.options import ModernOptions
     from parity.comparison.setup import Setup
     from parity.diagnosis.evidence import Evidence

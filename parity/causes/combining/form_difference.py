@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from modern.mirrored.replica_step import ReplicaStep
+from modern.mirrored.step.replica_step import ReplicaStep
 from parity.causes.basics import injection
 from parity.causes.basics.cause import HIGH, MEDIUM, Finding
 from parity.causes.basics.wording import shortest_decimal
@@ -15,9 +15,9 @@ from workloads.workload import Clip
 if TYPE_CHECKING:
     import tensorflow as tf
 
-    from modern.mirrored.rules import UpdateRules
-    from modern.mirrored.step_tensors import Tensors
-    from modern.mirrored.variables import MirroredState
+    from modern.mirrored.state.update_rules import UpdateRules
+    from modern.mirrored.state.variables import MirroredState
+    from modern.mirrored.step.step_tensors import Tensors
     from modern.options import ModernOptions
     from parity.comparison.setup import Setup
     from parity.diagnosis.candidates.combined_forms import CombinedForm

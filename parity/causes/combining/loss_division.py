@@ -23,7 +23,7 @@ from workloads.support.wording import counted
 if TYPE_CHECKING:
     import tensorflow as tf
 
-    from modern.mirrored.step_tensors import Tensors
+    from modern.mirrored.step.step_tensors import Tensors
     from parity.diagnosis.evidence import Evidence
 
 

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import tensorflow as tf
 
-from modern.mirrored.replica_step import ReplicaStep
+from modern.mirrored.step.replica_step import ReplicaStep
 from parity.causes.basics import injection
 from workloads import layers
 from workloads.tracing import trace
 
 if TYPE_CHECKING:
-    from modern.mirrored.step_tensors import Tensors
-    from modern.mirrored.training_step import PassResult
-    from modern.mirrored.variables import LocalState
+    from modern.mirrored.state.variables import LocalState
+    from modern.mirrored.step.step_tensors import Tensors
+    from modern.mirrored.step.training_step import PassResult
     from workloads.initializers import Initializer
     from workloads.scope import Scope
     from workloads.workload import Workload

@@ -23,9 +23,9 @@ from workloads.tracing import trace_decayed
 if TYPE_CHECKING:
     import tensorflow as tf
 
-    from modern.mirrored.step_tensors import Tensors
-    from modern.mirrored.training_step import PassResult
-    from modern.mirrored.variables import LocalState
+    from modern.mirrored.state.variables import LocalState
+    from modern.mirrored.step.step_tensors import Tensors
+    from modern.mirrored.step.training_step import PassResult
     from parity.comparison.setup import Setup
     from parity.diagnosis.evidence import Evidence
     from workloads.workload import Workload

@@ -28,9 +28,9 @@ from workloads.support.wording import counted
 if TYPE_CHECKING:
     import tensorflow as tf
 
-    from modern.mirrored.step_tensors import Tensors
-    from modern.mirrored.training_step import PassResult
-    from modern.mirrored.variables import LocalState
+    from modern.mirrored.state.variables import LocalState
+    from modern.mirrored.step.step_tensors import Tensors
+    from modern.mirrored.step.training_step import PassResult
     from parity.diagnosis.evidence import Evidence
     from workloads.job import Job
     from workloads.workload import Workload

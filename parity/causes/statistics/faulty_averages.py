@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import TYPE_CHECKING
 
-from modern.mirrored.replica_step import ReplicaStep
+from modern.mirrored.step.replica_step import ReplicaStep
 from parity.causes.basics import injection
 from parity.causes.basics.planted_gradients import step_value
 
 if TYPE_CHECKING:
     import tensorflow as tf
 
-    from modern.mirrored.step_tensors import StepTensors, Tensors
-    from modern.mirrored.variables import LocalState
+    from modern.mirrored.state.variables import LocalState
+    from modern.mirrored.step.step_tensors import StepTensors, Tensors
 
 
 class AveragesBeforeUpdate(ReplicaStep):

@@ -11,9 +11,9 @@ from parity.causes.basics import injection
 if TYPE_CHECKING:
     import tensorflow as tf
 
-    from modern.mirrored.rules import UpdateRules
-    from modern.mirrored.step_tensors import Tensors
-    from modern.mirrored.variables import LocalState, MirroredState
+    from modern.mirrored.state.update_rules import UpdateRules
+    from modern.mirrored.state.variables import LocalState, MirroredState
+    from modern.mirrored.step.step_tensors import Tensors
 
 #: What counts for gradients of steps before the first: zeros; the oldest gradient; or the mean is of fewer gradients.
 ZEROS, OLDEST, FEWER = "zeros", "oldest", "fewer"

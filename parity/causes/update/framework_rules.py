@@ -16,9 +16,9 @@ from workloads import optimizers
 if TYPE_CHECKING:
     import tensorflow as tf
 
-    from modern.mirrored.rules import UpdateRules
-    from modern.mirrored.step_tensors import Tensors
-    from modern.mirrored.variables import LocalState, MirroredState
+    from modern.mirrored.state.update_rules import UpdateRules
+    from modern.mirrored.state.variables import LocalState, MirroredState
+    from modern.mirrored.step.step_tensors import Tensors
 
 
 class WeightStep(NamedTuple):

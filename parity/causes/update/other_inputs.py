@@ -25,9 +25,9 @@ from workloads import optimizers, schedules
 if TYPE_CHECKING:
     import tensorflow as tf
 
-    from modern.mirrored.rules import UpdateRules
-    from modern.mirrored.step_tensors import Tensors
-    from modern.mirrored.variables import LocalState
+    from modern.mirrored.state.update_rules import UpdateRules
+    from modern.mirrored.state.variables import LocalState
+    from modern.mirrored.step.step_tensors import Tensors
     from parity.comparison.setup import Setup
     from parity.diagnosis.evidence import Evidence
     from parity.diagnosis.steps.compared_step import ComparedStep

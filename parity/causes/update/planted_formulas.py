@@ -17,9 +17,9 @@ from workloads.optimizers import ObservedUpdate, Optimizer, UpdateForm
 if TYPE_CHECKING:
     import tensorflow as tf
 
-    from modern.mirrored.rules import UpdateRules
-    from modern.mirrored.step_tensors import Tensors
-    from modern.mirrored.variables import LocalState
+    from modern.mirrored.state.update_rules import UpdateRules
+    from modern.mirrored.state.variables import LocalState
+    from modern.mirrored.step.step_tensors import Tensors
 
 
 class _ByFormula(injection.WrappedRules):

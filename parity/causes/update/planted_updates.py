@@ -12,9 +12,9 @@ from parity.causes.basics.planted_gradients import step_value
 if TYPE_CHECKING:
     import tensorflow as tf
 
-    from modern.mirrored.rules import UpdateRules
-    from modern.mirrored.step_tensors import Tensors
-    from modern.mirrored.variables import LocalState
+    from modern.mirrored.state.update_rules import UpdateRules
+    from modern.mirrored.state.variables import LocalState
+    from modern.mirrored.step.step_tensors import Tensors
     from workloads.job import Job
 
 #: Function from (old value, new value, learning rate) of a weight to the value to assign.

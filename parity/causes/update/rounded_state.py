@@ -17,8 +17,8 @@ from parity.diagnosis.stage_checks.observed_updates import observe_update, updat
 if TYPE_CHECKING:
     import tensorflow as tf
 
-    from modern.mirrored.step_tensors import Tensors
-    from modern.mirrored.variables import LocalState
+    from modern.mirrored.state.variables import LocalState
+    from modern.mirrored.step.step_tensors import Tensors
     from parity.diagnosis.evidence import Evidence
     from parity.diagnosis.steps.compared_step import ComparedStep
     from workloads.optimizers import Optimizer

@@ -10,7 +10,7 @@ from unittest import mock
 import numpy as np
 import tensorflow as tf
 
-from modern.mirrored.replica_step import ReplicaStep
+from modern.mirrored.step.replica_step import ReplicaStep
 from parity.causes.basics import injection
 from parity.causes.basics.cause import HIGH, MEDIUM, Cause, Fault, Finding
 from parity.comparison import stages
@@ -19,10 +19,10 @@ from workloads.numerics import combining
 from workloads.workload import InputSpec, Workload
 
 if TYPE_CHECKING:
-    from modern.mirrored.rules import UpdateRules
-    from modern.mirrored.step_tensors import Tensors
-    from modern.mirrored.training_step import PassResult
-    from modern.mirrored.variables import LocalState
+    from modern.mirrored.state.update_rules import UpdateRules
+    from modern.mirrored.state.variables import LocalState
+    from modern.mirrored.step.step_tensors import Tensors
+    from modern.mirrored.step.training_step import PassResult
     from parity.comparison.setup import Setup
     from parity.diagnosis.evidence import Evidence
     from parity.diagnosis.updates import Updates

@@ -32,8 +32,8 @@ from workloads.support.wording import counted
 if TYPE_CHECKING:
     import tensorflow as tf
 
-    from modern.mirrored.step_tensors import Tensors
-    from modern.mirrored.variables import LocalState
+    from modern.mirrored.state.variables import LocalState
+    from modern.mirrored.step.step_tensors import Tensors
     from parity.comparison.setup import Setup
     from parity.diagnosis.evidence import Evidence
 

@@ -7,7 +7,7 @@ import tensorflow as tf
 
 from modern.collectives.strategy import mirrored_strategy
 from modern.lifted.step import LiftedStep
-from modern.mirrored.variables import MirroredState
+from modern.mirrored.state.variables import MirroredState
 from modern.options import ModernOptions
 from tests.small_lift import small_job
 from workloads.support.errors import InputError

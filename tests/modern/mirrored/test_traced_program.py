@@ -5,8 +5,8 @@ import pytest
 import tensorflow as tf
 
 import modern.factory
+from modern.mirrored.state.variables import MirroredState
 from modern.mirrored.traced_program import ENDING_INPUT, TracedProgram
-from modern.mirrored.variables import MirroredState
 from modern.options import ModernOptions
 from tests.cases import Dyadic, setup
 from workloads.job import Job

@@ -3,8 +3,8 @@ import dataclasses
 import pytest
 import tensorflow as tf
 
-from modern.mirrored.update_rules import Tf1Rules
-from modern.mirrored.variables import MirroredState
+from modern.mirrored.state.tf1_rules import Tf1Rules
+from modern.mirrored.state.variables import MirroredState
 from modern.model_parallel.step import PipelineStep
 from modern.options import ModernOptions
 from tests.cases import Dyadic

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from modern.mirrored.step_tensors import StepTensors
+from modern.mirrored.step.step_tensors import StepTensors
 from modern.multi_worker import local_servers, parameter_server_program
 from modern.multi_worker.parameter_server_program import join_updates, shorten_log_record
 

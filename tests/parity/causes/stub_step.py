@@ -8,8 +8,8 @@ from unittest import mock
 
 import tensorflow as tf
 
-from modern.mirrored.replica_step import ReplicaStep
-from modern.mirrored.variables import LocalState
+from modern.mirrored.state.variables import LocalState
+from modern.mirrored.step.replica_step import ReplicaStep
 from parity.causes.basics.injection import Change, WrappedRules
 from parity.causes.catalogue import CAUSES
 from tests.cases import Dyadic

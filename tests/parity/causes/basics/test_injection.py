@@ -2,7 +2,7 @@ import pytest
 
 from legacy.options import LegacyOptions
 from modern.mirrored.program import ModernProgram
-from modern.mirrored.replica_step import ReplicaStep
+from modern.mirrored.step.replica_step import ReplicaStep
 from modern.options import ModernOptions
 from parity.causes.basics import injection
 from parity.comparison.setup import Setup

@@ -1,7 +1,7 @@
 import dataclasses
 from unittest import mock
 
-from modern.mirrored.replica_step import ReplicaStep
+from modern.mirrored.step.replica_step import ReplicaStep
 from parity.causes.basics.cause import HIGH
 from parity.causes.combining.clip_place import clip_before_reduce, tower_clip
 from parity.diagnosis.candidates.combined_forms import CombinedForm

@@ -5,7 +5,7 @@ from unittest import mock
 import pytest
 import tensorflow as tf
 
-from modern.mirrored.replica_step import ReplicaStep
+from modern.mirrored.step.replica_step import ReplicaStep
 from parity.causes.basics.cause import HIGH, LOW, MEDIUM
 from parity.causes.gradients import numerics
 from parity.diagnosis.candidates.combined_forms import CombinedForm

@@ -3,7 +3,7 @@ from unittest import mock
 
 import pytest
 
-from modern.mirrored.replica_step import ReplicaStep
+from modern.mirrored.step.replica_step import ReplicaStep
 from parity.causes.basics.cause import HIGH, LOW, MEDIUM
 from parity.causes.inputs import dropout
 from parity.diagnosis.facts.dropout_masks import DropoutMasks

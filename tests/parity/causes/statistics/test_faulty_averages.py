@@ -3,7 +3,7 @@ from unittest import mock
 import pytest
 import tensorflow as tf
 
-from modern.mirrored.replica_step import ReplicaStep
+from modern.mirrored.step.replica_step import ReplicaStep
 from parity.causes.statistics.faulty_averages import skipped_averages
 from tests.parity.causes.stub_step import faulty_step, local_state, values_of
 

@@ -4,7 +4,7 @@ from unittest import mock
 import pytest
 import tensorflow as tf
 
-from modern.mirrored.replica_step import ReplicaStep
+from modern.mirrored.step.replica_step import ReplicaStep
 from parity.causes.statistics import faulty_batch_norm as faulty
 from parity.causes.statistics.faulty_batch_norm import MovingRule
 from workloads import layers

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from modern.mirrored.replica_step import ReplicaStep
+from modern.mirrored.step.replica_step import ReplicaStep
 from parity.causes.basics.cause import HIGH, MEDIUM
 from parity.causes.update import sparse
 from tests.cases import Dyadic

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from modern.mirrored.keras_rules import KerasRules, keras_class, keras_optimizer
-from modern.mirrored.rules import UpdateRules
-from modern.mirrored.variables import MirroredState
+from modern.mirrored.state.keras_rules import KerasRules, keras_class, keras_optimizer
+from modern.mirrored.state.update_rules import UpdateRules
+from modern.mirrored.state.variables import MirroredState
 from tests.cases import Dyadic, Everything, assert_same, records, setup
 from tests.marks import slow_after
-from tests.modern.mirrored.test_update_rules import RULES
+from tests.modern.mirrored.state.test_tf1_rules import RULES
 from workloads import optimizers, schedules
 from workloads.program import State
 from workloads.support.errors import InputError

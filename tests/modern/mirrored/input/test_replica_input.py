@@ -7,8 +7,8 @@ import pytest
 import tensorflow as tf
 
 from modern.collectives import strategy
-from modern.mirrored import inputs
-from modern.mirrored.inputs import ReplicaInput
+from modern.mirrored.input import replica_input
+from modern.mirrored.input.replica_input import ReplicaInput
 from modern.options import ModernOptions
 from tests import commands
 from tests.cases import Dyadic
@@ -62,8 +62,8 @@ def test_batches_begin_at_the_step_of_choice():
 
 
 def test_more_steps_than_fit_a_chunk_keep_their_order():
-    batches = delivered(Counting, 3, inputs.CHUNK_STEPS + 2)[1]
-    assert [batch[0][0] for batch in batches] == [10.0 * (3 + step) for step in range(inputs.CHUNK_STEPS + 2)]
+    batches = delivered(Counting, 3, replica_input.CHUNK_STEPS + 2)[1]
+    assert [batch[0][0] for batch in batches] == [10.0 * (3 + step) for step in range(replica_input.CHUNK_STEPS + 2)]
 
 
 def test_a_lone_steps_batch_is_taken_without_reading_the_iterator():
@@ -102,7 +102,7 @@ def test_a_pipeline_is_read_by_tensorflow_itself():
     [(1, 2, 16), (2**18, 1, 4), (2**18, 4, 1), (2**17, 1, 8), (2**21, 1, 1)],  # of 4 bytes; a chunk has 2**22
 )
 def test_a_chunk_holds_from_one_to_sixteen_steps(elements, replicas, steps):
-    assert inputs.steps_per_chunk({"x": np.zeros(elements, np.float32)}, replicas) == steps
+    assert replica_input.steps_per_chunk({"x": np.zeros(elements, np.float32)}, replicas) == steps
 
 
 class Slow(Counting):
@@ -114,7 +114,7 @@ class Slow(Counting):
 
     def _examples(self, step):
         self.made.append(step)
-        time.sleep(2 * inputs.CHUNK_SECONDS)
+        time.sleep(2 * replica_input.CHUNK_SECONDS)
         return super()._examples(step)
 
 
@@ -135,7 +135,7 @@ def test_batches_that_take_long_are_handed_over_one_by_one():
 
 
 def test_a_closed_input_makes_no_more_batches(monkeypatch):
-    monkeypatch.setattr(inputs, "CHUNK_SECONDS", 1000.0)
+    monkeypatch.setattr(replica_input, "CHUNK_SECONDS", 1000.0)
     source = Slow(JOB)
     monkeypatch.setattr(time, "sleep", lambda seconds: None)
     assert made_for_one_chunk(source, False) == list(range(7, 23))
@@ -146,8 +146,8 @@ def test_a_closed_input_makes_no_more_batches(monkeypatch):
 FREED_BLOCK = """
 import ctypes, resource
 import tensorflow as tf
-from modern.mirrored.inputs import ReplicaInput
-from tests.modern.mirrored.test_inputs import JOB, Counting
+from modern.mirrored.input.replica_input import ReplicaInput
+from tests.modern.mirrored.input.test_replica_input import JOB, Counting
 from workloads.support.machine import allocator
 
 allocator.keep_freed_memory()

@@ -1,7 +1,7 @@
 import pytest
 import tensorflow as tf
 
-from modern.mirrored.differentiation import gradients_by_graph, gradients_by_tape
+from modern.mirrored.step.differentiation import gradients_by_graph, gradients_by_tape
 
 
 @pytest.mark.parametrize("differentiate", [gradients_by_graph, gradients_by_tape])

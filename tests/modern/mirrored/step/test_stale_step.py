@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from modern.mirrored.stale_step import StaleStep
+from modern.mirrored.step.stale_step import StaleStep
 from tests.cases import Dyadic, Everything, assert_same, records, setup
 from tests.marks import slow_after
 from workloads import optimizers

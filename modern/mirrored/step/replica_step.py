@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 import tensorflow as tf
 
 from modern.collectives import exchange
-from modern.mirrored.step_tensors import StepTensors, Tensors
-from modern.mirrored.training_step import TrainingStep
+from modern.mirrored.step.step_tensors import StepTensors, Tensors
+from modern.mirrored.step.training_step import TrainingStep
 from modern.options import ModernOptions
 from workloads.job import Job
 from workloads.numerics import combining, statistics
 from workloads.numerics.statistics import LAST_TOWER, MEAN_OF_TOWERS, TOWERS_IN_TURN
 
 if TYPE_CHECKING:
-    from modern.mirrored.rules import UpdateRules
-    from modern.mirrored.variables import LocalState, MirroredState
+    from modern.mirrored.state.update_rules import UpdateRules
+    from modern.mirrored.state.variables import LocalState, MirroredState
 
 
 class ReplicaStep(TrainingStep):

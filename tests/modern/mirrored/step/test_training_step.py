@@ -3,8 +3,8 @@ import dataclasses
 import pytest
 import tensorflow as tf
 
-from modern.mirrored.training_step import ReplicaFrame, TrainingStep
-from modern.mirrored.variables import LocalState
+from modern.mirrored.state.variables import LocalState
+from modern.mirrored.step.training_step import ReplicaFrame, TrainingStep
 from modern.options import ModernOptions
 from tests.cases import Dyadic, Everything
 from workloads import schedules

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from modern.mirrored.step_tensors import Tensors
+from modern.mirrored.step.step_tensors import Tensors
 
 
 class StepChunks:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import tensorflow as tf
 
-from modern.mirrored.step_tensors import Tensors
+from modern.mirrored.step.step_tensors import Tensors
 from workloads import taps
 from workloads.frame import Frame
 from workloads.numerics import combining

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import tensorflow as tf
 
 if TYPE_CHECKING:
-    from modern.mirrored.variables import LocalState
+    from modern.mirrored.state.variables import LocalState
     from workloads.workload import MovingAverage
 
 

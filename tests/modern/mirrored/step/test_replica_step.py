@@ -4,9 +4,9 @@ import pytest
 import tensorflow as tf
 
 from modern.collectives import strategy
-from modern.mirrored.replica_step import ReplicaStep
-from modern.mirrored.update_rules import Tf1Rules
-from modern.mirrored.variables import MirroredState
+from modern.mirrored.state.tf1_rules import Tf1Rules
+from modern.mirrored.state.variables import MirroredState
+from modern.mirrored.step.replica_step import ReplicaStep
 from modern.options import ModernOptions
 from tests.cases import Dyadic
 from workloads import initializers

@@ -15,7 +15,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from modern.mirrored.variables import LocalState, MirroredState
+from modern.mirrored.state.variables import LocalState, MirroredState
 from workloads import schedules
 from workloads.optimizers import KerasClass, Optimizer
 from workloads.program import State
@@ -24,7 +24,7 @@ from workloads.workload import Workload
 
 
 class KerasRules:
-    """Keras 3 optimizers, one per replica, in the place of `update_rules.Tf1Rules`.
+    """Keras 3 optimizers, one per replica, in the place of `tf1_rules.Tf1Rules`.
 
     Args:
       workload: its optimizer and schedule are followed.

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from modern.mirrored.step_chunks import StepChunks, replica_devices
-from modern.mirrored.step_tensors import Tensors
+from modern.mirrored.input.step_chunks import StepChunks, replica_devices
+from modern.mirrored.step.step_tensors import Tensors
 from workloads.job import Job
 from workloads.program import Arrays
 from workloads.sources import Source

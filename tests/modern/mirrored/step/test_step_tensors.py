@@ -1,6 +1,6 @@
 import numpy as np
 
-from modern.mirrored.step_tensors import StepTensors, step_record
+from modern.mirrored.step.step_tensors import StepTensors, step_record
 from workloads.program import State
 from workloads.records.writer import batch_digest, example_ids
 

@@ -1,8 +1,8 @@
 import pytest
 import tensorflow as tf
 
-from modern.mirrored.moving_average import update_moving_averages
-from modern.mirrored.variables import LocalState
+from modern.mirrored.state.moving_average import update_moving_averages
+from modern.mirrored.state.variables import LocalState
 from workloads.workload import MovingAverage
 
 

@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from modern.mirrored.rules import UpdateRules
-from modern.mirrored.update_rules import Tf1Rules
-from modern.mirrored.variables import LocalState
+from modern.mirrored.state.tf1_rules import Tf1Rules
+from modern.mirrored.state.update_rules import UpdateRules
+from modern.mirrored.state.variables import LocalState
 from tests.cases import Everything, assert_same, records, setup
 from tests.marks import slow_after
 from workloads import optimizers

@@ -7,20 +7,19 @@ from typing import TYPE_CHECKING, Protocol
 
 import tensorflow as tf
 
-from modern.mirrored.step_tensors import Tensors
 from workloads.program import Arrays, State
 
 if TYPE_CHECKING:
-    from modern.mirrored.variables import LocalState
+    from modern.mirrored.state.variables import LocalState
 
 
 class UpdateRules(Protocol):
-    """Updates of weights and slots. `update_rules.Tf1Rules` and `keras_rules.KerasRules` have this interface."""
+    """Updates of weights and slots. `tf1_rules.Tf1Rules` and `keras_rules.KerasRules` have this interface."""
 
     def describe(self) -> str:
         """Returns text for the report."""
 
-    def apply(self, local: LocalState, gradients: Tensors, rate: tf.Tensor) -> None:
+    def apply(self, local: LocalState, gradients: dict[str, tf.Tensor], rate: tf.Tensor) -> None:
         """Updates one replica's weights and slots in place.
 
         Args:

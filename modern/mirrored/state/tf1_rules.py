@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from modern.mirrored.variables import LocalState
+from modern.mirrored.state.variables import LocalState
 from workloads.optimizers import Optimizer
 from workloads.program import State
 

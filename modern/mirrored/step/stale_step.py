@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 import tensorflow as tf
 
 from modern.collectives import exchange
-from modern.mirrored.replica_step import ReplicaStep
-from modern.mirrored.step_tensors import Tensors
+from modern.mirrored.step.replica_step import ReplicaStep
+from modern.mirrored.step.step_tensors import Tensors
 from workloads.numerics import combining, staleness
 
 if TYPE_CHECKING:
-    from modern.mirrored.variables import LocalState
+    from modern.mirrored.state.variables import LocalState
 
 
 class StaleStep(ReplicaStep):

@@ -3,7 +3,7 @@ import pytest
 import tensorflow as tf
 
 from modern.collectives import strategy
-from modern.mirrored.variables import MirroredState
+from modern.mirrored.state.variables import MirroredState
 from modern.options import ModernOptions
 from workloads.program import State
 

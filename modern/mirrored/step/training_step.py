@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import tensorflow as tf
 
-from modern.mirrored.differentiation import gradients_by_graph, gradients_by_tape
-from modern.mirrored.moving_average import update_moving_averages
-from modern.mirrored.step_tensors import Tensors
+from modern.mirrored.state.moving_average import update_moving_averages
+from modern.mirrored.step.differentiation import gradients_by_graph, gradients_by_tape
+from modern.mirrored.step.step_tensors import Tensors
 from modern.options import ModernOptions
 from workloads import schedules
 from workloads.frame import Frame
@@ -21,8 +21,8 @@ from workloads.tower_loss import tower_loss
 from workloads.tracing import trace_noise
 
 if TYPE_CHECKING:
-    from modern.mirrored.rules import UpdateRules
-    from modern.mirrored.variables import LocalState, MirroredState
+    from modern.mirrored.state.update_rules import UpdateRules
+    from modern.mirrored.state.variables import LocalState, MirroredState
 
 
 #: (loss, {weight: gradient}, {statistic: proposed value}, {dropout: mask}) of one replica's pass.

@@ -2,7 +2,7 @@ import numpy as np
 import tensorflow as tf
 
 from modern.collectives import strategy
-from modern.mirrored.step_chunks import StepChunks, replica_devices
+from modern.mirrored.input.step_chunks import StepChunks, replica_devices
 from modern.options import ModernOptions
 
 
