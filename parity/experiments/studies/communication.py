@@ -120,7 +120,7 @@ def answer(crossing: Crossing, predicted: Mapping[str, Mapping[int, float]]) -> 
       predicted: see `predicted_slowdowns`.
     """
     return (
-        f"Communication dominates below a global batch of {crossing.text()} for two replicas of the port on this CPU, "
+        f"Communication dominates {crossing.where_above()} for two replicas of the port on this CPU, "
         f"and below a predicted {_predicted_points(predicted)} for two towers that are fed, on GPUs."
     )
 

@@ -63,6 +63,20 @@ class Crossing(NamedTuple):
         median, low, high = (point_text(point, self.first, self.last) for point in self[:3])
         return f"{median} [{low}, {high}]"
 
+    def where_above(self) -> str:
+        """Returns at which global batches the curve is above the level.
+
+        >>> Crossing(90.4, 64.0, ABOVE_ALL, 32, 2000).where_above()
+        'below a global batch of 90 [64, above 2000]'
+        >>> Crossing(BELOW_ALL, BELOW_ALL, 46.0, 32, 2000).where_above()
+        'at none of the global batches from 32 to 2000 (crossing point: below 32 [below 32, 46])'
+        """
+        if BELOW_ALL < self.median < ABOVE_ALL:
+            return f"below a global batch of {self.text()}"
+        amount = "none" if self.median == BELOW_ALL else "all"
+        range_text = f"{self.first:g} to {self.last:g}"
+        return f"at {amount} of the global batches from {range_text} (crossing point: {self.text()})"
+
 
 def point_text(point: float, first: float, last: float) -> str:
     """Returns a crossing point as text.

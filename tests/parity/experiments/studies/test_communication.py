@@ -4,9 +4,11 @@ import pytest
 
 from parity.experiments.studies import communication
 from parity.experiments.studies.alternatives.communication_points import (
+    BASES,
     FORMS,
     FOUR,
     ONE,
+    ONE_REPLICA,
     TWO,
     TWO_ON_FIRST,
     TWO_REPLICAS,
@@ -71,5 +73,5 @@ def test_the_whole_study_at_a_small_size(in_process):  # noqa: F811
     # 600 -> 128 -> 32 -> 32 -> 1 and four scalar biases, in float32: to each of two towers, and back from it.
     weights = 4 * (600 * 128 + 128 * 32 + 32 * 32 + 32 + 4)
     assert 4 * weights <= first["bytes_crossing"] <= 4 * weights + 1000
-    assert set(first["slowdowns"]) == {form.name for form in communication.BASES}
-    assert in_process.opened[:2] == [ONE.name, communication.ONE_REPLICA.name]
+    assert set(first["slowdowns"]) == {form.name for form in BASES}
+    assert in_process.opened[:2] == [ONE.name, ONE_REPLICA.name]

@@ -27,3 +27,16 @@ def test_the_interval_is_that_of_the_ratios_ends():
     found = crossing_of_ratios([1, 4, 16], ratios, 1.0)
     assert found == Crossing(8.0, BELOW_ALL, ABOVE_ALL, 1, 16)
     assert found.text() == "8 [below 1, above 16]"
+
+
+def test_an_answer_says_where_a_curve_lies_above_the_level():
+    def where(median, low, high):
+        return Crossing(median, low, high, 32, 2000).where_above()
+
+    assert where(64.0, BELOW_ALL, 128.0) == "below a global batch of 64 [below 32, 128]"
+    assert where(BELOW_ALL, BELOW_ALL, 64.0) == (
+        "at none of the global batches from 32 to 2000 (crossing point: below 32 [below 32, 64])"
+    )
+    assert where(ABOVE_ALL, 64.0, ABOVE_ALL) == (
+        "at all of the global batches from 32 to 2000 (crossing point: above 2000 [64, above 2000])"
+    )
