@@ -29,17 +29,18 @@ def checked_shape(name: str, shape: Iterable[int]) -> tuple[int, ...]:
     return sizes
 
 
-def check_loss(what: str, loss: object, dtype: str) -> None:
-    """Raises `InputError` unless a loss is a scalar tensor of the run's dtype.
+def check_loss(what: str, loss: object, dtype: str, of_examples: bool = False) -> None:
+    """Raises `InputError` unless a loss is a tensor of the run's dtype, and a scalar.
 
     Args:
       what: beginning of the message.
       loss: what the model returned.
       dtype: name of the run's dtype.
+      of_examples: whether the loss may have any shape, such as one value for each example.
     """
     if not isinstance(loss, tf.Tensor):
         raise InputError(f"{what}: got {type(loss).__name__}, must be a scalar {dtype} tensor")
-    if loss.shape.rank != 0:
+    if loss.shape.rank != 0 and not of_examples:
         raise InputError(f"{what}: got shape {loss.shape}, must be a scalar")
     if loss.dtype != dtype:
         raise InputError(f"{what}: got {loss.dtype.name}, must be {dtype}, the run's dtype")

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, Dict, List, NamedTuple
 import tensorflow as tf
 
 from legacy.source.basics.unwritten import Unwritten
-from legacy.source.proof import LOSS, Tower, compare_tower
+from legacy.source.made_up_tower import Tower
+from legacy.source.proof import LOSS, compare_tower
 from legacy.source.step.input_names import InputNames
 from legacy.source.styles import workload_style
 from legacy.source.styles.docstring import MOST_LISTED
@@ -75,14 +76,15 @@ def prove_losses(
     exec("\n".join([*constants, *functions]), space)
     differing: Dict[str, float] = {}
     losses_differ = in_any_order = False
-    for function, phase, model in losses:
+    for loss in losses:
+        phase, model = loss.phase, loss.model
         fed = {entry.name: usual_value(entry.name) for entry in model.inputs.values() if entry.kind == "setting"}
         fed.update((source, settings[constant]) for constant, source in model.settings.items())
         names = InputNames(model.inputs, model.settings, model.streams)
         for number in range(plan.towers):
             proposals = model.statistics.proposals[number]
             tower = Tower(plan, graph, initial, fed, proposals, number, phase, names)
-            found = compare_tower(tower, space[function])
+            found = compare_tower(tower, space[loss.function], space[loss.function_of_all] if loss.of_all else None)
             in_any_order = in_any_order or found.in_any_order
             where = f"tower {number}" + (f" in {phase.train_op}" if len(losses) > 1 else "")
             losses_differ = losses_differ or LOSS in found.differing

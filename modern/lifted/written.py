@@ -64,7 +64,7 @@ class WrittenTower:
         frame, what = WrittenFrame(values, self._dtype, self._drawn), f"loss of {self._phase.train_op}"
         with user_code.calling(what, self._loss, "a scalar from scope.get's variables and the batch"):
             result = self._loss(Scope(frame), {name: self._as_run(value) for name, value in values.batch.items()})
-        check_loss(what, result, frame.dtype)
+        check_loss(what, result, frame.dtype, of_examples=True)
         given, raw = frame.values_given, raw_gradients(self._phase, tower)
         weights = [weight for weight in raw if weight in given]
         found = {self._phase.losses[tower]: result}

@@ -31,7 +31,7 @@ class StepResults(NamedTuple):
     """The observed values of one replica's step.
 
     Attributes:
-      losses: its scalar loss.
+      losses: its loss, a scalar or a value for each example.
       gradients: {weight: gradient}.
     """
 

@@ -92,6 +92,6 @@ def run_train_op(
     what = f"{workload.name}.{train_op.__name__}"
     with user_code.calling(what, train_op, "the loss, from the batch and the replica's variables"):
         loss = train_op(scope, batch, variables, context)
-    check_loss(user_code.named(what, train_op), loss, "float32")
+    check_loss(user_code.named(what, train_op), loss, "float32", of_examples=True)
     tf.raw_ops.AssignAddVariableOp(resource=local.step.handle, value=tf.ones([], tf.int64))
     return TrainOpResults(loss, scope.gradients_found)

@@ -58,7 +58,7 @@ def train_op_text(update: WrittenUpdate, functions: str, style: str = "standalon
         body.append(f"gradients = dict(zip({update.group}, gradients))")
     else:
         body.append(f"gradients = {{n: gather(context, gradient) for n, gradient in zip({update.group}, gradients)}}")
-    body += ["losses = gather(context, loss)"] if update.uses_losses else []
+    body += ["losses = gather(context, loss)"] if update.uses_losses and not update.factor.of_all else []
     head.append(f'    """Runs a replica\'s part of {update.phase.train_op}; returns its loss."""')
     statistics = textwrap.indent(textwrap.dedent(statistics_text(loss.model)), _INDENT)
     statistics = statistics.replace("local[", "variables[").replace(" replica ==", " scope.replica ==")

@@ -24,11 +24,18 @@ class WrittenLoss(NamedTuple):
       function: its name in the text.
       phase: the train op.
       model: the loss.
+      of_all: lines of the function of all towers' losses that is minimized, where it is none of their sums.
     """
 
     function: str
     phase: Phase
     model: Model
+    of_all: Sequence[str] = ()
+
+    @property
+    def function_of_all(self) -> str:
+        """Name of the function of all towers' losses."""
+        return self.of_all[0].partition("(")[0].split()[-1]
 
 
 class ImportedStep(NamedTuple):

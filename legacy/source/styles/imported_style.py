@@ -46,6 +46,8 @@ def losses_lines(step: ImportedStep) -> List[str]:
                 renamed[name] = new = f"{name}_of_{loss.function}"
                 block, name = [_renamed(line, {name: new}) for line in block], new
             known[name] = block
+        if loss.of_all:
+            known[loss.function_of_all] = list(loss.of_all)
     lines: List[str] = []
     for block in known.values():
         lines += ["", "", *block] if lines else block

@@ -5,7 +5,7 @@ from __future__ import annotations
 import collections
 import dataclasses
 import re
-from typing import TYPE_CHECKING, Dict, List, NamedTuple, Optional, Sequence
+from typing import TYPE_CHECKING, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 from legacy.saved.graph.imported import ImportedGraph
 from legacy.source.basics.expressions import Name
@@ -18,6 +18,7 @@ from legacy.source.step.learning import find_counters
 from legacy.source.step.model import recover_model
 from legacy.source.step.statistics import EACH_TOWER
 from legacy.source.update.lines import update_lines
+from legacy.source.update.loss_of_all import loss_of_all_lines
 from legacy.source.update.paths import GradientPath, find_path
 from legacy.source.update.shared import SharedFactor, find_shared_factor, with_results
 from workloads.lifted.plan import TensorType
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from workloads.lifted.graph import Graph
-    from workloads.lifted.plan import Phase, Plan
+    from workloads.lifted.plan import Effect, Phase, Plan
 
 #: The list of the towers' losses in the text of an update.
 _LOSSES = re.compile(r"(?<![\w'\"/])losses\b(?!['\"/])")
@@ -61,7 +62,7 @@ class WrittenUpdate(NamedTuple):
     @property
     def gathers(self) -> bool:
         """Whether it uses results of each tower, and not only reduced ones."""
-        return bool(self.uses_losses or self.factor.parts or not self.path.combine)
+        return bool(self.uses_losses or self.factor.parts or self.factor.lines or not self.path.combine)
 
 
 class WrittenStep(NamedTuple):
@@ -153,10 +154,11 @@ def _update(
     known = find_known(plan, graph, phase, counters)
     proposed = {proposal.node: proposal.variable for own in known.proposals for proposal in own}
     effects = [effect for effect in phase.effects if effect.node not in proposed]
-    phase = with_results(_with_types(plan, path), graph, phase, effects, path.tensors)
-    factor = find_shared_factor(plan, graph, phase)
+    name = loss_function(plan, phase, [update.loss for update in before if update.loss])
+    phase, factor = _with_factor(_with_types(plan, path), graph, phase, effects, path, name + "_of_all")
+    path = path._replace(scale=1.0) if factor.of_all else path
     model = recover_model(plan, graph, phase, known, initializers, counters)
-    loss = WrittenLoss(loss_function(plan, phase, [update.loss for update in before if update.loss]), phase, model)
+    loss = WrittenLoss(name, phase, model, factor.of_all)
     given = {**factor.tensors, **path.tensors}
     for constant, source in model.settings.items():
         entries = [entry for entry in plan.inputs + plan.common if entry.name == source]
@@ -164,6 +166,36 @@ def _update(
     made = collections.Counter(proposed.values())
     lines = update_lines(_with_types(plan, path), graph, phase, effects, given, groups, made)
     return WrittenUpdate(function, phase, loss, path, group, lines, factor)
+
+
+def _with_factor(
+    plan: Plan, graph: Graph, phase: Phase, effects: Sequence[Effect], path: GradientPath, function: str
+) -> Tuple[Phase, SharedFactor]:
+    """Returns a train op with the results of all towers that its losses and effects need, and the factor on its losses.
+
+    Args:
+      plan: of the lift.
+      graph: of the lift.
+      phase: the train op.
+      effects: the changes that the update makes.
+      path: of the gradients.
+      function: name of the function of all towers' losses, where the factor is its derivative.
+
+    Returns:
+      Both.
+    """
+    with_all = with_results(plan, graph, phase, effects, path.tensors)
+    of_examples = phase.shared_loss and plan.tensors[phase.losses[0]].shape  # no number is the weight of a vector
+    try:
+        if not of_examples:
+            return with_all, find_shared_factor(plan, graph, with_all)
+    except Unwritten:
+        pass
+    of_all = loss_of_all_lines(plan, graph, phase, function)
+    phase = with_results(plan, graph, dataclasses.replace(phase, early=[]), effects, path.tensors)
+    alone = find_shared_factor(plan, graph, dataclasses.replace(phase, returns=[]))
+    lines = ["losses = gather(context, loss)", f"factor = tf.gradients({function}(losses), losses)[scope.replica]"]
+    return phase, alone._replace(lines=lines, of_all=of_all)
 
 
 def _with_types(plan: Plan, path: GradientPath) -> Plan:

@@ -26,11 +26,13 @@ class SharedFactor(NamedTuple):
       parts: names of what each replica computes for it, or for the update, beside its loss.
       tensors: {tensor of the old graph: expression} of all replicas' parts.
       lines: of the text, which end with the factor, `factor`; none where losses stand for themselves.
+      of_all: lines of the function of all towers' losses that the factor is a derivative of; none where it is computed.
     """
 
     parts: List[str]
     tensors: Dict[str, Name]
     lines: List[str]
+    of_all: Sequence[str] = ()
 
 
 def find_shared_factor(plan: Plan, graph: Graph, phase: Phase) -> SharedFactor:

@@ -1,0 +1,61 @@
+"""A loss of all towers: what is minimized, as a function of each tower's loss, such as a mean over all examples."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, List
+
+from legacy.saved.analysis.losses import differentiated
+from legacy.source.basics.cut import cut_part
+from legacy.source.basics.expressions import Definition, Name
+from legacy.source.basics.forward import Forward
+from legacy.source.basics.unwritten import Unwritten
+from legacy.source.definitions.recovery import Recovery
+from legacy.source.update.lines import names_of_variables, own_lines
+from workloads.lifted.graph import parse_tensor_name
+
+if TYPE_CHECKING:
+    from workloads.lifted.graph import Graph
+    from workloads.lifted.plan import Phase, Plan
+
+_INDENT = "    "
+
+
+def loss_of_all_lines(plan: Plan, graph: Graph, phase: Phase, function: str) -> List[str]:
+    """Writes the function of the losses of all towers that a train op minimizes.
+
+    Its derivative by one tower's loss is what this tower's gradients begin with.
+
+    Args:
+      plan: of the lift.
+      graph: of the lift.
+      phase: the train op, whose towers' gradients depend on all towers' results.
+      function: name of the function.
+
+    Returns:
+      The function's lines.
+
+    Raises:
+      Unwritten: what is minimized depends on more of the towers than their losses.
+    """
+    names = {tensor: Name(f"losses[{tower}]") for tower, tensor in enumerate(phase.losses)}
+    cut = cut_part(plan, graph, [_minimized(graph, phase)], list(names), phase.versions)
+    others = [str(feed.key) for feed in cut.piece.feeds if str(feed.key) not in names]
+    if others:
+        raise Unwritten(f"towers: the loss of all towers depends on {others[0]!r} besides the towers' losses")
+    recovery = Recovery(Forward(cut, plan), names_of_variables(plan, names))
+    result = recovery.expression_of(cut.fetches[0] if ":" in cut.fetches[0] else cut.fetches[0] + ":0")
+    lines = own_lines([*recovery.ordered([result]), Definition((), result)], plan.towers, {}, len(_INDENT))
+    last = max(n for n, line in enumerate(lines) if line[: len(_INDENT) + 1].strip() not in ("", ")"))
+    lines[last] = f"{_INDENT}return {lines[last].strip()}"
+    doc = f'{_INDENT}"""Returns the loss that is minimized, which is made of the losses of all replicas."""'
+    return [f"def {function}(losses):", doc, *lines]
+
+
+def _minimized(graph: Graph, phase: Phase) -> str:
+    """Returns the tensor that is differentiated and depends on all towers' losses."""
+    losses = {parse_tensor_name(tensor).node for tensor in phase.losses}
+    targets = differentiated(graph, graph.ancestors([phase.train_op]))
+    found = [name for name in targets if losses <= set(graph.ancestors([name], controls=False))]
+    if len(found) != 1:
+        raise Unwritten("towers: the graph does not tell which loss of all towers is minimized")
+    return found[0] + ":0"

@@ -1,0 +1,114 @@
+"""Losses with a value for each example, and one loss of all towers' examples, written with their training steps."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from legacy.source.basics.unwritten import Unwritten
+from legacy.source.made_up_tower import Tower, made_up_data, old_results, value_of
+from legacy.source.step.input_names import input_names
+from legacy.source.update.loss_of_all import loss_of_all_lines
+from tests.legacy.source.trained import assert_port_verified, assert_trains_alike, source_of
+from tests.legacy.variants.programs import TOWERS, lifted, mean_of, split_batch, towers, weights
+from workloads.lifted.plan import Input
+
+v1 = tf.compat.v1
+
+
+def of_each_example(x):
+    return tf.reduce_sum(tf.tanh(tf.matmul(x, weights())) ** 2, 1)
+
+
+def minimized_together(combine):
+    """A program that minimizes what `combine` makes of the losses of all towers' examples."""
+
+    def build():
+        xs = split_batch()
+        losses = towers(lambda tower: of_each_example(xs[tower]))
+        return v1.train.MomentumOptimizer(0.125, 0.5).minimize(combine(losses), var_list=[weights()])
+
+    return build
+
+
+def third_of_the_sum(losses):
+    return tf.reduce_sum(tf.concat(losses, 0)) / 3.0
+
+
+def soft_maximum(losses):
+    return tf.reduce_logsumexp(tf.concat(losses, 0))
+
+
+def values_of_examples():
+    """Each tower's gradient is that of a vector: the sum of its values is minimized."""
+    xs = split_batch()
+    return mean_of(towers(lambda tower: tf.gradients(of_each_example(xs[tower]), [weights()])[0]))
+
+
+@pytest.mark.parametrize(
+    "combine, line",
+    [
+        (third_of_the_sum, "    return tf.reduce_sum(tf.concat(losses, axis=0)) / 3.0"),
+        (soft_maximum, "tf.exp("),
+    ],
+)
+def test_a_loss_of_all_towers_is_a_function_whose_derivative_each_replica_takes(combine, line, tmp_path):
+    setup = lifted(minimized_together(combine), tmp_path)
+    source = source_of(setup)
+    assert "def tower_loss_of_all(losses):" in source.text and line in source.text
+    assert "    factor = tf.gradients(tower_loss_of_all(losses), losses)[scope.replica]" in source.text
+    assert_trains_alike(setup, tmp_path, source)
+    assert_port_verified(setup, tmp_path, source_of(setup, "workload"))
+
+
+def test_another_loss_of_all_towers_is_seen(tmp_path):
+    setup = lifted(minimized_together(third_of_the_sum), tmp_path)
+    source = source_of(setup, "workload")
+    other = assert_port_verified(setup, tmp_path, source, changed=lambda text: text.replace("/ 3.0", "/ 3.00001"))
+    assert not other.passed and other.first.stage == "gradients"
+
+
+def test_a_penalty_beside_the_towers_losses_is_refused_by_name(tmp_path):
+    lift = lifted(
+        minimized_together(lambda losses: tf.reduce_mean(tf.concat(losses, 0)) * tf.nn.l2_loss(weights())), tmp_path
+    ).job.workload
+    with pytest.raises(Unwritten, match="loss of all towers depends on .* besides the towers' losses"):
+        loss_of_all_lines(lift.plan, lift.graph, lift.plan.phases[0], "loss_of_all")
+
+
+def test_a_loss_of_several_values_is_written_with_its_update(tmp_path):
+    setup = lifted(values_of_examples, tmp_path)
+    source = source_of(setup, "workload")
+    assert "  * loss: it has several values, of which the sum is minimized" in source.text
+    assert "old graph's bits" in source.text and "(StepWorkload):" in source.text
+    assert_port_verified(setup, tmp_path, source)
+
+
+def dropped_twice():
+    """Dropout of what depends on how many rows dropout left: the shape of later numbers follows from earlier ones."""
+    xs = split_batch()
+
+    def gradient(tower):
+        kept = tf.nn.dropout(xs[tower], rate=0.5, seed=tower)
+        rows = tf.boolean_mask(kept, tf.reduce_sum(kept, 1) > 0.0)
+        return tf.gradients(tf.reduce_sum(tf.matmul(tf.nn.dropout(rows, rate=0.5, seed=9), weights())), [weights()])[0]
+
+    return mean_of(towers(gradient))
+
+
+def test_numbers_whose_shape_follows_from_other_numbers_come_after_them(tmp_path):
+    lift = lifted(dropped_twice, tmp_path).job.workload
+    (phase,) = lift.plan.phases
+    tower = Tower(lift.plan, lift.graph, lift.values(), {}, [], 1, phase, input_names(lift.plan))
+    data = {1: made_up_data(tower, 1)}
+    _, noises = old_results(tower, [], data)
+    first, second = noises[1].values()
+    rows = np.sum(np.sum(np.where(first >= 0.5, data[1]["x"], 0.0), axis=1) > 0.0)
+    assert len(data) == 1 and rows > 0 and second.shape == (rows, 3)
+
+
+def test_towers_that_share_an_input_get_the_first_ones_values():
+    data = {tower: {"x": np.full(2, tower), "s": np.full(2, tower)} for tower in range(TOWERS)}
+    own = Input("x", "float32", [None], "batch", 0, ["x:0", "x:1"], "x")
+    shared = Input("s", "float32", [None], "same", 0, ["s:0", "s:0"], "s")
+    assert [value_of(own, tower, data)[0] for tower in data] == [0, 1]
+    assert [value_of(shared, tower, data)[0] for tower in data] == [0, 0]
