@@ -58,10 +58,16 @@ class TrialRunner:
         fetches = list(dict.fromkeys(self._losses + [name for tower in self._towers for name in tower]))
         entries = plan.inputs + plan.common
         cutter = LiftedWorkload(plan.name, plan=plan, graph=graph).cutter({})
-        piece = cutter.piece(fetches, {tensor for entry in entries for tensor in entry.tensors})
+        cuts = {tensor for entry in entries for tensor in entry.tensors}
+        self._assertions = assertions_of(graph, [phase.train_op for phase in plan.phases])
+        asserted = [tensor for assertion in self._assertions for tensor in assertion]
+        try:
+            piece = cutter.piece([*fetches, *asserted], cuts)
+        except KeyError:  # an assertion looks at a tensor that is not of the step's computation
+            piece, asserted, self._assertions = cutter.piece(fetches, cuts), [], []
         with tf.Graph().as_default() as imported:
             tensors = import_graph(piece.graph_def, fetches=piece.fetches, subject="graph file")
-            self._tensors = dict(zip(fetches, tensors))
+            self._tensors = dict(zip([*fetches, *asserted], tensors))
         self._session = v1.Session(graph=imported, config=session_config(["CPU:0"], True))
         self._holders: dict[str, Any] = {}
         self._fixed: dict[Any, np.ndarray] = {}
@@ -98,9 +104,35 @@ class TrialRunner:
             results = self._session.run(self._tensors, feed)
         except (tf.errors.OpError, ValueError, InputError) as error:
             return Outcome(getattr(error, "message", None) or str(error))
-        finite = all(np.isfinite(np.asarray(value, np.float64)).all() for value in results.values())
+        for condition, *shown in self._assertions:
+            if not np.all(results[condition]):
+                return Outcome("assertion failed: " + ", ".join(str(results[tensor]) for tensor in shown))
+        computed = {name for tower in self._towers for name in tower} | set(self._losses)
+        finite = all(np.isfinite(np.asarray(results[name], np.float64)).all() for name in computed)
         trains = all(any(np.any(results[name]) for name in tower) for tower in self._towers if tower)
         return Outcome("", finite, trains and any(self._towers))
+
+
+def assertions_of(graph: Graph, train_ops: Sequence[str]) -> list[list[str]]:
+    """Returns the assertions that a step makes outside of loops, such as that a length is the longest one.
+
+    Args:
+      graph: the subgraph that a step runs.
+      train_ops: names of the train ops.
+
+    Returns:
+      For each assertion, names of its condition and of the numbers that it shows.
+    """
+    frames = graph.frames()
+    found = []
+    for name in sorted(graph.ancestors(train_ops)):
+        if graph.type(name) != "Assert" or name in frames:
+            continue
+        types = graph.nodes[name].attr["T"].list.type
+        condition, *shown = [graph.before_branches(tensor) for tensor in graph.inputs(name)]
+        numbers = [tensor for tensor, kind in zip(shown, types) if kind != tf.string.as_datatype_enum]
+        found.append([tensor.name for tensor in (condition, *numbers)])
+    return found
 
 
 def _made_up(entries: Sequence[Input], size: BatchSize, seed: int) -> dict[str, np.ndarray]:

@@ -78,6 +78,23 @@ def test_lengths_that_must_not_be_zero_are_not():
     assert inputs_of(fitted(loss))["lengths"] == ([None], 1, 2)
 
 
+def test_an_assertion_holds_that_no_computed_tensor_waits_for():
+    def loss(w):
+        x, labels = (v1.placeholder(tf.float32, [None, size], name) for size, name in ((3, "x"), (None, "labels")))
+        lengths = v1.placeholder(tf.int32, [None], "lengths")
+        numbers = [tf.shape(labels)[1], tf.reduce_max(lengths)]
+        tf.raw_ops.Assert(condition=tf.equal(*numbers), data=numbers, name="widest") if asserted else None
+        with tf.control_dependencies(["widest"] if asserted else []):
+            x = tf.identity(x)
+        return tf.reduce_sum(tf.matmul(x, w) ** 2) + tf.reduce_sum(labels) * tf.cast(tf.reduce_max(lengths), tf.float32)
+
+    asserted = True
+    found = inputs_of(fitted(loss))
+    assert found["labels"][0] == [None, 1]
+    asserted = False
+    assert inputs_of(fitted(loss))["labels"] == ([], 0, 0)
+
+
 def test_a_batch_that_the_graph_fixes_is_found():
     def loss(w):
         return tf.reduce_sum(tf.matmul(tf.reshape(v1.placeholder(tf.float32, [None, None], "x"), [4, 3]), w) ** 2)
