@@ -12,6 +12,7 @@ import concurrent.futures
 import dataclasses
 import functools
 import sys
+import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -21,6 +22,7 @@ from absl import flags
 import parity.verify as verify
 from parity import benchmark, report_flags
 from parity import flags as parity_flags
+from parity.processes import turns
 from parity.processes.json_command import run_json_command
 from parity.subcommands import subcommand_list
 from workloads.lifted import is_lift_folder
@@ -61,8 +63,8 @@ SHORTER = {
     "all_cores": False,
 }
 
-#: Processes that share the first phase. The second has the machine to itself.
-VERIFIERS = 2
+#: Processes of each phase. Those of the second prepare side by side, and each times while the other waits.
+PROCESSES = 2
 
 #: {phase: one JSON result per workload}.
 Results = dict[str, list[dict[str, Any]]]
@@ -87,10 +89,11 @@ def run_phases() -> Results | int:
     """
     results: Results = {}
     display.end()  # the phases show what they do
-    for phase, processes in ((VERIFY, VERIFIERS), (BENCHMARK, 1)):
+    for phase in (VERIFY, BENCHMARK):
+        processes = PROCESSES if phase == VERIFY or _can_take_turns(results[VERIFY]) else 1
         portions = [FLAGS.workloads[first::processes] for first in range(min(processes, len(FLAGS.workloads)))]
-        with concurrent.futures.ThreadPoolExecutor(processes) as pool:
-            ends = list(pool.map(functools.partial(_run_portion, phase), portions))
+        with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(processes) as pool:
+            ends = list(pool.map(functools.partial(_run_portion, phase, folder), portions))
         found: dict[str, dict[str, Any]] = {}
         for portion, end in zip(portions, ends):
             if isinstance(end, int):
@@ -100,9 +103,14 @@ def run_phases() -> Results | int:
     return results
 
 
-def _run_portion(phase: str, workloads: Sequence[str]) -> list[dict[str, Any]] | int:
-    """Runs a phase over some workloads as a child process; see `run_phases`."""
-    variables = {display.VARIABLE: display.LINES} if phase == VERIFY else {}  # several share the terminal
+def _can_take_turns(verified: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether two processes can prepare beside each other; on GPUs, kernels are chosen by their speed meanwhile."""
+    return turns.SUPPORTED and all(entry["environment"]["GPUs"] == "0" for entry in verified)
+
+
+def _run_portion(phase: str, folder: str, workloads: Sequence[str]) -> list[dict[str, Any]] | int:
+    """Runs a phase over some workloads as a child process, which takes turns in `folder`; see `run_phases`."""
+    variables = {display.VARIABLE: display.LINES, turns.VARIABLE: folder}  # several share the terminal
     end = run_json_command("parity", phase_arguments(phase, workloads), variables, passes_output_on=True)
     if end.status in (2, command.USER_CODE):
         return end.status  # the child has printed why
@@ -114,6 +122,7 @@ def _run_portion(phase: str, workloads: Sequence[str]) -> list[dict[str, Any]] |
 
 def run_phase(phase: str) -> list[dict[str, Any]]:
     """Runs one phase over all workloads in this process, printing a line for each; returns the results for `--json`."""
+    turns.own_turns()  # TensorFlow's import is work beside which no other process is timed
     environment.prepare(exact=phase == VERIFY)
     _adapt_defaults_to_gpus()
     _set_defaults(SHORTER)

@@ -127,6 +127,7 @@ def plan_from_flags(workload_name: str | None = None) -> tuple[dict[str, Setup],
 
 def run_benchmark(setups: Mapping[str, Setup], plan: MeasurementPlan) -> SpeedResult:
     """Measures the speed of all programs, and shows the progress on stderr."""
+    from parity.processes.turns import own_turns
     from parity.speed.measurement import measure_speed
     from parity.speed.other_program import enter_others
     from workloads.progress.progress import Progress
@@ -140,7 +141,7 @@ def run_benchmark(setups: Mapping[str, Setup], plan: MeasurementPlan) -> SpeedRe
         def show(text: str, done: int, total: int) -> None:
             progress.update(done, max(done, total), text)
 
-        result = measure_speed(setups, plan, show, others, interruption)
+        result = measure_speed(setups, plan, show, others, interruption, own_turns().alone)
     progress.done()
     return result
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from parity.comparison.setup import Setup
 from parity.speed.names import LEGACY_INPUTS
-from parity.speed.timing import Runner, seconds_of_run
+from parity.speed.timing import Alone, Runner, seconds_of_run
 from workloads.program import Program
 
 #: Steps before each trial, and repetitions of it, of which the fastest counts.
@@ -39,6 +39,7 @@ def choose_fastest_input(
     setup: Setup,
     progress: Callable[[str, int, int], None],
     candidates: Sequence[str] = LEGACY_INPUTS,
+    alone: Alone = contextlib.nullcontext,
 ) -> FastestInput:
     """Times several inputs of the towers.
 
@@ -47,6 +48,7 @@ def choose_fastest_input(
       setup: the job on both sides.
       progress: called with (text, inputs done, inputs in all).
       candidates: values of `LegacyOptions.input`.
+      alone: makes the context of a trial, in which nothing else runs on this machine.
 
     Returns:
       the first of the fastest.
@@ -59,7 +61,9 @@ def choose_fastest_input(
             chosen = setup_with_input(setup, candidate)
             with contextlib.ExitStack() as tried:
                 program = tried.enter_context(chosen.legacy_program())
-                trials[candidate] = trial_seconds(program)
+                program.run(WARMUP)
+                with alone():
+                    trials[candidate] = trial_seconds(program)
                 if fastest is None or trials[candidate] < trials[fastest.setup.legacy.input]:
                     kept.close()
                     kept.push(tried.pop_all())

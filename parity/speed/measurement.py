@@ -16,6 +16,7 @@ from parity.speed.names import LEGACY, MODERN, STREAMED
 from parity.speed.ratio import UNDECIDED, speed_ratio, speed_verdict
 from parity.speed.speed_result import SpeedResult
 from parity.speed.timing import (
+    Alone,
     Progress,
     RoundTimes,
     Runner,
@@ -66,6 +67,7 @@ def measure_speed(
     progress: Progress,
     others: Sequence[Entrant] = (),
     interruption: Interruption | None = None,
+    alone: Alone = contextlib.nullcontext,
 ) -> SpeedResult:
     """Checks parity of the programs of each input, then times all of them in the same rounds.
 
@@ -75,6 +77,7 @@ def measure_speed(
       progress: called with (text, number done, number in all).
       others: further programs, which nothing is known of but their speed.
       interruption: ends the timing early; None for none.
+      alone: makes the context of what is timed; other processes may share the machine with all else.
 
     Returns:
       the result; without timings if legacy and the port are not equal.
@@ -83,12 +86,14 @@ def measure_speed(
       RuntimeError: a step was traced while it was timed.
     """
     with contextlib.ExitStack() as stack:
-        entry = _enter_inputs(stack, setups, plan, progress)
+        entry = _enter_inputs(stack, setups, plan, progress, alone)
         entrants = [*entry.entrants, *others]
         result = SpeedResult(entry.setups, [entrant.contestant for entrant in entrants], entry.trials)
         if result.has_parity:
             ready = [entrant for entrant in entrants if entrant.runner is not None]
-            _time_all(ready, result, plan, progress, interruption)
+            ready = [entrant for entrant in ready if _warms_up(entrant, plan)]
+            with alone():
+                _time_all(ready, result, plan, progress, interruption)
     return result
 
 
@@ -107,7 +112,7 @@ class _Entry(NamedTuple):
 
 
 def _enter_inputs(
-    stack: contextlib.ExitStack, setups: Mapping[str, Setup], plan: MeasurementPlan, progress: Progress
+    stack: contextlib.ExitStack, setups: Mapping[str, Setup], plan: MeasurementPlan, progress: Progress, alone: Alone
 ) -> _Entry:
     """Makes and compares the programs of each input; `stack` closes them."""
     tries = plan.all_cores and any(needs_own_process(setup) for setup in setups.values())
@@ -122,7 +127,8 @@ def _enter_inputs(
         towers: Program | None = None
         if plan.tried_inputs and name == STREAMED:
             with contextlib.ExitStack() as tried:
-                entry.setups[name], trials, towers = choose_fastest_input(tried, setup, progress, plan.tried_inputs)
+                chosen = choose_fastest_input(tried, setup, progress, plan.tried_inputs, alone)
+                entry.setups[name], trials, towers = chosen
                 entry.trials.update(trials)
                 if entry.entrants:  # the first comparison must begin at the initial values
                     stack.push(tried.pop_all())
@@ -138,8 +144,8 @@ def _time_all(
     progress: Progress,
     interruption: Interruption | None,
 ) -> None:
-    """Warms all programs up and times them; fills their contestants."""
-    ready = [entrant for entrant in entrants if _is_warmed_up(entrant, result, plan)]
+    """Times all programs, which are warmed up; fills their contestants."""
+    ready = [entrant for entrant in entrants if _finds_block(entrant, result, plan)]
     runners = [cast(Runner, entrant.runner) for entrant in ready]
     ports = [cast(Program, e.runner) for e in ready if e.contestant.name == MODERN]
     traces = [_traces(port) for port in ports]
@@ -170,13 +176,22 @@ def _time_all(
         entrant.contestant.problem = times.failures.get(number, "")
 
 
-def _is_warmed_up(entrant: Entrant, result: SpeedResult, plan: MeasurementPlan) -> bool:
-    """Runs a program's first steps and finds the length of its blocks; false if it failed."""
+def _warms_up(entrant: Entrant, plan: MeasurementPlan) -> bool:
+    """Runs a program's first steps; false if it failed."""
+    try:
+        entrant.contestant.startup = seconds_of_run(cast(Runner, entrant.runner), plan.warmup)
+    except RunnerFailed as failure:
+        entrant.contestant.problem = str(failure)
+        return False
+    return True
+
+
+def _finds_block(entrant: Entrant, result: SpeedResult, plan: MeasurementPlan) -> bool:
+    """Finds the length of a program's blocks, and the faster of two forms of a program; false if it failed."""
     runner, contestant = cast(Runner, entrant.runner), entrant.contestant
     try:
         if isinstance(runner, FasterProgram):
             contestant.note = "; ".join(filter(None, [contestant.note, runner.choose()]))
-        contestant.startup = seconds_of_run(runner, plan.warmup)
         contestant.steps = block_steps(runner, result.setup.modern.steps_per_call, plan.seconds)
     except RunnerFailed as failure:
         contestant.problem = str(failure)

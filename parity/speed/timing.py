@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -9,6 +10,8 @@ from typing import Protocol
 
 #: Called with (text, number done, number in all).
 Progress = Callable[[str, int, int], None]
+#: Makes a context in which nothing else runs on this machine, as far as the caller can see to it.
+Alone = Callable[[], contextlib.AbstractContextManager[object]]
 
 
 class Runner(Protocol):

@@ -1,5 +1,6 @@
 """The command `python -m parity`: its phases, its defaults where there are GPUs, and its exit status."""
 
+import os
 from types import SimpleNamespace
 
 import pytest
@@ -43,8 +44,12 @@ def test_a_phase_has_the_flags_of_the_command_and_two_more(monkeypatch):
     assert arguments == ["--phase=all", "--steps=3", "--workloads=a,b", "--phase=verify"]
 
 
-def children(monkeypatch, statuses):
-    """Replaces child processes; each ends with its phase's status, and may write phase and workload as results.
+def result(phase, name, gpus="0"):
+    return {"phase": phase, "name": name, "environment": {"GPUs": gpus}}
+
+
+def children(monkeypatch, statuses, gpus="0"):
+    """Replaces child processes; each ends with its phase's status, and may write results.
 
     Returns:
       The workloads of each child.
@@ -57,9 +62,9 @@ def children(monkeypatch, statuses):
         phase = arguments[-1].partition("=")[2]
         workloads = arguments[-2].partition("=")[2].split(",")
         started.append((phase, workloads))
-        assert variables == ({"TOWER_PARITY_PROGRESS": "lines"} if phase == "verify" else {})
+        assert variables["TOWER_PARITY_PROGRESS"] == "lines" and os.path.isdir(variables["TOWER_PARITY_TURNS"])
         status, writes = statuses[phase]
-        return CommandEnd(status, [f"{phase} {name}" for name in workloads] if writes else None, "")
+        return CommandEnd(status, [result(phase, name, gpus) for name in workloads] if writes else None, "")
 
     monkeypatch.setattr(all_workloads, "run_json_command", run)
     return started
@@ -68,16 +73,19 @@ def children(monkeypatch, statuses):
 def test_both_phases_results_are_joined(monkeypatch):
     children(monkeypatch, {"verify": (0, True), "benchmark": (1, True)})
     assert all_workloads.run_phases() == {
-        "verify": ["verify a", "verify b", "verify c"],
-        "benchmark": ["benchmark a", "benchmark b", "benchmark c"],
+        phase: [result(phase, name) for name in "abc"] for phase in ("verify", "benchmark")
     }
 
 
-def test_workloads_are_verified_by_two_processes_and_timed_by_one(monkeypatch):
+def test_two_processes_share_a_phase_but_where_kernels_are_chosen_by_their_speed(monkeypatch):
+    halves = [("verify", ["a", "c"]), ("verify", ["b"])]
     started = children(monkeypatch, {"verify": (0, True), "benchmark": (0, True)})
     all_workloads.run_phases()
-    assert sorted(started[:2]) == [("verify", ["a", "c"]), ("verify", ["b"])]
-    assert started[2:] == [("benchmark", ["a", "b", "c"])]
+    assert sorted(started[:2]) == halves
+    assert sorted(started[2:]) == [("benchmark", ["a", "c"]), ("benchmark", ["b"])]
+    started = children(monkeypatch, {"verify": (0, True), "benchmark": (0, True)}, gpus="2")
+    all_workloads.run_phases()
+    assert sorted(started[:2]) == halves and started[2:] == [("benchmark", ["a", "b", "c"])]
 
 
 def test_a_phase_that_refuses_its_input_ends_the_command(monkeypatch):

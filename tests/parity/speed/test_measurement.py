@@ -1,5 +1,6 @@
 """Speed measurement of made-up programs on a clock of their own; parity is given."""
 
+import contextlib
 import dataclasses
 
 import pytest
@@ -99,6 +100,25 @@ def test_the_programs_that_are_timed_are_compared_step_by_step_first(clock, veri
     assert verified["compared"] == [("legacy, feed", ["modern", "whole"], 3)]
     text = "timing, blocks per program"
     assert shown == [("parity", 3, 3), (text, 2, 4), (text, 4, 4)]
+
+
+@pytest.mark.parametrize(
+    "kind, tried, first, sections", [(RESIDENT, (), 4.0, 1), (STREAMED, ("feed", "split"), 2.5, 3)]
+)
+def test_first_steps_are_taken_beside_other_processes_and_all_else_alone(kind, tried, first, sections, clock, verified):
+    spans = []
+
+    @contextlib.contextmanager
+    def alone():
+        start = clock.now
+        yield
+        spans.append((start, clock.now))
+
+    setup = MadeUpSetup(clock, {"feed": 0.5, "split": 1.0}, modern_seconds=0.25)
+    result = measure_speed({kind: setup}, dataclasses.replace(PLAN, tried_inputs=tried), ignore, alone=alone)
+    assert len(spans) == sections and spans[0][0] == first  # 4 steps of each program, or 5 of the first that is tried
+    timed = sum(sum(contestant.seconds) for contestant in result.contestants)
+    assert spans[-1][1] - spans[-1][0] >= timed and spans[-1][1] == clock.now
 
 
 @pytest.mark.parametrize("seconds, steps, cores", [(0.125, 80, "all cores"), (0.5, 40, "3 cores an op")])
