@@ -104,7 +104,7 @@ def run_phases() -> Results | int:
 
 
 def _can_take_turns(verified: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether two processes can prepare beside each other; on GPUs, kernels are chosen by their speed meanwhile."""
+    """Returns whether two processes can prepare at once: not on GPUs, where first steps choose kernels by their speed."""
     return turns.SUPPORTED and all(entry["environment"]["GPUs"] == "0" for entry in verified)
 
 
