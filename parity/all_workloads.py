@@ -104,7 +104,7 @@ def run_phases() -> Results | int:
 
 
 def _can_take_turns(verified: Sequence[Mapping[str, Any]]) -> bool:
-    """Returns whether two processes can prepare at once: not on GPUs, where first steps choose kernels by their speed."""
+    """Returns whether two processes can prepare at once; on GPUs the first steps choose kernels by their speed."""
     return turns.SUPPORTED and all(entry["environment"]["GPUs"] == "0" for entry in verified)
 
 
