@@ -1,4 +1,4 @@
-"""One train op of a workload with a step of its own, as one replica runs it under `strategy.run`."""
+"""A train op of a `StepWorkload`, as one replica runs it under `strategy.run`."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ if TYPE_CHECKING:
 
 #: Tensors by name.
 Tensors = dict[str, tf.Tensor]
-#: Function from a name of noise to its key in this step, int32 [2].
+#: Function from the name of a random stream to its key in this step, int32 [2].
 NoiseKey = Callable[[str], tf.Tensor]
-#: Function from a replica's number and a name of noise to the first number of its keys.
+#: Function from (number of a replica, name of a random stream) to the first number of the stream's keys.
 NoiseNumber = Callable[[int, str], int]
 
 
 class TrainOpResults(NamedTuple):
-    """Results of a replica.
+    """Results of a train op on one replica.
 
     Attributes:
       loss: scalar.
-      gradients: {weight: gradient, as differentiation gives it}.
+      gradients: {weight: gradient, a tensor or `tf.IndexedSlices`}.
     """
 
     loss: tf.Tensor
@@ -37,13 +37,13 @@ class TrainOpResults(NamedTuple):
 
 
 class _ReplicaFrame(Frame):
-    """Answers losses with the values of a replica's variables before the step.
+    """Gives a loss the values that a replica's variables had before the step, and its random numbers.
 
     Args:
       step: int64 scalar, `scope.step`.
       replica: number of the replica.
-      values: {variable: tensor}.
-      key: of noise.
+      values: {variable: its value before the step}.
+      key: makes the keys of random streams.
     """
 
     def __init__(self, step: tf.Tensor, replica: int, values: Tensors, key: NoiseKey) -> None:
@@ -51,7 +51,7 @@ class _ReplicaFrame(Frame):
         self._values, self._key = values, key
 
     def variable(self, name: str, shape: tuple[int, ...], initializer: Any, trainable: bool) -> tf.Tensor:
-        require(name in self._values, "scope.get", name, "must be a variable that the losses ask for")
+        require(name in self._values, "scope.get", name, "must be a variable that `losses()` ask for")
         return self._values[name]
 
     def noise(self, name: str, shape: tuple[int, ...], kind: str = "uniform") -> tf.Tensor:
@@ -72,7 +72,7 @@ def run_train_op(
       number: of the train op.
       local: the replica's variables.
       batch: {input name: tensor [per-replica batch, *shape]}.
-      noise_number: of noise; the second number of a key is that of the step.
+      noise_number: gives the first number of a random stream's key; the second is the number of the step.
 
     Returns:
       The replica's loss and gradients.

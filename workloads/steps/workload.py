@@ -1,7 +1,8 @@
-"""`StepWorkload`: a workload whose update is a function too, for what the named fields of a `Workload` cannot say.
+"""`StepWorkload`: a workload whose whole step is code, the update of the variables included.
 
-A step may run several train ops in turn, use the gradients of each replica, keep a state for each replica, move
-variables by any op. Such a workload runs under `tf.distribute` only; its towers are the old graph that it comes from.
+For steps that the fields of a `Workload` (optimizer, clipping, decay, averages) cannot describe: several train ops that
+take turns, gradients that each replica uses by itself, variables of one replica, updates by any op. Such a workload
+runs under `tf.distribute` only. It has no towers; it is compared with the old graph that it was written from.
 """
 
 from __future__ import annotations
@@ -24,29 +25,30 @@ if TYPE_CHECKING:
 
     from workloads.frame import Frame, Tensors
 
-    #: Function of a scope and a batch: a replica's loss, or a list of it and of what the factor on losses is made of.
+    #: Function of a scope and a batch. Returns a replica's loss; or a list that begins with the loss and goes on with
+    #: the tensors from which the train op computes a common factor of all replicas' losses.
     Loss = Callable[[Scope, Tensors], Union[tf.Tensor, Sequence[tf.Tensor]]]
-    #: Function of a scope, a batch, {variable: the replica's own} and the replica's context, that runs a replica's part
-    #: of a train op, changes the variables, and returns the replica's loss.
+    #: Function of a scope, a batch, {name: the replica's copy of the variable} and the replica context. Runs a
+    #: replica's part of a train op, updates the variables, and returns the replica's loss.
     TrainOp = Callable[["StepScope", Tensors, Mapping[str, tf.Variable], Any], tf.Tensor]
 
-#: (shape, first value, dtype) of a variable.
+#: (shape, initial value, dtype) of a variable.
 Start = Tuple[Tuple[int, ...], Any, tf.DType]
-#: (weights, {name of a slot of each: its first value, or None for the weight's own}).
+#: (weights, {slot that each of them has: initial value, or None to begin with a copy of the weight}).
 Slots = Tuple[Sequence[str], Dict[str, Optional[float]]]
 
 
 class StepScope(Scope):
-    """A replica in a step: what a `Scope` is to a loss, with the values of all variables before the step.
+    """The scope of one replica in one step. Losses read the variables as they were before the step.
 
     Args:
-      frame: answers the losses.
+      frame: gives a loss its variables and random numbers.
       values: {variable: value before the step}.
 
     Attributes:
       values: as given.
-      updates: {statistic: the value, or function of a value, that a loss proposes}.
-      gradients_found: {weight: gradient} of what `gradients` has differentiated.
+      updates: {statistic: its new value, or a function from the old value to the new one}, as the losses asked for.
+      gradients_found: {weight: gradient} that `gradients` has returned so far.
     """
 
     def __init__(self, frame: Frame, values: Tensors) -> None:
@@ -59,18 +61,18 @@ class StepScope(Scope):
         self.updates[name] = value
 
     def gradients(self, loss: tf.Tensor, weights: Sequence[str], factor: Optional[tf.Tensor] = None) -> List[Any]:
-        """Differentiates a loss; the parts of a gradient are added in their order.
+        """Differentiates a loss. Where a gradient is a sum, its terms are added in a fixed order.
 
         Args:
           loss: scalar.
           weights: names of variables.
-          factor: that the loss is multiplied by; None for 1.
+          factor: scalar by which the loss is multiplied; None for 1.
 
         Returns:
-          The gradient to each of the weights; zeros where the loss does not depend on one.
+          The gradient with respect to each weight; zeros for a weight that the loss does not depend on.
         """
         values = [self.values[name] for name in weights]
-        order = tf.AggregationMethod.EXPERIMENTAL_TREE  # otherwise it depends on what else needs the parts
+        order = tf.AggregationMethod.EXPERIMENTAL_TREE  # by default the order depends on who else reads the terms
         found = list(tf.gradients(loss, values, factor, aggregation_method=order, unconnected_gradients="zero"))
         self.gradients_found.update(zip(weights, found))
         return found
@@ -78,11 +80,11 @@ class StepScope(Scope):
 
 @dataclasses.dataclass(frozen=True)
 class StepWorkload(Workload):
-    """A workload whose step is written as functions, update included; its other fields have no effect.
+    """A workload whose step is written as functions. The optimizer and the other fields of a `Workload` have no effect.
 
     Attributes:
-      replicas: number of replicas that the step is for; 0 for any.
-      counter: variable that counts the steps, which a loss gets as `scope.step`; "" to count them beside the variables.
+      replicas: the only number of replicas that the step runs on; 0 for any number.
+      counter: variable that counts the steps, the value of `scope.step`; "" if no variable of the model does.
     """
 
     learning_rate: Any = schedules.Fixed(0.0)
@@ -99,22 +101,22 @@ class StepWorkload(Workload):
 
     @abc.abstractmethod
     def losses(self) -> Sequence[Loss]:
-        """Returns the functions of the losses, which together ask for the variables of the model."""
+        """Returns the loss functions. Between them they ask their scope for every trainable variable."""
 
     @abc.abstractmethod
     def train_ops(self) -> Sequence[TrainOp]:
-        """Returns the functions of the train ops, which take turns: one a step."""
+        """Returns the train ops. They take turns, one in each step."""
 
     def other_variables(self) -> Mapping[str, Start]:
-        """Returns {variable: (shape, first value, dtype)} of those that no loss asks for, or that are no floats."""
+        """Returns {variable: (shape, initial value, dtype)} of those that no loss asks for or that hold integers."""
         return {}
 
     def slots(self) -> Sequence[Slots]:
-        """Returns the slots of weights; the variable of a slot is `weight/slot`."""
+        """Returns the optimizers' slots; the variable that holds a slot of a weight is called `weight/slot`."""
         return []
 
     def owners(self) -> Mapping[str, int]:
-        """Returns {variable: replica} of the states that one replica has for itself."""
+        """Returns {variable: number of the replica} of variables that only one replica uses."""
         return {}
 
     def loss(self, scope: Scope, batch: Tensors) -> tf.Tensor:
@@ -143,7 +145,7 @@ class StepWorkload(Workload):
 
 
 def gather(context: Any, value: tf.Tensor) -> List[tf.Tensor]:
-    """Returns the values of all replicas, in their order; called by all of them."""
+    """Returns the values of all replicas, by number of the replica. Every replica must call it."""
     found: List[tf.Tensor] = context.merge_call(
         lambda strategy, values: list(strategy.experimental_local_results(values)), (value,)
     )
