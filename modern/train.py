@@ -7,30 +7,20 @@ run that was stopped resumes, with the bits of a run that never stopped.
 
 from __future__ import annotations
 
-import logging
-import os
-import signal
-import sys
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from absl import flags
 
 from modern import flags as modern_flags
+from modern import local_workers_training, parameter_server_training, worker_training
 from workloads.selection import flags as job_flags
 from workloads.selection import name_flags
 from workloads.support.command_line import command
-from workloads.support.errors import Lost, require
+from workloads.support.errors import require
 from workloads.support.machine import environment
-from workloads.support.processes import ending
-from workloads.support.user import user_code
 from workloads.training import flags as training_flags
 
 if TYPE_CHECKING:
-    import tensorflow as tf
-
-    from modern.multi_worker import local_servers
-    from workloads.support.processes.child_processes import Child
     from workloads.support.processes.child_side import Speaker
 
 flags.DEFINE_string(
@@ -75,11 +65,6 @@ def further_export() -> training_flags.FurtherExport | None:
     return KerasRequest(FLAGS.export_keras, FLAGS.names).export
 
 
-def in_cluster() -> bool:
-    """Returns whether the environment says that this process is one of several workers."""
-    return bool(os.environ.get("TF_CONFIG")) or "SLURM_PROCID" in os.environ
-
-
 def train_alone() -> int:
     """Trains in this process and returns the exit status."""
     job, make_source = job_flags.job_from_flags()
@@ -89,142 +74,10 @@ def train_alone() -> int:
         return training_flags.train_from_flags(program, job, source, further_export=further_export())
 
 
-def train_as_worker() -> int:
-    """Trains as the worker that the environment says and returns the exit status.
-
-    Raises:
-      Lost: another worker, or the way to it, is gone.
-      tf.errors.OpError: an op failed that the user's own code made.
-    """
-    import tensorflow as tf
-
-    from modern.multi_worker import cluster_config
-
-    worker = cluster_config.worker_from_environment()
-    job, make_source = job_flags.job_from_flags(workers=worker.count)
-    devices = job_flags.devices_from_flags(job, worker.count)
-    source = make_source(job)
-    try:
-        program = modern_flags.program_from_flags(job, source, devices, False, worker)
-        return training_flags.train_from_flags(program, job, source, worker.chief, worker.count)
-    except tf.errors.OpError as error:
-        if user_code.reported_error(error) is not None:
-            raise
-        raise Lost(cluster_config.lost_worker_message(worker, error))
-
-
-def train_as_machine() -> int:
-    """Trains as one of the workers that were started one by one, and leaves when all have done their part."""
-    from modern.multi_worker import cluster_config, departure
-
-    status = train_as_worker()
-    departure.leave_together(cluster_config.worker_from_environment())
-    return status
-
-
-def start_workers() -> int:
-    """Starts the workers on this machine, waits for them and returns their exit status."""
-    from modern.multi_worker import cluster_config
-    from workloads.support.processes import addresses, child_processes
-
-    places = addresses.free_addresses(FLAGS.workers)
-    workers: list[child_processes.Child] = []
-    received: list[int] = []  # the number of the signal that ends the run
-    completed = False
-
-    def forward(number: int) -> None:
-        received.append(number)
-        _forward(signal.SIGTERM, workers)  # they ignore Ctrl-C, which is for this process to act on
-
-    forwarded = [signal.SIGTERM, *([signal.SIGINT] if FLAGS.checkpoint_dir else [])]
-    undo = [ending.handle_once(number, forward) for number in forwarded]
-    try:
-        for index in range(FLAGS.workers):
-            name, variables = f"worker {index}", {"TF_CONFIG": cluster_config.tf_config_text(places, index)}
-            workers.append(child_processes.Child(name, _worker, (sys.argv,), variables=variables, quiet=True))
-        status = max(child_processes.receive_from_all(workers))
-        completed = True
-        return 128 + received[0] if received and status else status
-    except Lost as error:
-        if received:  # before all workers had saved
-            raise ending.exception_for(received[0])
-        again = "; start again to go on from the last checkpoint" if FLAGS.checkpoint_dir else ""
-        raise Lost(f"{error}; the others were stopped{again}")
-    finally:
-        for take_back in undo:
-            take_back()
-        grace = child_processes.GRACE if completed else 0.0
-        child_processes.stop_all(workers[1:], grace)
-        child_processes.stop_all(workers[:1], grace)  # last, since it hosts the service that connects them
-
-
-def train_with_parameter_servers() -> int:
-    """Trains as the coordinator of workers and parameter servers, or serves as one of them if `TF_CONFIG` says so."""
-    from modern.multi_worker import cluster_config, local_servers
-
-    task = cluster_config.task_from_environment(("chief", "worker", "ps"))
-    if task is not None and task.job != "chief":
-        environment.prepare(exact=True)  # see `LocalServers`
-        local_servers.serve_task(task.cluster, task.job, task.index)
-    if task is not None:
-        environment.prepare(exact=False)
-        import tensorflow as tf
-
-        return _coordinate(tf.distribute.cluster_resolver.TFConfigClusterResolver())
-    with local_servers.LocalServers(FLAGS.workers, FLAGS.parameter_servers) as started:
-        environment.prepare(exact=False)
-        started.watch_workers(_end_without_workers)
-        return _coordinate(local_servers.coordinator_resolver(started.cluster), started)
-
-
-def _end_without_workers() -> None:
-    """Ends this process, which waits inside of TensorFlow for a worker."""
-    again = "; start again to go on from the last checkpoint" if FLAGS.checkpoint_dir else ""
-    os.write(2, f"error: all workers were lost{again}\n".encode())
-    ending.end_process(1)
-
-
-def _forward(number: signal.Signals, workers: Sequence[Child]) -> None:
-    """Sends a signal on to the workers."""
-    for worker in workers:
-        if worker.pid is not None:
-            os.kill(worker.pid, number)
-
-
-def _coordinate(
-    resolver: tf.distribute.cluster_resolver.ClusterResolver, started: local_servers.LocalServers | None = None
-) -> int:
-    """Trains on the servers that `resolver` knows, `started` on this machine or by others; returns the exit status."""
-    import tensorflow as tf
-
-    from modern.multi_worker import cluster_config
-    from modern.multi_worker.parameter_server_program import ParameterServerProgram
-    from workloads.training import loop
-
-    workers = len(resolver.cluster_spec().as_dict()["worker"])
-    job, make_source = job_flags.job_from_flags(workers=workers, replicas=1)
-    options, source = modern_flags.options_from_flags(exact=False), make_source(job)
-    try:
-        with ParameterServerProgram(job, source, options, resolver, started) as program:
-            status = training_flags.train_from_flags(program, job, source)
-            if status == 0:
-                loop.Output(program.side, FLAGS.json_lines).write_note(program.staleness_line())
-            return status
-    except tf.errors.UnavailableError as error:  # the loss of a worker is handled by TensorFlow
-        raise Lost(f"a parameter server was lost ({cluster_config.connection_failure(error)})")
-    except Exception as error:
-        failure = user_code.detached_error(error)
-        if failure is None:
-            raise
-    # Here no frame keeps functions alive that could not be removed from servers that are gone by then.
-    logging.getLogger("tensorflow").setLevel(logging.CRITICAL)  # which has much to say about servers that are ended
-    raise failure
-
-
 def _worker(speaker: Speaker, argv: list[str]) -> None:
-    """Runs in a child process as the worker that its environment says."""
+    """Runs in a child process as the worker that its environment says; here, where the child finds all flags."""
     FLAGS(argv)
-    speaker.say(train_as_worker())
+    speaker.say(worker_training.train_as_worker())
     speaker.listen()  # another worker may still read what this one has sent; the parent waits for all
 
 
@@ -232,12 +85,12 @@ def main() -> int:
     """Trains alone, as one worker of several, as their parent, or with parameter servers."""
     check_flags()
     check_export_flags()
-    if FLAGS.strategy == "multi_worker" and not in_cluster():
-        return start_workers()
+    if FLAGS.strategy == "multi_worker" and not worker_training.in_cluster():
+        return local_workers_training.train_on_local_workers(_worker)
     if FLAGS.strategy == "parameter_server":
-        return train_with_parameter_servers()
+        return parameter_server_training.train_with_parameter_servers()
     environment.prepare(exact=False)
-    return train_as_machine() if FLAGS.strategy == "multi_worker" else train_alone()
+    return worker_training.train_as_machine() if FLAGS.strategy == "multi_worker" else train_alone()
 
 
 console = command.entry(main, __doc__)
