@@ -4,8 +4,7 @@
     model.fit(dataset, callbacks=[recorder.callback()])          # or, around each step of a loop:
     recorder.begin(); ...; recorder.step(losses); ...; recorder.end()
 
-Values that Keras does not expose are copied into variables as they pass: each replica's gradients as they reach the
-optimizer, the gradients after clipping and reducing, and the elements that each Dropout keeps.
+`keras_step_copies` copies what Keras does not expose, such as each replica's gradients, as it passes.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from modern.keras_taps import KerasTaps
+from modern.keras_step_copies import KerasStepCopies
 from workloads.optimizers import KerasClass, known_keras_classes
 from workloads.records.writer import Recorder
 
@@ -73,24 +72,12 @@ class KerasRecorder:
     def begin(self) -> None:
         """Taps the model and the optimizer, and writes the state before the first step. Call before the first trace."""
         _order_reads_before_updates()
-        with self._strategy.scope():
-            if not self._optimizer.built:
+        if not self._optimizer.built:
+            with self._strategy.scope():
                 self._optimizer.build(self._model.trainable_variables)
-            make = self._tap
-            self._raw = [make(v.shape, v.dtype) for v in self._model.trainable_variables]
-            self._combined = [make(v.shape, v.dtype) for v in self._model.trainable_variables]
-            self._dtype = str(self._model.trainable_variables[0].dtype)
-            self._loss = make((), self._dtype)
-            self._taps = KerasTaps(self._model, self._tap_names, self._global_batch // self._replicas, make)
-            self._masks = {
-                layer.name: make((self._global_batch // self._replicas,) + tuple(layer.output.shape[1:]), "float32")
-                for layer in self._model.layers
-                if isinstance(layer, keras.layers.Dropout)
-            }
-        self._tap_optimizer()
-        for layer in self._model.layers:
-            if layer.name in self._masks:
-                self._tap_dropout(layer)
+        batch = self._global_batch // self._replicas
+        self._copies = KerasStepCopies(self._model, self._optimizer, self._strategy, batch, self._tap_names)
+        self._remember_rate()
         about = {"keras": keras.__version__, "optimizer": type(self._optimizer).__name__}
         state = self._state()
         self._recorder = Recorder(
@@ -106,27 +93,20 @@ class KerasRecorder:
           batches: {input: array} of each replica, if they are known.
         """
         assert self._recorder is not None, "begin() comes first"
-        local = self._strategy.experimental_local_results
-        each = range(self._replicas)
-        state = self._state()
-        raw = [[local(tap)[r].numpy() for tap in self._raw] for r in each]
-        losses = [local(self._loss)[r].numpy() for r in each] if losses is None else losses
-        taps = [self._taps.read(local, r) for r in each] if self._tap_names else []
+        state, copies = self._state(), self._copies.read()
         self._recorder.step(
-            losses=losses,
-            gradients=[self._to_legacy(arrays, "gradients") for arrays in raw],
-            combined=self._to_legacy([local(tap)[0].numpy() for tap in self._combined], "gradients"),
+            losses=copies.losses if losses is None else losses,
+            gradients=[self._to_legacy(arrays, "gradients") for arrays in copies.gradients],
+            combined=self._to_legacy(copies.combined, "gradients"),
             rate=float(self._rate),
-            masks=[{name: local(tap)[r].numpy() > 0 for name, tap in self._masks.items()} for r in each]
-            if self._masks
-            else (),
+            masks=copies.masks,
             batches=batches,
             drift=self._drift(),
             weights=state.weights,
             slots=state.slots,
             statistics=state.statistics,
-            taps=[replica.values for replica in taps],
-            tap_gradients=[replica.gradients for replica in taps],
+            taps=[replica.values for replica in copies.taps],
+            tap_gradients=[replica.gradients for replica in copies.taps],
         )
         self._remember_rate()
 
@@ -161,7 +141,7 @@ class KerasRecorder:
                         "every step, and Keras shows none between two calls (the steps compute the same)"
                     )
                 recorder.begin()
-                recorder._tap_loss()
+                recorder._copies.copy_loss()
 
             def on_train_batch_end(self, batch: int, logs: Mapping[str, Any] | None = None) -> None:
                 recorder.step(batches=batches(batch) if batches else ())
@@ -170,53 +150,6 @@ class KerasRecorder:
                 recorder.end()
 
         return Callback()
-
-    def _tap(self, shape: Sequence[int], dtype: str) -> tf.Variable:
-        """A variable with a value of its own on each replica, for copies of what passes there."""
-        return tf.Variable(
-            tf.zeros(shape, dtype),
-            trainable=False,
-            synchronization=tf.VariableSynchronization.ON_READ,
-            aggregation=tf.VariableAggregation.NONE,
-        )
-
-    def _tap_optimizer(self) -> None:
-        optimizer, apply, reduce = self._optimizer, self._optimizer.apply, self._optimizer._all_reduce_sum_gradients
-        self._remember_rate()
-
-        def tapped_apply(grads: Sequence[tf.Tensor], trainable_variables: Any = None) -> Any:
-            for tap, gradient in zip(self._raw, grads):
-                tap.assign(gradient)
-            return apply(grads, trainable_variables)
-
-        def tapped_reduce(grads_and_vars: Any) -> Any:
-            reduced = reduce(grads_and_vars)
-            for tap, (gradient, _) in zip(self._combined, reduced):
-                tap.assign(gradient)
-            return reduced
-
-        optimizer.apply, optimizer._all_reduce_sum_gradients = tapped_apply, tapped_reduce
-
-    def _tap_loss(self) -> None:
-        compute = self._model.compute_loss
-
-        def tapped(*args: Any, **kwargs: Any) -> tf.Tensor:
-            loss = compute(*args, **kwargs)
-            self._loss.assign(tf.cast(loss, self._dtype))
-            return loss
-
-        self._model.compute_loss = tapped
-
-    def _tap_dropout(self, layer: keras.layers.Dropout) -> None:
-        call, tap = layer.call, self._masks[layer.name]
-
-        def tapped(inputs: tf.Tensor, training: bool = False) -> tf.Tensor:
-            kept = call(inputs, training=training)
-            if training:
-                tap.assign(tf.cast(tf.not_equal(kept, 0), tf.float32))
-            return kept
-
-        layer.call = tapped
 
     def _remember_rate(self) -> None:
         """Keeps the learning rate that the next step will use."""
@@ -232,7 +165,9 @@ class KerasRecorder:
                 slots.update((f"{name}/{slot}", value) for name, value in named.items())
         for power, attribute in self._powers.items():
             step = float(keras.ops.convert_to_numpy(self._optimizer.iterations)) + 1
-            slots[power] = np.asarray(getattr(self._optimizer, attribute) ** step, self._dtype)
+            slots[power] = np.asarray(
+                getattr(self._optimizer, attribute) ** step, self._model.trainable_variables[0].dtype
+            )
         statistics = {name: self._first(variable) for name, variable in self._statistics.items()}
         return _State(weights, slots, statistics)
 
