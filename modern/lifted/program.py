@@ -38,7 +38,7 @@ class LiftedProgram(InTurnProgram):
     """
 
     def __init__(self, job: Job, source: Source, options: ModernOptions, devices: Sequence[str]) -> None:
-        tf.config.optimizer.set_experimental_options({"disable_meta_optimizer": options.exact})
+        options.configure_grappler()
         self._job, self._options, self._devices = job, options, devices
         self._workload = as_lifted(job.workload)
         self._plan = self._workload.plan
@@ -73,7 +73,7 @@ class LiftedProgram(InTurnProgram):
             "update rules": self._workload.update_rules() if self._workload.port is None else "written",
             "autodiff": self._autodiff(),
             "steps per call": str(options.steps_per_call),
-            "Grappler": "off" if options.exact else "on",
+            "Grappler": options.describe_grappler(),
         }
 
     def _autodiff(self) -> str:

@@ -48,7 +48,7 @@ class ModernProgram(TracedProgram):
     def __init__(
         self, job: Job, source: Source, options: ModernOptions, devices: Sequence[str], worker: Worker | None = None
     ) -> None:
-        tf.config.optimizer.set_experimental_options({"disable_meta_optimizer": options.exact})
+        options.configure_grappler()
         self._job = job
         self._options = options
         self._devices = devices
@@ -81,10 +81,10 @@ class ModernProgram(TracedProgram):
             "variables on": "the first replica's device" if self._shares_variables() else "every replica",
             "reduction": all_reduce.describe_all_reduce(self.strategy),
             "update rules": self._rules.describe(),
-            "autodiff": "tf.gradients" if options.autodiff == "graph" else "tf.GradientTape",
+            "autodiff": options.describe_autodiff(),
             "steps per call": str(options.steps_per_call),
             "XLA": "on" if options.xla else "off",
-            "Grappler": "off" if options.exact else "on",
+            "Grappler": options.describe_grappler(),
         }
 
     def load(self, state: State) -> None:

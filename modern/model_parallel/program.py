@@ -32,7 +32,7 @@ class PipelineProgram(TracedProgram):
     """
 
     def __init__(self, job: Job, source: Source, options: ModernOptions, devices: Sequence[str]) -> None:
-        tf.config.optimizer.set_experimental_options({"disable_meta_optimizer": options.exact})
+        options.configure_grappler()
         self._job, self._options = job, options
         self._layer_devices = ["/device:" + device for device in devices]
         self._specs = tracing.trace(job.workload, job.per_replica_batch, job.dtype)
@@ -40,8 +40,8 @@ class PipelineProgram(TracedProgram):
         strategy = tf.distribute.get_strategy()  # TensorFlow's default: this process, and no replicas
         state = initial_state(job, self._specs, initial_values(self._specs, job.seed))
         self._variables = MirroredState(strategy, state, places)
-        rules = tf1_rules.Tf1Rules(job.workload.optimizer)
-        self._pipeline_step = PipelineStep(job, options, self._variables, rules, self._layer_devices)
+        self._rules = tf1_rules.Tf1Rules(job.workload.optimizer)
+        self._pipeline_step = PipelineStep(job, options, self._variables, self._rules, self._layer_devices)
         self._input = ReplicaInput(job, source, strategy, range(job.replicas))
         self._resident = self._put_on_first_device(source) if self._input.resident else []
         self._step = 0
@@ -56,10 +56,10 @@ class PipelineProgram(TracedProgram):
             "input": "resident" if self._input.resident else "dataset",
             "variables on": "their layer's device",
             "reduction": f"{self._options.average} of micro-batches, in order",
-            "update rules": "tf1: the kernels of tf.compat.v1.train",
-            "autodiff": "tf.gradients" if self._options.autodiff == "graph" else "tf.GradientTape",
+            "update rules": self._rules.describe(),
+            "autodiff": self._options.describe_autodiff(),
             "steps per call": str(self._options.steps_per_call),
-            "Grappler": "off" if self._options.exact else "on",
+            "Grappler": self._options.describe_grappler(),
         }
 
     def step(self) -> StepRecord:

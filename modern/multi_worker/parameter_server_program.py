@@ -55,7 +55,7 @@ class ParameterServerProgram(Program):
         resolver: tf.distribute.cluster_resolver.ClusterResolver,
         started: local_servers.LocalServers | None = None,
     ) -> None:
-        tf.config.optimizer.set_experimental_options({"disable_meta_optimizer": options.exact})
+        options.configure_grappler()
         self._job, self._source, self._options = job, source, options
         self._specs = tracing.trace(job.workload, job.per_replica_batch, job.dtype)
         logging.getLogger("tensorflow").addFilter(shorten_log_record)
@@ -63,7 +63,8 @@ class ParameterServerProgram(Program):
         self._coordinator = tf.distribute.coordinator.ClusterCoordinator(self.strategy)
         state = initial_state(job, self._specs, initial_values(self._specs, job.seed))
         self._variables = MirroredState(self.strategy, state)
-        self._worker_step = WorkerStep(job, options, self._variables, tf1_rules.Tf1Rules(job.workload.optimizer))
+        self._rules = tf1_rules.Tf1Rules(job.workload.optimizer)
+        self._worker_step = WorkerStep(job, options, self._variables, self._rules)
         self._observed: Any = [self._worker_function(replica, observed=True) for replica in range(job.replicas)]
         self._unobserved: Any = [self._worker_function(replica, observed=False) for replica in range(job.replicas)]
         self._started = started
@@ -81,9 +82,9 @@ class ParameterServerProgram(Program):
             "input": "from the coordinator",
             "variables on": "parameter servers",
             "reduction": "none: every update by itself",
-            "update rules": "tf1: the kernels of tf.compat.v1.train",
-            "autodiff": "tf.gradients" if self._options.autodiff == "graph" else "tf.GradientTape",
-            "Grappler": "off" if self._options.exact else "on",
+            "update rules": self._rules.describe(),
+            "autodiff": self._options.describe_autodiff(),
+            "Grappler": self._options.describe_grappler(),
         }
 
     def load(self, state: State) -> None:

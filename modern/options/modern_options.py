@@ -57,3 +57,17 @@ class ModernOptions:
         require(self.variables in VARIABLES, "--variables", self.variables, "allowed: " + ", ".join(VARIABLES))
         require(self.autodiff in AUTODIFF, "--autodiff", self.autodiff, "allowed: " + ", ".join(AUTODIFF))
         require(self.steps_per_call >= 1, "--steps_per_call", self.steps_per_call, "must be at least 1")
+
+    def configure_grappler(self) -> None:
+        """Switches Grappler off for exact kernels, else on, for what this process traces from here on."""
+        import tensorflow as tf  # here: command lines, which TensorFlow must not start before, read this record
+
+        tf.config.optimizer.set_experimental_options({"disable_meta_optimizer": self.exact})
+
+    def describe_grappler(self) -> str:
+        """Returns the report's text on Grappler."""
+        return "off" if self.exact else "on"
+
+    def describe_autodiff(self) -> str:
+        """Returns the report's text on differentiation of a workload's own loss."""
+        return "tf.gradients" if self.autodiff == "graph" else "tf.GradientTape"

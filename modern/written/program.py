@@ -50,7 +50,7 @@ class StepProgram(InTurnProgram):
     """
 
     def __init__(self, job: Job, source: Source, options: ModernOptions, devices: Sequence[str]) -> None:
-        tf.config.optimizer.set_experimental_options({"disable_meta_optimizer": options.exact})
+        options.configure_grappler()
         self._job, self._options, self._devices = job, options, devices
         self._workload = as_steps(job.workload)
         self._specs = trace_step(self._workload, job.per_replica_batch, job.replicas).specs
@@ -74,7 +74,7 @@ class StepProgram(InTurnProgram):
             "update rules": "written",
             "autodiff": "tf.gradients",
             "steps per call": str(self._options.steps_per_call),
-            "Grappler": "off" if self._options.exact else "on",
+            "Grappler": self._options.describe_grappler(),
         }
 
     def step(self) -> StepRecord:

@@ -1,6 +1,7 @@
 import dataclasses
 
 import pytest
+import tensorflow as tf
 
 from modern.options import modern_options
 from modern.options.modern_options import ModernOptions
@@ -30,3 +31,18 @@ def test_every_listed_all_reduce_is_accepted(all_reduce):
 def test_the_options_cannot_be_changed_in_place():
     with pytest.raises(dataclasses.FrozenInstanceError):
         ModernOptions().exact = True
+
+
+@pytest.mark.parametrize("exact, grappler", [(True, "off"), (False, "on")])
+def test_grappler_is_as_the_report_says(exact, grappler):
+    before = tf.config.optimizer.get_experimental_options()
+    options = ModernOptions(exact=exact)
+    options.configure_grappler()
+    assert tf.config.optimizer.get_experimental_options()["disable_meta_optimizer"] is exact
+    assert options.describe_grappler() == grappler
+    tf.config.optimizer.set_experimental_options({"disable_meta_optimizer": False, **before})
+
+
+def test_differentiation_is_described_by_the_function_that_does_it():
+    described = [ModernOptions(autodiff=autodiff).describe_autodiff() for autodiff in ("graph", "tape")]
+    assert described == ["tf.gradients", "tf.GradientTape"]
