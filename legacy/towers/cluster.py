@@ -7,28 +7,24 @@ each worker applies its own gradient when it has one.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, List
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import tensorflow as tf
 
-from legacy.towers import graph, optimizers, update
-from legacy.towers.frame import TowerFrame
 from legacy.towers.program import session_config
 from legacy.towers.state_ops import build_state_loader, state_feed, variables_by_kind
-from workloads import schedules, tracing
-from workloads.numerics import combining
+from legacy.towers.worker_graph import build_worker_graph
+from workloads import tracing
 from workloads.program import Program, State, initial_state
 from workloads.support.errors import require
-from workloads.tower_loss import tower_loss
 from workloads.variable_spec import initial_values
 
 if TYPE_CHECKING:
     from workloads.job import Job
     from workloads.sources import Source
     from workloads.variable_spec import VariableSpec
-    from workloads.workload import Clip
 
 v1 = tf.compat.v1
 
@@ -94,7 +90,7 @@ class ClusterWorker(Program):
         with tf.Graph().as_default():
             worker = f"/job:worker/task:{index}"
             with v1.device(v1.train.replica_device_setter(worker_device=worker, cluster=v1.train.ClusterSpec(cluster))):
-                hooks = self._build(sync)
+                self._tower, self._batch, hooks = build_worker_graph(job, index, sync)
             # The chief's first assignment is the initialization: nobody sees another value before it.
             scaffold = self._initialization() if index == 0 else v1.train.Scaffold()
             creator = v1.train.ChiefSessionCreator if index == 0 else _WaitingCreator
@@ -128,50 +124,6 @@ class ClusterWorker(Program):
         state = initial_state(self._job, self._specs, initial_values(self._specs, self._job.seed))
         return v1.train.Scaffold(init_op=load, init_feed_dict=state_feed(holders, state, state.step))
 
-    def _build(self, sync: bool) -> list[Any]:
-        """Builds the tower and its update; returns the session's hooks."""
-        job, workload = self._job, self._job.workload
-        global_step = v1.train.get_or_create_global_step()
-        step = tf.identity(global_step)
-        rate = schedules.rate_tensor(workload.learning_rate, step, job.global_batch)
-        inner = optimizers.tf1_optimizer(workload.optimizer, rate)
-        self._batch = {
-            name: v1.placeholder(spec.dtype(job.dtype), (job.per_replica_batch,) + tuple(spec.shape), name)
-            for name, spec in sorted(workload.inputs().items())
-        }
-        frame = TowerFrame(job, step, self._index, {}, None)
-        loss = tower_loss(workload, frame, self._batch)
-        gradients = graph.tower_gradients(inner, loss, frame, frame.variables)
-        weights = {name: frame.variables[name] for name in gradients}
-        optimizer: Any = _Clipping(inner, workload.clip)
-        hooks: List[Any] = []
-        if sync:
-            optimizer = v1.train.SyncReplicasOptimizer(optimizer, job.replicas, job.replicas)
-            # No tokens to begin with: with some, a fast worker could give two gradients to one update.
-            hooks = [optimizer.make_session_run_hook(self._index == 0, num_tokens=0)]
-        clipped = combining.clip(list(gradients.values()), workload.clip, "tower")
-        apply = optimizer.apply_gradients(list(zip(clipped, weights.values())), global_step)
-        statistics = [v1.assign(frame.variables[name], value) for name, value in frame.updates.items()]
-        chief = self._index == 0
-        train_ops = {0: tf.group(apply, *(statistics if chief else []))}
-        averages: update.Variables = {}
-        if chief or not sync:  # a synchronous update is averaged once, by the chief, before it gives its next gradient
-            train_ops, averages = update.average_weights(workload, train_ops, global_step, weights)
-        self._tower = graph.TowerGraph(
-            train_ops=train_ops,
-            losses=[loss],
-            gradients=[gradients],
-            combined={},
-            learning_rate=rate,
-            global_step=global_step,
-            variables=frame.variables,
-            slots=optimizers.slot_variables(inner, workload.optimizer, weights),
-            averages=averages,
-            proposals=[],
-            masks=[],
-        )
-        return hooks
-
 
 class _WaitingCreator(tf.compat.v1.train.WorkerSessionCreator):
     """A worker's session creator that looks every second whether the chief has initialized, not every thirty."""
@@ -180,30 +132,3 @@ class _WaitingCreator(tf.compat.v1.train.WorkerSessionCreator):
         manager = super()._get_session_manager()
         manager._recovery_wait_secs = 1
         return manager
-
-
-class _Clipping:
-    """An optimizer that clips the gradients it is given to apply, where the workload clips combined gradients."""
-
-    def __init__(self, optimizer: tf.compat.v1.train.Optimizer, clip: Clip | None) -> None:
-        self._optimizer, self._clip = optimizer, clip
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._optimizer, name)
-
-    def apply_gradients(
-        self, grads_and_vars: Iterable[Any], global_step: tf.Variable | None = None, name: str | None = None
-    ) -> tf.Operation:
-        """As `tf.compat.v1.train.Optimizer.apply_gradients`.
-
-        Args:
-          grads_and_vars: (gradient, variable) of every weight.
-          global_step: incremented after the update, or None.
-          name: of the op.
-
-        Returns:
-          The op that applies the clipped gradients.
-        """
-        gradients, variables = zip(*grads_and_vars)
-        clipped = combining.clip(list(gradients), self._clip, "combined")
-        return self._optimizer.apply_gradients(list(zip(clipped, variables)), global_step, name)

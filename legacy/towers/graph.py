@@ -10,7 +10,15 @@ import tensorflow as tf
 from legacy.options import LegacyOptions
 from legacy.towers import optimizers
 from legacy.towers.frame import TowerFrame
-from legacy.towers.update import Ops, Tensors, Variables, assign_statistics, average_weights, build_update
+from legacy.towers.update import (
+    Ops,
+    Tensors,
+    Towers,
+    Variables,
+    assign_statistics,
+    average_weights,
+    build_update,
+)
 from workloads import schedules, taps
 from workloads.numerics import combining
 from workloads.tower_loss import tower_loss
@@ -56,15 +64,6 @@ class TowerGraph(NamedTuple):
     tap_gradients: Sequence[Tensors] = ()
 
 
-class Towers(NamedTuple):
-    """The towers of a graph, in order, and the variables that they share."""
-
-    frames: List[TowerFrame]
-    losses: List[tf.Tensor]
-    gradients: List[Tensors]
-    variables: Variables
-
-
 def build_tower_graph(
     job: Job,
     options: LegacyOptions,
@@ -94,12 +93,12 @@ def build_tower_graph(
         rate = schedules.rate_tensor(workload.learning_rate, step, job.global_batch)
         optimizer = optimizers.tf1_optimizer(workload.optimizer, rate)
     towers = _build_towers(job, options, step, optimizer, batches, devices, layer_devices)
-    weights = {name: towers.variables[name] for name in towers.gradients[0]}
+    weights = towers.weights()
     proposals: List[Tensors] = [dict(frame.updates) for frame in towers.frames]
     with tf.device(shared):
         beside = {name: weight.device for name, weight in weights.items()} if layer_devices else None
-        update = build_update(job, options, optimizer, towers.frames, towers.gradients, weights, global_step, beside)
-        ops = assign_statistics(workload, options, towers.frames, towers.variables, update.ops)
+        update = build_update(job, options, optimizer, towers, global_step, beside)
+        ops = assign_statistics(workload, options, towers, update.ops)
         train_ops, averages = average_weights(workload, ops, global_step, weights)
     return TowerGraph(
         train_ops=train_ops,

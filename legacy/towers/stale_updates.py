@@ -23,7 +23,7 @@ class StaleUpdates(NamedTuple):
 
     Attributes:
       applied: {"update 0: weight": gradient}.
-      ops: {updates without a gradient yet: op that applies the others}; see `staleness.empty`.
+      ops: {updates without a gradient yet: op that applies the others}; see `staleness.updates_without_gradient`.
       slots: {slot name: variable} of the gradients that wait.
     """
 

@@ -25,6 +25,26 @@ Variables = Dict[str, tf.Variable]
 Ops = Dict[int, tf.Operation]
 
 
+class Towers(NamedTuple):
+    """The towers of a graph, before any update.
+
+    Attributes:
+      frames: each tower's, which have read the variables and hold what the models propose.
+      losses: each tower's scalar loss.
+      gradients: each tower's {weight: gradient}.
+      variables: {name: weight or statistic}, which the towers share.
+    """
+
+    frames: List[TowerFrame]
+    losses: List[tf.Tensor]
+    gradients: List[Tensors]
+    variables: Variables
+
+    def weights(self) -> Variables:
+        """Returns {name: variable} of the weights, in the order of the gradients."""
+        return {name: self.variables[name] for name in self.gradients[0]}
+
+
 class Update(NamedTuple):
     """The ops that apply the towers' gradients.
 
@@ -43,9 +63,7 @@ def build_update(
     job: Job,
     options: LegacyOptions,
     optimizer: tf.compat.v1.train.Optimizer,
-    frames: Sequence[TowerFrame],
-    gradients: Sequence[Tensors],
-    weights: Variables,
+    towers: Towers,
     global_step: tf.Variable,
     beside: dict[str, str] | None,
 ) -> Update:
@@ -59,15 +77,14 @@ def build_update(
       job: the `Job`.
       options: see `LegacyOptions`.
       optimizer: applies the gradients.
-      frames: the towers', which have read the weights.
-      gradients: list over towers of {weight: gradient}.
-      weights: {name: variable}.
+      towers: with their gradients.
       global_step: counts updates.
       beside: {weight: device on which its gradients are combined}; None for the current device.
 
     Returns:
       the `Update`.
     """
+    gradients, weights = towers.gradients, towers.weights()
     if options.updates == "async":
         return Update({}, apply_separately(job.workload, optimizer, gradients, weights, global_step), {})
     if job.staleness is not None:
@@ -75,7 +92,7 @@ def build_update(
         return Update(stale.applied, stale.ops, stale.slots)
     workload = job.workload
     combined = combining.combine_gradients(gradients, workload.combine, workload.clip, options.average, beside)
-    all_read = tf.group(*(frame.read(name) for frame in frames for name in weights))
+    all_read = tf.group(*(frame.read(name) for frame in towers.frames for name in weights))
     with tf.control_dependencies([all_read]):
         op = optimizer.apply_gradients([(combined[name], weights[name]) for name in weights], global_step)
     return Update(combined, {0: op}, {})
@@ -108,28 +125,25 @@ def apply_separately(
     return ops
 
 
-def assign_statistics(
-    workload: Workload, options: LegacyOptions, frames: Sequence[TowerFrame], variables: Variables, ops: Ops
-) -> Ops:
+def assign_statistics(workload: Workload, options: LegacyOptions, towers: Towers, ops: Ops) -> Ops:
     """Adds the assignments of the statistics to the train ops.
 
     Args:
       workload: says whose proposals are taken.
       options: see `LegacyOptions`.
-      frames: the towers', with what they propose.
-      variables: {name: weight or statistic}.
+      towers: with what they propose.
       ops: {number: op} that update the weights.
 
     Returns:
       {number: op} that update weights and statistics.
     """
     ops = dict(ops)
-    for number, changes in statistic_changes(workload, options, frames, list(ops)).items():
+    for number, changes in statistic_changes(workload, options, towers.frames, list(ops)).items():
         # Towers that wait for each other all read a statistic before it changes: each proposes its next value.
-        readers = frames if options.updates == "sync" else []
+        readers = towers.frames if options.updates == "sync" else []
         for name, value in changes.items():
             with tf.control_dependencies([frame.read(name) for frame in readers]):
-                assign = v1.assign(variables[name], value)
+                assign = v1.assign(towers.variables[name], value)
             ops[number] = tf.group(ops[number], assign)
     return ops
 

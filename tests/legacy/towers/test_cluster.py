@@ -8,7 +8,6 @@ from tests.refusals import refusal
 from workloads import sources
 from workloads.job import Job
 from workloads.support.errors import InputError
-from workloads.workload import Clip
 
 v1 = tf.compat.v1
 
@@ -30,19 +29,6 @@ def test_jobs_that_a_cluster_cannot_run_are_refused(job, message):
 def test_one_worker_may_have_statistics_of_all_its_towers():
     assert refusal(cluster.check_cluster_job, Job(Dyadic(statistics="mean_of_towers"), 1)) == ""
     assert refusal(cluster.check_cluster_job, Job(Dyadic(), 2)) == ""
-
-
-@pytest.mark.parametrize("where, weights", [("combined", [-2.0, 1.0]), ("tower", [-4.0, 1.0])])
-def test_the_optimizer_clips_what_was_combined_and_nothing_else(where, weights):
-    with tf.Graph().as_default(), v1.Session() as session:
-        variables = [v1.get_variable(name, [], initializer=v1.zeros_initializer()) for name in ("a", "b")]
-        gradients = [tf.constant(4.0), tf.constant(-1.0)]
-        clipping = cluster._Clipping(v1.train.GradientDescentOptimizer(1.0), Clip(2.0, where, "value"))
-        apply = clipping.apply_gradients(zip(gradients, variables))
-        session.run(v1.global_variables_initializer())
-        session.run(apply)
-        assert session.run(variables) == weights
-        assert clipping.get_name() == "GradientDescent"  # all else is the optimizer's
 
 
 def test_a_lone_worker_by_hand(monkeypatch):
