@@ -6,6 +6,7 @@ DIR/saved_model    signature "serving_default": the inputs that `Workload.predic
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import zipfile
@@ -20,7 +21,7 @@ from workloads.support.user import user_code
 from workloads.training.evaluation import EvaluationFrame
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from workloads.job import Job
     from workloads.program import Arrays, State
@@ -144,51 +145,64 @@ def predict(job: Job, arrays: Arrays, batch: Arrays) -> tuple[Arrays, Arrays]:
     Raises:
       UserError: the workload's predictions raised an exception.
     """
-    with tf.Graph().as_default() as graph:
-        inputs, outputs, holders, assign = _build(job, arrays, len(next(iter(batch.values()))))
-        values = {name: batch[name].astype(tensor.dtype.as_numpy_dtype) for name, tensor in inputs.items()}
-        with v1.Session(graph=graph) as session:
-            session.run(assign, {holder: arrays[name] for name, holder in holders.items()})
-            return values, session.run(outputs, {inputs[name]: value for name, value in values.items()})
+    with _loaded_predictions(job, arrays, batch) as loaded:
+        return loaded.values, loaded.run()
 
 
 def _save_predictions(job: Job, arrays: Arrays, batch: Arrays, folder: str, made: Exported) -> Exported:
     """Writes the SavedModel and compares it with the graph that it was made from."""
-    with tf.Graph().as_default() as graph:
-        inputs, outputs, holders, assign = _build(job, arrays, len(next(iter(batch.values()))))
-        feed = {tensor: batch[name].astype(tensor.dtype.as_numpy_dtype) for name, tensor in inputs.items()}
-        with v1.Session(graph=graph) as session:
-            session.run(assign, {holder: arrays[name] for name, holder in holders.items()})
-            expected = session.run(outputs, feed)
-            v1.saved_model.simple_save(session, folder, inputs, outputs)
-    by_name = {tensor.name: value for tensor, value in feed.items()}
-    found = _predictions_of_saved_model(folder, {name: by_name[tensor.name] for name, tensor in inputs.items()})
+    with _loaded_predictions(job, arrays, batch) as loaded:
+        expected = loaded.run()
+        v1.saved_model.simple_save(loaded.session, folder, loaded.inputs, loaded.outputs)
+    found = _predictions_of_saved_model(folder, loaded.values)
     difference = max(_difference(expected[name], found[name]) for name in expected)
     require(
         difference <= ROUNDING, "--export", folder, f"its predictions differ from the program's by {difference:.1e}"
     )
-    shapes = [{name: tensor.shape.as_list() for name, tensor in sorted(part.items())} for part in (inputs, outputs)]
-    return made._replace(inputs=shapes[0], outputs=shapes[1], difference=difference)
+    return made._replace(inputs=_shapes_of(loaded.inputs), outputs=_shapes_of(loaded.outputs), difference=difference)
 
 
-def _build(job: Job, arrays: Arrays, rows: int) -> Any:
-    """Builds the predictions in the current graph, for any number of examples where the model allows that.
+class _LoadedPredictions(NamedTuple):
+    """The predictions in a session that holds the values of the variables.
 
-    Returns:
-      ({input: placeholder}, {output: tensor}, {variable: placeholder of its value}, op that assigns them).
+    Attributes:
+      session: the session.
+      inputs: {input: placeholder} of those that the predictions read.
+      outputs: {output: tensor}.
+      values: {input: array} of a batch, in the placeholders' dtypes.
     """
-    holders = {name: v1.placeholder(value.dtype, value.shape) for name, value in arrays.items()}
-    variables = {
-        name: v1.get_variable(name, value.shape, value.dtype, v1.zeros_initializer(), use_resource=True)
-        for name, value in arrays.items()
-    }
-    assign = tf.group(*[v1.assign(variables[name], holder).op for name, holder in holders.items()])
-    reads = {name: variable.read_value() for name, variable in variables.items()}
-    try:
-        inputs, outputs = _predictions(job, reads, None)
-    except Exception:  # the model asks for the number of examples; a fault of its own shows itself again
-        inputs, outputs = _predictions(job, reads, rows)
-    return inputs, outputs, holders, assign
+
+    session: tf.compat.v1.Session
+    inputs: Tensors
+    outputs: Tensors
+    values: Arrays
+
+    def run(self) -> Arrays:
+        """Returns {output: array} for the batch."""
+        feed = {self.inputs[name]: value for name, value in self.values.items()}
+        outputs: Arrays = self.session.run(self.outputs, feed)
+        return outputs
+
+
+@contextlib.contextmanager
+def _loaded_predictions(job: Job, arrays: Arrays, batch: Arrays) -> Iterator[_LoadedPredictions]:
+    """Builds the predictions in a graph of their own, for any number of examples where the model allows that."""
+    rows = len(next(iter(batch.values())))
+    with tf.Graph().as_default() as graph, v1.Session(graph=graph) as session:
+        holders = {name: v1.placeholder(value.dtype, value.shape) for name, value in arrays.items()}
+        variables = {
+            name: v1.get_variable(name, value.shape, value.dtype, v1.zeros_initializer(), use_resource=True)
+            for name, value in arrays.items()
+        }
+        assign = tf.group(*[v1.assign(variables[name], holder).op for name, holder in holders.items()])
+        reads = {name: variable.read_value() for name, variable in variables.items()}
+        try:
+            inputs, outputs = _predictions(job, reads, None)
+        except Exception:  # the model asks for the number of examples; a fault of its own shows itself again
+            inputs, outputs = _predictions(job, reads, rows)
+        session.run(assign, {holder: arrays[name] for name, holder in holders.items()})
+        values = {name: batch[name].astype(tensor.dtype.as_numpy_dtype) for name, tensor in inputs.items()}
+        yield _LoadedPredictions(session, inputs, outputs, values)
 
 
 def _predictions(job: Job, reads: Tensors, rows: Optional[int]) -> tuple[Tensors, Tensors]:
@@ -225,6 +239,11 @@ def _difference(expected: np.ndarray, found: np.ndarray) -> float:
         return 0.0
     wide = np.asarray(expected, np.float64)
     return float(np.max(np.abs(wide - found)) / max(float(np.max(np.abs(wide))), np.finfo(np.float64).tiny))
+
+
+def _shapes_of(tensors: Tensors) -> Dict[str, List[Optional[int]]]:
+    """Returns {name: shape}, by name; None for an open dimension."""
+    return {name: tensor.shape.as_list() for name, tensor in sorted(tensors.items())}
 
 
 def _shapes(shapes: Mapping[str, List[Optional[int]]]) -> str:

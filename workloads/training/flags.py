@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from workloads.job import Job
     from workloads.program import Arrays, Program, State
     from workloads.sources import Source
-    from workloads.training.best import Best
-    from workloads.training.evaluating import Evaluating
+    from workloads.training.best_checkpoint import BestCheckpoint
+    from workloads.training.checkpoint_saver import CheckpointSaver
     from workloads.training.evaluation import Evaluation
     from workloads.training.loop import Output
-    from workloads.training.saving import Saving
+    from workloads.training.periodic_evaluation import PeriodicEvaluation
     from workloads.training.summaries import Summaries
 
     #: Function of (program, job, state, first batch, folder) that writes into the folder and returns a sentence.
@@ -137,21 +137,22 @@ def train_from_flags(
     evaluation = evaluation_from_flags(job, job_flags.devices_from_flags(job, workers)) if chief else None
     out = loop.Output(program.side, FLAGS.json_lines, sys.stdout if chief else None)
     with contextlib.ExitStack() as stack:
-        shown = summaries.Summaries(FLAGS.summary_dir if chief else None)
-        stack.callback(shown.close)
+        scalars = summaries.Summaries(FLAGS.summary_dir if chief else None)
+        stack.callback(scalars.close)
         if FLAGS.checkpoint_dir and chief:
             stack.enter_context(folder_lock.locked_folder(FLAGS.checkpoint_dir))
         best = _best_from_flags(job) if chief else None
-        evaluating = _evaluating_from_flags(stack, evaluation, out, shown, best)
-        kept = _saving_from_flags(stack, program, job, out, chief)
-        _, reached = loop.train_program(program, job, steps, FLAGS.log_every, out, kept, shown, evaluating)
+        periodic = _periodic_evaluation_from_flags(stack, evaluation, out, scalars, best)
+        saver = _saver_from_flags(stack, program, job, out, chief)
+        hooks = loop.Hooks(saver, scalars, periodic)
+        _, reached = loop.train_program(program, job, steps, FLAGS.log_every, out, hooks)
         if FLAGS.export and reached == steps:
             state = program.state()  # which all workers read together
             if chief:
                 best_state = state if best is None else best.state(state, out.write_note)
                 out.write_note(_export(program, job, source, best_state, further_export))
-    if kept is not None and reached < steps:
-        return 128 + kept.stopped_by
+    if saver is not None and reached < steps:
+        return 128 + saver.stopped_by
     if FLAGS.save:
         as_lifted(job.workload).save(FLAGS.save, program.state())
     return 0
@@ -177,41 +178,46 @@ def _check_what_is_kept(job: Job, exports_more: bool) -> None:
     errors.require(complete, "--keep_best", FLAGS.keep_best, "needs --eval_data and --checkpoint_dir")
 
 
-def _best_from_flags(job: Job) -> Best | None:
+def _best_from_flags(job: Job) -> BestCheckpoint | None:
     """Returns the best state so far, which is kept beside the checkpoints; None without `--keep_best`."""
     from workloads.training import checkpoints
-    from workloads.training.best import Best
+    from workloads.training.best_checkpoint import BestCheckpoint
 
     if not FLAGS.keep_best:
         return None
     folder = os.path.join(FLAGS.checkpoint_dir, "best")
-    return Best(FLAGS.keep_best, folder, checkpoints.Checkpoints(folder, job, keep=1))
+    return BestCheckpoint(FLAGS.keep_best, folder, checkpoints.Checkpoints(folder, job, keep=1))
 
 
-def _evaluating_from_flags(
-    stack: contextlib.ExitStack, evaluation: Evaluation | None, out: Output, shown: Summaries, best: Best | None
-) -> Evaluating | None:
+def _periodic_evaluation_from_flags(
+    stack: contextlib.ExitStack,
+    evaluation: Evaluation | None,
+    out: Output,
+    scalars: Summaries,
+    best: BestCheckpoint | None,
+) -> PeriodicEvaluation | None:
     """Returns the evaluations while training, which end with `stack`; None without `--eval_data`."""
-    from workloads.training.evaluating import Evaluating
+    from workloads.training.periodic_evaluation import PeriodicEvaluation
 
     if not FLAGS.eval_data:
         return None
-    evaluating = Evaluating(evaluation, FLAGS.eval_every, out, shown, best)
-    stack.callback(evaluating.close)
-    return evaluating
+    periodic = PeriodicEvaluation(evaluation, FLAGS.eval_every, out, scalars, best)
+    stack.callback(periodic.close)
+    return periodic
 
 
-def _saving_from_flags(
+def _saver_from_flags(
     stack: contextlib.ExitStack, program: Program, job: Job, out: Output, chief: bool
-) -> Saving | None:
-    """Resumes from the newest checkpoint; returns what saves more until `stack` ends. None without a folder."""
-    from workloads.training import checkpoints, saving
+) -> CheckpointSaver | None:
+    """Resumes from the newest checkpoint; returns the saver of others until `stack` ends. None without a folder."""
+    from workloads.training import checkpoints
+    from workloads.training.checkpoint_saver import CheckpointSaver
 
     if not FLAGS.checkpoint_dir:
         return None
     found = checkpoints.Checkpoints(FLAGS.checkpoint_dir, job, FLAGS.keep_checkpoints, chief)
-    kept = saving.Saving(found, FLAGS.checkpoint_every, out.write_note)
-    stack.callback(kept.close)
-    kept.listen()
-    kept.resume(program, chief)
-    return kept
+    saver = CheckpointSaver(found, FLAGS.checkpoint_every, out.write_note)
+    stack.callback(saver.close)
+    saver.listen()
+    saver.resume(program, chief)
+    return saver

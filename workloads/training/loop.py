@@ -17,8 +17,8 @@ from workloads.support.wording import counted
 if TYPE_CHECKING:
     from workloads.job import Job
     from workloads.program import Program
-    from workloads.training.evaluating import Evaluating
-    from workloads.training.saving import Saving
+    from workloads.training.checkpoint_saver import CheckpointSaver
+    from workloads.training.periodic_evaluation import PeriodicEvaluation
     from workloads.training.summaries import Summaries
 
 
@@ -38,6 +38,20 @@ class Outcome(NamedTuple):
     step: int
 
 
+class Hooks(NamedTuple):
+    """Work between the steps of a training run; each may be None.
+
+    Attributes:
+      saver: saves checkpoints.
+      summaries: gets scalars for TensorBoard.
+      evaluation: evaluates on data of its own.
+    """
+
+    saver: Optional[CheckpointSaver] = None
+    summaries: Optional[Summaries] = None
+    evaluation: Optional[PeriodicEvaluation] = None
+
+
 def check_steps(steps: int, log_every: int) -> None:
     """Raises `InputError` unless both are positive."""
     require(steps >= 1, "--steps", steps, "must be at least 1")
@@ -50,9 +64,7 @@ def train_program(
     steps: int,
     log_every: int,
     out: Output,
-    saving: Saving | None = None,
-    summaries: Summaries | None = None,
-    evaluating: Evaluating | None = None,
+    hooks: Hooks | None = None,
 ) -> Outcome:
     """Runs `program` from its present step to step `steps`.
 
@@ -62,22 +74,21 @@ def train_program(
       steps: the step to end at, counted from the beginning of the job.
       log_every: steps between lines of output.
       out: gets the lines.
-      saving: saves checkpoints; None saves nothing.
-      summaries: gets scalars for TensorBoard; None for none.
-      evaluating: evaluates on data of their own; None for no evaluation.
+      hooks: called between the steps; None for none.
 
     Returns:
       the last loss and the step reached.
     """
+    saver, summaries, evaluation = hooks or Hooks()
     step, loss, most = program.state().step, None, 1
     pace = _Pace(job.global_batch)
     progress = Progress(f"{program.side} {job.workload.name}")
     progress.stage("first step")
-    in_portions = bool(program.agree(int(saving is not None or display.is_on())))
-    if step >= steps and evaluating is not None:  # a finished run
-        evaluating.after(program, step, last=True)
+    in_portions = bool(program.agree(int(saver is not None or display.is_on())))
+    if step >= steps and evaluation is not None:  # a finished run
+        evaluation.after(program, step, last=True)
     while step < steps:
-        portion = next_stop(step, steps, log_every, *[each.every for each in (saving, evaluating) if each]) - step
+        portion = next_stop(step, steps, log_every, *[hook.every for hook in (saver, evaluation) if hook]) - step
         if in_portions:  # a signal is waited for by all workers, each after as many steps
             portion = min(portion, program.agree(most))
         before = time.perf_counter()
@@ -93,9 +104,9 @@ def train_program(
             if summaries is not None:
                 summaries.write(step, _scalars(job, step, loss, speed))
             pace.restart()
-        if evaluating is not None:
-            evaluating.after(program, step, step == steps)
-        if saving is not None and saving.after(program, step, step == steps):
+        if evaluation is not None:
+            evaluation.after(program, step, step == steps)
+        if saver is not None and saver.after(program, step, step == steps):
             break
     progress.done()
     out.write_memory(environment.peak_bytes())

@@ -13,7 +13,8 @@ from tests.cases import Dyadic
 from workloads.job import Job
 from workloads.program import Program, State
 from workloads.support.errors import InputError
-from workloads.training import loop, saving, summaries
+from workloads.training import loop, summaries
+from workloads.training.checkpoint_saver import CheckpointSaver
 from workloads.training.checkpoints import Checkpoints
 
 
@@ -49,7 +50,7 @@ def lines(program, steps, log_every, kept=None):
     """(JSON lines, result) of a training."""
     file = io.StringIO()
     out = loop.Output("counting", as_json=True, file=file)
-    result = loop.train_program(program, Job(Dyadic()), steps, log_every, out, kept)
+    result = loop.train_program(program, Job(Dyadic()), steps, log_every, out, loop.Hooks(kept))
     return [json.loads(line) for line in file.getvalue().splitlines()], result
 
 
@@ -69,7 +70,7 @@ def test_lines_and_portions():
 
 def test_it_goes_on_from_the_newest_checkpoint(tmp_path):
     def kept():
-        return saving.Saving(Checkpoints(str(tmp_path), Job(Dyadic())), 10, lambda line: None)
+        return CheckpointSaver(Checkpoints(str(tmp_path), Job(Dyadic())), 10, lambda line: None)
 
     first = kept()
     assert first.resume(Counting()) == 0
@@ -83,7 +84,7 @@ def test_it_goes_on_from_the_newest_checkpoint(tmp_path):
 
 def test_a_signal_ends_it_saved(tmp_path):
     told = []
-    kept = saving.Saving(Checkpoints(str(tmp_path), Job(Dyadic())), 1000, told.append)
+    kept = CheckpointSaver(Checkpoints(str(tmp_path), Job(Dyadic())), 1000, told.append)
     before = signal.getsignal(signal.SIGUSR1)
     kept.listen([signal.SIGUSR1])
     try:
@@ -98,7 +99,7 @@ def test_a_signal_ends_it_saved(tmp_path):
 
 
 def test_the_number_of_the_signal_is_known_and_a_closed_saving_listens_to_none(tmp_path):
-    kept = saving.Saving(Checkpoints(str(tmp_path), Job(Dyadic())), 1000, lambda line: None)
+    kept = CheckpointSaver(Checkpoints(str(tmp_path), Job(Dyadic())), 1000, lambda line: None)
     before = signal.getsignal(signal.SIGUSR2)
     kept.listen([signal.SIGUSR2])
     program = Counting(on_run=lambda step: step == 20 and os.kill(os.getpid(), signal.SIGUSR2))
@@ -111,11 +112,11 @@ def test_the_number_of_the_signal_is_known_and_a_closed_saving_listens_to_none(t
 def test_where_steps_take_long_a_signal_is_looked_for_after_each(tmp_path, monkeypatch):
     monkeypatch.setattr(loop, "PORTION_SECONDS", 0.0)
     program = Counting()
-    lines(program, 4, 100, saving.Saving(Checkpoints(str(tmp_path), Job(Dyadic())), 1000, lambda line: None))
+    lines(program, 4, 100, CheckpointSaver(Checkpoints(str(tmp_path), Job(Dyadic())), 1000, lambda line: None))
     assert program.portions == [1, 1, 1, 1]
     monkeypatch.setattr(loop, "PORTION_SECONDS", 1000.0)
     program = Counting()
-    lines(program, 40, 100, saving.Saving(Checkpoints(str(tmp_path), Job(Dyadic())), 1000, lambda line: None))
+    lines(program, 40, 100, CheckpointSaver(Checkpoints(str(tmp_path), Job(Dyadic())), 1000, lambda line: None))
     assert program.portions == [1, 39]
 
 
@@ -123,7 +124,7 @@ def test_tensorboard_gets_loss_rate_and_speed(tmp_path):
     import tensorflow as tf
 
     shown = summaries.Summaries(str(tmp_path))
-    loop.train_program(Counting(), Job(Dyadic()), 4, 2, loop.Output("counting", file=None), summaries=shown)
+    loop.train_program(Counting(), Job(Dyadic()), 4, 2, loop.Output("counting", file=None), loop.Hooks(summaries=shown))
     shown.close()
     (path,) = tmp_path.iterdir()
     events = list(tf.compat.v1.train.summary_iterator(str(path)))

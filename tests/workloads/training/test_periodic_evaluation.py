@@ -10,8 +10,8 @@ from workloads.job import Job
 from workloads.program import Program, State
 from workloads.support.errors import InputError
 from workloads.training import loop
-from workloads.training.evaluating import Evaluating
 from workloads.training.evaluation import Evaluated
+from workloads.training.periodic_evaluation import PeriodicEvaluation
 
 
 class Counting(Program):
@@ -52,7 +52,9 @@ class Noted:
 def test_they_are_due_every_so_many_steps_and_at_the_end(every, steps):
     noted, text = Noted(), io.StringIO()
     out = loop.Output("counting", as_json=True, file=text)
-    loop.train_program(Counting(), Job(Dyadic()), 8, 100, out, evaluating=Evaluating(noted, every, out, noted))
+    loop.train_program(
+        Counting(), Job(Dyadic()), 8, 100, out, loop.Hooks(evaluation=PeriodicEvaluation(noted, every, out, noted))
+    )
     assert noted.steps == steps
     assert noted.scalars[-1] == (8, {"evaluation/accuracy": 0.5})
     lines = [json.loads(line) for line in text.getvalue().splitlines()]
@@ -62,15 +64,17 @@ def test_they_are_due_every_so_many_steps_and_at_the_end(every, steps):
 def test_a_finished_run_is_evaluated():
     noted, text = Noted(), io.StringIO()
     out = loop.Output("counting", file=text)
-    loop.train_program(Counting(8), Job(Dyadic()), 8, 100, out, evaluating=Evaluating(noted, None, out, noted))
+    loop.train_program(
+        Counting(8), Job(Dyadic()), 8, 100, out, loop.Hooks(evaluation=PeriodicEvaluation(noted, None, out, noted))
+    )
     assert "counting | step      8 | evaluation of 10 examples: accuracy 0.5" in text.getvalue()
 
 
 def test_a_worker_that_is_not_the_chief_evaluates_nothing():
     out = loop.Output("counting", file=None)
-    assert Evaluating(None, None, out, Noted()).after(Counting(), 8, True) is None
+    assert PeriodicEvaluation(None, None, out, Noted()).after(Counting(), 8, True) is None
 
 
 def test_refused_periods():
     with pytest.raises(InputError, match="--eval_every: got 0, must be at least 1"):
-        Evaluating(Noted(), 0, loop.Output("counting", file=None), Noted())
+        PeriodicEvaluation(Noted(), 0, loop.Output("counting", file=None), Noted())

@@ -1,4 +1,4 @@
-"""`Evaluating`: evaluations in the course of a training run."""
+"""`PeriodicEvaluation`: evaluations in the course of a training run."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from workloads.support.errors import require
 
 if TYPE_CHECKING:
     from workloads.program import Program
-    from workloads.training.best import Best
+    from workloads.training.best_checkpoint import BestCheckpoint
     from workloads.training.evaluation import Evaluation
     from workloads.training.loop import Output
     from workloads.training.summaries import Summaries
 
 
-class Evaluating:
+class PeriodicEvaluation:
     """Evaluates a program every so many steps, and at the end of its training.
 
     Args:
@@ -31,7 +31,7 @@ class Evaluating:
         every: int | None,
         out: Output,
         summaries: Summaries,
-        best: Best | None = None,
+        best: BestCheckpoint | None = None,
     ) -> None:
         require(every is None or every >= 1, "--eval_every", every, "must be at least 1")
         self.every, self._best = every, best

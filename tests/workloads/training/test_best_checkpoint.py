@@ -9,14 +9,14 @@ from tests.cases import Dyadic
 from workloads.job import Job
 from workloads.program import State
 from workloads.support.errors import InputError
-from workloads.training.best import Best
+from workloads.training.best_checkpoint import BestCheckpoint
 from workloads.training.checkpoints import Checkpoints
 
 JOB = Job(Dyadic())
 
 
 def best(folder, metric):
-    return Best(metric, str(folder), Checkpoints(str(folder), JOB, keep=1))
+    return BestCheckpoint(metric, str(folder), Checkpoints(str(folder), JOB, keep=1))
 
 
 def state(step):

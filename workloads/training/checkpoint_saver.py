@@ -1,4 +1,4 @@
-"""Saving and resuming of a training run: periodic checkpoints, the newest one loaded, and a last one on a signal."""
+"""`CheckpointSaver`: periodic checkpoints of a training run, a last one on a signal, and resumption from the newest."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from workloads.training.checkpoints import Checkpoints
 
 
-class Saving:
+class CheckpointSaver:
     """Saves a program's state every so many steps, at the end, and when a signal announces the end of the process.
 
     With several workers all save at the same step and all go on from the step that the chief found; only the chief

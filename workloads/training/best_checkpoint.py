@@ -1,4 +1,4 @@
-"""The best state of a run by a metric of its evaluations, kept as a checkpoint of its own."""
+"""`BestCheckpoint`: the best state of a run by a metric of its evaluations, kept beside the other checkpoints."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 FILE = "best.json"
 
 
-class Best:
+class BestCheckpoint:
     """Keeps the state whose metric is the highest so far, or the lowest.
 
     Args:
