@@ -100,8 +100,6 @@ def job_from_flags(
     Raises:
       InputError: a flag's value is not usable.
     """
-    from workloads import sources
-    from workloads.data import folder, image_source, own_data
     from workloads.job import Job
     from workloads.lifted.workload import as_lifted
     from workloads.support.errors import require
@@ -115,22 +113,53 @@ def job_from_flags(
     require(not (FLAGS.data and resident), "--resident", True, "not with --data")
     require(FLAGS.data or not FLAGS.parser, "--parser", FLAGS.parser, "needs TFRecord files in --data")
     require(not (FLAGS.data and FLAGS.data_dir), "--data_dir", FLAGS.data_dir, "not with --data")
-    replicas = replicas if FLAGS.replicas is None else FLAGS.replicas
-    if FLAGS.placement == "layers":
-        require(FLAGS.replicas is None, "--replicas", FLAGS.replicas, "with --placement=layers: --micro_batches")
-        require(workers == 1, "--workers", workers, "with --placement=layers: 1")
-        require(FLAGS.micro_batches >= 1, "--micro_batches", FLAGS.micro_batches, "must be at least 1")
-        replicas = FLAGS.micro_batches
-    data = "resident" if resident else "synthetic"
-    make_source: Callable[[Job], Source] = sources.Resident if resident else sources.Synthetic
+    replicas = workers * _replicas_of_worker(workers, replicas)
+    source = _native_source(workload, resident)
+    job = Job(source.workload, replicas, FLAGS.global_batch, FLAGS.dtype, FLAGS.seed, source.name, FLAGS.staleness)
+    return job, source.make
+
+
+def _replicas_of_worker(workers: int, default: int) -> int:
+    """Returns the number of replicas of one worker; with layers on several devices, of micro-batches."""
+    from workloads.support.errors import require
+
+    if FLAGS.placement == "towers":
+        return default if FLAGS.replicas is None else FLAGS.replicas
+    require(FLAGS.replicas is None, "--replicas", FLAGS.replicas, "with --placement=layers: --micro_batches")
+    require(workers == 1, "--workers", workers, "with --placement=layers: 1")
+    require(FLAGS.micro_batches >= 1, "--micro_batches", FLAGS.micro_batches, "must be at least 1")
+    return FLAGS.micro_batches
+
+
+class NativeSource(NamedTuple):
+    """Batches of a workload that is no lift.
+
+    Attributes:
+      workload: as the data need it: images in `--data_dir` have sizes of their own.
+      name: in words; see `Job.data`.
+      make: function from a job of the workload to its source.
+    """
+
+    workload: Workload
+    name: str
+    make: Callable[[Job], Source]
+
+
+def _native_source(workload: Workload, resident: bool) -> NativeSource:
+    """Returns the batches that the flags describe: from a folder of images, of the user's own, or synthetic."""
+    from workloads import sources
+    from workloads.data import folder, image_source, own_data
+
     if FLAGS.data_dir is not None:
-        workload, images, labels, data = folder.open_folder(FLAGS.data_dir, workload)
-        make_source = functools.partial(image_source.ImageSource, images=images, labels=labels)
-    if FLAGS.data is not None or (workload.has_dataset and FLAGS.data_dir is None and not resident):
+        workload, images, labels, name = folder.open_folder(FLAGS.data_dir, workload)
+        make_images = functools.partial(image_source.ImageSource, images=images, labels=labels)
+        return NativeSource(workload, name, make_images)
+    if FLAGS.data is not None or (workload.has_dataset and not resident):
         own = _own_source(workload)
-        data, make_source = own.name, functools.partial(own_data.OwnData, data=own.data, shuffle=own.shuffle)
-    job = Job(workload, workers * replicas, FLAGS.global_batch, FLAGS.dtype, FLAGS.seed, data, FLAGS.staleness)
-    return job, make_source
+        return NativeSource(workload, own.name, functools.partial(own_data.OwnData, data=own.data, shuffle=own.shuffle))
+    if resident:
+        return NativeSource(workload, "resident", sources.Resident)
+    return NativeSource(workload, "synthetic", sources.Synthetic)
 
 
 class OwnSource(NamedTuple):
