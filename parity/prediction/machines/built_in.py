@@ -6,6 +6,8 @@ others have published (`_GPU`). Nothing here was fitted to a result of the five 
 
 from __future__ import annotations
 
+import dataclasses
+
 from parity.prediction.machines.machine import (
     DIRECT,
     OTHER_KINDS,
@@ -42,19 +44,34 @@ _EFFICIENCY = {
 _HOST_EFFICIENCY = {PRODUCTS: Efficiency(0.8, 0.7), OTHER_KINDS: Efficiency(0.25, 0.7)}
 
 
-def _gpu(name: str, peak: float, bandwidth: float, memory: float, double: float, tf32: float = 0.0) -> Processor:
-    """An accelerator: TFLOP/s in float32, GB/s, GB, TFLOP/s in float64."""
-    flops = {"float32": peak * TERA, "float64": double * TERA}
-    if tf32:  # TensorFlow's default for products in float32 where tensor cores have it
-        flops[TF32] = tf32 * TERA
-    return Processor(name, flops, bandwidth * GB, memory * GB, 10e-6, 0.0, 1, _EFFICIENCY)
+def _gpu(
+    name: str, *, tflops: float, tflops_float64: float, gb_per_second: float, gb: float, tflops_tf32: float = 0.0
+) -> Processor:
+    """An accelerator by the figures of its data sheet; `tflops` are those in float32."""
+    flops = {"float32": tflops * TERA, "float64": tflops_float64 * TERA}
+    if tflops_tf32:  # TensorFlow's default for products in float32 where tensor cores have it
+        flops[TF32] = tflops_tf32 * TERA
+    return Processor(
+        name, flops, gb_per_second * GB, gb * GB, launch=10e-6, hand_on=0.0, lanes=1, efficiency=_EFFICIENCY
+    )
 
 
-def _host(name: str, cores: int, gigahertz: float, flops_per_cycle: int, bandwidth: float, memory: float) -> Processor:
-    """A CPU: cores, GHz, float32 operations a core and cycle, GB/s, GB."""
+def _host(
+    name: str, *, cores: int, gigahertz: float, flops_per_cycle: int, gb_per_second: float, gb: float
+) -> Processor:
+    """A CPU by the figures of its data sheet; `flops_per_cycle` are one core's in float32."""
     peak = cores * gigahertz * 1e9 * flops_per_cycle
     flops = {"float32": peak, "float64": peak / 2}
-    return Processor(name, flops, bandwidth * GB, memory * GB, 2e-6, 0.5e-6, cores, _HOST_EFFICIENCY)
+    return Processor(
+        name,
+        flops,
+        gb_per_second * GB,
+        gb * GB,
+        launch=2e-6,
+        hand_on=0.5e-6,
+        lanes=cores,
+        efficiency=_HOST_EFFICIENCY,
+    )
 
 
 #: Seconds of Python and of the runtime for a call, for each variable that a function captures, for a turn of the loop
@@ -73,50 +90,30 @@ INFINIBAND_100 = Link("4 x 100 Gbit/s InfiniBand", 4 * 100 / 8 * 0.9 * GB, 2e-6)
 INFINIBAND_400 = Link("8 x 400 Gbit/s InfiniBand", 8 * 400 / 8 * 0.9 * GB, 2e-6)
 ETHERNET_10 = Link("10 Gbit/s Ethernet", 10 / 8 * 0.9 * GB, 30e-6)
 
-_I7 = _host("Core i7-6700K", 4, 4.0, 32, 34.1, 16)
-_DGX1 = _host("2 x Xeon E5-2698 v4", 40, 2.2, 32, 153.6, 512)
+_I7 = _host("Core i7-6700K", cores=4, gigahertz=4.0, flops_per_cycle=32, gb_per_second=34.1, gb=16)
+_DGX1 = _host("2 x Xeon E5-2698 v4", cores=40, gigahertz=2.2, flops_per_cycle=32, gb_per_second=153.6, gb=512)
 
 
-def _machine(
-    name: str,
-    device: Processor,
-    count: int,
-    host: Processor,
-    host_link: Link,
-    peer_link: Link | None = None,
-    ring_link: Link | None = None,
-    *,
-    topology: str,
-    network: Link,
-    sources: tuple[str, ...],
-) -> Machine:
-    """A machine with what all have alike: the costs of calls, and the sources of the shares that kernels reach."""
-    return Machine(
-        name,
-        device,
-        count,
-        host,
-        host_link,
-        peer_link,
-        ring_link,
-        topology=topology,
+def _completed(machine: Machine) -> Machine:
+    """Adds what all machines have alike: the costs of calls, and the sources of the shares that kernels reach."""
+    return dataclasses.replace(
+        machine,
         call=_CALL,
         function_call=_CALL,
         capture=_CAPTURE,
         loop=_LOOP,
         feed=_FEED,
-        network=network,
-        sources=(*sources, DEEP_BENCH, BANDWIDTH, ASSUMED),
+        sources=(*machine.sources, DEEP_BENCH, BANDWIDTH, ASSUMED),
     )
 
 
 _MACHINES = (
-    _machine(
+    Machine(
         "gtx1060",
-        _gpu("GTX 1060 6 GB", 4.37, 192, 6, 0.137),
-        4,
-        _I7,
-        _PCIE3_X8,
+        device=_gpu("GTX 1060 6 GB", tflops=4.37, tflops_float64=0.137, gb_per_second=192, gb=6),
+        count=4,
+        host=_I7,
+        host_link=_PCIE3_X8,
         topology=THROUGH_HOST,
         network=ETHERNET_10,
         sources=(
@@ -125,24 +122,26 @@ _MACHINES = (
             "lanes of PCIe 3.0 are divided among two cards, which are not taken to be peers",
         ),
     ),
-    _machine(
+    Machine(
         "gtx1080ti",
-        _gpu("GTX 1080 Ti", 11.34, 484, 11, 0.354),
-        4,
-        _host("Core i7-6850K", 6, 3.6, 32, 76.8, 64),
-        _PCIE3_X8,
-        Link("PCIe 3.0 x8, peers", 6 * GB, 10e-6),
+        device=_gpu("GTX 1080 Ti", tflops=11.34, tflops_float64=0.354, gb_per_second=484, gb=11),
+        count=4,
+        host=_host("Core i7-6850K", cores=6, gigahertz=3.6, flops_per_cycle=32, gb_per_second=76.8, gb=64),
+        host_link=_PCIE3_X8,
+        peer_link=Link("PCIe 3.0 x8, peers", 6 * GB, 10e-6),
         topology=PCIE,
         network=ETHERNET_10,
         sources=("NVIDIA GeForce GTX 1080 Ti: 3,584 cores at 1,582 MHz boost, 484 GB/s",),
     ),
-    _machine(
+    Machine(
         "k80",
-        _gpu("half a K80", 4.37, 240, 12, 1.46),
-        8,
-        _host("Xeon E5-2686 v4, 16 cores", 16, 2.3, 32, 76.8, 488),
-        Link("PCIe 3.0 x16, shared by two", 6 * GB, 10e-6),
-        Link("PCIe 3.0 x16, peers", 6 * GB, 10e-6),
+        device=_gpu("half a K80", tflops=4.37, tflops_float64=1.46, gb_per_second=240, gb=12),
+        count=8,
+        host=_host(
+            "Xeon E5-2686 v4, 16 cores", cores=16, gigahertz=2.3, flops_per_cycle=32, gb_per_second=76.8, gb=488
+        ),
+        host_link=Link("PCIe 3.0 x16, shared by two", 6 * GB, 10e-6),
+        peer_link=Link("PCIe 3.0 x16, peers", 6 * GB, 10e-6),
         topology=PCIE,
         network=ETHERNET_10,
         sources=(
@@ -150,14 +149,14 @@ _MACHINES = (
             "Amazon EC2 p2.8xlarge",
         ),
     ),
-    _machine(
+    Machine(
         "p100",
-        _gpu("P100 SXM2", 10.6, 732, 16, 5.3),
-        8,
-        _DGX1,
-        _PCIE3_X16,
-        Link("NVLink 1.0, one link", 18 * GB, 5e-6),
-        Link("NVLink 1.0, ring of all", 36 * GB, 10e-6),
+        device=_gpu("P100 SXM2", tflops=10.6, tflops_float64=5.3, gb_per_second=732, gb=16),
+        count=8,
+        host=_DGX1,
+        host_link=_PCIE3_X16,
+        peer_link=Link("NVLink 1.0, one link", 18 * GB, 5e-6),
+        ring_link=Link("NVLink 1.0, ring of all", 36 * GB, 10e-6),
         topology=DIRECT,
         network=ETHERNET_50,
         sources=(
@@ -165,14 +164,14 @@ _MACHINES = (
             "NVIDIA DGX-1",
         ),
     ),
-    _machine(
+    Machine(
         "v100",
-        _gpu("V100 SXM2", 15.7, 900, 16, 7.8),
-        8,
-        _DGX1,
-        _PCIE3_X16,
-        Link("NVLink 2.0, one link", 22 * GB, 5e-6),
-        Link("NVLink 2.0, rings of all", 120 * GB, 10e-6),
+        device=_gpu("V100 SXM2", tflops=15.7, tflops_float64=7.8, gb_per_second=900, gb=16),
+        count=8,
+        host=_DGX1,
+        host_link=_PCIE3_X16,
+        peer_link=Link("NVLink 2.0, one link", 22 * GB, 5e-6),
+        ring_link=Link("NVLink 2.0, rings of all", 120 * GB, 10e-6),
         topology=DIRECT,
         network=INFINIBAND_100,
         sources=(
@@ -180,13 +179,13 @@ _MACHINES = (
             "NVIDIA DGX-1",
         ),
     ),
-    _machine(
+    Machine(
         "h100",
-        _gpu("H100 SXM5", 67, 3350, 80, 34, tf32=494),
-        8,
-        _host("2 x Xeon Platinum 8480C", 112, 2.0, 64, 614, 2048),
-        _PCIE5_X16,
-        Link("NVLink 4.0 through NVSwitch", 400 * GB, 5e-6),
+        device=_gpu("H100 SXM5", tflops=67, tflops_float64=34, gb_per_second=3350, gb=80, tflops_tf32=494),
+        count=8,
+        host=_host("2 x Xeon Platinum 8480C", cores=112, gigahertz=2.0, flops_per_cycle=64, gb_per_second=614, gb=2048),
+        host_link=_PCIE5_X16,
+        peer_link=Link("NVLink 4.0 through NVSwitch", 400 * GB, 5e-6),
         topology=DIRECT,
         network=INFINIBAND_400,
         sources=(
@@ -197,4 +196,4 @@ _MACHINES = (
 )
 
 #: {name: machine with as many accelerators as it has at most}.
-MACHINES = {machine.name: machine for machine in _MACHINES}
+MACHINES = {machine.name: _completed(machine) for machine in _MACHINES}
