@@ -17,7 +17,7 @@ COUNTS = (8, 16, 32, 64, 128, 256, 512, 1024)
 #: Share of a step that is the backward pass, behind which an all-reduce may be hidden: two of three equal parts.
 BACKWARD = 2 / 3
 
-#: Numbers of bytes of a float32.
+#: Bytes of a float32.
 FLOAT = 4
 
 RING, TREE, HIERARCHICAL = ALGORITHMS = ("ring", "tree", "hierarchical")
@@ -105,7 +105,7 @@ class OneReplica:
       workload: its name.
       batch: examples of a replica in one step.
       size: bytes of the gradients.
-      seconds_of: function from a batch to the seconds of a step on one replica.
+      seconds_of: function from a batch to the seconds of a step on one replica; called often, so it should be cached.
     """
 
     workload: str
@@ -125,10 +125,9 @@ def weak_scaling(one: OneReplica, cluster: Cluster, counts: Sequence[int] = COUN
     Yields:
       a point for each number and algorithm.
     """
-    alone = one.seconds_of(one.batch)
     for replicas in counts:
         for algorithm in ALGORITHMS:
-            yield _point(one.size, replicas, cluster, algorithm, alone, one.batch, one.batch / alone)
+            yield _point(one, one.batch, replicas, cluster, algorithm)
 
 
 def strong_scaling(one: OneReplica, cluster: Cluster, counts: Sequence[int] = COUNTS) -> Iterator[ScalingPoint]:
@@ -142,21 +141,19 @@ def strong_scaling(one: OneReplica, cluster: Cluster, counts: Sequence[int] = CO
     Yields:
       a point for each number and algorithm.
     """
-    whole, rate = one.batch * counts[0], one.batch / one.seconds_of(one.batch)
+    whole = one.batch * counts[0]
     for replicas in counts:
         if whole % replicas == 0:
-            batch = whole // replicas
             for algorithm in ALGORITHMS:
-                yield _point(one.size, replicas, cluster, algorithm, one.seconds_of(batch), batch, rate)
+                yield _point(one, whole // replicas, replicas, cluster, algorithm)
 
 
-def _point(
-    size: float, replicas: int, cluster: Cluster, algorithm: str, alone: float, batch: int, rate: float
-) -> ScalingPoint:
-    """A point of a curve; `rate` is that of one replica by itself, in examples a second."""
-    reduce = all_reduce_seconds(size, replicas, cluster, algorithm)
-    speed = replicas * batch / (alone + reduce)
-    return ScalingPoint(replicas, algorithm, reduce, speed, speed / replicas / rate)
+def _point(one: OneReplica, batch: int, replicas: int, cluster: Cluster, algorithm: str) -> ScalingPoint:
+    """A point of a curve, on which each replica has `batch` examples."""
+    reduce = all_reduce_seconds(one.size, replicas, cluster, algorithm)
+    speed = replicas * batch / (one.seconds_of(batch) + reduce)
+    alone = one.batch / one.seconds_of(one.batch)  # examples a second of one replica by itself
+    return ScalingPoint(replicas, algorithm, reduce, speed, speed / replicas / alone)
 
 
 class Band(NamedTuple):

@@ -145,13 +145,9 @@ def answer(measured: ReplicaTimes, predictions: Sequence[Predictions]) -> str:
         f"{ratio_text(measured.over_one(side, most))} times as many examples a second to the {name}"
         for side, name in SIDES.items()
     )
-    growths = {
-        prediction.side: [
-            examples[max(examples)] / examples[min(examples)] for examples in prediction.examples.values()
-        ]
-        for prediction in predictions
-    }
-    predicted = ", ".join(f"{min(growth):.2f} to {max(growth):.2f} to the {side}" for side, growth in growths.items())
+    predicted = ", ".join(
+        f"{min(growths_of(each)):.2f} to {max(growths_of(each)):.2f} to the {each.side}" for each in predictions
+    )
     one, four = WRITE_UP[MADE_UP]
     return (
         f"{most} replicas on the same cores give {gains}; on devices of their own a predicted {predicted}, where "
