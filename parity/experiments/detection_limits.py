@@ -72,8 +72,8 @@ def _scale_learning_rate(factor: float) -> Callable[[Job], dict[str, Any]]:
 def _scaling_gradients(factor: float) -> type[injection.ScaledStep]:
     class ScalesGradients(injection.ScaledStep):
         def _forward_backward(self, local: LocalState, step: tf.Tensor, replica: int, batch: Tensors) -> PassResult:
-            loss, gradients, *rest = super()._forward_backward(local, step, replica, batch)
-            return (loss, {name: value * factor for name, value in gradients.items()}, *rest)
+            found = super()._forward_backward(local, step, replica, batch)
+            return found._replace(gradients={name: value * factor for name, value in found.gradients.items()})
 
     return ScalesGradients
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import tensorflow as tf
 
@@ -25,8 +25,20 @@ if TYPE_CHECKING:
     from modern.mirrored.state.variables import LocalState, MirroredState
 
 
-#: (loss, {weight: gradient}, {statistic: proposed value}, {dropout: mask}) of one replica's pass.
-PassResult = tuple[tf.Tensor, Tensors, Tensors, Tensors]
+class PassResult(NamedTuple):
+    """The result of one replica's forward and backward pass.
+
+    Attributes:
+      loss: scalar, penalties included.
+      gradients: {weight: gradient}, before any clipping.
+      updates: {statistic: the value that the replica proposes}.
+      masks: {dropout: boolean tensor, true where kept}.
+    """
+
+    loss: tf.Tensor
+    gradients: Tensors
+    updates: Tensors
+    masks: Tensors
 
 
 class ReplicaFrame(Frame):
@@ -132,7 +144,7 @@ class TrainingStep:
                 self.taps[local.replica] = (frame.taps, frame.tap_gradients)
             in_turn = self._job.workload.statistics == TOWERS_IN_TURN
             updates = Proposals(frame.updates, frame.changes) if in_turn else dict(frame.updates)
-            return loss, gradients, updates, dict(frame.masks)
+            return PassResult(loss, gradients, updates, dict(frame.masks))
 
         if not self._options.xla:
             return compute(batch, weights, statistics, step, {})

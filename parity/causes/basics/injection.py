@@ -208,9 +208,11 @@ class ScaledStep(ReplicaStep):
         return 1.0
 
     def _forward_backward(self, local: LocalState, step: tf.Tensor, replica: int, batch: Tensors) -> PassResult:
-        loss, gradients, updates, masks = super()._forward_backward(local, step, replica, batch)
+        found = super()._forward_backward(local, step, replica, batch)
         factor = self.factor()
-        return loss * factor, {name: value * factor for name, value in gradients.items()}, updates, masks
+        return found._replace(
+            loss=found.loss * factor, gradients={name: value * factor for name, value in found.gradients.items()}
+        )
 
     def _combine(self, context: tf.distribute.ReplicaContext, gradients: Tensors) -> Tensors:
         combined = super()._combine(context, gradients)

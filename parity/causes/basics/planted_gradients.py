@@ -35,8 +35,10 @@ def scaled_gradients(replica: float = 1.0, reduction: float = 1.0, loss: float =
         """Multiplies losses and gradients."""
 
         def _forward_backward(self, local: LocalState, step: tf.Tensor, number: int, batch: Tensors) -> PassResult:
-            value, gradients, updates, masks = super()._forward_backward(local, step, number, batch)
-            return value * loss, {name: g * replica for name, g in gradients.items()}, updates, masks
+            found = super()._forward_backward(local, step, number, batch)
+            return found._replace(
+                loss=found.loss * loss, gradients={name: g * replica for name, g in found.gradients.items()}
+            )
 
         def _combine(self, context: tf.distribute.ReplicaContext, gradients: Tensors) -> Tensors:
             if reduction == 1:
@@ -53,9 +55,9 @@ def partly_scaled_gradients(factors: Mapping[str, float]) -> injection.Change:
         """Multiplies some gradients."""
 
         def _forward_backward(self, local: LocalState, step: tf.Tensor, replica: int, batch: Tensors) -> PassResult:
-            loss, gradients, updates, masks = super()._forward_backward(local, step, replica, batch)
-            scaled = {name: g * factors[name] if name in factors else g for name, g in gradients.items()}
-            return loss, scaled, updates, masks
+            found = super()._forward_backward(local, step, replica, batch)
+            scaled = {name: g * factors[name] if name in factors else g for name, g in found.gradients.items()}
+            return found._replace(gradients=scaled)
 
     return injection.in_replica_step(Step)
 
@@ -93,17 +95,18 @@ def gradients_scaled_by_step(
         """Multiplies losses and gradients in some steps."""
 
         def _forward_backward(self, local: LocalState, step: tf.Tensor, replica: int, batch: Tensors) -> PassResult:
-            loss, gradients, updates, masks = super()._forward_backward(local, step, replica, batch)
+            found = super()._forward_backward(local, step, replica, batch)
+            loss = found.loss
             factor = step_value(step, {number: row[replica] for number, row in factors.items()}, 1.0, loss.dtype)
             of_loss = step_value(step, {number: row[replica] for number, row in losses.items()}, 1.0, loss.dtype)
-            scaled, loss = {name: g * factor for name, g in gradients.items()}, loss * of_loss
+            scaled, loss = {name: g * factor for name, g in found.gradients.items()}, loss * of_loss
             for name in decayed:
                 of_steps = {number: row[name][replica] for number, row in multiples.items() if name in row}
                 multiple = step_value(step, of_steps, 0.0, loss.dtype)
                 weight = local.weights[name].read_value()
                 scaled[name] += multiple * weight
                 loss += multiple * half_square(weight)
-            return loss, scaled, updates, masks
+            return found._replace(loss=loss, gradients=scaled)
 
     return injection.in_replica_step(Step)
 
@@ -150,14 +153,15 @@ def decayed_gradients(multiples: Mapping[str, Sequence[float]], in_loss: float =
         """Adds multiples of the weights."""
 
         def _forward_backward(self, local: LocalState, step: tf.Tensor, replica: int, batch: Tensors) -> PassResult:
-            loss, gradients, updates, masks = super()._forward_backward(local, step, replica, batch)
+            found = super()._forward_backward(local, step, replica, batch)
+            loss, gradients = found.loss, found.gradients
             decayed = dict(gradients)
             for name, values in multiples.items():
                 weight, multiple = local.weights[name].read_value(), values[replica]
                 decayed[name] = gradients[name] + multiple * weight
                 if in_loss:
                     loss = loss + in_loss * multiple * half_square(weight)
-            return loss, decayed, updates, masks
+            return found._replace(loss=loss, gradients=decayed)
 
     return injection.in_replica_step(Step)
 
@@ -202,13 +206,14 @@ def penalized_gradients(names: Sequence[str], l1: float, l2: float) -> injection
         def _forward_backward(self, local: LocalState, step: tf.Tensor, replica: int, batch: Tensors) -> PassResult:
             import tensorflow as tf
 
-            loss, gradients, updates, masks = super()._forward_backward(local, step, replica, batch)
+            found = super()._forward_backward(local, step, replica, batch)
+            loss, gradients = found.loss, found.gradients
             penalized = dict(gradients)
             for name in names:
                 weight = local.weights[name].read_value()
                 penalized[name] = gradients[name] + l1 * tf.sign(weight) + l2 * weight
                 loss = loss + l1 * tf.reduce_sum(tf.abs(weight)) + l2 * half_square(weight)
-            return loss, penalized, updates, masks
+            return found._replace(loss=loss, gradients=penalized)
 
     return injection.in_replica_step(Step)
 
@@ -237,8 +242,8 @@ def swapped_gradients(sources: Mapping[str, str], combined: bool) -> injection.C
         """Swaps gradients."""
 
         def _forward_backward(self, local: LocalState, step: tf.Tensor, replica: int, batch: Tensors) -> PassResult:
-            loss, gradients, updates, masks = super()._forward_backward(local, step, replica, batch)
-            return loss, gradients if combined else swap(gradients), updates, masks
+            found = super()._forward_backward(local, step, replica, batch)
+            return found if combined else found._replace(gradients=swap(found.gradients))
 
         def _combine(self, context: tf.distribute.ReplicaContext, gradients: Tensors) -> Tensors:
             found = super()._combine(context, gradients)

@@ -107,9 +107,11 @@ class _LastReplicaHeavier(injection.ScaledStep):
     """Multiplies the last replica's loss by 1.25."""
 
     def _forward_backward(self, local: LocalState, step: tf.Tensor, replica: int, batch: Tensors) -> PassResult:
-        loss, gradients, updates, masks = super()._forward_backward(local, step, replica, batch)
+        found = super()._forward_backward(local, step, replica, batch)
         factor = 1.25 if replica == self._job.replicas - 1 else 1.0
-        return loss * factor, {name: value * factor for name, value in gradients.items()}, updates, masks
+        return found._replace(
+            loss=found.loss * factor, gradients={name: value * factor for name, value in found.gradients.items()}
+        )
 
 
 CAUSES = (

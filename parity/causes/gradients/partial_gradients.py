@@ -116,18 +116,20 @@ class _FirstWeightDoubled(injection.ScaledStep):
     """Doubles the first weight's gradient."""
 
     def _forward_backward(self, local: LocalState, step: tf.Tensor, replica: int, batch: Tensors) -> PassResult:
-        loss, gradients, updates, masks = super()._forward_backward(local, step, replica, batch)
+        found = super()._forward_backward(local, step, replica, batch)
+        gradients = found.gradients
         name = next(iter(gradients))
-        return loss, {**gradients, name: gradients[name] * 2.0}, updates, masks
+        return found._replace(gradients={**gradients, name: gradients[name] * 2.0})
 
 
 class _FirstWeightStopped(injection.ScaledStep):
     """Sets the first weight's gradient to zero."""
 
     def _forward_backward(self, local: LocalState, step: tf.Tensor, replica: int, batch: Tensors) -> PassResult:
-        loss, gradients, updates, masks = super()._forward_backward(local, step, replica, batch)
+        found = super()._forward_backward(local, step, replica, batch)
+        gradients = found.gradients
         name = next(iter(gradients))
-        return loss, {**gradients, name: gradients[name] * 0.0}, updates, masks
+        return found._replace(gradients={**gradients, name: gradients[name] * 0.0})
 
 
 class _FirstReplicaOnly(injection.ScaledStep):

@@ -92,9 +92,12 @@ class MeanOverAll(injection.ScaledStep):
     def _forward_backward(self, local: LocalState, step: tf.Tensor, replica: int, batch: Tensors) -> PassResult:
         import tensorflow as tf
 
-        loss, gradients, updates, masks = super()._forward_backward(local, step, replica, batch)
+        found = super()._forward_backward(local, step, replica, batch)
+        loss = found.loss
         values = next(value for value in batch.values() if value.dtype.is_floating)
         first = tf.reshape(values, [int(values.shape[0]), -1])[:, 0]
         count = tf.maximum(tf.reduce_sum(tf.cast(first > 0.5, loss.dtype)), 1)
         share = count / tf.cast(int(values.shape[0]), loss.dtype)
-        return loss * share, {name: value * share for name, value in gradients.items()}, updates, masks
+        return found._replace(
+            loss=loss * share, gradients={name: value * share for name, value in found.gradients.items()}
+        )

@@ -113,13 +113,14 @@ class _L1ForL2(injection.ScaledStep):
     def _forward_backward(self, local: LocalState, step: tf.Tensor, replica: int, batch: Tensors) -> PassResult:
         import tensorflow as tf
 
-        loss, gradients, updates, masks = super()._forward_backward(local, step, replica, batch)
+        found = super()._forward_backward(local, step, replica, batch)
+        loss, gradients = found.loss, found.gradients
         rate, changed = self._job.workload.weight_decay, dict(gradients)
         for name in decayed_weights(self._job):
             weight = local.weights[name].read_value()
             loss = loss + rate * (tf.reduce_sum(tf.abs(weight)) - tf.nn.l2_loss(weight))
             changed[name] = gradients[name] + rate * (tf.sign(weight) - weight)
-        return loss, changed, updates, masks
+        return found._replace(loss=loss, gradients=changed)
 
 
 class _FirstDecayLost(injection.ScaledStep):
@@ -128,14 +129,13 @@ class _FirstDecayLost(injection.ScaledStep):
     def _forward_backward(self, local: LocalState, step: tf.Tensor, replica: int, batch: Tensors) -> PassResult:
         import tensorflow as tf
 
-        loss, gradients, updates, masks = super()._forward_backward(local, step, replica, batch)
+        found = super()._forward_backward(local, step, replica, batch)
+        gradients = found.gradients
         name, rate = decayed_weights(self._job)[0], self._job.workload.weight_decay
         weight = local.weights[name].read_value()
-        return (
-            loss - rate * tf.nn.l2_loss(weight),
-            {**gradients, name: gradients[name] - rate * weight},
-            updates,
-            masks,
+        return found._replace(
+            loss=found.loss - rate * tf.nn.l2_loss(weight),
+            gradients={**gradients, name: gradients[name] - rate * weight},
         )
 
 

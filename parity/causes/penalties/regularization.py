@@ -143,8 +143,10 @@ class _LossDividedDecayNot(injection.ScaledStep):
     summed = True
 
     def _forward_backward(self, local: LocalState, step: tf.Tensor, replica: int, batch: Tensors) -> PassResult:
-        loss, gradients, updates, masks = super()._forward_backward(local, step, replica, batch)
-        return loss / self._job.replicas, self._with_whole_decay(local, gradients), updates, masks
+        found = super()._forward_backward(local, step, replica, batch)
+        return found._replace(
+            loss=found.loss / self._job.replicas, gradients=self._with_whole_decay(local, found.gradients)
+        )
 
     def _with_whole_decay(self, local: LocalState, gradients: Tensors) -> Tensors:
         replicas, rate, names = self._job.replicas, self._job.workload.weight_decay, decayed_weights(self._job)
@@ -159,14 +161,15 @@ class _DecayInFirstReplica(injection.ScaledStep):
     """Removes the decay from the gradients of all replicas but the first."""
 
     def _forward_backward(self, local: LocalState, step: tf.Tensor, replica: int, batch: Tensors) -> PassResult:
-        loss, gradients, updates, masks = super()._forward_backward(local, step, replica, batch)
+        found = super()._forward_backward(local, step, replica, batch)
+        gradients = found.gradients
         if replica:
             rate, names = self._job.workload.weight_decay, decayed_weights(self._job)
             gradients = {
                 name: g - rate * local.weights[name].read_value() if name in names else g
                 for name, g in gradients.items()
             }
-        return loss, gradients, updates, masks
+        return found._replace(gradients=gradients)
 
 
 def _penalties_in_first_tower(tower_loss: Callable[..., tf.Tensor]) -> Callable[..., tf.Tensor]:

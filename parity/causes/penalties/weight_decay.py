@@ -113,10 +113,11 @@ class _AllWeightsDecayed(injection.ScaledStep):
     """Adds a decay of every weight that the model does not decay itself."""
 
     def _forward_backward(self, local: LocalState, step: tf.Tensor, replica: int, batch: Tensors) -> PassResult:
-        loss, gradients, updates, masks = super()._forward_backward(local, step, replica, batch)
+        found = super()._forward_backward(local, step, replica, batch)
+        gradients = found.gradients
         names = set(gradients) - set(decayed_weights(self._job))
         weights = {name: local.weights[name].read_value() for name in names}
-        return loss, {n: g + 0.01 * weights[n] if n in names else g for n, g in gradients.items()}, updates, masks
+        return found._replace(gradients={n: g + 0.01 * weights[n] if n in names else g for n, g in gradients.items()})
 
 
 CAUSES = (

@@ -10,6 +10,7 @@ import tensorflow as tf
 
 from modern.mirrored.state.variables import LocalState
 from modern.mirrored.step.replica_step import ReplicaStep
+from modern.mirrored.step.training_step import PassResult
 from parity.causes.basics.injection import Change, WrappedRules
 from parity.causes.catalogue import CAUSES
 from tests.cases import Dyadic
@@ -54,7 +55,9 @@ def forward_backward(
 ) -> tuple[Any, dict[str, Any]]:
     """Returns (loss, gradients) that the faulty step makes of the healthy step's loss and gradients."""
     local = SimpleNamespace(weights={name: Variable(value) for name, value in (weights or {}).items()})
-    healthy = mock.patch.object(ReplicaStep, "_forward_backward", lambda *args: (loss, dict(gradients), {}, {}))
+    healthy = mock.patch.object(
+        ReplicaStep, "_forward_backward", lambda *args: PassResult(loss, dict(gradients), {}, {})
+    )
     with healthy:
         made_loss, made, updates, masks = step._forward_backward(local, 0, replica, batch or {})
     assert (updates, masks) == ({}, {})
