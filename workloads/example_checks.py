@@ -73,7 +73,7 @@ def _checked_array(what: str, spec: InputSpec, value: object, count: int) -> np.
     try:
         array = np.asarray(value)
     except (ValueError, TypeError, NotImplementedError, RuntimeError) as error:  # ragged lists, tensors of a graph
-        raise InputError(f"{what}: got {user_code.telling_sentence(error)}, must be an array {shape}") from error
+        raise InputError(f"{what}: got {user_code.error_line(error)}, must be an array {shape}") from error
     if array.dtype.kind not in "fiub":
         raise InputError(f"{what}: got {array.dtype} {array.shape}, must be an array of real numbers {shape}")
     if array.shape != shape:

@@ -182,7 +182,7 @@ class RecordRewriter(Program):
 
 
 def _cast_floats(value: np.ndarray, dtype: str) -> np.ndarray:
-    """Returns an array as `dtype` if it holds floats; counters of steps and flags stay what they are."""
+    """Returns an array as `dtype` if it holds floats, else unchanged: counters of steps, and flags."""
     value = np.asarray(value)
     return value.astype(dtype) if value.dtype.kind in "fV" else value
 

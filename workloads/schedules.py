@@ -101,7 +101,7 @@ def rate_tensor(schedule: Callable[..., tf.Tensor], step: tf.Tensor, global_batc
         with user_code.calling("learning_rate", schedule, "a float32 scalar tensor from (step tensor, global batch)"):
             rate = schedule(step, global_batch)
     except (TypeError, ValueError) as error:  # of a schedule in this file, whose fields are nonsense
-        raise InputError(f"{what}: got {schedule!r}, {user_code.telling_sentence(error)}") from error
+        raise InputError(f"{what}: got {schedule!r}, {user_code.error_line(error)}") from error
     if not isinstance(rate, tf.Tensor):
         raise InputError(f"{what}: got {rate!r}, must be a float32 scalar tensor, such as tf.constant(0.1, tf.float32)")
     if rate.shape.rank != 0 or rate.dtype != tf.float32:

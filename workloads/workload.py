@@ -201,7 +201,7 @@ class Workload(abc.ABC):
         return _defines(self, "metrics")
 
     def predictions(self, scope: Scope, batch: Tensors) -> Tensors:
-        """Builds what the trained model is asked for, for `--export`; a subclass may define it.
+        """Builds the outputs of the trained model, for `--export`; a subclass may define it.
 
         Args:
           scope: hands out the variables of `loss`, by their names; `scope.training` is False.

@@ -92,7 +92,7 @@ class RecordedRun(Program):
         return self._state_of(self._steps.step(step), "after/", step + 1)
 
     def _state_of(self, arrays: Mapping[str, np.ndarray], prefix: str, step: int) -> State:
-        """Returns the state in recorded arrays; what was not recorded is as the lift has it."""
+        """Returns the state in recorded arrays; variables that were not recorded have the lift's values."""
         values = {v.name: arrays.get(prefix + v.name, self._lifted.get(v.name)) for v in self._plan.variables}
         for variable in self._plan.variables:
             value = np.asarray(values[variable.name])

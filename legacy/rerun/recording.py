@@ -120,5 +120,5 @@ class RecordedSteps:
 
 
 def _covers(targets: Sequence[str], wanted: str) -> bool:
-    """Returns whether what was run includes a train op indirectly (a loss with a control dependency on it)."""
+    """Returns whether the ops that were run need a train op indirectly (a loss with a control dependency on it)."""
     return any(wanted in target or target in wanted for target in targets)

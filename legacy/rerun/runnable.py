@@ -179,7 +179,7 @@ class _Derandomizer:
 
 
 def _pruned(graph_def: Any, plan: Plan) -> Any:
-    """Removes what no train op and nothing observed needs: what was upstream of the inputs."""
+    """Removes the nodes that no train op and no observed tensor needs: those upstream of the inputs."""
     ends = {phase.train_op for phase in plan.phases} | {variable.name for variable in plan.variables}
     for phase in plan.phases:
         observed: List[str] = phase.losses + [name for tower in phase.gradients for name in tower.values()]

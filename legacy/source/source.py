@@ -21,7 +21,7 @@ from legacy.source.styles.imported_style import losses_lines, with_equal_losses
 from legacy.source.update.recovered import recover_updates
 from workloads.support.errors import InputError
 from workloads.support.files.json_file import write_text
-from workloads.support.user.user_code import telling_sentence
+from workloads.support.user.user_code import error_line
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -200,7 +200,7 @@ def _reason(error: Exception) -> str:
     if isinstance(error, Unwritten):
         return str(error)
     if isinstance(error, tf.errors.OpError):
-        return f"proof: an op does not run on made-up numbers: {telling_sentence(error)}"
+        return f"proof: an op does not run on made-up numbers: {error_line(error)}"
     return f"the graph has a form that is not known here ({type(error).__name__}: {str(error).splitlines()[:1]})"
 
 

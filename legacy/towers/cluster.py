@@ -44,7 +44,7 @@ def start_server(cluster: Mapping[str, Sequence[str]], job: str, index: int) -> 
 
 
 def check_cluster_job(job: Job) -> None:
-    """Raises `InputError` for what towers of several processes cannot do."""
+    """Raises `InputError` for a job that towers of several processes cannot run."""
     workload = job.workload
     require(workload.combine == "mean", "--workload", workload.name, "accumulators give the mean of the gradients")
     require(
@@ -104,7 +104,7 @@ class ClusterWorker(Program):
         return {"program": "SyncReplicasOptimizer" if self._sync else "asynchronous workers"}
 
     def run(self, steps: int) -> list[np.ndarray]:
-        """Takes so many steps; returns this worker's loss of the last."""
+        """Takes `steps` steps; returns this worker's loss of the last."""
         for step in range(self._step, self._step + steps):
             shard = self._source.shards(step)[self._index]
             feed = {self._batch[name]: shard[name] for name in self._batch}

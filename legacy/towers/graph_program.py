@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class GraphProgram(Program):
-    """Base of the programs on the legacy side: a graph, a session, and tensors that a step is given instead.
+    """Base of the programs on the legacy side: a graph, a session, and tensors whose values can be replaced.
 
     Attributes:
       graph: the `tf.Graph`.
@@ -26,7 +26,7 @@ class GraphProgram(Program):
     _replaced: Mapping[str, np.ndarray] = {}
 
     def replace_tensors(self, values: Mapping[str, np.ndarray]) -> None:
-        """Gives every step from now on these values, {tensor name: value}, instead of what the graph computes."""
+        """Feeds these values, {tensor name: value}, to every step from now on, in place of the graph's own."""
         self._replaced = dict(values)
 
     @abc.abstractmethod
@@ -42,7 +42,7 @@ class GraphProgram(Program):
         """Returns the names of the ops that the steps run."""
 
     def given_tensors(self) -> List[str]:
-        """Returns the names of tensors that each step is given, so that what the graph makes them from is not run."""
+        """Returns the names of tensors that each step is fed, so that the ops upstream of them do not run."""
         return []
 
     @abc.abstractmethod

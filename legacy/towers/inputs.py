@@ -1,4 +1,4 @@
-"""The ways tower programs got their batches, each as a `TowerInput`.
+"""Input pipelines of tower programs, each a `TowerInput`: feeding, queue runners, `tf.data`, resident batches.
 
 Where towers share one queue or iterator, which of them gets which batch is a race in the old programs. Here
 tower i takes its batch after tower i - 1, by a control dependency, so that a run can be repeated.
@@ -26,7 +26,7 @@ v1 = tf.compat.v1
 
 #: {input name: tensor} of one tower.
 Batch = Dict[str, tf.Tensor]
-#: What `session.run` is fed.
+#: The `feed_dict` of `session.run`.
 Feed = Dict[tf.Tensor, np.ndarray]
 
 
@@ -57,7 +57,7 @@ class TowerInput(abc.ABC):
         """Adds the input's ops to the graph; returns every tower's batch."""
 
     def feed(self, step: int) -> Feed:
-        """Returns what a `session.run` of step `step` is fed; here nothing."""
+        """Returns the `feed_dict` of step `step`; here an empty one."""
         return {}
 
     # Only some ways have anything to start or to stop.
@@ -68,7 +68,7 @@ class TowerInput(abc.ABC):
         """Ends threads that `start` began."""
 
     def _tower_batches(self, first: int) -> Iterator[tuple[np.ndarray, ...]]:
-        """Yields `tower_batches` from step `first` on, and keeps what the source raises."""
+        """Yields `tower_batches` from step `first` on, and keeps the source's exception in `failure`."""
         try:
             yield from tower_batches(self.source, [name for name, _ in self.specs], first)
         except Exception as error:

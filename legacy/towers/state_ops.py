@@ -43,12 +43,12 @@ def build_state_loader(towers: graph.TowerGraph) -> tuple[Holders, tf.Operation]
 
 
 def state_feed(holders: Holders, state: State, global_step: int) -> dict[tf.Tensor, Any]:
-    """Makes what the op of `build_state_loader` is fed to assign a `State`.
+    """Makes the `feed_dict` with which the op of `build_state_loader` assigns a `State`.
 
     Args:
       holders: the op's placeholders.
       state: the values.
-      global_step: what the graph is to count from.
+      global_step: value that the graph counts on from.
 
     Returns:
       {placeholder: value}.

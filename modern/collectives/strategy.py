@@ -15,10 +15,10 @@ from workloads.support.errors import require
 from workloads.support.machine import threads
 from workloads.support.user import user_modules
 
-#: Numbers of collectives that a strategy may use up; see `mirrored_strategy`.
+#: Keys of collectives that are reserved for each strategy; see `mirrored_strategy`.
 KEYS_PER_STRATEGY = 1000
 
-#: Workers wait so long for each other at the start, and take one for lost that has been silent for so long.
+#: Seconds that workers wait for each other at the start, and after which a silent one is taken for lost.
 START_SECONDS, HEARTBEAT_SECONDS = 300, 20
 
 

@@ -27,5 +27,5 @@ class Worker:
 
     @property
     def chief(self) -> bool:
-        """Whether this worker writes what is written once."""
+        """Whether this worker alone prints, and writes checkpoints and results."""
         return self.index == 0

@@ -109,7 +109,7 @@ def check_picklable(job: Job) -> None:
         kind = type(job.workload)
         what = user_code.named(f"class {kind.__name__}", kind)
         allowed = "with several workers, it and its fields' values must be defined at the top level of a module"
-        raise InputError(f"{what}: got {user_code.telling_sentence(error)}, {allowed}") from error
+        raise InputError(f"{what}: got {user_code.error_line(error)}, {allowed}") from error
 
 
 def serve_worker(

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 SYNC = None
 STALENESS = (SYNC, 0, 1, 2, 4, 8)
 
-#: Each with its fourfold among the others: four replicas' updates go about as far as one at four times the rate.
+#: Geometric, so that most have four times their value among the others: four replicas' updates go about as far as one
+#: update at four times the learning rate.
 LEARNING_RATES = {"cifar_cnn": (0.0125, 0.025, 0.05, 0.1, 0.2), "regression": (6.25e-5, 2.5e-4, 1e-3, 4e-3, 1.6e-2)}
 
 

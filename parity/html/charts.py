@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 #: Colour of text and axes while matplotlib draws; the page's own colour takes its place.
 INK = "#010203"
-#: Colours of lines and bars that can be told apart, also by the colour-blind, on white and on black (Okabe and Ito).
+#: Colours of lines and bars that can be distinguished, also by the colour-blind, on white and on black (Okabe and Ito).
 COLORS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#d55e00", "#56b4e9", "#8c8c00", "#7f7f7f")
 #: Inches.
 WIDTH, HEIGHT, ROW_HEIGHT = 8.0, 2.8, 0.2
@@ -71,7 +71,7 @@ def lines(title: str, x_label: str, y_label: str, series: Mapping[str, Mapping[i
 
 
 def heat_map(title: str, x_label: str, unit: str, rows: Mapping[str, Mapping[int, float]], steps: Sequence[int]) -> str:
-    """Returns a heat map of steps by rows, with logarithmic colours; what is zero stays blank.
+    """Returns a heat map of steps by rows, with logarithmic colours; zeros stay blank.
 
     Args:
       title: says what is seen; also the text for those who do not see it.

@@ -142,7 +142,7 @@ def predict(graph: StepGraph, machine: Machine) -> Prediction:
 
 
 def host_seconds(graph: StepGraph, machine: Machine) -> float:
-    """Returns the seconds of a step before its graph runs: the call, and the copies of what is fed."""
+    """Returns the seconds of a step before its graph runs: the call, and the copies of fed tensors."""
     further = machine.further_device * (len({node.device for node in graph.nodes}) - 1)
     if graph.side == "modern":
         calls = graph.calls * (machine.function_call + graph.captures * machine.capture)

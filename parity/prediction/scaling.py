@@ -157,7 +157,7 @@ def _point(one: OneReplica, batch: int, replicas: int, cluster: Cluster, algorit
 
 
 class Band(NamedTuple):
-    """Efficiency without overlap, and where the backward pass hides what it can of the all-reduce."""
+    """Efficiency without overlap, and with as much of the all-reduce as possible hidden behind the backward pass."""
 
     low: float
     high: float

@@ -77,7 +77,7 @@ class TrainingRun:
         return self._processes[0].poll() is None
 
     def drain(self) -> None:
-        """Reads on, in a thread, what the chief reports, so that it need not wait for a reader."""
+        """Reads the chief's reports in a thread, so that the chief need not wait for a reader."""
         threading.Thread(target=lambda: list(self.steps()), daemon=True).start()
 
     def kill_all(self) -> float:

@@ -14,7 +14,7 @@ from workloads.support.processes import interrupts
 
 
 def process_pool(processes: int, tasks_per_process: int) -> multiprocessing.pool.Pool:
-    """Returns a pool, which is a context manager; a process is replaced after so many tasks.
+    """Returns a pool, which is a context manager; a process is replaced after a number of tasks.
 
     TensorFlow keeps the memory that sessions and functions took, so a process must end now and then.
     """

@@ -23,7 +23,7 @@ class Descendants:
                     self._open[below] = os.pidfd_open(below)
 
     def running_after(self, seconds: float) -> list[int]:
-        """Waits for their ends and returns those that still run after so many seconds; closes the descriptors."""
+        """Waits for their ends and returns those that still run when the time is over; closes the descriptors."""
         end = time.monotonic() + seconds
         running = []
         for pid, descriptor in self._open.items():

@@ -86,7 +86,7 @@ def _longest_first(seconds: Mapping[str, float]) -> dict[str, float]:
 
 
 def _time_of_device(device: str, events: Iterable[KernelEvent], seconds: float) -> DeviceTime:
-    """Shares of the time on a device, each kind of waiting as far as it is not hidden by those before it."""
+    """Shares of the time on a device, each kind of waiting without the times of the kinds before it."""
     here: list[tuple[float, float]] = []
     elsewhere: list[tuple[float, float]] = []
     inputs: list[tuple[float, float]] = []

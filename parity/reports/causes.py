@@ -64,7 +64,7 @@ def cause_lines(
 
 
 def _remaining_lines(remaining: tuple[Remainder, ...] | None) -> Iterator[str]:
-    """Yields one line about what is not explained, if anything is."""
+    """Yields one line about differences that no cause explains, if there are any."""
     if remaining:
         yield f"unexplained: beside a clean port from the same states, {describe_remaining(remaining)}"
 
@@ -72,7 +72,7 @@ def _remaining_lines(remaining: tuple[Remainder, ...] | None) -> Iterator[str]:
 def unexplained_lines(
     unexplained: Sequence[Deviation], unjudged: Sequence[str], opening: str = "NO PARITY, "
 ) -> Iterator[str]:
-    """Yields where an unknown cause acts, and what is off in each stage.
+    """Yields the place where an unknown cause acts, and the deviations in each stage.
 
     Args:
       unexplained: deviations that no cause explains, in causal order.

@@ -67,7 +67,7 @@ def _failure_verdict(failure: Failure, tolerance_name: str) -> str:
 
 
 def verification_notes(verification: Verification) -> list[str]:
-    """Returns sentences about what the tables do not show."""
+    """Returns sentences about results that the tables do not show."""
     notes = []
     if verification.first_layer is not None:
         notes.append(verification.first_layer.sentence())

@@ -85,7 +85,7 @@ class FunctionBatches(Batches):
         return made if full else None
 
     def _batches(self) -> Batches:
-        """Returns the batches of what the function returns; it is called the first time."""
+        """Returns the batches of the function's result; the function is called once."""
         if self._made is None:
             made = self._call()
             if isinstance(made, (list, tuple)) and made and all(isinstance(each, Mapping) for each in made):
@@ -98,7 +98,7 @@ class FunctionBatches(Batches):
         return self._made
 
     def _call(self) -> Any:
-        """Calls the function, and checks what it returns as far as that can be told before an element is read."""
+        """Calls the function, and checks the type of its result; no element is read."""
         with user_code.calling(self._name, self._make, EXPECTED):
             made = self._make(self._request.order.size)
         allowed = f"must be {EXPECTED}"

@@ -50,7 +50,7 @@ class OwnData(GlobalBatches):
 
 
 def request_of(job: Job, shuffle: bool) -> Request:
-    """Returns what a job of a native workload asks of data."""
+    """Returns the inputs, their order and their checks that a job of a native workload requests from data."""
     inputs = job.workload.inputs()
     wanted = {}
     for name, spec in inputs.items():

@@ -18,7 +18,7 @@ class OwnThread:
         self._executor: Optional[concurrent.futures.ThreadPoolExecutor] = None
 
     def run(self, function: Callable[..., Result], *arguments: Any) -> Result:
-        """Calls a function there, and returns or raises what it does."""
+        """Calls a function in the thread; returns its result, or raises its exception."""
         if self._executor is None:
             self._executor = concurrent.futures.ThreadPoolExecutor(1)
         return self._executor.submit(function, *arguments).result()

@@ -61,7 +61,7 @@ class StreamBatches(Batches):
         return self._recent[self._place(step)]
 
     def _place(self, step: int) -> int:
-        """Returns the first step that has the batch of `step`, as far as is known."""
+        """Returns the first step that has the batch of `step`; `step` itself until the data have ended once."""
         if self._count is None:
             return step
         size = self._request.order.size

@@ -255,7 +255,7 @@ class _OpErrors(ContextManager[None]):
         known = user_code.reported_error(error) or self._cause()
         if known is not None:
             raise known from error
-        reason = user_code.telling_part(str(error.message))
+        reason = user_code.message_line(str(error.message))
         if "NHWC" in reason:
             reason += "; lift the graph with --layout=NHWC"
         raise InputError(f"--workload: {self._program} does not run here with these data: {reason}") from error

@@ -63,7 +63,7 @@ def clip(gradients: Iterable[tf.Tensor], rule: Clip | None, where: str) -> list[
 
 
 def clip_alone(gradients: Iterable[tf.Tensor], rule: Clip | None) -> list[tf.Tensor]:
-    """Clips gradients of a tower that are applied alone: both as a tower's and as what the optimizer gets."""
+    """Clips one tower's gradients that are applied without the others': by either kind of rule."""
     return clip(clip(gradients, rule, "tower"), rule, "combined")
 
 

@@ -43,7 +43,7 @@ def initial_slots(staleness: int | None, name: str, weight: np.ndarray) -> dict[
 
 
 def updates_without_gradient(staleness: int, replicas: int, step: int) -> int:
-    """Counts a step's updates that have no gradient yet, because none was made so long ago.
+    """Counts a step's updates whose gradients would have been made before the first step: they are left out.
 
     >>> [updates_without_gradient(5, replicas=2, step=step) for step in range(4)]
     [2, 2, 1, 0]

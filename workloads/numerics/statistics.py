@@ -67,7 +67,7 @@ def next_statistics(
     values: Mapping[str, tf.Tensor],
     form: str,
 ) -> Tensors:
-    """Combines what the towers propose.
+    """Computes the next values of the statistics from the towers' proposals.
 
     Args:
       policy: one of `STATISTICS`.

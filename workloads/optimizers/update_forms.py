@@ -13,7 +13,7 @@ from workloads.optimizers.observed_update import ObservedUpdate
 #: Default epsilons of Keras 3 and of 1.x's Adam: ports often keep the wrong one.
 KERAS_EPSILON, TF1_EPSILON = 1e-7, 1e-8
 
-#: A formula for one step's change of the weights; None where the step lacks what the formula reads.
+#: A formula for one step's change of the weights; None where the step lacks an array that it reads.
 UpdateFormula = Callable[[ObservedUpdate], Optional[np.ndarray]]
 
 

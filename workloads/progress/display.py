@@ -29,7 +29,7 @@ SIZE = (100, 24)
 
 
 class Activity:
-    """Something that takes time: what a display says of it.
+    """A piece of work that takes time, as a display shows it.
 
     Args:
       title: of what, such as the command's name.
@@ -96,7 +96,7 @@ class Display:
             self._drawn = 0
 
     def printed(self, text: str) -> None:
-        """Takes notice of what the command has printed: drawings wait for the end of its line."""
+        """Notes that the command has printed `text`: drawings wait until its line ends."""
         with self._lock:
             if text:
                 self._last, self._is_at_line_start = time.monotonic(), text.endswith("\n")
@@ -119,7 +119,7 @@ class Display:
 
 
 class _Stream:
-    """Standard output or error of a command with a display, which is cleared for what is printed."""
+    """Standard output or error of a command with a display, which is cleared before anything is printed."""
 
     def __init__(self, stream: TextIO, display: Display) -> None:
         self._stream, self._display = stream, display
@@ -156,7 +156,7 @@ class _Session:
         self._thread.start()
 
     def end(self) -> None:
-        """Removes what is drawn, and everything else that the display needs."""
+        """Removes the drawing, and restores the streams."""
         self._ended.set()
         self._thread.join()
         for name, (before, own) in self._streams.items():

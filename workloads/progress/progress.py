@@ -10,7 +10,7 @@ from workloads.progress.bar import Rate, bar_text, duration_text, rate_text
 
 
 class Progress(display.Activity):
-    """Progress of one piece of work: a stage without an end that is known, or steps of which so many are done.
+    """Progress of one piece of work: a stage of unknown length, or a number of steps, some of which are done.
 
     Args:
       title: begins each line.

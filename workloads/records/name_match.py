@@ -65,7 +65,7 @@ def _left_over(legacy: ModelVariables, port: ModelVariables, names: Mapping[str,
 
 
 def _near_counterpart(name: str, port: ModelVariables, free: Sequence[str], legacy: ModelVariables) -> str:
-    """Returns what a variable of the port differs in from one of legacy's that is left, or ""."""
+    """Describes the difference from one of the `free` variables of legacy that is nearly the counterpart; else ""."""
     is_statistic, shape = port.kind(name)
     kinds = {other: legacy.kind(other) for other in free}
     for other, kind in kinds.items():

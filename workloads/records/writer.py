@@ -296,7 +296,7 @@ class Writer:
             raise
 
     def discard(self) -> None:
-        """Removes what there is of the recording."""
+        """Removes the unfinished recording."""
         try:
             self._zip.close()
         except (OSError, ValueError):  # the disk is full; or it is closed, or a member was being written

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class CheckpointSaver:
-    """Saves a program's state every so many steps, at the end, and when a signal announces the end of the process.
+    """Saves a program's state periodically, at the end, and when a signal announces the end of the process.
 
     With several workers all save at the same step and all go on from the step that the chief found; only the chief
     writes.
@@ -41,7 +41,7 @@ class CheckpointSaver:
         self._undo += [ending.handle_once(number, self._note) for number in signals]
 
     def close(self) -> None:
-        """Waits until what was saved is on the disk, and listens to no signal any more.
+        """Waits until all checkpoints are on the disk, and handles signals as before.
 
         Raises:
           InputError: it could not be written.

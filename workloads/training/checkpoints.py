@@ -96,7 +96,7 @@ class Checkpoints:
             self._pending = self._writer.submit(self._write, state)
 
     def wait(self) -> None:
-        """Waits until what was saved is on the disk.
+        """Waits until the checkpoints are on the disk.
 
         Raises:
           InputError: it could not be written.

@@ -169,7 +169,7 @@ def _export(program: Program, job: Job, source: Source, state: State, further_ex
 
 
 def _check_what_is_kept(job: Job, exports_more: bool) -> None:
-    """Raises `InputError` for flags of what a run leaves that do not fit the workload or each other."""
+    """Raises `InputError` for flags of a run's results that do not fit the workload or each other."""
     is_lifted = job.workload.is_lifted
     errors.require(is_lifted or not FLAGS.save, "--save", FLAGS.save, "only for a lifted workload")
     kept_by_save = is_lifted and FLAGS.export and not exports_more

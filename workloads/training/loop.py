@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from workloads.training.summaries import Summaries
 
 
-#: Seconds of training between two looks for a signal, and two changes of what is shown.
+#: Seconds of training after which a signal is looked for, and the display updated.
 PORTION_SECONDS = 1.0
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class PeriodicEvaluation:
-    """Evaluates a program every so many steps, and at the end of its training.
+    """Evaluates a program periodically, and at the end of its training.
 
     Args:
       evaluation: evaluates a state; None for a worker that is not the chief, which takes part in reading the state.

@@ -16,10 +16,10 @@ from workloads.program import Arrays
 from workloads.sources import Source
 from workloads.support.machine import allocator
 
-#: Bytes of the batches that are handed from Python to TensorFlow in one call.
+#: Most bytes of a chunk: the batches of several steps, handed from Python to TensorFlow in one call.
 CHUNK_BYTES = 4 * 2**20
-#: Most steps whose batches are in them, and most seconds that making these may take: where a batch takes long to make,
-#: the step waits for one batch only.
+#: Most steps of a chunk, and most seconds that it may take to make: where one batch takes longer, a step waits for that
+#: batch only.
 CHUNK_STEPS, CHUNK_SECONDS = 16, 0.02
 
 

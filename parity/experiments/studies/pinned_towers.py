@@ -160,7 +160,7 @@ def predicted_table(predicted: Mapping[str, PredictedStep]) -> Table:
 
 
 def wait_sentence(seen: Seen) -> str:
-    """Returns a sentence about what the first tower's device waits for."""
+    """Returns a sentence about the op that the first tower's device waits for."""
     if seen.wait.share == 1.0:
         return "The first tower's device waits for the whole step: it runs no op at all."
     if not seen.wait.op:

@@ -1,4 +1,4 @@
-"""`Report`: what a study has found, and its page as Markdown."""
+"""`Report`: the results of a study, and its page as Markdown."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ class Efficiency:
     setup: float = 0.0
 
     def compute_at(self, flops: float) -> float:
-        """Returns the share of the peak rate for a kernel of so many operations."""
+        """Returns the share of the peak rate for a kernel of a number of operations."""
         if self.large is None or flops <= SMALL:
             return self.compute
         grown = min(1.0, math.log(flops / SMALL) / math.log(LARGE / SMALL))

@@ -35,7 +35,7 @@ def read_machine(path: str) -> Machine:
 
 
 def machine_from_json(content: Any, where: str) -> Machine:
-    """Makes a machine from what a JSON file holds.
+    """Makes a machine from the content of a JSON file.
 
     Args:
       content: parsed JSON.

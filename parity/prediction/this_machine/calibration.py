@@ -113,7 +113,7 @@ def plain_cpu(paces: Paces) -> Processor:
 
 
 def crossing_seconds(paces: Paces, launch: float, count: int) -> float:
-    """Measures what an op takes longer that waits for one on another logical device, whose thread is woken for it.
+    """Measures how much longer an op takes if it waits for one on another logical device, which wakes its thread.
 
     Args:
       paces: of which the seconds are at the standard.

@@ -15,7 +15,7 @@ from parity.profiling.op_kinds import PRODUCTS, kind_of_op
 #: Least slope of a line: kernels whose time does not depend on their work would have an infinite efficiency.
 LEAST_SLOPE = 1e-3
 
-#: Dispatches that a kernel's setup takes at least, so that it can be told from the noise of a dispatch.
+#: Dispatches that a kernel's setup takes at least, so that it stands out from the noise of a dispatch.
 LEAST_SETUP = 10
 
 
@@ -48,7 +48,7 @@ class Line(NamedTuple):
 
 
 def fitted_line(ideal: Sequence[float], seconds: Sequence[float], least: float) -> Line:
-    """Returns the median line of kernels, or a line through the origin where its constant cannot be told from noise.
+    """Returns the median line of kernels, or a line through the origin where its constant is within the noise.
 
     Its slope is the median of the slopes between two kernels (Theil and Sen), so that one that was disturbed while it
     was measured counts for little; through the origin it is that of least squares. Kernels of one amount of work show

@@ -32,7 +32,7 @@ def message_seconds() -> float:
 
 
 def _sums(strategy: tf.distribute.Strategy, count: int) -> Callable[[], object]:
-    """A function of so many all-reduces in which each waits for the one before."""
+    """A function of several all-reduces, each of which waits for the one before."""
 
     def replica() -> tf.Tensor:
         context = tf.distribute.get_replica_context()

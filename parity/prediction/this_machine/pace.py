@@ -54,7 +54,7 @@ class Pace:
         self._session.close()
 
     def run(self, steps: int) -> None:
-        """Runs the graph so many times."""
+        """Runs the graph a number of times."""
         for _ in range(steps):
             self._session.run(self._step)
 

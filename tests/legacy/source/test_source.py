@@ -109,7 +109,7 @@ def test_raw_ops_are_counted():
     assert raw_ops([Statement(("x:0",), call("tf.raw_ops.Betainc", call("tf.sqrt", Literal(1))))]) == ["Betainc"]
 
 
-def test_an_op_that_made_up_numbers_stop_is_told_in_tensorflows_telling_sentence():
+def test_an_op_that_made_up_numbers_stop_is_reported_in_tensorflows_words():
     text = (
         "Graph execution error:\n\nDetected at node 'a' defined at\nNode: 'a'\nlabels are repeated\n\t [[{{node a}}]]"
     )

@@ -58,7 +58,7 @@ def require_sound_graph(graph_def: Any, subject: str) -> Graph:
 
 
 def _node_problems(graph_def: Any, outputs: Dict[str, Optional[int]]) -> Iterator[str]:
-    """Yields what is wrong with the nodes of a graph, one sentence each; each check relies on those before.
+    """Yields the problems of a graph's nodes, one sentence each; each check relies on those before.
 
     Args:
       graph_def: the GraphDef.
@@ -199,7 +199,7 @@ def _attribute_problems(node: Any, definition: _Definition) -> Iterator[str]:
 
 
 def _tensor_problems(name: str, tensor: Any) -> Iterator[str]:
-    """Yields in what a TensorProto's content is not of its shape."""
+    """Yields the differences between a TensorProto's content and its shape."""
     if not is_dtype(tensor.dtype):
         yield f"the tensor of node {name!r} is of no dtype: {tensor.dtype}"
         return
@@ -229,7 +229,7 @@ def is_dtype(number: int) -> bool:
 
 
 def _count(node: Any, arguments: _Arguments) -> Optional[int]:
-    """Returns the number of tensors that a node's arguments stand for; None if it is not to be told."""
+    """Returns the number of tensors that a node's arguments stand for; None if that is unknown."""
     count = arguments.single
     for name in arguments.counted_by:
         if name not in node.attr:

@@ -99,7 +99,7 @@ class TopologicalOrder:
         return ordered
 
     def _waits(self, members: Collection[str]) -> Tuple[Dict[str, int], List[int]]:
-        """Returns what the members wait for among themselves.
+        """Counts the members that each member and each barrier waits for.
 
         Returns:
           {member: number of its data inputs, and 1 if it waits at a barrier}, in the order of the GraphDef; and for

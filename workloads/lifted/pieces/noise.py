@@ -79,7 +79,7 @@ def drawn_nodes(plan: Plan) -> list[str]:
 
 
 def loop_counters(plan: Plan) -> dict[str, LoopCounter]:
-    """Returns {random node: its loop's counter} of the nodes that draw by a key of its own in each iteration."""
+    """Returns {random node: its loop's counter} of the nodes that have another key in each iteration."""
     return {node: loop for entry in plan.noise + plan.common_noise for node, loop in entry.loops.items()}
 
 

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 #: In a field's metadata: its key in JSON, where that is not the attribute's name.
 JSON_KEY = "json key"
-#: In a field's metadata, true where an empty value is left out, so that what was written before the field is the same.
+#: Key of a field's metadata: true where an empty value is left out, so that files from before the field stay the same.
 OMIT_EMPTY = "omit if empty"
 
 
@@ -33,7 +33,7 @@ def plain(value: Any) -> Any:
 
 
 def arguments_of(cls: Any, content: Mapping[str, Any]) -> Dict[str, Any]:
-    """Returns {attribute: value}, the values still plain, of what `plain` made of an instance of `cls`."""
+    """Returns {attribute: plain value} of the dictionary that `plain` made of an instance of `cls`."""
     names = {_key(field): field.name for field in dataclasses.fields(cls)}
     return {names.get(key, key): value for key, value in content.items()}
 

@@ -50,7 +50,7 @@ class _Checks:
         self._variables = {variable.name for variable in plan.variables}
 
     def problems(self) -> Iterator[str]:
-        """Yields what is wrong, one phrase each."""
+        """Yields the problems, one phrase each."""
         plan = self._plan
         if not 1 <= plan.towers <= MOST_TOWERS:
             yield f"towers is {plan.towers}, expected 1 to {MOST_TOWERS}"

@@ -109,7 +109,7 @@ def isolate_if(find_untrusted: Callable[[], str | None]) -> None:
 
 
 def status_of(work: Callable[[], int | None]) -> int:
-    """Runs `work` and returns the exit status it ends with; all errors but a defect's are told in one line."""
+    """Runs `work` and returns the exit status it ends with; all errors but a defect's are reported in one line."""
     try:
         return work() or 0
     except BrokenPipeError:  # whoever read the output has gone, as `head` does
@@ -133,7 +133,7 @@ def isolated(work: Callable[[], int | None], subject: str, limits: isolation.Lim
     """Runs `work` in a child process that a damaged file may crash; see `isolation.run_isolated`.
 
     Args:
-      work: returns the exit status; its errors are told as those of a command's `main` are.
+      work: returns the exit status; its errors are reported as those of a command's `main` are.
       subject: the input that is not trusted, as the beginning of messages.
       limits: what the child may use.
 
@@ -157,7 +157,7 @@ def _full_disk(error: BaseException) -> InputError | None:
 
 
 def status_of_error(error: CommandError) -> int:
-    """Returns the exit status of an error that is told in one line."""
+    """Returns the exit status of an error that is reported in one line."""
     return 2 if isinstance(error, InputError) else USER_CODE if isinstance(error, UserError) else 1
 
 
@@ -169,7 +169,7 @@ def _status_of_exit(work: Callable[[], object]) -> int:
         return ended.code if isinstance(ended.code, int) else int(ended.code is not None)
     except Exception:
         if ending.signal_status() is not None:
-            raise  # which `status_of` tells
+            raise  # which `status_of` reports
         sys.excepthook(*sys.exc_info())
         return 1
     return 0
@@ -245,7 +245,7 @@ def _refuse(error: Exception | str, status: int) -> int:
 
 
 def _stopped(status: int) -> int:
-    """Tells that a signal ends the command; returns the status that was given."""
+    """Reports that a signal ends the command; returns the status that was given."""
     return _refuse_plainly(ending.LINES[signal.Signals(status - 128)], status)
 
 

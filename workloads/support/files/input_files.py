@@ -1,4 +1,4 @@
-"""Files that commands read: refused in one line if they are none, or larger than what they can mean."""
+"""Checks of files that commands read: missing, special and implausibly large ones are refused in one line."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ _paths: Set[str] = set()
 
 @contextlib.contextmanager
 def removed_unless_complete(path: str) -> Iterator[str]:
-    """Context in which `path`, a file or a folder, is written and then renamed; what is left of it is removed."""
+    """Context in which `path`, a file or a folder, is written and then renamed; it is removed if it was not."""
     path = os.path.abspath(path)
     _paths.add(path)
     try:

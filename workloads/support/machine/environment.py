@@ -97,7 +97,7 @@ def _keras_left_out() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _no_collections() -> Iterator[None]:
-    """Does without garbage collections, and then exempts what there is from them: modules are never garbage."""
+    """Switches garbage collection off meanwhile, then exempts all objects that exist: modules are never garbage."""
     enabled = gc.isenabled()
     gc.disable()
     try:

@@ -155,7 +155,7 @@ def receive_from_all(children: Sequence[Child]) -> list[Any]:
 
 
 def _first_cause(children: Sequence[Child], waiting: Iterable[Child], lost: errors.Lost) -> Exception:
-    """Returns what others failed because of, if that is known: the loss of a child that a signal ended, or a refusal.
+    """Returns the error that the others followed from, if it is known: a child that a signal ended, or a refusal.
 
     Args:
       children: all of them.

@@ -1,4 +1,4 @@
-"""Calls into the user's own code, and what an exception that comes from there is reported as.
+"""Calls into the user's own code, and one-line reports of the exceptions that come from there.
 
     with user_code.calling("digits.loss", workload.loss):
         loss = workload.loss(scope, batch)
@@ -24,13 +24,13 @@ LONGEST = 400
 #: TensorFlow's errors that say that another process is gone, and nothing about the user's code.
 _OF_PEERS = ("AbortedError", "CancelledError", "DeadlineExceededError", "UnavailableError")
 
-#: Lines of TensorFlow's messages that say where, not what.
+#: Lines of TensorFlow's messages that give a place and no reason.
 _NOISE = re.compile(
     r"(Graph execution error:|Detected at node.*|File \".*|Node: .*|<stack traces unavailable>|in user code:"
     r"|in converted code:|\d+ root error\(s\) found\.|Additional GRPC error information.*)$"
 )
 
-#: Beginnings of the lines that come after what a message says.
+#: Beginnings of the lines that follow the reason in a message.
 _END = re.compile(
     r"\[\[|Traceback \(most recent|Original stack trace|Stack trace for op|\(1\) |\d+ successful operations"
     r"|\d+ derived errors|Function call stack|Errors may have originated|(Call a|A)rguments received"
@@ -85,7 +85,7 @@ class _Calling(ContextManager[None]):
         if place is None:
             return
         expected = f"; expected: {self._expected}" if self._expected else ""
-        raise UserError(f"{place}: {self._what} raised {telling_sentence(error)}{expected}") from error
+        raise UserError(f"{place}: {self._what} raised {error_line(error)}{expected}") from error
 
 
 def running(
@@ -126,7 +126,7 @@ class _Running(ContextManager[None]):
         place = user_frames.place_in_graph(error, self._graph) if self._graph is not None else None
         place = place or user_frames.place_of(self._function)
         if place is not None:
-            raise UserError(f"{place}: an op of {self._what} raised {telling_sentence(error)}") from error
+            raise UserError(f"{place}: an op of {self._what} raised {error_line(error)}") from error
 
 
 def named(what: str, function: Any) -> str:
@@ -152,12 +152,12 @@ def reported_error(error: BaseException) -> CommandError | None:
         text = own.group(2)
         if own.string[: own.start()].endswith("["):  # the message of an assertion op, in brackets before its condition
             text = text.partition("] [")[0].replace("\\'", "'")
-        told = telling_part(text, 4 * LONGEST)
-        return InputError(told) if own.group(1) == "InputError" else UserError(told)
+        line = message_line(text, 4 * LONGEST)
+        return InputError(line) if own.group(1) == "InputError" else UserError(line)
     place = user_frames.find_place(error)
     if place is None or not isinstance(error, (Exception, SystemExit)):
         return None
-    return UserError(f"{place}: {telling_sentence(error)}")
+    return UserError(f"{place}: {error_line(error)}")
 
 
 def detached_error(error: BaseException) -> CommandError | None:
@@ -170,21 +170,19 @@ def detached_error(error: BaseException) -> CommandError | None:
     return detached
 
 
-def telling_sentence(error: BaseException) -> str:
-    r"""Returns an exception's name and what its message says, in one line without the stacks that TensorFlow adds.
+def error_line(error: BaseException) -> str:
+    r"""Returns an exception's name and the reason in its message, in one line without the stacks that TensorFlow adds.
 
-    >>> telling_sentence(KeyError("pixels"))
+    >>> error_line(KeyError("pixels"))
     "KeyError: 'pixels'"
-    >>> telling_sentence(ValueError("Graph execution error:\n\n2 root error(s) found.\n  (0) UNKNOWN: No.\n\t [[a]]"))
+    >>> error_line(ValueError("Graph execution error:\n\n2 root error(s) found.\n  (0) UNKNOWN: No.\n\t [[a]]"))
     'ValueError: No.'
     """
     name, text = type(error).__name__, message_text(error)
-    told = telling_part(text)
-    if isinstance(error, SyntaxError):
-        told = error.msg
-    if re.match(r"\w+(Error|Exception|Exit|Interrupt|Iteration|Warning)\b", told):
-        return told  # that of a Python function, which TensorFlow quotes
-    return f"{name}: {told}" if told else name
+    reason = error.msg if isinstance(error, SyntaxError) else message_line(text)
+    if re.match(r"\w+(Error|Exception|Exit|Interrupt|Iteration|Warning)\b", reason):
+        return reason  # that of a Python function, which TensorFlow quotes
+    return f"{name}: {reason}" if reason else name
 
 
 def message_text(error: BaseException) -> str:
@@ -202,8 +200,8 @@ def traceback_text(error: BaseException) -> str:
     return details or "".join(traceback.format_exception(type(error), error, error.__traceback__))
 
 
-def telling_part(text: str, longest: int = LONGEST) -> str:
-    """Returns what a message says, in one line of at most `longest` characters, without stacks and names of nodes."""
+def message_line(text: str, longest: int = LONGEST) -> str:
+    """Returns the reason that a message gives, in one line of at most `longest` characters, without stacks."""
     rewritten = bool(re.match(r"\s*in (user|converted) code:", text))
     kept: List[str] = []
     after_frame = False
@@ -216,5 +214,5 @@ def telling_part(text: str, longest: int = LONGEST) -> str:
                 break
             continue
         kept.append(_FIRST_ERROR.sub("", line))
-    told = re.sub(r"\s*\[Op:\w+\].*$", "", " ".join(" ".join(kept).split()))
-    return told if len(told) <= longest else told[: longest - 1] + "…"
+    line = re.sub(r"\s*\[Op:\w+\].*$", "", " ".join(" ".join(kept).split()))
+    return line if len(line) <= longest else line[: longest - 1] + "…"

@@ -167,7 +167,7 @@ def is_op_error(error: BaseException) -> bool:
 
 
 def _with_causes(error: BaseException) -> Iterator[BaseException]:
-    """Yields the exception, what it was raised from, what that was raised from, ..."""
+    """Yields the exception and the chain of its causes."""
     one: Optional[BaseException] = error
     seen: Tuple[int, ...] = ()
     while one is not None and id(one) not in seen:

@@ -96,7 +96,7 @@ def _imported(load: Callable[[], ModuleType], module_name: str, what: str) -> Mo
     except UserError as error:
         raise UserError(f"{error}{_collision(error.__cause__)}") from error.__cause__
     except Exception as error:  # whatever is raised before a line of the user's is reached
-        reason = f"{user_code.telling_sentence(error)}{_collision(error)}"
+        reason = f"{user_code.error_line(error)}{_collision(error)}"
         raise InputError(f"{what}: importing {module_name!r} failed: {reason}") from error
     if _tensorflow_runs() and not running:
         STARTED_TENSORFLOW.append(getattr(module, "__file__", None) or module_name)

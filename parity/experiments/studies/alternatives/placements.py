@@ -1,4 +1,4 @@
-"""Study of pinned towers: the placements of the program, and what a trace shows of each."""
+"""Study of pinned towers: the placements of the program, and the figures of a trace of each."""
 
 from __future__ import annotations
 

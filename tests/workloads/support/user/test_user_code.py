@@ -128,8 +128,8 @@ def test_a_session_error_inside_a_function_finds_the_line_that_made_the_function
         (tf.errors.UnknownError(None, None, "2 root error(s) found.\n  (0) Unknown: ValueError: no"), "ValueError: no"),
     ],
 )
-def test_the_telling_sentence_has_no_stacks(error, expected):
-    assert user_code.telling_sentence(error) == expected
+def test_the_line_of_an_error_has_no_stacks(error, expected):
+    assert user_code.error_line(error) == expected
 
 
 def test_a_detached_error_keeps_its_traceback_as_text_and_can_be_sent():
