@@ -9,13 +9,12 @@ only that: five workloads, several replicas and alternatives. Exit status 0: pre
 
 from __future__ import annotations
 
-import dataclasses
-import itertools
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from absl import flags
 
 from parity import flags as parity_flags
+from parity.prediction.curves import SCALINGS, WEAK
 from workloads.selection import flags as job_flags  # noqa: F401
 from workloads.selection import registry
 from workloads.support.command_line import command
@@ -27,12 +26,9 @@ from workloads.support.wording import counted
 if TYPE_CHECKING:
     from parity.comparison.setup import Setup
     from parity.prediction.machines.machine import Machine
-    from parity.prediction.prediction import Prediction
     from parity.prediction.this_machine.measured_step import MeasuredStep
-    from workloads.progress.progress import Progress
 
 SIDES = ("legacy", "modern")
-SCALINGS = ("weak", "strong")
 
 #: Replicas of `--validate` at most.
 MOST_REPLICAS = 8
@@ -46,7 +42,7 @@ flags.DEFINE_string(
 flags.DEFINE_list("sides", list(SIDES), "Sides to predict.")
 flags.DEFINE_enum(
     "scaling",
-    "weak",
+    WEAK,
     SCALINGS,
     "Examples a second against replicas: weak: each replica keeps its batch; strong: the global batch is kept.",
 )
@@ -80,53 +76,6 @@ def check_flags() -> None:
     counts = all(count.isdecimal() and 1 <= int(count) <= MOST_REPLICAS for count in FLAGS.replica_counts)
     require(counts and FLAGS.replica_counts, "--replica_counts", FLAGS.replica_counts, f"1 to {MOST_REPLICAS} each")
     parity_flags.check_mirrored_towers(FLAGS)
-
-
-def replica_counts(setup: Setup, machine: Machine) -> list[int]:
-    """Returns the numbers of replicas to predict: 1, 2, 4, ... and the job's; a lift has its towers only."""
-    replicas = setup.job.replicas
-    if setup.job.workload.is_lifted:
-        return [replicas]
-    counts = {1 << power for power in range(machine.count.bit_length()) if 1 << power <= machine.count}
-    if FLAGS.scaling == "strong":
-        counts = {count for count in counts if setup.job.global_batch % count == 0}
-    return sorted(counts | {replicas})
-
-
-def with_replicas(setup: Setup, replicas: int, scaling: str) -> Setup:
-    """Returns a setup with another number of replicas.
-
-    Args:
-      setup: the job.
-      replicas: number of replicas.
-      scaling: "weak": each replica keeps its batch; "strong": the global batch is kept.
-
-    Returns:
-      the setup.
-    """
-    batch = setup.job.global_batch if scaling == "strong" else setup.job.per_replica_batch * replicas
-    return dataclasses.replace(setup, job=dataclasses.replace(setup.job, replicas=replicas, global_batch=batch))
-
-
-def predict_curves(setup: Setup, machine: Machine, progress: Progress) -> dict[str, dict[int, Prediction]]:
-    """Predicts each side at each number of replicas.
-
-    Args:
-      setup: the job.
-      machine: the machine.
-      progress: shows what is being predicted.
-
-    Returns:
-      {side: {number of replicas: prediction}}.
-    """
-    from parity.prediction.prediction import predict_step
-
-    counts = replica_counts(setup, machine)
-    curves: dict[str, dict[int, Prediction]] = {side: {} for side in FLAGS.sides}
-    for number, (side, count) in enumerate(itertools.product(FLAGS.sides, counts)):
-        progress.update(number, len(curves) * len(counts), f"{side}, {counted(count, 'replica')}")
-        curves[side][count] = predict_step(with_replicas(setup, count, FLAGS.scaling), side, machine)
-    return curves
 
 
 def measured_error(setup: Setup) -> list[MeasuredStep]:
@@ -189,6 +138,35 @@ def write_scaling_page() -> int:
     return 0
 
 
+def predict() -> int:
+    """Predicts the job of the flags; returns the exit status."""
+    from parity.prediction.curves import predict_job
+    from parity.reports.formatting import make_console
+    from parity.reports.prediction_tables import error_lines, prediction_parts
+    from workloads.progress.progress import Progress
+
+    setup = parity_flags.timed_setup(stream=FLAGS.legacy_input != "resident")
+    job, progress = setup.job, Progress(f"predict {setup.job.workload.name}", None)
+
+    def show(text: str, done: int, total: int) -> None:
+        progress.update(done, total, text) if total else progress.stage(text)
+
+    progress.stage(f"looking at {FLAGS.devices}")
+    prediction = predict_job(setup, chosen_machine(setup), FLAGS.sides, FLAGS.scaling, show)
+    progress.stage("measuring the error on the CPU of this machine")
+    errors = measured_error(setup) if FLAGS.calibrate else None
+    progress.done()
+    title = f"{job.workload.name}, {counted(job.replicas, 'replica')} x {job.per_replica_batch} "
+    title += f"on {prediction.machine.name}, predicted"
+    console = make_console()
+    parts = prediction_parts(prediction.curves, prediction.gains, title, FLAGS.scaling, job.replicas)
+    for part in [*parts, *error_lines(errors)]:
+        console.print(part, highlight=False)
+    measured = None if errors is None else [row.to_json() for row in errors]
+    command.write_json({**prediction.to_json(), "measured_here": measured})
+    return 0
+
+
 def main() -> int:
     """Runs the command; returns its exit status."""
     from parity.prediction.machines.selection import THIS_CPU, machine_named
@@ -199,58 +177,7 @@ def main() -> int:
     environment.prepare(exact=False)
     if FLAGS.validate:
         return validate()
-    if FLAGS.scaling_page:
-        return write_scaling_page()
-    from parity.prediction.prediction import step_graph
-    from parity.prediction.what_if import gains
-    from parity.reports.formatting import make_console
-    from parity.reports.prediction_tables import error_lines, prediction_parts
-    from workloads.progress.progress import Progress
-
-    setup = parity_flags.timed_setup(stream=FLAGS.legacy_input != "resident")
-    job, progress = setup.job, Progress(f"predict {setup.job.workload.name}", None)
-    progress.stage(f"looking at {FLAGS.devices}")
-    machine = chosen_machine(setup)
-    curves = predict_curves(setup, machine, progress)
-    found = {}
-    for side in FLAGS.sides:
-        progress.stage(f"{side}: what would help")
-        found[side] = gains(step_graph(setup, side, machine), machine)
-    progress.stage("measuring the error on the CPU of this machine")
-    errors = measured_error(setup) if FLAGS.calibrate else None
-    progress.done()
-    size = f"{counted(job.replicas, 'replica')} x {job.per_replica_batch}"
-    title = f"{job.workload.name}, {size} on {machine.name}, predicted"
-    console = make_console()
-    for part in [*prediction_parts(curves, found, title, FLAGS.scaling, job.replicas), *error_lines(errors)]:
-        console.print(part, highlight=False)
-    measured = None if errors is None else [row.to_json() for row in errors]
-    command.write_json({**prediction_json(setup, machine, curves, found), "measured_here": measured})
-    return 0
-
-
-def prediction_json(
-    setup: Setup, machine: Machine, curves: dict[str, dict[int, Prediction]], found: dict[str, list[Any]]
-) -> dict[str, Any]:
-    """Returns a prediction for `--json`; times in seconds.
-
-    Args:
-      setup: the job.
-      machine: the machine.
-      curves: {side: {number of replicas: prediction}}.
-      found: {side: its gains}.
-
-    Returns:
-      the content.
-    """
-    return {
-        "workload": setup.job.workload.name,
-        "job": setup.job.describe(),
-        "machine": machine.to_json(),
-        "scaling": FLAGS.scaling,
-        "predictions": {side: [row.to_json() for row in curve.values()] for side, curve in curves.items()},
-        "gains": {side: {row.change: row.gain for row in rows} for side, rows in found.items()},
-    }
+    return write_scaling_page() if FLAGS.scaling_page else predict()
 
 
 console = command.entry(main, __doc__)
