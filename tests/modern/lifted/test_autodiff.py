@@ -12,23 +12,26 @@ from tests.small_lift import small_graph, small_plan
 from workloads.lifted.graph import Graph
 from workloads.lifted.pieces.cutter import Cutter
 from workloads.lifted.plan import TensorType
+from workloads.lifted.tensors.lift_taps import NO_TAPS, PhaseTaps, Tap
 from workloads.support.errors import InputError
 
 v1 = tf.compat.v1
 
 
-def differentiated(graph, variables, phase, batch, tower=0):
-    """{tensor: value} of the loss and raw gradients of a tower; `variables` are {name: value}."""
+def differentiated(graph, variables, phase, batch, tower=0, taps=NO_TAPS):
+    """{tensor: value} of the loss, raw gradients and taps of a tower; `variables` are {name: value}."""
     shapes = {name: TensorType("float32", list(tf.constant(value).shape)) for name, value in variables.items()}
     aliases = {f"{name}{suffix}": name for name in variables for suffix in (":0", "/read:0")}
     types_ = {name: TensorType(value.dtype.name, value.shape.as_list()) for name, value in batch.items()}
-    piece = Cutter(graph, aliases, shapes, types_.__getitem__, {}).piece([phase.losses[tower]], list(batch))
+    piece = Cutter(graph, aliases, shapes, types_.__getitem__, {}).piece(
+        [phase.losses[tower], *taps.values(tower).values()], list(batch)
+    )
     with tf.Graph().as_default(), v1.Session() as session:
         given = [
             tf.constant(variables[feed.key.variable]) if feed.kind == "read" else tf.constant(batch[feed.key].numpy())
             for feed in piece.feeds
         ]
-        return session.run(differentiate_tower(phase, tower, piece, given))
+        return session.run(differentiate_tower(phase, tower, piece, given, taps))
 
 
 def test_the_gradient_goes_where_the_old_one_was():
@@ -42,6 +45,18 @@ def test_a_loss_that_the_graph_weights_when_it_is_shared_is_weighted_again(share
     phase.loss_scale, phase.shared_loss = 0.5, shared
     found = differentiated(small_graph(), {"w": 2.0}, phase, {"x0:0": tf.constant([1.0, 2.0])})
     assert float(found["g0:0"]) == expected
+
+
+@pytest.mark.parametrize("gradients, expected", [(["dy:0"], {"dy:0": [1.5, 1.5]}), ([], {})])
+def test_a_tap_gets_the_gradient_that_the_old_graph_has_to_it(gradients, expected):
+    with tf.Graph().as_default() as graph:
+        w = v1.get_variable("w", [2], use_resource=False)
+        tf.reduce_sum(tf.multiply(w, 2.0, name="y") * 3.0, name="loss0")
+    phase, taps = small_plan().phases[0], PhaseTaps([Tap("y", ["y:0"], gradients)], {})
+    phase.loss_scale, phase.shared_loss = 0.5, True
+    found = differentiated(Graph(graph.as_graph_def()), {"w": [1.0, 2.0]}, phase, {}, taps=taps)
+    assert found.pop("loss0:0") == 18.0 and found.pop("g0:0").tolist() == [3.0, 3.0]
+    assert {name: value.tolist() for name, value in found.items()} == {"y:0": [2.0, 4.0], **expected}
 
 
 def embedding():

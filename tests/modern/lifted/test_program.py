@@ -5,11 +5,13 @@ from __future__ import annotations
 import copy
 
 import numpy as np
+import tensorflow as tf
 
 from modern.lifted.program import LiftedProgram
 from modern.options import ModernOptions
 from tests.small_lift import CountingSource, small_job, small_lift
 from workloads.job import Job
+from workloads.lifted.workload import lift_with_losses
 from workloads.records.writer import batch_digest
 
 DEVICES = ["CPU:0", "CPU:1"]
@@ -57,6 +59,19 @@ def test_describes_what_it_adds_to_the_job(tmp_path):
         about = program.describe()
         assert about["reduction"].startswith("all-reduce of mean, by ")
         assert about["autodiff"] == "tf.gradients of the lifted loss"
+
+
+def test_a_written_loss_takes_the_place_of_the_lifted_one(tmp_path):
+    def doubled(scope, batch):
+        return scope.get("w", ()) * tf.reduce_sum(batch["x"]) * 2.0
+
+    folder = str(tmp_path / "lift")
+    small_lift(folder)
+    with program_of(Job(lift_with_losses(folder, {"update": doubled}), 2)) as program:
+        assert program.describe()["autodiff"] == "tf.gradients of the written losses"
+        record = program.step()
+    assert [loss.tolist() for loss in record.losses] == [12.0, 28.0]
+    assert record.gradients == [{"w": 6.0}, {"w": 14.0}] and record.state.weights == {"w": 2.0 - 0.25 * 10}
 
 
 def test_a_graph_that_does_not_tell_its_losses_runs_and_shows_none(tmp_path):

@@ -16,11 +16,11 @@ v1 = tf.compat.v1
 BATCHES = ([1.0, 2.0], [3.0, 4.0])
 
 
-def ran(plan, graph=None, new_gradients=False, towers=2):
+def ran(plan, graph=None, new_gradients=False, towers=2, written=None):
     """(losses, gradients, crossings) of each replica, which runs its own tower."""
     variables, types = {"w": SCALAR}, plan.tensors
     cutter = Cutter(graph or small_graph(), plan.aliases, variables, types.__getitem__, {})
-    runner = TowerRunner(plan, plan.phases[0], cutter, new_gradients)
+    runner = TowerRunner(plan, plan.phases[0], cutter, new_gradients, written)
 
     weight = tf.Variable(2.0)
 
@@ -47,6 +47,26 @@ def test_new_gradients_take_the_place_of_the_old_ones():
     plan.phases[0].loss_scale, plan.phases[0].shared_loss = 0.5, True
     found = ran(plan, new_gradients=True)
     assert [gradients for _, gradients, _ in found] == [{"w": 1.5}, {"w": 3.5}]
+
+
+def test_a_written_function_takes_the_place_of_the_old_loss_and_gradients():
+    """What else leaves the tower, as a clipped gradient, is computed by the graph from what was written."""
+    with tf.Graph().as_default() as graph:
+        for k in range(2):
+            x = v1.placeholder(tf.float32, [2], name=f"x{k}")
+            tf.multiply(tf.reduce_sum(x, name=f"g{k}"), 2.0, name=f"twice{k}")
+    plan = small_plan()
+    phase = plan.phases[0]
+    phase.crossings, phase.combine = [["twice0:0", "twice1:0"]], []
+    plan.tensors.update({f"twice{k}:0": SCALAR for k in range(2)})
+
+    def written(tower, values):
+        return {f"loss{tower}:0": tf.constant(100.0), f"g{tower}:0": values.variables["w"] + tower}
+
+    assert ran(plan, Graph(graph.as_graph_def()), written=written) == [
+        ([100.0], {"w": 2.0}, {"twice0:0": 4.0}),
+        ([100.0], {"w": 3.0}, {"twice1:0": 6.0}),
+    ]
 
 
 def test_a_gradient_that_only_another_tower_has_is_zero():

@@ -1,6 +1,6 @@
 import pytest
 
-from legacy.saved.graph.beside import never_run, run_beside
+from legacy.saved.graph.beside import join_runs, never_run, run_beside
 from tests.legacy.saved.graphs import graph_of
 from workloads.support.errors import InputError
 
@@ -32,6 +32,20 @@ def test_an_op_runs_the_train_op_and_what_was_fetched_beside_it():
 def test_an_unknown_op_is_refused_with_an_offer():
     with pytest.raises(InputError, match="--with: got 'bn/updates', no such operation in the graph; .*train"):
         run_beside(graph_of(TEXT), ["train"], ["bn/updates"])
+
+
+def test_train_ops_of_one_run_are_joined():
+    plain = graph_of(TEXT + "    train_together = NoOp()\n")
+    graph, targets = join_runs(plain, ["train+metric", "bn/update", "train+ema/update+train", "train+metric"])
+    assert targets == ["train_together_", "bn/update", "train_together__", "train_together_"]  # unused names
+    assert graph.controls("train_together_") == ["train", "metric"]
+    assert graph.controls("train_together__") == ["train", "ema/update"]
+    assert set(graph.nodes) - set(plain.nodes) == {"train_together_", "train_together__"}
+
+
+def test_train_ops_that_run_alone_leave_the_graph_as_it_is():
+    plain = graph_of(TEXT)
+    assert join_runs(plain, ["train", "metric"]) == (plain, ["train", "metric"])
 
 
 def test_updates_that_no_train_op_runs_are_named():

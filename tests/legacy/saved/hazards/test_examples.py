@@ -1,12 +1,17 @@
-"""Hazards of examples that towers share, each with a program that does not have it."""
+"""Hazards of divided sums and of examples that towers share, each with a program that does not have it."""
 
 import types
 
 import pytest
+import tensorflow as tf
 
+from legacy.saved.analysis.analyse import analyse_graph
+from legacy.saved.facts.whole_graph import WholeGraph
 from legacy.saved.hazards import examples
-from tests.legacy.saved.graphs import graph_of
+from tests.legacy.saved.graphs import graph_of, saved, traced
 from workloads.lifted.plan import Input
+
+v1 = tf.compat.v1
 
 
 def entry(name, kind, *tensors, rows=4):
@@ -42,3 +47,36 @@ def test_own_batches_one_tower_and_shared_tables_are_no_hazard(inputs, towers):
 @pytest.mark.parametrize("use, count", [("Shape", 0), ("Size", 0), ("Identity", 1)])
 def test_a_batch_whose_rows_are_only_counted_is_not_shared(use, count):
     assert len(list(examples.same_batch(None, analysis(IMAGES, LABELS, use=use)))) == count
+
+
+def divided(make_loss, rows):
+    """What is said of the sums of a program that minimizes a loss of x and w, where x has `rows` examples."""
+
+    def build():
+        w = v1.get_variable("w", initializer=[1.0, 2.0, 3.0], use_resource=False)
+        x = v1.placeholder(tf.float32, [rows, 3], "x")
+        v1.train.GradientDescentOptimizer(0.5).minimize(make_loss(x, w), name="train")
+
+    graph = saved(traced(build), trainable_variables=["w"])
+    found = analyse_graph(graph, "small")
+    return [hazard.description for hazard in examples.batch_constants(WholeGraph(graph, found), found)]
+
+
+@pytest.mark.parametrize(
+    "make_loss, rows, expected",
+    [
+        (lambda x, w: tf.reduce_sum(x * w) / 5.0, 4, ["a sum over a tower's 4 examples is divided by 5"]),
+        (lambda x, w: tf.identity(tf.reduce_sum(x * w)) / 5.0, 4, ["a sum over a tower's 4 examples is divided by 5"]),
+        (
+            lambda x, w: tf.reduce_sum(x * w) / 5.0,
+            None,
+            ["a sum over examples is divided by 5, and the inputs take any batch"],
+        ),
+        (lambda x, w: tf.reduce_sum(x * w) / 4.0, 4, []),
+        (lambda x, w: tf.reduce_sum(x * w) * 0.2, 4, []),  # the weight of a term
+        (lambda x, w: tf.reduce_mean(x * w) + tf.reduce_sum(w) / 5.0, 4, []),  # no examples
+        (lambda x, w: tf.reduce_mean(tf.reduce_sum(x * w, 1) / 5.0), 4, []),  # over an example's elements
+    ],
+)
+def test_a_sum_that_is_divided_by_another_number_than_the_towers_examples(make_loss, rows, expected):
+    assert divided(make_loss, rows) == expected

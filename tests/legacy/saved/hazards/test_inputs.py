@@ -58,6 +58,13 @@ def test_a_part_of_the_batch_that_no_tower_takes():
     assert dealt(text, axis=1, other={"num_split": 2}) == []  # parts of an example may be left out
 
 
+def test_a_split_of_what_no_source_of_data_makes_is_named_itself():
+    text = OUTPUTS + "noise = RandomUniform()\n    other = Split(axis, noise)\n    both = Add(joined, other)\n"
+    text = text.replace("Mul(joined, w)", "Mul(both, w)")
+    expected = ["other is split by other, and no gradient depends on part 1"]
+    assert dealt(text, other={"num_split": 2}) == expected
+
+
 def test_parts_of_a_models_output_are_no_targets():
     """Of a recurrent network's outputs the loss takes the last."""
     assert dealt(OUTPUTS) == []

@@ -3,7 +3,7 @@
 import numpy as np
 
 from legacy.saved.facts.whole_graph import WholeGraph
-from legacy.saved.hazards.linear_weights import linear_weights
+from legacy.saved.hazards.linear_weights import constant_factor, linear_weights
 from tests.legacy.saved.graphs import graph_of, saved
 
 
@@ -26,3 +26,31 @@ def test_weights_of_a_linear_function():
     weights = linear_weights(whole, "loss")
     assert (weights["a"], weights["b"], weights["c"]) == (1.0, 1.0, -2.0)
     assert "a" not in linear_weights(whole, "bent")
+
+
+def test_weights_of_joined_and_negated_terms():
+    graph = graph_of(
+        """
+        a = Placeholder()
+        b = Placeholder()
+        axis = Const()
+        less = Neg(b)
+        joined = ConcatV2(a, less, axis)
+        copy = Identity(joined)
+        loss = Mean(copy)
+        total = Sum(copy)
+        other = Mean(a)
+        """
+    )
+    whole = WholeGraph(saved(graph))
+    weights, summed = linear_weights(whole, "loss"), linear_weights(whole, "total")
+    assert (weights["a"], weights["b"], "axis" in weights) == (0.5, -0.5, False)
+    assert (summed["a"], summed["b"]) == (1.0, -1.0)
+    assert linear_weights(whole, "other") == {"other": 1.0}  # of an unknown number of elements
+
+
+def test_a_damaged_product_with_one_input_has_no_constant_factor():
+    half = {"value": np.array(0.5, np.float32)}
+    text = "a = Placeholder()\nhalf = Const()\nwhole = Mul(a, half)\ndamaged = Mul(half)"
+    whole = WholeGraph(saved(graph_of(text, half=half)))
+    assert constant_factor(whole, "whole") == ("a", 0.5) and constant_factor(whole, "damaged") is None

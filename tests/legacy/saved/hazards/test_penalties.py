@@ -62,6 +62,33 @@ def test_a_penalty_in_no_gradient():
     assert [entry[:2] for entry in found(text)] == [("REGULARIZATION_LOST", "my_regularizer")]
 
 
+@pytest.mark.parametrize("user, count", [("Sqrt", 0), ("Square", 1)])
+def test_a_term_that_ends_in_a_root_is_a_norm_also_behind_a_copy(user, count):
+    more = f"my_regularizer = Mul(w, scale)\ncopy = Identity(my_regularizer)\nend = {user}(copy)\n"
+    assert len(found(PENALTY.replace("L2Loss", "Square") + more)) == count
+
+
+def test_a_product_without_variables_is_no_penalty():
+    assert found(PENALTY.replace("L2Loss", "Square") + "my_regularizer = Mul(scale, scale)\n") == []
+
+
+def test_one_loss_of_all_towers_contains_a_term_as_often_as_it_is_written():
+    """The loss is the mean of the towers' losses, of which the first alone has a penalty."""
+    text = PENALTY[: PENALTY.index("    tower_0/gradients")].replace(
+        "AddN(tower_1/l2, tower_1/data)", "Neg(tower_1/data)"
+    )
+    text += """
+    loss = AddN(tower_0/loss, tower_1/loss)
+    gradients/grad_ys_0 = Const()
+    gradients/loss_grad/Id = Identity(gradients/grad_ys_0)
+    gradients/tower_0/l2_grad/mul = Mul(w, gradients/loss_grad/Id)
+    gradients/tower_1/data_grad/mul = Mul(x1, gradients/loss_grad/Id)
+    sum = AddN(gradients/tower_0/l2_grad/mul, gradients/tower_1/data_grad/mul)
+    train = ApplyGradientDescent(w, scale, sum)
+    """
+    assert found(text) == []
+
+
 @pytest.mark.parametrize(
     "more",
     [

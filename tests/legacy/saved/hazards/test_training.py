@@ -39,6 +39,34 @@ def test_a_train_op_that_trains_nothing(make_loss, rate, reason):
     assert reasons(make_loss, rate) == ([] if reason is None else [f"train trains nothing: {reason}"])
 
 
+@pytest.mark.parametrize(
+    "make_gradient, reason",
+    [
+        (lambda x, v, w: tf.gradients(tf.reduce_sum(x * w, name="loss"), [w])[0], None),
+        (lambda x, v, w: x, "no gradient reaches an update"),
+        (
+            lambda x, v, w: tf.gradients(tf.reduce_sum(x * v, name="loss"), [v])[0],
+            "the loss loss depends on none of the variables that are updated",
+        ),
+        (
+            lambda x, v, w: tf.gradients(tf.reduce_sum(x * x, name="loss"), [x])[0],
+            "the loss loss depends on no variable",
+        ),
+    ],
+)
+def test_an_update_that_takes_no_gradient_of_its_weight(make_gradient, reason):
+    def build():
+        v, w = (v1.get_variable(name, initializer=[1.0, 2.0], use_resource=False) for name in "vw")
+        x = v1.placeholder(tf.float32, [2], "x")
+        gradient = make_gradient(x, v, w)
+        v1.train.GradientDescentOptimizer(0.5).apply_gradients([(gradient, w)], name="train")
+
+    graph = saved(traced(build), trainable_variables=["v", "w"])
+    found = analyse_graph(graph, "small", ["train"])
+    said = [hazard.description for hazard in training.nothing_trained(WholeGraph(graph, found), found)]
+    assert said == ([] if reason is None else [f"train trains nothing: {reason}"])
+
+
 DROPOUT = """
     x = Placeholder()
     w = VariableV2()
