@@ -25,7 +25,7 @@ from workloads.support.wording import counted
 
 if TYPE_CHECKING:
     from parity.experiments.images import LabelledImages
-    from parity.experiments.sync_or_async import Outcome
+    from parity.experiments.sync_or_async.runs import Outcome
 
 SYNC_OR_ASYNC = "sync_or_async"
 QUESTIONS = {
@@ -103,12 +103,12 @@ def images_from_flags() -> LabelledImages | None:
 
 def run_study(images: LabelledImages | None) -> list[Outcome]:
     """Runs all cases in several processes, and shows the progress on stderr."""
-    from parity.experiments import sync_or_async
+    from parity.experiments.sync_or_async import runs
 
-    settings = sync_or_async.plan_cases(FLAGS.workloads, FLAGS.replicas, FLAGS.steps, FLAGS.seeds)
+    settings = runs.plan_cases(FLAGS.workloads, FLAGS.replicas, FLAGS.steps, FLAGS.seeds)
     outcomes: list[Outcome] = []
     progress = Progress("study", "run")
-    run_setting = functools.partial(sync_or_async.run_cases, images=images)
+    run_setting = functools.partial(runs.run_cases, images=images)
     with process_pool(FLAGS.processes, TASKS_PER_PROCESS) as pool:
         for of_setting in pool.imap_unordered(run_setting, settings):
             outcomes += of_setting
@@ -162,8 +162,8 @@ def measure_study() -> None:
 def compare_sync_and_async() -> None:
     """Runs the study of synchronous and asynchronous training."""
     environment.prepare(exact=True)
-    from parity.experiments.loss_table import loss_tables
-    from parity.experiments.study_page import study_lines
+    from parity.experiments.sync_or_async.loss_table import loss_tables
+    from parity.experiments.sync_or_async.page import page_lines
 
     start = time.monotonic()
     images = images_from_flags()
@@ -173,7 +173,7 @@ def compare_sync_and_async() -> None:
         f"seeds 0 to {FLAGS.seeds - 1}"
         f"{'' if images is None else '; images: ' + images.description}."
     )
-    lines = list(study_lines(loss_tables(outcomes), FLAGS.replicas, about, time.monotonic() - start))
+    lines = list(page_lines(loss_tables(outcomes), FLAGS.replicas, about, time.monotonic() - start))
     write_result(lines, {"runs": [outcome.to_json() for outcome in outcomes]})
 
 

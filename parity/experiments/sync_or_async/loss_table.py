@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from parity.experiments.intervals import Interval, confidence_interval
-from parity.experiments.sync_or_async import STALENESS, Outcome
+from parity.experiments.sync_or_async.runs import STALENESS, Outcome
 
 BETTER, WORSE = "better", "worse"
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from parity.experiments.loss_table import BETTER, WORSE, Cell, loss_tables
-from parity.experiments.sync_or_async import STALENESS, Case, Outcome
-from tests.parity.experiments.made_up_outcomes import outcomes
+from parity.experiments.sync_or_async.loss_table import BETTER, WORSE, Cell, loss_tables
+from parity.experiments.sync_or_async.runs import STALENESS, Case, Outcome
+from tests.parity.experiments.sync_or_async.made_up_outcomes import outcomes
 
 NAN = float("nan")
 

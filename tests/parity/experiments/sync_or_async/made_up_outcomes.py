@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from parity.experiments.sync_or_async import STALENESS, Case, Outcome
+from parity.experiments.sync_or_async.runs import STALENESS, Case, Outcome
 
 
 def outcomes(finals: Mapping[int | None, Sequence[float]], learning_rate: float = 0.1) -> list[Outcome]:

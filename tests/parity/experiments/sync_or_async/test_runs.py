@@ -5,9 +5,9 @@ import dataclasses
 import numpy as np
 import pytest
 
-from parity.experiments import sync_or_async
 from parity.experiments.images import LabelledImages
-from parity.experiments.sync_or_async import LEARNING_RATES, STALENESS, Case, ExchangeableSource, Outcome
+from parity.experiments.sync_or_async import runs
+from parity.experiments.sync_or_async.runs import LEARNING_RATES, STALENESS, Case, ExchangeableSource, Outcome
 from tests.commands import run
 from workloads import sources
 from workloads.job import Job
@@ -22,12 +22,12 @@ def test_ending_no_better_than_it_began_is_divergence(final, diverged):
 
 
 def test_the_plan_has_every_setting_for_every_seed():
-    cases = [case for setting in sync_or_async.plan_cases(["regression"], 4, 10, 3) for case in setting]
+    cases = [case for setting in runs.plan_cases(["regression"], 4, 10, 3) for case in setting]
     assert len(cases) == len(set(cases)) == len(LEARNING_RATES["regression"]) * len(STALENESS) * 3
 
 
 def test_the_cases_of_a_setting_differ_in_the_seed_only():
-    for setting in sync_or_async.plan_cases(["cifar_cnn"], 4, 10, 2):
+    for setting in runs.plan_cases(["cifar_cnn"], 4, 10, 2):
         assert [case.seed for case in setting] == [0, 1]
         assert len({dataclasses.replace(case, seed=0) for case in setting}) == 1
 
@@ -41,13 +41,13 @@ def test_json_calls_the_learning_rate_rate():
 
 def test_a_workload_of_images_takes_their_channels_and_does_not_distort_them():
     images = LabelledImages(np.zeros((64, 32, 32, 1), np.uint8), np.zeros(64, np.int32), "black")
-    workload, make_source = sync_or_async.workload_of_case(dataclasses.replace(CASE, workload="cifar_cnn"), images)
+    workload, make_source = runs.workload_of_case(dataclasses.replace(CASE, workload="cifar_cnn"), images)
     assert workload.channels == 1 and workload.distort is False and workload.learning_rate.rate == 0.1
     assert make_source(Job(workload, 2)).batch(0)["images"].shape[-1] == 1
 
 
 def test_a_workload_of_numbers_gets_synthetic_batches():
-    workload, make_source = sync_or_async.workload_of_case(CASE, None)
+    workload, make_source = runs.workload_of_case(CASE, None)
     assert workload.learning_rate.rate == 0.1 and make_source is sources.Synthetic
 
 
@@ -66,8 +66,8 @@ def test_an_exchanged_source_gives_the_new_sources_batches():
 
 def test_runs_of_one_graph_are_independent_of_the_runs_before_them():
     cases = [Case("regression", 2.0**-8, 1, seed, 2, 10) for seed in (0, 1)]
-    both = sync_or_async.run_cases(cases)
-    alone = sync_or_async.run_cases(cases[1:])
+    both = runs.run_cases(cases)
+    alone = runs.run_cases(cases[1:])
     assert both[1] == alone[0] and both[0].first != both[1].first and not both[0].diverged
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from parity.experiments import sync_or_async
-from parity.experiments.loss_table import BETTER, WORSE, Cell, Row, Rows
-from parity.experiments.sync_or_async import STALENESS, SYNC
+from parity.experiments.sync_or_async import runs
+from parity.experiments.sync_or_async.loss_table import BETTER, WORSE, Cell, Row, Rows
+from parity.experiments.sync_or_async.runs import STALENESS, SYNC
 from workloads.support.wording import counted
 
 #: How the table is to be read.
@@ -25,7 +25,7 @@ class Setting(NamedTuple):
     staleness: int
 
 
-def study_lines(tables: Mapping[str, Rows], replicas: int, about: str, seconds: float) -> Iterator[str]:
+def page_lines(tables: Mapping[str, Rows], replicas: int, about: str, seconds: float) -> Iterator[str]:
     """Yields the page line by line.
 
     Args:
@@ -39,7 +39,7 @@ def study_lines(tables: Mapping[str, Rows], replicas: int, about: str, seconds: 
     """
     yield "# Synchronous or asynchronous?"
     yield ""
-    yield from (sync_or_async.__doc__ or "").strip().splitlines()
+    yield from (runs.__doc__ or "").strip().splitlines()
     yield ""
     yield about
     yield from LEGEND
