@@ -17,6 +17,7 @@ from modern.lifted.step import LiftedStep, LiftedStepTensors
 from modern.mirrored.in_turn_program import InTurnProgram
 from modern.mirrored.input.replica_input import ReplicaInput
 from modern.mirrored.state.variables import MirroredState
+from modern.mirrored.step.step_tensors import replica_arrays
 from modern.options import ModernOptions
 from workloads.job import Job
 from workloads.lifted.tensors.lift_taps import find_taps
@@ -87,31 +88,32 @@ class LiftedProgram(InTurnProgram):
     def step(self) -> StepRecord:
         self._start_observed()
         with self._user_ops():
-            seen, batch = self._observed[self._number](self._batches)
+            results, batch = self._observed[self._number](self._batches)
         local = self.strategy.experimental_local_results
         state, drift = self._variables.read()
         replicas = range(self._job.replicas)
-        batch = {name: local(value) for name, value in batch.items()}
         record = StepRecord(
             step=self._step,
-            digests=[batch_digest({n: v[r].numpy() for n, v in batch.items()}) for r in replicas],
-            losses=[np.asarray(loss) for loss in local(seen.losses[0])] if seen.losses else [],
-            gradients=[self._gradients(local, seen, r) for r in replicas],
-            combined={name: local(value)[0].numpy() for name, value in seen.combined.items()},
-            learning_rate=np.array([local(rate)[0].numpy() for rate in seen.learning_rates]),
+            digests=[batch_digest(shard) for shard in replica_arrays(self.strategy, batch, len(replicas))],
+            losses=[np.asarray(loss) for loss in local(results.losses[0])] if results.losses else [],
+            gradients=[self._gradients(local, results, r) for r in replicas],
+            combined={name: local(value)[0].numpy() for name, value in results.combined.items()},
+            learning_rate=np.array([local(rate)[0].numpy() for rate in results.learning_rates]),
             state=state,
             drift=[name for name in drift if name not in self._states],
-            taps=self._tapped(local, seen.taps),
-            tap_gradients=self._tapped(local, seen.tap_gradients),
+            taps=self._tapped(local, results.taps),
+            tap_gradients=self._tapped(local, results.tap_gradients),
             tap_readers=self._steps[self._number].taps.readers,
         )
         self._step += 1
         return record
 
-    def _gradients(self, local: Callable[[Any], Sequence[tf.Tensor]], seen: LiftedStepTensors, replica: int) -> Arrays:
+    def _gradients(
+        self, local: Callable[[Any], Sequence[tf.Tensor]], results: LiftedStepTensors, replica: int
+    ) -> Arrays:
         """Returns the gradients that a replica's own tower has."""
         labels = self._plan.phases[self._number].gradients[self._steps[self._number].tower(replica)]
-        return {label: local(seen.gradients[label])[replica].numpy() for label in labels}
+        return {label: local(results.gradients[label])[replica].numpy() for label in labels}
 
     def _tapped(self, local: Callable[[Any], Sequence[tf.Tensor]], values: Tensors) -> list[Arrays]:
         """Returns each replica's {tap: array}, in the order of the forward pass; nothing where taps are off."""

@@ -8,6 +8,7 @@ from typing import Any
 import tensorflow as tf
 
 from modern.collectives.strategy import mirrored_strategy
+from modern.mirrored.step.step_tensors import replica_arrays
 from modern.options import ModernOptions
 from workloads.data.batches import Batches
 from workloads.job import Job
@@ -45,9 +46,7 @@ class MirroredEvaluation(Evaluation):
             return shards[context.replica_id_in_sync_group]
 
         batch = self._strategy.experimental_distribute_values_from_function(of_replica)
-        seen = self._function(batch)
-        local = {name: self._strategy.experimental_local_results(value) for name, value in seen.items()}
-        return [{name: parts[replica].numpy() for name, parts in local.items()} for replica in range(len(shards))]
+        return replica_arrays(self._strategy, self._function(batch), len(shards))
 
     def _on_replicas(self, batch: Any) -> Tensors:
         found: Tensors = self._strategy.run(self._on_replica, (batch,))

@@ -52,6 +52,6 @@ class InTurnProgram(TracedProgram):
         return self._run_on(self._input.take(self._batches))
 
     def _run_on(self, batch: Tensors) -> list[tf.Tensor]:
-        seen = self.strategy.run(self._steps[0], (batch,))
+        results = self.strategy.run(self._steps[0], (batch,))
         local = self.strategy.experimental_local_results
-        return [tf.reduce_mean(loss) for loss in local(seen.losses[0])] if seen.losses else []
+        return [tf.reduce_mean(loss) for loss in local(results.losses[0])] if results.losses else []

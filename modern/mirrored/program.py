@@ -16,7 +16,7 @@ from modern.mirrored.state import tf1_rules
 from modern.mirrored.state.variables import MirroredState
 from modern.mirrored.step.replica_step import ReplicaStep
 from modern.mirrored.step.stale_step import StaleStep
-from modern.mirrored.step.step_tensors import StepTensors, step_record
+from modern.mirrored.step.step_tensors import StepTensors, replica_arrays, step_record
 from modern.mirrored.traced_program import TracedProgram
 from modern.options import ModernOptions
 from workloads import schedules, tracing
@@ -97,9 +97,9 @@ class ModernProgram(TracedProgram):
     def step(self) -> StepRecord:
         self._start_observed()
         with self._user_ops():
-            seen, batch = self._observed(self._batches)
+            values, batch = self._observed(self._batches)
         state, drift = self._read()
-        record = step_record(self._step, self._on_host(seen), self._on_each(batch), state, drift)
+        record = step_record(self._step, self._on_host(values), self._on_each(batch), state, drift)
         self._step += 1
         return record
 
@@ -154,24 +154,23 @@ class ModernProgram(TracedProgram):
     def _loss_count(self) -> int:
         return len(self._here)
 
-    def _on_host(self, seen: StepTensors) -> StepTensors:
+    def _on_host(self, values: StepTensors) -> StepTensors:
         """A step's per-replica values as arrays; of what is the same on all replicas, the first one's."""
         local = self.strategy.experimental_local_results
         return StepTensors(
-            loss=local(seen.loss),
-            gradients=self._on_each(seen.gradients),
-            combined={name: local(value)[0].numpy() for name, value in seen.combined.items()},
-            learning_rate=local(seen.learning_rate)[0].numpy(),
-            proposals=self._on_each(seen.proposals),
-            masks=self._on_each(seen.masks),
-            taps=self._on_each(seen.taps) if seen.taps else (),
-            tap_gradients=self._on_each(seen.tap_gradients) if seen.tap_gradients else (),
+            loss=local(values.loss),
+            gradients=self._on_each(values.gradients),
+            combined={name: local(value)[0].numpy() for name, value in values.combined.items()},
+            learning_rate=local(values.learning_rate)[0].numpy(),
+            proposals=self._on_each(values.proposals),
+            masks=self._on_each(values.masks),
+            taps=self._on_each(values.taps) if values.taps else (),
+            tap_gradients=self._on_each(values.tap_gradients) if values.tap_gradients else (),
         )
 
     def _on_each(self, values: dict[str, Any]) -> list[Arrays]:
-        """[{name: array}] over replicas, of {name: per-replica value}."""
-        local = self.strategy.experimental_local_results
-        return [{name: local(value)[r].numpy() for name, value in values.items()} for r in range(len(self._here))]
+        """Each replica's {name: array} of {name: per-replica value}."""
+        return replica_arrays(self.strategy, values, len(self._here))
 
     def _read(self) -> tuple[State, list[str]]:
         """The state, with slots in 1.x's terms, and the names of variables whose copies disagree."""

@@ -14,7 +14,7 @@ from modern.collectives.strategy import mirrored_strategy
 from modern.mirrored.in_turn_program import InTurnProgram
 from modern.mirrored.input.replica_input import ReplicaInput
 from modern.mirrored.state.variables import MirroredState
-from modern.mirrored.step.step_tensors import Tensors
+from modern.mirrored.step.step_tensors import Tensors, replica_arrays
 from modern.options import ModernOptions
 from modern.written.replica import run_train_op
 from workloads.job import Job
@@ -80,15 +80,14 @@ class StepProgram(InTurnProgram):
     def step(self) -> StepRecord:
         self._start_observed()
         with self._user_ops():
-            seen, batch = self._observed[self._number](self._batches)
-        local = self.strategy.experimental_local_results
-        replicas = range(self._job.replicas)
-        parts = {name: local(value) for name, value in batch.items()}
+            results, batch = self._observed[self._number](self._batches)
+        losses = self.strategy.experimental_local_results(results.losses[0])
+        replicas = self._job.replicas
         record = StepRecord(
             step=self._step,
-            digests=[batch_digest({n: v[r].numpy() for n, v in parts.items()}) for r in replicas],
-            losses=[np.asarray(loss) for loss in local(seen.losses[0])],
-            gradients=[{n: local(g)[r].numpy() for n, g in seen.gradients.items()} for r in replicas],
+            digests=[batch_digest(shard) for shard in replica_arrays(self.strategy, batch, replicas)],
+            losses=[np.asarray(loss) for loss in losses],
+            gradients=replica_arrays(self.strategy, results.gradients, replicas),
             combined={},
             learning_rate=np.zeros([], np.float32),
             state=self.state(),

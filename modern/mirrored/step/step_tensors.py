@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,6 +31,21 @@ class StepTensors(NamedTuple):
     masks: Any
     taps: Any = ()
     tap_gradients: Any = ()
+
+
+def replica_arrays(strategy: tf.distribute.Strategy, values: Mapping[str, Any], replicas: int) -> list[Arrays]:
+    """Copies per-replica values to the host.
+
+    Args:
+      strategy: of the replicas.
+      values: {name: per-replica value}.
+      replicas: number of replicas in this process.
+
+    Returns:
+      Each replica's {name: array}.
+    """
+    local = {name: strategy.experimental_local_results(value) for name, value in values.items()}
+    return [{name: copies[replica].numpy() for name, copies in local.items()} for replica in range(replicas)]
 
 
 def step_record(

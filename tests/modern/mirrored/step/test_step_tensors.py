@@ -1,6 +1,9 @@
 import numpy as np
+import tensorflow as tf
 
-from modern.mirrored.step.step_tensors import StepTensors, step_record
+from modern.collectives import strategy
+from modern.mirrored.step.step_tensors import StepTensors, replica_arrays, step_record
+from modern.options import ModernOptions
 from workloads.program import State
 from workloads.records.writer import batch_digest, example_ids
 
@@ -30,3 +33,13 @@ def test_a_record_holds_the_values_and_the_batches_digests():
 
 def test_without_copies_nothing_drifts():
     assert step_record(0, VALUES, BATCHES, STATE).drift == []
+
+
+def test_each_replicas_values_are_copied_by_name():
+    replicas = strategy.mirrored_strategy(["CPU:0", "CPU:1"], ModernOptions())
+    number = replicas.experimental_distribute_values_from_function(
+        lambda context: tf.constant(2.0 ** (context.replica_id_in_sync_group + 1))
+    )
+    arrays = replica_arrays(replicas, {"a": number, "b": number}, 2)
+    assert arrays == [{"a": 2.0, "b": 2.0}, {"a": 4.0, "b": 4.0}]
+    assert replica_arrays(replicas, {}, 2) == [{}, {}]  # a model without statistics proposes none, on each replica
