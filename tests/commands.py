@@ -10,7 +10,7 @@ from tests import fork_server
 from tests.fork_server import ROOT
 from tests.stderr import without_progress
 
-#: Commands that import TensorFlow for exact runs, see `environment.prepare`; legacy.lift does so with --source.
+#: Commands that always import TensorFlow for exact runs (see `environment.prepare`).
 EXACT = {
     "legacy.record",
     "modern.record",
@@ -29,7 +29,12 @@ def run(*arguments: str, cwd: str | os.PathLike[str] = ROOT) -> subprocess.Compl
 
 
 def _is_exact(command: str, *flags: str) -> bool:
-    return command in EXACT or (command == "legacy.lift" and any(flag.startswith("--source") for flag in flags))
+    def given(name: str) -> bool:
+        return any(flag.startswith(f"--{name}=") for flag in flags)
+
+    writes_source = command == "legacy.lift" and given("source")
+    trains_in_a_study = command == "parity.study" and not given("name")  # the default; the others measure speed
+    return command in EXACT or writes_source or trains_in_a_study
 
 
 def run_anew(*arguments: str, cwd: str | os.PathLike[str] = ROOT) -> subprocess.CompletedProcess[str]:
