@@ -65,6 +65,16 @@ def test_every_folder_says_in_three_lines_what_lives_there(package):
             assert len(text.splitlines()) >= 3, path
 
 
+def test_every_folder_has_its_place_in_the_architecture():
+    text = (house.ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    table = "".join(line.split("|")[1] for line in text.splitlines() if line.startswith("| `"))
+    folders = [path.relative_to(house.ROOT) for package in house.PACKAGES for path in (house.ROOT / package).iterdir()]
+    lacking = [
+        str(path) for path in folders if (house.ROOT / path / "__init__.py").exists() and f"`{path}`" not in table
+    ]
+    assert folders and not lacking, lacking
+
+
 def test_nearly_every_module_is_imported_by_a_test():
     modules = {name for package in house.PACKAGES for name in house.module_names(package)}
     tested = set()
