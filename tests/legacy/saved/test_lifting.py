@@ -37,6 +37,12 @@ def test_a_graph_file_becomes_a_folder_that_is_a_workload(graph_file, tmp_path):
     assert [text.split(" ")[0] for text in told] == ["reading", "taking", "collecting", "trying", "writing"]
 
 
+def test_the_analysis_and_the_values_can_be_used_without_a_folder(graph_file, tmp_path):
+    used = []
+    plan = lift_graph(graph_file, None, use=lambda found, start: used.append((found.plan, start["w"].tolist())))
+    assert used == [(plan, [1, 2, 4])] and [path.name for path in tmp_path.iterdir()] == ["program.meta"]
+
+
 def test_values_come_from_a_checkpoint_if_one_is_given(graph_file, tmp_path):
     from workloads.lifted.checkpoint import write_by_name
 

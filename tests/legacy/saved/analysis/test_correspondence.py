@@ -72,3 +72,18 @@ def test_noise_outside_of_the_towers_is_drawn_once_for_all():
 
     result = found(build)
     assert result.noise == [] and [entry.nodes for entry in result.common_noise] == [["noise_7"]]
+
+
+def test_an_input_behind_different_ops_corresponds_to_one_of_its_dtype_and_shape():
+    def build():
+        w = tf.raw_ops.VariableV2(shape=[2], dtype=tf.float32, name="w")
+        halves = tf.split(v1.placeholder(tf.float32, [4, 2], name="x"), 2, name="halves")
+        gradients = []
+        for tower, function in enumerate((tf.tanh, tf.sigmoid)):
+            with tf.device(f"/gpu:{tower}"), tf.name_scope(f"tower_{tower}"):
+                loss = tf.reduce_sum(tf.multiply(function(halves[tower]), w), name="loss")
+                gradients.append(tf.gradients(loss, [w])[0])
+        tf.raw_ops.ApplyGradientDescent(var=w, alpha=0.5, delta=tf.add_n(gradients), name="train")
+
+    result = found(build)
+    assert result.rows == [[("halves", 0), ("halves", 1)]] and "Tanh" in result.differences[0]

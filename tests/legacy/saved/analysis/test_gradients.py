@@ -108,3 +108,14 @@ def test_a_gradient_of_another_shape_than_its_dense_variable_is_not_the_raw_one(
     assert list(first) == ["w"] and second == {}  # parts have no raw gradient of their own
     context.state.variables["w"] = context.state.variables["w"]._replace(shape=[3])
     assert gradients.raw_gradients(context, of_towers)[0] == {}
+
+
+def test_rows_of_one_tower_are_concatenated_and_never_added():
+    def build():
+        w = tf.raw_ops.VariableV2(shape=[5, 2], dtype=tf.float32, name="w")
+        taken = tf.raw_ops.Gather(params=w, indices=v1.placeholder(tf.int32, [4], name="rows"))
+        (found,) = tf.gradients(tf.reduce_sum(taken * taken, name="loss"), [w])
+        tf.raw_ops.ScatterSub(ref=w, indices=found.indices, updates=found.values, name="train")
+
+    combines, _, _ = probed(build)
+    assert [(combine.weight, combine.kind) for combine in combines] == [("w", "concat"), ("w (indices)", "concat")]

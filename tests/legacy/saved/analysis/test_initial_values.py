@@ -121,3 +121,7 @@ def test_an_assignment_in_the_variables_own_scope_comes_first():
     assert initial_values._initializer(graph, "w") == "w/Assign"
     with pytest.raises(InputError, match="variable 'value' has no initializer"):
         initial_values._initializer(graph, "value")
+
+
+def test_without_variables_there_is_nothing_to_initialize():
+    assert values_from_initializers([], graph_of("x = Placeholder()")) == {}

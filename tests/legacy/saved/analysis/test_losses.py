@@ -91,6 +91,16 @@ def test_a_loss_of_all_towers_is_followed_back_to_theirs_and_weighted_by_its_der
     assert found(towers_with(gradient_of_sum)) == ([("tower_0/loss", 0), ("tower_1/loss", 0)], factor)
 
 
+def test_a_loss_of_all_towers_that_cannot_be_run_with_made_up_losses_counts_once():
+    def gradient_of_checked_sum(tensors, w):
+        whole = tf.multiply(tf.add_n(tensors), 0.25, name="weighted")
+        checked = tf.reshape(whole, v1.placeholder(tf.int32, [1], name="sizes") - 3)
+        return tf.gradients(tf.reduce_sum(checked, name="whole"), [w])[0]
+
+    tensors, scale = found(towers_with(gradient_of_checked_sum))
+    assert (len(tensors), scale) == (2, 1.0)
+
+
 def own_gradients(tensors, w):
     return tf.add_n([tf.gradients(tensor, [w])[0] for tensor in tensors])
 

@@ -7,6 +7,7 @@ from legacy.saved.analysis import updates_by_hand
 from legacy.saved.analysis.context import Context
 from legacy.saved.analysis.effects import describe_effects
 from tests.legacy.saved.graphs import traced
+from workloads.lifted.plan import Effect
 
 v1 = tf.compat.v1
 
@@ -49,7 +50,12 @@ def test_what_a_counter_rises_by(change, by, resource):
         (lambda w, rate, gradient: v1.assign_sub(w, gradient * rate, name="update"), "rate:0"),
         (lambda w, rate, gradient: v1.assign(w, rate * gradient, name="update"), None),
         (lambda w, rate, gradient: v1.assign(w, w - gradient, name="update"), None),
+        (lambda w, rate, gradient: v1.assign_add(w, gradient * rate, name="update"), None),
     ],
 )
 def test_the_learning_rate_of_an_optimizer_written_by_hand(change, rate):
     assert found(updates_by_hand.learning_rate, change) == rate
+
+
+def test_an_update_without_a_value_adds_no_constant():
+    assert updates_by_hand.addend(None, Effect("push", "StackPush", ["w"], [])) is None

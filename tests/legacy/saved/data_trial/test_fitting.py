@@ -1,6 +1,7 @@
 """Sizes and ranges of made-up data that a graph runs with, found by trying."""
 
 import numpy as np
+import pytest
 import tensorflow as tf
 
 from legacy.saved.analysis.analyse import analyse_graph
@@ -125,3 +126,29 @@ def test_maps_get_the_size_that_an_image_has_after_the_network():
     plan = fitted(loss)
     assert inputs_of(plan)["image"][0] == [None, 64, 96, 3]
     assert inputs_of(plan)["target"][0] == [None, 32, 48, 2]
+
+
+def test_ranges_are_given_to_integers_without_a_bound_and_to_booleans():
+    def ranged(dtype, limit=0, kind="batch", sparse=""):
+        entry = fitting._with_range(Input("x", dtype, [4], kind, limit, ["x:0"], "x:0", sparse=sparse), 2, 5)
+        return entry.low, entry.limit
+
+    assert ranged("int32") == (2, 5) and ranged("bool") == (1, 0)
+    assert ranged("int32", limit=7) == (0, 7) and ranged("float32") == (0, 0)
+    assert ranged("int32", kind="setting") == ranged("bool", kind="setting") == (0, 0)
+    assert ranged("int64", sparse="x/values") == (2, 5) and ranged("int64", sparse="x/indices") == (0, 0)
+
+
+@pytest.mark.parametrize("most_runs", [3, 10_000])
+def test_data_that_no_search_finds_leave_the_inputs_as_they_are(most_runs, monkeypatch):
+    """Whatever its length, the input does not fit into both shapes."""
+    monkeypatch.setattr(fitting, "MOST_RUNS", most_runs)
+    monkeypatch.setattr(fitting, "FIRST_RUNS", 1)
+    monkeypatch.setattr(fitting, "MOST_COSTS", (1.0,))
+
+    def loss(w):
+        x = v1.placeholder(tf.float32, [None], "x")
+        return tf.reduce_sum(w) * tf.reduce_sum(tf.reshape(x, [5])) * tf.reduce_sum(tf.reshape(x, [7]))
+
+    plan = fitted(loss)
+    assert inputs_of(plan) == {"x": ([], 0, 0)} and plan.batch is None

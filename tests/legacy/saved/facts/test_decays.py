@@ -33,6 +33,8 @@ def decays(make_update):
         (lambda w, step, m, x: v1.assign(m, 0.9 * m + 0.1 * x), "moving", "0.9"),
         (lambda w, step, m, x: v1.assign_add(m, 0.25 * (x - m)), "moving", "0.75"),
         (lambda w, step, m, x: v1.assign(m, x), "moving", "-"),
+        (lambda w, step, m, x: v1.scatter_sub(m, [0, 1], (m - x) * 0.25), "moving", "-"),  # rows
+        (lambda w, step, m, x: v1.assign(m, tf.reshape(0.9 * m, tf.cast([step + 2], tf.int32))), "moving", "-"),
         (lambda w, step, m, x: v1.assign_add(m, x), "moving", "-"),
         (
             lambda w, step, m, x: v1.train.ExponentialMovingAverage(0.5).apply([w]),

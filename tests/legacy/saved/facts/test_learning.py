@@ -88,6 +88,17 @@ def test_adam_of_rows_is_no_optimizer_of_ones_own(is_adam, rule):
     assert [row["rule"] for row in update_rule_rows(AnalysedStep(found))] == [rule]
 
 
+def test_rows_that_an_optimizer_subtracts_are_gradient_descent():
+    def build():
+        table = v1.get_variable("table", initializer=[[1.0], [2.0], [3.0]], use_resource=False)
+        loss = tf.reduce_sum(tf.gather(table, v1.placeholder(tf.int32, [2], "words")) ** 2)
+        v1.train.GradientDescentOptimizer(0.5).minimize(loss, name="train")
+
+    found = analyse_graph(saved(traced(build), trainable_variables=["table"]), "small", ["train"])
+    (row,) = update_rule_rows(AnalysedStep(found))
+    assert (row["rule"], row["constants"]) == ("GradientDescent, row by row (ScatterSub)", "-")
+
+
 def test_an_optimizer_written_by_hand():
     (row,) = update_rule_rows(analysed(by_hand=True))
     assert (row["rule"], row["constants"]) == ("written by hand (AssignSub)", "0.5")
@@ -117,6 +128,112 @@ def test_a_schedules_counter_and_constants_are_known():
     assert rate.reads == ("global_step",) and set(rate.constants) == {0.5, 4.0}
     (constant,) = find_learning_rates(analysed(lambda step: 0.5))
     assert constant.reads == () == constant.constants
+
+
+def test_a_schedule_that_cannot_be_run_at_every_step_has_no_values():
+    table = [0.5] * 100_002
+    assert find_learning_rates(analysed(lambda step: tf.gather(table, step)))[0].values == "0: 0.5"
+    assert find_learning_rates(analysed(lambda step: tf.gather(table[:2], step)))[0].values == "-"
+
+
+def test_a_schedule_of_a_counter_of_unknown_shape_has_no_values():
+    def make_rate(step):
+        count = v1.get_variable("count", initializer=0, validate_shape=False, trainable=False, use_resource=False)
+        return 1.0 / (1.0 + tf.cast(count, tf.float32))
+
+    (rate,) = find_learning_rates(analysed(make_rate))
+    assert (rate.reads, rate.values) == (("count",), "-")
+
+
+def test_one_loss_of_all_towers_is_each_towers_part_and_what_is_added_to_all():
+    def build():
+        w = v1.get_variable("w", initializer=[1.0, 2.0], use_resource=False)
+        halves = tf.split(v1.placeholder(tf.float32, [4, 2], "x"), 2)
+        parts = []
+        for tower in range(2):
+            with tf.device(f"/gpu:{tower}"), tf.name_scope(f"tower_{tower}"):
+                parts.append(tf.reduce_sum(halves[tower] * w, 1, name="part"))
+        with tf.device("/cpu:0"):
+            loss = tf.add(tf.reduce_mean(tf.concat(parts, 0)), tf.nn.l2_loss(w, name="l2"), name="loss")
+        v1.train.GradientDescentOptimizer(0.5).minimize(loss, colocate_gradients_with_ops=True, name="train")
+
+    found = analyse_graph(saved(traced(build), trainable_variables=["w"]), "small", ["train"])
+    rows = {row["term"]: row["is"] for row in loss_rows(AnalysedStep(found))}
+    assert rows["tower_0/part:0"] == "the first tower's part of one loss that all towers' results make"
+    assert rows["l2"] == "added to all towers' losses: depends on weights only: a regularizer"
+
+
+def test_a_term_of_random_numbers_is_named_so():
+    def build():
+        w = v1.get_variable("w", initializer=[1.0, 2.0], use_resource=False)
+        data = tf.reduce_sum(v1.placeholder(tf.float32, [2], "x") * w, name="data")
+        noise = tf.reduce_sum(v1.random_uniform([2]) * w, name="noise")
+        v1.train.GradientDescentOptimizer(0.5).minimize(tf.add(data, noise, name="loss"), name="train")
+
+    rows = loss_rows(AnalysedStep(analyse_graph(saved(traced(build), trainable_variables=["w"]), "small", ["train"])))
+    assert {row["term"]: row["is"] for row in rows[1:]} == {
+        "data": "depends on data",
+        "noise": "depends on random numbers",
+    }
+
+
+def accumulated(clip=lambda total: total):
+    """The step of a program with two train ops: one adds gradients to a variable, the other applies them."""
+
+    def build():
+        w = v1.get_variable("w", initializer=[1.0, 2.0], use_resource=False)
+        total = v1.get_variable("total", initializer=[0.0, 0.0], use_resource=False, trainable=False)
+        x = v1.placeholder(tf.float32, [2], "x")
+        (gradient,) = tf.gradients(tf.reduce_sum(x * w, name="loss"), [w])
+        v1.assign_add(total, gradient, name="add")
+        v1.train.GradientDescentOptimizer(0.5).apply_gradients([(clip(total), w)], name="train")
+
+    graph = saved(traced(build), trainable_variables=["w"])
+    return AnalysedStep(analyse_graph(graph, "small", ["add", "train"]))
+
+
+@pytest.mark.parametrize(
+    "clip, by, clipped",
+    [
+        (lambda g: g / 2.0, "RealDiv", "no"),
+        (tf.negative, "Neg", "no"),
+        (lambda g: tf.clip_by_norm(g, 3.0), None, "by norm, at 3"),
+    ],
+)
+def test_gradients_that_other_runs_have_added_up_have_a_row(clip, by, clipped):
+    (row,) = [row for row in combining_rows(accumulated(clip)) if row["train op"] == "train"]
+    assert (row["are"], row["of"]) == ("as added up in other runs", "w")
+    assert by in (None, row["by"]) and clipped in row["clipped"]
+
+
+@pytest.mark.parametrize(
+    "combine, are",
+    [
+        (lambda a, b: tf.add_n([a, b]), "sum"),
+        (lambda a, b: tf.add_n([a, b]) * 3.0, "sum, scaled by 3"),
+        (tf.maximum, "kept as written"),
+    ],
+)
+@pytest.mark.parametrize("by_hand", [False, True])
+def test_what_combining_comes_to(combine, are, by_hand):
+    def build():
+        w = v1.get_variable("w", initializer=[1.0, 2.0], use_resource=False)
+        halves = tf.split(v1.placeholder(tf.float32, [4, 2], "x"), 2)
+        gradients = []
+        for tower in range(2):
+            with tf.device(f"/gpu:{tower}"), tf.name_scope(f"tower_{tower}"):
+                gradients += tf.gradients(tf.reduce_sum(halves[tower] * w), [w])
+        result = combine(*gradients)
+        if by_hand:
+            v1.assign_sub(w, result, name="train")
+        else:
+            v1.train.GradientDescentOptimizer(0.5).apply_gradients([(result, w)], name="train")
+
+    (row,) = combining_rows(
+        AnalysedStep(analyse_graph(saved(traced(build), trainable_variables=["w"]), "small", ["train"]))
+    )
+    own = ", the update's own constants included" if by_hand and "scaled" in are else ""
+    assert row["are"] == are + own
 
 
 def summed(weigh, scale=None):

@@ -1,10 +1,14 @@
 """Facts of the small program of two towers, and texts for plans made by hand."""
 
 import pytest
+import tensorflow as tf
 
 from legacy.saved.analysis.analyse import analyse_graph
 from legacy.saved.facts.program_facts import description_fields, program_facts
+from tests.legacy.saved.graphs import saved, traced
 from tests.legacy.saved.programs import saved_two_towers
+
+v1 = tf.compat.v1
 
 
 @pytest.fixture(scope="module")
@@ -66,3 +70,30 @@ def test_a_lifts_description(sections):
 
 def test_an_empty_section_is_described_as_none(sections):
     assert description_fields(dict(sections, inputs=[]))["inputs"] == "none"
+
+
+def roles(build):
+    """{variable: its role} of a program with the train op "train"."""
+    graph = saved(traced(build), trainable_variables=["w"])
+    rows = program_facts(graph, analyse_graph(graph, "small", ["add", "train"]))["variables"]
+    return {row["name"]: row["role"] for row in rows}
+
+
+def test_roles_of_variables_that_hold_no_weight():
+    def build():
+        w, total = (v1.get_variable(name, initializer=[1.0, 2.0], use_resource=False) for name in ("w", "total"))
+        count = v1.get_variable("count", initializer=0, use_resource=False)
+        rate = v1.get_variable("rate", initializer=0.5, use_resource=False)
+        scale = v1.get_variable("scale", initializer=[3.0, 4.0], use_resource=False)
+        x = v1.placeholder(tf.float32, [2], "x")
+        (gradient,) = tf.gradients(tf.reduce_sum(x * w * scale, name="loss"), [w])
+        tf.group(v1.assign_add(total, gradient), v1.assign_add(count, 1), name="add")
+        v1.train.GradientDescentOptimizer(rate).apply_gradients([(total / 2.0, w)], name="train")
+
+    assert roles(build) == {
+        "w": "weight",
+        "total": "sum of gradients",
+        "count": "step counter",
+        "rate": "learning rate",
+        "scale": "not changed by a step",
+    }

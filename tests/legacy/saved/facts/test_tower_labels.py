@@ -1,8 +1,10 @@
 """Towers that the names or devices of a graph suggest."""
 
+import types
+
 import pytest
 
-from legacy.saved.facts.tower_labels import suggested_labels
+from legacy.saved.facts.tower_labels import labels_of_analysis, suggested_labels
 from tests.legacy.saved.facts.test_whole_graph import TOWERS
 from tests.legacy.saved.graphs import graph_of
 
@@ -25,3 +27,29 @@ def test_towers_by_their_devices_where_names_do_not_tell():
 )
 def test_labels_that_are_no_towers(text):
     assert suggested(text) == ("no towers were told apart", {})
+
+
+def analysed(found_by, labels, count=2):
+    """Labels of the whole graph, where an analysis found these of the step's nodes."""
+    towers = types.SimpleNamespace(count=count, found_by=found_by, masks={}, labels=labels)
+    return labels_of_analysis(graph_of(TOWERS), types.SimpleNamespace(context=types.SimpleNamespace(towers=towers)))
+
+
+BACKWARD = {f"gradients/tower_{tower}/y_grad/Mul": tower for tower in range(2)}
+WHOLE = {"tower_0/y": 0, "tower_1/y": 1, **BACKWARD}
+
+
+def test_nodes_outside_of_the_step_are_labelled_as_those_inside():
+    assert analysed("device /gpu:k", BACKWARD) == ("device /gpu:k", WHOLE)
+    reverse = {name: 1 - tower for name, tower in BACKWARD.items()}
+    assert analysed("device /gpu:k", reverse) == ("device /gpu:k", {name: 1 - tower for name, tower in WHOLE.items()})
+
+
+def test_a_tower_that_no_step_runs_has_its_label_too():
+    step = {name: 0 for name, tower in WHOLE.items() if tower == 0}
+    assert analysed("device /gpu:k", step) == ("device /gpu:k", WHOLE)
+
+
+def test_towers_that_no_labelling_tells_keep_the_labels_of_the_analysis():
+    assert analysed("the data flow", BACKWARD) == ("the data flow", BACKWARD)
+    assert analysed("device /gpu:k", {}, count=1) == ("", {})

@@ -8,7 +8,7 @@ from legacy.saved.facts import watch
 from legacy.saved.facts.learning_rates import LearningRate
 from legacy.saved.facts.variable_updates import VariableUpdate
 from tests.legacy.saved.graphs import graph_of
-from workloads.lifted.plan import Combine, Input, Noise
+from workloads.lifted.plan import Combine, Input, Noise, Race
 
 CONTEXT = types.SimpleNamespace(state=types.SimpleNamespace(rules=set()))
 
@@ -33,12 +33,14 @@ def warnings(
     batch=None,
     rates=(),
     counters=(),
+    races=(),
+    parts=((), ()),
 ):
     """The sentences of "watch" for a plan made by hand."""
-    combine = [Combine("w", kind, "sum:0", 1.0, [])]
+    combine = [Combine("w", kind, "sum:0", 1.0, list(map(list, parts)))]
     phase = types.SimpleNamespace(
         train_op="train",
-        races=[],
+        races=list(races),
         losses=losses,
         loss_scale=loss_scale,
         shared_loss=False,
@@ -99,6 +101,19 @@ def test_nothing_to_watch_for_in_a_mean():
 )
 def test_what_to_watch_for(options, text):
     assert warnings(**options) == [text]
+
+
+@pytest.mark.parametrize("towers, alone", [(2, True), (1, False)])
+def test_a_tower_that_applies_its_own_gradients_uncombined(towers, alone):
+    (found,) = warnings(kind="kept as written", parts=[["g:0"], []], towers=towers)
+    expected = "train: towers apply their own gradients, uncombined, to w"
+    assert found == (expected if alone else "combining not recognised, kept as written: w")
+
+
+@pytest.mark.parametrize("count, more", [(6, []), (7, ["and 1 more race of train, of the same kinds (--json)"])])
+def test_races_are_listed_up_to_a_number(count, more):
+    races = [Race(f"v{number}", "read", "update", "read") for number in range(count)]
+    assert warnings(races=races) == ["race: " + race.text for race in races[:6]] + more
 
 
 def test_one_tower_sums_what_it_likes():

@@ -57,3 +57,10 @@ def test_devices_are_forgotten_and_the_graph_is_left_alone(graph):
 def test_a_graph_that_tensorflow_refuses_is_named_with_the_reason():
     with pytest.raises(InputError, match="does not take this graph"):
         ImportedGraph(graph_of("y = Square(x)"))
+
+
+@pytest.mark.parametrize("more, is_known", [(0, True), (1, False)])
+def test_constants_of_many_elements_are_not_computed(more, is_known, monkeypatch):
+    monkeypatch.setattr("legacy.saved.graph.imported.MOST_ELEMENTS", 8)
+    found = ImportedGraph(traced(lambda: tf.fill([8 + more], 2.0, name="twos"))).constant("twos")
+    assert (found is not None) == is_known

@@ -42,6 +42,11 @@ def test_a_penalty_in_every_towers_gradient_is_no_hazard():
     assert found("x = Placeholder()\nscale = Const()\n") == []
 
 
+def test_a_penalty_of_a_program_without_towers_is_no_hazard():
+    lines = [line.replace("tower_0/", "") for line in PENALTY.splitlines() if "tower_1" not in line]
+    assert found("\n".join(lines) + "\n train = ApplyGradientDescent(w, scale, gradients/l2_grad/mul)") == []
+
+
 def test_a_penalty_of_one_tower():
     ((name, op, text),) = found(PENALTY.replace("AddN(tower_0/l2, tower_0/data)", "AddN(tower_0/data, tower_0/data)"))
     assert (name, op) == ("REGULARIZATION_ONCE", "tower_0/l2")

@@ -44,6 +44,7 @@ def test_a_train_op_that_trains_nothing(make_loss, rate, reason):
     [
         (lambda x, v, w: tf.gradients(tf.reduce_sum(x * w, name="loss"), [w])[0], None),
         (lambda x, v, w: x, "no gradient reaches an update"),
+        (lambda x, v, w: tf.gradients(tf.multiply(x, w, name="y"), [w], x)[0], None),
         (
             lambda x, v, w: tf.gradients(tf.reduce_sum(x * v, name="loss"), [v])[0],
             "the loss loss depends on none of the variables that are updated",

@@ -89,6 +89,7 @@ def test_constant_slices_tell_how_many_rows_a_tower_takes():
             tf.identity(x[tower * 4 : tower * 4 + 4], name=f"part_{tower}")
             tf.slice(x, [tower * 3, 0], [3, -1], name=f"slice_{tower}")
             tf.slice(x, [0, 0], [tower + 1, -1], name=f"uneven_{tower}")
+            tf.slice(x, v1.placeholder(tf.int32, [2]), [3, -1], name=f"fed_{tower}")
 
     graph = traced(build)
 
@@ -98,7 +99,7 @@ def test_constant_slices_tell_how_many_rows_a_tower_takes():
         ]
         return constant_part(graph, ImportedGraph(graph), row)
 
-    assert part("part") == 4 and part("slice") == 3 and part("uneven") is None
+    assert part("part") == 4 and part("slice") == 3 and part("uneven") is None and part("fed") is None
 
 
 def test_an_array_of_unknown_rank_is_a_batch_and_a_scalar_is_none():

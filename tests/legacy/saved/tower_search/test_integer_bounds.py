@@ -120,6 +120,10 @@ def test_labels_of_a_sequence_stay_below_the_blank():
     assert bound(use) == 5
 
 
+def test_labels_that_are_joined_with_themselves_are_bounded_once():
+    assert bound(lambda labels: tf.one_hot(tf.concat([labels, labels], 0), 6)) == 6
+
+
 def test_the_lowest_bound_of_all_uses_counts_through_ops_that_only_rearrange():
     def use(labels):
         first, second = tf.split(tf.reshape(tf.cast(labels, tf.int64), [2, 2]), 2)

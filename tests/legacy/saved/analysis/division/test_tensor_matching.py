@@ -1,4 +1,4 @@
-from legacy.saved.analysis.division.tensor_matching import match_tensors
+from legacy.saved.analysis.division.tensor_matching import EqualTensors, match_tensors
 from tests.legacy.saved.graphs import graph_of
 from workloads.lifted.graph import TensorId
 
@@ -64,3 +64,29 @@ def test_a_copy_in_one_tower_alone_is_no_difference():
     text = TOWERS.replace("Square(a1)", "Square(copy)") + "\n copy = Identity(a1)"
     assert matched(text).differences == []
     assert matched(text.replace("Identity(a1)", "Neg(a1)")).differences
+
+
+def are_equal(text, first="b0", other="b1", equal=None):
+    tensors = EqualTensors(graph_of(text), CUTS) if equal is None else equal
+    return tensors.are_equal(TensorId(first, 0), TensorId(other, 0))
+
+
+def test_tensors_that_the_same_ops_make_from_corresponding_cuts_are_equal():
+    assert are_equal(TOWERS) and not are_equal(TOWERS.replace("b1 = Square", "b1 = Neg"))
+    assert not are_equal(TOWERS.replace("Square(a1)", "Square(a1:1)"))
+    assert not are_equal(TOWERS.replace("Mul(x1, w)", "Mul(x1, w, w)"))
+
+
+def test_a_copy_in_one_tower_is_equal_to_what_it_copies():
+    text = TOWERS.replace("Square(a1)", "Square(copy)") + "\n copy = Identity(a1)"
+    assert are_equal(text) and not are_equal(text.replace("Identity(a1)", "Neg(a1)"))
+
+
+def test_what_was_found_equal_is_not_searched_again(monkeypatch):
+    graph = graph_of(TOWERS)
+    tensors, looked_at = EqualTensors(graph, CUTS), []
+    assert are_equal(TOWERS, "b0", "b1", tensors)
+    inputs = graph.inputs
+    monkeypatch.setattr(graph, "inputs", lambda name: looked_at.append(name) or inputs(name))
+    assert are_equal(TOWERS, "b0", "b1", tensors) and looked_at == []
+    assert not are_equal(TOWERS, "b0", "n1", tensors) and looked_at == ["b0", "n1"]

@@ -1,6 +1,12 @@
 """Orders of updates beside a loop that reads their variable, and in the branches of a condition."""
 
+import pytest
+
+from legacy.saved.analysis.order.ordering import _final_order
 from tests.legacy.saved.analysis.order.ordered import ordered
+from tests.legacy.saved.graphs import graph_of
+from workloads.lifted.plan import ControlDependency
+from workloads.support.errors import InputError
 
 
 def test_an_update_waits_for_the_loop_that_its_variable_enters():
@@ -57,3 +63,72 @@ def test_what_is_taken_after_a_conditional_update_waits_for_the_end_of_the_branc
     """A control input from the update itself would keep the read from running where the branch is not taken."""
     order = ordered(BRANCHES, reads={"read": ["w"]}, writes={"up": ["w"]}, rules=["up"])
     assert order.dependencies == [("merge", "read")]
+
+
+def test_a_read_in_the_opposite_branch_sees_no_update():
+    text = BRANCHES + "seen = Neg(switch)"
+    order = ordered(text, reads={"seen": ["v"]}, writes={"up": ["v"]})
+    assert (order.versions, order.dependencies, order.races) == ({("seen", "v"): 0}, [], [])
+
+
+def test_a_conditional_update_waits_for_a_read_in_its_own_branch_itself():
+    text = BRANCHES + "seen = Neg(switch:1)"
+    order = ordered(text, reads={"seen": ["v"]}, writes={"up": ["v"]})
+    assert order.dependencies == [("seen", "up")] and len(order.races) == 1
+
+
+#: A read in the branch of another condition, whose end the update waits for already.
+WAITING = """
+    p = Placeholder()
+    v = VariableV2()
+    x = Placeholder()
+    switch = Switch(x, p)
+    read = Mul(switch:1, v)
+    merge = Merge(switch, read)
+    update = AssignAdd(v, merge)
+    """
+
+
+def test_a_read_in_a_branch_is_waited_for_by_way_of_its_end():
+    order = ordered(WAITING.replace("(v, merge)", "(v, x)"), reads={"read": ["v"]}, writes={"update": ["v"]})
+    assert order.dependencies == [("merge", "update")]
+    assert ordered(WAITING, reads={"read": ["v"]}, writes={"update": ["v"]}).dependencies == []
+
+
+#: The branch's read races with the update, which the end of the branch's `cond` waits for.
+LEADS_THERE = WAITING.replace("Merge(switch, read)", "Merge(switch, read, ^update)").replace("(v, merge)", "(v, x)")
+
+
+def test_an_update_that_the_end_of_the_branches_waits_for_waits_for_the_read_itself():
+    order = ordered(LEADS_THERE, reads={"read": ["v"]}, writes={"update": ["v"]})
+    assert order.dependencies == [("read", "update")]
+
+
+#: Two branches: each one's read of a variable comes before an update in the other.
+CROSSED = """
+    p = Placeholder()
+    q = Placeholder()
+    x = Placeholder()
+    v = VariableV2()
+    w = VariableV2()
+    switch_p = Switch(x, p)
+    switch_q = Switch(x, q)
+    read_v = Mul(switch_p:1, v)
+    set_w = AssignAdd(w, switch_p:1)
+    end_p = Merge(switch_p, read_v, ^set_w)
+    read_w = Mul(switch_q:1, w)
+    set_v = AssignAdd(v, switch_q:1)
+    end_q = Merge(switch_q, read_w, ^set_v)
+    """
+
+
+def test_branches_whose_ends_cannot_wait_for_each_other_wait_for_each_others_reads():
+    order = ordered(CROSSED, {"read_v": ["v"], "read_w": ["w"]}, {"set_v": ["v"], "set_w": ["w"]})
+    assert set(order.dependencies) == {("read_v", "set_v"), ("read_w", "set_w")}
+
+
+def test_dependencies_that_contradict_the_graph_are_refused():
+    graph = graph_of("x = Placeholder()\n read = Neg(x)\n update = Assign(x, read)")
+    assert _final_order(graph, set(graph.nodes), [ControlDependency("read", "update")]) == ["x", "read", "update"]
+    with pytest.raises(InputError, match="no order of reads and updates around '.*' satisfies the graph"):
+        _final_order(graph, set(graph.nodes), [ControlDependency("update", "read")])

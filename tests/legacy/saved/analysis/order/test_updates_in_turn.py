@@ -101,3 +101,9 @@ def test_a_statistic_that_gradients_depend_on_is_read_before_another_tower_moves
     assert computed.versions["corrected1", "s"] == 0
     in_turn = ordered(text.format(gradient="w"), rules=["train"], **used)
     assert in_turn.versions["corrected1", "s"] == 1
+
+
+def test_an_update_that_reads_its_variable_sees_the_updates_before_it():
+    text = TWO_UPDATES.replace("second = AssignAdd(v, one)", "second = AssignAdd(v, one, ^first)")
+    writes = {"first": ["v"], "second": ["v"]}
+    assert ordered(text, {name: ["v"] for name in writes}, writes).versions == {("first", "v"): 0, ("second", "v"): 1}

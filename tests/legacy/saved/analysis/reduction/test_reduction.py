@@ -32,3 +32,8 @@ def test_the_mean_of_one_tower_is_its_sum():
 
 def test_scalars_are_not_concatenated():
     assert reduction_of_values(np.array([1.0, 2.0]), [np.array(1.0), np.array(2.0)], False) is None
+
+
+@pytest.mark.parametrize("towers", [[[0.0, 0.0], [0.0, 0.0]], [[1.0, -2.0], [-1.0, 2.0]]])
+def test_nothing_is_a_multiple_of_zero(towers):
+    assert reduction_of_values(np.array([1.0, 2.0]), [np.array(tower) for tower in towers], True) is None

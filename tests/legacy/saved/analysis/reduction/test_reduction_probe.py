@@ -113,3 +113,13 @@ def test_an_open_shape_is_filled_and_an_unknown_one_taken_from_the_variable():
 @pytest.mark.parametrize("parts", [((), ()), (("g0",), ("g1", "g1"))])
 def test_towers_without_gradients_or_with_different_numbers_of_them_are_kept_as_written(parts):
     assert recognised(lambda a, b: (a + b) / 2.0, parts).kind == "kept as written"
+
+
+@pytest.mark.parametrize("axis", [0, None], ids=["a row", "a scalar"])
+def test_gradients_of_which_one_is_added_to_each_part_of_the_other_are_kept_as_written(axis):
+    """No numbers of one shape can be made up for both."""
+
+    def combine(a, b):
+        return a + tf.reduce_sum(b, axis, name="h1")
+
+    assert recognised(combine, (("g0",), ("h1",))).kind == "kept as written"
