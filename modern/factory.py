@@ -54,6 +54,31 @@ def modern_program(
     return ModernProgram(job, source, options, devices, worker)
 
 
+def program_in_double(job: Job, source: Source, options: ModernOptions, devices: list[str]) -> Program:
+    """Makes the port of a float32 job whose loss or step is written, with its float32 step rewritten to float64.
+
+    Args:
+      job: the `Job`, in float32.
+      source: the `Source` of its batches.
+      options: choices of the port.
+      devices: the device of each replica.
+
+    Returns:
+      the program.
+
+    Raises:
+      NotInDouble: it cannot be rewritten; of an op this shows in its first step only.
+    """
+    from modern.double import programs
+    from workloads.lifted.double.errors import NotInDouble
+
+    _check_options(job, options, None)
+    if job.workload.has_own_step or options.placement == "layers" or job.staleness is not None:
+        raise NotInDouble("only a port with mirrored replicas, in synchronous training, has a form in float64")
+    kind = programs.DoubleLiftedProgram if job.workload.is_lifted else programs.DoubleProgram
+    return kind(job, source, options, devices)
+
+
 def _check_options(job: Job, options: ModernOptions, worker: Worker | None) -> None:
     """Raises `InputError` unless the program of a job has these options."""
     lifted, layers = job.workload.is_lifted, options.placement == "layers"

@@ -52,6 +52,8 @@ class References:
       truth: the left program in the other precision, or None.
       port: the right program in float64, or None.
       single_only: why there are none in float64 although they were asked for; "" otherwise.
+      own_constants: whether the right program was written anew, with constants that may be rounded to float32 at other
+        places than the left one's.
     """
 
     def __init__(
@@ -61,9 +63,11 @@ class References:
         truth: Program | None = None,
         port: Program | None = None,
         single_only: str = "",
+        own_constants: bool = False,
     ) -> None:
         self.dtype = dtype
         self.single_only = single_only
+        self.own_constants = own_constants
         self._again, self._truth, self._port = again, truth, port
         self._state: State | None = None
         self._records: ReferenceRecords | None = None
@@ -149,7 +153,7 @@ class SharedReferences(References):
     def __init__(
         self, owner: References, again: RecordRewriter, truth: RecordRewriter | None, port: Program | None
     ) -> None:
-        super().__init__(owner.dtype, again, truth, port, owner.single_only)
+        super().__init__(owner.dtype, again, truth, port, owner.single_only, owner.own_constants)
         self._owner, self._views = owner, (again, truth)
 
     def load(self, state: State) -> None:

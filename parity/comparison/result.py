@@ -84,6 +84,7 @@ class Verification:
         where an activation lies within rounding of a rectifier's kink; see `references`.
       double: {stage: `StageSummary`} of both sides' programs in float64, each step from legacy's state.
       single_only: why the mathematics was not judged in float64; empty if it was, or if bits were compared.
+      unproven: reasons why a difference below float32's rounding is not ruled out; see `verdict`.
       noise: "tensor (stage)" of those that float32 does not determine: they were judged in float64, or not at all.
       first: the first tensor beyond its tolerance, or None.
       mismatched: lines about variables that do not match; if any, no number was compared.
@@ -105,6 +106,7 @@ class Verification:
     kinks: list[int] = dataclasses.field(default_factory=list)
     double: dict[str, StageSummary] = dataclasses.field(default_factory=dict)
     single_only: str = ""
+    unproven: list[str] = dataclasses.field(default_factory=list)
     noise: list[str] = dataclasses.field(default_factory=list)
     first: Failure | None = None
     mismatched: list[str] = dataclasses.field(default_factory=list)
@@ -124,7 +126,7 @@ class Verification:
         """The answer: parity only if all that was compared agrees and nothing that matters was left out."""
         if not self.passed:
             return Verdict.NO_PARITY
-        return Verdict.NOT_SHOWN if self.not_shown else Verdict.PARITY
+        return Verdict.NOT_SHOWN if self.not_shown or self.unproven else Verdict.PARITY
 
     @property
     def has_identical_bits(self) -> bool:
@@ -161,6 +163,7 @@ class Verification:
             "kinks": self.kinks,
             "double": {name: stage.to_json() for name, stage in self.double.items()},
             "single_only": self.single_only,
+            "unproven": self.unproven,
             "noise": self.noise,
             "races": self.races,
             "floor": self.floor,

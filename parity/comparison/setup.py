@@ -24,9 +24,6 @@ from workloads.support.errors import InputError, require
 from workloads.support.machine import threads
 from workloads.support.machine.devices import choose_devices
 
-#: Why a workload and an old graph are not compared in float64.
-FLOAT32_CONSTANTS = "the old graph's constants are float32 numbers, and the workload's are not"
-
 #: Why another framework's recording is not compared in float64.
 RECORDED_NUMBERS = "the recording holds the numbers of one precision"
 
@@ -158,31 +155,64 @@ class Setup:
     def references(self) -> References:
         """Makes the programs that accompany a comparison under "auto".
 
-        Those of a lifted graph in float64 are left out, with the reason, where it has a part that exists in float32
-        only; the port in float64 where it is compared with an old graph or with another framework's recording.
+        Those of a saved graph, and of a port that is written for it, are left out in float64, with the reason, where
+        they have a part that exists in float32 only; the port in float64 where it is another framework's recording.
         """
         other = OTHER[self.job.dtype]
         with contextlib.ExitStack() as stack:
             again = stack.enter_context(self.legacy_program())
-            truth, port, reason = None, None, ""
-            try:
-                with contextlib.ExitStack() as doubles:
-                    truth = doubles.enter_context(self.legacy_program(other))
-                    if self.has_old_graph:
-                        truth.step()  # an op that fails in float64 only shows itself here
-                    if self.towers is not None:
-                        reason = FLOAT32_CONSTANTS
-                    elif self.shown is not None:
-                        reason = RECORDED_NUMBERS
-                    elif other == "float64":
-                        port = doubles.enter_context(self.modern_program(other))
-                    stack.push(doubles.pop_all())
-            except InputError as error:
-                if not self.has_old_graph:
-                    raise
-                truth, port, reason = None, None, str(error)
+            truth, reason = self._unless_single_only(stack, lambda: self.legacy_program(other))
+            port = None
+            if self.shown is not None:
+                reason = reason or RECORDED_NUMBERS
+            elif truth is not None and other == "float64":
+                port, reason = self._unless_single_only(stack, self._port_in_float64)
             stack.pop_all()
-        return References(self.job.dtype, again, truth, port, reason)
+        return References(self.job.dtype, again, truth, port, reason, self._is_written_for_old_graph())
+
+    def _unless_single_only(
+        self, stack: contextlib.ExitStack, make: Callable[[], Program]
+    ) -> tuple[Program | None, str]:
+        """Makes a program in another precision, which the stack closes.
+
+        Args:
+          stack: of the programs that are open.
+          make: makes the program.
+
+        Returns:
+          (the program, ""); (None, the reason) for a part of a saved graph, or of a port of one, in float32 only.
+        """
+        if not self.has_old_graph:
+            return stack.enter_context(make()), ""
+        try:
+            with contextlib.ExitStack() as made:
+                program = made.enter_context(make())
+                program.step()  # an op that fails in float64 only shows itself here
+                stack.push(made.pop_all())
+            return program, ""
+        except InputError as error:
+            return None, str(error)
+
+    def _port_in_float64(self) -> Program:
+        """Makes the port in float64; one that is written for an old graph is rewritten as the old graph is.
+
+        Raises:
+          InputError: it cannot be rewritten.
+        """
+        if not self._is_written_for_old_graph():
+            return self.modern_program("float64")
+        devices = self._devices_with_threads()
+        program = modern.factory.program_in_double(self.job, self.make_source(self.job), self.modern, devices)
+        if self.first_state is not None:
+            program.load(self.first_state.cast("float64"))
+        return program
+
+    def _is_written_for_old_graph(self) -> bool:
+        """Whether losses or steps that are written as functions are compared with those of a saved graph."""
+        if not self.job.workload.is_lifted:
+            return self.towers is not None
+        lift = as_lifted(self.job.workload)
+        return bool(lift.losses) or lift.port is not None
 
     def closing_references(self) -> contextlib.closing[References]:
         """Makes `references` as a context manager that closes them."""

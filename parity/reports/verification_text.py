@@ -34,7 +34,8 @@ def verification_verdict(verification: Verification) -> str:
         agreement = f"{counted(verification.steps, 'step')}{visits}, every stage {rule}"
         if verification.verdict is Verdict.PARITY:
             return f"PARITY: {agreement}"
-        return f"NOT SHOWN: {agreement}; but not exercised: {list_reasons(verification.not_shown)}"
+        doubts = [f"not exercised: {list_reasons(verification.not_shown)}"] if verification.not_shown else []
+        return f"NOT SHOWN: {agreement}; but {'; '.join([*verification.unproven, *doubts])}"
     if verification.first is None:
         return "NO PARITY: the copies of a mirrored variable disagree: " + verification.drift[0]
     verdict = _failure_verdict(verification.first, verification.tolerance_name)

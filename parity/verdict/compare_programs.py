@@ -136,6 +136,8 @@ def compare_programs(
         verification = verify(left, right, setup.job, plan.steps, criterion, companions, observers)
         if metrics is not None:
             metrics.enter(verification)
+        if references is not None:
+            verification.unproven += _unproven(verification, setup)
         verification.not_shown += _not_shown(verification, coverage, setup)
         progress.done()
         return Comparison(verification, settings_of_programs(left, right), coverage, history)
@@ -163,6 +165,19 @@ def _not_shown(verification: Verification, coverage: Measurement, setup: Setup) 
     if setup.modern.taps and stages.ACTIVATIONS not in verification.stages and not verification.mismatched:
         reasons.append(NO_TAPS)
     return reasons
+
+
+def _unproven(verification: Verification, setup: Setup) -> list[str]:
+    """Returns the reason why rounding may hide a difference from an old graph: no float64, and other bits in float32.
+
+    A recording holds one precision, so that nothing more can be asked of it; a note says so.
+    """
+    judged = not verification.single_only or verification.has_identical_bits
+    if judged or not setup.has_old_graph or setup.shown is not None:
+        return []
+    return [
+        f"rounding may hide a difference, since the mathematics was not judged in float64 ({verification.single_only})"
+    ]
 
 
 def _metrics_check(

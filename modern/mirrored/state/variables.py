@@ -91,6 +91,19 @@ class MirroredState:
             for name, value in getattr(state, kind).items():
                 self._assign(variables[name], value)
 
+    def in_float64(self) -> MirroredState:
+        """Returns variables like these in float64, accumulators included, with the same values."""
+        state, _ = self.read()
+        slots = {name: np.asarray(value, np.float64) for name, value in state.slots.items()}
+        wide = dataclasses.replace(state.cast("float64"), slots=slots)
+        return MirroredState(self._strategy, wide, self._places, self._shared_on, self._owners)
+
+    def handles(self) -> list[tf.Tensor]:
+        """Returns the handles of all copies in this process, in the order of kinds, names and replicas."""
+        variables = [self.step, *(variable for kind in STATES for variable in getattr(self, kind).values())]
+        local = self._strategy.experimental_local_results
+        return [copy.handle for variable in variables for copy in local(variable)]
+
     def _assign(self, variable: tf.Variable, value: np.ndarray | int) -> None:
         """Assigns to each copy itself: many times as fast as an update through the strategy."""
         for copy in self._strategy.experimental_local_results(variable):

@@ -92,6 +92,11 @@ def reason(stage: str) -> str:
 KERAS_UNITS = 4.0
 
 
+#: float32 ulps by which a written port may differ from an old graph in float64 without being known for other
+#: mathematics: the product of two constants, such as 0.1 and 0.3, may be one rounded number, 0.03, or two.
+CONSTANT_UNITS = KERAS_UNITS
+
+
 def keras_units(optimizer: Optimizer, update_rules: str) -> dict[str, float]:
     """Returns {stage: float32 ulps} that Keras's formulas need beyond `BASE`; empty for the 1.x kernels.
 

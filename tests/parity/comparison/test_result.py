@@ -24,7 +24,9 @@ def test_json_has_the_keys_that_programs_read():
     result.add_failures([FAILURE])
     written = json.loads(json.dumps(result.to_json()))
     keys = "metrics verdict tolerance mode steps first_failure first_layer mismatched_variables replica_drift stages"
-    more_keys = "trajectory trajectories_part_at kinks races floor double single_only noise not_shown visits partial"
+    more_keys = (
+        "trajectory trajectories_part_at kinks races floor double single_only unproven noise not_shown visits partial"
+    )
     assert sorted(written) == sorted((keys + " " + more_keys).split())
     assert written["verdict"] == "no parity"
     assert sorted(written["first_failure"]) == ["allowed", "difference", "fact", "precision", "stage", "step"]

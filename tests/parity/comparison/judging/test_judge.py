@@ -8,7 +8,7 @@ import pytest
 from parity.comparison import stages
 from parity.comparison.judging.judge import Judge
 from parity.comparison.references import ReferenceRecords
-from parity.comparison.result import Verification
+from parity.comparison.result import Verdict, Verification
 from tests.cases import Dyadic
 from tests.parity.step_records import made_up_state, step_record
 from workloads.job import Job
@@ -80,8 +80,8 @@ def test_no_step_may_differ_by_more_than_its_tolerance():
 class MadeUpReferences:
     """References whose records and responses are given."""
 
-    def __init__(self, truth, port, response=None, single_only=""):
-        self.single_only = single_only
+    def __init__(self, truth, port, response=None, single_only="", own_constants=False):
+        self.single_only, self.own_constants = single_only, own_constants
         self.records, self.response, self.asked = ReferenceRecords(record(), truth, port), response or {}, []
 
     def step(self):
@@ -111,6 +111,29 @@ def test_the_mathematics_is_judged_in_float64(factor, passed):
     assert result.passed is passed
     if not passed:
         assert (result.first.stage, result.first.precision) == (stages.GRADIENTS, "float64")
+
+
+@pytest.mark.parametrize(
+    "ulps, own, verdict", [(4, True, Verdict.NOT_SHOWN), (5, True, Verdict.NO_PARITY), (4, False, Verdict.NO_PARITY)]
+)
+def test_a_written_port_may_round_its_constants_elsewhere_but_that_is_not_shown(ulps, own, verdict):
+    port = double_record(combined=4.0 * (1 + ulps * EPSILON))
+    result, judging = judge_with(MadeUpReferences(double_record(), port, own_constants=own))
+    judging.compare_step(record(), record(weight=4.0 * (1 + EPSILON)))
+    judging.finish()
+    assert result.verdict is verdict
+    assert (
+        result.unproven == [] or "differ by up to 4.8e-07 (gradients, w on replica 0 at step 0)" in result.unproven[0]
+    )
+
+
+def test_identical_bits_in_float32_are_parity_wherever_constants_are_rounded():
+    references = MadeUpReferences(double_record(), double_record(combined=4.0 * (1 + EPSILON)), own_constants=True)
+    result, judging = judge_with(references)
+    judging.compare_step(record(), record())
+    result.steps = 1
+    judging.finish()
+    assert result.verdict is Verdict.PARITY
 
 
 def test_what_rounding_of_the_weights_does_too_is_allowed_and_noted():
