@@ -17,7 +17,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from modern.keras_step_copies import KerasStepCopies
+from modern.keras_step_copies import KerasStepCopies, updating_optimizer
 from workloads.optimizers import KerasClass, known_keras_classes
 from workloads.records.writer import Recorder
 
@@ -36,7 +36,7 @@ class KerasRecorder:
     Args:
       path: the recording.
       model: the model, which is built.
-      optimizer: the optimizer that trains it.
+      optimizer: the optimizer that trains it. Of a `LossScaleOptimizer` the one that it wraps is recorded.
       to_legacy: function (arrays in the order of `model.trainable_variables`, kind) to {legacy's name: array}; `kind`
         is "weights", "gradients" or a slot's name.
       strategy: the `tf.distribute.Strategy`.
@@ -59,9 +59,10 @@ class KerasRecorder:
         slots: Sequence[str] | None = None,
         taps: Mapping[str, str] | None = None,
     ) -> None:
-        self._path, self._model, self._optimizer, self._to_legacy = path, model, optimizer, to_legacy
+        self._path, self._model, self._applied, self._to_legacy = path, model, optimizer, to_legacy
+        self._optimizer = updating_optimizer(optimizer)
         self._strategy, self._global_batch, self._statistics = strategy, global_batch, dict(statistics)
-        name = type(optimizer).__name__
+        name = type(self._optimizer).__name__
         known = known_keras_classes().get(name, KerasClass(name, {}))
         self._slots = {slot: known.slots[slot] for slot in (known.slots if slots is None else slots)}
         self._powers = known.powers if self._slots else {}
@@ -72,11 +73,11 @@ class KerasRecorder:
     def begin(self) -> None:
         """Taps the model and the optimizer, and writes the state before the first step. Call before the first trace."""
         _order_reads_before_updates()
-        if not self._optimizer.built:
+        if not self._applied.built:
             with self._strategy.scope():
-                self._optimizer.build(self._model.trainable_variables)
+                self._applied.build(self._model.trainable_variables)
         batch = self._global_batch // self._replicas
-        self._copies = KerasStepCopies(self._model, self._optimizer, self._strategy, batch, self._tap_names)
+        self._copies = KerasStepCopies(self._model, self._applied, self._strategy, batch, self._tap_names)
         self._remember_rate()
         about = {"keras": keras.__version__, "optimizer": type(self._optimizer).__name__}
         state = self._state()

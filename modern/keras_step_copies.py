@@ -21,8 +21,8 @@ class StepCopies(NamedTuple):
 
     Attributes:
       losses: each replica's, as `fit` computed it; zeros in another loop.
-      gradients: each replica's, before any clipping.
-      combined: that the optimizer got.
+      gradients: each replica's, before any clipping; of a scaled loss they are divided by its scale.
+      combined: that the optimizer got; zeros in a step that a `LossScaleOptimizer` skips, since its gradients overflow.
       masks: each replica's {Dropout layer's name: boolean array, true where kept}; none without such layers.
       taps: each replica's; none without taps.
     """
@@ -93,11 +93,16 @@ class KerasStepCopies:
         )
 
     def _copy_gradients(self, optimizer: keras.optimizers.Optimizer) -> None:
-        apply, reduce = optimizer.apply, optimizer._all_reduce_sum_gradients
+        updating = updating_optimizer(optimizer)
+        apply, reduce = optimizer.apply, updating._all_reduce_sum_gradients
 
         def copying_apply(grads: Sequence[tf.Tensor], trainable_variables: Any = None) -> Any:
-            for copy, gradient in zip(self._gradients, grads):
-                copy.assign(gradient)
+            for copy, combined, gradient in zip(self._gradients, self._combined, grads):
+                if updating is optimizer:
+                    copy.assign(gradient)
+                    continue
+                copy.assign(tf.convert_to_tensor(gradient) / tf.cast(optimizer.dynamic_scale.value, gradient.dtype))
+                combined.assign(tf.zeros_like(gradient))  # until the optimizer gets one
             return apply(grads, trainable_variables)
 
         def copying_reduce(grads_and_vars: Any) -> Any:
@@ -106,7 +111,7 @@ class KerasStepCopies:
                 copy.assign(gradient)
             return reduced
 
-        optimizer.apply, optimizer._all_reduce_sum_gradients = copying_apply, copying_reduce
+        optimizer.apply, updating._all_reduce_sum_gradients = copying_apply, copying_reduce
 
     def _copy_mask(self, layer: keras.layers.Dropout) -> None:
         call, mask = layer.call, self._masks[layer.name]
@@ -118,6 +123,11 @@ class KerasStepCopies:
             return kept
 
         layer.call = copying
+
+
+def updating_optimizer(optimizer: keras.optimizers.Optimizer) -> keras.optimizers.Optimizer:
+    """Returns the optimizer that updates the weights: of one that scales the loss, the one that it wraps."""
+    return optimizer.inner_optimizer if isinstance(optimizer, keras.optimizers.LossScaleOptimizer) else optimizer
 
 
 def _replica_variable(shape: Sequence[int], dtype: str) -> tf.Variable:

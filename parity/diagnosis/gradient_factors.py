@@ -85,13 +85,13 @@ def _is_broken(evidence: Evidence, entry: ReplicaGradient) -> bool:
 def reduction_weights(fit: CombinedFit | None, replicas: int) -> list[float]:
     """Returns the possible k of "k times the sum of the replicas' gradients", before any clipping.
 
-    Empty where it is not known. Several forms may explain a side: 1 for a sum, 1 / `replicas` for a mean.
+    Empty where it is not known, as where the combined gradients are zero. Several forms may explain a side: 1 for a sum, 1 / `replicas` for a mean.
     """
     if fit is None:
         return []
     if fit.fits:
         return list(dict.fromkeys(1.0 if form.reduce == "sum" else 1.0 / replicas for form in fit.fits))
-    return [fit.weight] if np.isfinite(fit.weight) else []
+    return [fit.weight] if np.isfinite(fit.weight) and fit.weight else []
 
 
 def factor_names(factor: float, replicas: int, global_batch: int) -> list[str]:
