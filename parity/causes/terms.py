@@ -53,14 +53,23 @@ def in_legacys_terms(evidence: Evidence, recognized: Sequence[RecognizedCause]) 
       the evidence as it is and the same causes where there is nothing to rewrite.
     """
     terms = [entry for entry in recognized if entry.id in TERMS]
-    if all(entry.id != SHARES for entry in terms) and _passes_unexplained(evidence, recognized):
-        terms += _shares(evidence)
-    if not terms:
-        return InTerms(evidence, list(recognized))
+    shares = _shares(evidence) if all(entry.id != SHARES for entry in terms) else []
+    if shares and not _passes_unexplained(evidence, recognized):
+        read = _read_in(evidence, [*terms, *shares])
+        if terms_alone(read.recognized) and any(entry.id in WHOLE for entry in read.recognized):
+            return read  # no bug is left, whatever the causes that explain the passes in the port's own terms
+        shares = []
+    terms += shares
+    return _read_in(evidence, terms) if terms else InTerms(evidence, list(recognized))
+
+
+def _read_in(evidence: Evidence, terms: Sequence[RecognizedCause]) -> InTerms:
+    """Returns the evidence in legacy's terms and the causes there; those that show in these terms only are added."""
+    terms = list(terms)
     rewritten = _in_terms(evidence, terms)
     found = recognize_causes(rewritten)
     whole = [entry for entry in found if entry.id in WHOLE and entry.id not in rewritten.converted]
-    if whole:  # they show in legacy's terms only
+    if whole:
         terms += whole
         rewritten = _in_terms(evidence, terms)
         found = recognize_causes(rewritten)

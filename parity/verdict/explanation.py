@@ -9,7 +9,7 @@ from typing import NamedTuple
 from parity.causes import catalogue
 from parity.causes.basics.cause import RecognizedCause
 from parity.causes.basics.confirmation import Remainder
-from parity.causes.terms import WHOLE, in_legacys_terms
+from parity.causes.terms import WHOLE, in_legacys_terms, terms_alone
 from parity.comparison.result import Verification
 from parity.comparison.setup import Setup
 from parity.confirmation.conclusions import without_planting
@@ -127,8 +127,10 @@ def _unplanted(evidence: Evidence, recognized: list[RecognizedCause]) -> Explana
 
 
 def _confirmed(setup: Setup, evidence: Evidence, recognized: list[RecognizedCause]) -> Explanation:
-    if not can_be_planted(setup) or any(entry.id in WHOLE for entry in recognized):
-        return _unplanted(evidence, recognized)
+    unplanted = _unplanted(evidence, recognized)
+    in_other_terms = any(entry.id in WHOLE for entry in unplanted.recognized) and terms_alone(unplanted.recognized)
+    if not can_be_planted(setup) or in_other_terms or any(entry.id in WHOLE for entry in recognized):
+        return unplanted
     explained = confirm_causes(setup, evidence, recognized)
     return Explanation(explained.recognized, evidence, explained.remaining)
 

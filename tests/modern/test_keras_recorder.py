@@ -39,6 +39,26 @@ def test_a_step_of_gradient_descent_by_hand(tmp_path, model):
     assert record.state.weights["dense/weights"].ravel().tolist() == [0.75, 0.25]
 
 
+def test_a_scaled_loss_leaves_no_trace_and_a_step_that_overflows_moves_nothing(tmp_path, model):
+    path, optimizer = str(tmp_path / "port.npz"), keras.optimizers.SGD(0.25, momentum=0.5)
+    scaled = keras.optimizers.LossScaleOptimizer(optimizer, initial_scale=8.0)
+    recorder = KerasRecorder(path, model, scaled, to_legacy, tf.distribute.get_strategy(), 1)
+    recorder.begin()
+    for gradient in ([[8.0], [24.0]], [[np.inf], [8.0]]):
+        scaled.apply([tf.constant(gradient, tf.float32)], model.trainable_variables)
+        recorder.step(losses=[0.0])
+    recorder.end()
+    with Recording(path) as recording:
+        first, second = recording.step(), recording.step()
+    assert first.gradients[0]["dense/weights"].ravel().tolist() == [1.0, 3.0]
+    assert first.combined["dense/weights"].ravel().tolist() == [1.0, 3.0] and first.learning_rate == 0.25
+    assert first.state.weights["dense/weights"].ravel().tolist() == [0.75, 0.25]
+    assert list(first.state.slots) == ["dense/weights/momentum/momentum"]
+    assert second.gradients[0]["dense/weights"].ravel().tolist() == [np.inf, 1.0]
+    assert second.combined["dense/weights"].ravel().tolist() == [0.0, 0.0]
+    assert second.state.weights["dense/weights"].ravel().tolist() == [0.75, 0.25]
+
+
 def test_steps_that_keras_takes_together_are_refused(tmp_path, model):
     path, optimizer = tmp_path / "port.npz", keras.optimizers.SGD(0.25)
     recorder = KerasRecorder(str(path), model, optimizer, to_legacy, tf.distribute.get_strategy(), 1)

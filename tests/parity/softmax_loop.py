@@ -50,6 +50,7 @@ class Habits:
       clip: norm to which the optimizer clips what it gets, beside the clip of 0.25 of the job; 0 for no clip.
       slots, gradients: whether they are recorded.
       one_loss: whether one mean of the losses is recorded, and not each replica's.
+      shares: whether each replica divides its loss by their number, and the gradients are added.
     """
 
     dtype: str = "float32"
@@ -60,6 +61,7 @@ class Habits:
     slots: bool = True
     gradients: bool = True
     one_loss: bool = False
+    shares: bool = False
 
 
 def write_job(folder, optimizer="Momentum", name="PORT"):
@@ -86,7 +88,9 @@ def record_loop(folder, optimizer="Momentum", habits=Habits()):
                 for r in range(0, BATCH, BATCH // REPLICAS)
             ]
             passes = [_loss_and_gradients(weights, batch, habits) for batch in batches]
-            combined = {name: sum(g[name] for _, g in passes) / REPLICAS for name in weights}
+            passes = [(loss, g) if not habits.shares else _divided(loss, g) for loss, g in passes]
+            count = 1 if habits.shares else REPLICAS
+            combined = {name: sum(g[name] for _, g in passes) / count for name in weights}
             weights = state.update(weights, _clipped(combined, habits.clip), step, habits)
             losses = np.array([loss for loss, _ in passes], habits.dtype)
             recorder.step(
@@ -113,6 +117,10 @@ def _loss_and_gradients(weights, batch, habits):
     if habits.decay == "loss":
         loss, gradient = loss + habits.rate * 0.5 * np.sum(w**2), gradient + habits.rate * w
     return loss, {"weights": gradient.astype(w.dtype), "biases": error.sum(0).astype(w.dtype)}
+
+
+def _divided(loss, gradients):
+    return loss / REPLICAS, {name: gradient / REPLICAS for name, gradient in gradients.items()}
 
 
 def _clipped(gradients, limit):

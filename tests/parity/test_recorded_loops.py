@@ -83,6 +83,13 @@ def test_legacys_decay_in_the_optimizer_is_parity(optimizer, habits, tmp_path):
     assert process.stdout.startswith("DECAY_IN_OPTIMIZER")
 
 
+def test_legacys_decay_in_the_optimizer_beside_shares_of_the_loss_is_parity(tmp_path):
+    process = verified(tmp_path, "Momentum", Habits(decay="gradient", shares=True))
+    assert process.returncode == 0, process.stdout + process.stderr
+    process = verified(tmp_path, "Momentum", Habits(decay="gradient", shares=True, rate=0.021))
+    assert process.returncode == 1, process.stdout + process.stderr
+
+
 @pytest.mark.parametrize("habits", [Habits(decay="weights"), Habits(decay="gradient", rate=0.021)])
 def test_decoupled_decay_beside_momentum_and_another_rate_are_no_parity(habits, tmp_path):
     process = verified(tmp_path, "Momentum", habits)

@@ -15,6 +15,9 @@ from parity.diagnosis.steps.compared_step import ComparedStep
 from workloads.optimizers import Optimizer
 from workloads.program import Arrays, State, StepRecord
 
+#: Where gradients and decay nearly cancel, the sums of a float64 run have digits beyond it.
+EXTENDED = np.longdouble
+
 #: Roundings of a gradient, and of what a slot shows of it.
 MOST_ROUNDINGS = 32.0
 
@@ -156,10 +159,10 @@ def _gradients_with(record: StepRecord, decays: Arrays, combined: Arrays) -> lis
     """Each replica's gradients with the decay, whose mean is the combined one wherever the recorded ones' is."""
     found = [dict(gradients) for gradients in record.gradients]
     for name, decay in decays.items():
-        own = [np.asarray(gradients[name], np.float64) for gradients in record.gradients if name in gradients]
+        own = [np.asarray(gradients[name], EXTENDED) for gradients in record.gradients if name in gradients]
         if len(own) < len(found):
             continue
-        mean = sum(own, np.zeros_like(decay)) / (len(own) or 1)
+        mean = sum(own, np.zeros(decay.shape, EXTENDED)) / (len(own) or 1)
         wanted = _within_roundings(mean + decay, combined.get(name), [*own, decay], record.gradients[0][name])
         for gradients, value in zip(found, own):
             gradients[name] = _as_type_of(gradients[name], value + decay + (wanted - mean - decay))

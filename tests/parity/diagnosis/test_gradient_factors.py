@@ -28,6 +28,12 @@ def test_equal_sides_have_factors_of_one():
     assert (found.decay, found.residual, found.replicas_shown, found.steps) == ({}, 0.0, True, 1)
 
 
+@pytest.mark.parametrize("combined", [([0.0, 0.0], [2.0, 2.0]), ([2.0, 2.0], [0.0, 0.0])])
+def test_gradients_that_were_combined_to_zero_tell_nothing_of_the_reduction(combined):
+    assert factors_of(*combined).reduction == 1.0
+    assert factors_of([2.0, 2.0], [4.0, 4.0]).reduction == 2.0
+
+
 def test_a_sum_for_a_mean_is_in_the_reduction():
     found = factors_of([2.0, 2.0], [4.0, 4.0])
     assert (found.replica, found.reduction, found.total) == (1.0, 2.0, 2.0)

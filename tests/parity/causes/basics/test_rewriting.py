@@ -40,6 +40,20 @@ def test_within_roundings_the_sum_is_the_one_that_the_slot_shows(roundings, show
     assert (rewritten.gradients[0]["w"].tolist() == slot.tolist()) is shown
 
 
+def test_in_float64_the_replicas_gradients_with_a_decay_still_make_the_combined_one():
+    rng = np.random.RandomState(0)
+    weights, near = rng.randn(4096), 1e-3 * rng.randn(2, 4096)
+    gradients = [{"w": value - 0.02 * weights} for value in near]  # gradient and decay nearly cancel
+    mean = (gradients[0]["w"] + gradients[1]["w"]) / 2
+    shown = made_up_state({"w": weights}, slots={"w/momentum": mean + 0.02 * weights})
+    record = step_record(gradients=gradients, combined={"w": mean}, losses=[1.0, 2.0], state=shown)
+    before = made_up_state({"w": weights}, slots={"w/momentum": np.zeros(4096)})
+    found = with_penalty(Penalty({"w": 0.02}, False, optimizers.Momentum())).record(record, before)
+    sizes = np.abs(found.gradients[0]["w"]) + np.abs(found.gradients[1]["w"])
+    errors = np.abs((found.gradients[0]["w"] + found.gradients[1]["w"]) / 2 - found.combined["w"])
+    assert np.max(errors / sizes) <= 2.0**-52
+
+
 def test_factors_are_divided_out():
     rewritten = without_factors(0.5, 0.25).record(record(), BEFORE)
     assert [float(loss) for loss in rewritten.losses] == [4.0, 8.0]
