@@ -85,7 +85,8 @@ def _is_broken(evidence: Evidence, entry: ReplicaGradient) -> bool:
 def reduction_weights(fit: CombinedFit | None, replicas: int) -> list[float]:
     """Returns the possible k of "k times the sum of the replicas' gradients", before any clipping.
 
-    Empty where it is not known, as where the combined gradients are zero. Several forms may explain a side: 1 for a sum, 1 / `replicas` for a mean.
+    Empty where it is not known, as where the combined gradients are zero. Several forms may explain a side: 1 for a
+    sum, 1 / `replicas` for a mean.
     """
     if fit is None:
         return []

@@ -25,13 +25,14 @@ class RuleCheck:
 
     Args:
       job: the job of both sides, a lifted one or one with stale gradients has no such rules and is not checked.
-      update_units: further roundings of a change that the right side's formulas need, see `KerasClass.update_units`.
+      update_units: further roundings of a change that each side's formulas need, left and right; see
+        `KerasClass.update_units`.
     """
 
-    def __init__(self, job: Job, update_units: float = 0.0) -> None:
+    def __init__(self, job: Job, update_units: tuple[float, float] = (0.0, 0.0)) -> None:
         self._rules = _rules_of(context_of_job(job)) if job.staleness is None else StageRules()
         self._eps = float(np.finfo(job.dtype).eps)
-        self._units = (0.0, update_units)
+        self._units = update_units
         self._errors: tuple[list[TensorError], list[TensorError]] = ([], [])
 
     def add(self, left: StepRecord, right: StepRecord, before: State) -> None:

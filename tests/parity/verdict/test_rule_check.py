@@ -1,5 +1,7 @@
 """The workload's rules, applied to what each side recorded: what noise hides elsewhere is found."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -46,6 +48,21 @@ def test_a_slot_that_keeps_another_part_is_found_beside_any_gradient():
     assert found[0].stage == stages.SLOTS or found[0].stage == stages.WEIGHTS
     assert {failure.stage for failure in found} >= {stages.SLOTS}
     assert "w/momentum" in "".join(failure.fact for failure in found)
+
+
+@pytest.mark.parametrize("units, sides", [((0.0, 0.0), ["legacy"]), ((1000.0, 0.0), []), ((0.0, 1000.0), ["legacy"])])
+def test_a_recording_may_need_further_roundings_of_its_change_and_the_port_none(units, sides):
+    """Keras raises Adam's constants to the step's number in float32, which 1 - beta2 ** step enlarges."""
+    before = made_up_state({"w": [0.0, 0.0]}, {"w/momentum": [0.5, 0.25]})
+    off = record()
+    change = np.float32(-0.5) * off.state.slots["w/momentum"]
+    left = dataclasses.replace(
+        off, state=dataclasses.replace(off.state, weights={"w": change * np.float32(1 + 2.0**-15)})
+    )
+    right = dataclasses.replace(off, state=dataclasses.replace(off.state, weights={"w": change}))
+    rules = RuleCheck(job(), units)
+    rules.add(left, right, before)
+    assert [failure.fact.split("'")[0].split()[-1] for failure in rules.failures()] == sides
 
 
 def test_a_rule_that_neither_side_follows_says_nothing():
