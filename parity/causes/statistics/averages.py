@@ -10,7 +10,12 @@ import numpy as np
 from parity.causes.basics import injection
 from parity.causes.basics.cause import HIGH, Cause, Fault, Finding
 from parity.causes.basics.wording import decay_of_share, format_number
-from parity.causes.statistics.faulty_averages import AveragesBeforeUpdate, AveragesInEvenSteps, skipped_averages
+from parity.causes.statistics.faulty_averages import (
+    AveragesBeforeUpdate,
+    AveragesInEvenSteps,
+    copied_averages,
+    skipped_averages,
+)
 from parity.comparison import stages
 from parity.comparison.fits import largest, near, spread
 from workloads.support.wording import counted
@@ -29,6 +34,9 @@ MOST_ROUNDING, CLEAN = 3.0, 1e-3
 
 #: Two shares are equal within this part; shares are constant if they spread over less than `CONSTANT`.
 SAME_SHARE, CONSTANT = 2e-2, 5e-2
+
+#: A share of one within this part is a copy.
+SAME_COPY = 1e-4
 
 
 class StepShares(NamedTuple):
@@ -101,6 +109,22 @@ def ema_skipped(evidence: Evidence) -> Finding | None:
     )
 
 
+def ema_copied(evidence: Evidence) -> Finding | None:
+    """Recognizes EMA_COPIED: in some steps the port's averages become the weights, and in all others both agree."""
+    shares = _compared_shares(evidence)
+    copied = [row for row in shares if near(row.right, 1, SAME_COPY) and not near(row.left, 1, SAME_SHARE)]
+    others = [row for row in shares if row not in copied]
+    if not copied or not others or not all(near(row.right, row.left, _precision(evidence)) for row in others):
+        return None
+    return Finding(
+        f"The port's averages become the weights in {counted(len(copied), 'step')} (first at step {copied[0].step}), "
+        f"where legacy's take in {format_number(copied[0].left)} of them.",
+        HIGH,
+        f"share of the new weights fitted in {counted(len(shares), 'step')}; in the others both sides' are equal",
+        steps=tuple(row.step for row in copied),
+    )
+
+
 def ema_decay(evidence: Evidence) -> Finding | None:
     """Recognizes EMA_DECAY: the averages take in another share of the new weights."""
     shares = _compared_shares(evidence)
@@ -109,6 +133,7 @@ def ema_decay(evidence: Evidence) -> Finding | None:
         not ratios
         or ema_warm_up(evidence)
         or ema_stale(evidence)
+        or ema_copied(evidence)
         or near(float(np.median(ratios)), 1, _precision(evidence))
     ):
         return None
@@ -161,6 +186,10 @@ def _plant_skipped(finding: Finding, setup: Setup) -> injection.Change:
     return skipped_averages(finding.steps)
 
 
+def _plant_copied(finding: Finding, setup: Setup) -> injection.Change:
+    return copied_averages(finding.steps)
+
+
 def _plant_stale(finding: Finding, setup: Setup) -> injection.Change:
     return injection.in_replica_step(AveragesBeforeUpdate)
 
@@ -205,6 +234,20 @@ CAUSES = (
         plant=_plant_skipped,
         by_variable=True,
         faults=(Fault("averages_every_other_step", injection.in_replica_step(AveragesInEvenSteps), _with_warm_up),),
+    ),
+    Cause(
+        id="EMA_COPIED",
+        stage=stages.AVERAGES,
+        title="the averages become the weights in some steps",
+        signature="In some steps the averages are the new weights, and in all others both sides take in the same",
+        why="Averages that are made, or filled, with the first update begin with the weights after it, as PyTorch's "
+        "`AveragedModel` does; 1.x begins with the initial weights. Or an epoch's end copies the weights over them.",
+        fix="Begin with the initial weights, and update the averages in the first step too.",
+        criterion=ema_copied,
+        plant=_plant_copied,
+        by_variable=True,
+        by_step=False,
+        faults=(Fault("averages_begin_with_the_first_update", copied_averages((0,)), _without_warm_up),),
     ),
     Cause(
         id="EMA_WARM_UP",

@@ -1,4 +1,4 @@
-"""Faulty updates of the moving averages: before the weights' update, or not in every step."""
+"""Faulty updates of the moving averages: before the weights' update, not in every step, or copies of the weights."""
 
 from __future__ import annotations
 
@@ -54,18 +54,27 @@ class AveragesInEvenSteps(ReplicaStep):
 
 def skipped_averages(steps: Collection[int]) -> injection.Change:
     """Leaves the averages alone in some steps, given by their numbers."""
+    return _averages_in_steps(steps, copied=False)
 
+
+def copied_averages(steps: Collection[int]) -> injection.Change:
+    """Makes the averages the new weights in some steps, given by their numbers."""
+    return _averages_in_steps(steps, copied=True)
+
+
+def _averages_in_steps(steps: Collection[int], copied: bool) -> injection.Change:
     class Step(ReplicaStep):
-        """Puts the averages' old values back in these steps."""
+        """Gives the averages their old values in these steps, or those of the new weights."""
 
         def _update_averages(self, local: LocalState) -> None:
             import tensorflow as tf
 
-            before = {name: variable.read_value() for name, variable in local.averages.items()}
+            source = local.weights if copied else local.averages
+            values = {name: source[name].read_value() for name in local.averages}
             step = local.step.read_value() - 1  # the step was counted already
-            stays = step_value(step, {number: 1.0 for number in steps}, 0.0, tf.float32) > 0
+            chosen = step_value(step, {number: 1.0 for number in steps}, 0.0, tf.float32) > 0
             super()._update_averages(local)
             for name, variable in local.averages.items():
-                variable.assign(tf.where(stays, before[name], variable.read_value()))
+                variable.assign(tf.where(chosen, values[name], variable.read_value()))
 
     return injection.in_replica_step(Step)

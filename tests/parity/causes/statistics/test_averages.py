@@ -74,6 +74,16 @@ def test_a_share_is_constant_within_five_in_a_hundred(change, cause):
     assert list(recognized(moves(WARM), moves({**constant(0.125), 7: 0.125 * change}))) == [cause]
 
 
+def test_averages_that_become_the_weights_in_one_step_are_no_other_decay():
+    left = moves(constant(0.125))
+    found = recognized(left, moves({**constant(0.125), 1: 1.0}))
+    assert list(found) == ["EMA_COPIED"] and found["EMA_COPIED"].steps == (1,)
+    assert "in 1 step (first at step 1), where legacy's take in 0.125" in found["EMA_COPIED"].sentence
+    assert list(recognized(left, moves(constant(1.0)))) == ["EMA_DECAY"]  # in all steps
+    assert "EMA_COPIED" not in recognized(left, moves({**constant(0.25), 1: 1.0}))  # another decay besides
+    assert "EMA_COPIED" not in recognized(left, moves({**constant(0.125), 1: 0.999}))
+
+
 def late(first):
     """Shares of a decay that warms up in four steps, 9 / (11 + step): from step 200 on they fall by 1.4 % in all."""
     return {step: 9 / (11 + step) for step in range(first, first + 4)}

@@ -4,7 +4,7 @@ import pytest
 import tensorflow as tf
 
 from modern.mirrored.step.replica_step import ReplicaStep
-from parity.causes.statistics.faulty_averages import skipped_averages
+from parity.causes.statistics.faulty_averages import copied_averages, skipped_averages
 from tests.parity.causes.stub_step import faulty_step, local_state, values_of
 
 
@@ -42,5 +42,14 @@ def test_averages_stay_in_the_steps_that_are_named(counted, average):
     (step_class,) = skipped_averages([1]).steps
     local = local_state(counted, {"w": 8.0}, averages={"w": 5.0})
     with mock.patch.object(ReplicaStep, "_update_averages", copy_weights):
+        object.__new__(step_class)._update_averages(local)
+    assert values_of(local.averages) == {"w": average}
+
+
+@pytest.mark.parametrize("counted, average", [(1, 8.0), (2, 3.0)])
+def test_averages_are_copies_of_the_weights_in_the_steps_that_are_named(counted, average):
+    (step_class,) = copied_averages([0]).steps
+    local = local_state(counted, {"w": 8.0}, averages={"w": 5.0})
+    with mock.patch.object(ReplicaStep, "_update_averages", lambda step, local: local.averages["w"].assign(3.0)):
         object.__new__(step_class)._update_averages(local)
     assert values_of(local.averages) == {"w": average}
