@@ -76,7 +76,8 @@ def _combining_text(analysed: AnalysedStep, phase: Phase, combine: Combine) -> s
     if combine.scale != 1.0:
         is_mean = combine.kind == "concat" and abs(combine.scale * analysed.plan.towers - 1) < SCALE_TOLERANCE
         return f"{combine.kind}, scaled by {combine.scale:g}" + (": a mean" if is_mean else "")
-    is_mean = combine.kind == "sum" and abs(phase.loss_scale * analysed.plan.towers - 1) < SCALE_TOLERANCE
+    towers = analysed.plan.towers
+    is_mean = combine.kind == "sum" and towers > 1 and abs(phase.loss_scale * towers - 1) < SCALE_TOLERANCE
     return combine.kind + (" of losses that are divided by the towers: a mean" if is_mean else "")
 
 

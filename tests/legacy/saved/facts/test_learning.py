@@ -236,6 +236,18 @@ def test_what_combining_comes_to(combine, are, by_hand):
     assert row["are"] == are + own
 
 
+def test_one_towers_loss_is_no_part_of_a_mean():
+    def build():
+        w = v1.get_variable("w", initializer=[1.0, 2.0], use_resource=False)
+        with tf.device("/gpu:0"), tf.name_scope("tower_0"):
+            gradients = tf.gradients(tf.reduce_sum(v1.placeholder(tf.float32, [4, 2], "x") * w), [w])
+        v1.train.GradientDescentOptimizer(0.5).apply_gradients([(gradients[0], w)], name="train")
+
+    found = analyse_graph(saved(traced(build), trainable_variables=["w"]), "small", ["train"])
+    (row,) = combining_rows(AnalysedStep(found))
+    assert found.plan.towers == 1 and row["are"] == "sum"
+
+
 def summed(weigh, scale=None):
     """The sentence on two towers whose gradients are summed; `weigh` makes a loss of a sum of data."""
 
