@@ -24,13 +24,13 @@ STEP = "global_step"
 
 def tower_loss(scope, batch):
     """Returns the loss of one tower."""
-    weights = scope.get("local/weights", (64, 5), truncated_normal(stddev=0.1))
-    weights2 = scope.get("conv1/weights", (3, 3, 2, 4), truncated_normal(stddev=0.2))
-    x = tf.nn.conv2d(batch["images"], weights2, strides=1, padding="SAME")
+    weights = scope.get("conv1/weights", (3, 3, 2, 4), truncated_normal(stddev=0.2))
+    x = tf.nn.conv2d(batch["images"], weights, strides=1, padding="SAME")
     x = tf.nn.relu(tf.nn.bias_add(x, scope.get("conv1/biases", (4,), truncated_normal(stddev=0.1))))
     x = tf.nn.max_pool2d(x, 2, 2, "SAME")
     x = tf.nn.local_response_normalization(x, 4, bias=1.0, alpha=0.00011111111, beta=0.75)
     x = tf.reshape(x, [-1, 64])
+    weights = scope.get("local/weights", (64, 5), truncated_normal(stddev=0.1))
     logits = tf.matmul(x, weights)
     loss = tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels=batch["labels"], logits=logits))
     return tf.add_n([tf.nn.l2_loss(weights) * 0.04, loss])

@@ -45,15 +45,15 @@ def d_train_loss(scope, batch):
     x = tf.matmul(x, scope.get("generator/g1/kernel", (3, 8)))
     x = tf.nn.relu(tf.nn.bias_add(x, scope.get("generator/g1/bias", (8,), ZEROS)))
     x = tf.matmul(x, scope.get("generator/g2/kernel", (8, 2)))
-    kernel = scope.get("discriminator/d1/kernel", (2, 8))
     x = tf.nn.bias_add(x, scope.get("generator/g2/bias", (2,), ZEROS))
+    kernel = scope.get("discriminator/d1/kernel", (2, 8))
     bias = scope.get("discriminator/d1/bias", (8,), ZEROS)
-    kernel2 = scope.get("discriminator/d2/kernel", (8, 1))
     x = tf.nn.leaky_relu(tf.nn.bias_add(tf.matmul(x, kernel), bias), alpha=0.2)
-    bias2 = scope.get("discriminator/d2/bias", (1,), ZEROS)
     y = tf.nn.leaky_relu(tf.nn.bias_add(tf.matmul(batch["real"], kernel), bias), alpha=0.2)
-    mean = tf.reduce_mean(tf.nn.bias_add(tf.matmul(x, kernel2), bias2))
-    mean2 = tf.reduce_mean(tf.nn.bias_add(tf.matmul(y, kernel2), bias2))
+    kernel = scope.get("discriminator/d2/kernel", (8, 1))
+    bias = scope.get("discriminator/d2/bias", (1,), ZEROS)
+    mean = tf.reduce_mean(tf.nn.bias_add(tf.matmul(x, kernel), bias))
+    mean2 = tf.reduce_mean(tf.nn.bias_add(tf.matmul(y, kernel), bias))
     return mean - mean2
 
 

@@ -43,9 +43,9 @@ def tower_loss(scope, batch):
     """Returns the loss of one tower."""
     text = batch["text"]
     table = scope.get("lstm/table", (11, 4))
+    x = tf.nn.embedding_lookup(table, text[:, 0])
     kernel = scope.get("lstm/basic_lstm_cell/kernel", (9, 20))
     bias = scope.get("lstm/basic_lstm_cell/bias", (20,), ZEROS)
-    x = tf.nn.embedding_lookup(table, text[:, 0])
     c, h = lstm_cell(
         x,
         scope.get(("state_0/c", "state_1/c")[scope.replica % 2], (4, 5), ZEROS, trainable=False),

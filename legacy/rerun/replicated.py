@@ -274,6 +274,9 @@ def require_replicable(plan: Plan, replicas: int) -> None:
     changed = [effect for phase in plan.phases for effect in phase.effects if states & set(effect.writes)]
     if not reason and any(effect.op not in _ASSIGNS or effect.condition for effect in changed):
         reason = f"a tower's own state ({changed[0].writes[0]}) is not assigned as a whole"
+    seeded = [entry.op for entry in plan.noise if entry.how == "seeded"]
+    if not reason and seeded:
+        reason = f"{seeded[0]} draws by its seed, so that no further tower of the old graph has numbers to compare with"
     require(not reason, "--replicas", replicas, f"{reason}: only --replicas={plan.towers}")
 
 

@@ -177,6 +177,6 @@ def _new_results(
         in_any_order = any(_THIRD_PART.search(op.name) for op in session.graph.get_operations())
         rows = by_rows.values()
         shown = [g.values if row and isinstance(g, tf.IndexedSlices) else g for g, row in zip(made, rows)]
-        new = session.run([result, *(tf.convert_to_tensor(gradient) for gradient in shown), *parts], fed)
-        updates = frames[tower.number].updates
-        return new, {name: session.run(value, fed) for name, value in updates.items()}, in_any_order
+        computed = [result, *(tf.convert_to_tensor(gradient) for gradient in shown), *parts]
+        new, updates = session.run([computed, frames[tower.number].updates], fed)  # at once: a random op draws once
+        return new, updates, in_any_order

@@ -82,7 +82,8 @@ def match_noise(plan: Plan, drawn: Mapping[str, str]) -> dict[str, str]:
     """Finds the noise of a workload for each random stream of the old graph.
 
     A stream's name is its op's, "tower_0/fc1/dropout/random_uniform/RandomUniform". It is the port's noise of the same
-    name, or the one whose name is a part of that path, "fc1/dropout"; the longest of several.
+    name, or the one whose name is a part of that path, "fc1/dropout"; the longest of several. Ops without a stateless
+    twin, such as candidate samplers, draw by their seeds, which a port states itself.
 
     Args:
       plan: of the lift.
@@ -94,7 +95,7 @@ def match_noise(plan: Plan, drawn: Mapping[str, str]) -> dict[str, str]:
     Raises:
       InputError: noise is on one side only, or the old graph draws numbers that a workload cannot.
     """
-    streams = {entry.name: entry for entry in plan.noise}
+    streams = {entry.name: entry for entry in plan.noise if entry.how != "seeded"}
     problems = [f"{e.name!r} is drawn once for all towers" for e in plan.common_noise]
     problems += [f"{name!r} is {_why_not(entry)}" for name, entry in streams.items() if _why_not(entry)]
     found: dict[str, str] = {}

@@ -38,9 +38,10 @@ class Cut(NamedTuple):
 
 
 def cutter_of(plan: Plan, graph: Graph) -> Cutter:
-    """Returns a cutter of a lift's graph that makes random numbers inputs; those in loops stay keyed."""
+    """Returns a cutter of a lift's graph that makes random numbers inputs; those in loops stay keyed, or seeded."""
     entries = plan.noise + plan.common_noise
-    random = {node: entry.how if entry.in_loop else "drawn" for entry in entries for node in entry.nodes if node}
+    kinds = {entry.name: entry.how if entry.in_loop or entry.how == "seeded" else "drawn" for entry in entries}
+    random = {node: kinds[entry.name] for entry in entries for node in entry.nodes if node}
     variables = {v.name: TensorType(v.dtype, list(v.shape)) for v in plan.variables}
     return Cutter(graph, plan.aliases, variables, plan.tensors.__getitem__, random, loop_counters(plan))
 

@@ -89,7 +89,23 @@ def build_statements(definitions: Sequence[Definition]) -> list[Statement]:
             waiting[used[0]] = expression
         else:
             result.append(Statement(targets if len(targets) > 1 else tuple(used), expression))
-    return result
+    return reads_where_they_are_used(result)
+
+
+def reads_where_they_are_used(statements: Sequence[Statement]) -> list[Statement]:
+    """Returns statements in which each variable is asked for just before the first line that uses it.
+
+    A penalty that stands first in a sum would otherwise bring the variables of the last layers before the first layer.
+    """
+    waiting: Dict[str, Statement] = {}
+    result: List[Statement] = []
+    for statement in statements:
+        if isinstance(statement.expression, Variable) and len(statement.targets) == 1:
+            waiting[statement.targets[0]] = statement
+            continue
+        used = dict.fromkeys(tensor for tensor in values_used(statement.expression) if tensor in waiting)
+        result += [*(waiting.pop(tensor) for tensor in used), statement]
+    return [*result, *waiting.values()]
 
 
 def _with_inlined(expression: Expression, waiting: Dict[str, Expression], result: List[Statement]) -> Expression:

@@ -100,7 +100,8 @@ def recover_model(
     towers = Towers(plan, graph, phase, statistics, initializers, counters, names)
     recovery, (loss, *updates) = towers.recover(0)
     parts = updates[len(updates) - len(parts_of_tower(phase, 0)) :]
-    if plan.towers > 1 and (plan.differences or towers.own_statistics):
+    seeded = any(entry.how == "seeded" for entry in plan.noise)  # each tower's ops have seeds of their own
+    if plan.towers > 1 and (plan.differences or towers.own_statistics or seeded):
         loss = towers.merge_others(recovery, loss, updates)
     if statistics.tower > 0 and not towers.own_statistics:
         last, (_, *ends_of_last) = towers.recover(statistics.tower)

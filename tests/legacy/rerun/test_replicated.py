@@ -12,7 +12,7 @@ from legacy.rerun.replicated import ReplicatedOldGraph, require_replicable
 from tests import old_programs
 from tests.small_lift import CountingSource, small_job, small_lift, small_plan
 from workloads.job import Job
-from workloads.lifted.plan import Effect, Variable
+from workloads.lifted.plan import Effect, Noise, Variable
 from workloads.lifted.sources import LiftedSynthetic
 from workloads.program import STATES, State
 from workloads.selection import registry
@@ -99,6 +99,10 @@ def test_each_replica_keeps_the_state_of_its_tower(tmp_path):
 def test_what_cannot_be_replicated_is_refused_with_the_number_that_works():
     plan = small_plan()
     require_replicable(plan, 3)
+    plan.noise.append(Noise("s", "LogUniformCandidateSampler", "seeded", ["s0", "s1"]))
+    with pytest.raises(InputError, match="LogUniformCandidateSampler draws by its seed, .*: only --replicas=2"):
+        require_replicable(plan, 3)
+    plan.noise.pop()
     plan.variables.append(Variable("s", [], "float32", "state", tower=0))
     plan.phases[0].effects.append(Effect("add", "AssignAdd", ["s"], ["g0:0"]))
     with pytest.raises(InputError, match=r"--replicas: got 3, a tower's own state \(s\) is not .*: only --replicas=2"):

@@ -87,10 +87,11 @@ def assert_trains_alike(setup, tmp_path, text=None, steps=4):
     assert any(not np.array_equal(array, start[name]) for name, array in expected.items())
 
 
-def assert_port_verified(setup, tmp_path, source, replicas=None, steps=4, changed=str):
+def assert_port_verified(setup, tmp_path, source, replicas=None, steps=4, changed=str, replicated=True):
     """Asserts that a source of style "workload" with a step of its own has the bits of its old graph.
 
-    `changed(text)` changes the source first. Returns the comparison, which must pass unless the source is changed.
+    `changed(text)` changes the source first; without `replicated` the old graph runs as it was saved. Returns the
+    comparison, which must pass unless the source is changed.
     """
     path = tmp_path / "port.py"
     path.write_text(changed(source.text))
@@ -98,7 +99,7 @@ def assert_port_verified(setup, tmp_path, source, replicas=None, steps=4, change
     count = replicas or lift.plan.towers
     job = Job(port, count, count * setup.job.per_replica_batch)
     work = with_own_step(lift, port, {}, count, job.per_replica_batch)
-    compared = dataclasses.replace(setup, job=dataclasses.replace(job, workload=work), replicated=True)
+    compared = dataclasses.replace(setup, job=dataclasses.replace(job, workload=work), replicated=replicated)
     with compared.legacy_program() as left, compared.modern_program() as right:
         result = verify(left, right, compared.job, steps)
     if changed is str:

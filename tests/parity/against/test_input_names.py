@@ -96,6 +96,15 @@ def test_noise_on_one_side_only_is_named(plan, drawn, message):
     assert message in str(error.value)
 
 
+def test_ops_that_draw_by_their_seeds_are_left_to_the_port():
+    plan = noisy("a")
+    plan.noise.append(Noise("s", "LogUniformCandidateSampler", "seeded", ["s0", "s1"]))
+    assert match_noise(plan, {"a": "uniform"}) == {"a": "a"}
+    plan.noise[-1].how = "keyed"
+    with pytest.raises(InputError, match="'s' is LogUniformCandidateSampler"):
+        match_noise(plan, {"a": "uniform"})
+
+
 def test_noise_of_all_towers_is_refused():
     plan = noisy()
     plan.common_noise = [Noise("all", "RandomUniform", "keyed", ["all"])]

@@ -19,6 +19,17 @@ def test_what_is_used_twice_has_a_line_of_its_own():
     assert first == Statement(("x:0",), X.expression) and last.targets == ()
 
 
+def test_a_variable_is_asked_for_just_before_its_first_use():
+    reads = [Definition((f"{n}:0",), Variable(n, (2, 2))) for n in ("last", "first")]
+    layers = [
+        Definition(("m:0",), call("tf.matmul", Value("first:0"), Value("first:0"))),
+        Definition(("n:0",), call("tf.matmul", Value("m:0"), Value("last:0"))),
+    ]
+    end = Definition((), Infix("+", call("tf.nn.l2_loss", Value("last:0")), Value("n:0")))
+    statements = build_statements([*reads, *layers, end])
+    assert [statement.targets for statement in statements] == [("first:0",), ("m:0",), ("last:0",), ()]
+
+
 def test_each_layer_has_a_line_of_its_own():
     one = Definition(("m:0",), call("tf.nn.relu", call("tf.matmul", Value("x:0"), Name("w"))))
     statements = build_statements([X, one, Definition((), call("tf.matmul", Value("m:0"), Name("v")))])
