@@ -26,6 +26,7 @@ from legacy.saved.facts.watch import sentences
 from legacy.saved.facts.whole_facts import device_rows
 from legacy.saved.graph import train_ops
 from legacy.saved.graph.graph_file import SavedGraph
+from legacy.saved.tower_search.inputs import constant_part
 from workloads.lifted.graph import parse_tensor_name
 from workloads.lifted.plan import Variable
 from workloads.lifted.replication import replica_counts
@@ -124,7 +125,7 @@ class _ProgramFacts:
         rows = [
             {"what": "number", "is": str(plan.towers)},
             {"what": "told apart by", "is": plan.found_by},
-            {"what": "batch of one", "is": "any" if plan.batch is None else str(plan.batch)},
+            {"what": "batch of one", "is": self._batch()},
             {"what": "replicas of a port", "is": replica_counts(plan)},
             {"what": "symmetry", "is": "equal, op by op" if not plan.differences else "not equal"},
         ]
@@ -133,6 +134,15 @@ class _ProgramFacts:
         rows += [{"what": "difference", "is": text} for text in shown]
         more = len(plan.differences) - len(shown)
         return rows + ([{"what": "difference", "is": f"and {more} more, in their gradients"}] if more else [])
+
+    def _batch(self) -> str:
+        """Returns the number of a tower's examples: "any", with the number that the graph's own slices take."""
+        if self._plan.batch is not None:
+            return str(self._plan.batch)
+        rows = [[parse_tensor_name(name) for name in entry.tensors] for entry in self._plan.inputs]
+        imported = self._analysed.context.imported
+        parts = {part for part in (constant_part(self._graph, imported, row) for row in rows) if part}
+        return f"any; the old graph's slices take {parts.pop()}" if len(parts) == 1 else "any"
 
     def _inputs(self) -> list[Row]:
         return [

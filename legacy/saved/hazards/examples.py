@@ -108,3 +108,20 @@ def _holds_examples(found: Analysis, entry: Input) -> bool:
         return bool(entry.shape)
     batch = found.plan.batch
     return rows == batch if batch is None else rows in (batch, batch * found.plan.towers)
+
+
+def no_input(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
+    """Finds train ops whose examples are constants of the graph, since Python made them while it built the graph."""
+    plan, state = found.plan, found.context.state
+    if any(entry.kind != "setting" for entry in plan.inputs + plan.common):
+        return
+    for phase in plan.phases:
+        before = found.cut.graph.ancestors([parse_tensor_name(loss).node for loss in phase.losses], controls=False)
+        trained = {effect.writes[0] for effect in phase.effects if effect.node in state.rules}
+        if phase.losses and not before & (set(state.variables) - trained):  # a variable may hold the examples
+            yield Hazard(
+                "NO_INPUT",
+                phase.train_op,
+                f"no data enter {phase.train_op}: its examples are constants of the graph, the same in every step",
+                "a batch that Python makes while it builds the graph is a constant: give the port's step its batches",
+            )

@@ -1,4 +1,4 @@
-"""Hazards of a step's inputs: targets that no loss uses, dropout that keeps the share that it should drop."""
+"""Hazards of a step's inputs: targets that no loss uses, dropout that keeps what it should drop, or all."""
 
 from __future__ import annotations
 
@@ -119,11 +119,7 @@ def _source(whole: WholeGraph, name: str) -> str:
 def kept_for_dropped(whole: WholeGraph) -> Iterator[Hazard]:
     """Finds dropout that keeps very little, or whose placeholder is named after the other probability."""
     seen: set[float | str] = set()
-    for name in whole.graph.nodes:
-        share = _kept_share(whole, name) if name in whole.reach and "drop" in name.lower() else None
-        if share is None:
-            continue
-        tensor, is_rate = share
+    for name, tensor, is_rate in _dropouts(whole):
         kept, label = whole.value(tensor.node), _placeholder(whole, tensor.node)
         if kept is not None:
             kept = 1 - kept if is_rate else kept
@@ -138,6 +134,33 @@ def kept_for_dropped(whole: WholeGraph) -> Iterator[Hazard]:
                 seen.add(label)
                 use = "dropped" if is_rate else "kept"
                 yield _keep_hazard(name, f"{label} is the share of {name}'s input that is {use}")
+
+
+def inactive_dropout(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds dropout that drops nothing, always or unless a placeholder is fed; one hazard for all of it."""
+    for name, tensor, is_rate in _dropouts(whole):
+        constant, label = whole.value(tensor.node), _placeholder(whole, tensor.node)
+        share = _default_of(whole, label) if constant is None and label is not None else constant
+        if share == (0 if is_rate else 1):
+            unless = f" unless {label} is fed" if constant is None else ""
+            text = f"{name} drops nothing{unless}: the share that it keeps is 1"
+            advice = "a port without this dropout trains alike; if it was meant to drop, feed or set its probability"
+            yield Hazard("DROPOUT_INACTIVE", name, text, advice)
+            return
+
+
+def _dropouts(whole: WholeGraph) -> Iterator[tuple[str, TensorId, bool]]:
+    """Yields (node by which dropout decides, tensor of its share, whether that is a rate) of the step's dropout."""
+    for name in whole.graph.nodes:
+        share = _kept_share(whole, name) if name in whole.reach and "drop" in name.lower() else None
+        if share is not None:
+            yield (name, *share)
+
+
+def _default_of(whole: WholeGraph, placeholder: str) -> float | None:
+    """Returns the value of a scalar placeholder that is not fed, or None if it has none."""
+    given = whole.graph.inputs(placeholder)
+    return whole.value(given[0].node) if given else None
 
 
 def _keep_hazard(op: str, text: str) -> Hazard:

@@ -34,12 +34,14 @@ GRAPH_CHECKS = (
     untrained.variables_without_gradient,
     inputs.unused_targets,
     inputs.kept_for_dropped,
+    inputs.inactive_dropout,
 )
 #: Checks that need an analysis.
 ANALYSIS_CHECKS = (
     statistics.statistics_of_towers,
     examples.batch_constants,
     examples.same_batch,
+    examples.no_input,
     training.nothing_trained,
     training.mixed_combining,
 )

@@ -6,7 +6,7 @@ import tensorflow as tf
 
 from legacy.saved.analysis.analyse import analyse_graph
 from legacy.saved.facts.whole_graph import WholeGraph
-from legacy.saved.hazards import inputs, training
+from legacy.saved.hazards import examples, inputs, training
 from tests.legacy.saved.graphs import graph_of, saved, traced
 
 v1 = tf.compat.v1
@@ -23,6 +23,23 @@ def reasons(make_loss, rate=0.5):
     graph = saved(traced(build), trainable_variables=["w"])
     found = analyse_graph(graph, "small")
     return [hazard.description for hazard in training.nothing_trained(WholeGraph(graph, found), found)]
+
+
+def test_examples_that_are_constants_of_the_graph():
+    def hazards(make_loss):
+        def build():
+            w = v1.get_variable("w", initializer=[1.0, 2.0], use_resource=False)
+            v1.train.GradientDescentOptimizer(0.5).minimize(make_loss(w), name="train")
+
+        graph = saved(traced(build), trainable_variables=["w"])
+        found = analyse_graph(graph, "small")
+        return [hazard.id for hazard in examples.no_input(WholeGraph(graph, found), found)]
+
+    given = tf.constant([3.0, 4.0])
+    assert hazards(lambda w: tf.reduce_sum(given.numpy() * w)) == ["NO_INPUT"]
+    assert hazards(lambda w: tf.reduce_sum(v1.placeholder(tf.float32, [2], "x") * w)) == []
+    kept = {"initializer": [3.0, 4.0], "trainable": False, "use_resource": False}
+    assert hazards(lambda w: tf.reduce_sum(v1.get_variable("examples", **kept) * w)) == []
 
 
 @pytest.mark.parametrize(
@@ -115,6 +132,25 @@ def test_dropout_before_the_rate(old, new, expected):
 def test_a_keep_probability_in_the_place_of_a_rate(name, expected):
     whole = WholeGraph(saved(graph_of(DROPOUT.replace("drop_rate", name)), trainable_variables=["w"]))
     assert [hazard.id for hazard in inputs.kept_for_dropped(whole)] == expected
+
+
+@pytest.mark.parametrize(
+    "share, kept, expected",
+    [
+        ("Const()", 1.0, ["DROPOUT_INACTIVE"]),
+        ("Const()", 0.5, []),
+        ("PlaceholderWithDefault(one)", 1.0, ["DROPOUT_INACTIVE"]),
+        ("Placeholder()", 1.0, []),
+    ],
+)
+def test_dropout_that_keeps_everything(share, kept, expected):
+    number = {"dtype": tf.float32, "value": np.array(kept, np.float32)}
+    one = {"dtype": tf.float32, "value": np.array(1.0, np.float32)}
+    given = {"one": one, **({"keep_prob": number} if share == "Const()" else {})}
+    graph = graph_of(FLOOR.replace("keep_prob = Placeholder()", f"keep_prob = {share}"), **given)
+    found = list(inputs.inactive_dropout(WholeGraph(saved(graph, trainable_variables=["w"]))))
+    assert [hazard.id for hazard in found] == expected
+    assert all(("unless keep_prob is fed" in hazard.description) == ("Default" in share) for hazard in found)
 
 
 AVERAGES = """
