@@ -41,7 +41,9 @@ def step_in_float64(step: Step, batch: Tensors, handles: Mapping[int, tf.Tensor]
     traced = tf.function(step, autograph=False).get_concrete_function(batch)
     captured = [_captured(tensor, handles) for tensor in traced.captured_inputs]
     placeholders = [tensor.op.name for tensor in traced.graph.inputs]
-    graph_def = _graph_in_float64(traced.graph.as_graph_def(), placeholders, placeholders[-len(captured) :])
+    graph_def = _graph_in_float64(
+        traced.graph.as_graph_def(), placeholders, placeholders[len(placeholders) - len(captured) :]
+    )
     outputs = [tensor.name for tensor in traced.graph.outputs]
 
     @tf.function(autograph=False)
