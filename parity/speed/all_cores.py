@@ -10,7 +10,7 @@ import functools
 from collections.abc import Iterator
 
 from parity.comparison.setup import Setup
-from parity.speed.fastest_input import trial_seconds
+from parity.speed.fastest_input import WARMUP, trial_seconds
 from parity.speed.one_device import reason_against
 from parity.speed.program_process import ProgramProcess, RemoteProgram
 from parity.speed.timing import Runner, RunnerFailed
@@ -50,6 +50,8 @@ class FasterProgram:
         Raises:
           RunnerFailed: the other process failed.
         """
+        for program in (self._there, self._here):
+            program.run(WARMUP)
         if trial_seconds(self._there) < trial_seconds(self._here):
             self._chosen = self._there
             return "all cores"

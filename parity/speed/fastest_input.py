@@ -79,8 +79,7 @@ def setup_with_input(setup: Setup, legacy_input: str) -> Setup:
 
 
 def trial_seconds(program: Runner) -> float:
-    """Returns the seconds of a step in the fastest of some short repetitions, after a warm-up."""
-    program.run(WARMUP)
+    """Returns the seconds of a step in the fastest of some short repetitions; `program` has taken `WARMUP` steps."""
     few = seconds_of_run(program, LEAST_STEPS) / LEAST_STEPS
     steps = min(MOST_STEPS, max(LEAST_STEPS, math.ceil(SECONDS / few)))
     return min(seconds_of_run(program, steps) for _ in range(REPEATS)) / steps

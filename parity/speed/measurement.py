@@ -91,7 +91,7 @@ def measure_speed(
         result = SpeedResult(entry.setups, [entrant.contestant for entrant in entrants], entry.trials)
         if result.has_parity:
             ready = [entrant for entrant in entrants if entrant.runner is not None]
-            ready = [entrant for entrant in ready if _warms_up(entrant, plan)]
+            ready = [entrant for entrant in ready if _warms_up(entrant, plan, alone)]
             with alone():
                 _time_all(ready, result, plan, progress, interruption)
     return result
@@ -176,22 +176,24 @@ def _time_all(
         entrant.contestant.problem = times.failures.get(number, "")
 
 
-def _warms_up(entrant: Entrant, plan: MeasurementPlan) -> bool:
-    """Runs a program's first steps; false if it failed."""
+def _warms_up(entrant: Entrant, plan: MeasurementPlan, alone: Alone) -> bool:
+    """Runs a program's first steps, of the faster where there are two forms of it; false if it failed."""
+    runner, contestant = cast(Runner, entrant.runner), entrant.contestant
     try:
-        entrant.contestant.startup = seconds_of_run(cast(Runner, entrant.runner), plan.warmup)
+        if isinstance(runner, FasterProgram):
+            with alone():
+                contestant.note = "; ".join(filter(None, [contestant.note, runner.choose()]))
+        contestant.startup = seconds_of_run(runner, plan.warmup)
     except RunnerFailed as failure:
-        entrant.contestant.problem = str(failure)
+        contestant.problem = str(failure)
         return False
     return True
 
 
 def _finds_block(entrant: Entrant, result: SpeedResult, plan: MeasurementPlan) -> bool:
-    """Finds the length of a program's blocks, and the faster of two forms of a program; false if it failed."""
+    """Finds the length of a program's blocks; false if it failed."""
     runner, contestant = cast(Runner, entrant.runner), entrant.contestant
     try:
-        if isinstance(runner, FasterProgram):
-            contestant.note = "; ".join(filter(None, [contestant.note, runner.choose()]))
         contestant.steps = block_steps(runner, result.setup.modern.steps_per_call, plan.seconds)
     except RunnerFailed as failure:
         contestant.problem = str(failure)
