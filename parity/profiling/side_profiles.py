@@ -14,7 +14,7 @@ from parity.profiling.kernel_floor import KernelFloor
 from parity.profiling.op_copies import FloorUnknown
 from parity.profiling.step_profile import StepProfile, profile_of_events
 from parity.speed.ratio import SpeedRatio, ratio_json, speed_ratio
-from parity.speed.timing import Progress, RoundTimes, Runner, block_steps, time_rounds
+from parity.speed.timing import Block, Progress, RoundTimes, Runner, block_steps, time_rounds
 from workloads.program import Program
 
 #: Steps of each side before anything is measured.
@@ -121,8 +121,8 @@ def _make_floor(towers: Program, setup: Setup) -> tuple[KernelFloor | None, str]
 def _time_runners(runners: list[Runner], call: int, plan: ProfilePlan, progress: Progress) -> RoundTimes:
     for runner in runners:
         runner.run(WARM_UP)
-    steps = [block_steps(runner, call, plan.seconds) for runner in runners]
-    return time_rounds(runners, steps, plan.rounds, progress=lambda done: progress("timing, rounds", done, plan.rounds))
+    blocks = [Block(runner, block_steps(runner, call, plan.seconds)) for runner in runners]
+    return time_rounds(blocks, plan.rounds, progress=lambda done: progress("timing, rounds", done, plan.rounds))
 
 
 def _side_profile(profile: StepProfile, seconds: list[float], floor: list[float] | None) -> SideProfile:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Protocol, cast
 
@@ -17,6 +18,7 @@ from parity.speed.ratio import UNDECIDED, speed_ratio, speed_verdict
 from parity.speed.speed_result import SpeedResult
 from parity.speed.timing import (
     Alone,
+    Block,
     Progress,
     RoundTimes,
     Runner,
@@ -146,10 +148,8 @@ def _time_all(
 ) -> None:
     """Times all programs, which are warmed up; fills their contestants."""
     ready = [entrant for entrant in entrants if _finds_block(entrant, result, plan)]
-    runners = [cast(Runner, entrant.runner) for entrant in ready]
     ports = [cast(Program, e.runner) for e in ready if e.contestant.name == MODERN]
     traces = [_traces(port) for port in ports]
-    steps = [entrant.contestant.steps for entrant in ready]
     places = {(e.contestant.name, e.contestant.input): number for number, e in enumerate(ready)}
     sides = [(places[LEGACY, name], places[MODERN, name]) for name in result.setups]
 
@@ -159,13 +159,10 @@ def _time_all(
             interruption.keep_results()
 
     times = time_rounds(
-        runners,
-        steps,
+        [_block(entrant) for entrant in ready],
         plan.blocks,
         lambda times: _needs_more_rounds(times, sides, plan),
         show,
-        [_lead_in(entrant) for entrant in ready],
-        rest=_rest,
         stop=lambda: interruption is not None and interruption.asked,
     )
     result.partial = interruption is not None and interruption.asked
@@ -208,9 +205,11 @@ def _rest(runner: Runner) -> None:
     wait_for_rest()
 
 
-def _lead_in(entrant: Entrant) -> int:
-    """Steps before each block's clock starts, where batches are read ahead."""
-    return max(1, entrant.contestant.steps // 2) if entrant.contestant.input == STREAMED else 0
+def _block(entrant: Entrant) -> Block:
+    """Returns a program's block, with a lead-in where batches are read ahead."""
+    runner, steps = cast(Runner, entrant.runner), entrant.contestant.steps
+    lead_in = max(1, steps // 2) if entrant.contestant.input == STREAMED else 0
+    return Block(runner, steps, lead_in, functools.partial(_rest, runner))
 
 
 def _needs_more_rounds(times: RoundTimes, sides: Sequence[tuple[int, int]], plan: MeasurementPlan) -> bool:

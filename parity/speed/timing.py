@@ -6,7 +6,7 @@ import contextlib
 import dataclasses
 import time
 from collections.abc import Callable, Iterator, Sequence
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 #: Called with (text, number done, number in all).
 Progress = Callable[[str, int, int], None]
@@ -24,9 +24,8 @@ class Runner(Protocol):
 #: Seconds between two looks at the process after a block of streamed batches, and at most until the next block.
 LOOK, LONGEST_REST = 0.005, 0.5
 
-#: Share of a look that threads may still work in a process that is at rest.
+#: A process is at rest when its threads together used less processor time between two looks than this share of it.
 AT_REST = 0.2
-
 
 #: Steps of the longest run that is tried to find the steps of a block.
 MOST_STEPS = 2**20
@@ -34,6 +33,24 @@ MOST_STEPS = 2**20
 
 class RunnerFailed(Exception):
     """A runner can take no more steps; the message says why. The others are timed without it."""
+
+
+class Block(NamedTuple):
+    """The steps of one runner that are timed in every round.
+
+    Attributes:
+      runner: a program, warmed up.
+      steps: number of timed steps.
+      lead_in: steps before the clock starts, so that batches that were read ahead during the others' blocks do not
+        count; 0 for none. After such a block the next one waits until the process is at rest, so that its reading
+        ahead does not slow the next one down.
+      rest: waits for that; None for a runner in this process (`wait_for_rest`).
+    """
+
+    runner: Runner
+    steps: int
+    lead_in: int = 0
+    rest: Callable[[], object] | None = None
 
 
 @dataclasses.dataclass
@@ -76,56 +93,46 @@ def round_orders(runners: int) -> Iterator[list[int]]:
 
 
 def time_rounds(
-    runners: Sequence[Runner],
-    steps: Sequence[int],
+    blocks: Sequence[Block],
     rounds: int,
     needs_more: Callable[[RoundTimes], bool] | None = None,
     progress: Callable[[int], object] | None = None,
-    lead_ins: Sequence[int] | None = None,
-    rest: Callable[[Runner], object] | None = None,
     stop: Callable[[], bool] = lambda: False,
 ) -> RoundTimes:
     """Times blocks of all runners in the order of `round_orders`; each block ends with the last loss on the host.
 
     Args:
-      runners: the programs, warmed up.
-      steps: number of steps of each one's block.
+      blocks: one of each runner; the runners are warmed up.
       rounds: number of rounds, at least.
       needs_more: called with the times so far once there are that many; while it returns true, two more rounds are
         timed.
       progress: called with the number of rounds done.
-      lead_ins: steps that each runner takes before the clock of a block starts, so that batches that were read ahead
-        during the others' blocks do not count; 0 for none. After such a block the next one waits until this process is
-        at rest, so that its reading ahead does not slow the next one down.
-      rest: called with a runner after such a block, instead of that wait; for runners in processes of their own.
       stop: called after every two rounds; true ends the timing with those so far.
 
     Returns:
       the times; an even number of rounds.
     """
-    times = RoundTimes(list(steps), [[] for _ in runners])
-    orders = round_orders(len(runners))
+    times = RoundTimes([block.steps for block in blocks], [[] for _ in blocks])
+    orders = round_orders(len(blocks))
     while times.rounds < rounds or (needs_more is not None and needs_more(times)):
         for _ in range(2):
             for number in next(orders):
                 if number not in times.failures:
-                    _time_block(runners[number], number, times, lead_ins[number] if lead_ins else 0, rest)
+                    _time_block(blocks[number], number, times)
         if progress is not None:
             progress(times.rounds)
-        if len(times.failures) == len(runners) or stop():
+        if len(times.failures) == len(blocks) or stop():
             break
     return times
 
 
-def _time_block(
-    runner: Runner, number: int, times: RoundTimes, lead_in: int, rest: Callable[[Runner], object] | None
-) -> None:
+def _time_block(block: Block, number: int, times: RoundTimes) -> None:
     try:
-        if lead_in:
-            runner.run(lead_in)
-        times.seconds[number].append(seconds_of_run(runner, times.steps[number]))
-        if lead_in:
-            rest(runner) if rest is not None else wait_for_rest()
+        if block.lead_in:
+            block.runner.run(block.lead_in)
+        times.seconds[number].append(seconds_of_run(block.runner, block.steps))
+        if block.lead_in:
+            (block.rest or wait_for_rest)()
     except RunnerFailed as failure:
         times.failures[number] = str(failure)
         times.seconds[number].clear()

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from parity.speed.ratio import SpeedRatio, ratio_json, speed_ratio
-from parity.speed.timing import Progress, Runner, block_steps, time_rounds
+from parity.speed.timing import Block, Progress, Runner, block_steps, time_rounds
 from parity.tuning.settings import Knob, Settings
 from parity.tuning.tuned_process import Answer
 from workloads.support.errors import Lost
@@ -150,7 +150,7 @@ def _gains(
             raise Lost(answers[0].verdict)
         runners = [process for process, answer in zip(processes, answers) if answer.passed]
         steps = block_steps(runners[0], 1, seconds)
-        times = time_rounds(runners, [steps] * len(runners), rounds)
+        times = time_rounds([Block(runner, steps) for runner in runners], rounds)
     of_runner = iter(times.seconds[1:])
     return [
         (answer, speed_ratio(times.seconds[0], next(of_runner)) if answer.passed else None) for answer in answers[1:]

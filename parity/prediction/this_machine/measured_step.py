@@ -15,7 +15,7 @@ from parity.prediction.machines.selection import THIS_CPU
 from parity.prediction.prediction import predict, step_graph
 from parity.prediction.this_machine.calibration import calibrated_cpu, slowed_down
 from parity.prediction.this_machine.pace import Paces, paces_of_this_machine
-from parity.speed.timing import Runner, block_steps, time_rounds
+from parity.speed.timing import Block, Runner, block_steps, time_rounds
 from workloads import sources
 from workloads.job import Job
 from workloads.program import Program
@@ -116,8 +116,8 @@ def measure_alternatives(
             program.run(WARM_UP)
         calls = [1] * len(paces) + [way.setup.modern.steps_per_call for way in alternatives.values()]
         runners: list[Runner] = [*paces, *programs]
-        steps = [block_steps(runner, call, seconds) for runner, call in zip(runners, calls)]
-        times = time_rounds(runners, steps, rounds)
+        blocks = [Block(runner, block_steps(runner, call, seconds)) for runner, call in zip(runners, calls)]
+        times = time_rounds(blocks, rounds)
     measured = [statistics.median(times.seconds_per_step(number)) for number in range(len(runners))]
     then = slowed_down(machine, *(now / pace.standard for now, pace in zip(measured, paces)))
     return [

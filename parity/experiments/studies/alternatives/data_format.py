@@ -8,7 +8,7 @@ import tensorflow as tf
 
 from parity.experiments.studies.alternatives.turns import TurnPlan
 from parity.speed.ratio import SpeedRatio, speed_ratio
-from parity.speed.timing import block_steps, time_rounds
+from parity.speed.timing import Block, block_steps, time_rounds
 
 NHWC, NCHW = FORMATS = ("NHWC", "NCHW")
 
@@ -80,16 +80,16 @@ def compare_formats(device: str, plan: TurnPlan) -> FormatResult:
     Returns:
       the result.
     """
-    blocks, refused = {}, {}
+    runners, refused = {}, {}
     for data_format in FORMATS:
         block = ResidualBlock(data_format, device)
         try:
             block.run(plan.warm_up)
-            blocks[data_format] = block
+            runners[data_format] = block
         except tf.errors.OpError as error:
             refused[data_format] = str(error.message).strip().splitlines()[0]
     if refused:
         return FormatResult(device, refused, None)
-    runners = [blocks[data_format] for data_format in FORMATS]
-    times = time_rounds(runners, [block_steps(runner, 1, plan.seconds) for runner in runners], plan.rounds)
+    timed = [Block(runner, block_steps(runner, 1, plan.seconds)) for runner in runners.values()]
+    times = time_rounds(timed, plan.rounds)
     return FormatResult(device, {}, speed_ratio(times.seconds_per_step(0), times.seconds_per_step(1)))

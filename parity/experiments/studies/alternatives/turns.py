@@ -6,12 +6,12 @@ import contextlib
 import dataclasses
 import statistics
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, cast
+from typing import Any
 
 from parity.experiments.studies.alternatives.alternative import Alternative, warmed_up
 from parity.speed.program_process import ProgramProcess, RemoteProgram
 from parity.speed.ratio import SpeedRatio, speed_ratio
-from parity.speed.timing import Progress, Runner, block_steps, time_rounds
+from parity.speed.timing import Block, Progress, block_steps, time_rounds
 
 
 @dataclasses.dataclass(frozen=True)
@@ -81,15 +81,8 @@ class Turns(contextlib.ExitStack):
         """
         plan = self._plan
         programs = self._open_all(alternatives, plan.warm_up)
-        steps = [block_steps(p, a.steps_per_call, plan.seconds) for p, a in zip(programs, alternatives)]
-        times = time_rounds(
-            programs,
-            steps,
-            plan.rounds,
-            progress=lambda done: self._progress(title, done, plan.rounds),
-            lead_ins=[max(1, number // 2) if a.streamed else 0 for a, number in zip(alternatives, steps)],
-            rest=_rest,
-        )
+        blocks = [_block(program, way, plan.seconds) for program, way in zip(programs, alternatives)]
+        times = time_rounds(blocks, plan.rounds, progress=lambda done: self._progress(title, done, plan.rounds))
         return TurnTimes(
             {
                 alternative.name: [s / alternative.setup.job.global_batch for s in times.seconds_per_step(number)]
@@ -126,5 +119,7 @@ class Turns(contextlib.ExitStack):
         return programs
 
 
-def _rest(runner: Runner) -> None:
-    cast(RemoteProgram, runner).rest()
+def _block(program: RemoteProgram, alternative: Alternative, seconds: float) -> Block:
+    """Returns the block of an alternative; `seconds` is its length, about."""
+    steps = block_steps(program, alternative.steps_per_call, seconds)
+    return Block(program, steps, lead_in=max(1, steps // 2) if alternative.streamed else 0, rest=program.rest)
