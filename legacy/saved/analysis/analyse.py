@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from legacy.saved.analysis import carried_state, correspondence, losses, phases, roles
@@ -49,8 +49,8 @@ def analyse_graph(
     saved: SavedGraph,
     name: str,
     train_op: Sequence[str] = (),
-    feed: dict[str, str] | None = None,
-    carry: dict[str, str] | None = None,
+    feed: Mapping[str, str] | None = None,
+    carry: Mapping[str, str] | None = None,
     beside: Sequence[str] = (),
 ) -> Analysis:
     """Analyses a saved graph.

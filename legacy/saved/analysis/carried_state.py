@@ -7,6 +7,7 @@ the next step. In the lift such a placeholder becomes a variable, and the train 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 import numpy as np
 import tensorflow as tf
@@ -17,7 +18,7 @@ from workloads.support.errors import require
 v1 = tf.compat.v1
 
 
-def carry_state(graph: Graph, carried: dict[str, str], targets: list[str]) -> tuple[Graph, list[str]]:
+def carry_state(graph: Graph, carried: Mapping[str, str], targets: list[str]) -> tuple[Graph, list[str]]:
     """Turns fed-back placeholders into variables that a step assigns.
 
     Args:

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from legacy.saved.analysis.context import Context
 from legacy.saved.analysis.reduction.meeting_tensors import nearest_tensors
-from legacy.saved.analysis.reduction.reduction import Reduction
-from legacy.saved.analysis.reduction.reduction_probe import recognise_reduction
+from legacy.saved.analysis.reduction.reduction_probe import ReductionProbe
 from legacy.saved.graph import op_types
 from workloads.lifted.graph import Graph, TensorId, parse_tensor_name, tensor_name
 from workloads.lifted.pieces.cutter import Cutter
@@ -33,8 +32,8 @@ def probe_gradients(context: Context, phase: PhaseParts, cutter: Cutter) -> tupl
       several tensors of a tower are combined.
     """
     nodes, count = phase.divided.tower_nodes, context.towers.count
+    probe = ReductionProbe(context.graph, context.imported, cutter, nodes)
     combines: list[Combine] = []
-    known: dict[str, Reduction | None] = {}
     gradients: list[dict[str, str]] = [{} for _ in range(count)]
     for effect in phase.effects:
         shape = context.state.variables[effect.writes[0]].shape
@@ -44,9 +43,7 @@ def probe_gradients(context: Context, phase: PhaseParts, cutter: Cutter) -> tupl
             parts = nearest_tensors(context.graph, target, nodes, _similar_to(context, target), count)
             if not any(parts):
                 continue
-            found = recognise_reduction(
-                context.graph, cutter, context.imported, label, target, parts, nodes, shape, known
-            )
+            found = probe.recognise(label, target, parts, shape)
             if count == 1 and len(inputs) > 1 and found.kind == "sum":
                 found.kind = "concat"  # rows and their indices: one tower does not tell, and sums of indices are none
             combines.append(found)

@@ -25,67 +25,61 @@ from workloads.lifted.plan import Combine
 OPEN_DIMENSION = 3
 
 
-def recognise_reduction(
-    graph: Graph,
-    cutter: Cutter,
-    imported: ImportedGraph,
-    weight: str,
-    target: TensorId,
-    parts: list[list[TensorId]],
-    tower_nodes: dict[str, int],
-    shape: list[int] | None,
-    known: dict[str, Reduction | None] | None = None,
-) -> Combine:
-    """Recognises how the towers' gradients of one variable are combined.
+class ReductionProbe:
+    """Recognises how the towers' gradients of a train op's variables are combined.
+
+    Variables that are combined alike are evaluated once.
 
     Args:
       graph: the cut graph.
-      cutter: cuts the part that is evaluated out of the graph.
       imported: the graph as TensorFlow imports it.
-      weight: label of the gradient in the plan: the variable, and " (indices)" for a sparse gradient's rows.
-      target: the tensor that the update rule gets.
-      parts: for each tower, its gradients; see `meeting_tensors.nearest_tensors`.
+      cutter: cuts the part that is evaluated out of the graph.
       tower_nodes: {node: tower}.
-      shape: the variable's shape, used where a gradient's is not known.
-      known: what was recognised for other variables, by outline; it is added to.
-
-    Returns:
-      The `Combine`: of the last tensor before the update rule that is nothing but a reduction of the towers' gradients,
-      or of kind "kept as written" with the update rule's gradient itself.
     """
-    names = [[tensor_name(*tensor) for tensor in tower] for tower in parts]
-    written = Combine(weight, "kept as written", tensor_name(*target), 1.0, names)
-    flat = [tensor for tower in parts for tensor in tower]
-    if not flat or len({len(tower) for tower in parts}) != 1:
+
+    def __init__(self, graph: Graph, imported: ImportedGraph, cutter: Cutter, tower_nodes: dict[str, int]) -> None:
+        self._graph, self._imported, self._cutter, self._tower_nodes = graph, imported, cutter, tower_nodes
+        self._known: dict[str, Reduction | None] = {}  # by outline
+
+    def recognise(self, label: str, target: TensorId, parts: list[list[TensorId]], shape: list[int] | None) -> Combine:
+        """Recognises how the towers' gradients of one variable are combined.
+
+        Args:
+          label: of the gradient in the plan: the variable, and " (indices)" for a sparse gradient's rows.
+          target: the tensor that the update rule gets.
+          parts: for each tower, its gradients; see `meeting_tensors.nearest_tensors`.
+          shape: the variable's shape, used where a gradient's is not known.
+
+        Returns:
+          The `Combine`: of the last tensor before the update rule that is nothing but a reduction of the towers'
+          gradients, or of kind "kept as written" with the update rule's gradient itself.
+        """
+        names = [[tensor_name(*tensor) for tensor in tower] for tower in parts]
+        written = Combine(label, "kept as written", tensor_name(*target), 1.0, names)
+        flat = [tensor for tower in parts for tensor in tower]
+        if not flat or len({len(tower) for tower in parts}) != 1:
+            return written
+        for meeting in meeting_tensors(self._graph, flat, target, self._tower_nodes):
+            found = written
+            for tensor in linear_chain(self._graph, self._imported, meeting, target):
+                reduction = self._probe(tensor, parts, shape)
+                if reduction is not None:
+                    kind, scale, affine = reduction.kind, reduction.scale, reduction.affine
+                    found = Combine(label, kind, tensor_name(*tensor), scale, names, affine)
+            if found is not written:
+                return found
         return written
-    for meeting in meeting_tensors(graph, flat, target, tower_nodes):
-        found = written
-        for tensor in linear_chain(graph, imported, meeting, target):
-            reduction = _probe(cutter, imported, tensor, parts, shape, {} if known is None else known)
-            if reduction is not None:
-                found = Combine(weight, reduction.kind, tensor_name(*tensor), reduction.scale, names, reduction.affine)
-        if found is not written:
-            return found
-    return written
 
-
-def _probe(
-    cutter: Cutter,
-    imported: ImportedGraph,
-    meeting: TensorId,
-    parts: list[list[TensorId]],
-    shape: list[int] | None,
-    known: dict[str, Reduction | None],
-) -> Reduction | None:
-    """Recognises a tensor as a reduction of the towers' gradients; a like one among those `known` is not run again."""
-    values = _made_up_gradients(imported, parts, shape)
-    if values is None:
-        return None
-    piece = cutter.piece([tensor_name(*meeting)], list(values))
-    outline = _outline(piece, values)
-    if outline not in known:
-        known[outline] = _reduction(piece, values, parts)
-    return known[outline]
+    def _probe(self, meeting: TensorId, parts: list[list[TensorId]], shape: list[int] | None) -> Reduction | None:
+        """Recognises a tensor as a reduction of the towers' gradients."""
+        values = _made_up_gradients(self._imported, parts, shape)
+        if values is None:
+            return None
+        piece = self._cutter.piece([tensor_name(*meeting)], list(values))
+        outline = _outline(piece, values)
+        if outline not in self._known:
+            self._known[outline] = _reduction(piece, values, parts)
+        return self._known[outline]
 
 
 def _outline(piece: Piece, values: dict[str, np.ndarray]) -> str:

@@ -3,7 +3,7 @@
 import pytest
 import tensorflow as tf
 
-from legacy.saved.analysis.reduction.reduction_probe import recognise_reduction
+from legacy.saved.analysis.reduction.reduction_probe import ReductionProbe
 from legacy.saved.graph.imported import ImportedGraph
 from tests.legacy.saved.graphs import traced
 from workloads.lifted.graph import TensorId
@@ -34,7 +34,7 @@ def recognised(combine, parts=(("g0",), ("g1",)), shape=(2, 3)):
     cutter = Cutter(graph, aliases, types, signature, {})
     tensors = [[TensorId(name, 0) for name in tower] for tower in parts]
     target = TensorId("target", 0)
-    return recognise_reduction(graph, cutter, imported, "w", target, tensors, TOWER_NODES, [2, 3])
+    return ReductionProbe(graph, imported, cutter, TOWER_NODES).recognise("w", target, tensors, [2, 3])
 
 
 def chain(a, b):
