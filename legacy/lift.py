@@ -24,6 +24,7 @@ from workloads.support.wording import counted
 
 if TYPE_CHECKING:
     from legacy.saved.analysis.analyse import Analysis
+    from legacy.saved.lifting import LiftOptions
     from workloads.program import Arrays
 
 flags.DEFINE_string(
@@ -112,20 +113,7 @@ def _lift(graph: str, feed: dict[str, str], carry: dict[str, str], settings: dic
             written.append(f"{FLAGS.source}: {counted(len(made.text.splitlines()), 'line')}")
             written.extend(f"{FLAGS.source}: {note}" for note in made.notes)
 
-    plan = lift_graph(
-        graph,
-        FLAGS.out,
-        FLAGS.checkpoint,
-        FLAGS.train_op,
-        feed,
-        FLAGS.allow_ops,
-        FLAGS.name,
-        carry,
-        progress.stage,
-        write,
-        beside=FLAGS["with"].value,
-        layout=FLAGS.layout,
-    )
+    plan = lift_graph(graph, FLAGS.out, FLAGS.checkpoint, _lift_options(feed, carry), progress.stage, write)
     reason = own_number_only(plan)
     replicas = f"; runs on {counted(plan.towers, 'replica')} only: {reason}" if reason else ""
     if FLAGS.out:
@@ -133,6 +121,12 @@ def _lift(graph: str, feed: dict[str, str], carry: dict[str, str], settings: dic
     for line in written:
         print(line)
     return 0
+
+
+def _lift_options(feed: dict[str, str], carry: dict[str, str]) -> LiftOptions:
+    from legacy.saved.lifting import LiftOptions
+
+    return LiftOptions(FLAGS.train_op, FLAGS["with"].value, feed, carry, FLAGS.allow_ops, FLAGS.layout, FLAGS.name)
 
 
 console = command.entry(main, __doc__, "GRAPH")

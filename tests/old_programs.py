@@ -5,7 +5,7 @@ import os
 import tempfile
 
 from legacy.options import LegacyOptions
-from legacy.saved.lifting import lift_graph
+from legacy.saved.lifting import LiftOptions, lift_graph
 from modern.options import ModernOptions
 from parity.comparison.setup import Setup
 from workloads.job import Job
@@ -28,7 +28,8 @@ def path(name, *parts):
 def lifted(name):
     """The folder of a program's lift, from its recorded checkpoint."""
     out = os.path.join(_made.name, name)
-    lift_graph(path(name, "graph.meta"), out, path(name, "model.ckpt"), TRAIN_OPS.get(name, []), name=name)
+    options = LiftOptions(TRAIN_OPS.get(name, []), name=name)
+    lift_graph(path(name, "graph.meta"), out, path(name, "model.ckpt"), options)
     return out
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from typing import TYPE_CHECKING
 
@@ -16,26 +17,46 @@ from workloads.lifted.folder import write_lift
 from workloads.support.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from legacy.saved.analysis.analyse import Analysis
     from workloads.lifted.plan import Plan
     from workloads.program import Arrays
 
 
+@dataclasses.dataclass(frozen=True)
+class LiftOptions:
+    """How the old program ran its graph, as far as the graph does not hold it, and what the lift may do with it.
+
+    Attributes:
+      train_op: names of the train ops, or empty to find the one.
+      beside: names of ops that each step ran beside the train op.
+      feed: {placeholder: text of its value} of settings that are the same in every step.
+      carry: {placeholder: tensor} of state that the program fetched and fed into the next step.
+      allow_ops: types of unsafe ops that may stay in the graph.
+      layout: "NHWC" to rewrite what is computed in NCHW; None leaves the graph as it is.
+      name: name of the workload; default: the file's name.
+    """
+
+    train_op: Sequence[str] = ()
+    beside: Sequence[str] = ()
+    feed: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    carry: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    allow_ops: Collection[str] = ()
+    layout: str | None = None
+    name: str | None = None
+
+
+DEFAULTS = LiftOptions()
+
+
 def lift_graph(
     path: str,
     out: str | None,
     checkpoint: str | None = None,
-    train_op: Sequence[str] = (),
-    feed: dict[str, str] | None = None,
-    allow_ops: Collection[str] = (),
-    name: str | None = None,
-    carry: dict[str, str] | None = None,
+    options: LiftOptions = DEFAULTS,
     progress: Callable[[str], None] | None = None,
     use: Callable[[Analysis, Arrays], None] | None = None,
-    beside: Sequence[str] = (),
-    layout: str | None = None,
 ) -> Plan:
     """Lifts a saved graph into a folder.
 
@@ -43,15 +64,9 @@ def lift_graph(
       path: the graph file.
       out: the folder to write; None writes none.
       checkpoint: the checkpoint of the values to start from, or None for the graph's own initial values.
-      train_op: names of the train ops, or empty to find the one.
-      feed: {placeholder: text of its value} of settings that are the same in every step.
-      allow_ops: types of unsafe ops that may stay in the graph.
-      name: name of the workload; default: the file's name.
-      carry: {placeholder: tensor} of state that the program fetched and fed into the next step.
+      options: see `LiftOptions`.
       progress: called with a description of each part of the work as it begins.
       use: called with the analysis and the values that the variables start from, when both are complete.
-      beside: names of ops that each step ran beside the train op.
-      layout: "NHWC" to rewrite what is computed in NCHW; None leaves the graph as it is.
 
     Returns:
       The plan.
@@ -61,11 +76,11 @@ def lift_graph(
     """
     report = progress or (lambda text: None)
     report("reading " + path)
-    saved = as_requested(graph_file.read_graph_file(path), layout)
-    name = name or os.path.basename(path).partition(".")[0]
+    saved = as_requested(graph_file.read_graph_file(path), options.layout)
+    name = options.name or os.path.basename(path).partition(".")[0]
     report("taking the training step apart")
-    found = analyse.analyse_graph(saved, name, train_op, feed, carry, beside)
-    require_safe(found.plan, allow_ops)
+    found = analyse.analyse_graph(saved, name, options.train_op, options.feed, options.carry, options.beside)
+    require_safe(found.plan, options.allow_ops)
     report("collecting values")
     start = _start_values(found, checkpoint)
     for variable in found.plan.variables:

@@ -6,7 +6,7 @@ import collections
 import os
 import shlex
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from legacy.saved.analysis import analyse
 from legacy.saved.facts.program_facts import program_facts
@@ -44,7 +44,7 @@ HEADINGS = {
 def inspect_graph(
     path: str,
     train_op: Sequence[str] = (),
-    feed: dict[str, str] | None = None,
+    feed: Mapping[str, str] | None = None,
     beside: Sequence[str] = (),
     layout: str | None = None,
 ) -> Sections:

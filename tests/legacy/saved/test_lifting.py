@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from legacy.saved.lifting import lift_graph, require_safe
+from legacy.saved.lifting import LiftOptions, lift_graph, require_safe
 from tests.small_lift import small_plan
 from workloads.lifted.folder import read_lift
 from workloads.lifted.workload import load_lift
@@ -47,7 +47,7 @@ def test_values_come_from_a_checkpoint_if_one_is_given(graph_file, tmp_path):
     from workloads.lifted.checkpoint import write_by_name
 
     write_by_name(str(tmp_path / "model.ckpt"), {"w": np.float32([5, 6, 7])})
-    lift_graph(graph_file, str(tmp_path / "lift"), str(tmp_path / "model.ckpt"), name="mine")
+    lift_graph(graph_file, str(tmp_path / "lift"), str(tmp_path / "model.ckpt"), LiftOptions(name="mine"))
     workload = load_lift(str(tmp_path / "lift"))
     assert workload.name == "mine" and workload.initial_state().weights["w"].tolist() == [5, 6, 7]
 

@@ -5,7 +5,7 @@ import pathlib
 import pytest
 
 from legacy.options import LegacyOptions
-from legacy.saved.lifting import lift_graph
+from legacy.saved.lifting import LiftOptions, lift_graph
 from legacy.source.source import source_of_analysis
 from legacy.towers.program import LegacyProgram
 from tests.marks import slow_after
@@ -26,7 +26,7 @@ def source_of(name, tmp_path):
         str(tmp_path / "graph.meta"),
         None,
         str(tmp_path / "model.ckpt"),
-        name=name,
+        LiftOptions(name=name),
         use=lambda found, values: made.append(source_of_analysis(found, values, {})),
     )
     (source,) = made

@@ -3,7 +3,7 @@
 import pytest
 import tensorflow as tf
 
-from legacy.saved.lifting import lift_graph
+from legacy.saved.lifting import LiftOptions, lift_graph
 from parity.comparison import stages
 from tests.legacy.source.trained import assert_port_verified, assert_trains_alike, source_of
 from tests.legacy.variants.programs import BATCH, TOWERS, lifted, plain, setup_of, split_batch, towers
@@ -231,7 +231,7 @@ def test_gradients_that_a_run_accumulates_are_those_of_the_weights(tmp_path):
         graph.seed = 1
         names = accumulating()
         v1.train.export_meta_graph(path)
-    lift_graph(path, out, train_op=names)
+    lift_graph(path, out, options=LiftOptions(names))
     setup = setup_of(out)
     source = source_of(setup)
     assert 'WEIGHTS = ["net/emb", "net/w"]' in source.text and source.text.count("_loss(scope, batch):") == 1

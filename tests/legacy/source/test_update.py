@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from legacy.saved.lifting import lift_graph
+from legacy.saved.lifting import LiftOptions, lift_graph
 from legacy.source.basics.expressions import Listing, Name, Value, call
 from legacy.source.basics.rendering import expression_text
 from legacy.source.replica_step.lines import has_rows, listed
@@ -128,7 +128,10 @@ def source(build, tmp_path):
         v1.train.export_meta_graph(path)
     made = []
     lift_graph(
-        path, None, train_op=names, use=lambda *found: made.append(source_of_analysis(*found, {}, style="standalone"))
+        path,
+        None,
+        options=LiftOptions(names),
+        use=lambda *found: made.append(source_of_analysis(*found, {}, style="standalone")),
     )
     return made[0].text
 

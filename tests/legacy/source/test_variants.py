@@ -5,7 +5,7 @@ import re
 import pytest
 import tensorflow as tf
 
-from legacy.saved.lifting import lift_graph
+from legacy.saved.lifting import LiftOptions, lift_graph
 from legacy.source.source import source_of_analysis
 from tests.legacy.variants.programs import BATCH, TOWERS, apply, split_batch, sum_of_squares, towers, weights
 from workloads.support.errors import InputError
@@ -21,7 +21,7 @@ def source(build, tmp_path):
         path = str(tmp_path / "graph.meta")
         v1.train.export_meta_graph(path)
     made = []
-    lift_graph(path, None, train_op=[name], use=lambda *found: made.append(source_of_analysis(*found, {})))
+    lift_graph(path, None, options=LiftOptions([name]), use=lambda *found: made.append(source_of_analysis(*found, {})))
     proof = "loss, gradients and statistics of each tower have the old graph's bits on made-up numbers"
     assert proof in made[0].notes
     return made[0].text

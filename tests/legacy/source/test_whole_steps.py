@@ -3,7 +3,7 @@
 import pytest
 import tensorflow as tf
 
-from legacy.saved.lifting import lift_graph
+from legacy.saved.lifting import LiftOptions, lift_graph
 from legacy.source.source import source_of_analysis
 from legacy.source.styles import step_style
 from tests import old_programs
@@ -108,6 +108,6 @@ def test_each_kind_of_update_that_no_named_fields_describe_is_written(build, lin
         names = [op.name for op in build()]
         v1.train.export_meta_graph(path)
     out = str(tmp_path / "lifted")
-    lift_graph(path, out, train_op=names, use=lambda *found: made.append(source_of_analysis(*found, {})))
+    lift_graph(path, out, options=LiftOptions(names), use=lambda *found: made.append(source_of_analysis(*found, {})))
     assert line in made[0].text and "(StepWorkload):" in made[0].text
     assert_port_verified(setup_of(out), tmp_path, made[0])

@@ -3,7 +3,7 @@
 import tensorflow as tf
 
 from legacy.options import LegacyOptions
-from legacy.saved.lifting import lift_graph
+from legacy.saved.lifting import LiftOptions, lift_graph
 from modern.options import ModernOptions
 from parity.comparison.runs.verification import verify
 from parity.comparison.setup import Setup
@@ -37,7 +37,7 @@ def lifted(build, tmp_path, **options):
         path = str(tmp_path / "graph.meta")
         v1.train.export_meta_graph(path)
     out = str(tmp_path / "lifted")
-    lift_graph(path, out, train_op=options.pop("train_op", [name]), **options)
+    lift_graph(path, out, options=LiftOptions(**{"train_op": [name], **options}))
     return setup_of(out)
 
 
