@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True)
 class LiftOptions:
-    """How the old program ran its graph, as far as the graph does not hold it, and what the lift may do with it.
+    """Description of how the old program ran its graph, which the graph does not hold, and choices of the lift.
 
     Attributes:
       train_op: names of the train ops, or empty to find the one.
