@@ -176,6 +176,9 @@ class Recovery:
             return
         if not operation.outputs or op.output in self._by_tensor:  # an idiom has it already
             return
+        if operation.type == "IdentityN":
+            self._aliases.update((out.name, op.tensor(number)) for number, out in enumerate(operation.outputs))
+            return
         for idiom in IDIOMS.get(operation.type, ()):
             match = idiom(op)
             if match is None:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Dict
 import numpy as np
 
 from legacy.source.basics.expressions import OMIT, Infix, Listing, Literal, Name, Prefix, call
+from legacy.source.ops.gradient_order import orders_gradients
+from workloads.lifted.graph.sums import FEWEST_IN_ANY_ORDER
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -133,9 +135,16 @@ def write_product(op: OpView) -> Expression | None:
 
 
 def write_sum_of_list(op: OpView) -> Expression | None:
-    """Writes the sum of a list of tensors: by one op, since gradients are added in the order of the ops before them."""
+    """Writes the sum of a list of tensors, added in their order.
+
+    `tf.add_n` begins with the tensor whose memory it may use. It stays where gradients would be added in another order.
+    """
     parts = op.arguments()
-    return parts[0] if len(parts) == 1 else call("tf.add_n", Listing(tuple(parts)))
+    if len(parts) == 1:
+        return parts[0]
+    in_any_order = len(parts) <= FEWEST_IN_ANY_ORDER
+    one_op = in_any_order or any(orders_gradients(op.operation, position) for position in range(len(parts)))
+    return call("tf.add_n" if one_op else "sum", Listing(tuple(parts)))
 
 
 def write_cast(op: OpView) -> Expression | None:

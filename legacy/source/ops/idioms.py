@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Dict, List, Optional, Set
+from typing import TYPE_CHECKING, Dict, List, Optional
 
 import numpy as np
 import tensorflow as tf
 
 from legacy.source.basics.expressions import OMIT, Expression, Infix, Literal, call
-from legacy.source.basics.typed import SHAPE_OPS
 from legacy.source.ops.cells import match_gru_cell, match_lstm_cell
+from legacy.source.ops.gradient_order import orders_gradients
 from legacy.source.ops.match import Match
 from legacy.source.ops.view import is_counted
-from workloads.lifted.graph.sums import FEWEST_IN_ANY_ORDER
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,29 +40,8 @@ def match_neutral(op: OpView) -> Optional[Match]:
         if same_shape and is_filled(op.value(other), neutral) and op.value(position) is None:
             if op.type in _ADD and not _never_minus_zero(op.producer(position)):
                 continue
-            return None if _orders_gradients(op.operation, position) else Match((), None, op.tensor(position))
+            return None if orders_gradients(op.operation, position) else Match((), None, op.tensor(position))
     return None
-
-
-def _orders_gradients(operation: tf.Operation, position: int) -> bool:
-    """Returns whether a tensor has three or more uses, of which some are behind an input of an op, and some are not.
-
-    `tf.gradients` takes the ops in the order of their distance from the loss, and adds parts as they come.
-    """
-    todo: List[tf.Operation] = [operation.inputs[position].op]
-    behind: Set[tf.Operation] = set()
-    while todo:
-        one = todo.pop()
-        if one not in behind:
-            behind.add(one)
-            todo += [tensor.op for tensor in one.inputs]
-    through = {*behind, operation}
-    for tensor in (tensor for one in behind for tensor in one.outputs if tensor.dtype.is_floating):
-        users = {user for user in tensor.consumers() if user.type not in SHAPE_OPS}
-        uses = sum(other.name == tensor.name for user in users for other in user.inputs)
-        if uses > FEWEST_IN_ANY_ORDER and users & through and users - through:
-            return True
-    return False
 
 
 def _never_minus_zero(op: OpView) -> bool:
@@ -233,6 +211,17 @@ def match_same_reshape(op: OpView) -> Optional[Match]:
     return Match((), None, op.tensor(0)) if unchanged else None
 
 
+def match_opposite_transpositions(op: OpView) -> Optional[Match]:
+    """Matches a transposition that undoes one before it, directly or around a rectifier, as other layouts have them."""
+    order, before = op.constant(1), op.producer(0)
+    rectified = before.type == "Relu" and before.uses() == 1
+    first = before.producer(0) if rectified else before
+    undone = first.constant(1) if first.type == "Transpose" else None
+    if order is None or undone is None or not np.array_equal(undone[order], np.arange(order.size)):
+        return None
+    return Match((op.output,), call("tf.nn.relu", first.argument(0))) if rectified else Match((), None, first.tensor(0))
+
+
 def match_tensordot(op: OpView) -> Optional[Match]:
     """Matches a product of two tensors reshaped to matrices, reshaped to the dimensions that are left: a tensordot."""
     product = op.producer(0)
@@ -263,7 +252,6 @@ IDIOMS: Dict[str, List[Callable[[OpView], Optional[Match]]]] = {
     "Div": [match_neutral],
     "DivNoNan": [match_safe_division],
     "Identity": [match_copy],
-    "IdentityN": [match_single],
     "Less": [match_sequence_mask],
     "Max": [match_empty_reduction],
     "Maximum": [match_clip],
@@ -276,5 +264,5 @@ IDIOMS: Dict[str, List[Callable[[OpView], Optional[Match]]]] = {
     "Squeeze": [match_moments, match_same_reshape],
     "Sub": [match_neutral],
     "Sum": [match_empty_reduction],
-    "Transpose": [match_same_reshape],
+    "Transpose": [match_same_reshape, match_opposite_transpositions],
 }

@@ -24,6 +24,7 @@ X = {"x": [3]}
         (lambda x: tf.argmax(x, 1), 'return tf.argmax(batch["x"], axis=1)'),
         (lambda x: tf.where(x > 0.0, x, 0.1 * x), "return tf.where(x > 0.0, x, 0.1 * x)"),
         (lambda x: tf.add_n([x, tf.square(x)]), "return tf.add_n([x, tf.square(x)])"),
+        (lambda x: tf.add_n([x, -x, tf.square(x)]), "return tf.add_n([x, -x, tf.square(x)])"),
     ],
 )
 def test_the_text_reads_as_one_would_write_it_and_computes_the_same(build, line):
@@ -31,6 +32,27 @@ def test_the_text_reads_as_one_would_write_it_and_computes_the_same(build, line)
     assert lines[-1] == line
     x = np.random.RandomState(0).rand(4, 3).astype(np.float32)
     assert np.array_equal(values_of(lines, {"x": x}), build(tf.constant(x)).numpy())
+
+
+def penalized(x, v, w):
+    """1 and two penalties, each half a unit in its last place; a gradient has at most two parts."""
+    return tf.add_n([tf.reduce_sum(x), tf.nn.l2_loss(v), tf.nn.l2_loss(w)])
+
+
+def test_three_terms_are_added_in_their_order():
+    lines = written(penalized, X, {"v": [1], "w": [1]})
+    assert lines[-1].startswith("return sum([tf.reduce_sum(")
+    half = np.full(1, 2.0**-11.5, np.float32)
+    assert values_of(lines, {"x": np.array([[1, 0, 0]], np.float32), "v": half, "w": half}) == 1.0
+
+
+def test_a_sum_stays_one_op_where_gradients_of_three_parts_meet():
+    """The parts of a gradient are added in the order of their distance from the loss."""
+
+    def tied(x, w):
+        return tf.add_n([tf.reduce_sum(x * w), tf.nn.l2_loss(w), tf.reduce_sum(tf.tanh(w))])
+
+    assert written(tied, X, {"w": [3]})[-1].startswith("return tf.add_n([")
 
 
 def test_a_choice_of_rows_by_a_vector_is_widened():

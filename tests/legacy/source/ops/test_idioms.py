@@ -52,6 +52,22 @@ def test_ops_that_change_no_bit_are_left_out():
     assert written(lambda x: x + 0.0, X) == ['return batch["x"] + 0.0']  # -0.0 + 0.0 is 0.0
 
 
+LAST, FIRST = [0, 2, 3, 1], [0, 3, 1, 2]
+
+
+def test_transpositions_that_undo_each_other_are_left_out():
+    images = {"x": [2, 3, 5]}
+    assert written(lambda x: tf.transpose(tf.transpose(x, LAST), FIRST), images) == ['return batch["x"]']
+    around = written(lambda x: tf.transpose(tf.nn.relu(tf.transpose(x, LAST)), FIRST), images)
+    assert around == ['return tf.nn.relu(batch["x"])']
+    other = written(lambda x: tf.transpose(tf.nn.relu(tf.transpose(x, LAST)), LAST), images)
+    assert "".join(other).count("tf.transpose(") == 2
+
+
+def test_every_output_of_a_copy_of_several_tensors_is_its_input():
+    assert written(lambda x: tf.identity_n([x, tf.square(x)])[1], X) == ['return tf.square(batch["x"])']
+
+
 def test_a_guarded_division_by_a_known_number_needs_no_guard():
     def build(x):
         return tf.math.divide_no_nan(tf.reduce_sum(x), tf.cast(tf.shape(x)[0], tf.float32))
