@@ -20,6 +20,7 @@ from workloads.support.machine import environment
 from workloads.training import flags as training_flags
 
 if TYPE_CHECKING:
+    from legacy.towers.cluster import WorkerTask
     from workloads.job import Job
     from workloads.program import Program
     from workloads.sources import Source
@@ -96,22 +97,16 @@ def parse_task(text: str | None, cluster: Mapping[str, Sequence[str]]) -> tuple[
     return job, int(index)
 
 
-def train_as_worker(cluster: Mapping[str, Sequence[str]], index: int, target: str) -> None:
-    """Trains as one worker of a cluster.
-
-    Args:
-      cluster: {"worker": addresses, "ps": addresses}.
-      index: the worker's number.
-      target: address of its own server.
-    """
-    from legacy.towers import cluster as cluster_lib
+def train_as_worker(task: WorkerTask) -> None:
+    """Trains as one worker of a cluster."""
+    from legacy.towers.cluster import ClusterWorker
     from workloads.training import loop
 
-    job, make_source = job_flags.job_from_flags(workers=len(cluster["worker"]), replicas=1)
+    job, make_source = job_flags.job_from_flags(workers=len(task.cluster["worker"]), replicas=1)
     require(FLAGS.replicas in (None, 1), "--replicas", FLAGS.replicas, "a worker of a cluster has one tower")
     source = make_source(job)
-    worker = cluster_lib.ClusterWorker(job, source, cluster, index, FLAGS.updates == "sync", target)
-    out = loop.Output(worker.side, FLAGS.json_lines, sys.stdout if index == 0 else None)
+    worker = ClusterWorker(job, source, task, sync=FLAGS.updates == "sync")
+    out = loop.Output(worker.side, FLAGS.json_lines, sys.stdout if task.is_chief else None)
     loop.train_program(worker, job, training_flags.steps_from_flags(source), FLAGS.log_every, out)
     worker.close()
 
@@ -140,34 +135,44 @@ def _task(speaker: Speaker, argv: list[str], cluster: dict[str, list[str]], job:
     FLAGS(argv)
     server = cluster_lib.start_server(cluster, job, index)
     if job == "worker":
-        train_as_worker(cluster, index, server.target)
+        train_as_worker(cluster_lib.WorkerTask(cluster, index, server.target))
         speaker.say("done")
     speaker.listen()  # a server answers the others until all are done
+
+
+def run_as_task(cluster: Mapping[str, Sequence[str]]) -> None:
+    """Runs as the task that `--task` names: a worker trains, a parameter server serves until it is ended."""
+    job, index = parse_task(FLAGS.task, cluster)
+    environment.prepare(exact=False)
+    from legacy.towers import cluster as cluster_lib
+
+    server = cluster_lib.start_server(cluster, job, index)
+    if job == "ps":
+        server.join()
+    train_as_worker(cluster_lib.WorkerTask(cluster, index, server.target))
+
+
+def train_alone() -> int:
+    """Trains in this process and returns the exit status."""
+    environment.prepare(exact=False)
+    job, make_source = job_flags.job_from_flags()
+    source = make_source(job)
+    with make_program(job, source, job_flags.devices_from_flags(job)) as program:
+        return training_flags.train_from_flags(program, job, source)
 
 
 def main() -> int:
     """Trains in this process, or as a task of a cluster, or as the parent of all tasks."""
     training_flags.check_flags()
     if FLAGS.cluster is None:
-        environment.prepare(exact=False)
-        job, make_source = job_flags.job_from_flags()
-        source = make_source(job)
-        with make_program(job, source, job_flags.devices_from_flags(job)) as program:
-            return training_flags.train_from_flags(program, job, source)
+        return train_alone()
     for name in ("checkpoint_dir", "summary_dir", "save", "eval_data"):
         require(not FLAGS[name].value, "--" + name, FLAGS[name].value, "not with --cluster")
     cluster = parse_cluster(FLAGS.cluster)
     if isinstance(cluster, TaskCounts):
         start_tasks(cluster)
-        return 0
-    task, index = parse_task(FLAGS.task, cluster)
-    environment.prepare(exact=False)
-    from legacy.towers import cluster as cluster_lib
-
-    server = cluster_lib.start_server(cluster, task, index)
-    if task == "ps":
-        server.join()
-    train_as_worker(cluster, index, server.target)
+    else:
+        run_as_task(cluster)
     return 0
 
 

@@ -8,7 +8,7 @@ each worker applies its own gradient when it has one.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import tensorflow as tf
@@ -58,44 +58,52 @@ def check_cluster_job(job: Job) -> None:
     )
 
 
+class WorkerTask(NamedTuple):
+    """A worker's place in its cluster.
+
+    Attributes:
+      cluster: {"worker": addresses, "ps": addresses}.
+      index: the worker's number; 0 is the chief, which initializes and applies.
+      target: address of the worker's own server, for its session.
+    """
+
+    cluster: Mapping[str, Sequence[str]]
+    index: int
+    target: str
+
+    @property
+    def is_chief(self) -> bool:
+        """Whether the worker initializes and applies."""
+        return self.index == 0
+
+
 class ClusterWorker(Program):
     """One worker's tower, in a session on its server, as a `Program` that is run and not observed.
 
     Args:
       job: the `Job`; its replicas are the workers.
       source: of its batches.
-      cluster: {"worker": addresses, "ps": addresses}.
-      index: this worker's number; 0 is the chief, which initializes and applies.
+      task: the worker's place in its cluster.
       sync: whether updates wait for all workers.
-      target: of this worker's server.
       exact: Grappler off; see `LegacyOptions`.
     """
 
     side = "legacy"
 
-    def __init__(
-        self,
-        job: Job,
-        source: Source,
-        cluster: Mapping[str, Sequence[str]],
-        index: int,
-        sync: bool,
-        target: str,
-        exact: bool = False,
-    ) -> None:
+    def __init__(self, job: Job, source: Source, task: WorkerTask, sync: bool, exact: bool = False) -> None:
         check_cluster_job(job)
-        self._job, self._source, self._index, self._sync = job, source, index, sync
+        self._job, self._source, self._index, self._sync = job, source, task.index, sync
         self._step = 0
         self._specs = tracing.trace(job.workload, job.per_replica_batch, job.dtype)
         with tf.Graph().as_default():
-            worker = f"/job:worker/task:{index}"
-            with v1.device(v1.train.replica_device_setter(worker_device=worker, cluster=v1.train.ClusterSpec(cluster))):
-                self._tower, self._batch, hooks = build_worker_graph(job, index, sync)
+            worker, spec = f"/job:worker/task:{task.index}", v1.train.ClusterSpec(task.cluster)
+            with v1.device(v1.train.replica_device_setter(worker_device=worker, cluster=spec)):
+                self._tower, self._batch, hooks = build_worker_graph(job, task.index, sync)
             # The chief's first assignment is the initialization: nobody sees another value before it.
-            scaffold = self._initialization() if index == 0 else v1.train.Scaffold()
-            creator = v1.train.ChiefSessionCreator if index == 0 else _WaitingCreator
+            scaffold = self._initialization() if task.is_chief else v1.train.Scaffold()
+            creator = v1.train.ChiefSessionCreator if task.is_chief else _WaitingCreator
             config = session_config(["CPU:0"], exact)
-            self._session = v1.train.MonitoredSession(creator(scaffold, target, config), hooks)
+            self._session = v1.train.MonitoredSession(creator(scaffold, task.target, config), hooks)
 
     def variables(self) -> tuple[VariableSpec, ...]:
         return self._specs

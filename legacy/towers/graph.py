@@ -92,7 +92,7 @@ def build_tower_graph(
         step = tf.identity(global_step)
         rate = schedules.rate_tensor(workload.learning_rate, step, job.global_batch)
         optimizer = optimizers.tf1_optimizer(workload.optimizer, rate)
-    towers = _build_towers(job, options, step, optimizer, batches, devices, layer_devices)
+    towers = _TowerBuilder(job, options, step, optimizer, layer_devices).build(batches, devices)
     weights = towers.weights()
     proposals: List[Tensors] = [dict(frame.updates) for frame in towers.frames]
     with tf.device(shared):
@@ -117,29 +117,42 @@ def build_tower_graph(
     )
 
 
-def _build_towers(
-    job: Job,
-    options: LegacyOptions,
-    step: tf.Tensor,
-    optimizer: tf.compat.v1.train.Optimizer,
-    batches: Sequence[Tensors],
-    devices: Sequence[str],
-    layer_devices: Sequence[str],
-) -> Towers:
-    """The loop over towers: each one's loss and gradients on its device, from variables that all share."""
-    towers = Towers([], [], [], {})
-    for tower, device in enumerate(devices):
+class _TowerBuilder(NamedTuple):
+    """The loop over towers: each one's loss and gradients on its device, from variables that all share.
+
+    Attributes:
+      job: the `Job`.
+      options: see `LegacyOptions`.
+      step: `global_step` as a tensor.
+      optimizer: computes the gradients.
+      layer_devices: see `build_tower_graph`.
+    """
+
+    job: Job
+    options: LegacyOptions
+    step: tf.Tensor
+    optimizer: tf.compat.v1.train.Optimizer
+    layer_devices: Sequence[str]
+
+    def build(self, batches: Sequence[Tensors], devices: Sequence[str]) -> Towers:
+        """Builds one tower for each batch, on the device beside it."""
+        towers = Towers([], [], [], {})
+        for batch, device in zip(batches, devices):
+            self._add_tower(towers, batch, device)
+        return towers
+
+    def _add_tower(self, towers: Towers, batch: Tensors, device: str) -> None:
+        options, number = self.options, len(towers.frames)
         forward = "/cpu:0" if options.pin_towers_to_cpu else device
-        with tf.device(forward if options.pin_backward else device), v1.name_scope(f"tower_{tower}"):
-            on_cpu = options.variables == "cpu" and not layer_devices
+        shared = "/cpu:0" if options.variables == "cpu" and not self.layer_devices else None
+        with tf.device(forward if options.pin_backward else device), v1.name_scope(f"tower_{number}"):
             with tf.device(forward):
-                frame = TowerFrame(job, step, tower, towers.variables, "/cpu:0" if on_cpu else None, layer_devices)
+                frame = TowerFrame(self.job, self.step, number, towers.variables, shared, self.layer_devices)
                 frame.tap_patterns = options.taps
-                loss = tower_loss(job.workload, frame, batches[tower])
+                loss = tower_loss(self.job.workload, frame, batch)
             towers.frames.append(frame)
             towers.losses.append(loss)
-            towers.gradients.append(tower_gradients(optimizer, loss, frame, towers.variables))
-    return towers
+            towers.gradients.append(tower_gradients(self.optimizer, loss, frame, towers.variables))
 
 
 def tower_gradients(

@@ -165,8 +165,8 @@ def be_task(speaker, job, cluster, kind, index):
 
     server = cluster_lib.start_server(cluster, kind, index)
     if kind == "worker":
-        source = sources.Synthetic(job)
-        worker = cluster_lib.ClusterWorker(job, source, cluster, index, True, server.target, exact=True)
+        place = cluster_lib.WorkerTask(cluster, index, server.target)
+        worker = cluster_lib.ClusterWorker(job, sources.Synthetic(job), place, sync=True, exact=True)
         worker.run(6)
         speaker.say(worker.state())
     speaker.listen()

@@ -35,7 +35,8 @@ def test_a_lone_worker_by_hand(monkeypatch):
     """In a session of this process, without servers."""
     monkeypatch.setattr(v1.train, "replica_device_setter", lambda **unused: "/device:CPU:0")
     job = Job(Dyadic(), 1, 8)
-    worker = cluster.ClusterWorker(job, sources.Synthetic(job), {"worker": ["a:1"]}, 0, sync=False, target="")
+    task = cluster.WorkerTask({"worker": ["a:1"]}, 0, target="")
+    worker = cluster.ClusterWorker(job, sources.Synthetic(job), task, sync=False)
     assert [float(loss) for loss in worker.run(1)] == [7.0]  # mean of 0 .. 7, times a = 1 and b = 2
     state = worker.state()
     worker._session.close()
