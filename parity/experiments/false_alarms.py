@@ -16,6 +16,7 @@ from workloads.selection import registry
 
 if TYPE_CHECKING:
     from parity.comparison.result import Verification
+    from parity.comparison.runs.options import Criterion
     from parity.comparison.setup import Setup
     from parity.diagnosis.context.job_context import Context
     from parity.diagnosis.evidence import Evidence
@@ -169,6 +170,7 @@ def run_clean_case(case: CleanCase, steps: int) -> list[CleanRun]:
       one run per mode; causes are recognized from the steps of both modes together, and reported in both.
     """
     from parity.causes import catalogue
+    from parity.comparison.runs.options import Criterion
     from parity.diagnosis.context.job_context import context_of_job
     from parity.diagnosis.steps import replay
     from parity.reports.verification_text import verification_verdict
@@ -179,10 +181,11 @@ def run_clean_case(case: CleanCase, steps: int) -> list[CleanRun]:
             left = RecordKeeper(replay.replay_of_steps(program, len(MODES) * steps))
         right = RecordKeeper(stack.enter_context(setup.modern_program()))
         lockstep = stack.enter_context(setup.modern_program()) if case.tolerance_name == "auto" else None
+        programs = _Programs(setup, left, right, lockstep)
         for mode in MODES:
             if mode == "locked":
                 right.load(left.state())
-            verification = _verify(case, setup, left, right, lockstep if mode == "free" else None, mode, steps)
+            verification = programs.verify(Criterion(mode, case.tolerance_name), steps)
             verdicts[mode] = [] if verification.passed else [verification_verdict(verification)]
         evidence = evidence_of_keepers(left, right, context_of_job(setup.job), steps)
         recognized = catalogue.recognize_causes(evidence)
@@ -190,25 +193,26 @@ def run_clean_case(case: CleanCase, steps: int) -> list[CleanRun]:
     return [CleanRun(case, mode, setup.job.global_batch, verdicts[mode] + named) for mode in MODES]
 
 
-def _verify(
-    case: CleanCase,
-    setup: Setup,
-    left: Program,
-    right: Program,
-    lockstep: Program | None,
-    mode: str,
-    steps: int,
-) -> Verification:
-    """Compares the next steps of both programs under the case's tolerance."""
-    from parity.comparison.runs.options import Companions, Criterion, Observers
-    from parity.comparison.runs.verification import verify
-    from parity.verdict.rule_check import RuleCheck
+class _Programs(NamedTuple):
+    """The programs of a case; `lockstep` is the second copy of the port that identical bits do not need."""
 
-    with contextlib.ExitStack() as stack:
-        references = stack.enter_context(setup.closing_references()) if case.tolerance_name == "auto" else None
-        rules = RuleCheck(setup.job) if case.tolerance_name == "auto" else None
-        criterion, companions = Criterion(mode, case.tolerance_name), Companions(lockstep, references)
-        return verify(left, right, setup.job, steps, criterion, companions, Observers(rules=rules))
+    setup: Setup
+    left: Program
+    right: Program
+    lockstep: Program | None
+
+    def verify(self, criterion: Criterion, steps: int) -> Verification:
+        """Compares the next steps of both sides."""
+        from parity.comparison.runs.options import Companions, Observers
+        from parity.comparison.runs.verification import verify
+        from parity.verdict.rule_check import RuleCheck
+
+        job, auto = self.setup.job, criterion.tolerance_name == "auto"
+        with contextlib.ExitStack() as stack:
+            references = stack.enter_context(self.setup.closing_references()) if auto else None
+            companions = Companions(None if criterion.is_locked else self.lockstep, references)
+            observers = Observers(rules=RuleCheck(job) if auto else None)
+            return verify(self.left, self.right, job, steps, criterion, companions, observers)
 
 
 def evidence_of_keepers(left: RecordKeeper, right: RecordKeeper, context: Context, free: int) -> Evidence:
