@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import dataclasses
 import tempfile
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from absl import flags
 
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from parity.against.forward_difference import ForwardDifference
     from parity.comparison.result import Verdict, Verification
     from parity.comparison.setup import Setup
+    from parity.processes.interruption import Interruption
     from parity.verdict.compare_programs import Comparison, ComparisonPlan
     from parity.verdict.explanation import Explanation
     from parity.verdict.recorded_part import RecordedPart
@@ -173,6 +174,22 @@ def _verify_recorded_run(setup: Setup) -> Verdict:
     return result.judged.verdict
 
 
+class Outcome(NamedTuple):
+    """A comparison of towers and port, and what explains it.
+
+    Attributes:
+      comparison: the result.
+      recording: of the towers; None if they ran here.
+      part: the part of the job that another framework's recording holds; None otherwise.
+      explanation: the causes of a failure; None where there is nothing to explain.
+    """
+
+    comparison: Comparison
+    recording: Recording | None
+    part: RecordedPart | None
+    explanation: Explanation | None = None
+
+
 def _verify_programs(setup: Setup, old: OldGraph | None = None) -> Verdict:
     """Compares towers and port, explains a failure, reports the result and returns the verdict.
 
@@ -183,34 +200,71 @@ def _verify_programs(setup: Setup, old: OldGraph | None = None) -> Verdict:
     Returns:
       the verdict.
     """
-    from parity.comparison.stages import METRICS, STAGES
-    from parity.reports.formatting import make_console, print_plain_lines
-    from parity.verdict import report
+    with tempfile.TemporaryDirectory() as folder, interruptible() as interruption:
+        outcome = _compare_and_explain(setup, folder, interruption)
+    verification = outcome.comparison.verification
+    _report(setup, outcome, _forward_difference(setup, old, verification))
+    if verification.partial:
+        raise KeyboardInterrupt
+    return verification.verdict
+
+
+def _compare_and_explain(setup: Setup, folder: str, interruption: Interruption) -> Outcome:
+    """Compares towers and port, and looks for the causes where they differ.
+
+    Args:
+      setup: the job.
+      folder: for a recording that is made here.
+      interruption: ends the comparison early.
+
+    Returns:
+      the result; of another framework's recording in the workload's terms, where it differs in its terms alone.
+    """
     from parity.verdict.compare_programs import compare_programs
 
-    explanation = None
     examples = examples_of_metrics(setup)
-    with tempfile.TemporaryDirectory() as folder, interruptible() as interruption:
-        recording = recording_from_flags(setup, folder)
-        part = _recorded_part(setup, folder)
-        compared = setup if part is None else dataclasses.replace(setup, shown=part.shown)
-        comparison = compare_programs(compared, recording, plan_from_flags(), interruption, examples)
-        interruption.close()
-        result = comparison.verification
-        only_metrics = result.first is not None and result.first.stage == METRICS
-        explicable = setup.job.staleness is None and not result.partial and not only_metrics
-        if not result.passed and not result.mismatched and explicable:
-            explanation = _explain(setup, recording_from_flags(setup, folder), result)
-            result.first_layer = result.first_layer or explanation.first_layer
-            again = None if part is None else _compare_in_terms(compared, folder, explanation, examples)
-            comparison = again or comparison
-            result = comparison.verification
-    difference = _forward_difference(setup, old, result)
+    recording = recording_from_flags(setup, folder)
+    part = _recorded_part(setup, folder)
+    compared = setup if part is None else dataclasses.replace(setup, shown=part.shown)
+    comparison = compare_programs(compared, recording, plan_from_flags(), interruption, examples)
+    interruption.close()
+    verification = comparison.verification
+    if not _is_explicable(setup, verification):
+        return Outcome(comparison, recording, part)
+    explanation = _explain(setup, recording_from_flags(setup, folder), verification)
+    verification.first_layer = verification.first_layer or explanation.first_layer
+    again = None if part is None else _compare_in_terms(compared, folder, explanation, examples)
+    return Outcome(again or comparison, recording, part, explanation)
+
+
+def _is_explicable(setup: Setup, result: Verification) -> bool:
+    """Whether a comparison failed in a way that causes are known for."""
+    from parity.comparison.stages import METRICS
+
+    only_metrics = result.first is not None and result.first.stage == METRICS
+    complete = not result.partial and not result.mismatched
+    return not result.passed and complete and not only_metrics and setup.job.staleness is None
+
+
+def _report(setup: Setup, outcome: Outcome, difference: ForwardDifference | None) -> None:
+    """Prints the result, and writes `--json` and `--report`.
+
+    Args:
+      setup: the job.
+      outcome: the result.
+      difference: the first op of a workload's loss that the old graph does not have; None where that is not known.
+    """
+    from parity.comparison.stages import STAGES
+    from parity.reports.formatting import make_console, print_plain_lines
+    from parity.verdict import report
+
+    comparison, recording, part, explanation = outcome
     terminal = make_console()
     left_out = [stage for stage in STAGES if part is not None and stage in part.left_out]
     print_plain_lines(terminal, [] if difference is None else [difference.sentence()])
     if part is not None:
-        terms = ", rewritten in the workload's terms" if explanation is not None and result.passed else ""
+        rewritten = explanation is not None and comparison.verification.passed
+        terms = ", rewritten in the workload's terms" if rewritten else ""
         print_plain_lines(terminal, [f"in the tables legacy is the recording{terms}; in the causes it is the port"])
     print_plain_lines(terminal, [f"not compared, as the recording does not hold it: {stage}" for stage in left_out])
     report.print_verification(terminal, setup, comparison, explanation)
@@ -218,9 +272,6 @@ def _verify_programs(setup: Setup, old: OldGraph | None = None) -> Verdict:
     content["not_recorded"] = left_out
     command.write_json({**content, "forward_difference": None if difference is None else difference.to_json()})
     report_flags.write_report(lambda: report.verification_html(setup, comparison, content), FLAGS)
-    if result.partial:
-        raise KeyboardInterrupt
-    return result.verdict
 
 
 def _explain(setup: Setup, recording: Recording | None, result: Verification) -> Explanation:

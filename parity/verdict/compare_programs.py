@@ -56,6 +56,11 @@ class ComparisonPlan:
     whole_coverage: bool = False
     with_history: bool = False
 
+    @property
+    def is_auto(self) -> bool:
+        """Whether differences within rounding are allowed."""
+        return self.tolerance_name == "auto"
+
 
 class Settings(NamedTuple):
     """Each program's description of itself, {setting: text}."""
@@ -105,42 +110,53 @@ def compare_programs(
       the verification and both programs' settings.
     """
     setup = with_near_batches(setup, plan.steps)
-    auto = plan.tolerance_name == "auto"
-    units = tolerance.keras_units(setup.job.workload.optimizer, setup.modern.update_rules)
-    strict = units  # of the rules, which know both ways to hold the constants
-    if setup.shown is not None:  # another framework's recording
-        units = tolerance.recorded_units(setup.job.workload.optimizer)
     progress = Progress("verify " + setup.job.workload.name)
     progress.stage("building both sides")
     history = History() if plan.with_history else None
+    # The rules know both ways to hold an optimizer's constants; a recording may have been made in either of them.
+    rule_units = tolerance.keras_units(setup.job.workload.optimizer, setup.modern.update_rules)
+    units = rule_units if setup.shown is None else tolerance.recorded_units(setup.job.workload.optimizer)
     with contextlib.ExitStack() as stack:
-        left = stack.enter_context(setup.legacy_program() if left is None else left)
-        right = stack.enter_context(setup.modern_program())
-        lockstep = stack.enter_context(setup.modern_program()) if auto and plan.mode == "free" else None
-        references = stack.enter_context(setup.closing_references()) if auto and plan.with_references else None
-        in_double = references is not None and not references.single_only
+        left, right, companions = _enter_programs(stack, setup, left, plan)
+        in_double = companions.references is not None and not companions.references.single_only
         no_visits = _why_no_visits(setup, left, plan)
-        extent = CoveragePlan(plan.tolerance_name, in_double, strict, no_visits, plan.whole_coverage)
+        extent = CoveragePlan(plan.tolerance_name, in_double, rule_units, no_visits, plan.whole_coverage)
         coverage = stack.enter_context(measurement(setup, left.variables(), extent))
         metrics = None if examples is None else stack.enter_context(_metrics_check(setup, examples, plan))
-        criterion = Criterion(plan.mode, plan.tolerance_name, units)
         observers = Observers(
             coverage,
-            _rule_check(setup, strict) if auto else None,
+            _rule_check(setup, rule_units) if plan.is_auto else None,
             history,
             progress=_after_each_step(progress, plan.steps, interruption),
             stop=lambda: interruption is not None and interruption.asked,
             at_end=None if metrics is None else metrics.measure,
         )
-        companions = Companions(lockstep, references)
+        criterion = Criterion(plan.mode, plan.tolerance_name, units)
         verification = verify(left, right, setup.job, plan.steps, criterion, companions, observers)
         if metrics is not None:
             metrics.enter(verification)
-        if references is not None:
+        if companions.references is not None:
             verification.unproven += _unproven(verification, setup)
         verification.not_shown += _not_shown(verification, coverage, setup)
         progress.done()
         return Comparison(verification, settings_of_programs(left, right), coverage, history)
+
+
+class _Programs(NamedTuple):
+    """The programs of a comparison."""
+
+    left: Program
+    right: Program
+    companions: Companions
+
+
+def _enter_programs(stack: contextlib.ExitStack, setup: Setup, left: Program | None, plan: ComparisonPlan) -> _Programs:
+    """Makes the programs, the left one if it is not given; `stack` closes them."""
+    left = stack.enter_context(setup.legacy_program() if left is None else left)
+    right = stack.enter_context(setup.modern_program())
+    lockstep = stack.enter_context(setup.modern_program()) if plan.is_auto and plan.mode == "free" else None
+    references = stack.enter_context(setup.closing_references()) if plan.is_auto and plan.with_references else None
+    return _Programs(left, right, Companions(lockstep, references))
 
 
 def _after_each_step(
