@@ -7,8 +7,9 @@ each worker applies its own gradient when it has one.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import tensorflow as tf
@@ -58,7 +59,8 @@ def check_cluster_job(job: Job) -> None:
     )
 
 
-class WorkerTask(NamedTuple):
+@dataclasses.dataclass(frozen=True)
+class WorkerTask:
     """A worker's place in its cluster.
 
     Attributes:
